@@ -1,0 +1,19 @@
+//! What every stage shares and none owns: typed indices, names, source positions and diagnostics.
+//!
+//! Nothing here touches the environment. Files reach the compiler through [`Loader`], and diagnostics are
+//! values; somebody above decides how to show them.
+
+mod diag;
+mod entity;
+mod scalar;
+mod source;
+mod symbol;
+
+pub use diag::{Code, Diagnostic, Diagnostics, Label, Severity};
+pub use entity::{Entity, EntityMap, EntitySet};
+pub use scalar::Scalar;
+pub use source::{FileId, Loader, Location, Sources, Span};
+pub use symbol::Symbol;
+
+/// Maps and sets with a fast, deterministic hash. Never iterate one into output.
+pub use rustc_hash::{FxHashMap as Map, FxHashSet as Set};

@@ -1,0 +1,169 @@
+//! Source files, positions in them, and the one way the compiler asks for a file.
+
+use crate::{Entity, EntityMap};
+use std::sync::Arc;
+
+crate::entity!(
+    /// A source file.
+    FileId,
+    "file"
+);
+
+/// A range of bytes in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The file.
+    pub file: FileId,
+    /// Offset of the first byte.
+    pub start: u32,
+    /// Offset behind the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span from `start` up to, not including, `end`.
+    pub const fn new(file: FileId, start: u32, end: u32) -> Self {
+        Self { file, start, end }
+    }
+
+    /// The place of code that no source line stands for.
+    pub fn none() -> Self {
+        Self::new(FileId::new(u32::MAX as usize), 0, 0)
+    }
+
+    /// Whether this is [`Span::none`].
+    pub fn is_none(self) -> bool {
+        self.file.index() == u32::MAX as usize
+    }
+
+    /// From the start of `self` to the end of `other`; `self` if they are in different files.
+    pub fn to(self, other: Span) -> Span {
+        if self.file != other.file {
+            return self;
+        }
+        Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
+    /// The empty span behind `self`, where something was expected.
+    pub fn after(self) -> Span {
+        Span { start: self.end, ..self }
+    }
+}
+
+impl std::fmt::Debug for Span {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_none() { f.write_str("-") } else { write!(f, "{}:{}..{}", self.file, self.start, self.end) }
+    }
+}
+
+/// A position as a person counts: both numbers from 1, columns in characters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub struct Location {
+    /// Line number.
+    pub line: u32,
+    /// Column number.
+    pub column: u32,
+}
+
+/// Where source text comes from. The compiler reads files in no other way.
+pub trait Loader {
+    /// The text of `path`, or `None` if there is no such file.
+    fn load(&self, path: &str) -> Option<String>;
+    /// The path that `name`, written in an `import` or `#include` of the file `from`, stands for.
+    fn resolve(&self, from: &str, name: &str) -> Option<String>;
+}
+
+struct File {
+    path: String,
+    text: Arc<str>,
+    /// Offset at which each line starts.
+    lines: Vec<u32>,
+    library: bool,
+}
+
+/// All files read so far.
+#[derive(Default)]
+pub struct Sources {
+    files: EntityMap<FileId, File>,
+}
+
+impl Sources {
+    /// No files.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file of the user's.
+    pub fn add(&mut self, path: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
+        self.push(path.into(), text.into(), false)
+    }
+
+    /// Adds a file of the standard library.
+    pub fn add_library(&mut self, path: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
+        self.push(path.into(), text.into(), true)
+    }
+
+    fn push(&mut self, path: String, text: Arc<str>, library: bool) -> FileId {
+        let ends = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1);
+        let lines = std::iter::once(0).chain(ends).collect();
+        self.files.push(File { path, text, lines, library })
+    }
+
+    /// The path of a file, as it was given.
+    pub fn path(&self, file: FileId) -> &str {
+        &self.files[file].path
+    }
+
+    /// The text of a file.
+    pub fn text(&self, file: FileId) -> Arc<str> {
+        self.files[file].text.clone()
+    }
+
+    /// Whether the file belongs to the standard library.
+    pub fn is_library(&self, file: FileId) -> bool {
+        self.files[file].library
+    }
+
+    /// All files, in the order they were added.
+    pub fn files(&self) -> impl Iterator<Item = FileId> + use<> {
+        self.files.keys()
+    }
+
+    /// The text a span covers; empty for [`Span::none`].
+    pub fn snippet(&self, span: Span) -> &str {
+        let text = self.files.get(span.file).map_or("", |f| &*f.text);
+        text.get(span.start as usize..span.end as usize).unwrap_or("")
+    }
+
+    /// The line and column of a byte.
+    pub fn location(&self, file: FileId, offset: u32) -> Location {
+        let File { text, lines, .. } = &self.files[file];
+        let line = lines.partition_point(|start| *start <= offset) - 1;
+        let before = text.get(lines[line] as usize..offset as usize).unwrap_or("");
+        Location { line: line as u32 + 1, column: before.chars().count() as u32 + 1 }
+    }
+
+    /// `path:line:column` of a span's start.
+    pub fn place(&self, span: Span) -> String {
+        if span.is_none() {
+            return "<generated>".into();
+        }
+        let Location { line, column } = self.location(span.file, span.start);
+        format!("{}:{line}:{column}", self.path(span.file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_count_from_one_and_in_characters() {
+        let mut sources = Sources::new();
+        let file = sources.add("a.slang", "float x;\n/* é */ y\n");
+        assert_eq!(sources.location(file, 0), Location { line: 1, column: 1 });
+        assert_eq!(sources.location(file, 18), Location { line: 2, column: 9 });
+        assert_eq!(sources.place(Span::new(file, 18, 19)), "a.slang:2:9");
+        assert_eq!(sources.snippet(Span::new(file, 18, 19)), "y");
+    }
+}

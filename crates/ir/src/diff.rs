@@ -1,0 +1,99 @@
+//! What autodiff needs to know about types and functions. The specializer writes it; the passes only read it,
+//! except that they add rows for types they invent.
+
+use crate::{FuncId, StructId, Ty, Type, Types};
+use cotangent_base::Map;
+
+/// The direction of differentiation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Mode {
+    /// Tangents along with values.
+    Forward,
+    /// Cotangents after values.
+    Backward,
+}
+
+/// What is known about a function's derivatives.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DiffInfo {
+    /// Which derivatives may be generated from the body.
+    pub differentiable: Option<Mode>,
+    /// A library rule: takes the inputs, then a tangent for each differentiable input; gives a tangent for each
+    /// differentiable output. Linear in the tangents, by promise and by check, so that reverse mode may
+    /// transpose it.
+    pub rule: Option<FuncId>,
+    /// The user's forward derivative, with the signature of a forward request.
+    pub forward: Option<FuncId>,
+    /// The user's backward derivative, with the signature of a backward request.
+    pub backward: Option<FuncId>,
+    /// The function to differentiate in place of this one.
+    pub substitute: Option<FuncId>,
+    /// Derivatives are zero: `[TreatAsDifferentiable]`.
+    pub constant: bool,
+    /// What to do with its results in a backward pass.
+    pub prefer: Prefer,
+}
+
+/// Whether results of a call are stored for the backward pass or computed again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Prefer {
+    /// As the compiler sees fit.
+    #[default]
+    Auto,
+    /// `[PreferRecompute]`.
+    Recompute,
+    /// `[PreferCheckpoint]`.
+    Checkpoint,
+}
+
+/// The differential of a structure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DiffRow {
+    /// The type of its derivatives.
+    pub differential: Ty,
+    /// For each field, the field of the differential that holds its derivative.
+    pub fields: Vec<Option<u32>>,
+    /// The user's `dzero`; without it, zero of every field.
+    pub zero: Option<FuncId>,
+    /// The user's `dadd`; without it, the sum of every field.
+    pub add: Option<FuncId>,
+}
+
+/// The differentiable structures of a module. Closed: differentials of differentials are in it too.
+#[derive(Clone, Default, Debug)]
+pub struct DiffTable {
+    rows: Map<StructId, DiffRow>,
+    order: Vec<StructId>,
+}
+
+impl DiffTable {
+    /// Adds or replaces a row.
+    pub fn set(&mut self, id: StructId, row: DiffRow) {
+        if self.rows.insert(id, row).is_none() {
+            self.order.push(id);
+        }
+    }
+
+    /// The row of a structure, if it is differentiable.
+    pub fn get(&self, id: StructId) -> Option<&DiffRow> {
+        self.rows.get(&id)
+    }
+
+    /// All rows, in the order they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (StructId, &DiffRow)> {
+        self.order.iter().map(|id| (*id, &self.rows[id]))
+    }
+
+    /// The type of derivatives of `ty`, if it is differentiable. Its own is itself.
+    pub fn differential(&self, types: &mut Types, ty: Ty) -> Option<Ty> {
+        match types.get(ty) {
+            Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s.is_float().then_some(ty),
+            Type::Array(elem, n) => {
+                let elem = self.differential(types, elem)?;
+                Some(types.intern(Type::Array(elem, n)))
+            }
+            Type::Struct(id) => self.get(id).map(|row| row.differential),
+            Type::Unit | Type::Buffer(..) | Type::Ref(_) => None,
+        }
+    }
+}

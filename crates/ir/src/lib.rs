@@ -1,0 +1,37 @@
+//! The intermediate representation: structured, value-semantic SSA.
+//!
+//! A [`Module`] has types, globals and functions. A [`Func`] is a tree: a region holds instructions, an
+//! instruction may own regions. There are no basic blocks and no pointers to locals. `out` and `inout`
+//! parameters are extra results; changing part of an aggregate makes a new one ([`Op::Insert`]). Memory
+//! exists only where the user sees it: buffers, group-shared and `static` variables. So differentiating
+//! values needs no alias analysis.
+//!
+//! **Scope.** A value may be used by every later instruction of its region and of the regions nested in
+//! those ("capture"). Captures are not listed; whoever needs them derives them.
+//!
+//! **Evaluation.** Instructions run in order. `if`, `switch`, `while` and `for` run their regions and give
+//! as results what the region yielded. `break`, `continue` and `return` end a region early and carry all
+//! values their target needs, so no state lives outside values.
+//!
+//! **Types** are concrete: generics are gone before IR exists.
+//!
+//! [`op`] is the one table of operations; rule files elsewhere match on it without a wildcard.
+
+mod builder;
+mod copy;
+pub mod diff;
+mod func;
+mod module;
+pub mod op;
+mod types;
+
+pub use builder::Builder;
+pub use copy::Copier;
+pub use diff::{DiffInfo, DiffRow, DiffTable, Mode, Prefer};
+pub use func::{
+    Dir, Entry, Func, FuncId, FuncKind, Inline, Inst, InstData, Param, Region, RegionData, Ret, Signature,
+    SystemValue, Value, ValueData, ValueDef,
+};
+pub use module::{Global, GlobalData, GlobalKind, Module};
+pub use op::{Class, Const, DiffCall, Effect, LinCall, Linear, LoopInfo, Math, Op, Path, Step, Trap, Unroll};
+pub use types::{Access, StructDef, StructField, StructId, Ty, Type, Types};

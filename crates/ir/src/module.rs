@@ -1,0 +1,71 @@
+//! Modules: all that is compiled together.
+
+use crate::{DiffTable, Func, FuncId, Ty, Types};
+use cotangent_base::{EntityMap, Span, Symbol, entity};
+
+entity!(
+    /// A global of a module.
+    Global,
+    "global"
+);
+
+/// Types, globals and functions.
+#[derive(Clone, Default, Debug)]
+pub struct Module {
+    /// The types.
+    pub types: Types,
+    /// The differentiable structures.
+    pub diff: DiffTable,
+    /// The globals.
+    pub globals: EntityMap<Global, GlobalData>,
+    /// The functions.
+    pub funcs: EntityMap<FuncId, Func>,
+}
+
+/// A global.
+#[derive(Clone, Debug)]
+pub struct GlobalData {
+    /// Unique in the module; a path such as `params.scale` for a nested parameter.
+    pub name: Symbol,
+    /// The type of what [`Op::Global`](crate::Op::Global) gives: a buffer, a `Ref`, or a uniform's own type.
+    pub ty: Ty,
+    /// What it is.
+    pub kind: GlobalKind,
+    /// Where it was declared.
+    pub span: Span,
+}
+
+/// What a global is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum GlobalKind {
+    /// A parameter the host sets: a buffer or a uniform.
+    Param,
+    /// A variable every thread of a group sees.
+    Shared,
+    /// A variable of each thread, with the function that computes its first value; zero without one.
+    Static(Option<FuncId>),
+}
+
+impl Module {
+    /// The function of that name.
+    pub fn func_named(&self, name: Symbol) -> Option<FuncId> {
+        self.funcs.iter().find(|(_, f)| f.name == name).map(|(id, _)| id)
+    }
+
+    /// The global of that name.
+    pub fn global_named(&self, name: Symbol) -> Option<Global> {
+        self.globals.iter().find(|(_, g)| g.name == name).map(|(id, _)| id)
+    }
+
+    /// Adds a function. A name already taken gets a number appended.
+    pub fn add_func(&mut self, mut func: Func) -> FuncId {
+        let name = func.name;
+        for n in 1.. {
+            if self.func_named(func.name).is_none() {
+                break;
+            }
+            func.name = Symbol::new(&format!("{name}.{n}"));
+        }
+        self.funcs.push(func)
+    }
+}

@@ -1,0 +1,457 @@
+//! The table of operations.
+//!
+//! Operands and results below are written `name: type`. Shapes: *number* is a scalar, vector or matrix;
+//! element-wise operations act on each scalar of it. An instruction may have several results; only calls and
+//! control operations do.
+//!
+//! Three columns say what a pass may do with an operation without knowing it:
+//! [`Effect`] (may it be removed, repeated, moved?), [`Linear`] (in which operands is the result linear?) and,
+//! derived from the effect, whether it may be recomputed in a backward pass.
+
+use crate::{FuncId, Global};
+use smallvec::SmallVec;
+
+/// What running an operation does besides giving results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Nothing: may be removed, repeated and moved.
+    None,
+    /// Reads memory: may be removed; may be recomputed only if nothing in between writes.
+    Read,
+    /// Writes memory or may trap on purpose: stays, once, in order.
+    Write,
+    /// Whatever its regions or its callee do.
+    Inner,
+    /// Ends a region.
+    Exit,
+}
+
+/// In which operands the results are linear. What is linear can be transposed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Linear {
+    /// In none.
+    No,
+    /// In all (value) operands together: `add`, `extract`. Indices and conditions do not count.
+    Jointly,
+    /// In each alone, the others fixed: `mul`, `dot`.
+    Each,
+    /// In the first: `div`.
+    First,
+    /// As its regions or callee are.
+    Inner,
+}
+
+/// What an element-wise operation takes and gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// Integers and floats; gives the same type.
+    Number,
+    /// Floats; gives the same type.
+    Float,
+    /// Integers; gives the same type.
+    Integer,
+    /// Integers and booleans; gives the same type.
+    Bits,
+    /// Any scalars; gives booleans of the same shape.
+    Compare,
+    /// Floats; gives booleans of the same shape.
+    Test,
+}
+
+macro_rules! math {
+    ($($(#[$doc:meta])* $name:ident $text:literal $arity:literal $class:ident $linear:ident;)*) => {
+        /// Element-wise operations. All operands have one type.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Math { $($(#[$doc])* $name,)* }
+
+        impl Math {
+            /// Every element-wise operation.
+            pub const ALL: &[Math] = &[$(Math::$name),*];
+
+            /// The name in IR text.
+            pub const fn name(self) -> &'static str {
+                match self { $(Math::$name => $text,)* }
+            }
+            /// How many operands it takes.
+            pub const fn arity(self) -> usize {
+                match self { $(Math::$name => $arity,)* }
+            }
+            /// What it takes and gives.
+            pub const fn class(self) -> Class {
+                match self { $(Math::$name => Class::$class,)* }
+            }
+            /// In which operands it is linear (on floats).
+            pub const fn linear(self) -> Linear {
+                match self { $(Math::$name => Linear::$linear,)* }
+            }
+        }
+    };
+}
+
+math! {
+    /// `a + b`; integers wrap.
+    Add "add" 2 Number Jointly;
+    /// `a - b`; integers wrap.
+    Sub "sub" 2 Number Jointly;
+    /// `a * b`; integers wrap.
+    Mul "mul" 2 Number Each;
+    /// `a / b`; integers truncate towards zero, and division by zero traps.
+    Div "div" 2 Number First;
+    /// `a % b`, with the sign of `a`; integer division by zero traps.
+    Rem "rem" 2 Number No;
+    /// `-a`.
+    Neg "neg" 1 Number Jointly;
+    /// Magnitude.
+    Abs "abs" 1 Number No;
+    /// -1, 0 or 1, in the type of the operand.
+    Sign "sign" 1 Number No;
+    /// The smaller; if one is NaN, the other.
+    Min "min" 2 Number No;
+    /// The larger; if one is NaN, the other.
+    Max "max" 2 Number No;
+    /// `a * b + c`, rounded once.
+    Fma "fma" 3 Float No;
+    /// Bitwise and; logical on booleans, without short circuit.
+    And "and" 2 Bits No;
+    /// Bitwise or.
+    Or "or" 2 Bits No;
+    /// Bitwise exclusive or.
+    Xor "xor" 2 Bits No;
+    /// Bitwise complement; logical on booleans.
+    Not "not" 1 Bits No;
+    /// `a << b`; the amount is taken modulo the width.
+    Shl "shl" 2 Integer No;
+    /// `a >> b`, arithmetic if signed; the amount is taken modulo the width.
+    Shr "shr" 2 Integer No;
+    /// Number of one bits.
+    CountBits "countbits" 1 Integer No;
+    /// Index of the lowest one bit; all ones if there is none.
+    FirstBitLow "firstbitlow" 1 Integer No;
+    /// Index of the highest bit that differs from the sign; all ones if there is none.
+    FirstBitHigh "firstbithigh" 1 Integer No;
+    /// Bits in reverse order.
+    ReverseBits "reversebits" 1 Integer No;
+    /// `a == b`.
+    Eq "eq" 2 Compare No;
+    /// `a != b`.
+    Ne "ne" 2 Compare No;
+    /// `a < b`.
+    Lt "lt" 2 Compare No;
+    /// `a <= b`.
+    Le "le" 2 Compare No;
+    /// `a > b`.
+    Gt "gt" 2 Compare No;
+    /// `a >= b`.
+    Ge "ge" 2 Compare No;
+    /// Whether it is NaN.
+    IsNan "isnan" 1 Test No;
+    /// Whether it is an infinity.
+    IsInf "isinf" 1 Test No;
+    /// Largest integer not above.
+    Floor "floor" 1 Float No;
+    /// Smallest integer not below.
+    Ceil "ceil" 1 Float No;
+    /// Nearest integer, halves away from zero.
+    Round "round" 1 Float No;
+    /// Nearest integer, halves to even.
+    RoundEven "round_even" 1 Float No;
+    /// Integer part.
+    Trunc "trunc" 1 Float No;
+    /// Square root.
+    Sqrt "sqrt" 1 Float No;
+    /// `1 / sqrt(a)`.
+    Rsqrt "rsqrt" 1 Float No;
+    /// Exponential.
+    Exp "exp" 1 Float No;
+    /// Power of two.
+    Exp2 "exp2" 1 Float No;
+    /// Natural logarithm.
+    Log "log" 1 Float No;
+    /// Logarithm to base 2.
+    Log2 "log2" 1 Float No;
+    /// Logarithm to base 10.
+    Log10 "log10" 1 Float No;
+    /// `a` to the power `b`.
+    Pow "pow" 2 Float No;
+    /// Sine.
+    Sin "sin" 1 Float No;
+    /// Cosine.
+    Cos "cos" 1 Float No;
+    /// Tangent.
+    Tan "tan" 1 Float No;
+    /// Inverse sine.
+    Asin "asin" 1 Float No;
+    /// Inverse cosine.
+    Acos "acos" 1 Float No;
+    /// Inverse tangent.
+    Atan "atan" 1 Float No;
+    /// Angle of the point (`b`, `a`).
+    Atan2 "atan2" 2 Float No;
+    /// Hyperbolic sine.
+    Sinh "sinh" 1 Float No;
+    /// Hyperbolic cosine.
+    Cosh "cosh" 1 Float No;
+    /// Hyperbolic tangent.
+    Tanh "tanh" 1 Float No;
+    /// Inverse hyperbolic sine.
+    Asinh "asinh" 1 Float No;
+    /// Inverse hyperbolic cosine.
+    Acosh "acosh" 1 Float No;
+    /// Inverse hyperbolic tangent.
+    Atanh "atanh" 1 Float No;
+}
+
+macro_rules! ops {
+    ($($(#[$doc:meta])* $name:ident $(($payload:ty))? $text:literal $effect:ident $linear:ident;)*) => {
+        /// An operation, with what it needs besides operands.
+        #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+        pub enum Op {
+            /// Element-wise arithmetic; see [`Math`].
+            Math(Math),
+            $($(#[$doc])* $name $(($payload))?,)*
+        }
+
+        impl Op {
+            /// The name in IR text.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    Op::Math(math) => math.name(),
+                    $(ops!(@pattern $name $(($payload))?) => $text,)*
+                }
+            }
+            /// What it does besides giving results.
+            pub const fn effect(&self) -> Effect {
+                match self {
+                    Op::Math(_) => Effect::None,
+                    $(ops!(@pattern $name $(($payload))?) => Effect::$effect,)*
+                }
+            }
+            /// In which operands it is linear.
+            pub const fn linear(&self) -> Linear {
+                match self {
+                    Op::Math(math) => math.linear(),
+                    $(ops!(@pattern $name $(($payload))?) => Linear::$linear,)*
+                }
+            }
+        }
+    };
+    (@pattern $name:ident) => { Op::$name };
+    (@pattern $name:ident ($payload:ty)) => { Op::$name(_) };
+}
+
+ops! {
+    // Values from nothing.
+
+    /// `() -> scalar`. A constant of the result's type.
+    Const(Const) "const" None No;
+    /// `() -> any`. All zero; of a differential, its additive identity.
+    Zero "zero" None Jointly;
+    /// `() -> any`. A value nobody may look at: a slot not yet written, a variable not yet assigned.
+    Undef "undef" None Jointly;
+
+    // Numbers.
+
+    /// `(cond: bool or vector or matrix of bool, a: T, b: T) -> T`. `a` where `cond` holds. `T` may be any type
+    /// if `cond` is one `bool`; both sides are evaluated.
+    Select "select" None Jointly;
+    /// `(a: number) -> number`. Converts each scalar: towards zero to integers, saturating, NaN to 0; nearest to
+    /// floats; `!= 0` to booleans. Linear between floats.
+    Convert "convert" None Jointly;
+    /// `(a: number) -> number`. The same bits, read as another type of the same size.
+    Bitcast "bitcast" None No;
+    /// `(a: scalar) -> vector or matrix`. Every element `a`. Also `(a: T) -> [T; n]`.
+    Splat "splat" None Jointly;
+    /// `(a: vector, matrix or array) -> element`. The sum of what a splat of that shape writes.
+    Sum "sum" None Jointly;
+    /// `(a: vector) -> scalar or vector`. The named lanes.
+    Swizzle(SmallVec<[u8; 4]>) "swizzle" None Jointly;
+    /// `(a: vector, b: vector) -> scalar`.
+    Dot "dot" None Each;
+    /// `(m: r x c, v: c) -> r`.
+    MatVec "matvec" None Each;
+    /// `(v: r, m: r x c) -> c`.
+    VecMat "vecmat" None Each;
+    /// `(a: r x k, b: k x c) -> r x c`.
+    MatMat "matmat" None Each;
+    /// `(a: r, b: c) -> r x c`. Every product.
+    Outer "outer" None Each;
+    /// `(m: r x c) -> c x r`.
+    Transpose "transpose" None Jointly;
+
+    // Aggregates. Parts of a vector are lanes, of a matrix rows, of an array elements, of a structure fields.
+
+    /// `(part..) -> aggregate`. All parts, in order.
+    Pack "pack" None Jointly;
+    /// `(a: aggregate, index..) -> part`. An index outside traps.
+    Extract(Path) "extract" None Jointly;
+    /// `(a: aggregate, v: part, index..) -> aggregate`. `a` with that part replaced. An index outside traps.
+    Insert(Path) "insert" None Jointly;
+    /// `(a: aggregate, v: part, index..) -> aggregate`. `a` with `v` added to that part. An index outside traps.
+    InsertAdd(Path) "insert_add" None Jointly;
+
+    // Derivatives.
+
+    /// `(a: T) -> T`. `a`, with no derivative.
+    Detach "detach" None No;
+    /// `(input.., tangent..) -> (output.., tangent..)`. A call beside its derivative; only between `linearize`
+    /// and `unzip`.
+    DiffCall(DiffCall) "diff_call" Inner Inner;
+    /// `(context?, primal.., tangent..) -> (tangent..)`. The linear half of a call; only between `unzip` and
+    /// `transpose`.
+    LinCall(LinCall) "lin_call" Inner Inner;
+
+    // Memory.
+
+    /// `() -> handle or value`. A global: the handle of a buffer or variable, the value of a uniform.
+    Global(Global) "global" None No;
+    /// `(handle, index..) -> part`. The path of a buffer begins with the element. An index outside traps.
+    Load(Path) "load" Read No;
+    /// `(handle, v: part, index..) -> ()`. An index outside traps.
+    Store(Path) "store" Write No;
+    /// `(handle) -> u32`. How many elements a buffer has.
+    Length "length" None No;
+    /// `(cond: bool) -> ()`. Traps unless `cond` holds.
+    Assert(Trap) "assert" Write No;
+
+    // Control.
+
+    /// `(input..) -> (output..)`. Runs a function.
+    Call(FuncId) "call" Inner Inner;
+    /// `(cond: bool) -> (result..)`, regions *then* and *else*, without arguments.
+    If "if" Inner Inner;
+    /// `(selector: integer) -> (result..)`, one region per case and a last one for all other values.
+    Switch(Vec<i64>) "switch" Inner Inner;
+    /// `(init: T..) -> (result: T..)`, regions *condition* `(T..)` yielding one `bool` and *body* `(T..)` yielding
+    /// `T..`. The results are the arguments with which the condition failed, or those of a `break`.
+    While(LoopInfo) "while" Inner Inner;
+    /// `(n: i32, init: T..) -> (result: T..)`, region *body* `(k: i32, T..)` yielding `T..`, run with `k` from 0 to
+    /// `n - 1`, or from `n - 1` to 0 if reversed.
+    For(LoopInfo) "for" Inner Inner;
+
+    // Exits: the last instruction of every region, and nowhere else.
+
+    /// `(value..)`. Ends the region normally.
+    Yield "yield" Exit Inner;
+    /// `(value..)`. Leaves the loop that number of loops out (0 is the innermost) with these results.
+    Break(u32) "break" Exit Inner;
+    /// `(value..)`. Starts the next round of that loop with these arguments.
+    Continue(u32) "continue" Exit Inner;
+    /// `(output..)`. Leaves the function.
+    Return "return" Exit Inner;
+}
+
+impl Op {
+    /// Whether it ends a region.
+    pub const fn is_exit(&self) -> bool {
+        matches!(self.effect(), Effect::Exit)
+    }
+
+    /// Whether it is a loop, and so counted by [`Op::Break`] and [`Op::Continue`].
+    pub const fn is_loop(&self) -> bool {
+        matches!(self, Op::While(_) | Op::For(_))
+    }
+}
+
+/// A constant. Its type is the type of the instruction's result.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Const {
+    /// A truth value.
+    Bool(bool),
+    /// An integer, sign-extended to 64 bits; unsigned ones are the same bits.
+    Int(i64),
+    /// The bits of a binary64, which a narrower type rounds.
+    Float(u64),
+}
+
+impl Const {
+    /// A floating-point constant.
+    pub const fn float(value: f64) -> Self {
+        Const::Float(value.to_bits())
+    }
+}
+
+/// The way to a part of an aggregate.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Path(pub SmallVec<[Step; 2]>);
+
+/// One step of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Step {
+    /// The part of that number.
+    Part(u32),
+    /// The part whose number is the next index operand.
+    Index,
+}
+
+impl Path {
+    /// The path of one known part.
+    pub fn part(index: u32) -> Self {
+        Path(SmallVec::from_slice(&[Step::Part(index)]))
+    }
+    /// The path of one dynamic index.
+    pub fn index() -> Self {
+        Path(SmallVec::from_slice(&[Step::Index]))
+    }
+    /// How many index operands it takes.
+    pub fn indices(&self) -> usize {
+        self.0.iter().filter(|s| matches!(s, Step::Index)).count()
+    }
+}
+
+/// What a loop is known to do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct LoopInfo {
+    /// More rounds than this are a fault of the program, which derivatives detect.
+    pub max_iters: Option<u32>,
+    /// Whether to unroll it.
+    pub unroll: Unroll,
+    /// Counted loops only: run from the last round to the first.
+    pub reversed: bool,
+}
+
+/// Whether to unroll a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Unroll {
+    /// As the compiler sees fit.
+    #[default]
+    Auto,
+    /// It must be, before derivatives are taken: `[ForceUnroll]`.
+    Force,
+    /// It must not be: `[loop]`.
+    Never,
+}
+
+/// Why a program stops.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Trap {
+    /// An index outside its array, vector, matrix or buffer.
+    OutOfBounds,
+    /// A loop ran longer than it said it would.
+    LoopBound,
+    /// An integer was divided by zero.
+    DivisionByZero,
+    /// The program ran longer than it was allowed to.
+    StepLimit,
+    /// Calls nested too deeply.
+    CallDepth,
+}
+
+/// A call beside its derivative.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct DiffCall {
+    /// The function called.
+    pub func: FuncId,
+    /// Which inputs have a tangent operand.
+    pub inputs: Box<[bool]>,
+    /// Which outputs have a tangent result.
+    pub outputs: Box<[bool]>,
+}
+
+/// The linear half of a [`DiffCall`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct LinCall {
+    /// The call it is half of.
+    pub call: DiffCall,
+    /// How many operands precede the tangents.
+    pub primals: u32,
+}

@@ -1,0 +1,166 @@
+//! Types, interned: two [`Ty`] are the same type exactly when they are equal.
+
+use cotangent_base::{EntityMap, Map, Scalar, Symbol, entity};
+
+entity!(
+    /// An interned type.
+    Ty,
+    "ty"
+);
+entity!(
+    /// A structure type.
+    StructId,
+    "struct"
+);
+
+/// What a type is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Type {
+    /// One value; takes no room. An instruction without a result has no value at all, not a unit one.
+    Unit,
+    /// A scalar.
+    Scalar(Scalar),
+    /// A vector of 1 to 4 scalars.
+    Vector(Scalar, u8),
+    /// A matrix: scalar, rows, columns. Its elements are its rows.
+    Matrix(Scalar, u8, u8),
+    /// An array of known length.
+    Array(Ty, u32),
+    /// A structure, by name: two with equal fields are different types.
+    Struct(StructId),
+    /// A handle to a structured buffer of elements.
+    Buffer(Ty, Access),
+    /// A handle to a `static` or group-shared variable.
+    Ref(Ty),
+}
+
+/// What may be done with a buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Access {
+    /// Loads.
+    Read,
+    /// Loads and stores.
+    ReadWrite,
+}
+
+/// A structure's definition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StructDef {
+    /// Unique in the module.
+    pub name: Symbol,
+    /// The fields, in order.
+    pub fields: Vec<StructField>,
+}
+
+/// A field of a structure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StructField {
+    /// Its name.
+    pub name: Symbol,
+    /// Its type.
+    pub ty: Ty,
+}
+
+/// All types of a module.
+#[derive(Clone, Default, Debug)]
+pub struct Types {
+    list: EntityMap<Ty, Type>,
+    numbers: Map<Type, Ty>,
+    structs: EntityMap<StructId, StructDef>,
+    names: Map<Symbol, StructId>,
+}
+
+impl Types {
+    /// The type `ty`.
+    pub fn intern(&mut self, ty: Type) -> Ty {
+        *self.numbers.entry(ty).or_insert_with(|| self.list.push(ty))
+    }
+
+    /// The type `ty`, if it has been made.
+    pub fn find(&self, ty: Type) -> Option<Ty> {
+        self.numbers.get(&ty).copied()
+    }
+
+    /// What `ty` is.
+    pub fn get(&self, ty: Ty) -> Type {
+        self.list[ty]
+    }
+
+    /// The scalar type `scalar`.
+    pub fn scalar(&mut self, scalar: Scalar) -> Ty {
+        self.intern(Type::Scalar(scalar))
+    }
+
+    /// Makes a structure. A name already taken gets a number appended.
+    pub fn add_struct(&mut self, name: Symbol, fields: Vec<StructField>) -> StructId {
+        let mut unique = name;
+        for n in 1.. {
+            if !self.names.contains_key(&unique) {
+                break;
+            }
+            unique = Symbol::new(&format!("{name}.{n}"));
+        }
+        let id = self.structs.push(StructDef { name: unique, fields });
+        self.names.insert(unique, id);
+        id
+    }
+
+    /// Gives a structure made with no fields its fields, for types that refer to themselves.
+    pub fn set_fields(&mut self, id: StructId, fields: Vec<StructField>) {
+        self.structs[id].fields = fields;
+    }
+
+    /// The definition of a structure.
+    pub fn struct_def(&self, id: StructId) -> &StructDef {
+        &self.structs[id]
+    }
+
+    /// The structure of that name.
+    pub fn struct_named(&self, name: Symbol) -> Option<StructId> {
+        self.names.get(&name).copied()
+    }
+
+    /// All structures, in the order they were made.
+    pub fn structs(&self) -> impl Iterator<Item = (StructId, &StructDef)> {
+        self.structs.iter()
+    }
+
+    /// The scalar a type is made of, if it is a scalar, vector or matrix.
+    pub fn scalar_of(&self, ty: Ty) -> Option<Scalar> {
+        match self.get(ty) {
+            Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => Some(s),
+            Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => None,
+        }
+    }
+
+    /// The same shape with scalars of another type.
+    pub fn with_scalar(&mut self, ty: Ty, scalar: Scalar) -> Ty {
+        match self.get(ty) {
+            Type::Scalar(_) => self.intern(Type::Scalar(scalar)),
+            Type::Vector(_, n) => self.intern(Type::Vector(scalar, n)),
+            Type::Matrix(_, r, c) => self.intern(Type::Matrix(scalar, r, c)),
+            _ => ty,
+        }
+    }
+
+    /// How many parts an aggregate has: lanes, rows, elements or fields. `None` for what has none.
+    pub fn arity(&self, ty: Ty) -> Option<u32> {
+        match self.get(ty) {
+            Type::Vector(_, n) | Type::Matrix(_, n, _) => Some(n.into()),
+            Type::Array(_, n) => Some(n),
+            Type::Struct(id) => Some(self.structs[id].fields.len() as u32),
+            Type::Unit | Type::Scalar(_) | Type::Buffer(..) | Type::Ref(_) => None,
+        }
+    }
+
+    /// The type of part `index` of an aggregate; for a dynamic index, of any part (never of a structure).
+    pub fn part(&mut self, ty: Ty, index: Option<u32>) -> Option<Ty> {
+        match (self.get(ty), index) {
+            (Type::Vector(s, n), i) if i.is_none_or(|i| i < n.into()) => Some(self.scalar(s)),
+            (Type::Matrix(s, r, c), i) if i.is_none_or(|i| i < r.into()) => Some(self.intern(Type::Vector(s, c))),
+            (Type::Array(elem, n), i) if i.is_none_or(|i| i < n) => Some(elem),
+            (Type::Struct(id), Some(i)) => self.structs[id].fields.get(i as usize).map(|f| f.ty),
+            _ => None,
+        }
+    }
+}

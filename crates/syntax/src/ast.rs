@@ -1,0 +1,572 @@
+//! The syntax tree: what was written, with nothing resolved.
+//!
+//! Types are expressions. `vector<float, 3>`, `Foo.Differential` and `float[4]` parse as [`Expr`], because
+//! whether a name is a type is not known before names are resolved; the checker reads an expression as a
+//! type where one stands. Every node has the span it was read from.
+
+use cotangent_base::{Scalar, Span, Symbol};
+
+/// A whole file.
+#[derive(Clone, Debug, Default)]
+pub struct File {
+    /// Its declarations, in order.
+    pub decls: Vec<Decl>,
+}
+
+/// A name as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ident {
+    /// The name.
+    pub name: Symbol,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A declaration with what stands before it.
+#[derive(Clone, Debug)]
+pub struct Decl {
+    /// `[Differentiable]`, `[numthreads(8, 8, 1)]`, ...
+    pub attributes: Vec<Attribute>,
+    /// `static`, `const`, `public`, ...
+    pub modifiers: Vec<Modifier>,
+    /// What is declared.
+    pub kind: DeclKind,
+    /// From the first attribute or modifier to the end.
+    pub span: Span,
+}
+
+/// `[name(args)]`; `[a::b]` is the name `a::b`.
+#[derive(Clone, Debug)]
+pub struct Attribute {
+    /// The name.
+    pub name: Ident,
+    /// The arguments.
+    pub args: Vec<Expr>,
+    /// With the brackets.
+    pub span: Span,
+}
+
+/// A word before a declaration or parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Modifier {
+    /// Which.
+    pub kind: ModifierKind,
+    /// Where.
+    pub span: Span,
+}
+
+/// The modifiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each is the word of that name")]
+pub enum ModifierKind {
+    Static,
+    Const,
+    Uniform,
+    GroupShared,
+    Public,
+    Internal,
+    Private,
+    Extern,
+    Export,
+    Inline,
+    Override,
+    NoDiff,
+    In,
+    Out,
+    InOut,
+    Ref,
+    ConstRef,
+    RowMajor,
+    ColumnMajor,
+    Prefix,
+    Postfix,
+    /// Words that are accepted and mean nothing to us, such as `precise` and `nointerpolation`.
+    Ignored,
+}
+
+/// What a declaration declares.
+#[derive(Clone, Debug)]
+pub enum DeclKind {
+    /// A function, method, operator, constructor (`__init`) or accessor.
+    Func(Box<FuncDecl>),
+    /// A variable, field, or parameter of the shader. `int a = 1, b[2];` gives one declaration per name.
+    Var(Box<VarDecl>),
+    /// `struct` (and `class`).
+    Struct(Box<StructDecl>),
+    /// `interface`.
+    Interface(Box<InterfaceDecl>),
+    /// `extension`.
+    Extension(Box<ExtensionDecl>),
+    /// `enum`.
+    Enum(Box<EnumDecl>),
+    /// `typedef` and `typealias`.
+    Alias(Box<AliasDecl>),
+    /// `associatedtype`.
+    Assoc(Box<AssocDecl>),
+    /// `property`.
+    Property(Box<PropertyDecl>),
+    /// `__subscript`.
+    Subscript(Box<SubscriptDecl>),
+    /// `namespace a.b { .. }`.
+    Namespace(Vec<Ident>, Vec<Decl>),
+    /// `using a.b;`.
+    Using(Box<Expr>),
+    /// `cbuffer C { .. }`: its fields are visible around it.
+    CBuffer(Ident, Vec<Decl>),
+    /// `import a.b;`, with the path as written, separators as `/`.
+    Import(Ident),
+    /// `__include part;`.
+    Include(Ident),
+    /// `module m;`.
+    Module(Ident),
+    /// `implementing m;`.
+    Implementing(Ident),
+    /// A declaration that could not be read; the error is reported.
+    Error,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct FuncDecl {
+    /// Which kind of function.
+    pub kind: FuncKind,
+    /// Its name. For operators the operator's text after `operator`, as in `operator+`.
+    pub name: Ident,
+    /// `<T : IFoo, let N : int>` and `where` clauses.
+    pub generics: Generics,
+    /// The parameters.
+    pub params: Vec<Param>,
+    /// The result type; `None` for constructors and setters. `void` is written.
+    pub result: Option<Expr>,
+    /// `no_diff` before the result type.
+    pub no_diff_result: bool,
+    /// `: SV_Target` after the parameter list.
+    pub semantic: Option<Ident>,
+    /// The body, unless this is a prototype, a requirement or an intrinsic.
+    pub body: Option<Block>,
+}
+
+/// Kinds of functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FuncKind {
+    /// An ordinary function or method.
+    Plain,
+    /// `operator+` and its kin.
+    Operator,
+    /// `__init`.
+    Constructor,
+}
+
+/// A parameter. Its direction and `no_diff` are among the modifiers.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// Attributes.
+    pub attributes: Vec<Attribute>,
+    /// `in`, `out`, `inout`, `no_diff`, `uniform`, ...
+    pub modifiers: Vec<Modifier>,
+    /// The name; prototypes may leave it out.
+    pub name: Option<Ident>,
+    /// The type, array suffixes of the declarator included.
+    pub ty: Expr,
+    /// `= value`.
+    pub default: Option<Expr>,
+    /// `: SV_DispatchThreadID`.
+    pub semantic: Option<Ident>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// The generic part of a declaration. Empty when there is none.
+#[derive(Clone, Debug, Default)]
+pub struct Generics {
+    /// The parameters in angle brackets.
+    pub params: Vec<GenericParam>,
+    /// The `where` clauses.
+    pub wheres: Vec<Where>,
+}
+
+/// A generic parameter.
+#[derive(Clone, Debug)]
+pub struct GenericParam {
+    /// Its name.
+    pub name: Ident,
+    /// A type, a value or a pack.
+    pub kind: GenericParamKind,
+    /// `= default`.
+    pub default: Option<Expr>,
+}
+
+/// What a generic parameter stands for.
+#[derive(Clone, Debug)]
+pub enum GenericParamKind {
+    /// `T`, `T : IA & IB`.
+    Type(Vec<Expr>),
+    /// `let N : int`, `int N`.
+    Value(Expr),
+    /// `each T`, `each T : IA`.
+    Pack(Vec<Expr>),
+}
+
+/// One condition of a `where` clause.
+#[derive(Clone, Debug)]
+pub enum Where {
+    /// `T : IA`.
+    Conforms(Expr, Vec<Expr>),
+    /// `T.A == float`.
+    Equal(Expr, Expr),
+}
+
+/// A variable, field or shader parameter.
+#[derive(Clone, Debug)]
+pub struct VarDecl {
+    /// Its name.
+    pub name: Ident,
+    /// Its type, declarator suffixes included; `None` for `let x = ..` and `var x = ..`.
+    pub ty: Option<Expr>,
+    /// The initializer.
+    pub init: Option<Expr>,
+    /// `: SV_Position`, `: register(u0)`.
+    pub semantic: Option<Ident>,
+    /// Declared with `let`.
+    pub is_let: bool,
+}
+
+/// A structure.
+#[derive(Clone, Debug)]
+pub struct StructDecl {
+    /// Its name.
+    pub name: Ident,
+    /// Its generic parameters.
+    pub generics: Generics,
+    /// What stands behind the colon: interfaces, or a base structure.
+    pub bases: Vec<Expr>,
+    /// Fields, methods, nested types, ...
+    pub members: Vec<Decl>,
+}
+
+/// An interface.
+#[derive(Clone, Debug)]
+pub struct InterfaceDecl {
+    /// Its name.
+    pub name: Ident,
+    /// Its generic parameters.
+    pub generics: Generics,
+    /// Interfaces it inherits.
+    pub bases: Vec<Expr>,
+    /// Requirements.
+    pub members: Vec<Decl>,
+}
+
+/// An extension of a type.
+#[derive(Clone, Debug)]
+pub struct ExtensionDecl {
+    /// `extension<T : IFloat> ..`.
+    pub generics: Generics,
+    /// The extended type.
+    pub target: Expr,
+    /// Conformances it adds.
+    pub bases: Vec<Expr>,
+    /// Members it adds.
+    pub members: Vec<Decl>,
+}
+
+/// An enumeration.
+#[derive(Clone, Debug)]
+pub struct EnumDecl {
+    /// Its name; `None` for an anonymous one.
+    pub name: Option<Ident>,
+    /// The type behind the colon.
+    pub underlying: Option<Expr>,
+    /// Its cases, with explicit values.
+    pub cases: Vec<(Ident, Option<Expr>)>,
+}
+
+/// `typealias Name<..> = Type;`.
+#[derive(Clone, Debug)]
+pub struct AliasDecl {
+    /// Its name.
+    pub name: Ident,
+    /// Its generic parameters.
+    pub generics: Generics,
+    /// What it stands for.
+    pub ty: Expr,
+}
+
+/// `associatedtype A : IB where ..;`.
+#[derive(Clone, Debug)]
+pub struct AssocDecl {
+    /// Its name.
+    pub name: Ident,
+    /// Its bounds.
+    pub bounds: Vec<Expr>,
+    /// Further conditions.
+    pub wheres: Vec<Where>,
+}
+
+/// `property float area { get; set; }`.
+#[derive(Clone, Debug)]
+pub struct PropertyDecl {
+    /// Its name.
+    pub name: Ident,
+    /// Its type.
+    pub ty: Expr,
+    /// Its accessors.
+    pub accessors: Vec<Accessor>,
+}
+
+/// `__subscript(int i) -> T { get; set; }`.
+#[derive(Clone, Debug)]
+pub struct SubscriptDecl {
+    /// Generic parameters.
+    pub generics: Generics,
+    /// The indices.
+    pub params: Vec<Param>,
+    /// The element's type.
+    pub result: Expr,
+    /// Its accessors.
+    pub accessors: Vec<Accessor>,
+}
+
+/// `get {..}`, `set(v) {..}` or `ref;`.
+#[derive(Clone, Debug)]
+pub struct Accessor {
+    /// Attributes, such as `[mutating]` and `[Differentiable]`.
+    pub attributes: Vec<Attribute>,
+    /// Which one.
+    pub kind: AccessorKind,
+    /// The setter's parameter; `newValue` if not written.
+    pub value: Option<Ident>,
+    /// The body; none in an interface or for an intrinsic.
+    pub body: Option<Block>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// Kinds of accessors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the word of that name")]
+pub enum AccessorKind {
+    Get,
+    Set,
+    Ref,
+}
+
+/// `{ .. }`.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The statements.
+    pub stmts: Vec<Stmt>,
+    /// With the braces.
+    pub span: Span,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    /// `[unroll]`, `[MaxIters(4)]`, ...
+    pub attributes: Vec<Attribute>,
+    /// What it does.
+    pub kind: StmtKind,
+    /// All of it.
+    pub span: Span,
+}
+
+/// Kinds of statements.
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    /// `;`.
+    Empty,
+    /// An expression.
+    Expr(Expr),
+    /// Local declarations; more than one for `int a, b;`.
+    Decl(Vec<Decl>),
+    /// `{ .. }`.
+    Block(Block),
+    /// `if (c) a else b`.
+    If(Cond, Box<Stmt>, Option<Box<Stmt>>),
+    /// `for (init; cond; step) body`.
+    For(Option<Box<Stmt>>, Option<Expr>, Option<Expr>, Box<Stmt>),
+    /// `while (c) body`.
+    While(Expr, Box<Stmt>),
+    /// `do body while (c);`.
+    DoWhile(Box<Stmt>, Expr),
+    /// `switch (x) { .. }`.
+    Switch(Expr, Vec<SwitchCase>),
+    /// `break;`, `break label;`.
+    Break(Option<Ident>),
+    /// `continue;`.
+    Continue,
+    /// `return;`, `return x;`.
+    Return(Option<Expr>),
+    /// `discard;`.
+    Discard,
+    /// `defer stmt`.
+    Defer(Box<Stmt>),
+    /// `label: stmt`.
+    Labelled(Ident, Box<Stmt>),
+    /// `throw e;`.
+    Throw(Expr),
+    /// `do { .. } catch (e : E) { .. }`.
+    Catch(Block, Option<Ident>, Option<Expr>, Block),
+    /// A statement that could not be read; the error is reported.
+    Error,
+}
+
+/// The condition of an `if`.
+#[derive(Clone, Debug)]
+pub enum Cond {
+    /// An expression.
+    Expr(Expr),
+    /// `let x = optional`.
+    Let(Ident, Expr),
+}
+
+/// Some labels and the statements behind them. Without a final jump, control falls into the next.
+#[derive(Clone, Debug)]
+pub struct SwitchCase {
+    /// `case` values; `None` is `default`.
+    pub labels: Vec<Option<Expr>>,
+    /// The statements.
+    pub body: Vec<Stmt>,
+    /// From the first label to the last statement.
+    pub span: Span,
+}
+
+/// An expression, or a type.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// Kinds of expressions.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// A name.
+    Name(Symbol),
+    /// An integer: its value and the type its form and suffix give it.
+    Int(u64, Scalar),
+    /// A floating-point number: its value and type.
+    Float(f64, Scalar),
+    /// `true`, `false`.
+    Bool(bool),
+    /// A string; adjacent ones are joined.
+    String(Symbol),
+    /// `none`.
+    None,
+    /// `nullptr`.
+    Null,
+    /// `this`.
+    This,
+    /// `This`.
+    ThisType,
+    /// `-x`, `!x`, `*p`, `&x`, `++x`.
+    Unary(UnaryOp, Box<Expr>),
+    /// `a + b`, and `a, b`.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `a = b`; `a += b` has the operator.
+    Assign(Option<BinaryOp>, Box<Expr>, Box<Expr>),
+    /// `c ? a : b`.
+    Ternary(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `f(a, b)`.
+    Call(Box<Expr>, Vec<Expr>),
+    /// `a[i, j]`. As a type, an array; `T[]` has no index.
+    Index(Box<Expr>, Vec<Expr>),
+    /// `a.b`, `a::b`, `p->b`.
+    Member(Box<Expr>, Ident),
+    /// `f<int, 3>`.
+    Apply(Box<Expr>, Vec<Expr>),
+    /// `T*`, in type position.
+    Pointer(Box<Expr>),
+    /// `(T)x`.
+    Cast(Box<Expr>, Box<Expr>),
+    /// `{1, 2}`.
+    List(Vec<Expr>),
+    /// `(a, b)` where the language version makes it a tuple.
+    Tuple(Vec<Expr>),
+    /// `(x)`. Kept so that messages and lints can speak of it.
+    Paren(Box<Expr>),
+    /// `no_diff f(x)`. As a type, `no_diff T`.
+    NoDiff(Box<Expr>),
+    /// `fwd_diff(f)`, `bwd_diff(f)`.
+    Diff(DiffMode, Box<Expr>),
+    /// `sizeof(T)`, `alignof(T)`, `countof(T)`.
+    Measure(Measure, Box<Expr>),
+    /// `x is T`.
+    Is(Box<Expr>, Box<Expr>),
+    /// `x as T`.
+    As(Box<Expr>, Box<Expr>),
+    /// `each x`.
+    Each(Box<Expr>),
+    /// `expand f(each x)`.
+    Expand(Box<Expr>),
+    /// `try f()`.
+    Try(Box<Expr>),
+    /// `(float x) => x * k`.
+    Lambda(Vec<Param>, Box<Stmt>),
+    /// `functype(float) -> float`.
+    FuncType(Vec<Expr>, Box<Expr>),
+    /// An expression that could not be read; the error is reported.
+    Error,
+}
+
+/// The direction of differentiation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DiffMode {
+    /// `fwd_diff`.
+    Forward,
+    /// `bwd_diff`.
+    Backward,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the word of that name")]
+pub enum Measure {
+    SizeOf,
+    AlignOf,
+    CountOf,
+}
+
+/// Operators with one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum UnaryOp {
+    Plus,
+    Neg,
+    Not,
+    BitNot,
+    PreInc,
+    PreDec,
+    PostInc,
+    PostDec,
+    Deref,
+    AddressOf,
+}
+
+/// Operators with two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    And,
+    Or,
+    BitAnd,
+    BitOr,
+    BitXor,
+    Shl,
+    Shr,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Comma,
+}

@@ -1,0 +1,2 @@
+//! (header to be written)
+pub mod ast;
