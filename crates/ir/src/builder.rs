@@ -1,8 +1,6 @@
 //! Appends instructions to a function, working out result types.
 
-use crate::{
-    Class, Const, Func, Inst, LoopInfo, Math, Op, Path, Region, Step, Ty, Type, Types, Value,
-};
+use crate::{Class, Const, Func, Inst, LoopInfo, Math, Op, Path, Region, Step, Ty, Type, Types, Value};
 use cotangent_base::{Scalar, Span};
 
 /// Appends to a region. Nested regions are built by closures, so that the shape of the code that builds is
@@ -22,7 +20,12 @@ impl<'a> Builder<'a> {
     /// Appends to the outermost region of `func`.
     pub fn new(types: &'a mut Types, func: &'a mut Func) -> Self {
         let (region, span) = (func.body, func.span);
-        Builder { types, func, region, span }
+        Builder {
+            types,
+            func,
+            region,
+            span,
+        }
     }
 
     /// The type of a value.

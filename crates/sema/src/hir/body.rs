@@ -1,0 +1,255 @@
+//! Checked bodies.
+
+use super::{BinaryOp, DiffMode, Dir, FuncRef, GlobalId, Ty, Unroll, Val};
+use cotangent_base::{EntityMap, Span, Symbol, entity};
+
+entity!(
+    /// A local variable or parameter.
+    LocalId,
+    "local"
+);
+entity!(
+    /// A loop or switch that can be left.
+    Label,
+    "label"
+);
+
+/// The body of a function, or the initializer of a global as one `return`.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// Its variables, parameters included.
+    pub locals: EntityMap<LocalId, Local>,
+    /// The variables that are `this`, if the function has one, and the parameters, in order.
+    pub params: Vec<LocalId>,
+    /// What it does.
+    pub block: Block,
+}
+
+/// A variable.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// Its name.
+    pub name: Symbol,
+    /// Its type.
+    pub ty: Ty,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// Statements in order.
+pub type Block = Vec<Stmt>;
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    /// What it does.
+    pub kind: StmtKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// Kinds of statements.
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    /// An expression, for its effect.
+    Expr(Expr),
+    /// A variable comes into being; without a value it is undefined.
+    Let(LocalId, Option<Expr>),
+    /// A scope.
+    Block(Block),
+    /// `if`.
+    If(Expr, Block, Block),
+    /// A loop.
+    Loop(Box<Loop>),
+    /// `switch`: selector and cases. A case whose body does not end in a jump falls into the next.
+    Switch(Label, Expr, Vec<Case>),
+    /// Leaves a loop or switch.
+    Break(Label),
+    /// Goes on with the next round of a loop.
+    Continue(Label),
+    /// Leaves the function.
+    Return(Option<Expr>),
+}
+
+/// A loop. What a `for` declares stands before it, in a scope of its own.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// What `break` and `continue` name.
+    pub label: Label,
+    /// Where the condition is tested.
+    pub kind: LoopKind,
+    /// Absent means true.
+    pub cond: Option<Expr>,
+    /// Runs after the body and on `continue`.
+    pub step: Option<Expr>,
+    /// The body.
+    pub body: Block,
+    /// What stands before it.
+    pub attrs: LoopAttrs,
+}
+
+/// Where a loop tests its condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoopKind {
+    /// Before each round: `for` and `while`.
+    Pre,
+    /// After each round: `do`.
+    Post,
+}
+
+/// Attributes of a loop.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct LoopAttrs {
+    /// `[MaxIters(n)]`.
+    pub max_iters: Option<Val>,
+    /// `[ForceUnroll]`, `[loop]`.
+    pub unroll: Unroll,
+}
+
+/// A case of a switch.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its values.
+    pub values: Vec<i64>,
+    /// Whether `default` is among its labels.
+    pub default: bool,
+    /// What it does.
+    pub body: Block,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Its type.
+    pub ty: Ty,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// Kinds of expressions. Unless said otherwise operands have exactly the type that is needed; the checker has
+/// written out conversions.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// A constant of scalar or enumeration type.
+    Const(Const),
+    /// A compile-time integer that depends on generic parameters.
+    Val(Val),
+    /// A string.
+    String(Symbol),
+    /// All zero, of any type.
+    Zero,
+    /// A value that was not written yet, of any type.
+    Undef,
+
+    // Places.
+    /// A variable.
+    Local(LocalId),
+    /// A global.
+    Global(GlobalId),
+    /// The field of that number.
+    Field(Box<Expr>, u32),
+    /// An element of an array, a lane of a vector, a row of a matrix, an element of a buffer. The index is any
+    /// integer type. Constant indices are in range.
+    Element(Box<Expr>, Box<Expr>),
+    /// Lanes of a vector; a scalar if it is one lane. On a scalar, lane 0 repeated.
+    Swizzle(Box<Expr>, Vec<u8>),
+    /// Elements of a matrix as (row, column).
+    MatrixSwizzle(Box<Expr>, Vec<(u8, u8)>),
+    /// A property or subscript with accessors. Read, it is a call of `get` with `this` and `args`; assigned, of `set`
+    /// with `this`, `args` and the value. `this` is a place if the setter mutates.
+    Property {
+        /// The object; absent for a static property.
+        this: Option<Box<Expr>>,
+        /// The indices of a subscript.
+        args: Vec<Expr>,
+        /// Reads.
+        get: Option<FuncRef>,
+        /// Writes.
+        set: Option<FuncRef>,
+        /// Whether `set` takes `this` as `inout`.
+        mutating: bool,
+    },
+
+    // Operators on built-in numbers. Both sides have one type, save that a shift's amount has the shape of the left.
+    /// `-`, `!`, `~`.
+    Unary(UnaryOp, Box<Expr>),
+    /// Arithmetic, bits, comparisons (giving booleans of the shape), and `&&`, `||`, which on scalars evaluate the
+    /// right side only if needed. Never `Comma`.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `c ? a : b` with a scalar condition: evaluates one side.
+    Cond(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// Lane-wise choice: condition, value if true, value if false; all are evaluated.
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `a, b`.
+    Sequence(Box<Expr>, Box<Expr>),
+
+    // Conversions and construction.
+    /// Each scalar converted, the shape kept; also between an enumeration and integers, between `T` and a vector
+    /// of one lane, and between a structure and its base.
+    Convert(Box<Expr>),
+    /// A scalar in every lane of a vector or matrix.
+    Splat(Box<Expr>),
+    /// A vector of the lanes of scalars and vectors, in order; a matrix of scalars row by row, or of row vectors.
+    Concat(Vec<Expr>),
+    /// The upper left part of a matrix.
+    Truncate(Box<Expr>),
+    /// All fields, elements, lanes or rows, in order.
+    Construct(Vec<Expr>),
+
+    // Effects.
+    /// `place = value`; gives the value.
+    Assign(Box<Expr>, Box<Expr>),
+    /// Evaluates the place once, binds its value to `old`, assigns `new`, which may mention `old`; gives the new
+    /// value, or the old one if `post`. All compound assignments and increments.
+    Modify {
+        /// What is changed.
+        place: Box<Expr>,
+        /// Its value before.
+        old: LocalId,
+        /// Its value after.
+        new: Box<Expr>,
+        /// Whether the expression is the old value.
+        post: bool,
+    },
+    /// A call.
+    Call(Box<Call>),
+    /// `no_diff f(x)`.
+    NoDiff(Box<Expr>),
+    /// Something wrong that was reported; never reaches lowering.
+    Error,
+}
+
+/// A call.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The function.
+    pub callee: FuncRef,
+    /// Derivatives to take of it, innermost first: `fwd_diff(bwd_diff(f))` is `[Backward, Forward]`.
+    pub diff: Vec<DiffMode>,
+    /// `this` first, if there is one; in the order of the (derived) signature. An `out` or `inout` argument is a place.
+    pub args: Vec<(Dir, Expr)>,
+}
+
+/// A constant.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Const {
+    /// A truth value.
+    Bool(bool),
+    /// An integer; unsigned ones are the same bits.
+    Int(i64),
+    /// A floating-point number, not yet rounded to its type.
+    Float(f64),
+}
+
+/// Operators with one operand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum UnaryOp {
+    Neg,
+    Not,
+    BitNot,
+}

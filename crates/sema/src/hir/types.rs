@@ -1,0 +1,146 @@
+//! Types of the language, interned, with generic parameters in them.
+
+use super::{AssocId, EnumId, GenericParamId, InterfaceId, StructId};
+use cotangent_base::{EntityMap, Map, Scalar, entity};
+
+entity!(
+    /// An interned type.
+    Ty,
+    "ty"
+);
+entity!(
+    /// An interned compile-time integer.
+    Val,
+    "val"
+);
+entity!(
+    /// An interned list of generic arguments.
+    Args,
+    "args"
+);
+
+/// What a type is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TyKind {
+    /// The type of something wrong that was reported. Compatible with everything.
+    Error,
+    /// No value.
+    Void,
+    /// A scalar.
+    Scalar(Scalar),
+    /// `vector<T, N>`; `T` may be a parameter.
+    Vector(Ty, Val),
+    /// `matrix<T, R, C>`.
+    Matrix(Ty, Val, Val),
+    /// `T[N]`.
+    Array(Ty, Val),
+    /// `T[]`.
+    UnsizedArray(Ty),
+    /// A structure with its generic arguments. Buffers, pairs and optionals are structures of the library.
+    Struct(StructId, Args),
+    /// An enumeration.
+    Enum(EnumId),
+    /// A value of some type that conforms to the interface.
+    Interface(InterfaceId, Args),
+    /// A generic parameter; inside an interface also its `This`.
+    Param(GenericParamId),
+    /// `T.A`: the associated type of a type not yet known, through the interface (with its arguments) that
+    /// requires it.
+    Assoc(Ty, AssocId, Args),
+    /// `Tuple<..>`.
+    Tuple(Args),
+    /// A string.
+    String,
+    /// The type of `none` and `nullptr` before they are converted.
+    None,
+}
+
+/// What a compile-time integer is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ValKind {
+    /// Known. Truth values are 0 and 1, enumerators their value.
+    Int(i64),
+    /// A generic value parameter.
+    Param(GenericParamId),
+    /// Arithmetic on what is not known yet.
+    Binary(cotangent_syntax::ast::BinaryOp, Val, Val),
+    /// Something wrong that was reported.
+    Error,
+}
+
+/// A generic argument.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Arg {
+    /// For a type parameter.
+    Ty(Ty),
+    /// For a value parameter.
+    Val(Val),
+}
+
+/// All types, values and argument lists.
+#[derive(Clone, Default, Debug)]
+pub struct Types {
+    types: Interner<Ty, TyKind>,
+    vals: Interner<Val, ValKind>,
+    args: Interner<Args, Box<[Arg]>>,
+}
+
+#[derive(Clone, Debug)]
+struct Interner<K: cotangent_base::Entity, V> {
+    list: EntityMap<K, V>,
+    numbers: Map<V, K>,
+}
+
+impl<K: cotangent_base::Entity, V> Default for Interner<K, V> {
+    fn default() -> Self {
+        Self {
+            list: EntityMap::default(),
+            numbers: Map::default(),
+        }
+    }
+}
+
+impl<K: cotangent_base::Entity, V: Clone + Eq + std::hash::Hash> Interner<K, V> {
+    fn intern(&mut self, value: V) -> K {
+        if let Some(&key) = self.numbers.get(&value) {
+            return key;
+        }
+        let key = self.list.push(value.clone());
+        self.numbers.insert(value, key);
+        key
+    }
+}
+
+impl Types {
+    /// The type `kind`.
+    pub fn ty(&mut self, kind: TyKind) -> Ty {
+        self.types.intern(kind)
+    }
+    /// The value `kind`.
+    pub fn val(&mut self, kind: ValKind) -> Val {
+        self.vals.intern(kind)
+    }
+    /// The argument list `args`.
+    pub fn args(&mut self, args: &[Arg]) -> Args {
+        self.args.intern(args.into())
+    }
+    /// What `ty` is.
+    pub fn kind(&self, ty: Ty) -> TyKind {
+        self.types.list[ty]
+    }
+    /// What `val` is.
+    pub fn val_kind(&self, val: Val) -> ValKind {
+        self.vals.list[val]
+    }
+    /// The arguments in a list.
+    pub fn list(&self, args: Args) -> &[Arg] {
+        &self.args.list[args]
+    }
+    /// The value, if it is known.
+    pub fn known(&self, val: Val) -> Option<i64> {
+        match self.val_kind(val) {
+            ValKind::Int(n) => Some(n),
+            ValKind::Param(_) | ValKind::Binary(..) | ValKind::Error => None,
+        }
+    }
+}
