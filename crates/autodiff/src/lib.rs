@@ -1,1 +1,20 @@
-//! (header to be written)
+//! Derivatives as passes over the IR. This crate knows neither the source language nor any target.
+//!
+//! A derivative the user asks for is a function whose kind is a
+//! [`Request`](cotangent_ir::FuncKind::Request): it has the signature the language promises and no body.
+//! [`differentiate`] gives every such function a body. What comes out is ordinary IR, so a derivative can be
+//! optimized, run, and differentiated again.
+//!
+//! - [`tangent`] knows the differentials of types: their zero, their sum, the way to a part.
+//! - [`mod@linearize`] adds to a function the linear map that carries tangents of its inputs to tangents of its
+//!   outputs. That alone is forward mode.
+//! - [`mod@prepare`] first removes early exits from a copy, for reverse mode.
+//! - [`extract`] and what it uses turn the linear part round: reverse mode.
+//! - [`driver`] finds the requests and fills them, inner ones first.
+
+pub mod codes;
+pub mod driver;
+pub mod extract;
+pub mod tangent;
+
+pub use driver::{Context, differentiate};

@@ -1,0 +1,41 @@
+//! The diagnostics of the autodiff passes: E06.
+
+cotangent_base::codes! {
+    /// `fwd_diff` and `bwd_diff` need a function that has a derivative: one marked `[Differentiable]`, one with a
+    /// custom derivative (`[ForwardDerivative(g)]`, `[BackwardDerivative(g)]`) or one with a substitute
+    /// (`[PrimalSubstitute(g)]`).
+    ///
+    /// Mark the function, or give it a derivative of your own.
+    E0601 NOT_DIFFERENTIABLE = "the function is not differentiable";
+
+    /// A function marked `[ForwardDifferentiable]`, or one with a custom forward derivative only, has no backward
+    /// derivative: its body was not promised to work in reverse.
+    ///
+    /// Mark it `[Differentiable]`, or give it a backward derivative with `[BackwardDerivative(g)]`.
+    E0602 NO_REVERSE = "the function has no backward derivative";
+
+    /// A function with a custom backward derivative only, and which is not marked `[Differentiable]`, has no forward
+    /// derivative.
+    ///
+    /// Mark it `[Differentiable]`, or give it a forward derivative with `[ForwardDerivative(g)]`.
+    E0603 NO_FORWARD = "the function has no forward derivative";
+
+    /// The derivative reached an operation of the IR for which there is no rule. The library gives every such
+    /// operation a name and a rule, so this is a fault of the library or of the compiler.
+    ///
+    /// Call the library's function instead of the operation, or wrap the call: `no_diff f(x)`, `detach(x)`.
+    E0604 NO_RULE = "no derivative rule for an operation";
+
+    /// A rule of the library says how a function carries tangents. It must be linear in them: no product of two
+    /// tangents, no condition or index that depends on one.
+    E0605 NONLINEAR_RULE = "a derivative rule is not linear";
+
+    /// A function whose body uses its own derivative has derivatives of unlimited order: to write one, the compiler
+    /// would first need the next.
+    ///
+    /// Break the circle with a custom derivative, or with `no_diff` on the inner call.
+    E0606 ENDLESS_ORDER = "a derivative needs a derivative of itself";
+
+    /// The derivative function does not have the parameters that the derivative of this function has.
+    E0607 WRONG_SIGNATURE = "a derivative has the wrong signature";
+}

@@ -1,0 +1,167 @@
+//! Differentials of types: their zero, their sum, and the way to a part.
+//!
+//! The differential of a number is a number of the same type; of an array, the array of differentials; of a
+//! structure, what its row in the [`DiffTable`] says. Inside a differential some structure may have the user's
+//! own `dzero` and `dadd`. Everything here calls those where they exist, at any depth, and otherwise works part
+//! by part, so that nobody else needs to know. What contains none of them is *plain*.
+
+use cotangent_ir::{
+    Builder, DiffRow, DiffTable, FuncId, LoopInfo, Op, Path, Step, StructId, Ty, Type, Types, Value,
+};
+
+/// The additive identity of the differential type `ty`.
+pub fn zero(b: &mut Builder<'_>, diff: &DiffTable, ty: Ty) -> Value {
+    if !has_user_code(b.types, diff, ty, &|row| row.zero) {
+        return b.zero(ty);
+    }
+    match b.types.get(ty) {
+        Type::Array(elem, _) => {
+            let elem = zero(b, diff, elem);
+            b.emit1(Op::Splat, &[elem], ty)
+        }
+        Type::Struct(id) => match user_code(diff, id, ty, &|row| row.zero) {
+            Some(dzero) => b.emit1(Op::Call(dzero), &[], ty),
+            None => {
+                let parts: Vec<Value> = field_types(b.types, id)
+                    .into_iter()
+                    .map(|t| zero(b, diff, t))
+                    .collect();
+                b.pack(&parts, ty)
+            }
+        },
+        Type::Unit
+        | Type::Scalar(_)
+        | Type::Vector(..)
+        | Type::Matrix(..)
+        | Type::Buffer(..)
+        | Type::Ref(_) => b.zero(ty),
+    }
+}
+
+/// The sum of two differentials of one type. What is no number in them, such as an integer field, is taken
+/// from `x`.
+pub fn add(b: &mut Builder<'_>, diff: &DiffTable, x: Value, y: Value) -> Value {
+    let ty = b.ty(x);
+    match b.types.get(ty) {
+        Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) if s.is_float() => b.add(x, y),
+        Type::Array(_, n) => add_arrays(b, diff, x, y, n),
+        Type::Struct(id) => match user_code(diff, id, ty, &|row| row.add) {
+            Some(dadd) => b.emit1(Op::Call(dadd), &[x, y], ty),
+            None => {
+                let sum = |i: u32| {
+                    let (x, y) = (b.part(x, i), b.part(y, i));
+                    add(b, diff, x, y)
+                };
+                let parts: Vec<Value> = (0..b.types.struct_def(id).fields.len() as u32).map(sum).collect();
+                b.pack(&parts, ty)
+            }
+        },
+        Type::Unit
+        | Type::Scalar(_)
+        | Type::Vector(..)
+        | Type::Matrix(..)
+        | Type::Buffer(..)
+        | Type::Ref(_) => x,
+    }
+}
+
+/// `for k < n: x[k] += y[k]`.
+fn add_arrays(b: &mut Builder<'_>, diff: &DiffTable, x: Value, y: Value, n: u32) -> Value {
+    let count = b.int(n.into());
+    let info = LoopInfo {
+        max_iters: Some(n),
+        ..LoopInfo::default()
+    };
+    let sums = b.for_(info, count, &[x], |b, k, carried| {
+        let part = b.extract(y, Path::index(), &[k]);
+        let sum = insert_add(b, diff, carried[0], part, Path::index(), &[k]);
+        b.yield_(&[sum]);
+    });
+    sums[0]
+}
+
+/// The differential `a` with `v` added to the part at `path`. One operation if that part is a number.
+pub fn insert_add(
+    b: &mut Builder<'_>,
+    diff: &DiffTable,
+    a: Value,
+    v: Value,
+    path: Path,
+    indices: &[Value],
+) -> Value {
+    let ty = b.ty(v);
+    if b.types.scalar_of(ty).is_some() {
+        return b.insert_add(a, v, path, indices);
+    }
+    let old = b.extract(a, path.clone(), indices);
+    let new = add(b, diff, old, v);
+    b.insert(a, new, path, indices)
+}
+
+/// The way, in the differential of `ty`, to the derivative of the part of `ty` at `path`. Its dynamic steps are
+/// those of `path`, so it takes the same index operands. `None` if that part carries no derivative.
+pub fn differential_path(types: &mut Types, diff: &DiffTable, ty: Ty, path: &Path) -> Option<Path> {
+    let mut ty = ty;
+    let mut translated = Path::default();
+    for step in &path.0 {
+        let (part, derivative) = match (types.get(ty), step) {
+            (Type::Struct(id), Step::Part(i)) => {
+                let field = (*diff.get(id)?.fields.get(*i as usize)?)?;
+                (Some(*i), Step::Part(field))
+            }
+            (_, Step::Part(i)) => (Some(*i), Step::Part(*i)),
+            (_, Step::Index) => (None, Step::Index),
+        };
+        translated.0.push(derivative);
+        ty = types.part(ty, part)?;
+    }
+    diff.differential(types, ty).map(|_| translated)
+}
+
+/// Whether somewhere inside the differential `ty` the user adds or makes zeros.
+pub fn is_plain(types: &Types, diff: &DiffTable, ty: Ty) -> bool {
+    !has_user_code(types, diff, ty, &|row| row.zero) && !has_user_code(types, diff, ty, &|row| row.add)
+}
+
+/// The user's function `which` for the differential `ty` of structure `id`. A differential may have it in its own
+/// row; more often it is in the row of the type that it is the differential of.
+fn user_code(
+    diff: &DiffTable,
+    id: StructId,
+    ty: Ty,
+    which: &dyn Fn(&DiffRow) -> Option<FuncId>,
+) -> Option<FuncId> {
+    let own = diff.get(id).filter(|row| row.differential == ty).and_then(which);
+    own.or_else(|| {
+        diff.iter()
+            .filter(|(_, row)| row.differential == ty)
+            .find_map(|(_, row)| which(row))
+    })
+}
+
+fn has_user_code(
+    types: &Types,
+    diff: &DiffTable,
+    ty: Ty,
+    which: &dyn Fn(&DiffRow) -> Option<FuncId>,
+) -> bool {
+    match types.get(ty) {
+        Type::Array(elem, _) => has_user_code(types, diff, elem, which),
+        Type::Struct(id) => {
+            user_code(diff, id, ty, which).is_some()
+                || field_types(types, id)
+                    .into_iter()
+                    .any(|t| has_user_code(types, diff, t, which))
+        }
+        Type::Unit
+        | Type::Scalar(_)
+        | Type::Vector(..)
+        | Type::Matrix(..)
+        | Type::Buffer(..)
+        | Type::Ref(_) => false,
+    }
+}
+
+fn field_types(types: &Types, id: StructId) -> Vec<Ty> {
+    types.struct_def(id).fields.iter().map(|f| f.ty).collect()
+}
