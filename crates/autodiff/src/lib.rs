@@ -15,6 +15,8 @@
 pub mod codes;
 pub mod driver;
 pub mod extract;
+pub mod linearize;
+pub mod prepare;
 pub mod tangent;
 
 pub use driver::{Context, differentiate};

@@ -48,11 +48,12 @@ pub fn add(b: &mut Builder<'_>, diff: &DiffTable, x: Value, y: Value) -> Value {
         Type::Struct(id) => match user_code(diff, id, ty, &|row| row.add) {
             Some(dadd) => b.emit1(Op::Call(dadd), &[x, y], ty),
             None => {
+                let count = b.types.struct_def(id).fields.len() as u32;
                 let sum = |i: u32| {
                     let (x, y) = (b.part(x, i), b.part(y, i));
                     add(b, diff, x, y)
                 };
-                let parts: Vec<Value> = (0..b.types.struct_def(id).fields.len() as u32).map(sum).collect();
+                let parts: Vec<Value> = (0..count).map(sum).collect();
                 b.pack(&parts, ty)
             }
         },
