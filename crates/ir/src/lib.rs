@@ -20,9 +20,12 @@
 mod builder;
 mod copy;
 pub mod diff;
+pub mod eval;
 mod func;
+pub mod layout;
 mod module;
 pub mod op;
+pub mod text;
 mod types;
 
 pub use builder::Builder;
