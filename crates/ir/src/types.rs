@@ -157,7 +157,9 @@ impl Types {
     pub fn part(&mut self, ty: Ty, index: Option<u32>) -> Option<Ty> {
         match (self.get(ty), index) {
             (Type::Vector(s, n), i) if i.is_none_or(|i| i < n.into()) => Some(self.scalar(s)),
-            (Type::Matrix(s, r, c), i) if i.is_none_or(|i| i < r.into()) => Some(self.intern(Type::Vector(s, c))),
+            (Type::Matrix(s, r, c), i) if i.is_none_or(|i| i < r.into()) => {
+                Some(self.intern(Type::Vector(s, c)))
+            }
             (Type::Array(elem, n), i) if i.is_none_or(|i| i < n) => Some(elem),
             (Type::Struct(id), Some(i)) => self.structs[id].fields.get(i as usize).map(|f| f.ty),
             _ => None,

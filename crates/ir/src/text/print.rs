@@ -1,0 +1,581 @@
+//! Modules to text. Never fails: what is malformed prints with a `?`, for the verifier quotes it.
+
+use super::LinearValues;
+use crate::{Access, DiffRow, StructId};
+use crate::{
+    Const, DiffCall, DiffInfo, Dir, Func, FuncId, FuncKind, GlobalKind, Inline, Inst, InstData, LoopInfo,
+    Mode, Module, Op, Param, Path, Prefer, Region, Step, SystemValue, Trap, Ty, Type, Types, Unroll, Value,
+};
+use cotangent_base::{EntitySet, Map, Scalar, Symbol};
+use std::fmt::{self, Display, Write};
+
+/// Appends formatted text; a `String` never refuses it.
+macro_rules! put {
+    ($out:expr, $($arg:tt)*) => { write!($out, $($arg)*).expect("a string takes any text") };
+}
+
+/// A name, quoted if it must be.
+struct Name(Symbol);
+
+impl Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.as_str();
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        if !text.is_empty() && text.chars().all(plain) {
+            return f.write_str(text);
+        }
+        write!(f, "\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    }
+}
+
+/// A type.
+pub(super) struct TypeText<'a>(pub(super) &'a Types, pub(super) Ty);
+
+impl Display for TypeText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TypeText(types, ty) = *self;
+        match types.get(ty) {
+            Type::Unit => f.write_str("unit"),
+            Type::Scalar(s) => write!(f, "{s}"),
+            Type::Vector(s, n) => write!(f, "{s}x{n}"),
+            Type::Matrix(s, r, c) => write!(f, "{s}x{r}x{c}"),
+            Type::Array(elem, n) => write!(f, "[{}; {n}]", TypeText(types, elem)),
+            Type::Struct(id) => write!(f, "${}", Name(types.struct_def(id).name)),
+            Type::Buffer(elem, Access::Read) => write!(f, "buffer<{}>", TypeText(types, elem)),
+            Type::Buffer(elem, Access::ReadWrite) => write!(f, "rwbuffer<{}>", TypeText(types, elem)),
+            Type::Ref(inner) => write!(f, "ref<{}>", TypeText(types, inner)),
+        }
+    }
+}
+
+/// A list with commas.
+struct List<I>(I);
+
+impl<I: Iterator<Item: Display> + Clone> Display for List<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, item) in self.0.clone().enumerate() {
+            write!(f, "{}{item}", if i == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+/// A list in braces.
+struct Braces<I>(I);
+
+impl<I: Iterator<Item: Display> + Clone> Display for Braces<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = List(self.0.clone()).to_string();
+        if text.is_empty() {
+            f.write_str("{}")
+        } else {
+            write!(f, "{{ {text} }}")
+        }
+    }
+}
+
+/// Whether parameters of this type carry a derivative unless marked otherwise.
+pub(super) fn differentiable(module: &Module, ty: Ty) -> bool {
+    match module.types.get(ty) {
+        Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s.is_float(),
+        Type::Array(elem, _) => differentiable(module, elem),
+        Type::Struct(id) => module.diff.get(id).is_some(),
+        Type::Unit | Type::Buffer(..) | Type::Ref(_) => false,
+    }
+}
+
+/// The name of a mode.
+pub(super) const fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Forward => "forward",
+        Mode::Backward => "backward",
+    }
+}
+
+/// The name of a system value.
+pub(super) const fn system_name(value: SystemValue) -> &'static str {
+    match value {
+        SystemValue::DispatchThreadId => "dispatch_thread_id",
+        SystemValue::GroupId => "group_id",
+        SystemValue::GroupThreadId => "group_thread_id",
+        SystemValue::GroupIndex => "group_index",
+    }
+}
+
+/// The name of a trap.
+pub(super) const fn trap_name(trap: Trap) -> &'static str {
+    match trap {
+        Trap::OutOfBounds => "out_of_bounds",
+        Trap::LoopBound => "loop_bound",
+        Trap::DivisionByZero => "division_by_zero",
+        Trap::StepLimit => "step_limit",
+        Trap::CallDepth => "call_depth",
+    }
+}
+
+/// A function's name, also if there is no such function.
+fn func_name(module: &Module, id: FuncId) -> String {
+    module
+        .funcs
+        .get(id)
+        .map_or_else(|| format!("@?{id}"), |f| format!("@{}", Name(f.name)))
+}
+
+/// A whole module.
+pub(super) fn module(module: &Module, linear: &LinearValues) -> String {
+    let mut out = String::new();
+    for (_, def) in module.types.structs() {
+        let field = |f: &crate::StructField| format!("{}: {}", Name(f.name), TypeText(&module.types, f.ty));
+        put!(
+            out,
+            "struct ${} {}\n",
+            Name(def.name),
+            Braces(def.fields.iter().map(field))
+        );
+    }
+    for (id, row) in module.diff.iter() {
+        put!(out, "{}\n", diff_row(module, id, row));
+    }
+    for global in module.globals.values() {
+        let kind = match &global.kind {
+            GlobalKind::Param => "param".to_string(),
+            GlobalKind::Shared => "shared".to_string(),
+            GlobalKind::Static(None) => "static".to_string(),
+            GlobalKind::Static(Some(init)) => format!("static({})", func_name(module, *init)),
+        };
+        put!(
+            out,
+            "global @{}: {} {kind}\n",
+            Name(global.name),
+            TypeText(&module.types, global.ty)
+        );
+    }
+    let none = EntitySet::new();
+    for (id, f) in module.funcs.iter() {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&func(module, f, linear.get(&id).unwrap_or(&none)));
+    }
+    out
+}
+
+fn diff_row(module: &Module, id: StructId, row: &DiffRow) -> String {
+    let def = module.types.struct_def(id);
+    let targets = match module.types.get(row.differential) {
+        Type::Struct(d) => &module.types.struct_def(d).fields[..],
+        _ => &[],
+    };
+    let target = |to: Option<u32>| {
+        let Some(to) = to else { return "-".to_string() };
+        let Some(field) = targets.get(to as usize) else {
+            return to.to_string();
+        };
+        let first = targets.iter().position(|f| f.name == field.name) == Some(to as usize);
+        if first {
+            Name(field.name).to_string()
+        } else {
+            to.to_string()
+        }
+    };
+    let pairs = def.fields.iter().zip(&row.fields);
+    let pairs = pairs.map(|(field, to)| format!("{} -> {}", Name(field.name), target(*to)));
+    let differential = TypeText(&module.types, row.differential);
+    let mut out = format!("diff ${} = {differential} {}", Name(def.name), Braces(pairs));
+    for (word, func) in [("zero", row.zero), ("add", row.add)] {
+        if let Some(func) = func {
+            put!(out, " {word} {}", func_name(module, func));
+        }
+    }
+    out
+}
+
+/// One function.
+pub(super) fn func(module: &Module, func: &Func, linear: &EntitySet<Value>) -> String {
+    let mut printer = Printer::new(module, func, linear);
+    printer.header();
+    printer.attributes();
+    let unwritten = matches!(func.kind, FuncKind::Request(..)) && func.regions[func.body].insts.is_empty();
+    if unwritten {
+        printer.out.push('\n');
+    } else {
+        printer.out.push(' ');
+        printer.block(func.body, 0);
+        printer.out.push('\n');
+    }
+    printer.out
+}
+
+/// The first line of one instruction.
+pub(super) fn inst(module: &Module, func: &Func, inst: Inst) -> String {
+    let none = EntitySet::new();
+    let mut printer = Printer::new(module, func, &none);
+    printer.inst(inst, 0);
+    printer.out.lines().next().unwrap_or("").to_string()
+}
+
+struct Printer<'a> {
+    module: &'a Module,
+    func: &'a Func,
+    linear: &'a EntitySet<Value>,
+    numbers: Map<Value, usize>,
+    out: String,
+}
+
+impl<'a> Printer<'a> {
+    fn new(module: &'a Module, func: &'a Func, linear: &'a EntitySet<Value>) -> Self {
+        let mut printer = Printer {
+            module,
+            func,
+            linear,
+            numbers: Map::default(),
+            out: String::new(),
+        };
+        printer.number_region(func.body);
+        printer
+    }
+
+    /// Gives numbers in the order in which definitions are printed.
+    fn number_region(&mut self, region: Region) {
+        let data = &self.func.regions[region];
+        self.number(&data.args);
+        for &inst in &data.insts {
+            self.number(&self.func.insts[inst].results);
+            for &inner in &self.func.insts[inst].regions {
+                self.number_region(inner);
+            }
+        }
+    }
+
+    fn number(&mut self, values: &[Value]) {
+        for &value in values {
+            let next = self.numbers.len();
+            self.numbers.entry(value).or_insert(next);
+        }
+    }
+
+    fn value(&self, value: Value) -> String {
+        let sigil = if self.linear.contains(value) { '~' } else { '%' };
+        let name = self.func.values.get(value).and_then(|v| v.name);
+        match (self.numbers.get(&value), name) {
+            (None, _) => format!("%?{value}"),
+            (Some(number), None) => format!("{sigil}{number}"),
+            (Some(number), Some(name)) => format!("{sigil}{}.{number}", Name(name)),
+        }
+    }
+
+    fn list(&self, values: &[Value]) -> String {
+        List(values.iter().map(|v| self.value(*v))).to_string()
+    }
+
+    fn typed_list(&self, values: &[Value]) -> String {
+        let typed = |v: &Value| format!("{}: {}", self.value(*v), self.ty(self.func.ty(*v)));
+        List(values.iter().map(typed)).to_string()
+    }
+
+    fn ty(&self, ty: Ty) -> TypeText<'a> {
+        TypeText(&self.module.types, ty)
+    }
+
+    fn marker(&self, ty: Ty, diff: bool) -> &'static str {
+        match (differentiable(self.module, ty), diff) {
+            (true, false) => "no_diff ",
+            (false, true) => "diff ",
+            (true, true) | (false, false) => "",
+        }
+    }
+
+    fn header(&mut self) {
+        put!(self.out, "func @{}(", Name(self.func.name));
+        let mut inputs = self.func.inputs().iter();
+        for (i, param) in self.func.sig.params.iter().enumerate() {
+            let input = if param.dir == Dir::Out {
+                None
+            } else {
+                inputs.next()
+            };
+            let text = self.param(param, input.copied());
+            put!(self.out, "{}{text}", if i == 0 { "" } else { ", " });
+        }
+        self.out.push(')');
+        if let Some(ret) = self.func.sig.ret {
+            put!(
+                self.out,
+                " -> {}{}",
+                self.marker(ret.ty, ret.diff),
+                self.ty(ret.ty)
+            );
+        }
+    }
+
+    /// The name of an input is that of its value, unless they differ.
+    fn param(&self, param: &Param, input: Option<Value>) -> String {
+        let marker = self.marker(param.ty, param.diff);
+        let dir = match param.dir {
+            Dir::In => "",
+            Dir::Out => "out ",
+            Dir::InOut => "inout ",
+        };
+        let plain = Name(param.name).to_string();
+        let keyword = ["no_diff", "diff", "out", "inout"].contains(&plain.as_str());
+        let name = if keyword { format!("\"{plain}\"") } else { plain };
+        let name = match input {
+            None => name,
+            Some(value) if self.func.values[value].name == Some(param.name) => self.value(value),
+            Some(value) => format!("{name} {}", self.value(value)),
+        };
+        format!("{marker}{dir}{name}: {}", self.ty(param.ty))
+    }
+
+    fn attributes(&mut self) {
+        let DiffInfo {
+            differentiable,
+            rule,
+            forward,
+            backward,
+            substitute,
+            constant,
+            prefer,
+        } = self.func.diff;
+        if let Some(mode) = differentiable {
+            put!(self.out, " differentiable({})", mode_name(mode));
+        }
+        let links = [
+            ("rule", rule),
+            ("forward", forward),
+            ("backward", backward),
+            ("substitute", substitute),
+        ];
+        for (word, func) in links {
+            if let Some(func) = func {
+                put!(self.out, " {word}({})", func_name(self.module, func));
+            }
+        }
+        self.out.push_str(if constant { " constant" } else { "" });
+        self.out.push_str(match prefer {
+            Prefer::Auto => "",
+            Prefer::Recompute => " prefer(recompute)",
+            Prefer::Checkpoint => " prefer(checkpoint)",
+        });
+        self.out.push_str(match self.func.inline {
+            Inline::Auto => "",
+            Inline::Early => " inline(early)",
+            Inline::Never => " inline(never)",
+        });
+        if let Some(entry) = &self.func.entry {
+            put!(self.out, " entry({})", List(entry.threads.iter()));
+            if !entry.inputs.is_empty() {
+                put!(
+                    self.out,
+                    "({})",
+                    List(entry.inputs.iter().map(|v| system_name(*v)))
+                );
+            }
+        }
+        if let FuncKind::Request(mode, of) = self.func.kind {
+            put!(
+                self.out,
+                " request({} {})",
+                mode_name(mode),
+                func_name(self.module, of)
+            );
+        }
+    }
+
+    fn block(&mut self, region: Region, depth: usize) {
+        self.out.push_str("{\n");
+        for &inst in &self.func.regions[region].insts {
+            put!(self.out, "{:1$}", "", 2 * depth + 2);
+            self.inst(inst, depth + 1);
+            self.out.push('\n');
+        }
+        put!(self.out, "{:1$}}}", "", 2 * depth);
+    }
+
+    fn inst(&mut self, inst: Inst, depth: usize) {
+        let data = &self.func.insts[inst];
+        if !data.results.is_empty() {
+            put!(self.out, "{} = ", self.typed_list(&data.results));
+        }
+        self.out.push_str(data.op.name());
+        self.operation(data, depth);
+    }
+
+    /// What follows the name of the operation.
+    fn operation(&mut self, data: &InstData, depth: usize) {
+        match &data.op {
+            Op::Math(_)
+            | Op::Zero
+            | Op::Undef
+            | Op::Select
+            | Op::Convert
+            | Op::Bitcast
+            | Op::Splat
+            | Op::Sum
+            | Op::Dot
+            | Op::MatVec
+            | Op::VecMat
+            | Op::MatMat
+            | Op::Outer
+            | Op::Transpose
+            | Op::Pack
+            | Op::Detach
+            | Op::Length
+            | Op::Yield
+            | Op::Return => self.operands(&data.operands),
+            Op::Const(c) => {
+                let scalar = data
+                    .results
+                    .first()
+                    .and_then(|v| self.module.types.scalar_of(self.func.ty(*v)));
+                put!(self.out, " {}", const_text(*c, scalar));
+            }
+            Op::Swizzle(lanes) => {
+                self.operands(&data.operands);
+                let lane = |l: &u8| ['x', 'y', 'z', 'w'].get(usize::from(*l)).copied().unwrap_or('?');
+                put!(self.out, " {}", lanes.iter().map(lane).collect::<String>());
+            }
+            Op::Extract(path) | Op::Load(path) => self.access(&data.operands, 1, path),
+            Op::Insert(path) | Op::InsertAdd(path) | Op::Store(path) => self.access(&data.operands, 2, path),
+            Op::DiffCall(call) => self.diff_call(call, &self.list(&data.operands)),
+            Op::LinCall(call) => {
+                let primals = (call.primals as usize).min(data.operands.len());
+                let (primals, tangents) = data.operands.split_at(primals);
+                self.diff_call(
+                    &call.call,
+                    &format!("{}; {}", self.list(primals), self.list(tangents)),
+                );
+            }
+            Op::Global(global) => {
+                let name = self.module.globals.get(*global).map(|g| Name(g.name).to_string());
+                put!(self.out, " @{}", name.unwrap_or_else(|| format!("?{global}")));
+            }
+            Op::Assert(trap) => {
+                put!(self.out, " {}", trap_name(*trap));
+                self.operands(&data.operands);
+            }
+            Op::Call(func) => {
+                put!(
+                    self.out,
+                    " {}({})",
+                    func_name(self.module, *func),
+                    self.list(&data.operands)
+                );
+            }
+            Op::If => {
+                self.operands(&data.operands);
+                self.blocks(&data.regions, &["".into(), " else".into()], depth);
+            }
+            Op::Switch(cases) => {
+                self.operands(&data.operands);
+                let cases = cases.iter().map(|c| format!(" case {c}"));
+                self.blocks(
+                    &data.regions,
+                    &cases.chain([" default".into()]).collect::<Vec<_>>(),
+                    depth,
+                );
+            }
+            Op::While(info) => {
+                put!(self.out, " ({})", self.list(&data.operands));
+                self.loop_rest(info, &["cond", "body"], data, depth);
+            }
+            Op::For(info) => {
+                self.operands(data.operands.get(..1).unwrap_or(&[]));
+                put!(
+                    self.out,
+                    " ({})",
+                    self.list(data.operands.get(1..).unwrap_or(&[]))
+                );
+                self.loop_rest(info, &["body"], data, depth);
+            }
+            Op::Break(out) | Op::Continue(out) => {
+                put!(self.out, " {out}");
+                self.operands(&data.operands);
+            }
+        }
+    }
+
+    fn operands(&mut self, operands: &[Value]) {
+        if !operands.is_empty() {
+            put!(self.out, " {}", self.list(operands));
+        }
+    }
+
+    /// Plain operands, then the path with its index operands in place.
+    fn access(&mut self, operands: &[Value], plain: usize, path: &Path) {
+        let (plain, indices) = operands.split_at(plain.min(operands.len()));
+        self.operands(plain);
+        let mut indices = indices.iter();
+        let step = |step: &Step| match step {
+            Step::Part(part) => part.to_string(),
+            Step::Index => indices.next().map_or("?".into(), |v| self.value(*v)),
+        };
+        let mut steps: Vec<String> = path.0.iter().map(step).collect();
+        steps.extend(indices.map(|v| format!("?{}", self.value(*v))));
+        if !steps.is_empty() {
+            put!(self.out, " [{}]", List(steps.iter()));
+        }
+    }
+
+    fn diff_call(&mut self, call: &DiffCall, operands: &str) {
+        let mask = |mask: &[bool]| List(mask.iter().map(|d| if *d { "d" } else { "_" })).to_string();
+        let (inputs, outputs) = (mask(&call.inputs), mask(&call.outputs));
+        put!(
+            self.out,
+            " {} [{inputs}] -> [{outputs}] ({operands})",
+            func_name(self.module, call.func)
+        );
+    }
+
+    fn blocks(&mut self, regions: &[Region], labels: &[String], depth: usize) {
+        for (i, &region) in regions.iter().enumerate() {
+            put!(self.out, "{} ", labels.get(i).map_or(" ?", |l| l));
+            self.block(region, depth);
+        }
+    }
+
+    fn loop_rest(&mut self, info: &LoopInfo, labels: &[&str], data: &InstData, depth: usize) {
+        if let Some(max) = info.max_iters {
+            put!(self.out, " max_iters({max})");
+        }
+        self.out.push_str(match info.unroll {
+            Unroll::Auto => "",
+            Unroll::Force => " unroll(force)",
+            Unroll::Never => " unroll(never)",
+        });
+        self.out.push_str(if info.reversed { " rev" } else { "" });
+        let args = |region: &Region| self.typed_list(&self.func.regions[*region].args);
+        let labels = labels
+            .iter()
+            .zip(&data.regions)
+            .map(|(label, r)| format!(" {label}({})", args(r)));
+        self.blocks(&data.regions, &labels.collect::<Vec<_>>(), depth);
+    }
+}
+
+/// A literal, the shortest that reads back as the same bits.
+fn const_text(value: Const, scalar: Option<Scalar>) -> String {
+    let bits = match value {
+        Const::Bool(b) => return b.to_string(),
+        Const::Int(i) => return i.to_string(),
+        Const::Float(bits) => bits,
+    };
+    let float = f64::from_bits(bits);
+    if float.is_nan() {
+        return if bits == f64::NAN.to_bits() {
+            "nan".into()
+        } else {
+            format!("nan.{bits:016x}")
+        };
+    }
+    if float.is_infinite() {
+        return if float > 0.0 { "inf".into() } else { "-inf".into() };
+    }
+    match scalar {
+        Some(scalar @ (Scalar::F16 | Scalar::F32)) if crate::eval::round(float, scalar) == float => {
+            format!("{:?}", float as f32)
+        }
+        Some(Scalar::F16 | Scalar::F32) => format!("{float:?}d"),
+        _ => format!("{float:?}"),
+    }
+}
