@@ -27,6 +27,7 @@ mod module;
 pub mod op;
 pub mod text;
 mod types;
+mod verify;
 
 pub use builder::Builder;
 pub use copy::Copier;
@@ -38,3 +39,4 @@ pub use func::{
 pub use module::{Global, GlobalData, GlobalKind, Module};
 pub use op::{Class, Const, DiffCall, Effect, LinCall, Linear, LoopInfo, Math, Op, Path, Step, Trap, Unroll};
 pub use types::{Access, StructDef, StructField, StructId, Ty, Type, Types};
+pub use verify::{VerifyError, verify, verify_func, verify_linear};

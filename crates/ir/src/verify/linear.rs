@@ -1,0 +1,265 @@
+//! The law of linearized functions: which values are linear is a set kept beside the function, and every
+//! instruction must respect it.
+//!
+//! An instruction whose results are all primal has no linear operand. One with linear results is linear in
+//! its linear operands, as the table in [`op`](crate::op) says: all value operands of a jointly linear operation are
+//! linear, exactly one of a product, the first of a division. Conditions, selectors, indices and numbers of rounds
+//! are primal always. What crosses the border of a region keeps its kind: slots of loops, arguments, yields and
+//! results agree.
+
+use super::{Check, VerifyError, ensure};
+use crate::{Func, Inst, InstData, Linear, Module, Op, Region, Value, text};
+use cotangent_base::EntitySet;
+
+/// Checks that `linear` is a consistent set of linear values of `func`, which is otherwise valid.
+pub fn verify_linear(func: &Func, linear: &EntitySet<Value>, module: &Module) -> Result<(), VerifyError> {
+    let mut checker = Checker {
+        func,
+        linear,
+        module,
+        loops: Vec::new(),
+        current: None,
+    };
+    checker.region(func.body, None).map_err(|rule| VerifyError {
+        func: Some(func.name),
+        inst: checker.current.map(|i| text::print_inst(module, func, i)),
+        rule,
+    })
+}
+
+struct Checker<'a> {
+    func: &'a Func,
+    linear: &'a EntitySet<Value>,
+    module: &'a Module,
+    /// Which slots of the enclosing loops are linear, innermost last.
+    loops: Vec<Vec<bool>>,
+    current: Option<Inst>,
+}
+
+impl Checker<'_> {
+    fn is_linear(&self, value: Value) -> bool {
+        self.linear.contains(value)
+    }
+
+    fn kinds(&self, values: &[Value]) -> Vec<bool> {
+        values.iter().map(|v| self.is_linear(*v)).collect()
+    }
+
+    /// Checks a region that must yield values of these kinds.
+    fn region(&mut self, region: Region, yields: Option<&[bool]>) -> Check {
+        let func = self.func;
+        for &inst in &func.regions[region].insts {
+            self.current = Some(inst);
+            let data = &func.insts[inst];
+            match data.op.linear() {
+                Linear::No => self.primal(data)?,
+                Linear::Jointly => self.jointly(data)?,
+                Linear::Each => self.each(data)?,
+                Linear::First => self.first(data)?,
+                Linear::Inner => self.inner(data, yields)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// All operands and results are primal.
+    fn primal(&self, data: &InstData) -> Check {
+        ensure!(
+            !data.operands.iter().any(|v| self.is_linear(*v)),
+            "the operation is not linear in this operand"
+        );
+        ensure!(
+            !data.results.iter().any(|v| self.is_linear(*v)),
+            "the operation gives nothing linear"
+        );
+        Ok(())
+    }
+
+    fn jointly(&self, data: &InstData) -> Check {
+        let (values, rest) = data
+            .operands
+            .split_at(value_operands(&data.op).min(data.operands.len()));
+        let (values, selectors) = match data.op {
+            Op::Select => (&data.operands[1..], &data.operands[..1]),
+            _ => (values, rest),
+        };
+        ensure!(
+            !selectors.iter().any(|v| self.is_linear(*v)),
+            "a condition or an index is linear"
+        );
+        let result = data.results.iter().any(|v| self.is_linear(*v));
+        for &value in values {
+            ensure!(
+                result || !self.is_linear(value),
+                "a primal result has a linear operand"
+            );
+            ensure!(
+                !result || self.is_linear(value),
+                "a linear result has a primal operand"
+            );
+        }
+        let scalar = |v: &Value| self.module.types.scalar_of(self.func.ty(*v));
+        if result && data.op == Op::Convert {
+            let floats = data
+                .operands
+                .iter()
+                .chain(&data.results)
+                .all(|v| scalar(v).is_some_and(|s| s.is_float()));
+            ensure!(floats, "only a conversion between floats is linear");
+        }
+        Ok(())
+    }
+
+    fn each(&self, data: &InstData) -> Check {
+        let linear = data.operands.iter().filter(|v| self.is_linear(**v)).count();
+        match data.results.iter().any(|v| self.is_linear(*v)) {
+            true => ensure!(
+                linear == 1,
+                "a linear product has one linear operand, not {linear}"
+            ),
+            false => ensure!(linear == 0, "a primal result has a linear operand"),
+        }
+        Ok(())
+    }
+
+    fn first(&self, data: &InstData) -> Check {
+        let result = data.results.iter().any(|v| self.is_linear(*v));
+        for (i, &operand) in data.operands.iter().enumerate() {
+            let linear = self.is_linear(operand);
+            ensure!(
+                i == 0 || !linear,
+                "the operation is linear in its first operand only"
+            );
+            ensure!(
+                i > 0 || linear == result,
+                "the first operand and the result must be of one kind"
+            );
+        }
+        Ok(())
+    }
+
+    fn inner(&mut self, data: &InstData, yields: Option<&[bool]>) -> Check {
+        let operands = self.kinds(&data.operands);
+        let results = self.kinds(&data.results);
+        match &data.op {
+            Op::Call(_) => self.primal(data),
+            Op::DiffCall(call) => {
+                let split = |kinds: &[bool], primals: usize| {
+                    kinds
+                        .iter()
+                        .enumerate()
+                        .all(|(i, linear)| *linear == (i >= primals))
+                };
+                ensure!(
+                    split(&operands, call.inputs.len()),
+                    "inputs are primal, tangents linear"
+                );
+                ensure!(
+                    split(&results, call.outputs.len()),
+                    "outputs are primal, tangents linear"
+                );
+                Ok(())
+            }
+            Op::LinCall(call) => {
+                let fits = |(i, linear): (usize, &bool)| *linear == (i >= call.primals as usize);
+                ensure!(
+                    operands.iter().enumerate().all(fits),
+                    "the tangents are linear, the rest is not"
+                );
+                ensure!(results.iter().all(|linear| *linear), "the results are linear");
+                Ok(())
+            }
+            Op::If | Op::Switch(_) => {
+                ensure!(!operands[0], "a condition or a selector is linear");
+                data.regions
+                    .iter()
+                    .try_for_each(|r| self.region(*r, Some(&results)))
+            }
+            Op::While(_) => {
+                ensure!(operands == results, "a slot and its result must be of one kind");
+                self.args(data.regions[0], &results)?;
+                self.region(data.regions[0], Some(&[false]))?;
+                self.loop_body(data.regions[1], results.clone(), results)
+            }
+            Op::For(_) => {
+                ensure!(!operands[0], "a number of rounds is linear");
+                ensure!(
+                    operands[1..] == results,
+                    "a slot and its result must be of one kind"
+                );
+                self.loop_body(data.regions[0], operands, results)
+            }
+            Op::Yield => {
+                ensure!(
+                    yields.is_some_and(|y| operands == y),
+                    "a yield and its result must be of one kind"
+                );
+                Ok(())
+            }
+            Op::Break(out) | Op::Continue(out) => {
+                let slots = self
+                    .loops
+                    .len()
+                    .checked_sub(1 + *out as usize)
+                    .map(|i| &self.loops[i]);
+                ensure!(
+                    slots == Some(&operands),
+                    "an exit and its slot must be of one kind"
+                );
+                Ok(())
+            }
+            Op::Return => Ok(()),
+            Op::Math(_)
+            | Op::Const(_)
+            | Op::Zero
+            | Op::Undef
+            | Op::Select
+            | Op::Convert
+            | Op::Bitcast
+            | Op::Splat
+            | Op::Sum
+            | Op::Swizzle(_)
+            | Op::Dot
+            | Op::MatVec
+            | Op::VecMat
+            | Op::MatMat
+            | Op::Outer
+            | Op::Transpose
+            | Op::Pack
+            | Op::Extract(_)
+            | Op::Insert(_)
+            | Op::InsertAdd(_)
+            | Op::Detach
+            | Op::Global(_)
+            | Op::Load(_)
+            | Op::Store(_)
+            | Op::Length
+            | Op::Assert(_) => Err("the operation has no inner linearity".into()),
+        }
+    }
+
+    fn args(&self, region: Region, kinds: &[bool]) -> Check {
+        let args = self.kinds(&self.func.regions[region].args);
+        ensure!(args == kinds, "a slot and its argument must be of one kind");
+        Ok(())
+    }
+
+    fn loop_body(&mut self, region: Region, args: Vec<bool>, slots: Vec<bool>) -> Check {
+        self.args(region, &args)?;
+        self.loops.push(slots.clone());
+        self.region(region, Some(&slots))?;
+        self.loops.pop();
+        Ok(())
+    }
+}
+
+/// How many operands of a jointly linear operation are values; the others are indices.
+fn value_operands(op: &Op) -> usize {
+    if matches!(op, Op::Extract(_)) {
+        1
+    } else if matches!(op, Op::Insert(_) | Op::InsertAdd(_)) {
+        2
+    } else {
+        usize::MAX
+    }
+}

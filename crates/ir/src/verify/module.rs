@@ -1,0 +1,131 @@
+//! What must hold of a module besides its functions' bodies.
+
+use super::{Check, ensure};
+use crate::{DiffRow, Func, FuncId, FuncKind, GlobalKind, Module, StructId, SystemValue, Ty, Type};
+use cotangent_base::{Scalar, Set};
+
+/// Checks types, globals, derivative rows and names.
+pub(super) fn check(module: &Module) -> Check {
+    for (id, def) in module.types.structs() {
+        ensure!(
+            !contains(module, id, id, &mut Set::default()),
+            "structure ${} contains itself",
+            def.name
+        );
+    }
+    for (id, row) in module.diff.iter() {
+        let name = module.types.struct_def(id).name;
+        diff_row(module, id, row).map_err(|rule| format!("differential of ${name}: {rule}"))?;
+    }
+    let mut names = Set::default();
+    for global in module.globals.values() {
+        ensure!(
+            names.insert(global.name),
+            "there are two globals @{}",
+            global.name
+        );
+        check_global(module, global).map_err(|rule| format!("global @{}: {rule}", global.name))?;
+    }
+    names.clear();
+    for func in module.funcs.values() {
+        ensure!(names.insert(func.name), "there are two functions @{}", func.name);
+    }
+    Ok(())
+}
+
+/// Whether `inner` is among the structures that `outer` holds by value.
+fn contains(module: &Module, outer: StructId, inner: StructId, seen: &mut Set<StructId>) -> bool {
+    let fields = &module.types.struct_def(outer).fields;
+    fields.iter().any(|f| {
+        let mut ty = module.types.get(f.ty);
+        while let Type::Array(elem, _) = ty {
+            ty = module.types.get(elem);
+        }
+        match ty {
+            Type::Struct(id) => id == inner || (seen.insert(id) && contains(module, id, inner, seen)),
+            _ => false,
+        }
+    })
+}
+
+fn diff_row(module: &Module, id: StructId, row: &DiffRow) -> Check {
+    let fields = module.types.struct_def(id).fields.len();
+    ensure!(
+        row.fields.len() == fields,
+        "it must say of every field where its derivative is"
+    );
+    let arity = module.types.arity(row.differential).unwrap_or(0);
+    ensure!(
+        row.fields.iter().flatten().all(|to| *to < arity),
+        "it has no such field"
+    );
+    let d = row.differential;
+    ensure!(
+        row.zero.is_none_or(|f| has_signature(module, f, &[], d)),
+        "its zero is not `() -> differential`"
+    );
+    ensure!(
+        row.add.is_none_or(|f| has_signature(module, f, &[d, d], d)),
+        "its add does not add two of them"
+    );
+    Ok(())
+}
+
+fn has_signature(module: &Module, func: FuncId, inputs: &[Ty], output: Ty) -> bool {
+    module.funcs.get(func).is_some_and(|f| {
+        f.sig.inputs().map(|p| p.ty).eq(inputs.iter().copied()) && f.sig.outputs().map(|r| r.ty).eq([output])
+    })
+}
+
+fn check_global(module: &Module, global: &crate::GlobalData) -> Check {
+    let ty = module.types.get(global.ty);
+    match &global.kind {
+        GlobalKind::Param => ensure!(!matches!(ty, Type::Ref(_)), "the host cannot set a variable"),
+        GlobalKind::Shared => ensure!(matches!(ty, Type::Ref(_)), "a variable has the type `ref<..>`"),
+        GlobalKind::Static(init) => {
+            let Type::Ref(inner) = ty else {
+                return Err("a variable has the type `ref<..>`".into());
+            };
+            let fits = |f| has_signature(module, f, &[], inner);
+            ensure!(
+                init.is_none_or(fits),
+                "its first value is not what the function gives"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Checks what a function says about itself.
+pub(super) fn check_func(module: &Module, func: &Func) -> Check {
+    let diff = &func.diff;
+    let links = [diff.rule, diff.forward, diff.backward, diff.substitute];
+    let of = match func.kind {
+        FuncKind::Defined => None,
+        FuncKind::Request(_, of) => Some(of),
+    };
+    for link in links.into_iter().flatten().chain(of) {
+        ensure!(
+            module.funcs.get(link).is_some(),
+            "it refers to a function that does not exist"
+        );
+    }
+    if let Some(entry) = &func.entry {
+        let expected = entry.inputs.iter().map(|value| match value {
+            SystemValue::DispatchThreadId | SystemValue::GroupId | SystemValue::GroupThreadId => {
+                Type::Vector(Scalar::U32, 3)
+            }
+            SystemValue::GroupIndex => Type::Scalar(Scalar::U32),
+        });
+        let inputs = func.sig.inputs().map(|p| module.types.get(p.ty));
+        ensure!(
+            expected.eq(inputs),
+            "the inputs of an entry point are not what the host gives"
+        );
+        ensure!(
+            func.sig.outputs().next().is_none(),
+            "an entry point gives nothing"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,469 @@
+//! The types of instructions. One function per family of operations; [`Type`]s are compared, not
+//! [`Ty`](crate::Ty)s, so that nothing needs to be interned.
+
+use super::{Check, Verifier, ensure};
+use crate::{Access, Class, Const, DiffCall, InstData, Math, Op, Path, Region, Step, Ty, Type, Value};
+use cotangent_base::{Scalar, Set};
+
+const BOOL: Type = Type::Scalar(Scalar::Bool);
+const I32: Type = Type::Scalar(Scalar::I32);
+const U32: Type = Type::Scalar(Scalar::U32);
+
+/// Checks operands, results and the shape of regions. What is in regions and exits is checked elsewhere.
+pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
+    let operands = v.tys(&data.operands);
+    let results = v.tys(&data.results);
+    match (&data.op, &operands[..], &results[..]) {
+        (Op::Math(op), operands, [r]) => math(*op, operands, *r),
+        (Op::Const(c), [], [r]) => constant(*c, *r),
+        (Op::Zero | Op::Undef, [], [_]) => Ok(()),
+        (Op::Select, [cond, a, b], [r]) => {
+            ensure!(a == b && a == r, "both sides and the result must have one type");
+            ensure!(
+                *cond == BOOL || Some(*cond) == with_scalar(*r, Scalar::Bool),
+                "the condition does not fit"
+            );
+            Ok(())
+        }
+        (Op::Convert, [a], [r]) => {
+            let fits = number(*r).is_some_and(|s| with_scalar(*a, s) == Some(*r));
+            ensure!(fits, "a conversion keeps the shape of a number");
+            Ok(())
+        }
+        (Op::Bitcast, [a], [r]) => {
+            ensure!(
+                bits(*a).is_some() && bits(*a) == bits(*r),
+                "the types are not numbers of one size"
+            );
+            Ok(())
+        }
+        (Op::Splat, [a], [r]) => {
+            ensure!(splats(v, *a, *r), "the result is not a shape of the operand");
+            Ok(())
+        }
+        (Op::Sum, [a], [r]) => {
+            ensure!(splats(v, *r, *a), "the operand is not a shape of the result");
+            ensure!(addable(v, *r), "the type has no sum");
+            Ok(())
+        }
+        (Op::Swizzle(lanes), [a], [r]) => swizzle(lanes, *a, *r),
+        (Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer, [a, b], [r]) => {
+            product(&data.op, *a, *b, *r)
+        }
+        (Op::Transpose, [Type::Matrix(s, r, c)], [result]) => {
+            ensure!(
+                *result == Type::Matrix(*s, *c, *r),
+                "the result is not the transposed shape"
+            );
+            Ok(())
+        }
+        (Op::Pack, parts, [r]) => pack(v, parts, *r),
+        (Op::Extract(path), [a, indices @ ..], [r]) => {
+            ensure!(
+                part(v, *a, path, indices)? == *r,
+                "the result is not the part at that path"
+            );
+            Ok(())
+        }
+        (Op::Insert(path), [a, part_ty, indices @ ..], [r]) => insert(v, *a, *part_ty, path, indices, *r),
+        (Op::InsertAdd(path), [a, part_ty, indices @ ..], [r]) => {
+            ensure!(addable(v, *part_ty), "the type has no sum");
+            insert(v, *a, *part_ty, path, indices, *r)
+        }
+        (Op::Detach, [a], [r]) => {
+            ensure!(a == r, "the result must have the type of the operand");
+            Ok(())
+        }
+        (Op::DiffCall(call), operands, results) => diff_call(v, call, operands, results),
+        (Op::LinCall(call), operands, results) => {
+            ensure!(
+                call.primals as usize <= operands.len(),
+                "there are fewer operands than primals"
+            );
+            let (inputs, outputs) = tangents(v, &call.call)?;
+            ensure!(
+                operands[call.primals as usize..] == inputs,
+                "the tangents do not fit the function"
+            );
+            ensure!(*results == outputs, "the results do not fit the function");
+            Ok(())
+        }
+        (Op::Global(global), [], [r]) => {
+            let data = v.module.globals.get(*global);
+            ensure!(
+                data.is_some_and(|g| v.module.types.get(g.ty) == *r),
+                "the global has another type"
+            );
+            Ok(())
+        }
+        (Op::Load(path), [handle, indices @ ..], [r]) => {
+            ensure!(
+                place(v, *handle, path, indices)? == *r,
+                "the result is not the part at that path"
+            );
+            Ok(())
+        }
+        (Op::Store(path), [handle, value, indices @ ..], []) => {
+            ensure!(
+                !matches!(handle, Type::Buffer(_, Access::Read)),
+                "the buffer may only be read"
+            );
+            ensure!(
+                place(v, *handle, path, indices)? == *value,
+                "the value is not a part at that path"
+            );
+            Ok(())
+        }
+        (Op::Length, [Type::Buffer(..)], [r]) => {
+            ensure!(*r == U32, "a length is a `u32`");
+            Ok(())
+        }
+        (Op::Assert(_), [cond], []) => {
+            ensure!(*cond == BOOL, "the condition is not a `bool`");
+            Ok(())
+        }
+        (Op::Call(func), operands, results) => {
+            let callee = v.callee(*func)?;
+            ensure!(
+                *operands == v.inputs(callee),
+                "the operands are not the inputs of the function"
+            );
+            ensure!(
+                *results == v.outputs(callee),
+                "the results are not the outputs of the function"
+            );
+            Ok(())
+        }
+        (Op::If, [cond], _) => {
+            ensure!(*cond == BOOL, "the condition is not a `bool`");
+            plain_regions(v, &data.regions, 2)
+        }
+        (Op::Switch(cases), [selector], _) => {
+            ensure!(integer(*selector), "the selector is not an integer");
+            let distinct: Set<i64> = cases.iter().copied().collect();
+            ensure!(distinct.len() == cases.len(), "two cases have one value");
+            plain_regions(v, &data.regions, cases.len() + 1)
+        }
+        (Op::While(_), slots, results) => {
+            ensure!(data.regions.len() == 2, "a `while` has a condition and a body");
+            ensure!(slots == results, "the results must have the types of the slots");
+            data.regions.iter().try_for_each(|r| region_args(v, *r, slots))
+        }
+        (Op::For(_), [n, slots @ ..], results) => {
+            ensure!(data.regions.len() == 1, "a `for` has a body");
+            ensure!(*n == I32, "the number of rounds is not an `i32`");
+            ensure!(slots == results, "the results must have the types of the slots");
+            region_args(v, data.regions[0], &operands)
+        }
+        (Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return, ..) => Ok(()),
+        (
+            Op::Math(_)
+            | Op::Const(_)
+            | Op::Zero
+            | Op::Undef
+            | Op::Select
+            | Op::Convert
+            | Op::Bitcast
+            | Op::Splat
+            | Op::Sum
+            | Op::Swizzle(_)
+            | Op::Dot
+            | Op::MatVec
+            | Op::VecMat
+            | Op::MatMat
+            | Op::Outer
+            | Op::Transpose
+            | Op::Pack
+            | Op::Extract(_)
+            | Op::Insert(_)
+            | Op::InsertAdd(_)
+            | Op::Detach
+            | Op::Global(_)
+            | Op::Load(_)
+            | Op::Store(_)
+            | Op::Length
+            | Op::Assert(_)
+            | Op::If
+            | Op::Switch(_)
+            | Op::For(_),
+            ..,
+        ) => Err("the operation takes other operands or gives other results".into()),
+    }
+}
+
+/// The scalar a number is made of.
+fn number(ty: Type) -> Option<Scalar> {
+    match ty {
+        Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => Some(s),
+        Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => None,
+    }
+}
+
+fn integer(ty: Type) -> bool {
+    matches!(ty, Type::Scalar(s) if s.is_int())
+}
+
+fn with_scalar(ty: Type, s: Scalar) -> Option<Type> {
+    match ty {
+        Type::Scalar(_) => Some(Type::Scalar(s)),
+        Type::Vector(_, n) => Some(Type::Vector(s, n)),
+        Type::Matrix(_, r, c) => Some(Type::Matrix(s, r, c)),
+        Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => None,
+    }
+}
+
+/// The size of a number that has bits to look at.
+fn bits(ty: Type) -> Option<u32> {
+    let s = number(ty).filter(|s| *s != Scalar::Bool)?;
+    let elements = match ty {
+        Type::Vector(_, n) => n.into(),
+        Type::Matrix(_, r, c) => u32::from(r) * u32::from(c),
+        _ => 1,
+    };
+    Some(s.bits() * elements)
+}
+
+/// Whether values of a type can be added, part by part.
+fn addable(v: &Verifier<'_>, ty: Type) -> bool {
+    let get = |ty: Ty| v.module.types.get(ty);
+    match ty {
+        Type::Unit => true,
+        Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s != Scalar::Bool,
+        Type::Array(elem, _) => addable(v, get(elem)),
+        Type::Struct(id) => v
+            .module
+            .types
+            .struct_def(id)
+            .fields
+            .iter()
+            .all(|f| addable(v, get(f.ty))),
+        Type::Buffer(..) | Type::Ref(_) => false,
+    }
+}
+
+fn math(op: Math, operands: &[Type], result: Type) -> Check {
+    ensure!(
+        operands.len() == op.arity(),
+        "the operation takes {} operands",
+        op.arity()
+    );
+    let ty = operands[0];
+    ensure!(
+        operands.iter().all(|t| *t == ty),
+        "the operands must have one type"
+    );
+    let Some(s) = number(ty) else {
+        return Err("the operands are not numbers".into());
+    };
+    let (takes, gives) = match op.class() {
+        Class::Number => (s != Scalar::Bool, Some(ty)),
+        Class::Float => (s.is_float(), Some(ty)),
+        Class::Integer => (s.is_int(), Some(ty)),
+        Class::Bits => (!s.is_float(), Some(ty)),
+        Class::Compare => (true, with_scalar(ty, Scalar::Bool)),
+        Class::Test => (s.is_float(), with_scalar(ty, Scalar::Bool)),
+    };
+    ensure!(takes, "the operation is not defined on {s}");
+    ensure!(gives == Some(result), "the result has the wrong type");
+    Ok(())
+}
+
+fn constant(value: Const, result: Type) -> Check {
+    let Type::Scalar(s) = result else {
+        return Err("a constant is a scalar".into());
+    };
+    match value {
+        Const::Bool(_) => ensure!(s == Scalar::Bool, "a truth value is not a {s}"),
+        Const::Float(_) => ensure!(s.is_float(), "a float is not a {s}"),
+        Const::Int(i) => {
+            ensure!(s.is_int(), "an integer is not a {s}");
+            let bits = s.bits();
+            let fits = bits == 64 || (-(1i64 << (bits - 1))..1i64 << bits).contains(&i);
+            ensure!(fits, "the constant does not fit its type");
+        }
+    }
+    Ok(())
+}
+
+/// Whether a splat of `a` can be an `r`.
+fn splats(v: &Verifier<'_>, a: Type, r: Type) -> bool {
+    match r {
+        Type::Vector(s, _) | Type::Matrix(s, ..) => a == Type::Scalar(s),
+        Type::Array(elem, _) => v.module.types.get(elem) == a,
+        Type::Unit | Type::Scalar(_) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => false,
+    }
+}
+
+fn swizzle(lanes: &[u8], a: Type, r: Type) -> Check {
+    let Type::Vector(s, n) = a else {
+        return Err("the operand is not a vector".into());
+    };
+    ensure!(
+        !lanes.is_empty() && lanes.iter().all(|l| *l < n),
+        "the vector has no such lane"
+    );
+    let scalar = lanes.len() == 1 && r == Type::Scalar(s);
+    ensure!(
+        scalar || r == Type::Vector(s, lanes.len() as u8),
+        "the result is not of those lanes"
+    );
+    Ok(())
+}
+
+fn product(op: &Op, a: Type, b: Type, r: Type) -> Check {
+    let fits = match (op, a, b) {
+        (Op::Dot, Type::Vector(s, _), _) => a == b && r == Type::Scalar(s),
+        (Op::MatVec, Type::Matrix(s, rows, cols), _) => {
+            b == Type::Vector(s, cols) && r == Type::Vector(s, rows)
+        }
+        (Op::VecMat, _, Type::Matrix(s, rows, cols)) => {
+            a == Type::Vector(s, rows) && r == Type::Vector(s, cols)
+        }
+        (Op::MatMat, Type::Matrix(s, rows, k), Type::Matrix(t, l, cols)) => {
+            s == t && k == l && r == Type::Matrix(s, rows, cols)
+        }
+        (Op::Outer, Type::Vector(s, rows), Type::Vector(t, cols)) => {
+            s == t && r == Type::Matrix(s, rows, cols)
+        }
+        _ => false,
+    };
+    ensure!(fits && number(r) != Some(Scalar::Bool), "the shapes do not fit");
+    Ok(())
+}
+
+/// The type of a part; for a dynamic index, of any part.
+fn part_of(v: &Verifier<'_>, ty: Type, index: Option<u32>) -> Option<Type> {
+    let inside = |n: u32| index.is_none_or(|i| i < n);
+    match ty {
+        Type::Vector(s, n) if inside(n.into()) => Some(Type::Scalar(s)),
+        Type::Matrix(s, r, c) if inside(r.into()) => Some(Type::Vector(s, c)),
+        Type::Array(elem, n) if inside(n) => Some(v.module.types.get(elem)),
+        Type::Struct(id) => {
+            let field = v.module.types.struct_def(id).fields.get(index? as usize)?;
+            Some(v.module.types.get(field.ty))
+        }
+        _ => None,
+    }
+}
+
+fn pack(v: &Verifier<'_>, parts: &[Type], result: Type) -> Check {
+    let arity = match result {
+        Type::Vector(_, n) | Type::Matrix(_, n, _) => n.into(),
+        Type::Array(_, n) => n as usize,
+        Type::Struct(id) => v.module.types.struct_def(id).fields.len(),
+        _ => return Err("the result is not an aggregate".into()),
+    };
+    ensure!(parts.len() == arity, "the aggregate has {arity} parts");
+    for (i, &ty) in parts.iter().enumerate() {
+        ensure!(
+            part_of(v, result, Some(i as u32)) == Some(ty),
+            "part {i} has another type"
+        );
+    }
+    Ok(())
+}
+
+/// The type at the end of a path.
+fn part(v: &Verifier<'_>, ty: Type, path: &Path, indices: &[Type]) -> Result<Type, String> {
+    walk(v, ty, &path.0, indices)
+}
+
+fn walk(v: &Verifier<'_>, mut ty: Type, steps: &[Step], indices: &[Type]) -> Result<Type, String> {
+    let dynamic = steps.iter().filter(|s| matches!(s, Step::Index)).count();
+    ensure!(indices.len() == dynamic, "the path takes {dynamic} indices");
+    ensure!(indices.iter().all(|i| integer(*i)), "an index is not an integer");
+    for step in steps {
+        let index = match step {
+            Step::Part(i) => Some(*i),
+            Step::Index => None,
+        };
+        ty = part_of(v, ty, index).ok_or("the path does not fit the type")?;
+    }
+    Ok(ty)
+}
+
+fn insert(v: &Verifier<'_>, a: Type, value: Type, path: &Path, indices: &[Type], r: Type) -> Check {
+    ensure!(a == r, "the result must have the type of the aggregate");
+    ensure!(
+        part(v, a, path, indices)? == value,
+        "the value is not a part at that path"
+    );
+    Ok(())
+}
+
+/// The type at the end of a path behind a handle.
+fn place(v: &Verifier<'_>, handle: Type, path: &Path, indices: &[Type]) -> Result<Type, String> {
+    let get = |ty| v.module.types.get(ty);
+    match (handle, &path.0[..]) {
+        (Type::Ref(inner), steps) => walk(v, get(inner), steps, indices),
+        (Type::Buffer(elem, _), [Step::Part(_), steps @ ..]) => walk(v, get(elem), steps, indices),
+        (Type::Buffer(elem, _), [Step::Index, steps @ ..]) => {
+            let first = indices.first().is_some_and(|i| integer(*i));
+            ensure!(first, "the element is not an integer");
+            walk(v, get(elem), steps, &indices[1..])
+        }
+        (Type::Buffer(..), []) => Err("the path does not begin with an element".into()),
+        _ => Err("the operand is not a handle".into()),
+    }
+}
+
+/// The type of derivatives; `None` also if no value of that type exists.
+fn differential(v: &Verifier<'_>, ty: Ty) -> Option<Ty> {
+    match v.module.types.get(ty) {
+        Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s.is_float().then_some(ty),
+        Type::Array(elem, n) => v.module.types.find(Type::Array(differential(v, elem)?, n)),
+        Type::Struct(id) => v.module.diff.get(id).map(|row| row.differential),
+        Type::Unit | Type::Buffer(..) | Type::Ref(_) => None,
+    }
+}
+
+/// The types of the tangents that go in and come out.
+fn tangents(v: &Verifier<'_>, call: &DiffCall) -> Result<(Vec<Type>, Vec<Type>), String> {
+    let sig = &v.callee(call.func)?.sig;
+    let inputs: Vec<Ty> = sig.inputs().map(|p| p.ty).collect();
+    let outputs: Vec<Ty> = sig.outputs().map(|r| r.ty).collect();
+    let active = |types: &[Ty], mask: &[bool]| -> Result<Vec<Type>, String> {
+        ensure!(types.len() == mask.len(), "a mask does not fit the function");
+        let active = types.iter().zip(mask).filter(|(_, active)| **active);
+        let tangent = |ty| differential(v, ty).ok_or("a type has no derivative");
+        active
+            .map(|(ty, _)| Ok(v.module.types.get(tangent(*ty)?)))
+            .collect()
+    };
+    Ok((active(&inputs, &call.inputs)?, active(&outputs, &call.outputs)?))
+}
+
+fn diff_call(v: &Verifier<'_>, call: &DiffCall, operands: &[Type], results: &[Type]) -> Check {
+    let callee = v.callee(call.func)?;
+    let (tangents_in, tangents_out) = tangents(v, call)?;
+    let takes = [v.inputs(callee), tangents_in].concat();
+    let gives = [v.outputs(callee), tangents_out].concat();
+    ensure!(
+        *operands == takes,
+        "the operands are not inputs and tangents of the function"
+    );
+    ensure!(
+        *results == gives,
+        "the results are not outputs and tangents of the function"
+    );
+    Ok(())
+}
+
+/// Regions without arguments.
+fn plain_regions(v: &Verifier<'_>, regions: &[Region], count: usize) -> Check {
+    ensure!(regions.len() == count, "the operation has {count} regions");
+    regions.iter().try_for_each(|r| region_args(v, *r, &[]))
+}
+
+fn region_args(v: &Verifier<'_>, region: Region, types: &[Type]) -> Check {
+    let Some(data) = v.func.regions.get(region) else {
+        return Err(format!("{region} does not exist"));
+    };
+    let exists = |a: &Value| v.func.values.get(*a).is_some();
+    ensure!(data.args.iter().all(exists), "an argument is no value");
+    ensure!(
+        v.tys(&data.args) == types,
+        "the arguments of a region have other types"
+    );
+    Ok(())
+}
