@@ -5,9 +5,9 @@
 //! another request (`fwd_diff(fwd_diff(f))`); the inner one then gets its body first and is, from there on, a
 //! function like any other.
 
-use crate::extract;
-use cotangent_base::Diagnostics;
-use cotangent_ir::Module;
+use crate::{codes, extract, forward};
+use cotangent_base::{Diagnostic, Diagnostics, Set};
+use cotangent_ir::{Builder, DiffInfo, Func, FuncId, FuncKind, Mode, Module, Op, Ty};
 
 /// What the passes share while they write derivatives.
 pub struct Context<'m> {
@@ -15,8 +15,46 @@ pub struct Context<'m> {
     pub module: &'m mut Module,
     /// What went wrong so far.
     pub diagnostics: Diagnostics,
+    /// What forward mode has written.
+    pub forward: forward::Cache,
     /// What reverse mode has written.
     pub reverse: extract::Cache,
+    /// The requests whose bodies are being written, to notice one that needs itself.
+    filling: Set<FuncId>,
+    /// The requests that could not be filled. The reason has been told.
+    failed: Set<FuncId>,
+}
+
+/// Something could not be differentiated, and the reason is among the diagnostics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reported;
+
+/// Gives every reachable request in `module` its body. Functions that are no requests are left as they are.
+pub fn differentiate(module: &mut Module) -> Diagnostics {
+    let mut cx = Context::new(module);
+    let is_root = |f: &FuncId| cx.module.funcs[*f].kind == FuncKind::Defined;
+    let mut todo: Vec<FuncId> = cx.module.funcs.keys().filter(is_root).collect();
+    let mut seen: Set<FuncId> = todo.iter().copied().collect();
+    todo.reverse();
+    while let Some(func) = todo.pop() {
+        if cx.fill(func).is_ok() {
+            let callees = callees(&cx.module.funcs[func]);
+            todo.extend(callees.into_iter().rev().filter(|f| seen.insert(*f)));
+        }
+    }
+    cx.diagnostics
+}
+
+/// The functions called in `func`, in order.
+fn callees(func: &Func) -> Vec<FuncId> {
+    let called = |inst| {
+        if let Op::Call(f) = func.insts[inst].op {
+            Some(f)
+        } else {
+            None
+        }
+    };
+    func.all_insts().into_iter().filter_map(called).collect()
 }
 
 impl<'m> Context<'m> {
@@ -25,13 +63,92 @@ impl<'m> Context<'m> {
         Context {
             module,
             diagnostics: Diagnostics::new(),
+            forward: forward::Cache::default(),
             reverse: extract::Cache::default(),
+            filling: Set::default(),
+            failed: Set::default(),
         }
     }
-}
 
-/// Gives every reachable request in `module` its body.
-pub fn differentiate(module: &mut Module) -> Diagnostics {
-    let cx = Context::new(module);
-    cx.diagnostics
+    /// Tells the user.
+    pub fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        self.diagnostics.push(diagnostic);
+        Reported
+    }
+
+    /// Makes sure that `func` has a body: if it is a request, the body is written now.
+    pub fn fill(&mut self, func: FuncId) -> Result<(), Reported> {
+        let FuncKind::Request(mode, of) = self.module.funcs[func].kind else {
+            return Ok(());
+        };
+        if self.failed.contains(&func) {
+            return Err(Reported);
+        }
+        if !self.filling.insert(func) {
+            return Err(self.endless_order(func, of));
+        }
+        let result = match mode {
+            Mode::Forward => forward::request(self, func, of),
+            Mode::Backward => extract::backward_request(self, func, of),
+        };
+        self.filling.remove(&func);
+        match result {
+            Ok(()) => self.finish_request(func, of),
+            Err(_) => drop(self.failed.insert(func)),
+        }
+        result
+    }
+
+    /// From now on the request is a function like any other, and as differentiable as the one it was made from.
+    fn finish_request(&mut self, request: FuncId, of: FuncId) {
+        let differentiable = self.derived_diff(of).differentiable;
+        let func = &mut self.module.funcs[request];
+        func.kind = FuncKind::Defined;
+        func.diff.differentiable = func.diff.differentiable.or(differentiable);
+    }
+
+    /// What holds for a function that was generated to differentiate `of`.
+    pub fn derived_diff(&self, of: FuncId) -> DiffInfo {
+        let diff = &self.module.funcs[of].diff;
+        let whole =
+            diff.rule.is_some() || diff.constant || diff.substitute.is_some() || diff.backward.is_some();
+        let differentiable = match diff.differentiable {
+            Some(mode) => Some(mode),
+            None if whole => Some(Mode::Backward),
+            None => diff.forward.map(|_| Mode::Forward),
+        };
+        DiffInfo {
+            differentiable,
+            prefer: diff.prefer,
+            ..DiffInfo::default()
+        }
+    }
+
+    fn endless_order(&mut self, request: FuncId, of: FuncId) -> Reported {
+        let (of, span) = (&self.module.funcs[of], self.module.funcs[request].span);
+        let message = format!("the derivative of `{}` needs a derivative of itself", of.name);
+        let diagnostic = Diagnostic::new(codes::ENDLESS_ORDER, span, message)
+            .label(of.span, "its body uses its own derivative")
+            .help("put `no_diff` before the inner call, or give the function a custom derivative");
+        self.report(diagnostic)
+    }
+
+    /// A copy of the body to differentiate in order to get a derivative of `func`. A function whose derivative is
+    /// not taken from its body (a library rule, a substitute, none at all) is stood for by one that calls it.
+    pub fn body_of(&mut self, func: FuncId) -> Result<Func, Reported> {
+        self.fill(func)?;
+        let original = &self.module.funcs[func];
+        let diff = &original.diff;
+        if diff.rule.is_none() && diff.substitute.is_none() && !diff.constant {
+            return Ok(original.clone());
+        }
+        let outputs: Vec<Ty> = original.sig.outputs().map(|o| o.ty).collect();
+        let mut wrapper = Func::new(original.name, original.sig.clone(), original.span);
+        let inputs = wrapper.inputs().to_vec();
+        let mut b = Builder::new(&mut self.module.types, &mut wrapper);
+        let call = b.emit(Op::Call(func), &inputs, &outputs);
+        let outputs = b.func.insts[call].results.to_vec();
+        b.emit(Op::Return, &outputs, &[]);
+        Ok(wrapper)
+    }
 }

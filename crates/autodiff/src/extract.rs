@@ -1,6 +1,7 @@
 //! Reverse mode: from a linearized function to the functions that compute its gradient.
 
 use crate::Context;
+use crate::driver::Reported;
 use cotangent_base::Diagnostic;
 use cotangent_ir::FuncId;
 
@@ -9,12 +10,10 @@ use cotangent_ir::FuncId;
 pub struct Cache {}
 
 /// Gives `request`, the backward derivative of `of`, its body.
-pub(crate) fn backward_request(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Result<(), Diagnostic> {
+pub(crate) fn backward_request(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Result<(), Reported> {
     let name = cx.module.funcs[of].name;
     let span = cx.module.funcs[request].span;
-    Err(Diagnostic::new(
-        crate::codes::NO_REVERSE,
-        span,
-        format!("`{name}` has no backward derivative"),
-    ))
+    let message = format!("`{name}` has no backward derivative");
+    let diagnostic = Diagnostic::new(crate::codes::NO_REVERSE, span, message);
+    Err(cx.report(diagnostic))
 }

@@ -7,7 +7,7 @@
 //!
 //! - [`tangent`] knows the differentials of types: their zero, their sum, the way to a part.
 //! - [`mod@linearize`] adds to a function the linear map that carries tangents of its inputs to tangents of its
-//!   outputs. That alone is forward mode.
+//!   outputs. That alone is [`forward`] mode.
 //! - [`mod@prepare`] first removes early exits from a copy, for reverse mode.
 //! - [`extract`] and what it uses turn the linear part round: reverse mode.
 //! - [`driver`] finds the requests and fills them, inner ones first.
@@ -15,6 +15,7 @@
 pub mod codes;
 pub mod driver;
 pub mod extract;
+pub mod forward;
 pub mod linearize;
 pub mod prepare;
 pub mod tangent;

@@ -1,7 +1,39 @@
 //! Adds to a function its derivative as a linear map.
+//!
+//! Beside each instruction whose operands have tangents come the instructions that compute the tangents of its
+//! results. Nothing else changes: instructions of the original keep their identity and their order, so side
+//! tables stay valid, and a function without active inputs comes out as it went in.
+//!
+//! ```text
+//! f(a, b) -> r {               f(a, b, a_t, b_t) -> r, r_t {
+//!   p = mul a, b                 p = mul a, b
+//!                                1 = mul a_t, b     2 = mul a, b_t     p_t = add 1, 2
+//!   return p                     return p, p_t
+//! }                            }
+//! ```
+//!
+//! A value without a tangent has the tangent zero, and no rule emits anything for it: zeros are symbolic until
+//! something must carry one (a sibling branch, a loop slot, a part of an aggregate, an output).
+//!
+//! - `activity` decides beforehand which results of branches and which slots of loops need a tangent.
+//! - `rules` has the operations, `branches`, `loops`, `exits` and `call` the constructs, each with its derivation.
+//! - `check` states the law that holds of the result.
+//!
+//! All exits are handled as they are, so forward mode needs no preparation.
 
-use cotangent_base::EntitySet;
-use cotangent_ir::{Func, Value};
+mod activity;
+mod branches;
+mod call;
+mod check;
+mod exits;
+mod loops;
+mod rules;
+
+use crate::tangent;
+use cotangent_base::{Diagnostics, EntityMap, EntitySet, Map, Span, Symbol};
+use cotangent_ir::{
+    Builder, DiffTable, Dir, Func, FuncId, Inst, Module, Op, Param, Region, Signature, Ty, Types, Value,
+};
 
 /// A function beside its derivative. Its inputs are those of the original function and then a tangent for each
 /// active one; its outputs are those of the original and then a tangent for each active one.
@@ -15,4 +47,226 @@ pub struct Linearized {
     pub inputs: Box<[bool]>,
     /// Which of the original's outputs have a tangent: all that carry a derivative.
     pub outputs: Box<[bool]>,
+}
+
+/// Linearizes `func`, a copy of a function of `module`, where the inputs chosen by `inputs` have a tangent. If
+/// something has no derivative, that is told to `diagnostics`, and the result is of no use.
+pub fn linearize(
+    module: &mut Module,
+    func: Func,
+    inputs: &[bool],
+    diagnostics: &mut Diagnostics,
+) -> Linearized {
+    let Module {
+        types, diff, funcs, ..
+    } = module;
+    let (sig, outputs) = signature(types, diff, &func.sig, inputs);
+    let mut l = Linearizer {
+        types,
+        diff,
+        funcs,
+        diagnostics,
+        region: func.body,
+        span: func.span,
+        func,
+        lin: EntitySet::new(),
+        tangents: Map::default(),
+        active: EntitySet::new(),
+        yields: Vec::new(),
+        loops: Vec::new(),
+        outputs: outputs.clone(),
+        rules: Vec::new(),
+        prepared: Map::default(),
+    };
+    l.function(inputs);
+    let mut func = l.func;
+    func.sig = sig;
+    Linearized {
+        func,
+        lin: l.lin,
+        inputs: inputs.into(),
+        outputs,
+    }
+}
+
+/// The signature of a linearized function, and which outputs have a tangent. Tangents are ordinary
+/// differentiable data, so that the result can be differentiated again.
+pub fn signature(
+    types: &mut Types,
+    diff: &DiffTable,
+    sig: &Signature,
+    inputs: &[bool],
+) -> (Signature, Box<[bool]>) {
+    let mut params = sig.params.clone();
+    let mut tangent = |name: &dyn std::fmt::Display, ty: Ty, dir: Dir| {
+        let ty = diff
+            .differential(types, ty)
+            .expect("what is active is differentiable");
+        params.push(Param {
+            name: Symbol::new(&format!("{name}_t")),
+            ty,
+            dir,
+            diff: true,
+        });
+    };
+    for (param, _) in sig.inputs().zip(inputs).filter(|(_, active)| **active) {
+        tangent(&param.name, param.ty, Dir::In);
+    }
+    if let Some(ret) = sig.ret.filter(|ret| ret.diff) {
+        tangent(&"result", ret.ty, Dir::Out);
+    }
+    for param in sig.params.iter().filter(|p| p.diff && p.dir != Dir::In) {
+        let name = if param.dir == Dir::Out {
+            param.name.to_string()
+        } else {
+            format!("{}_new", param.name)
+        };
+        tangent(&name, param.ty, Dir::Out);
+    }
+    (
+        Signature { params, ret: sig.ret },
+        sig.outputs().map(|o| o.diff).collect(),
+    )
+}
+
+/// A function on its way to be linearized.
+struct Linearizer<'m> {
+    types: &'m mut Types,
+    diff: &'m DiffTable,
+    funcs: &'m EntityMap<FuncId, Func>,
+    diagnostics: &'m mut Diagnostics,
+    func: Func,
+    /// Where instructions go.
+    region: Region,
+    /// The source they stand for.
+    span: Span,
+    /// The linear values.
+    lin: EntitySet<Value>,
+    /// The tangents; a value without one has the tangent zero.
+    tangents: Map<Value, Value>,
+    /// The values that may have a tangent.
+    active: EntitySet<Value>,
+    /// Which values of a `yield` take their tangent along, innermost region last.
+    yields: Vec<Box<[bool]>>,
+    /// The same for `break` and `continue`, innermost loop last.
+    loops: Vec<Box<[bool]>>,
+    /// The same for `return`.
+    outputs: Box<[bool]>,
+    /// The library rules being written out, innermost last; see `call`.
+    rules: Vec<FuncId>,
+    /// Bodies of rules without early exits.
+    prepared: Map<FuncId, Func>,
+}
+
+impl Linearizer<'_> {
+    fn function(&mut self, inputs: &[bool]) {
+        let body = self.func.body;
+        let chosen: Vec<Value> = self
+            .func
+            .inputs()
+            .iter()
+            .zip(inputs)
+            .filter(|(_, a)| **a)
+            .map(|(v, _)| *v)
+            .collect();
+        for x in chosen {
+            let ty = self.differential(x).expect("an active input is differentiable");
+            let x_t = self.func.add_arg(body, ty);
+            self.active.insert(x);
+            self.set(x, x_t);
+        }
+        let insts = self.func.regions[body].insts.clone();
+        self.activate(&insts);
+        self.region_body(body);
+    }
+
+    /// Linearizes the instructions of `region` in place.
+    fn region_body(&mut self, region: Region) {
+        let outer = std::mem::replace(&mut self.region, region);
+        for inst in std::mem::take(&mut self.func.regions[region].insts) {
+            self.inst(inst);
+        }
+        self.region = outer;
+    }
+
+    /// Puts `inst` where instructions go, and what computes the tangents of its results.
+    fn inst(&mut self, inst: Inst) {
+        self.span = self.func.insts[inst].span;
+        match self.func.insts[inst].op {
+            Op::If | Op::Switch(_) => self.branches(inst),
+            Op::While(_) | Op::For(_) => self.loop_(inst),
+            Op::Call(f) => self.call(inst, f),
+            Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => self.exit(inst),
+            _ => {
+                self.push(inst);
+                if let Some(y_t) = self.rule(inst) {
+                    self.set(self.func.insts[inst].results[0], y_t);
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, inst: Inst) {
+        self.func.regions[self.region].insts.push(inst);
+    }
+
+    fn builder(&mut self) -> Builder<'_> {
+        Builder {
+            types: self.types,
+            func: &mut self.func,
+            region: self.region,
+            span: self.span,
+        }
+    }
+
+    /// Appends an instruction whose result is linear.
+    fn linear(&mut self, op: Op, operands: &[Value], ty: Ty) -> Value {
+        let value = self.builder().emit1(op, operands, ty);
+        self.lin.insert(value);
+        value
+    }
+
+    /// From now on the tangent of `x` is `x_t`.
+    fn set(&mut self, x: Value, x_t: Value) {
+        if let Some(name) = self.func.values[x].name {
+            self.func.values[x_t].name = Some(Symbol::new(&format!("{name}_t")));
+        }
+        self.lin.insert(x_t);
+        self.tangents.insert(x, x_t);
+    }
+
+    /// The tangent of `x`, unless it is zero.
+    fn get(&self, x: Value) -> Option<Value> {
+        self.tangents.get(&x).copied()
+    }
+
+    /// The type of the tangent of `x`, if it can have one.
+    fn differential(&mut self, x: Value) -> Option<Ty> {
+        self.diff.differential(self.types, self.func.ty(x))
+    }
+
+    /// The tangent of `x` where something must carry one. Of a value that nobody may look at it is another such.
+    fn carried(&mut self, x: Value) -> Value {
+        if let Some(x_t) = self.get(x) {
+            return x_t;
+        }
+        let ty = self
+            .differential(x)
+            .expect("what must carry a tangent is differentiable");
+        if matches!(self.func.op(x), Some(Op::Undef)) {
+            self.linear(Op::Undef, &[], ty)
+        } else {
+            self.zero(ty)
+        }
+    }
+
+    /// The zero of a differential, as a linear value.
+    fn zero(&mut self, ty: Ty) -> Value {
+        let first = self.func.values.next_key();
+        let diff = self.diff;
+        let zero = tangent::zero(&mut self.builder(), diff, ty);
+        let new = self.func.values.keys().skip(cotangent_base::Entity::index(first));
+        self.lin.extend(new);
+        zero
+    }
 }

@@ -1,7 +1,46 @@
 //! Removes early exits from a copy of a function, so that it can be run backwards.
+//!
+//! ```text
+//! f(x) {                              f(x) {
+//!   if c {                              r = if c {
+//!     return a                            yield a
+//!   } else { yield }                    } else {
+//!   y = ..                                y = ..
+//!   return y                              yield y
+//! }                                     }
+//!                                       return r
+//!                                     }
+//! ```
+//!
+//! One recursive pass. It goes along a region to its end, at which there are values and an *outcome*: the code 0
+//! if the end was reached, else the code of an exit. What is done with them is the region's [`Landing`].
+//!
+//! - **Sink.** If at most one branch of an `if` or `switch` reaches its end, what follows moves into that branch.
+//!   Nothing is duplicated and no flag is needed.
+//! - **Guard.** Otherwise the construct also yields the code and the values that go with each exit, and what
+//!   follows stands in `if code == 0 {..} else {..}`, whose other side hands them on.
+//! - **Loops.** A loop that can be left gets a slot `live`, and its condition becomes
+//!   `if live {condition} else {false}`: it is never evaluated once more than before. Only a loop that can be left
+//!   for something further out carries the code and the values for that.
+//! - **Pass through.** A path that leaves a slot unset yields the current value of that slot, not some undefined
+//!   one, so that neither an array nor its derivative is ever filled anew.
+//!
+//! Slots: one group per loop, shared by its `break`, its `continue` and the end of its body, and one group for
+//! `return`. A counted loop that can be left becomes a `while`.
+//!
+//! What only the exits' edges show is recorded on the way (see `induction`): slots that are known in every round,
+//! and how many rounds a loop can have at most.
 
-use cotangent_base::Map;
-use cotangent_ir::{Func, Value};
+mod exits;
+mod induction;
+mod landing;
+mod loops;
+
+use cotangent_base::{Map, Span};
+use cotangent_ir::{Builder, Copier, Func, Inst, InstData, Op, Region, Ty, Types, Value};
+use exits::{Code, Exits, FALL, Group};
+use landing::{Landing, Outcome};
+use std::collections::BTreeMap;
 
 /// A function without `break` and `continue` and with one `return`, at the end of its body.
 #[derive(Clone, Debug)]
@@ -19,4 +58,267 @@ pub struct Induction {
     pub init: Value,
     /// What is added after each round.
     pub step: i64,
+}
+
+/// Removes the early exits of `func`.
+pub fn prepare(types: &mut Types, func: &Func) -> Prepared {
+    let mut to = Func::new(func.name, func.sig.clone(), func.span);
+    to.inline = func.inline;
+    to.diff = func.diff.clone();
+    let mut copier = Copier::new();
+    for (&old, &new) in func.inputs().iter().zip(to.inputs()) {
+        copier.rename(old, new);
+    }
+    let mut p = Preparer {
+        from: func,
+        exits: Exits::of(func),
+        types,
+        region: to.body,
+        span: to.span,
+        to,
+        copier,
+        current: BTreeMap::new(),
+        slots: Vec::new(),
+        induction: Map::default(),
+    };
+    if !func.regions[func.body].insts.is_empty() {
+        p.sequence(
+            At {
+                region: func.body,
+                index: 0,
+            },
+            None,
+            &Landing::Function,
+        );
+    }
+    Prepared {
+        func: p.to,
+        induction: p.induction,
+    }
+}
+
+/// A place in the original function.
+#[derive(Clone, Copy)]
+struct At {
+    region: Region,
+    index: usize,
+}
+
+/// Where to go on once the end of a branch is reached: behind `inst`, whose results the branch has yielded.
+struct Rest<'r> {
+    inst: Inst,
+    at: At,
+    next: Option<&'r Rest<'r>>,
+}
+
+struct Preparer<'a> {
+    from: &'a Func,
+    exits: Exits,
+    types: &'a mut Types,
+    to: Func,
+    /// Where instructions go.
+    region: Region,
+    span: Span,
+    /// New names of values.
+    copier: Copier,
+    /// The current values of slots, to be passed through.
+    current: BTreeMap<Group, Vec<Value>>,
+    /// The types of the slots of the loops around, outermost first.
+    slots: Vec<Vec<Ty>>,
+    induction: Map<Value, Induction>,
+}
+
+impl Preparer<'_> {
+    /// Rewrites what follows `at`, then `rest`, and lands.
+    fn sequence(&mut self, at: At, rest: Option<&Rest<'_>>, landing: &Landing) {
+        let from = self.from;
+        for (index, &inst) in from.regions[at.region].insts.iter().enumerate().skip(at.index) {
+            let data = &from.insts[inst];
+            self.span = data.span;
+            let next = At {
+                region: at.region,
+                index: index + 1,
+            };
+            match &data.op {
+                Op::Yield => return self.fall(data, rest, landing),
+                Op::Break(_) | Op::Continue(_) | Op::Return => {
+                    let values = self.copier.all(&data.operands);
+                    let code = exits::code(&data.op, self.slots.len());
+                    return self.land(landing, &Outcome::Known(code, values));
+                }
+                Op::If | Op::Switch(_) if !self.exits.leaving(inst).is_empty() => {
+                    let rest = Rest {
+                        inst,
+                        at: next,
+                        next: rest,
+                    };
+                    return self.branches_with_exits(data, &rest, landing);
+                }
+                Op::If | Op::Switch(_) => self.branches(data),
+                Op::While(_) | Op::For(_) => {
+                    if let Some(carried) = self.loop_(inst, data) {
+                        return self.guard(carried, next, rest, landing);
+                    }
+                }
+                _ => self.copy(inst),
+            }
+        }
+    }
+
+    /// The end of a branch or body.
+    fn fall(&mut self, data: &InstData, rest: Option<&Rest<'_>>, landing: &Landing) {
+        let values = self.copier.all(&data.operands);
+        let Some(rest) = rest else {
+            return self.land(landing, &Outcome::Known(FALL, values));
+        };
+        self.bind(&self.from.insts[rest.inst].results, &values);
+        self.sequence(rest.at, rest.next, landing);
+    }
+
+    /// An instruction without regions. If it makes a new version of a slot's value, that is the one to pass through:
+    /// the old version can then be updated in place.
+    fn copy(&mut self, inst: Inst) {
+        let Preparer {
+            from,
+            types,
+            to,
+            region,
+            span,
+            copier,
+            ..
+        } = self;
+        let mut b = Builder {
+            types,
+            func: to,
+            region: *region,
+            span: *span,
+        };
+        let new = copier.inst(from, inst, &mut b);
+        let data = &self.to.insts[new];
+        if let (Op::Insert(_) | Op::InsertAdd(_), Some(&old)) = (&data.op, data.operands.first()) {
+            for value in self.current.values_mut().flatten().filter(|v| **v == old) {
+                *value = data.results[0];
+            }
+        }
+    }
+
+    /// A construct that no exit leaves.
+    fn branches(&mut self, data: &InstData) {
+        let types = self.types_of(&data.results);
+        let results = self.construct(
+            data,
+            &types,
+            None,
+            &Landing::Branch {
+                fall: types.clone(),
+                exits: vec![],
+            },
+        );
+        self.bind(&data.results, &results);
+    }
+
+    /// A construct that is left early on some paths: the end of `landing`'s region.
+    fn branches_with_exits(&mut self, data: &InstData, rest: &Rest<'_>, landing: &Landing) {
+        let falling = data.regions.iter().filter(|r| self.exits.falls(**r)).count();
+        if falling <= 1 {
+            let types = self.layout(landing);
+            let results = self.construct(data, &types, Some(rest), landing);
+            return self.terminate(&results);
+        }
+        let exits = self.exits.leaving(rest.inst).to_vec();
+        let branch = Landing::Branch {
+            fall: self.types_of(&data.results),
+            exits,
+        };
+        let types = self.layout(&branch);
+        let results = self.construct(data, &types, None, &branch);
+        let (fall, carried) = self.unpack(&branch, &results);
+        self.bind(&data.results, &fall);
+        self.guard(carried, rest.at, rest.next, landing);
+    }
+
+    /// An `if` or `switch` whose branches go on with `rest` and land on `landing`, which takes values of `types`.
+    fn construct(
+        &mut self,
+        data: &InstData,
+        types: &[Ty],
+        rest: Option<&Rest<'_>>,
+        landing: &Landing,
+    ) -> Vec<Value> {
+        let condition = self.copier.all(&data.operands);
+        let branch = |p: &mut Self, region: Region| {
+            p.build(&[], |p, _| p.sequence(At { region, index: 0 }, rest, landing))
+        };
+        let regions: Vec<Region> = data.regions.iter().map(|r| branch(self, *r)).collect();
+        self.span = data.span;
+        let inst = self.b().emit(data.op.clone(), &condition, types);
+        self.to.insts[inst].regions.extend(regions);
+        self.to.insts[inst].results.to_vec()
+    }
+
+    /// `if code == 0 {what follows} else {hand on}`.
+    fn guard(&mut self, carried: Outcome, at: At, rest: Option<&Rest<'_>>, landing: &Landing) {
+        let Outcome::Carried { code, .. } = carried else {
+            return;
+        };
+        let span = self.span;
+        let types = self.layout(landing);
+        let follow = self.build(&[], |p, _| p.sequence(at, rest, landing));
+        let hand_on = self.build(&[], |p, _| p.land(landing, &carried));
+        self.span = span;
+        let falls = self.is_code(code, FALL);
+        let inst = self.b().emit(Op::If, &[falls], &types);
+        self.to.insts[inst].regions.extend([follow, hand_on]);
+        let results = self.to.insts[inst].results.to_vec();
+        self.terminate(&results);
+    }
+
+    fn is_code(&mut self, value: Value, code: Code) -> Value {
+        let mut b = self.b();
+        let code = b.int(code.into());
+        b.math(cotangent_ir::Math::Eq, &[value, code])
+    }
+
+    /// Ends the region being built.
+    fn terminate(&mut self, values: &[Value]) {
+        let exit = if self.region == self.to.body {
+            Op::Return
+        } else {
+            Op::Yield
+        };
+        self.b().emit(exit, values, &[]);
+    }
+
+    /// Builds a region. New versions of slots' values made in it are forgotten behind it.
+    fn build(&mut self, args: &[Ty], build: impl FnOnce(&mut Self, &[Value])) -> Region {
+        let region = self.to.new_region();
+        let args: Vec<Value> = args.iter().map(|ty| self.to.add_arg(region, *ty)).collect();
+        let outer = std::mem::replace(&mut self.region, region);
+        let current = self.current.clone();
+        build(self, &args);
+        self.current = current;
+        self.region = outer;
+        region
+    }
+
+    fn b(&mut self) -> Builder<'_> {
+        Builder {
+            types: self.types,
+            func: &mut self.to,
+            region: self.region,
+            span: self.span,
+        }
+    }
+
+    fn bind(&mut self, old: &[Value], new: &[Value]) {
+        for (&old, &new) in old.iter().zip(new) {
+            self.copier.rename(old, new);
+            let name = &mut self.to.values[new].name;
+            *name = name.or(self.from.values[old].name);
+        }
+    }
+
+    fn types_of(&self, values: &[Value]) -> Vec<Ty> {
+        values.iter().map(|v| self.from.ty(*v)).collect()
+    }
 }

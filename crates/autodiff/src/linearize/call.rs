@@ -1,0 +1,239 @@
+//! Calls.
+//!
+//! ```text
+//! r = call f x, y          r, r_t = diff_call f[10] x, y, x_t
+//! ```
+//!
+//! What becomes of a call depends on what is known about the function:
+//!
+//! - a *substitute* is called in its place, there and then;
+//! - a function without derivatives, or whose derivatives are zero, is called as before, and so is one whose
+//!   arguments have no tangents, unless its derivative is the user's own and may come from elsewhere;
+//! - a function with a *library rule* is called as before, and the rule is written out behind the call;
+//! - any other call becomes a call beside its derivative; each mode makes of it what it needs.
+//!
+//! **Writing out a rule.** A rule computes tangents of outputs from inputs and tangents of inputs, in which it is
+//! linear: `sin_t(x, x_t) = cos(x) * x_t`. The derivative of a linear function is the function itself. So the
+//! rule's body is copied with zeros for its tangent parameters, and that copy is linearized like any other code,
+//! with the tangents of the arguments as tangents of those zeros:
+//!
+//! ```text
+//! y = call sin x           y = call sin x
+//!                          z = zero                  the parameter x_t; its tangent is x_t
+//!                          c = call cos x
+//!                          p = mul c, z              nobody needs this
+//!                          y_t = mul c, x_t
+//! ```
+//!
+//! A tangent that is symbolically zero thus stays so, and there is no second set of rules. A function called with
+//! a tangent inside a rule is linear in it, so its body is written out in turn.
+
+use super::Linearizer;
+use crate::codes;
+use crate::prepare::prepare;
+use cotangent_base::{Diagnostic, EntityMap};
+use cotangent_ir::{Builder, Copier, DiffCall, Func, FuncId, FuncKind, Inst, Op, Value};
+
+/// How deep rules may call each other before that looks like a circle.
+const RULE_DEPTH: usize = 32;
+
+/// What a call becomes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Callee {
+    /// Itself; its outputs have no tangents.
+    Constant,
+    /// Itself, and the rule written out.
+    Rule(FuncId),
+    /// A call beside its derivative.
+    Derived {
+        /// Whether outputs have tangents even if no input has.
+        always: bool,
+    },
+}
+
+/// What a call of `func` becomes, and of which function it then is a call.
+pub(super) fn resolve(funcs: &EntityMap<FuncId, Func>, mut func: FuncId) -> (FuncId, Callee) {
+    for _ in 0..funcs.len() {
+        let Some(substitute) = funcs[func].diff.substitute else {
+            break;
+        };
+        func = substitute;
+    }
+    (func, classify(funcs, func))
+}
+
+fn classify(funcs: &EntityMap<FuncId, Func>, func: FuncId) -> Callee {
+    let diff = &funcs[func].diff;
+    let always = diff.forward.is_some() || diff.backward.is_some();
+    if diff.constant {
+        Callee::Constant
+    } else if let (false, Some(rule)) = (always, diff.rule) {
+        Callee::Rule(rule)
+    } else if always || diff.differentiable.is_some() {
+        Callee::Derived { always }
+    } else if let FuncKind::Request(_, of) = funcs[func].kind {
+        let unwritten = resolve(funcs, of).1 != Callee::Constant;
+        if unwritten {
+            Callee::Derived { always: false }
+        } else {
+            Callee::Constant
+        }
+    } else {
+        Callee::Constant
+    }
+}
+
+impl Linearizer<'_> {
+    pub(super) fn call(&mut self, inst: Inst, func: FuncId) {
+        let operands = self.func.insts[inst].operands.to_vec();
+        let any = operands.iter().any(|x| self.get(*x).is_some());
+        if !self.rules.is_empty() {
+            self.push(inst);
+            if any {
+                self.write_out(inst, func, &operands);
+            }
+            return;
+        }
+        let (func, callee) = resolve(self.funcs, func);
+        self.func.insts[inst].op = Op::Call(func);
+        match callee {
+            Callee::Constant => self.push(inst),
+            Callee::Rule(rule) => {
+                self.push(inst);
+                if any {
+                    self.apply_rule(inst, func, rule, operands);
+                }
+            }
+            Callee::Derived { always } => self.diff_call(inst, func, always),
+        }
+    }
+
+    /// Makes `inst` a call beside its derivative, if it has one here.
+    fn diff_call(&mut self, inst: Inst, func: FuncId, always: bool) {
+        let sig = &self.funcs[func].sig;
+        let operands = self.func.insts[inst].operands.clone();
+        let inputs: Box<[bool]> = sig
+            .inputs()
+            .zip(&operands)
+            .map(|(p, x)| p.diff && self.get(*x).is_some())
+            .collect();
+        let outputs: Box<[bool]> = sig.outputs().map(|o| o.diff).collect();
+        if !(always || inputs.contains(&true)) || !outputs.contains(&true) {
+            return self.push(inst);
+        }
+        let tangents: Vec<Value> = operands
+            .iter()
+            .zip(&inputs)
+            .filter_map(|(x, a)| a.then(|| self.get(*x))?)
+            .collect();
+        self.func.insts[inst].operands.extend(tangents);
+        self.func.insts[inst].op = Op::DiffCall(DiffCall {
+            func,
+            inputs,
+            outputs: outputs.clone(),
+        });
+        self.push(inst);
+        self.add_results(inst, &outputs);
+    }
+
+    /// Writes out the rule of a call of `func` that has just been placed.
+    fn apply_rule(&mut self, inst: Inst, func: FuncId, rule: FuncId, operands: Vec<Value>) {
+        let sig = &self.funcs[func].sig;
+        let wanted: Vec<usize> = sig
+            .outputs()
+            .enumerate()
+            .filter(|(_, o)| o.diff)
+            .map(|(i, _)| i)
+            .collect();
+        let active = sig
+            .inputs()
+            .zip(&operands)
+            .filter(|(p, _)| p.diff)
+            .map(|(_, x)| *x);
+        let active: Vec<Value> = active.collect();
+        let mut arguments = operands;
+        for x in active {
+            let ty = self
+                .differential(x)
+                .expect("a differentiable parameter has a differential");
+            let placeholder = self.builder().zero(ty);
+            if let Some(x_t) = self.get(x) {
+                self.active.insert(placeholder);
+                self.tangents.insert(placeholder, x_t);
+            }
+            arguments.push(placeholder);
+        }
+        self.rules.push(rule);
+        let outputs = self.splice(rule, &arguments);
+        self.rules.pop();
+        for (index, output) in wanted.into_iter().zip(outputs) {
+            if let Some(y_t) = self.get(output) {
+                self.set(self.func.insts[inst].results[index], y_t);
+            }
+        }
+    }
+
+    /// Inside a rule: the tangents of the results of a call whose arguments have tangents, from its body.
+    fn write_out(&mut self, inst: Inst, func: FuncId, operands: &[Value]) {
+        if self.rules.len() >= RULE_DEPTH {
+            let name = self.funcs[func].name;
+            return self.nonlinear(format!("the rules around `{name}` call each other without end"));
+        }
+        self.rules.push(func);
+        let outputs = self.splice(func, operands);
+        self.rules.pop();
+        for (index, output) in outputs.into_iter().enumerate() {
+            if let Some(y_t) = self.get(output) {
+                self.set(self.func.insts[inst].results[index], y_t);
+            }
+        }
+    }
+
+    /// Copies the body of `func` to where instructions go, linearizing it; gives what it returns.
+    fn splice(&mut self, func: FuncId, arguments: &[Value]) -> Vec<Value> {
+        let from = self.without_exits(func);
+        let region = self.func.new_region();
+        let mut copier = Copier::new();
+        for (&parameter, &argument) in from.inputs().iter().zip(arguments) {
+            copier.rename(parameter, argument);
+        }
+        let mut b = Builder {
+            types: self.types,
+            func: &mut self.func,
+            region,
+            span: self.span,
+        };
+        copier.insts(&from, from.body, &mut b);
+        let mut insts = std::mem::take(&mut self.func.regions[region].insts);
+        let Some(exit) = insts.pop() else {
+            return Vec::new();
+        };
+        self.activate(&insts);
+        for inst in insts {
+            self.inst(inst);
+        }
+        self.func.insts[exit].operands.to_vec()
+    }
+
+    /// The body of `func`, which a rule needs, with one `return` at its end.
+    fn without_exits(&mut self, func: FuncId) -> Func {
+        if let Some(known) = self.prepared.get(&func) {
+            return known.clone();
+        }
+        let body = prepare(self.types, &self.funcs[func]).func;
+        self.prepared.insert(func, body.clone());
+        body
+    }
+
+    /// A rule of the library is at fault.
+    pub(super) fn nonlinear(&mut self, message: String) {
+        let rule = &self.funcs[self.rules[0]];
+        let diagnostic = Diagnostic::new(codes::NONLINEAR_RULE, rule.span, message)
+            .label(self.span, "here")
+            .help(format!(
+                "rewrite the rule `{}` so that it is linear in its tangents",
+                rule.name
+            ));
+        self.diagnostics.push(diagnostic);
+    }
+}

@@ -1,0 +1,26 @@
+//! `yield`, `break`, `continue` and `return`.
+//!
+//! ```text
+//! break L(x, k)        break L(x, k, x_t)
+//! ```
+//!
+//! An exit carries every value that its target takes, and so every tangent: those of the slots that the target
+//! has made active, in their order, behind the values.
+
+use super::Linearizer;
+use cotangent_ir::{Inst, Op};
+
+impl Linearizer<'_> {
+    pub(super) fn exit(&mut self, inst: Inst) {
+        let mask = match self.func.insts[inst].op {
+            Op::Break(n) | Op::Continue(n) => self.loops[self.loops.len() - 1 - n as usize].clone(),
+            Op::Return => self.outputs.clone(),
+            _ => self.yields.last().expect("a yield is inside a construct").clone(),
+        };
+        for x in self.chosen(&self.func.insts[inst].operands, &mask) {
+            let x_t = self.carried(x);
+            self.func.insts[inst].operands.push(x_t);
+        }
+        self.push(inst);
+    }
+}

@@ -1,0 +1,270 @@
+//! The operations.
+//!
+//! By linearity class: an operation linear in its operands jointly acts on tangents as on values; one linear in
+//! each alone has the product rule; division is linear in the first and has the quotient rule. No other
+//! operation of the IR has a rule here: the library's functions bring their own.
+//!
+//! ```text
+//! y = op a, b      jointly     y_t = op a_t, b_t
+//! y = op a, b      each        y_t = op(a_t, b) + op(a, b_t)
+//! y = div a, b                 y_t = (a_t - y * b_t) / b
+//! ```
+
+use super::Linearizer;
+use crate::{codes, tangent};
+use cotangent_base::Diagnostic;
+use cotangent_ir::{Class, Inst, InstData, Math, Op, Path, Ty, Type, Value};
+
+/// Whether tangents of operands may reach the result of this operation, as far as the operation goes.
+pub(super) fn passes_tangents(op: &Op) -> bool {
+    match op {
+        Op::Math(math) => !matches!(
+            math.class(),
+            Class::Integer | Class::Bits | Class::Compare | Class::Test
+        ),
+        Op::Select
+        | Op::Convert
+        | Op::Splat
+        | Op::Sum
+        | Op::Swizzle(_)
+        | Op::Dot
+        | Op::MatVec
+        | Op::VecMat
+        | Op::MatMat
+        | Op::Outer
+        | Op::Transpose
+        | Op::Pack
+        | Op::Extract(_)
+        | Op::Insert(_)
+        | Op::InsertAdd(_)
+        | Op::DiffCall(_)
+        | Op::LinCall(_)
+        | Op::Call(_)
+        | Op::If
+        | Op::Switch(_)
+        | Op::While(_)
+        | Op::For(_) => true,
+        Op::Const(_)
+        | Op::Zero
+        | Op::Undef
+        | Op::Bitcast
+        | Op::Detach
+        | Op::Global(_)
+        | Op::Load(_)
+        | Op::Store(_)
+        | Op::Length
+        | Op::Assert(_)
+        | Op::Yield
+        | Op::Break(_)
+        | Op::Continue(_)
+        | Op::Return => false,
+    }
+}
+
+/// The way to the derivative of a part of `from`.
+pub(super) fn path(l: &mut Linearizer<'_>, from: Value, path: &Path) -> Option<Path> {
+    tangent::differential_path(l.types, l.diff, l.func.ty(from), path)
+}
+
+impl Linearizer<'_> {
+    /// Emits the tangent of the result of `inst`, unless it is zero.
+    pub(super) fn rule(&mut self, inst: Inst) -> Option<Value> {
+        let data = self.func.insts[inst].clone();
+        if !data.operands.iter().any(|x| self.get(*x).is_some()) {
+            return None;
+        }
+        let ty = data.results.first().and_then(|y| self.differential(*y));
+        let Some(ty) = ty.filter(|_| passes_tangents(&data.op)) else {
+            self.forbid_in_rule(&data);
+            return None;
+        };
+        let (a, b) = (data.operands[0], data.operands.get(1).copied());
+        match &data.op {
+            Op::Math(math) => self.math(*math, &data, ty),
+            Op::Convert | Op::Splat | Op::Sum | Op::Swizzle(_) | Op::Transpose => {
+                let a_t = self.get(a)?;
+                Some(self.linear(data.op.clone(), &[a_t], ty))
+            }
+            Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => self.product(&data.op, a, b?, ty),
+            Op::Select => {
+                let (x_t, y_t) = (self.carried(data.operands[1]), self.carried(data.operands[2]));
+                Some(self.linear(Op::Select, &[a, x_t, y_t], ty))
+            }
+            Op::Pack => Some(self.pack(&data, ty)),
+            Op::Extract(p) => self.extract(&data, p, ty),
+            Op::Insert(p) => self.insert(&data, p, ty),
+            Op::InsertAdd(p) => self.insert_add(&data, p, ty),
+            Op::DiffCall(_) | Op::LinCall(_) => self.no_rule(&data),
+            // Constructs have files of their own, and the others pass no tangents.
+            Op::Call(_) | Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => None,
+            Op::Const(_) | Op::Zero | Op::Undef | Op::Bitcast | Op::Detach | Op::Global(_) | Op::Load(_) => {
+                None
+            }
+            Op::Store(_) | Op::Length | Op::Assert(_) => None,
+            Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => None,
+        }
+    }
+
+    fn math(&mut self, math: Math, data: &InstData, ty: Ty) -> Option<Value> {
+        let (a, b) = (data.operands[0], data.operands.get(1).copied());
+        match math {
+            Math::Add => self.sum(a, b?, ty),
+            Math::Sub => {
+                let (a_t, b_t) = (self.get(a), self.get(b?));
+                self.difference(a_t, b_t, ty)
+            }
+            Math::Neg => {
+                let a_t = self.get(a)?;
+                Some(self.linear(Op::Math(Math::Neg), &[a_t], ty))
+            }
+            Math::Mul => self.product(&data.op, a, b?, ty),
+            Math::Div => self.quotient(data.results[0], a, b?, ty),
+            // Constant but for jumps.
+            Math::Sign | Math::Floor | Math::Ceil | Math::Round | Math::RoundEven | Math::Trunc => {
+                self.forbid_in_rule(data);
+                None
+            }
+            Math::Rem | Math::Abs | Math::Min | Math::Max | Math::Fma => self.no_rule(data),
+            Math::Sqrt | Math::Rsqrt | Math::Pow => self.no_rule(data),
+            Math::Exp | Math::Exp2 | Math::Log | Math::Log2 | Math::Log10 => self.no_rule(data),
+            Math::Sin | Math::Cos | Math::Tan | Math::Asin | Math::Acos | Math::Atan | Math::Atan2 => {
+                self.no_rule(data)
+            }
+            Math::Sinh | Math::Cosh | Math::Tanh | Math::Asinh | Math::Acosh | Math::Atanh => {
+                self.no_rule(data)
+            }
+            // Of integers and truth values, which have no tangents.
+            Math::And | Math::Or | Math::Xor | Math::Not | Math::Shl | Math::Shr => None,
+            Math::CountBits | Math::FirstBitLow | Math::FirstBitHigh | Math::ReverseBits => None,
+            Math::Eq | Math::Ne | Math::Lt | Math::Le | Math::Gt | Math::Ge | Math::IsNan | Math::IsInf => {
+                None
+            }
+        }
+    }
+
+    fn sum(&mut self, a: Value, b: Value, ty: Ty) -> Option<Value> {
+        match (self.get(a), self.get(b)) {
+            (Some(a_t), Some(b_t)) => Some(self.linear(Op::Math(Math::Add), &[a_t, b_t], ty)),
+            (a_t, b_t) => a_t.or(b_t),
+        }
+    }
+
+    fn difference(&mut self, a_t: Option<Value>, b_t: Option<Value>, ty: Ty) -> Option<Value> {
+        match (a_t, b_t) {
+            (Some(a_t), Some(b_t)) => Some(self.linear(Op::Math(Math::Sub), &[a_t, b_t], ty)),
+            (None, Some(b_t)) => Some(self.linear(Op::Math(Math::Neg), &[b_t], ty)),
+            (a_t, None) => a_t,
+        }
+    }
+
+    /// The product rule, for any operation linear in each of two operands alone.
+    fn product(&mut self, op: &Op, a: Value, b: Value, ty: Ty) -> Option<Value> {
+        let left = self.get(a).map(|a_t| {
+            self.coefficient(b);
+            self.linear(op.clone(), &[a_t, b], ty)
+        });
+        let right = self.get(b).map(|b_t| self.linear(op.clone(), &[a, b_t], ty));
+        match (left, right) {
+            (Some(left), Some(right)) => Some(self.linear(Op::Math(Math::Add), &[left, right], ty)),
+            (left, right) => left.or(right),
+        }
+    }
+
+    /// The quotient rule, in the form that needs no more than `y = a / b` already has.
+    fn quotient(&mut self, y: Value, a: Value, b: Value, ty: Ty) -> Option<Value> {
+        let a_t = self.get(a);
+        let scaled = self.get(b).map(|b_t| {
+            self.coefficient(b);
+            self.linear(Op::Math(Math::Mul), &[y, b_t], ty)
+        });
+        let top = self.difference(a_t, scaled, ty)?;
+        Some(self.linear(Op::Math(Math::Div), &[top, b], ty))
+    }
+
+    /// Parts without a tangent have zero. A structure's parts are found by its row; what no part stands for is
+    /// zero as well.
+    fn pack(&mut self, data: &InstData, ty: Ty) -> Value {
+        let Type::Struct(id) = self.types.get(self.func.ty(data.results[0])) else {
+            let parts: Vec<Value> = data.operands.iter().map(|x| self.carried(*x)).collect();
+            return self.linear(Op::Pack, &parts, ty);
+        };
+        let fields = self
+            .diff
+            .get(id)
+            .map(|row| row.fields.clone())
+            .unwrap_or_default();
+        let mut tangents = vec![None; self.types.arity(ty).unwrap_or(0) as usize];
+        for (field, &x) in fields.iter().zip(&data.operands) {
+            if let Some(field) = field {
+                tangents[*field as usize] = self.get(x);
+            }
+        }
+        if let Some(parts) = tangents.iter().copied().collect::<Option<Vec<Value>>>() {
+            return self.linear(Op::Pack, &parts, ty);
+        }
+        let mut packed = self.zero(ty);
+        for (i, x_t) in tangents.into_iter().enumerate() {
+            if let Some(x_t) = x_t {
+                packed = self.linear(Op::Insert(Path::part(i as u32)), &[packed, x_t], ty);
+            }
+        }
+        packed
+    }
+
+    fn extract(&mut self, data: &InstData, part: &Path, ty: Ty) -> Option<Value> {
+        let a_t = self.get(data.operands[0])?;
+        let part = path(self, data.operands[0], part)?;
+        let operands: Vec<Value> = [&[a_t], &data.operands[1..]].concat();
+        Some(self.linear(Op::Extract(part), &operands, ty))
+    }
+
+    /// `insert(a_t, v_t)`; a part that carries no derivative leaves the tangent alone.
+    fn insert(&mut self, data: &InstData, part: &Path, ty: Ty) -> Option<Value> {
+        let (a, v) = (data.operands[0], data.operands[1]);
+        let Some(part) = path(self, a, part) else {
+            return self.get(a);
+        };
+        let (a_t, v_t) = (self.carried(a), self.carried(v));
+        let operands: Vec<Value> = [&[a_t, v_t], &data.operands[2..]].concat();
+        Some(self.linear(Op::Insert(part), &operands, ty))
+    }
+
+    fn insert_add(&mut self, data: &InstData, part: &Path, ty: Ty) -> Option<Value> {
+        let (a, v) = (data.operands[0], data.operands[1]);
+        let part = path(self, a, part).filter(|_| self.get(v).is_some());
+        let Some(part) = part else { return self.get(a) };
+        let (a_t, v_t) = (self.carried(a), self.carried(v));
+        let operands: Vec<Value> = [&[a_t, v_t], &data.operands[2..]].concat();
+        Some(self.linear(Op::InsertAdd(part), &operands, ty))
+    }
+
+    /// `x` multiplies a tangent. Inside a rule it must not itself stand for one.
+    fn coefficient(&mut self, x: Value) {
+        if !self.rules.is_empty() && self.get(x).is_some() {
+            self.nonlinear("a derivative rule multiplies or divides by a tangent".into());
+        }
+    }
+
+    /// Something that is not linear: an error if the operand stands for a tangent of a rule.
+    fn forbid_in_rule(&mut self, data: &InstData) {
+        if !self.rules.is_empty() {
+            self.nonlinear(format!(
+                "a derivative rule applies `{}` to a tangent",
+                data.op.name()
+            ));
+        }
+    }
+
+    fn no_rule(&mut self, data: &InstData) -> Option<Value> {
+        let message = format!(
+            "no derivative rule for `{}` in `{}`",
+            data.op.name(),
+            self.func.name
+        );
+        let diagnostic = Diagnostic::new(codes::NO_RULE, data.span, message).help(
+            "call the library function of that name, which has a rule, or stop the derivative with `detach`",
+        );
+        self.diagnostics.push(diagnostic);
+        None
+    }
+}
