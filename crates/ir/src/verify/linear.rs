@@ -8,7 +8,7 @@
 //! results agree.
 
 use super::{Check, VerifyError, ensure};
-use crate::{Func, Inst, InstData, Linear, Module, Op, Region, Value, text};
+use crate::{Func, FuncId, Inst, InstData, Linear, Module, Op, Region, Value, text};
 use cotangent_base::EntitySet;
 
 /// Checks that `linear` is a consistent set of linear values of `func`, which is otherwise valid.
@@ -142,6 +142,13 @@ impl Checker<'_> {
         let operands = self.kinds(&data.operands);
         let results = self.kinds(&data.results);
         match &data.op {
+            Op::Call(f) if results == [true] && self.is_user_arithmetic(*f) => {
+                ensure!(
+                    operands.iter().all(|linear| *linear),
+                    "a sum of differentials has linear operands"
+                );
+                Ok(())
+            }
             Op::Call(_) => self.primal(data),
             Op::DiffCall(call) => {
                 let split = |kinds: &[bool], primals: usize| {
@@ -236,6 +243,14 @@ impl Checker<'_> {
             | Op::Length
             | Op::Assert(_) => Err("the operation has no inner linearity".into()),
         }
+    }
+
+    /// Whether a function is the user's `dzero` or `dadd`, which stand for `zero` and `add`.
+    fn is_user_arithmetic(&self, func: FuncId) -> bool {
+        self.module
+            .diff
+            .iter()
+            .any(|(_, row)| row.zero == Some(func) || row.add == Some(func))
     }
 
     fn args(&self, region: Region, kinds: &[bool]) -> Check {
