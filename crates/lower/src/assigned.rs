@@ -1,0 +1,114 @@
+//! Which variables a piece of code may assign.
+//!
+//! Where control flow joins, exactly these need a new value. Declarations do not count: a variable that is declared
+//! inside is not seen outside.
+
+use cotangent_base::EntitySet;
+use cotangent_sema::hir::{Block, Call, Dir, Expr, ExprKind, LocalId, Loop, Stmt, StmtKind};
+
+/// The variables assigned so far.
+pub(crate) type Assigned = EntitySet<LocalId>;
+
+/// Adds what the statements assign.
+pub(crate) fn block(block: &Block, to: &mut Assigned) {
+    block.iter().for_each(|s| stmt(s, to));
+}
+
+/// Adds what a statement assigns.
+pub(crate) fn stmt(stmt: &Stmt, to: &mut Assigned) {
+    match &stmt.kind {
+        StmtKind::Expr(e) | StmtKind::Let(_, Some(e)) | StmtKind::Return(Some(e)) => expr(e, to),
+        StmtKind::Block(inner) => block(inner, to),
+        StmtKind::If(cond, then, otherwise) => {
+            expr(cond, to);
+            block(then, to);
+            block(otherwise, to);
+        }
+        StmtKind::Loop(l) => loop_(l, to),
+        StmtKind::Switch(_, selector, cases) => {
+            expr(selector, to);
+            cases.iter().for_each(|c| block(&c.body, to));
+        }
+        StmtKind::Let(_, None) | StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Return(None) => {}
+    }
+}
+
+/// Adds what a loop assigns.
+pub(crate) fn loop_(l: &Loop, to: &mut Assigned) {
+    l.cond.iter().chain(&l.step).for_each(|e| expr(e, to));
+    block(&l.body, to);
+}
+
+/// Adds what an expression assigns.
+pub(crate) fn expr(e: &Expr, to: &mut Assigned) {
+    match &e.kind {
+        ExprKind::Const(_)
+        | ExprKind::Val(_)
+        | ExprKind::String(_)
+        | ExprKind::Zero
+        | ExprKind::Undef
+        | ExprKind::Local(_)
+        | ExprKind::Global(_)
+        | ExprKind::Error => {}
+        ExprKind::Field(a, _)
+        | ExprKind::Swizzle(a, _)
+        | ExprKind::MatrixSwizzle(a, _)
+        | ExprKind::Unary(_, a)
+        | ExprKind::Convert(a)
+        | ExprKind::Splat(a)
+        | ExprKind::Truncate(a)
+        | ExprKind::NoDiff(a) => expr(a, to),
+        ExprKind::Element(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Sequence(a, b) => {
+            expr(a, to);
+            expr(b, to);
+        }
+        ExprKind::Cond(a, b, c) | ExprKind::Select(a, b, c) => {
+            [a, b, c].into_iter().for_each(|e| expr(e, to));
+        }
+        ExprKind::Concat(parts) | ExprKind::Construct(parts) => parts.iter().for_each(|e| expr(e, to)),
+        ExprKind::Property { this, args, .. } => {
+            this.iter().for_each(|e| expr(e, to));
+            args.iter().for_each(|e| expr(e, to));
+        }
+        ExprKind::Assign(place, value) => {
+            root(place, to);
+            expr(place, to);
+            expr(value, to);
+        }
+        ExprKind::Modify { place, new, .. } => {
+            root(place, to);
+            expr(place, to);
+            expr(new, to);
+        }
+        ExprKind::Call(c) => call(c, to),
+    }
+}
+
+fn call(call: &Call, to: &mut Assigned) {
+    for (dir, arg) in &call.args {
+        if *dir != Dir::In {
+            root(arg, to);
+        }
+        expr(arg, to);
+    }
+}
+
+/// Adds the variable a place is part of, if it is part of one.
+fn root(place: &Expr, to: &mut Assigned) {
+    match &place.kind {
+        ExprKind::Local(local) => {
+            to.insert(*local);
+        }
+        ExprKind::Field(base, _)
+        | ExprKind::Element(base, _)
+        | ExprKind::Swizzle(base, _)
+        | ExprKind::MatrixSwizzle(base, _)
+        | ExprKind::Convert(base)
+        | ExprKind::Property {
+            this: Some(base),
+            mutating: true,
+            ..
+        } => root(base, to),
+        _ => {}
+    }
+}

@@ -1,0 +1,95 @@
+//! Calls.
+//!
+//! Arguments are evaluated from left to right: an `in` argument to its value, an `out` or `inout` argument to its
+//! place, of which `inout` is read then and there. After the call the places are written in the order of the
+//! parameters. So `out` and `inout` are copy-in, copy-out, as the language says, and of two parameters that name the
+//! same variable the last one wins.
+
+use crate::diff;
+use crate::func::Frame;
+use crate::instance::Origin;
+use cotangent_ir::{self as ir, Dir, Op, Ty, Value};
+use cotangent_sema::hir::{Call, FuncRef};
+
+impl Frame<'_, '_> {
+    /// Calls a function or a derivative of one. Under `no_diff` no derivative goes in or out.
+    pub fn call(&mut self, call: &Call, no_diff: bool) -> Option<Value> {
+        let callee = self.callee(call)?;
+        let params = self.lowerer.module.funcs[callee].sig.params.clone();
+        if params.len() != call.args.len() {
+            self.internal("a call has other arguments than its function");
+            return None;
+        }
+        let (mut inputs, mut places) = (Vec::new(), Vec::new());
+        for ((_, arg), param) in call.args.iter().zip(&params) {
+            if param.dir == Dir::In {
+                inputs.push(self.expr(arg));
+                continue;
+            }
+            let place = self.place(arg);
+            if param.dir == Dir::InOut {
+                inputs.push(self.read(&place));
+            }
+            places.push(place);
+        }
+        let (result, outs) = self.emit_call(callee, inputs, no_diff);
+        for (place, out) in places.iter().zip(outs) {
+            self.write(place, out);
+        }
+        result
+    }
+
+    /// Calls a function of the library or the user's by reference, with all inputs as values; gives the result and
+    /// the values of `out` and `inout` parameters.
+    pub fn call_values(&mut self, func: FuncRef, inputs: Vec<Value>) -> Option<(Option<Value>, Vec<Value>)> {
+        let func = self.lowerer.checked.subst_func(func, &self.subst);
+        let callee = self.lowerer.callee(func, self.span)?;
+        Some(self.emit_call(callee, inputs, false))
+    }
+
+    fn callee(&mut self, call: &Call) -> Option<ir::FuncId> {
+        let func = self.lowerer.checked.subst_func(call.callee, &self.subst);
+        let mut callee = self.lowerer.callee(func, self.span)?;
+        for &mode in &call.diff {
+            callee = self.lowerer.origin(Origin::Request(diff::mode(mode), callee))?;
+        }
+        Some(callee)
+    }
+
+    fn emit_call(
+        &mut self,
+        callee: ir::FuncId,
+        inputs: Vec<Value>,
+        no_diff: bool,
+    ) -> (Option<Value>, Vec<Value>) {
+        let sig = self.lowerer.module.funcs[callee].sig.clone();
+        let expected: Vec<(Ty, bool)> = sig.inputs().map(|p| (p.ty, p.diff)).collect();
+        let types: Vec<Ty> = sig.outputs().map(|o| o.ty).collect();
+        let given = inputs.iter().map(|v| self.func.ty(*v));
+        if !given.eq(expected.iter().map(|e| e.0)) {
+            let name = self.lowerer.module.funcs[callee].name;
+            self.internal(format!(
+                "the arguments of `{name}` have other types than its parameters"
+            ));
+        }
+        let inputs: Vec<Value> = inputs
+            .into_iter()
+            .enumerate()
+            .map(|(i, v)| {
+                if no_diff && expected.get(i).is_some_and(|e| e.1) {
+                    self.detach(v)
+                } else {
+                    v
+                }
+            })
+            .collect();
+        let inst = self.b().emit(Op::Call(callee), &inputs, &types);
+        let results = self.func.insts[inst].results.clone();
+        let mut results = results.into_iter();
+        let result = sig.ret.and_then(|_| results.next());
+        let outs = results
+            .map(|v| if no_diff { self.detach(v) } else { v })
+            .collect();
+        (result, outs)
+    }
+}

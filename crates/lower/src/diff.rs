@@ -1,0 +1,240 @@
+//! What autodiff must know: the differentials of structures, and functions that stand for derivatives.
+//!
+//! **Rows.** Every structure that is lowered and conforms to `IDifferentiable` gets a row: the type of its
+//! derivatives, where the derivative of each field is kept, and the user's `dzero` and `dadd` if there are any.
+//! Lowering the differential type gives that its row in turn, so the table is closed.
+//!
+//! **Requests.** A call of `fwd_diff(f)` or `bwd_diff(f)` is a call of a function without a body, whose signature
+//! follows from that of `f`:
+//!
+//! | parameter of `f`   | of `fwd_diff(f)`     | of `bwd_diff(f)`             |
+//! | ------------------ | -------------------- | ---------------------------- |
+//! | `in T`, diff       | `in Pair<T>`         | `inout Pair<T>`              |
+//! | `out T`, diff      | `out Pair<T>`        | `in T.Differential`          |
+//! | `inout T`, diff    | `inout Pair<T>`      | `inout Pair<T>`              |
+//! | `in T`             | `in T`               | `in T`                       |
+//! | `out T`            | `out T`              | none                         |
+//! | `inout T`          | `inout T`            | `in T`                       |
+//! | result `T`, diff   | result `Pair<T>`     | last: `in T.Differential`    |
+//! | result `T`         | result `T`           | none                         |
+//!
+//! A request is a function like any other, so it may be requested again: `fwd_diff(bwd_diff(f))`.
+
+use crate::instance::{Lowerer, SourceParam, SourceSig};
+use cotangent_base::Symbol;
+use cotangent_ir::{self as ir, DiffInfo, DiffRow, Dir, FuncKind, Mode, Prefer, StructId, Type};
+use cotangent_sema::hir::{self, Arg, FuncRef, Ty, TyKind, Witness};
+
+/// What is known of an instance's derivatives. Instantiates those that were written by hand.
+pub(crate) fn info(lowerer: &mut Lowerer<'_>, func: FuncRef) -> DiffInfo {
+    let hir::Func { diff, span, .. } = lowerer.checked.program.funcs[func.func].clone();
+    let subst = lowerer.subst(func);
+    let mut link = |to: Option<FuncRef>| {
+        let to = lowerer.checked.subst_func(to?, &subst);
+        lowerer.callee(to, span)
+    };
+    DiffInfo {
+        differentiable: diff.differentiable.map(mode),
+        rule: link(diff.rule),
+        forward: link(diff.forward),
+        backward: link(diff.backward),
+        substitute: link(diff.substitute),
+        constant: diff.constant,
+        prefer: match diff.prefer {
+            hir::Prefer::Auto => Prefer::Auto,
+            hir::Prefer::Recompute => Prefer::Recompute,
+            hir::Prefer::Checkpoint => Prefer::Checkpoint,
+        },
+    }
+}
+
+/// A mode of the language in the IR.
+pub(crate) fn mode(mode: hir::DiffMode) -> Mode {
+    match mode {
+        hir::DiffMode::Forward => Mode::Forward,
+        hir::DiffMode::Backward => Mode::Backward,
+    }
+}
+
+/// Writes the row of a differentiable structure.
+pub(crate) fn row(lowerer: &mut Lowerer<'_>, ty: Ty, id: StructId) {
+    let Some(differential) = lowerer.checked.differential(ty) else {
+        return;
+    };
+    let places = derivative_names(lowerer, ty);
+    let span = struct_span(lowerer, ty);
+    let differential = lowerer.lower_ty(differential, span);
+    let targets: Vec<Symbol> = match lowerer.module.types.get(differential) {
+        Type::Struct(id) => lowerer
+            .module
+            .types
+            .struct_def(id)
+            .fields
+            .iter()
+            .map(|f| f.name)
+            .collect(),
+        _ => vec![],
+    };
+    let mut fields = Vec::new();
+    for place in places {
+        let Some(name) = place else {
+            fields.push(None);
+            continue;
+        };
+        let found = targets.iter().position(|target| *target == name);
+        if found.is_none() {
+            let text = lowerer.checked.show(ty);
+            lowerer.internal(
+                span,
+                format!("the differential of `{text}` has no field `{name}`"),
+            );
+        }
+        fields.push(found.map(|i| i as u32));
+    }
+    let zero = written(lowerer, ty, lowerer.checked.program.lang.dzero);
+    let add = written(lowerer, ty, lowerer.checked.program.lang.dadd);
+    let row = DiffRow {
+        differential,
+        fields,
+        zero,
+        add,
+    };
+    lowerer.module.diff.set(id, row);
+}
+
+fn struct_span(lowerer: &Lowerer<'_>, ty: Ty) -> cotangent_base::Span {
+    match lowerer.checked.program.types.kind(ty) {
+        TyKind::Struct(id, _) => lowerer.checked.program.structs[id].span,
+        _ => cotangent_base::Span::none(),
+    }
+}
+
+/// For each field, the name of the field of the differential that holds its derivative, if it has one.
+fn derivative_names(lowerer: &mut Lowerer<'_>, ty: Ty) -> Vec<Option<Symbol>> {
+    let (names, types): (Vec<Option<Symbol>>, Vec<Ty>) = match lowerer.checked.program.types.kind(ty) {
+        TyKind::Struct(id, args) => {
+            let fields = &lowerer.checked.program.structs[id].fields;
+            let name = |f: &hir::Field| (!f.no_diff).then(|| f.derivative.unwrap_or(f.name));
+            let names = fields.iter().map(name).collect();
+            (names, lowerer.checked.field_types(id, args))
+        }
+        TyKind::Tuple(args) => {
+            let types = lowerer.tuple_types(args);
+            let names = (0..types.len()).map(|i| Some(Symbol::new(&format!("_{i}"))));
+            (names.collect(), types)
+        }
+        _ => (vec![], vec![]),
+    };
+    let pairs = names.into_iter().zip(types);
+    pairs
+        .map(|(name, ty)| name.filter(|_| lowerer.checked.differential(ty).is_some()))
+        .collect()
+}
+
+/// The function the user wrote for a requirement of `IDifferentiable`.
+fn written(lowerer: &mut Lowerer<'_>, ty: Ty, requirement: Option<hir::FuncId>) -> Option<ir::FuncId> {
+    let func = requirement?;
+    let args = lowerer.checked.program.types.args(&[Arg::Ty(ty)]);
+    let span = struct_span(lowerer, ty);
+    match lowerer.checked.witness(FuncRef { func, args })? {
+        Witness::Func(func) => lowerer.callee(func, span),
+        Witness::Field(_) | Witness::Synth(_) => None,
+    }
+}
+
+/// Declares the derivative of a function.
+pub(crate) fn request(
+    lowerer: &mut Lowerer<'_>,
+    mode: Mode,
+    of: ir::FuncId,
+) -> Option<(ir::Func, SourceSig)> {
+    let sig = lowerer.source_sig(of);
+    let ir::Func { name, span, .. } = lowerer.module.funcs[of];
+    let sig = match mode {
+        Mode::Forward => forward(lowerer, &sig)?,
+        Mode::Backward => backward(lowerer, &sig)?,
+    };
+    let word = match mode {
+        Mode::Forward => "fwd_diff",
+        Mode::Backward => "bwd_diff",
+    };
+    let mut func = ir::Func::new(
+        Symbol::new(&format!("{word}({name})")),
+        lowerer.ir_sig(&sig, span),
+        span,
+    );
+    func.kind = FuncKind::Request(mode, of);
+    func.diff.differentiable = Some(Mode::Backward);
+    Some((func, sig))
+}
+
+/// `DifferentialPair<T>`, and whether it is differentiable itself.
+fn pair(lowerer: &mut Lowerer<'_>, ty: Ty) -> Option<(Ty, bool)> {
+    let Some(pair) = lowerer.checked.program.lang.pair else {
+        lowerer.internal(cotangent_base::Span::none(), "the library has no pair type");
+        return None;
+    };
+    let types = &mut lowerer.checked.program.types;
+    let args = types.args(&[Arg::Ty(ty)]);
+    let pair = types.ty(TyKind::Struct(pair, args));
+    let diff = lowerer.checked.differential(pair).is_some();
+    Some((pair, diff))
+}
+
+/// The type of derivatives, and whether it is differentiable itself.
+fn tangent(lowerer: &mut Lowerer<'_>, ty: Ty) -> Option<(Ty, bool)> {
+    let tangent = lowerer.checked.differential(ty)?;
+    let diff = lowerer.checked.differential(tangent).is_some();
+    Some((tangent, diff))
+}
+
+fn forward(lowerer: &mut Lowerer<'_>, sig: &SourceSig) -> Option<SourceSig> {
+    let mut derived = SourceSig::default();
+    for &param in &sig.params {
+        let (ty, diff) = if param.diff {
+            pair(lowerer, param.ty)?
+        } else {
+            (param.ty, false)
+        };
+        derived.params.push(SourceParam { ty, diff, ..param });
+    }
+    derived.ret = match sig.ret {
+        Some((ty, true)) => Some(pair(lowerer, ty)?),
+        other => other,
+    };
+    Some(derived)
+}
+
+fn backward(lowerer: &mut Lowerer<'_>, sig: &SourceSig) -> Option<SourceSig> {
+    let mut derived = SourceSig::default();
+    for &param in &sig.params {
+        let (ty, dir, diff) = match (param.dir, param.diff) {
+            (Dir::In | Dir::InOut, true) => {
+                let (ty, diff) = pair(lowerer, param.ty)?;
+                (ty, Dir::InOut, diff)
+            }
+            (Dir::Out, true) => {
+                let (ty, diff) = tangent(lowerer, param.ty)?;
+                (ty, Dir::In, diff)
+            }
+            (Dir::Out, false) => continue,
+            (Dir::In | Dir::InOut, false) => (param.ty, Dir::In, false),
+        };
+        derived.params.push(SourceParam {
+            ty,
+            dir,
+            diff,
+            ..param
+        });
+    }
+    if let Some((ty, true)) = sig.ret {
+        let (ty, diff) = tangent(lowerer, ty)?;
+        derived.params.push(SourceParam {
+            name: Symbol::new("d_result"),
+            ty,
+            dir: Dir::In,
+            diff,
+        });
+    }
+    Some(derived)
+}

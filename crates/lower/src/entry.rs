@@ -1,0 +1,193 @@
+//! Entry points.
+//!
+//! The host gives a thread its system values in one type each: three `u32` for ids, one for the index. A parameter
+//! may ask for fewer lanes or another integer type; the body starts with the conversion. A parameter without a
+//! semantic is a parameter of the shader and becomes a global of the same name.
+
+use crate::codes;
+use crate::func::Frame;
+use crate::global::Uniform;
+use crate::instance::Lowerer;
+use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
+use cotangent_ir::{self as ir, Dir, Entry, Func, SystemValue, Type, Value};
+use cotangent_sema::Subst;
+use cotangent_sema::hir::{self, FuncRef};
+
+/// What the host gives for a semantic.
+fn system_value(semantic: &str) -> Option<SystemValue> {
+    Some(match semantic {
+        "sv_dispatchthreadid" => SystemValue::DispatchThreadId,
+        "sv_groupid" => SystemValue::GroupId,
+        "sv_groupthreadid" => SystemValue::GroupThreadId,
+        "sv_groupindex" => SystemValue::GroupIndex,
+        _ => return None,
+    })
+}
+
+/// The type in which it is given.
+fn canonical(value: SystemValue) -> Type {
+    match value {
+        SystemValue::DispatchThreadId | SystemValue::GroupId | SystemValue::GroupThreadId => {
+            Type::Vector(Scalar::U32, 3)
+        }
+        SystemValue::GroupIndex => Type::Scalar(Scalar::U32),
+    }
+}
+
+/// Whether a parameter may have that type.
+fn accepts(value: SystemValue, ty: Type) -> bool {
+    match (canonical(value), ty) {
+        (_, Type::Scalar(s)) => s.is_int(),
+        (Type::Vector(_, most), Type::Vector(s, n)) => s.is_int() && n <= most,
+        _ => false,
+    }
+}
+
+/// The semantics of the parameters, where there are any.
+fn semantics(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Vec<(hir::Param, Option<SystemValue>)> {
+    let params = lowerer.checked.program.funcs[func.func].params.clone();
+    let mut all = Vec::new();
+    for param in params {
+        let value = param.semantic.and_then(|s| system_value(s.as_str()));
+        if let Some(semantic) = param.semantic.filter(|_| value.is_none()) {
+            unsuitable(
+                lowerer,
+                param.span,
+                format!("the semantic `{semantic}` is not known to compute shaders"),
+            );
+        }
+        all.push((param, value));
+    }
+    all
+}
+
+fn unsuitable(lowerer: &mut Lowerer<'_>, span: Span, message: String) {
+    let help = "use `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` or `SV_GroupIndex` with integers";
+    lowerer
+        .diagnostics
+        .push(Diagnostic::new(codes::ENTRY_PARAMETER, span, message).help(help));
+}
+
+/// Declares an entry point.
+pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
+    let hir::Func {
+        name,
+        span,
+        result,
+        entry,
+        ..
+    } = lowerer.checked.program.funcs[func.func].clone();
+    if lowerer.checked.program.types.kind(result) != hir::TyKind::Void {
+        let message = format!("the entry point `{name}` has a result");
+        unsuitable(lowerer, span, message);
+    }
+    let mut sig = ir::Signature::default();
+    let mut inputs = Vec::new();
+    for (param, value) in semantics(lowerer, func) {
+        let Some(value) = value else { continue };
+        let ty = lowerer.module.types.intern(canonical(value));
+        sig.params.push(ir::Param {
+            name: param.name,
+            ty,
+            dir: Dir::In,
+            diff: false,
+        });
+        inputs.push(value);
+    }
+    let mut declared = Func::new(name, sig, span);
+    let subst = lowerer.subst(func);
+    let threads = entry.map_or([1; 3], |e| {
+        e.threads.map(|val| thread_count(lowerer, val, &subst, span))
+    });
+    declared.entry = Some(Entry { threads, inputs });
+    declared
+}
+
+fn thread_count(lowerer: &mut Lowerer<'_>, val: hir::Val, subst: &Subst, span: Span) -> u32 {
+    let val = lowerer.checked.subst_val(val, subst);
+    let known = lowerer
+        .checked
+        .program
+        .types
+        .known(val)
+        .and_then(|n| u32::try_from(n).ok());
+    known.filter(|n| *n > 0).unwrap_or_else(|| {
+        unsuitable(
+            lowerer,
+            span,
+            "the number of threads is not a positive constant".into(),
+        );
+        1
+    })
+}
+
+/// Writes the body of an entry point.
+pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, func: FuncRef) {
+    let Some(body) = lowerer.checked.body(func.func) else {
+        return;
+    };
+    let subst = lowerer.subst(func);
+    let params = semantics(lowerer, func);
+    let locals = body.params.clone();
+    let mut frame = Frame::new(lowerer, id, subst, body);
+    let mut inputs = frame.func.inputs().to_vec().into_iter();
+    for (number, (&local, (param, value))) in locals.iter().zip(&params).enumerate() {
+        frame.span = param.span;
+        let value = match value {
+            Some(value) => inputs
+                .next()
+                .map(|input| frame.system_value(input, *value, param)),
+            None => Some(frame.uniform_param(func.func, number, param)),
+        };
+        if let Some(value) = value {
+            frame.set_var(local, value);
+        }
+    }
+    frame.finish(id);
+}
+
+impl Frame<'_, '_> {
+    /// A system value in the type of the parameter.
+    fn system_value(&mut self, input: Value, value: SystemValue, param: &hir::Param) -> Value {
+        let to = self.ty(param.ty);
+        if !accepts(value, self.lowerer.module.types.get(to)) {
+            let text = self.lowerer.checked.show(param.ty);
+            unsuitable(
+                self.lowerer,
+                param.span,
+                format!("a system value cannot have the type `{text}`"),
+            );
+            return self.b().undef(to);
+        }
+        let scalar = self.lowerer.module.types.scalar(Scalar::U32);
+        let shape = self.lowerer.module.types.with_scalar(to, Scalar::U32);
+        let cut = match self.lowerer.module.types.get(self.func.ty(input)) {
+            Type::Vector(..) if shape == scalar => self.b().part(input, 0),
+            Type::Vector(..) => self.truncate(input, shape),
+            _ => input,
+        };
+        self.convert(cut, to)
+    }
+
+    /// A parameter without a semantic.
+    fn uniform_param(&mut self, func: hir::FuncId, number: usize, param: &hir::Param) -> Value {
+        let uniform = self.param_global(func, number, param.name, param);
+        self.uniform_value(&uniform)
+    }
+
+    fn param_global(
+        &mut self,
+        func: hir::FuncId,
+        number: usize,
+        name: Symbol,
+        param: &hir::Param,
+    ) -> Uniform {
+        if let Some(uniform) = self.lowerer.uniforms.get(&(func, number)) {
+            return uniform.clone();
+        }
+        let ty = self.ty(param.ty);
+        let uniform = self.lowerer.uniform(name.as_str(), ty, param.span);
+        self.lowerer.uniforms.insert((func, number), uniform.clone());
+        uniform
+    }
+}

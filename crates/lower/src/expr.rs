@@ -1,0 +1,237 @@
+//! Expressions.
+//!
+//! [`Frame::eval`] gives the value of an expression, or none if its type is `void`. Operands are evaluated from left to
+//! right; `&&`, `||` and `?:` evaluate what they need.
+
+use crate::assigned::{self, Assigned};
+use crate::func::Frame;
+use cotangent_base::Scalar;
+use cotangent_ir::{Const, Math, Op, Ty, Type, Value};
+use cotangent_sema::hir::{self, BinaryOp, Expr, ExprKind, UnaryOp};
+
+impl Frame<'_, '_> {
+    /// The value of an expression that has one.
+    pub fn expr(&mut self, e: &Expr) -> Value {
+        if let Some(value) = self.eval(e) {
+            return value;
+        }
+        let ty = self.ty(e.ty);
+        self.b().undef(ty)
+    }
+
+    /// Evaluates an expression. Instructions stand for its place in the source.
+    pub fn eval(&mut self, e: &Expr) -> Option<Value> {
+        let outer = std::mem::replace(&mut self.span, e.span);
+        let value = self.eval_kind(e);
+        self.span = outer;
+        value
+    }
+
+    fn eval_kind(&mut self, e: &Expr) -> Option<Value> {
+        let value = match &e.kind {
+            ExprKind::Const(c) => self.constant(*c, e.ty),
+            ExprKind::Val(val) => {
+                let n = self.known(*val)?;
+                self.constant(hir::Const::Int(n), e.ty)
+            }
+            ExprKind::Zero => {
+                let ty = self.ty(e.ty);
+                self.b().zero(ty)
+            }
+            ExprKind::Undef => {
+                let ty = self.ty(e.ty);
+                self.b().undef(ty)
+            }
+            ExprKind::Local(_)
+            | ExprKind::Global(_)
+            | ExprKind::Field(..)
+            | ExprKind::Element(..)
+            | ExprKind::Swizzle(..)
+            | ExprKind::MatrixSwizzle(..)
+            | ExprKind::Property { .. } => {
+                let place = self.place(e);
+                self.read(&place)
+            }
+            ExprKind::Unary(op, a) => self.unary(*op, a),
+            ExprKind::Binary(op, a, b) => self.binary(*op, a, b),
+            ExprKind::Cond(c, a, b) => return self.cond(c, a, b),
+            ExprKind::Select(c, a, b) => {
+                let [c, a, b] = [c, a, b].map(|e| self.expr(e));
+                self.b().select(c, a, b)
+            }
+            ExprKind::Sequence(a, b) => {
+                self.eval(a);
+                return self.eval(b);
+            }
+            ExprKind::Convert(a) => {
+                let (value, to) = (self.expr(a), self.ty(e.ty));
+                self.convert(value, to)
+            }
+            ExprKind::Splat(a) => {
+                let (value, to) = (self.expr(a), self.ty(e.ty));
+                self.splat(value, to)
+            }
+            ExprKind::Concat(parts) => {
+                let parts: Vec<Value> = parts.iter().map(|p| self.expr(p)).collect();
+                let to = self.ty(e.ty);
+                self.concat(&parts, to)
+            }
+            ExprKind::Truncate(a) => {
+                let (value, to) = (self.expr(a), self.ty(e.ty));
+                self.truncate(value, to)
+            }
+            ExprKind::Construct(parts) => {
+                let parts: Vec<Value> = parts.iter().map(|p| self.expr(p)).collect();
+                let ty = self.ty(e.ty);
+                self.construct(&parts, ty)
+            }
+            ExprKind::Assign(place, value) => {
+                let place = self.place(place);
+                let value = self.expr(value);
+                self.write(&place, value);
+                value
+            }
+            ExprKind::Modify {
+                place,
+                old,
+                new,
+                post,
+            } => {
+                let place = self.place(place);
+                let before = self.read(&place);
+                self.vars[*old] = Some(before);
+                let after = self.expr(new);
+                self.write(&place, after);
+                if *post { before } else { after }
+            }
+            ExprKind::Call(call) => return self.call(call, false),
+            ExprKind::NoDiff(inner) => return self.no_diff(inner),
+            ExprKind::String(_) => {
+                self.unsupported("a string is");
+                return None;
+            }
+            ExprKind::Error => {
+                self.internal("an expression with an error was lowered");
+                return None;
+            }
+        };
+        Some(value)
+    }
+
+    /// A constant in the type it has; an enumerator is an integer.
+    fn constant(&mut self, value: hir::Const, ty: hir::Ty) -> Value {
+        let ty = self.ty(ty);
+        let scalar = self.lowerer.module.types.scalar_of(ty);
+        let value = match (value, scalar) {
+            (hir::Const::Int(n), Some(s)) if s.is_float() => Const::float(n as f64),
+            (hir::Const::Int(n), Some(Scalar::Bool)) => Const::Bool(n != 0),
+            (hir::Const::Int(n), _) => Const::Int(n),
+            (hir::Const::Bool(b), Some(s)) if s.is_int() => Const::Int(b.into()),
+            (hir::Const::Bool(b), _) => Const::Bool(b),
+            (hir::Const::Float(x), _) => Const::float(x),
+        };
+        self.b().constant(value, ty)
+    }
+
+    fn unary(&mut self, op: UnaryOp, a: &Expr) -> Value {
+        let value = self.expr(a);
+        let math = match op {
+            UnaryOp::Neg => Math::Neg,
+            UnaryOp::Not | UnaryOp::BitNot => Math::Not,
+        };
+        self.b().math(math, &[value])
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: &Expr, b: &Expr) -> Value {
+        let math = match op {
+            BinaryOp::And | BinaryOp::Or => return self.logical(op, a, b),
+            BinaryOp::Comma => {
+                self.eval(a);
+                return self.expr(b);
+            }
+            BinaryOp::Add => Math::Add,
+            BinaryOp::Sub => Math::Sub,
+            BinaryOp::Mul => Math::Mul,
+            BinaryOp::Div => Math::Div,
+            BinaryOp::Rem => Math::Rem,
+            BinaryOp::BitAnd => Math::And,
+            BinaryOp::BitOr => Math::Or,
+            BinaryOp::BitXor => Math::Xor,
+            BinaryOp::Shl => Math::Shl,
+            BinaryOp::Shr => Math::Shr,
+            BinaryOp::Eq => Math::Eq,
+            BinaryOp::Ne => Math::Ne,
+            BinaryOp::Lt => Math::Lt,
+            BinaryOp::Le => Math::Le,
+            BinaryOp::Gt => Math::Gt,
+            BinaryOp::Ge => Math::Ge,
+        };
+        let (a, mut b) = (self.expr(a), self.expr(b));
+        if matches!(math, Math::Shl | Math::Shr) {
+            let ty = self.func.ty(a);
+            b = self.convert(b, ty);
+        }
+        self.b().math(math, &[a, b])
+    }
+
+    /// `&&` and `||`: lane by lane on vectors; on scalars the right side runs only if it matters.
+    fn logical(&mut self, op: BinaryOp, a: &Expr, b: &Expr) -> Value {
+        let and = op == BinaryOp::And;
+        let left = self.expr(a);
+        let ty = self.func.ty(left);
+        if !matches!(self.lowerer.module.types.get(ty), Type::Scalar(_)) {
+            let right = self.expr(b);
+            return self
+                .b()
+                .math(if and { Math::And } else { Math::Or }, &[left, right]);
+        }
+        let mut assigned = Assigned::new();
+        assigned::expr(b, &mut assigned);
+        let value = self.branch(Op::If, left, 2, &assigned, Some(ty), |f, arm| {
+            let right = (arm == 0) == and;
+            Some(if right { f.expr(b) } else { f.b().bool(!and) })
+        });
+        value.unwrap_or(left)
+    }
+
+    fn cond(&mut self, c: &Expr, a: &Expr, b: &Expr) -> Option<Value> {
+        let cond = self.expr(c);
+        let mut assigned = Assigned::new();
+        assigned::expr(a, &mut assigned);
+        assigned::expr(b, &mut assigned);
+        let ty = Some(self.ty(a.ty)).filter(|ty| self.lowerer.module.types.get(*ty) != Type::Unit);
+        self.branch(Op::If, cond, 2, &assigned, ty, |f, arm| {
+            f.eval(if arm == 0 { a } else { b })
+        })
+    }
+
+    /// An aggregate of all its parts.
+    fn construct(&mut self, parts: &[Value], ty: Ty) -> Value {
+        let types = &mut self.lowerer.module.types;
+        if let (Type::Scalar(_), &[only]) = (types.get(ty), parts) {
+            return only;
+        }
+        let all = types.arity(ty) == Some(parts.len() as u32);
+        let fits = |(i, v): (usize, &Value)| types.part(ty, Some(i as u32)) == Some(self.func.ty(*v));
+        if !all || !parts.iter().enumerate().all(fits) {
+            self.internal("a value is constructed of other parts than it has");
+            return self.b().undef(ty);
+        }
+        self.b().pack(parts, ty)
+    }
+
+    /// `no_diff f(x)`: nothing flows in or out.
+    fn no_diff(&mut self, inner: &Expr) -> Option<Value> {
+        let value = match &inner.kind {
+            ExprKind::Call(call) => self.call(call, true),
+            _ => self.eval(inner),
+        };
+        value.map(|v| self.detach(v))
+    }
+
+    /// The value without its derivative.
+    pub fn detach(&mut self, value: Value) -> Value {
+        let ty = self.func.ty(value);
+        self.b().emit1(Op::Detach, &[value], ty)
+    }
+}

@@ -1,0 +1,191 @@
+//! Globals.
+//!
+//! | of the program              | in the IR                                                              |
+//! | --------------------------- | ---------------------------------------------------------------------- |
+//! | `static const`              | its initializer, evaluated at the start of each function that uses it  |
+//! | `static`                    | a variable in memory with a function that computes its first value     |
+//! | `groupshared`               | a variable in memory                                                   |
+//! | a shader parameter          | a parameter; a structure that holds buffers becomes one per leaf       |
+//!
+//! The parts of a split structure are named by their path: `params.weights`.
+
+use crate::func::Frame;
+use crate::instance::{Lowerer, Origin};
+use crate::place::Root;
+use cotangent_base::{Span, Symbol};
+use cotangent_ir::{self as ir, GlobalData, Op, Type, Value};
+use cotangent_sema::hir::{self, GlobalId, StmtKind};
+
+/// A global of the program.
+#[derive(Clone, Debug)]
+pub(crate) enum GlobalRef {
+    /// Its initializer.
+    Const,
+    /// A handle.
+    Variable(ir::Global),
+    /// A parameter of the shader.
+    Uniform(Uniform),
+}
+
+/// A parameter of the shader.
+#[derive(Clone, Debug)]
+pub(crate) enum Uniform {
+    /// A buffer, or a value without buffers in it.
+    Leaf(ir::Global),
+    /// A structure or array that holds buffers.
+    Parts(ir::Ty, Vec<Uniform>),
+}
+
+impl Lowerer<'_> {
+    /// What a global of the program is.
+    fn global(&mut self, id: GlobalId) -> GlobalRef {
+        if let Some(global) = self.globals.get(&id) {
+            return global.clone();
+        }
+        let hir::Global { name, ty, kind, span } = self.checked.program.globals[id].clone();
+        let global = match kind {
+            hir::GlobalKind::Const => GlobalRef::Const,
+            hir::GlobalKind::Param => {
+                let ty = self.lower_ty(ty, span);
+                GlobalRef::Uniform(self.uniform(name.as_str(), ty, span))
+            }
+            hir::GlobalKind::Static => {
+                let init = self
+                    .checked
+                    .initializer(id)
+                    .and_then(|_| self.origin(Origin::Init(id)));
+                GlobalRef::Variable(self.variable(name, ty, ir::GlobalKind::Static(init), span))
+            }
+            hir::GlobalKind::Shared => {
+                GlobalRef::Variable(self.variable(name, ty, ir::GlobalKind::Shared, span))
+            }
+        };
+        self.globals.insert(id, global.clone());
+        global
+    }
+
+    fn variable(&mut self, name: Symbol, ty: hir::Ty, kind: ir::GlobalKind, span: Span) -> ir::Global {
+        let inner = self.lower_ty(ty, span);
+        let ty = self.module.types.intern(Type::Ref(inner));
+        self.add_global(name.as_str(), ty, kind, span)
+    }
+
+    /// A parameter of the shader, split if there are buffers inside.
+    pub fn uniform(&mut self, name: &str, ty: ir::Ty, span: Span) -> Uniform {
+        let parts: Vec<(String, ir::Ty)> = match self.module.types.get(ty) {
+            Type::Struct(id) if self.holds_handle(ty) => {
+                let fields = &self.module.types.struct_def(id).fields;
+                fields
+                    .iter()
+                    .map(|f| (format!("{name}.{}", f.name), f.ty))
+                    .collect()
+            }
+            Type::Array(elem, n) if self.holds_handle(ty) => {
+                (0..n).map(|i| (format!("{name}.{i}"), elem)).collect()
+            }
+            _ => return Uniform::Leaf(self.add_global(name, ty, ir::GlobalKind::Param, span)),
+        };
+        let parts = parts
+            .into_iter()
+            .map(|(name, ty)| self.uniform(&name, ty, span))
+            .collect();
+        Uniform::Parts(ty, parts)
+    }
+
+    fn holds_handle(&self, ty: ir::Ty) -> bool {
+        match self.module.types.get(ty) {
+            Type::Buffer(..) | Type::Ref(_) => true,
+            Type::Array(elem, _) => self.holds_handle(elem),
+            Type::Struct(id) => self
+                .module
+                .types
+                .struct_def(id)
+                .fields
+                .iter()
+                .any(|f| self.holds_handle(f.ty)),
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
+        }
+    }
+
+    fn add_global(&mut self, name: &str, ty: ir::Ty, kind: ir::GlobalKind, span: Span) -> ir::Global {
+        let mut unique = Symbol::new(name);
+        for n in 1.. {
+            if self.module.global_named(unique).is_none() {
+                break;
+            }
+            unique = Symbol::new(&format!("{name}.{n}"));
+        }
+        self.module.globals.push(GlobalData {
+            name: unique,
+            ty,
+            kind,
+            span,
+        })
+    }
+}
+
+impl Frame<'_, '_> {
+    /// A global as the root of a place.
+    pub fn global(&mut self, id: GlobalId) -> Root {
+        match self.lowerer.global(id) {
+            GlobalRef::Const => Root::Value(self.constant_global(id)),
+            GlobalRef::Variable(global) => Root::Handle(self.global_value(global)),
+            GlobalRef::Uniform(uniform) => Root::Value(self.uniform_value(&uniform)),
+        }
+    }
+
+    fn global_value(&mut self, global: ir::Global) -> Value {
+        let GlobalData { ty, name, .. } = self.lowerer.module.globals[global];
+        let value = self.b().emit1(Op::Global(global), &[], ty);
+        self.name(value, name);
+        value
+    }
+
+    /// The value of a shader parameter.
+    pub fn uniform_value(&mut self, uniform: &Uniform) -> Value {
+        match uniform {
+            Uniform::Leaf(global) => self.global_value(*global),
+            Uniform::Parts(ty, parts) => {
+                let parts: Vec<Value> = parts.iter().map(|p| self.uniform_value(p)).collect();
+                self.b().pack(&parts, *ty)
+            }
+        }
+    }
+
+    /// The value of a `static const`, computed once, ahead of the body.
+    fn constant_global(&mut self, id: GlobalId) -> Value {
+        let hir::Global { name, ty, span, .. } = self.lowerer.checked.program.globals[id].clone();
+        let value = match self.constants.get(&id) {
+            Some(&value) => value,
+            None => {
+                self.constants.insert(id, None);
+                let value = self.initial_value(id);
+                self.constants.insert(id, value);
+                value
+            }
+        };
+        if let Some(value) = value {
+            self.name(value, name);
+            return value;
+        }
+        self.lowerer.internal(
+            span,
+            format!("the constant `{name}` depends on itself or has no value"),
+        );
+        let ty = self.ty(ty);
+        self.b().undef(ty)
+    }
+
+    fn initial_value(&mut self, id: GlobalId) -> Option<Value> {
+        let body = self.lowerer.checked.initializer(id)?;
+        let stmts = body.clone();
+        self.ahead(body, |f| {
+            let (last, before) = stmts.block.split_last()?;
+            before.iter().for_each(|s| f.stmt(s));
+            match &last.kind {
+                StmtKind::Return(Some(value)) => f.eval(value),
+                _ => None,
+            }
+        })
+    }
+}

@@ -1,0 +1,308 @@
+//! The work list: every function of the module, from its first mention to its body.
+//!
+//! An [`Origin`] says where an IR function comes from. [`Lowerer::origin`] gives the function of an origin; the first
+//! time it declares it (name, signature, what is known of its derivatives) and notes that the body is missing.
+//! [`Lowerer::run`] writes bodies until none is missing. Declaring mentions other origins (custom derivatives), but
+//! only bodies take time, so declaring is done at once.
+
+use crate::func::Frame;
+use crate::types::TypeCache;
+use crate::{codes, diff, entry, intrinsic, synth};
+use cotangent_base::{Code, Diagnostic, Diagnostics, Map, Span, Symbol};
+use cotangent_ir as ir;
+use cotangent_ir::Mode;
+use cotangent_sema::hir::{self, FuncRef, GlobalId, Synth, Witness};
+use cotangent_sema::{Checked, Subst};
+use std::collections::VecDeque;
+
+/// Generic arguments may nest this deep. Real programs stay below ten.
+const MAX_NESTING: u32 = 40;
+
+/// How often a requirement may stand for another one before we give up.
+const MAX_WITNESSES: u32 = 32;
+
+/// Where an IR function comes from. All references are concrete.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Origin {
+    /// A function with a body or an intrinsic.
+    Func(FuncRef),
+    /// A function started by the host.
+    Entry(FuncRef),
+    /// The accessor of a requirement for which the field of that number stands.
+    Field(FuncRef, u32),
+    /// A requirement for which the compiler stands.
+    Synth(FuncRef, Synth),
+    /// The initializer of a `static` variable.
+    Init(GlobalId),
+    /// A derivative.
+    Request(Mode, ir::FuncId),
+}
+
+/// A signature with types of the language, which know their differentials.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SourceSig {
+    /// The parameters, `this` first.
+    pub params: Vec<SourceParam>,
+    /// The result unless it is `void`, and whether it carries a derivative.
+    pub ret: Option<(hir::Ty, bool)>,
+}
+
+/// A parameter of a [`SourceSig`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SourceParam {
+    pub name: Symbol,
+    pub ty: hir::Ty,
+    pub dir: ir::Dir,
+    pub diff: bool,
+}
+
+/// The state of lowering a program.
+pub(crate) struct Lowerer<'c> {
+    pub checked: &'c mut Checked,
+    pub module: ir::Module,
+    pub diagnostics: Diagnostics,
+    pub types: TypeCache,
+    pub globals: Map<GlobalId, crate::global::GlobalRef>,
+    /// Parameters of entry points that are parameters of the shader.
+    pub uniforms: Map<(hir::FuncId, usize), crate::global::Uniform>,
+    functions: Map<Origin, ir::FuncId>,
+    signatures: Map<ir::FuncId, SourceSig>,
+    missing: VecDeque<(Origin, ir::FuncId)>,
+}
+
+impl<'c> Lowerer<'c> {
+    pub fn new(checked: &'c mut Checked) -> Self {
+        Lowerer {
+            checked,
+            module: ir::Module::default(),
+            diagnostics: Diagnostics::new(),
+            types: TypeCache::default(),
+            globals: Map::default(),
+            uniforms: Map::default(),
+            functions: Map::default(),
+            signatures: Map::default(),
+            missing: VecDeque::new(),
+        }
+    }
+
+    /// Says that something is wrong.
+    pub fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::new(code, span, message));
+    }
+
+    /// Says that we contradict ourselves, unless that may be the consequence of something already said.
+    pub fn internal(&mut self, span: Span, message: impl Into<String>) {
+        if self.diagnostics.has_errors() {
+            return;
+        }
+        let diagnostic = Diagnostic::new(codes::INTERNAL, span, message)
+            .note("this is a fault of the compiler, not of the program; please report it");
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Writes what is missing until nothing is: rows of the table of differentials, and bodies.
+    pub fn run(&mut self) {
+        loop {
+            if let Some((ty, id)) = self.types.take_row() {
+                diff::row(self, ty, id);
+            } else if let Some((origin, id)) = self.missing.pop_front() {
+                self.define(origin, id);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// The function of an origin, or `None` if something is wrong with it, which was said.
+    pub fn origin(&mut self, origin: Origin) -> Option<ir::FuncId> {
+        if let Some(&id) = self.functions.get(&origin) {
+            return Some(id);
+        }
+        let func = self.declare(origin)?;
+        let id = self.module.add_func(func.0);
+        self.functions.insert(origin, id);
+        self.signatures.insert(id, func.1);
+        if !matches!(origin, Origin::Request(..)) {
+            self.missing.push_back((origin, id));
+        }
+        if let Origin::Func(func) | Origin::Entry(func) | Origin::Field(func, _) | Origin::Synth(func, _) =
+            origin
+        {
+            let info = diff::info(self, func);
+            self.module.funcs[id].diff = info;
+        }
+        Some(id)
+    }
+
+    /// The function that a concrete reference stands for: a requirement is resolved through the conformance.
+    pub fn callee(&mut self, mut func: FuncRef, span: Span) -> Option<ir::FuncId> {
+        for _ in 0..MAX_WITNESSES {
+            if !matches!(
+                self.checked.program.funcs[func.func].kind,
+                hir::FuncKind::Requirement(_)
+            ) {
+                return self.origin(Origin::Func(func));
+            }
+            match self.checked.witness(func) {
+                Some(Witness::Func(to)) if to.func == func.func => return self.origin(Origin::Func(to)),
+                Some(Witness::Func(to)) => func = to,
+                Some(Witness::Field(field)) => return self.origin(Origin::Field(func, field)),
+                Some(Witness::Synth(synth)) => return self.origin(Origin::Synth(func, synth)),
+                None => break,
+            }
+        }
+        let name = self.checked.program.funcs[func.func].name;
+        self.internal(span, format!("nothing stands for the requirement `{name}`"));
+        None
+    }
+
+    /// The signature a function was declared with, in types of the language.
+    pub fn source_sig(&self, id: ir::FuncId) -> SourceSig {
+        self.signatures.get(&id).cloned().unwrap_or_default()
+    }
+
+    /// The arguments of an instance, by parameter.
+    pub fn subst(&self, func: FuncRef) -> Subst {
+        Subst::new(&self.checked.program.funcs[func.func].generics, func.args)
+    }
+
+    /// Everything but the body.
+    fn declare(&mut self, origin: Origin) -> Option<(ir::Func, SourceSig)> {
+        match origin {
+            Origin::Func(func) | Origin::Field(func, _) | Origin::Synth(func, _) => self.declare_func(func),
+            Origin::Entry(func) => Some((entry::declare(self, func), SourceSig::default())),
+            Origin::Request(mode, of) => diff::request(self, mode, of),
+            Origin::Init(global) => {
+                let hir::Global { name, ty, span, .. } = self.checked.program.globals[global].clone();
+                let sig = SourceSig {
+                    params: vec![],
+                    ret: Some((ty, false)),
+                };
+                let func = ir::Func::new(
+                    Symbol::new(&format!("init({name})")),
+                    self.ir_sig(&sig, span),
+                    span,
+                );
+                Some((func, sig))
+            }
+        }
+    }
+
+    fn declare_func(&mut self, func: FuncRef) -> Option<(ir::Func, SourceSig)> {
+        let data = &self.checked.program.funcs[func.func];
+        let (span, inline) = (data.span, data.inline);
+        if self.types.nesting(self.checked, func.args) > MAX_NESTING {
+            let message = format!("`{}` needs instances of itself without end", data.name);
+            let diagnostic = Diagnostic::new(codes::ENDLESS_INSTANCES, span, message)
+                .help("make the chain of generic arguments end");
+            self.diagnostics.push(diagnostic);
+            return None;
+        }
+        let name = self.instance_name(func);
+        let sig = self.source_signature(func);
+        let mut declared = ir::Func::new(name, self.ir_sig(&sig, span), span);
+        declared.inline = match inline {
+            hir::Inline::Auto => ir::Inline::Auto,
+            hir::Inline::Early => ir::Inline::Early,
+            hir::Inline::Never => ir::Inline::Never,
+        };
+        Some((declared, sig))
+    }
+
+    /// `f<f32,3>`.
+    fn instance_name(&mut self, func: FuncRef) -> Symbol {
+        let name = self.checked.program.funcs[func.func].name;
+        let args = self.types.args_name(self.checked, func.args);
+        Symbol::new(&format!("{name}{args}"))
+    }
+
+    /// The signature of an instance.
+    fn source_signature(&mut self, func: FuncRef) -> SourceSig {
+        let subst = self.subst(func);
+        let hir::Func {
+            this,
+            params,
+            result,
+            no_diff_result,
+            ..
+        } = self.checked.program.funcs[func.func].clone();
+        let mut sig = SourceSig::default();
+        if let Some(this) = this {
+            let dir = if this.mutating {
+                ir::Dir::InOut
+            } else {
+                ir::Dir::In
+            };
+            sig.params
+                .push(self.source_param(Symbol::new("this"), this.ty, dir, this.no_diff, &subst));
+        }
+        for hir::Param {
+            name,
+            ty,
+            dir,
+            no_diff,
+            ..
+        } in params
+        {
+            sig.params
+                .push(self.source_param(name, ty, ir_dir(dir), no_diff, &subst));
+        }
+        let result = self.checked.subst(result, &subst);
+        if self.checked.program.types.kind(result) != hir::TyKind::Void {
+            let diff = !no_diff_result && self.checked.differential(result).is_some();
+            sig.ret = Some((result, diff));
+        }
+        sig
+    }
+
+    fn source_param(
+        &mut self,
+        name: Symbol,
+        ty: hir::Ty,
+        dir: ir::Dir,
+        no_diff: bool,
+        subst: &Subst,
+    ) -> SourceParam {
+        let ty = self.checked.subst(ty, subst);
+        let diff = !no_diff && self.checked.differential(ty).is_some();
+        SourceParam { name, ty, dir, diff }
+    }
+
+    /// The same signature in types of the IR.
+    pub fn ir_sig(&mut self, sig: &SourceSig, span: Span) -> ir::Signature {
+        let mut lowered = ir::Signature::default();
+        for &SourceParam { name, ty, dir, diff } in &sig.params {
+            let ty = self.lower_ty(ty, span);
+            lowered.params.push(ir::Param { name, ty, dir, diff });
+        }
+        lowered.ret = sig.ret.map(|(ty, diff)| ir::Ret {
+            ty: self.lower_ty(ty, span),
+            diff,
+        });
+        lowered
+    }
+
+    /// Writes the body of a declared function.
+    fn define(&mut self, origin: Origin, id: ir::FuncId) {
+        match origin {
+            Origin::Func(func) => match self.checked.program.funcs[func.func].intrinsic {
+                Some(name) => intrinsic::define(self, id, name),
+                None => Frame::define(self, id, func),
+            },
+            Origin::Entry(func) => entry::define(self, id, func),
+            Origin::Field(_, field) => synth::accessor(self, id, field),
+            Origin::Synth(func, synth) => synth::member(self, id, func, synth),
+            Origin::Init(global) => Frame::define_init(self, id, global),
+            Origin::Request(..) => {}
+        }
+    }
+}
+
+/// A direction of the language in the IR.
+pub(crate) fn ir_dir(dir: hir::Dir) -> ir::Dir {
+    match dir {
+        hir::Dir::In => ir::Dir::In,
+        hir::Dir::Out => ir::Dir::Out,
+        hir::Dir::InOut => ir::Dir::InOut,
+    }
+}

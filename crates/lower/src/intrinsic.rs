@@ -1,0 +1,107 @@
+//! Library functions that stand for one operation: `[__intrinsic("sqrt")]`.
+//!
+//! The name is that of the operation in the IR's table; nothing here lists built-in functions. The result is an
+//! ordinary function whose body is that operation. Calls of it stay calls, so that autodiff sees the rule the
+//! library gives for it; later passes put the operation in place of the call.
+//!
+//! ```text
+//! [__intrinsic("sqrt")] float sqrt(float x);      func @sqrt(%x: f32) -> f32 { %1: f32 = sqrt %x  return %1 }
+//! ```
+
+use crate::instance::Lowerer;
+use cotangent_base::{Span, Symbol};
+use cotangent_ir::{self as ir, Builder, Dir, Math, Op, Path, Step};
+
+/// The operations without payload that an intrinsic may name.
+const PLAIN: &[Op] = &[
+    Op::Zero,
+    Op::Undef,
+    Op::Select,
+    Op::Convert,
+    Op::Bitcast,
+    Op::Splat,
+    Op::Sum,
+    Op::Dot,
+    Op::MatVec,
+    Op::VecMat,
+    Op::MatMat,
+    Op::Outer,
+    Op::Transpose,
+    Op::Pack,
+    Op::Detach,
+    Op::Length,
+];
+
+/// A path of dynamic indices only.
+fn dynamic(indices: usize) -> Path {
+    Path((0..indices).map(|_| Step::Index).collect())
+}
+
+/// The operation of that name with that many operands. Those with a path take the last operands as indices.
+fn named(name: &str, operands: usize) -> Option<Op> {
+    let math = Math::ALL.iter().find(|m| m.name() == name);
+    if let Some(&math) = math {
+        return (math.arity() == operands).then_some(Op::Math(math));
+    }
+    let one = operands.checked_sub(1).map(dynamic);
+    let two = operands.checked_sub(2).map(dynamic);
+    let with_path = [
+        one.clone().map(Op::Load),
+        one.map(Op::Extract),
+        two.clone().map(Op::Store),
+        two.clone().map(Op::Insert),
+        two.map(Op::InsertAdd),
+    ];
+    with_path
+        .into_iter()
+        .flatten()
+        .chain(PLAIN.iter().cloned())
+        .find(|op| op.name() == name)
+}
+
+/// Writes the body of an intrinsic: its inputs go into the operation, the result comes out, and so do `inout`
+/// parameters that the operation gives back in place of a result.
+pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
+    let mut func = lowerer.module.funcs[id].clone();
+    let span = func.span;
+    let inputs = func.inputs().to_vec();
+    let outputs: Vec<ir::Ty> = func.sig.outputs().map(|o| o.ty).collect();
+    let known = named(name.as_str(), inputs.len()).filter(|_| outputs.len() <= 1);
+    let Some(op) = known.filter(|op| fits(op, &func.sig)) else {
+        return unknown(lowerer, name, func.name, span);
+    };
+    let mut b = Builder::new(&mut lowerer.module.types, &mut func);
+    let inst = b.emit(op, &inputs, &outputs);
+    let results = b.func.insts[inst].results.to_vec();
+    b.emit(Op::Return, &results, &[]);
+    lowerer.module.funcs[id] = func;
+}
+
+/// Whether the signature has the form of the operation, as far as that can be seen without its types; the
+/// verifier looks at those.
+fn fits(op: &Op, sig: &ir::Signature) -> bool {
+    let gives = usize::from(!matches!(op, Op::Store(_)));
+    sig.outputs().count() == gives && sig.params.iter().all(|p| p.dir != Dir::Out)
+}
+
+fn unknown(lowerer: &mut Lowerer<'_>, name: Symbol, func: Symbol, span: Span) {
+    lowerer.internal(
+        span,
+        format!("`{func}` names the operation `{name}`, which it does not fit or does not exist"),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_is_found_by_its_name_in_the_table() {
+        assert_eq!(named("sqrt", 1), Some(Op::Math(Math::Sqrt)));
+        assert_eq!(named("sqrt", 2), None);
+        assert_eq!(named("load", 2), Some(Op::Load(Path::index())));
+        assert_eq!(named("store", 3), Some(Op::Store(Path::index())));
+        assert_eq!(named("length", 1), Some(Op::Length));
+        assert_eq!(named("no_such_operation", 1), None);
+    }
+}

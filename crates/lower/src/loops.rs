@@ -1,0 +1,204 @@
+//! Loops.
+//!
+//! Variables assigned in the loop are its carried slots. Loops of the source become `while`:
+//!
+//! ```text
+//! for (; c; s) b           while (slots) cond { yield c } body { b; s; yield slots }
+//! do b while (c)           while (true, slots) cond(first) { if first {true} else {c} } body { b; yield false, slots }
+//! ```
+//!
+//! A condition that assigns a variable cannot stand in the condition's region, whose changes nobody sees; the loop
+//! then runs for ever and its body begins with `if c { yield slots } else { break slots }`. A bound on the number of
+//! rounds grows by one in this case, for the round that only finds out that it is over.
+//!
+//! The step of a `for` is written out before every `continue` too.
+
+use crate::assigned::{self, Assigned};
+use crate::func::Frame;
+use cotangent_ir::{LoopInfo, Op, Unroll, Value};
+use cotangent_sema::hir::{self, Expr, Label, LocalId, Loop, LoopKind};
+use std::rc::Rc;
+
+/// An IR loop that is being built.
+pub(crate) struct Target {
+    /// What `break` and `continue` of the source name.
+    pub label: Label,
+    /// The variables it carries, behind the flag if there is one.
+    pub slots: Vec<LocalId>,
+    /// Whether the first carried value says that this is the first round.
+    pub first: bool,
+    /// What runs before the next round.
+    pub step: Option<Rc<Expr>>,
+}
+
+impl Frame<'_, '_> {
+    /// Lowers a loop.
+    pub fn loop_(&mut self, l: &Loop) {
+        let span = self.span;
+        let mut assigned = Assigned::new();
+        assigned::loop_(l, &mut assigned);
+        let slots = self.slots(&assigned);
+        let late = l.cond.as_ref().is_some_and(|c| self.changes_variables(c));
+        let info = self.loop_info(l, late);
+        let first = l.kind == LoopKind::Post && l.cond.is_some();
+        let mut init: Vec<Value> = Vec::new();
+        if first {
+            init.push(self.b().bool(true));
+        }
+        init.extend(
+            slots
+                .iter()
+                .map(|s| self.vars[*s])
+                .collect::<Option<Vec<_>>>()
+                .unwrap_or_default(),
+        );
+        let types: Vec<_> = init.iter().map(|v| self.func.ty(*v)).collect();
+
+        let (cond, ()) = self.nested(&types, |f, args| {
+            let flag = f.take_slots(&slots, first, args);
+            let go_on = match &l.cond {
+                Some(c) if !late => f.test(c, flag),
+                _ => f.b().bool(true),
+            };
+            f.b().yield_(&[go_on]);
+        });
+        let step = l.step.as_ref().map(|e| Rc::new(e.clone()));
+        self.targets.push(Target {
+            label: l.label,
+            slots: slots.clone(),
+            first,
+            step,
+        });
+        let (body, ()) = self.nested(&types, |f, args| {
+            let flag = f.take_slots(&slots, first, args);
+            if let Some(cond) = l.cond.as_ref().filter(|_| late) {
+                f.test_late(cond, flag);
+            }
+            f.block(&l.body);
+            if !f.is_done() {
+                let values = f.next_round(f.targets.len() - 1);
+                f.span = span;
+                f.b().yield_(&values);
+            }
+        });
+        self.targets.pop();
+
+        self.span = span;
+        let inst = self.b().emit(Op::While(info), &init, &types);
+        self.func.insts[inst].regions.extend([cond, body]);
+        let results = self.func.insts[inst].results.to_vec();
+        for (&slot, &result) in slots.iter().zip(&results[usize::from(first)..]) {
+            self.set_var(slot, result);
+        }
+    }
+
+    /// Whether an expression assigns a variable that is in scope here.
+    fn changes_variables(&self, e: &Expr) -> bool {
+        let mut assigned = Assigned::new();
+        assigned::expr(e, &mut assigned);
+        !self.slots(&assigned).is_empty()
+    }
+
+    fn loop_info(&mut self, l: &Loop, late: bool) -> LoopInfo {
+        let max_iters = l.attrs.max_iters.and_then(|val| self.known(val));
+        LoopInfo {
+            max_iters: max_iters.map(|n| u32::try_from(n).unwrap_or(0).saturating_add(late.into())),
+            unroll: match l.attrs.unroll {
+                hir::Unroll::Auto => Unroll::Auto,
+                hir::Unroll::Force => Unroll::Force,
+                hir::Unroll::Never => Unroll::Never,
+            },
+            reversed: false,
+        }
+    }
+
+    /// Makes the region's arguments the values of the slots; gives the flag of the first round if there is one.
+    fn take_slots(&mut self, slots: &[LocalId], first: bool, args: &[Value]) -> Option<Value> {
+        let (flag, args) = args.split_at(usize::from(first));
+        for (&slot, &arg) in slots.iter().zip(args) {
+            self.set_var(slot, arg);
+        }
+        flag.first().copied()
+    }
+
+    /// The condition; true in the first round if there is a flag that says so.
+    fn test(&mut self, cond: &Expr, first: Option<Value>) -> Value {
+        let Some(first) = first else {
+            return self.expr(cond);
+        };
+        let bool = self.func.ty(first);
+        let value = self.branch(Op::If, first, 2, &Assigned::new(), Some(bool), |f, arm| {
+            Some(if arm == 0 { f.b().bool(true) } else { f.expr(cond) })
+        });
+        value.unwrap_or(first)
+    }
+
+    /// Begins a round with the test, leaving the innermost loop if it fails.
+    fn test_late(&mut self, cond: &Expr, first: Option<Value>) {
+        let Some(first) = first else {
+            return self.break_unless(cond);
+        };
+        let mut assigned = Assigned::new();
+        assigned::expr(cond, &mut assigned);
+        self.branch(Op::If, first, 2, &assigned, None, |f, arm| {
+            if arm == 1 {
+                f.break_unless(cond);
+            }
+            None
+        });
+    }
+
+    fn break_unless(&mut self, cond: &Expr) {
+        let cond = self.expr(cond);
+        self.branch(Op::If, cond, 2, &Assigned::new(), None, |f, arm| {
+            if arm == 1 {
+                let values = f.carried(f.targets.len() - 1);
+                f.b().emit(Op::Break(0), &values, &[]);
+            }
+            None
+        });
+    }
+
+    /// What the loop of that number carries now.
+    fn carried(&mut self, target: usize) -> Vec<Value> {
+        let Target { slots, first, .. } = &self.targets[target];
+        let (slots, first) = (slots.clone(), *first);
+        let flag = first.then(|| self.b().bool(false));
+        flag.into_iter()
+            .chain(slots.into_iter().map(|s| self.var(s)))
+            .collect()
+    }
+
+    /// Runs the step and gives what the next round starts with.
+    fn next_round(&mut self, target: usize) -> Vec<Value> {
+        if let Some(step) = self.targets[target].step.clone() {
+            self.eval(&step);
+        }
+        self.carried(target)
+    }
+
+    /// The number of the loop a label names, and how many loops out it is.
+    fn target(&self, label: Label) -> Option<(usize, u32)> {
+        let target = self.targets.iter().rposition(|t| t.label == label)?;
+        Some((target, (self.targets.len() - 1 - target) as u32))
+    }
+
+    /// `break`. That of a `switch` which is no loop in the IR stands where the case ends anyway.
+    pub fn break_(&mut self, label: Label) {
+        if let Some((target, depth)) = self.target(label) {
+            let values = self.carried(target);
+            self.b().emit(Op::Break(depth), &values, &[]);
+        }
+    }
+
+    /// `continue`.
+    pub fn continue_(&mut self, label: Label) {
+        let Some((target, depth)) = self.target(label) else {
+            return self.internal("`continue` names no loop around it");
+        };
+        let span = self.span;
+        let values = self.next_round(target);
+        self.span = span;
+        self.b().emit(Op::Continue(depth), &values, &[]);
+    }
+}

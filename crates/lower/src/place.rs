@@ -1,0 +1,365 @@
+//! Places: what can be read and assigned.
+//!
+//! A place is evaluated once, its indices in order, and may then be read and written. Most are a [`Path`] from a
+//! root: a variable, memory behind a handle, or a plain value (which can only be read). Reading is one `extract` or
+//! `load`, writing one `insert` or `store`. What is not a path is a view of another place: lanes, elements of a matrix,
+//! a conversion, a property; writing one writes the place below.
+
+use crate::func::Frame;
+use crate::number::cell_path;
+use cotangent_ir::{Builder, Path, Step, Ty, Type, Value};
+use cotangent_sema::hir::{self, Expr, ExprKind, FuncRef, LocalId};
+
+/// A place.
+pub(crate) enum Place {
+    /// A part of something.
+    Part(Root, Steps),
+    /// Lanes of a vector.
+    Lanes(Box<Place>, Vec<u8>),
+    /// Elements of a matrix.
+    Cells(Box<Place>, Vec<(u8, u8)>),
+    /// Another type; writing converts back.
+    Converted(Box<Place>, Ty),
+    /// A part of one of these.
+    Inner(Box<Place>, Steps),
+    /// A property or subscript.
+    Property(Box<Property>),
+}
+
+/// Where a path starts.
+#[derive(Clone, Copy)]
+pub(crate) enum Root {
+    /// A variable.
+    Local(LocalId),
+    /// A buffer, or a variable in memory.
+    Handle(Value),
+    /// A value, not to be written.
+    Value(Value),
+}
+
+/// A path with its indices.
+#[derive(Clone, Default)]
+pub(crate) struct Steps {
+    path: Path,
+    indices: Vec<Value>,
+}
+
+/// One step.
+enum Index {
+    Known(u32),
+    Dynamic(Value),
+}
+
+/// A property with its object and arguments evaluated.
+pub(crate) struct Property {
+    this: Option<This>,
+    args: Vec<Value>,
+    get: Option<FuncRef>,
+    set: Option<FuncRef>,
+    ty: Ty,
+}
+
+/// The object of a property: a place if the setter changes it.
+enum This {
+    Place(Place),
+    Value(Value),
+}
+
+impl Steps {
+    fn push(&mut self, index: Index) {
+        match index {
+            Index::Known(part) => self.path.0.push(Step::Part(part)),
+            Index::Dynamic(value) => {
+                self.path.0.push(Step::Index);
+                self.indices.push(value);
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.path.0.is_empty()
+    }
+}
+
+impl Place {
+    /// The part of this place that one more step leads to.
+    fn part(self, index: Index) -> Place {
+        match self {
+            Place::Part(root, mut steps) => {
+                steps.push(index);
+                Place::Part(root, steps)
+            }
+            Place::Inner(base, mut steps) => {
+                steps.push(index);
+                Place::Inner(base, steps)
+            }
+            other => {
+                let mut steps = Steps::default();
+                steps.push(index);
+                Place::Inner(Box::new(other), steps)
+            }
+        }
+    }
+}
+
+impl Frame<'_, '_> {
+    /// Evaluates a place. An expression that is none gives its value, which can be read.
+    pub fn place(&mut self, e: &Expr) -> Place {
+        let outer = std::mem::replace(&mut self.span, e.span);
+        let place = self.place_kind(e);
+        self.span = outer;
+        place
+    }
+
+    fn place_kind(&mut self, e: &Expr) -> Place {
+        match &e.kind {
+            ExprKind::Local(local) => Place::Part(Root::Local(*local), Steps::default()),
+            ExprKind::Global(global) => Place::Part(self.global(*global), Steps::default()),
+            ExprKind::Field(base, field) => self.place(base).part(Index::Known(*field)),
+            ExprKind::Element(base, index) => self.element(base, index),
+            ExprKind::Swizzle(base, lanes) => self.lanes_place(base, lanes),
+            ExprKind::MatrixSwizzle(base, cells) => {
+                let base = self.place(base);
+                match cells[..] {
+                    [(row, column)] => base
+                        .part(Index::Known(row.into()))
+                        .part(Index::Known(column.into())),
+                    _ => Place::Cells(Box::new(base), cells.clone()),
+                }
+            }
+            ExprKind::Convert(base) => self.converted_place(base, e.ty),
+            ExprKind::Property {
+                this,
+                args,
+                get,
+                set,
+                mutating,
+            } => {
+                let this = this.as_ref().map(|this| match mutating {
+                    true => This::Place(self.place(this)),
+                    false => This::Value(self.expr(this)),
+                });
+                let args = args.iter().map(|a| self.expr(a)).collect();
+                let ty = self.ty(e.ty);
+                Place::Property(Box::new(Property {
+                    this,
+                    args,
+                    get: *get,
+                    set: *set,
+                    ty,
+                }))
+            }
+            _ => Place::Part(Root::Value(self.expr(e)), Steps::default()),
+        }
+    }
+
+    fn element(&mut self, base: &Expr, index: &Expr) -> Place {
+        let ty = self.ty(base.ty);
+        let base = match self.lowerer.module.types.get(ty) {
+            Type::Buffer(..) => Place::Part(Root::Handle(self.expr(base)), Steps::default()),
+            _ => self.place(base),
+        };
+        base.part(self.index(index))
+    }
+
+    fn index(&mut self, index: &Expr) -> Index {
+        let known = match index.kind {
+            ExprKind::Const(hir::Const::Int(n)) => Some(n),
+            ExprKind::Val(val) => self.known(val),
+            _ => None,
+        };
+        match known.and_then(|n| u32::try_from(n).ok()) {
+            Some(n) => Index::Known(n),
+            None => Index::Dynamic(self.expr(index)),
+        }
+    }
+
+    fn lanes_place(&mut self, base: &Expr, lanes: &[u8]) -> Place {
+        let ty = self.ty(base.ty);
+        let base = self.place(base);
+        match (self.lowerer.module.types.get(ty), lanes) {
+            (Type::Scalar(_), [_]) => base,
+            (Type::Vector(..), &[lane]) => base.part(Index::Known(lane.into())),
+            _ => Place::Lanes(Box::new(base), lanes.to_vec()),
+        }
+    }
+
+    /// A structure's base is its first field; other conversions are of numbers.
+    fn converted_place(&mut self, base: &Expr, to: hir::Ty) -> Place {
+        let (from, to) = (self.ty(base.ty), self.ty(to));
+        let mut place = self.place(base);
+        if from == to {
+            return place;
+        }
+        if !self.is_base(from, to) {
+            return Place::Converted(Box::new(place), to);
+        }
+        let mut ty = from;
+        while ty != to {
+            place = place.part(Index::Known(0));
+            ty = self.lowerer.module.types.part(ty, Some(0)).unwrap_or(to);
+        }
+        place
+    }
+
+    /// The value in a place.
+    pub fn read(&mut self, place: &Place) -> Value {
+        match place {
+            Place::Part(Root::Handle(handle), steps) => self.load(*handle, steps),
+            Place::Part(Root::Local(local), steps) => {
+                let value = self.var(*local);
+                self.extract(value, steps)
+            }
+            Place::Part(Root::Value(value), steps) => self.extract(*value, steps),
+            Place::Inner(base, steps) => {
+                let value = self.read(base);
+                self.extract(value, steps)
+            }
+            Place::Lanes(base, lanes) => {
+                let value = self.read(base);
+                self.swizzle(value, lanes)
+            }
+            Place::Cells(base, cells) => {
+                let value = self.read(base);
+                self.matrix_swizzle(value, cells)
+            }
+            Place::Converted(base, to) => {
+                let value = self.read(base);
+                self.convert(value, *to)
+            }
+            Place::Property(property) => self.get(property),
+        }
+    }
+
+    fn extract(&mut self, value: Value, steps: &Steps) -> Value {
+        if steps.is_empty() {
+            return value;
+        }
+        if !self.fits(value, steps) {
+            return value;
+        }
+        self.b().extract(value, steps.path.clone(), &steps.indices)
+    }
+
+    fn load(&mut self, handle: Value, steps: &Steps) -> Value {
+        if !self.fits(handle, steps) {
+            return handle;
+        }
+        self.b().load(handle, steps.path.clone(), &steps.indices)
+    }
+
+    /// Whether the path exists in the type; it does unless something went wrong before.
+    fn fits(&mut self, value: Value, steps: &Steps) -> bool {
+        let ty = self.func.ty(value);
+        let fits = Builder::part_type(&mut self.lowerer.module.types, ty, &steps.path).is_some();
+        if !fits {
+            self.internal("a place has no such part");
+        }
+        fits
+    }
+
+    /// Writes a place.
+    pub fn write(&mut self, place: &Place, value: Value) {
+        match place {
+            Place::Part(Root::Local(local), steps) => {
+                let value = if steps.is_empty() {
+                    value
+                } else {
+                    let whole = self.var(*local);
+                    self.insert(whole, value, steps)
+                };
+                self.set_var(*local, value);
+            }
+            Place::Part(Root::Handle(handle), steps) => {
+                if self.fits(*handle, steps) {
+                    self.b().store(*handle, value, steps.path.clone(), &steps.indices);
+                }
+            }
+            Place::Part(Root::Value(_), _) => self.internal("a value that is no place is assigned"),
+            Place::Inner(base, steps) => {
+                let whole = self.read(base);
+                let whole = self.insert(whole, value, steps);
+                self.write(base, whole);
+            }
+            Place::Lanes(base, lanes) => self.write_lanes(base, lanes, value),
+            Place::Cells(base, cells) => self.write_cells(base, cells, value),
+            Place::Converted(base, _) => {
+                let old = self.read(base);
+                let ty = self.func.ty(old);
+                let value = self.convert(value, ty);
+                self.write(base, value);
+            }
+            Place::Property(property) => self.set(property, value),
+        }
+    }
+
+    fn insert(&mut self, whole: Value, part: Value, steps: &Steps) -> Value {
+        if !self.fits(whole, steps) {
+            return whole;
+        }
+        self.b().insert(whole, part, steps.path.clone(), &steps.indices)
+    }
+
+    /// `v.wx = ..`: each lane of the value goes to its lane of the vector.
+    fn write_lanes(&mut self, base: &Place, lanes: &[u8], value: Value) {
+        let mut whole = self.read(base);
+        let types = &self.lowerer.module.types;
+        let arity = |v: Value| types.arity(self.func.ty(v)).unwrap_or(0);
+        if arity(value) as usize != lanes.len() || lanes.iter().any(|l| u32::from(*l) >= arity(whole)) {
+            return self.internal("lanes are assigned that do not exist");
+        }
+        for (i, &lane) in lanes.iter().enumerate() {
+            let part = self.b().part(value, i as u32);
+            whole = self.b().insert(whole, part, Path::part(lane.into()), &[]);
+        }
+        self.write(base, whole);
+    }
+
+    fn write_cells(&mut self, base: &Place, cells: &[(u8, u8)], value: Value) {
+        let mut whole = self.read(base);
+        for (i, &cell) in cells.iter().enumerate() {
+            let steps = Steps {
+                path: cell_path(cell),
+                indices: vec![],
+            };
+            if !self.fits(whole, &steps) {
+                return;
+            }
+            let part = self.b().part(value, i as u32);
+            whole = self.insert(whole, part, &steps);
+        }
+        self.write(base, whole);
+    }
+
+    fn get(&mut self, property: &Property) -> Value {
+        let Some(get) = property.get else {
+            self.internal("a property that cannot be read is read");
+            return self.b().undef(property.ty);
+        };
+        let inputs = self.property_inputs(property);
+        let result = self.call_values(get, inputs).and_then(|r| r.0);
+        result.unwrap_or_else(|| self.b().undef(property.ty))
+    }
+
+    fn set(&mut self, property: &Property, value: Value) {
+        let Some(set) = property.set else {
+            return self.internal("a property that cannot be written is assigned");
+        };
+        let mut inputs = self.property_inputs(property);
+        inputs.push(value);
+        let Some((_, outs)) = self.call_values(set, inputs) else {
+            return;
+        };
+        if let (Some(This::Place(this)), Some(&new)) = (&property.this, outs.first()) {
+            self.write(this, new);
+        }
+    }
+
+    fn property_inputs(&mut self, property: &Property) -> Vec<Value> {
+        let this = property.this.as_ref().map(|this| match this {
+            This::Place(place) => self.read(place),
+            This::Value(value) => *value,
+        });
+        this.into_iter().chain(property.args.iter().copied()).collect()
+    }
+}

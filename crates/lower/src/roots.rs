@@ -1,0 +1,195 @@
+//! Where lowering starts: what the user asked for by name.
+
+use crate::codes;
+use crate::instance::{Lowerer, Origin};
+use cotangent_base::{Diagnostic, Diagnostics, Span, Symbol};
+use cotangent_ir::{FuncId, Mode, Module};
+use cotangent_sema::Checked;
+use cotangent_sema::hir;
+
+/// What to lower. Whatever it needs comes along.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Roots {
+    /// The entry points of these names; all there are if there is no name.
+    Entries(Vec<Symbol>),
+    /// All entry points and all functions of the user's modules that are not generic.
+    Module,
+    /// One function of the user's.
+    Function(Symbol),
+    /// One function of the user's and its derivatives.
+    Derivatives {
+        /// The function.
+        func: Symbol,
+        /// Which derivatives, in the order wanted.
+        modes: Vec<Mode>,
+    },
+}
+
+/// The result of lowering.
+#[derive(Debug)]
+pub struct Lowered {
+    /// The module; valid if there are no errors.
+    pub module: Module,
+    /// What there is to tell.
+    pub diagnostics: Diagnostics,
+    /// The entry points among the roots, in the order asked for.
+    pub entries: Vec<FuncId>,
+    /// What was asked for, in that order: entry points and functions. For [`Roots::Derivatives`], the function and
+    /// then each derivative.
+    pub roots: Vec<FuncId>,
+}
+
+/// Lowers what was asked for and all that it needs.
+pub fn lower(checked: &mut Checked, roots: Roots) -> Lowered {
+    let mut lowerer = Lowerer::new(checked);
+    let mut found = Found::default();
+    match roots {
+        Roots::Entries(names) => entries(&mut lowerer, &names, &mut found),
+        Roots::Module => whole(&mut lowerer, &mut found),
+        Roots::Function(name) => {
+            if let Some(id) = function(&mut lowerer, name, &mut found) {
+                found.roots.extend(lowerer.origin(Origin::Func(id)));
+            }
+        }
+        Roots::Derivatives { func, modes } => derivatives(&mut lowerer, func, &modes, &mut found),
+    }
+    lowerer.run();
+    found.diagnostics.append(lowerer.diagnostics);
+    Lowered {
+        module: lowerer.module,
+        diagnostics: found.diagnostics,
+        entries: found.entries,
+        roots: found.roots,
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    entries: Vec<FuncId>,
+    roots: Vec<FuncId>,
+    diagnostics: Diagnostics,
+}
+
+impl Found {
+    fn entry(&mut self, id: Option<FuncId>) {
+        self.entries.extend(id);
+        self.roots.extend(id);
+    }
+}
+
+/// The reference to a function that has no generic parameters.
+fn plain(lowerer: &mut Lowerer<'_>, func: hir::FuncId) -> hir::FuncRef {
+    let args = lowerer.checked.program.types.args(&[]);
+    hir::FuncRef { func, args }
+}
+
+fn user_entries(lowerer: &Lowerer<'_>) -> Vec<hir::FuncId> {
+    let program = &lowerer.checked.program;
+    let is_entry = |f: &hir::FuncId| program.funcs[*f].entry.is_some() && program.funcs[*f].has_body;
+    program.user_funcs.iter().copied().filter(is_entry).collect()
+}
+
+fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
+    let all = user_entries(lowerer);
+    if names.is_empty() {
+        for func in all {
+            let func = plain(lowerer, func);
+            found.entry(lowerer.origin(Origin::Entry(func)));
+        }
+        return;
+    }
+    for &name in names {
+        let funcs = &lowerer.checked.program.funcs;
+        let Some(&func) = all.iter().find(|f| funcs[**f].name == name) else {
+            found
+                .diagnostics
+                .push(no_such(name, "entry point", all.iter().map(|f| funcs[*f].name)));
+            continue;
+        };
+        let func = plain(lowerer, func);
+        found.entry(lowerer.origin(Origin::Entry(func)));
+    }
+}
+
+fn whole(lowerer: &mut Lowerer<'_>, found: &mut Found) {
+    for func in lowerer.checked.program.user_funcs.clone() {
+        let data = &lowerer.checked.program.funcs[func];
+        let requirement = matches!(data.kind, hir::FuncKind::Requirement(_));
+        if !data.generics.params.is_empty() || requirement || !data.has_body {
+            continue;
+        }
+        let is_entry = data.entry.is_some();
+        let func = plain(lowerer, func);
+        if is_entry {
+            found.entry(lowerer.origin(Origin::Entry(func)));
+        } else {
+            found.roots.extend(lowerer.origin(Origin::Func(func)));
+        }
+    }
+}
+
+fn function(lowerer: &mut Lowerer<'_>, name: Symbol, found: &mut Found) -> Option<hir::FuncRef> {
+    let program = &lowerer.checked.program;
+    let named = |f: &hir::FuncId| program.funcs[*f].name == name && program.funcs[*f].has_body;
+    let all: Vec<hir::FuncId> = program.user_funcs.iter().copied().filter(named).collect();
+    let concrete: Vec<hir::FuncId> = all
+        .iter()
+        .copied()
+        .filter(|f| program.funcs[*f].generics.params.is_empty())
+        .collect();
+    match (&concrete[..], &all[..]) {
+        (&[func], _) => Some(plain(lowerer, func)),
+        (&[first, second, ..], _) => {
+            let [first, second] = [first, second].map(|f| program.funcs[f].span);
+            let message = format!("more than one function is named `{name}`");
+            let diagnostic = Diagnostic::new(codes::NO_SUCH_FUNCTION, first, message)
+                .label(second, "another one")
+                .help("give the one that is meant a name of its own");
+            found.diagnostics.push(diagnostic);
+            None
+        }
+        (&[], &[generic, ..]) => {
+            let message = format!("`{name}` is generic, and nothing says for which arguments");
+            let diagnostic = Diagnostic::new(codes::GENERIC_ROOT, program.funcs[generic].span, message)
+                .help("write a function that calls it with concrete types, and name that one");
+            found.diagnostics.push(diagnostic);
+            None
+        }
+        (&[], &[]) => {
+            let known = program.user_funcs.iter().map(|f| program.funcs[*f].name);
+            found.diagnostics.push(no_such(name, "function", known));
+            None
+        }
+    }
+}
+
+fn derivatives(lowerer: &mut Lowerer<'_>, name: Symbol, modes: &[Mode], found: &mut Found) {
+    let Some(func) = function(lowerer, name, found) else {
+        return;
+    };
+    let data = &lowerer.checked.program.funcs[func.func];
+    if !data.diff.is_differentiable() {
+        let message = format!("`{name}` is not differentiable");
+        let diagnostic =
+            Diagnostic::new(codes::NOT_DIFFERENTIABLE, data.span, message).help("mark it `[Differentiable]`");
+        found.diagnostics.push(diagnostic);
+        return;
+    }
+    let Some(id) = lowerer.origin(Origin::Func(func)) else {
+        return;
+    };
+    found.roots.push(id);
+    for &mode in modes {
+        found.roots.extend(lowerer.origin(Origin::Request(mode, id)));
+    }
+}
+
+fn no_such(name: Symbol, what: &str, known: impl Iterator<Item = Symbol>) -> Diagnostic {
+    let message = format!("there is no {what} named `{name}`");
+    let diagnostic = Diagnostic::new(codes::NO_SUCH_FUNCTION, Span::none(), message);
+    let names: Vec<String> = known.map(|n| format!("`{n}`")).collect();
+    if names.is_empty() {
+        return diagnostic.note(format!("the program has no {what}"));
+    }
+    diagnostic.help(format!("one of {}", names.join(", ")))
+}

@@ -1,0 +1,238 @@
+//! `switch`.
+//!
+//! A case that does not end in a jump falls into the next; what follows is written out again for it, so every region
+//! stands for itself. A `break` that is the last thing a case does is the end of its region. One that is nested deeper
+//! leaves a loop of one round around the `switch`:
+//!
+//! ```text
+//! switch (i) { case 0: if (c) break; x = 1; }      for 1 (x) { switch %i { if %c { break 0 %x } .. } yield x }
+//! ```
+//!
+//! Several values for one case become one: the selector is mapped to the first of them.
+
+use crate::assigned::{self, Assigned};
+use crate::codes;
+use crate::func::Frame;
+use crate::loops::Target;
+use cotangent_base::{Diagnostic, Scalar};
+use cotangent_ir::{Const, LoopInfo, Math, Op, Type, Value};
+use cotangent_sema::hir::{Block, Case, Expr, Label, Stmt, StmtKind};
+
+/// How many statements falling through may write out again.
+const MAX_COPIES: usize = 2000;
+
+/// A region of the `switch`: the statements of a case and of those it falls into.
+struct Arm<'a> {
+    /// The value, or `None` for `default`.
+    value: Option<i64>,
+    stmts: Vec<&'a Stmt>,
+    /// The number of the first case.
+    case: usize,
+}
+
+impl Frame<'_, '_> {
+    /// Lowers a `switch`.
+    pub fn switch(&mut self, label: Label, selector: &Expr, cases: &[Case]) {
+        let span = self.span;
+        let selector = self.expr(selector);
+        let selector = self.selector(selector, cases);
+        let arms = arms(cases);
+        let copies: usize = arms.iter().map(|a| a.stmts.len()).sum();
+        if copies > MAX_COPIES + cases.iter().map(|c| c.body.len()).sum::<usize>() {
+            let message = "the cases of this `switch` fall through too often";
+            let diagnostic = Diagnostic::new(codes::SWITCH_TOO_LARGE, span, message)
+                .help("end more cases with `break`, or turn the shared part into a function");
+            return self.lowerer.diagnostics.push(diagnostic);
+        }
+        let mut assigned = Assigned::new();
+        cases.iter().for_each(|c| assigned::block(&c.body, &mut assigned));
+        if arms.iter().all(|a| breaks_only_last(&a.stmts, label)) {
+            self.emit_switch(selector, cases, &arms, &assigned);
+        } else {
+            self.switch_in_loop(label, selector, cases, &arms, &assigned);
+        }
+    }
+
+    fn emit_switch(&mut self, selector: Value, cases: &[Case], arms: &[Arm<'_>], assigned: &Assigned) {
+        let values: Vec<i64> = arms.iter().filter_map(|a| a.value).collect();
+        let (op, count) = (Op::Switch(values), arms.len());
+        self.branch(op, selector, count, assigned, None, |f, i| {
+            f.declare_skipped(&cases[..arms[i].case]);
+            f.stmts(&arms[i].stmts);
+            None
+        });
+    }
+
+    /// A loop of one round, to have something that can be left.
+    fn switch_in_loop(
+        &mut self,
+        label: Label,
+        selector: Value,
+        cases: &[Case],
+        arms: &[Arm<'_>],
+        assigned: &Assigned,
+    ) {
+        let span = self.span;
+        let slots = self.slots(assigned);
+        let init: Vec<Value> = slots.iter().map(|s| self.var(*s)).collect();
+        let n = self.b().int(1);
+        let types: Vec<_> = [n].iter().chain(&init).map(|v| self.func.ty(*v)).collect();
+        self.targets.push(Target {
+            label,
+            slots: slots.clone(),
+            first: false,
+            step: None,
+        });
+        let (body, ()) = self.nested(&types, |f, args| {
+            for (&slot, &arg) in slots.iter().zip(&args[1..]) {
+                f.set_var(slot, arg);
+            }
+            f.emit_switch(selector, cases, arms, assigned);
+            if !f.is_done() {
+                f.span = span;
+                let values: Vec<Value> = slots.iter().map(|s| f.var(*s)).collect();
+                f.b().yield_(&values);
+            }
+        });
+        self.targets.pop();
+        self.span = span;
+        let operands: Vec<Value> = [n].into_iter().chain(init).collect();
+        let inst = self
+            .b()
+            .emit(Op::For(LoopInfo::default()), &operands, &types[1..]);
+        self.func.insts[inst].regions.push(body);
+        let results = self.func.insts[inst].results.to_vec();
+        for (&slot, &result) in slots.iter().zip(&results) {
+            self.set_var(slot, result);
+        }
+    }
+
+    fn stmts(&mut self, stmts: &[&Stmt]) {
+        for stmt in stmts {
+            if self.is_done() {
+                return;
+            }
+            self.stmt(stmt);
+            if matches!(stmt.kind, StmtKind::Break(_)) {
+                return;
+            }
+        }
+    }
+
+    /// Variables declared in earlier cases are in scope, but were skipped.
+    fn declare_skipped(&mut self, earlier: &[Case]) {
+        for stmt in earlier.iter().flat_map(|c| &c.body) {
+            if let StmtKind::Let(local, _) = stmt.kind {
+                self.var(local);
+            }
+        }
+    }
+
+    /// The selector, with all values of a case mapped to its first.
+    fn selector(&mut self, mut selector: Value, cases: &[Case]) -> Value {
+        let mut ty = self.func.ty(selector);
+        if self.lowerer.module.types.get(ty) == Type::Scalar(Scalar::Bool) {
+            ty = self.lowerer.module.types.scalar(Scalar::I32);
+            selector = self.b().emit1(Op::Convert, &[selector], ty);
+        }
+        let original = selector;
+        for case in cases.iter().filter(|c| !c.default) {
+            let Some((&first, others)) = case.values.split_first() else {
+                continue;
+            };
+            for &other in others {
+                let mut b = self.b();
+                let [first, other] = [first, other].map(|v| b.constant(Const::Int(v), ty));
+                let is_other = b.math(Math::Eq, &[original, other]);
+                selector = b.select(is_other, first, selector);
+            }
+        }
+        selector
+    }
+}
+
+/// The regions: one for each case with a value, the last for all other values.
+fn arms(cases: &[Case]) -> Vec<Arm<'_>> {
+    let arm = |value, case: usize| Arm {
+        value,
+        stmts: falling(&cases[case..]),
+        case,
+    };
+    let mut arms: Vec<Arm<'_>> = Vec::new();
+    for (i, case) in cases.iter().enumerate() {
+        if let Some(&value) = case.values.first().filter(|_| !case.default) {
+            arms.push(arm(Some(value), i));
+        }
+    }
+    let default = cases.iter().position(|c| c.default);
+    arms.push(default.map_or(
+        Arm {
+            value: None,
+            stmts: vec![],
+            case: 0,
+        },
+        |i| arm(None, i),
+    ));
+    arms
+}
+
+/// The statements that run from the first of these cases on.
+fn falling(cases: &[Case]) -> Vec<&Stmt> {
+    let mut stmts = Vec::new();
+    for case in cases {
+        stmts.extend(&case.body);
+        if jumps(&case.body) {
+            break;
+        }
+    }
+    stmts
+}
+
+/// Whether control never reaches the end of the statements.
+fn jumps(block: &Block) -> bool {
+    block.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Return(_) => true,
+        StmtKind::Block(inner) => jumps(inner),
+        StmtKind::If(_, then, otherwise) => jumps(then) && jumps(otherwise),
+        StmtKind::Expr(_) | StmtKind::Let(..) | StmtKind::Loop(_) | StmtKind::Switch(..) => false,
+    })
+}
+
+/// Whether every `break` of that label is the last thing its region does.
+fn breaks_only_last(stmts: &[&Stmt], label: Label) -> bool {
+    let end = stmts
+        .iter()
+        .position(|s| matches!(s.kind, StmtKind::Break(l) if l == label));
+    let stmts = end.map_or(stmts, |end| &stmts[..=end]);
+    let Some((last, before)) = stmts.split_last() else {
+        return true;
+    };
+    !before.iter().any(|s| breaks(s, label)) && last_breaks_fit(last, label)
+}
+
+fn last_breaks_fit(stmt: &Stmt, label: Label) -> bool {
+    let fit = |block: &Block| breaks_only_last(&block.iter().collect::<Vec<_>>(), label);
+    match &stmt.kind {
+        StmtKind::Block(inner) => fit(inner),
+        StmtKind::If(_, then, otherwise) => fit(then) && fit(otherwise),
+        StmtKind::Loop(_) | StmtKind::Switch(..) => !breaks(stmt, label),
+        StmtKind::Expr(_)
+        | StmtKind::Let(..)
+        | StmtKind::Break(_)
+        | StmtKind::Continue(_)
+        | StmtKind::Return(_) => true,
+    }
+}
+
+/// Whether a statement contains a `break` of that label.
+fn breaks(stmt: &Stmt, label: Label) -> bool {
+    let any = |block: &Block| block.iter().any(|s| breaks(s, label));
+    match &stmt.kind {
+        StmtKind::Break(l) => *l == label,
+        StmtKind::Block(inner) => any(inner),
+        StmtKind::If(_, then, otherwise) => any(then) || any(otherwise),
+        StmtKind::Loop(l) => any(&l.body),
+        StmtKind::Switch(_, _, cases) => cases.iter().any(|c| any(&c.body)),
+        StmtKind::Expr(_) | StmtKind::Let(..) | StmtKind::Continue(_) | StmtKind::Return(_) => false,
+    }
+}

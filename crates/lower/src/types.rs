@@ -1,0 +1,294 @@
+//! Types of the language to types of the IR.
+//!
+//! Structures are made once for each list of generic arguments. Enumerations are their integers, tuples are
+//! structures with fields `_0`, `_1` and so on. A structure of the library that is *magic* is something the IR
+//! knows: `[__magic("rwbuffer")]` is a buffer.
+
+use crate::codes;
+use crate::instance::Lowerer;
+use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol};
+use cotangent_ir::{self as ir, Access, StructField, Type};
+use cotangent_sema::Checked;
+use cotangent_sema::hir::{Arg, Args, StructId, Ty, TyKind, Val};
+use std::collections::VecDeque;
+
+/// The longest array: more elements than any program can hold.
+const MAX_ARRAY: i64 = 1 << 28;
+
+/// The types lowered so far.
+#[derive(Default)]
+pub(crate) struct TypeCache {
+    types: Map<Ty, ir::Ty>,
+    /// Structures that are differentiable and have no row yet.
+    rows: VecDeque<(Ty, ir::StructId)>,
+}
+
+impl TypeCache {
+    /// The next differentiable structure without a row.
+    pub fn take_row(&mut self) -> Option<(Ty, ir::StructId)> {
+        self.rows.pop_front()
+    }
+
+    /// How deep the types in a list of arguments nest.
+    pub fn nesting(&self, checked: &Checked, args: Args) -> u32 {
+        let depth = |arg: &Arg| match arg {
+            Arg::Ty(ty) => self.depth(checked, *ty),
+            Arg::Val(_) => 0,
+        };
+        checked
+            .program
+            .types
+            .list(args)
+            .iter()
+            .map(depth)
+            .max()
+            .unwrap_or(0)
+    }
+
+    fn depth(&self, checked: &Checked, ty: Ty) -> u32 {
+        match checked.program.types.kind(ty) {
+            TyKind::Array(elem, _) | TyKind::UnsizedArray(elem) | TyKind::Assoc(elem, ..) => {
+                1 + self.depth(checked, elem)
+            }
+            TyKind::Struct(_, args) | TyKind::Tuple(args) | TyKind::Interface(_, args) => {
+                1 + self.nesting(checked, args)
+            }
+            TyKind::Error
+            | TyKind::Void
+            | TyKind::Scalar(_)
+            | TyKind::Vector(..)
+            | TyKind::Matrix(..)
+            | TyKind::Enum(_)
+            | TyKind::Param(_)
+            | TyKind::String
+            | TyKind::None => 0,
+        }
+    }
+
+    /// `<f32,3>`, or nothing for no arguments.
+    pub fn args_name(&self, checked: &Checked, args: Args) -> String {
+        let name = |arg: &Arg| match arg {
+            Arg::Ty(ty) => self.name(checked, *ty),
+            Arg::Val(val) => checked
+                .program
+                .types
+                .known(*val)
+                .map_or("?".into(), |n| n.to_string()),
+        };
+        let names: Vec<String> = checked.program.types.list(args).iter().map(name).collect();
+        if names.is_empty() {
+            return String::new();
+        }
+        format!("<{}>", names.join(","))
+    }
+
+    /// The name of a type in names of instances.
+    pub fn name(&self, checked: &Checked, ty: Ty) -> String {
+        let known = |val: Val| {
+            checked
+                .program
+                .types
+                .known(val)
+                .map_or("?".into(), |n| n.to_string())
+        };
+        match checked.program.types.kind(ty) {
+            TyKind::Void => "void".into(),
+            TyKind::Scalar(s) => s.name().into(),
+            TyKind::Vector(elem, n) => format!("{}x{}", self.name(checked, elem), known(n)),
+            TyKind::Matrix(elem, r, c) => format!("{}x{}x{}", self.name(checked, elem), known(r), known(c)),
+            TyKind::Array(elem, n) => format!("{}[{}]", self.name(checked, elem), known(n)),
+            TyKind::Struct(id, args) => {
+                format!(
+                    "{}{}",
+                    checked.program.structs[id].name,
+                    self.args_name(checked, args)
+                )
+            }
+            TyKind::Tuple(args) => format!("Tuple{}", self.args_name(checked, args)),
+            TyKind::Enum(id) => checked.program.enums[id].name.to_string(),
+            TyKind::Interface(id, args) => {
+                format!(
+                    "{}{}",
+                    checked.program.interfaces[id].name,
+                    self.args_name(checked, args)
+                )
+            }
+            TyKind::Error
+            | TyKind::UnsizedArray(_)
+            | TyKind::Param(_)
+            | TyKind::Assoc(..)
+            | TyKind::String
+            | TyKind::None => checked.show(ty),
+        }
+    }
+}
+
+impl Lowerer<'_> {
+    /// The IR type of a concrete type. What has none is reported and becomes `unit`.
+    pub fn lower_ty(&mut self, ty: Ty, span: Span) -> ir::Ty {
+        if let Some(&lowered) = self.types.types.get(&ty) {
+            return lowered;
+        }
+        let lowered = match self.checked.program.types.kind(ty) {
+            TyKind::Struct(id, args) => return self.lower_struct(ty, id, args, span),
+            TyKind::Tuple(args) => return self.lower_tuple(ty, args, span),
+            TyKind::Void | TyKind::Error => Some(Type::Unit),
+            TyKind::Scalar(s) => Some(Type::Scalar(s)),
+            TyKind::Vector(elem, n) => self.lower_vector(elem, n),
+            TyKind::Matrix(elem, r, c) => self.lower_matrix(elem, r, c),
+            TyKind::Array(elem, n) => self.lower_array(elem, n, span),
+            TyKind::Enum(id) => {
+                let underlying = self.checked.program.enums[id].underlying;
+                return self.lower_ty(underlying, span);
+            }
+            TyKind::UnsizedArray(_)
+            | TyKind::Interface(..)
+            | TyKind::Param(_)
+            | TyKind::Assoc(..)
+            | TyKind::String
+            | TyKind::None => None,
+        };
+        let kind = lowered.unwrap_or_else(|| {
+            self.unsupported_ty(ty, span);
+            Type::Unit
+        });
+        let lowered = self.module.types.intern(kind);
+        self.types.types.insert(ty, lowered);
+        lowered
+    }
+
+    fn unsupported_ty(&mut self, ty: Ty, span: Span) {
+        let text = self.checked.show(ty);
+        let (message, help) = match self.checked.program.types.kind(ty) {
+            TyKind::Interface(..) => (
+                format!("a value of the interface type `{text}` is not supported yet"),
+                "use a generic parameter that conforms to the interface",
+            ),
+            TyKind::UnsizedArray(_) => (
+                format!("the array type `{text}` without a length is not supported yet"),
+                "give the array a length",
+            ),
+            TyKind::Param(_) | TyKind::Assoc(..) => {
+                return self.internal(span, format!("the type `{text}` is still generic"));
+            }
+            _ => (
+                format!("the type `{text}` is not supported yet"),
+                "use numbers, arrays and structures",
+            ),
+        };
+        self.diagnostics
+            .push(Diagnostic::new(codes::UNSUPPORTED_TYPE, span, message).help(help));
+    }
+
+    fn scalar(&self, ty: Ty) -> Option<Scalar> {
+        match self.checked.program.types.kind(ty) {
+            TyKind::Scalar(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    fn lanes(&self, val: Val) -> Option<u8> {
+        self.checked
+            .program
+            .types
+            .known(val)
+            .filter(|n| (1..=4).contains(n))
+            .map(|n| n as u8)
+    }
+
+    fn lower_vector(&mut self, elem: Ty, n: Val) -> Option<Type> {
+        Some(Type::Vector(self.scalar(elem)?, self.lanes(n)?))
+    }
+
+    fn lower_matrix(&mut self, elem: Ty, r: Val, c: Val) -> Option<Type> {
+        Some(Type::Matrix(self.scalar(elem)?, self.lanes(r)?, self.lanes(c)?))
+    }
+
+    fn lower_array(&mut self, elem: Ty, n: Val, span: Span) -> Option<Type> {
+        let n = self
+            .checked
+            .program
+            .types
+            .known(n)
+            .filter(|n| (0..=MAX_ARRAY).contains(n))?;
+        Some(Type::Array(self.lower_ty(elem, span), n as u32))
+    }
+
+    fn lower_struct(&mut self, ty: Ty, id: StructId, args: Args, span: Span) -> ir::Ty {
+        if let Some(magic) = self.checked.program.structs[id].magic {
+            let lowered = self.lower_magic(ty, magic, args, span);
+            self.types.types.insert(ty, lowered);
+            return lowered;
+        }
+        let names: Vec<Symbol> = self.checked.program.structs[id]
+            .fields
+            .iter()
+            .map(|f| f.name)
+            .collect();
+        let types = self.checked.field_types(id, args);
+        self.make_struct(ty, &names, &types, span)
+    }
+
+    fn lower_tuple(&mut self, ty: Ty, args: Args, span: Span) -> ir::Ty {
+        let types: Vec<Ty> = self.tuple_types(args);
+        let names: Vec<Symbol> = (0..types.len()).map(|i| Symbol::new(&format!("_{i}"))).collect();
+        self.make_struct(ty, &names, &types, span)
+    }
+
+    /// The element types of a tuple.
+    pub fn tuple_types(&self, args: Args) -> Vec<Ty> {
+        let elem = |arg: &Arg| match arg {
+            Arg::Ty(ty) => Some(*ty),
+            Arg::Val(_) => None,
+        };
+        self.checked
+            .program
+            .types
+            .list(args)
+            .iter()
+            .filter_map(elem)
+            .collect()
+    }
+
+    fn make_struct(&mut self, ty: Ty, names: &[Symbol], types: &[Ty], span: Span) -> ir::Ty {
+        let name = Symbol::new(&self.types.name(self.checked, ty));
+        let id = self.module.types.add_struct(name, vec![]);
+        let lowered = self.module.types.intern(Type::Struct(id));
+        self.types.types.insert(ty, lowered);
+        let field = |(name, ty): (&Symbol, &Ty)| StructField {
+            name: *name,
+            ty: self.lower_ty(*ty, span),
+        };
+        let fields = names.iter().zip(types).map(field).collect();
+        self.module.types.set_fields(id, fields);
+        if self.checked.differential(ty).is_some() {
+            self.types.rows.push_back((ty, id));
+        }
+        lowered
+    }
+
+    /// What a magic structure of the library is.
+    fn lower_magic(&mut self, ty: Ty, magic: Symbol, args: Args, span: Span) -> ir::Ty {
+        let first = self.checked.program.types.list(args).first().copied();
+        let elem = match first {
+            Some(Arg::Ty(elem)) => Some(self.lower_ty(elem, span)),
+            Some(Arg::Val(_)) | None => None,
+        };
+        let kind = match (magic.as_str(), elem) {
+            ("buffer", Some(elem)) => Type::Buffer(elem, Access::Read),
+            ("rwbuffer", Some(elem)) => Type::Buffer(elem, Access::ReadWrite),
+            ("uniform", Some(elem)) => return elem,
+            _ => {
+                let message = format!(
+                    "the resource type `{}` is not supported yet",
+                    self.checked.show(ty)
+                );
+                let diagnostic = Diagnostic::new(codes::UNSUPPORTED_TYPE, span, message)
+                    .help("use `StructuredBuffer` or `RWStructuredBuffer`");
+                self.diagnostics.push(diagnostic);
+                Type::Unit
+            }
+        };
+        self.module.types.intern(kind)
+    }
+}
