@@ -1,0 +1,142 @@
+//! Computes nothing twice: an operation on the same operands as an earlier one, whose result is in scope, is
+//! replaced by that result.
+//!
+//! ```text
+//! before                       after
+//!   %a = mul %x, %y              %a = mul %x, %y
+//!   %r = if %c {                 %r = if %c {
+//!     %b = mul %y, %x              %d = add %a, %x
+//!     %d = add %b, %x              yield %d
+//!     yield %d                   } else { yield %x }
+//!   } else { yield %x }
+//! ```
+//!
+//! One walk with a table of what is available; on leaving a region its entries go. Only what has no effects
+//! counts, calls of such functions included; memory is never assumed unchanged.
+//!
+//! It does not merge values that hold an array: two names for one array mean a copy as soon as one of them is
+//! updated, and a read of an old version after an update is just what in-place updates cannot bear. Nor does it
+//! merge `zero` and `undef`: they cost nothing, a fresh one may be updated in place, and of two zeros one may be
+//! linear and the other not. It does not look at equal regions.
+
+use crate::edit::Renaming;
+use crate::effects::Effects;
+use cotangent_base::Map;
+use cotangent_ir::{Func, Inst, Math, Op, Region, Ty, Type, Types, Value};
+use smallvec::SmallVec;
+
+/// Removes common subexpressions from `func`. Says whether there were any.
+pub fn cse(types: &Types, func: &mut Func, effects: &Effects) -> bool {
+    let body = func.body;
+    let mut cse = Cse {
+        types,
+        func,
+        effects,
+        available: Map::default(),
+        renaming: Renaming::default(),
+        arrays: Map::default(),
+    };
+    cse.region(body);
+    !cse.renaming.is_empty()
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    op: Op,
+    operands: SmallVec<[Value; 3]>,
+    results: SmallVec<[Ty; 1]>,
+}
+
+struct Cse<'a> {
+    types: &'a Types,
+    func: &'a mut Func,
+    effects: &'a Effects,
+    available: Map<Key, Inst>,
+    renaming: Renaming,
+    arrays: Map<Ty, bool>,
+}
+
+impl Cse<'_> {
+    fn region(&mut self, region: Region) {
+        let insts = std::mem::take(&mut self.func.regions[region].insts);
+        let mut kept = Vec::with_capacity(insts.len());
+        let mut here = Vec::new();
+        for inst in insts {
+            self.renaming.apply_to(self.func, inst);
+            for inner in self.func.insts[inst].regions.clone() {
+                self.region(inner);
+            }
+            if let Some(key) = self.key(inst) {
+                if let Some(&earlier) = self.available.get(&key) {
+                    self.replace(inst, earlier);
+                    continue;
+                }
+                self.available.insert(key.clone(), inst);
+                here.push(key);
+            }
+            kept.push(inst);
+        }
+        for key in here {
+            self.available.remove(&key);
+        }
+        self.func.regions[region].insts = kept;
+    }
+
+    fn replace(&mut self, inst: Inst, earlier: Inst) {
+        let results = self.func.insts[inst].results.clone();
+        for (index, old) in results.into_iter().enumerate() {
+            let new = self.func.insts[earlier].results[index];
+            self.renaming.rename(self.func, old, new);
+        }
+    }
+
+    /// What makes the instruction equal to another, if it may be merged at all.
+    fn key(&mut self, inst: Inst) -> Option<Key> {
+        let data = &self.func.insts[inst];
+        let is_fresh = matches!(data.op, Op::Zero | Op::Undef);
+        if is_fresh || !data.regions.is_empty() || data.op.is_exit() || data.results.is_empty() {
+            return None;
+        }
+        if !self.effects.shallow(&data.op).is_pure() {
+            return None;
+        }
+        let results: SmallVec<[Ty; 1]> = data.results.iter().map(|v| self.func.ty(*v)).collect();
+        let (op, mut operands) = (data.op.clone(), data.operands.clone());
+        if results.iter().any(|ty| self.holds_array(*ty)) {
+            return None;
+        }
+        if is_commutative(&op) {
+            operands.sort();
+        }
+        Some(Key {
+            op,
+            operands,
+            results,
+        })
+    }
+
+    fn holds_array(&mut self, ty: Ty) -> bool {
+        if let Some(&known) = self.arrays.get(&ty) {
+            return known;
+        }
+        let holds = match self.types.get(ty) {
+            Type::Array(..) => true,
+            Type::Struct(id) => {
+                let fields: Vec<Ty> = self.types.struct_def(id).fields.iter().map(|f| f.ty).collect();
+                fields.into_iter().any(|ty| self.holds_array(ty))
+            }
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
+            Type::Buffer(..) | Type::Ref(_) => false,
+        };
+        self.arrays.insert(ty, holds);
+        holds
+    }
+}
+
+/// Whether the two operands may change places. `min` and `max` are left out: of two zeros they give one.
+fn is_commutative(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Math(Math::Add | Math::Mul | Math::And | Math::Or | Math::Xor | Math::Eq | Math::Ne) | Op::Dot
+    )
+}

@@ -1,0 +1,381 @@
+//! What functions do besides computing results.
+//!
+//! ```text
+//! fn bump(b: rw_buffer f32, i: i32)      reads, writes any buffer of that type
+//!   x = load b [i]; store b x+1 [i]
+//! fn twice(..)  call bump; call bump     the same, through its calls
+//! fn sq(x)      return x*x               nothing
+//! ```
+//!
+//! [`Effects::of`] walks every body once and then lets summaries flow from callees to callers until nothing
+//! changes, so recursion needs no special case. Each function has two summaries: what running it does, and what
+//! running *a derivative* of it may do, which adds the custom derivatives of everything it calls. The second is
+//! what a derivative that is requested but not written yet, or an [`Op::DiffCall`], counts as.
+//!
+//! Memory is compared by global. A handle that is not a global itself (a parameter, a choice between two) may
+//! be any resource of its type.
+//!
+//! It does not look at element indices, does not follow handles from arguments to parameters, and takes a
+//! function that did not exist when it was computed to do everything.
+
+use cotangent_base::{Entity, EntityMap, EntitySet, Scalar};
+use cotangent_ir::{
+    Const, Effect, Func, FuncId, FuncKind, Global, Inst, Math, Module, Op, Region, Ty, Types, Value,
+};
+
+/// The memory effects of every function of a module.
+#[derive(Clone, Debug, Default)]
+pub struct Effects {
+    runs: EntityMap<FuncId, Summary>,
+    derivatives: EntityMap<FuncId, Summary>,
+    globals: EntityMap<Global, Ty>,
+}
+
+/// What an instruction or a function does besides giving results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Does {
+    /// It reads memory.
+    pub reads: bool,
+    /// It writes memory.
+    pub writes: bool,
+    /// It may trap on purpose. Indices outside and division by zero do not count: whatever has no other effect
+    /// may be removed together with its trap.
+    pub asserts: bool,
+}
+
+impl Does {
+    /// Nothing at all.
+    pub const NOTHING: Does = Does {
+        reads: false,
+        writes: false,
+        asserts: false,
+    };
+    /// All there is, for what is not known.
+    pub const EVERYTHING: Does = Does {
+        reads: true,
+        writes: true,
+        asserts: true,
+    };
+
+    /// Whether it must stay even if nobody uses its results.
+    pub fn stays(self) -> bool {
+        self.writes || self.asserts
+    }
+
+    /// Whether running it twice, or never, makes no difference but to its results.
+    pub fn is_pure(self) -> bool {
+        self == Does::NOTHING
+    }
+
+    /// What doing both does.
+    pub fn and(self, other: Does) -> Does {
+        Does {
+            reads: self.reads || other.reads,
+            writes: self.writes || other.writes,
+            asserts: self.asserts || other.asserts,
+        }
+    }
+}
+
+/// Which resources a handle may stand for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Place {
+    /// Exactly this one.
+    Global(Global),
+    /// Any of this type.
+    AnyOf(Ty),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Summary {
+    does: Does,
+    globals: EntitySet<Global>,
+    types: EntitySet<Ty>,
+}
+
+impl Summary {
+    /// Adds `other`; says whether that was new.
+    fn absorb(&mut self, other: &Summary) -> bool {
+        let before = self.clone();
+        self.does = self.does.and(other.does);
+        self.globals.extend(other.globals.iter());
+        self.types.extend(other.types.iter());
+        *self != before
+    }
+
+    fn write(&mut self, place: Place) {
+        match place {
+            Place::Global(global) => _ = self.globals.insert(global),
+            Place::AnyOf(ty) => _ = self.types.insert(ty),
+        }
+    }
+}
+
+/// Whose summary: of running a function or of its derivatives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Node {
+    Run(FuncId),
+    Derivative(FuncId),
+}
+
+impl Effects {
+    /// The effects of every function of `module`.
+    pub fn of(module: &Module) -> Effects {
+        let count = module.funcs.len();
+        let mut effects = Effects {
+            runs: EntityMap::filled(Summary::default(), count),
+            derivatives: EntityMap::filled(Summary::default(), count),
+            globals: module.globals.values().map(|g| g.ty).collect(),
+        };
+        let mut users: Vec<[Vec<Node>; 2]> = vec![Default::default(); count];
+        let mut list = Vec::new();
+        for (id, func) in module.funcs.iter() {
+            let (own, needs) = local(func);
+            effects.runs[id] = own.clone();
+            effects.derivatives[id] = own;
+            for (user, used) in needs
+                .into_iter()
+                .flat_map(|need| need.links(id))
+                .chain(custom(id, func))
+            {
+                users[slot(used).0][slot(used).1].push(user);
+            }
+            list.extend([Node::Run(id), Node::Derivative(id)]);
+        }
+        while let Some(node) = list.pop() {
+            let summary = effects.summary(node).clone();
+            for &user in &users[slot(node).0][slot(node).1] {
+                if effects.summary_mut(user).absorb(&summary) {
+                    list.push(user);
+                }
+            }
+        }
+        effects
+    }
+
+    fn summary(&self, node: Node) -> &Summary {
+        match node {
+            Node::Run(id) => &self.runs[id],
+            Node::Derivative(id) => &self.derivatives[id],
+        }
+    }
+
+    fn summary_mut(&mut self, node: Node) -> &mut Summary {
+        match node {
+            Node::Run(id) => &mut self.runs[id],
+            Node::Derivative(id) => &mut self.derivatives[id],
+        }
+    }
+
+    /// What running a function does.
+    pub fn func(&self, id: FuncId) -> Does {
+        self.runs.get(id).map_or(Does::EVERYTHING, |s| s.does)
+    }
+
+    /// What running any derivative of a function may do.
+    pub fn derivative(&self, id: FuncId) -> Does {
+        self.derivatives.get(id).map_or(Does::EVERYTHING, |s| s.does)
+    }
+
+    /// Whether running a function may write `place`.
+    pub fn may_write(&self, id: FuncId, place: Place) -> bool {
+        self.runs.get(id).is_none_or(|s| self.touches(s, place))
+    }
+
+    /// Whether running any derivative of a function may write `place`.
+    pub fn derivative_may_write(&self, id: FuncId, place: Place) -> bool {
+        self.derivatives.get(id).is_none_or(|s| self.touches(s, place))
+    }
+
+    /// The globals a function may write, handles of unknown origin taken for all of their type, in order.
+    pub fn written(&self, id: FuncId) -> Vec<Global> {
+        let may = |g: &Global| self.may_write(id, Place::Global(*g));
+        self.globals.keys().filter(may).collect()
+    }
+
+    fn touches(&self, summary: &Summary, place: Place) -> bool {
+        match place {
+            Place::Global(global) => {
+                summary.globals.contains(global)
+                    || self
+                        .globals
+                        .get(global)
+                        .is_none_or(|ty| summary.types.contains(*ty))
+            }
+            Place::AnyOf(ty) => {
+                summary.types.contains(ty) || summary.globals.iter().any(|g| self.globals.get(g) == Some(&ty))
+            }
+        }
+    }
+
+    /// What an operation does by itself or through its callee, not counting its regions.
+    pub fn shallow(&self, op: &Op) -> Does {
+        match op.effect() {
+            Effect::None | Effect::Exit => Does::NOTHING,
+            Effect::Read => Does {
+                reads: true,
+                ..Does::NOTHING
+            },
+            Effect::Write if matches!(op, Op::Assert(_)) => Does {
+                asserts: true,
+                ..Does::NOTHING
+            },
+            Effect::Write => Does {
+                writes: true,
+                ..Does::NOTHING
+            },
+            Effect::Inner => match need(op) {
+                Some(Need::Call(id)) => self.func(id),
+                Some(Need::Derivative(id)) => self.derivative(id),
+                None => Does::NOTHING,
+            },
+        }
+    }
+
+    /// What an instruction does, its regions included. Exits are no effect: whether control leaves is a
+    /// question of structure.
+    pub fn op(&self, func: &Func, inst: Inst) -> Does {
+        let data = &func.insts[inst];
+        let inner = data.regions.iter().map(|r| self.region(func, *r));
+        inner.fold(self.shallow(&data.op), Does::and)
+    }
+
+    /// What the instructions of a region do.
+    pub fn region(&self, func: &Func, region: Region) -> Does {
+        let mut does = Does::NOTHING;
+        func.walk(region, &mut |inst| {
+            does = does.and(self.shallow(&func.insts[inst].op))
+        });
+        does
+    }
+}
+
+/// Which resources `handle` may stand for.
+pub fn place(func: &Func, handle: Value) -> Place {
+    if let Some(Op::Global(global)) = func.op(handle) {
+        Place::Global(*global)
+    } else {
+        Place::AnyOf(func.ty(handle))
+    }
+}
+
+/// Whether running an operation where it did not run before could stop the program or keep it from ending.
+pub fn may_trap(types: &Types, func: &Func, inst: Inst) -> bool {
+    let data = &func.insts[inst];
+    match &data.op {
+        Op::Math(Math::Div | Math::Rem) => {
+            !types
+                .scalar_of(func.ty(data.operands[1]))
+                .is_some_and(Scalar::is_float)
+                && !divides_safely(func, data.operands[1])
+        }
+        Op::Math(_) => false,
+        Op::Extract(path) | Op::Insert(path) | Op::InsertAdd(path) => path.indices() > 0,
+        Op::Const(_)
+        | Op::Zero
+        | Op::Undef
+        | Op::Select
+        | Op::Convert
+        | Op::Bitcast
+        | Op::Splat
+        | Op::Sum => false,
+        Op::Swizzle(_) | Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer | Op::Transpose => false,
+        Op::Pack | Op::Detach | Op::Global(_) | Op::Length => false,
+        Op::Load(_) | Op::Store(_) | Op::Assert(_) => true,
+        Op::DiffCall(_) | Op::LinCall(_) | Op::Call(_) => true,
+        Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => true,
+        Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => true,
+    }
+}
+
+/// Whether dividing an integer by `divisor` cannot trap: it is a constant other than zero and minus one, by
+/// which the least number overflows.
+fn divides_safely(func: &Func, divisor: Value) -> bool {
+    let Some(data) = func.def(divisor) else {
+        return false;
+    };
+    if let Op::Splat = data.op {
+        return divides_safely(func, data.operands[0]);
+    }
+    matches!(data.op, Op::Const(Const::Int(n)) if !matches!(n, 0 | -1))
+}
+
+fn slot(node: Node) -> (usize, usize) {
+    match node {
+        Node::Run(id) => (id.index(), 0),
+        Node::Derivative(id) => (id.index(), 1),
+    }
+}
+
+/// What an operation needs from another function.
+enum Need {
+    Call(FuncId),
+    Derivative(FuncId),
+}
+
+impl Need {
+    /// Which summaries of the user `id` grow with which of the function needed.
+    fn links(self, id: FuncId) -> Vec<(Node, Node)> {
+        match self {
+            Need::Call(used) => {
+                vec![
+                    (Node::Run(id), Node::Run(used)),
+                    (Node::Derivative(id), Node::Derivative(used)),
+                ]
+            }
+            Need::Derivative(used) => {
+                vec![
+                    (Node::Run(id), Node::Derivative(used)),
+                    (Node::Derivative(id), Node::Derivative(used)),
+                ]
+            }
+        }
+    }
+}
+
+fn need(op: &Op) -> Option<Need> {
+    if let Op::Call(id) = op {
+        Some(Need::Call(*id))
+    } else if let Op::DiffCall(call) = op {
+        Some(Need::Derivative(call.func))
+    } else if let Op::LinCall(call) = op {
+        Some(Need::Derivative(call.call.func))
+    } else {
+        None
+    }
+}
+
+/// What a body does by itself, and what it needs of others.
+fn local(func: &Func) -> (Summary, Vec<Need>) {
+    let (mut own, mut needs) = (Summary::default(), Vec::new());
+    if let FuncKind::Request(_, of) = func.kind {
+        needs.push(Need::Derivative(of));
+    }
+    let alone = Effects::default();
+    func.walk(func.body, &mut |inst| {
+        let data = &func.insts[inst];
+        if let Some(need) = need(&data.op) {
+            needs.push(need);
+        } else {
+            own.does = own.does.and(alone.shallow(&data.op));
+        }
+        if let Op::Store(_) = data.op {
+            own.write(place(func, data.operands[0]));
+        }
+    });
+    (own, needs)
+}
+
+/// A derivative of a function runs it, its custom derivatives, and derivatives of its substitute.
+fn custom(id: FuncId, func: &Func) -> Vec<(Node, Node)> {
+    let me = Node::Derivative(id);
+    let written = [func.diff.rule, func.diff.forward, func.diff.backward]
+        .into_iter()
+        .flatten();
+    let mut links = vec![(me, Node::Run(id))];
+    for used in written {
+        links.extend([(me, Node::Run(used)), (me, Node::Derivative(used))]);
+    }
+    links.extend(func.diff.substitute.map(|used| (me, Node::Derivative(used))));
+    links
+}

@@ -1,0 +1,235 @@
+//! Replaces calls by the bodies of the functions called.
+//!
+//! ```text
+//! before                                after
+//!   func @g(%a) { %s = mul %a, %a         func @f(%x) {
+//!                 return %s }               %s = mul %x, %x
+//!   func @f(%x) { %y = call @g(%x)          return %s
+//!                 return %y }             }
+//! ```
+//!
+//! A body whose only `return` is its last instruction is put in as it is. Any other body goes into a loop of one
+//! round, where each `return` is a `break` out of it; [`exits`](crate::exits) then turns that loop into plain choices
+//! unless a `return` sits inside a loop of the body.
+//!
+//! Calls in an inlined body are looked at too. Functions that call themselves, directly or through others, are
+//! never inlined, nor are derivatives not written yet. Spans stay those of the callee: that is the source the
+//! instructions stand for.
+
+use crate::edit::{Renaming, change_exits};
+use crate::exits::exits;
+use crate::shape::{Exit, exit_of};
+use cotangent_base::{Entity, EntityMap, EntitySet};
+use cotangent_ir::{
+    Builder, Copier, Func, FuncId, FuncKind, Inst, LoopInfo, Module, Op, Region, Signature, Ty, Value,
+};
+
+/// Replaces the calls in `func` of functions that are wanted. Says whether there were any.
+pub fn inline_calls(module: &mut Module, func: FuncId, want: &dyn Fn(&Func) -> bool) -> bool {
+    let recursive = recursive(module);
+    let placeholder = Func::new(
+        module.funcs[func].name,
+        Signature::default(),
+        module.funcs[func].span,
+    );
+    let caller = std::mem::replace(&mut module.funcs[func], placeholder);
+    let body = caller.body;
+    let mut inliner = Inliner {
+        module,
+        caller,
+        recursive,
+        want,
+        renaming: Renaming::default(),
+        inlined: false,
+        early: false,
+    };
+    inliner.region(body);
+    let Inliner {
+        mut caller,
+        renaming,
+        inlined,
+        early,
+        ..
+    } = inliner;
+    renaming.apply(&mut caller);
+    if early {
+        exits(&mut module.types, &mut caller);
+    }
+    module.funcs[func] = caller;
+    inlined
+}
+
+struct Inliner<'a> {
+    module: &'a mut Module,
+    caller: Func,
+    recursive: EntitySet<FuncId>,
+    want: &'a dyn Fn(&Func) -> bool,
+    renaming: Renaming,
+    inlined: bool,
+    /// Whether a body with an early `return` was inlined.
+    early: bool,
+}
+
+impl Inliner<'_> {
+    fn region(&mut self, region: Region) {
+        let mut todo = std::mem::take(&mut self.caller.regions[region].insts);
+        todo.reverse();
+        while let Some(inst) = todo.pop() {
+            for inner in self.caller.insts[inst].regions.clone() {
+                self.region(inner);
+            }
+            match self.inlinable(inst) {
+                Some(callee) => {
+                    self.inlined = true;
+                    let body = self.inline(inst, callee);
+                    todo.extend(body.into_iter().rev());
+                }
+                None => self.caller.regions[region].insts.push(inst),
+            }
+        }
+    }
+
+    fn inlinable(&self, inst: Inst) -> Option<FuncId> {
+        let Op::Call(callee) = self.caller.insts[inst].op else {
+            return None;
+        };
+        let func = &self.module.funcs[callee];
+        let possible = func.kind == FuncKind::Defined && !self.recursive.contains(callee);
+        (possible && (self.want)(func)).then_some(callee)
+    }
+
+    /// The instructions that stand for the call `inst`. They are in no region yet.
+    fn inline(&mut self, inst: Inst, callee: FuncId) -> Vec<Inst> {
+        let callee = &self.module.funcs[callee];
+        let call = self.caller.insts[inst].clone();
+        let mut copier = Copier::new();
+        for (&param, &arg) in callee.inputs().iter().zip(&call.operands) {
+            copier.rename(param, arg);
+        }
+        let region = self.caller.new_region();
+        let mut b = Builder {
+            types: &mut self.module.types,
+            func: &mut self.caller,
+            region,
+            span: call.span,
+        };
+        if is_single_exit(callee) {
+            copier.insts(callee, callee.body, &mut b);
+            let mut insts = std::mem::take(&mut self.caller.regions[region].insts);
+            let values = insts.pop().map(|exit| self.caller.insts[exit].operands.clone());
+            self.rename(&call.results, &values.unwrap_or_default());
+            return insts;
+        }
+        self.early = true;
+        let results = once(&mut b, callee, &mut copier, &call.results);
+        let insts = std::mem::take(&mut self.caller.regions[region].insts);
+        self.rename(&call.results, &results);
+        insts
+    }
+
+    fn rename(&mut self, old: &[Value], new: &[Value]) {
+        for (&old, &new) in old.iter().zip(new) {
+            self.renaming.rename(&mut self.caller, old, new);
+        }
+    }
+}
+
+/// Puts the body of `callee` into a loop of one round, and gives the loop's results.
+fn once(b: &mut Builder<'_>, callee: &Func, copier: &mut Copier, results: &[Value]) -> Vec<Value> {
+    let types: Vec<Ty> = results.iter().map(|v| b.ty(*v)).collect();
+    let inits: Vec<Value> = types.iter().map(|ty| b.undef(*ty)).collect();
+    let one = b.int(1);
+    let info = LoopInfo {
+        max_iters: Some(1),
+        ..LoopInfo::default()
+    };
+    b.for_(info, one, &inits, |b, _, _| {
+        copier.insts(callee, callee.body, b);
+        let insts = b.func.regions[b.region].insts.clone();
+        change_exits(b.func, &insts, 0, &|exit, depth| match exit {
+            Exit::Return => Exit::Break(depth),
+            Exit::Yield | Exit::Break(_) | Exit::Continue(_) => exit,
+        });
+    })
+}
+
+/// Whether the only `return` of a function is its last instruction.
+pub fn is_single_exit(func: &Func) -> bool {
+    let mut returns = 0;
+    func.walk(func.body, &mut |inst| {
+        returns += u32::from(exit_of(&func.insts[inst].op) == Some(Exit::Return));
+    });
+    returns == 1 && exit_of(&func.exit(func.body).op) == Some(Exit::Return)
+}
+
+/// The functions that call themselves, directly or through others.
+pub fn recursive(module: &Module) -> EntitySet<FuncId> {
+    let calls: EntityMap<FuncId, Vec<FuncId>> = module.funcs.values().map(callees).collect();
+    let unseen = EntityMap::filled(0, calls.len());
+    let mut search = Search {
+        calls,
+        order: unseen.clone(),
+        low: unseen,
+        path: Vec::new(),
+        seen: 0,
+        found: EntitySet::new(),
+    };
+    for func in module.funcs.keys() {
+        if search.order[func] == 0 {
+            search.visit(func);
+        }
+    }
+    search.found
+}
+
+fn callees(func: &Func) -> Vec<FuncId> {
+    let mut callees = Vec::new();
+    func.walk(func.body, &mut |inst| {
+        if let Op::Call(callee) = func.insts[inst].op {
+            callees.push(callee);
+        }
+    });
+    callees
+}
+
+/// Tarjan's search for strongly connected components. A finished function has `low` zero.
+struct Search {
+    calls: EntityMap<FuncId, Vec<FuncId>>,
+    order: EntityMap<FuncId, u32>,
+    low: EntityMap<FuncId, u32>,
+    path: Vec<FuncId>,
+    seen: u32,
+    found: EntitySet<FuncId>,
+}
+
+impl Search {
+    fn visit(&mut self, func: FuncId) {
+        self.seen += 1;
+        (self.order[func], self.low[func]) = (self.seen, self.seen);
+        let start = self.path.len();
+        self.path.push(func);
+        for callee in std::mem::take(&mut self.calls[func]) {
+            if callee.index() >= self.order.len() {
+                continue;
+            }
+            if callee == func {
+                self.found.insert(func);
+            }
+            if self.order[callee] == 0 {
+                self.visit(callee);
+            }
+            if self.low[callee] != 0 {
+                self.low[func] = self.low[func].min(self.low[callee]);
+            }
+        }
+        if self.low[func] == self.order[func] {
+            let component = self.path.split_off(start);
+            if component.len() > 1 {
+                self.found.extend(component.iter().copied());
+            }
+            for member in component {
+                self.low[member] = 0;
+            }
+        }
+    }
+}

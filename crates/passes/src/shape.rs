@@ -1,0 +1,199 @@
+//! Who contains what and who leaves what: the two questions about structure that a [`Func`] does not answer
+//! by itself.
+//!
+//! A function is a tree that only points downwards. [`Shape`] is computed in one walk and points upwards: from
+//! an instruction to its region, from a region to the instruction that owns it, and from a control operation
+//! to every exit that ends at it. It is a snapshot: a pass that moves instructions computes it anew.
+//!
+//! Loops are counted as the exits count them: both regions of a `while` are inside it.
+
+use cotangent_base::EntityMap;
+use cotangent_ir::{Func, Inst, Op, Region};
+
+/// The upward links of a function.
+pub struct Shape {
+    homes: EntityMap<Inst, Option<Region>>,
+    owners: EntityMap<Region, Option<Inst>>,
+    targets: EntityMap<Inst, Option<Inst>>,
+    exits: EntityMap<Inst, Vec<Inst>>,
+}
+
+impl Shape {
+    /// The links of `func` as it is now.
+    pub fn of(func: &Func) -> Shape {
+        let insts = func.insts.len();
+        let mut shape = Shape {
+            homes: EntityMap::filled(None, insts),
+            owners: EntityMap::filled(None, func.regions.len()),
+            targets: EntityMap::filled(None, insts),
+            exits: EntityMap::filled(Vec::new(), insts),
+        };
+        shape.region(func, func.body, None, &mut Vec::new());
+        shape
+    }
+
+    /// Whether the instruction was in the function when this was computed.
+    pub fn knows(&self, inst: Inst) -> bool {
+        self.homes.get(inst).is_some_and(Option::is_some)
+    }
+
+    /// The region an instruction is in; `None` if it has been taken out of the function.
+    pub fn home(&self, inst: Inst) -> Option<Region> {
+        self.homes[inst]
+    }
+
+    /// The instruction a region belongs to; `None` for the body.
+    pub fn owner(&self, region: Region) -> Option<Inst> {
+        self.owners[region]
+    }
+
+    /// The instruction in whose region `inst` is; `None` at the outermost level.
+    pub fn parent(&self, inst: Inst) -> Option<Inst> {
+        self.homes[inst].and_then(|region| self.owners[region])
+    }
+
+    /// The control operation an exit ends at: the owner of a `yield`'s region, the loop of a `break` or a
+    /// `continue`. `None` for a `return`.
+    pub fn target(&self, exit: Inst) -> Option<Inst> {
+        self.targets[exit]
+    }
+
+    /// Every exit that ends at this control operation, in order.
+    pub fn exits(&self, control: Inst) -> &[Inst] {
+        &self.exits[control]
+    }
+
+    fn region(&mut self, func: &Func, region: Region, owner: Option<Inst>, loops: &mut Vec<Inst>) {
+        self.owners[region] = owner;
+        for &inst in &func.regions[region].insts {
+            self.homes[inst] = Some(region);
+            let data = &func.insts[inst];
+            if data.op.is_exit() {
+                self.exit(inst, &data.op, owner, loops);
+            }
+            let is_loop = data.op.is_loop();
+            if is_loop {
+                loops.push(inst);
+            }
+            for &inner in &data.regions {
+                self.region(func, inner, Some(inst), loops);
+            }
+            if is_loop {
+                loops.pop();
+            }
+        }
+    }
+
+    fn exit(&mut self, inst: Inst, op: &Op, owner: Option<Inst>, loops: &[Inst]) {
+        let target = match exit_of(op) {
+            Some(Exit::Yield) => owner,
+            Some(Exit::Break(out) | Exit::Continue(out)) => loops
+                .len()
+                .checked_sub(out as usize + 1)
+                .map(|index| loops[index]),
+            Some(Exit::Return) | None => None,
+        };
+        self.targets[inst] = target;
+        if let Some(target) = target {
+            self.exits[target].push(inst);
+        }
+    }
+}
+
+/// The four ways to leave a region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// [`Op::Yield`].
+    Yield,
+    /// [`Op::Break`].
+    Break(u32),
+    /// [`Op::Continue`].
+    Continue(u32),
+    /// [`Op::Return`].
+    Return,
+}
+
+impl Exit {
+    /// The operation.
+    pub fn op(self) -> Op {
+        match self {
+            Exit::Yield => Op::Yield,
+            Exit::Break(out) => Op::Break(out),
+            Exit::Continue(out) => Op::Continue(out),
+            Exit::Return => Op::Return,
+        }
+    }
+}
+
+/// How `op` leaves its region, if it does.
+pub fn exit_of(op: &Op) -> Option<Exit> {
+    if let Op::Yield = op {
+        Some(Exit::Yield)
+    } else if let Op::Break(out) = op {
+        Some(Exit::Break(*out))
+    } else if let Op::Continue(out) = op {
+        Some(Exit::Continue(*out))
+    } else if let Op::Return = op {
+        Some(Exit::Return)
+    } else {
+        None
+    }
+}
+
+/// The parts of a loop, the same for both kinds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Loop {
+    /// The instruction.
+    pub inst: Inst,
+    /// The condition, if it is a `while`.
+    pub cond: Option<Region>,
+    /// The body.
+    pub body: Region,
+    /// Operands before the initial values, and arguments of the body before the carried ones: the count of a
+    /// `for` and its counter.
+    pub lead: usize,
+}
+
+impl Loop {
+    /// The parts of `inst`, if it is a loop.
+    pub fn of(func: &Func, inst: Inst) -> Option<Loop> {
+        let data = &func.insts[inst];
+        if let Op::While(_) = data.op {
+            Some(Loop {
+                inst,
+                cond: Some(data.regions[0]),
+                body: data.regions[1],
+                lead: 0,
+            })
+        } else if let Op::For(_) = data.op {
+            Some(Loop {
+                inst,
+                cond: None,
+                body: data.regions[0],
+                lead: 1,
+            })
+        } else {
+            None
+        }
+    }
+
+    /// How many values it carries.
+    pub fn slots(self, func: &Func) -> usize {
+        func.insts[self.inst].results.len()
+    }
+
+    /// Whether `exit`, which ends at this loop, starts its next round or (only a `yield` of the body or a
+    /// `continue` does) leaves it.
+    pub fn is_back_edge(self, func: &Func, shape: &Shape, exit: Inst) -> bool {
+        match exit_of(&func.insts[exit].op) {
+            Some(Exit::Yield) => shape.home(exit) == Some(self.body),
+            Some(Exit::Continue(_)) => true,
+            Some(Exit::Break(_) | Exit::Return) | None => false,
+        }
+    }
+
+    /// Whether `exit` is the `yield` of the condition, which carries no slots.
+    pub fn is_condition(self, shape: &Shape, exit: Inst) -> bool {
+        self.cond.is_some() && shape.home(exit) == self.cond
+    }
+}

@@ -1,0 +1,136 @@
+//! Values handed on by control: slots of loops that never change, slots that are always equal, results of ifs
+//! that are the same either way.
+//!
+//! ```text
+//! %s, %t = for %n (%a, %b) body(%k, %x, %y) { %x2 = mul %x %y ; yield %x2, %y }
+//! ```
+//! `%y` and `%t` are `%b`. The slot itself is then dead, and [`dce`](crate::dce) removes it.
+
+use crate::consts::same;
+use crate::edit::Renaming;
+use crate::rewrite::{Change, Rewriter};
+use crate::shape::{Exit, Loop, Shape, exit_of};
+use cotangent_base::Map;
+use cotangent_ir::{Func, Inst, Op, Region, Value};
+
+/// Replaces slots that do not change, and merges slots that are always equal. Says whether there were any.
+///
+/// Inner loops come first: if an inner loop only hands a slot through, the outer one can see that it does too.
+pub(super) fn carried(func: &mut Func) -> bool {
+    let shape = Shape::of(func);
+    let mut renaming = Renaming::default();
+    for inst in func.all_insts().into_iter().rev() {
+        if let Some(looped) = Loop::of(func, inst) {
+            invariant_slots(func, &shape, looped, &mut renaming);
+            equal_slots(func, &shape, looped, &mut renaming);
+        }
+    }
+    renaming.apply(func)
+}
+
+/// The arguments of a slot: of the body and, in a `while`, of the condition.
+fn slot_args(func: &Func, looped: Loop, slot: usize) -> Vec<Value> {
+    let body = func.regions[looped.body].args[looped.lead + slot];
+    looped
+        .cond
+        .map(|cond| func.regions[cond].args[slot])
+        .into_iter()
+        .chain([body])
+        .collect()
+}
+
+/// The exits that carry slots, each with whether it starts the next round.
+fn edges(func: &Func, shape: &Shape, looped: Loop) -> Vec<(Inst, bool)> {
+    let exits = shape
+        .exits(looped.inst)
+        .iter()
+        .filter(|exit| !looped.is_condition(shape, **exit));
+    exits
+        .map(|exit| (*exit, looped.is_back_edge(func, shape, *exit)))
+        .collect()
+}
+
+fn invariant_slots(func: &mut Func, shape: &Shape, looped: Loop, renaming: &mut Renaming) {
+    let edges = edges(func, shape, looped);
+    for slot in 0..looped.slots(func) {
+        let init = renaming.get(func.insts[looped.inst].operands[looped.lead + slot]);
+        let args = slot_args(func, looped, slot);
+        let mut unchanged = |exit: Inst| {
+            let passed = renaming.get(func.insts[exit].operands[slot]);
+            passed == init || args.contains(&passed)
+        };
+        if !edges.iter().all(|(exit, back)| !back || unchanged(*exit)) {
+            continue;
+        }
+        let always = edges.iter().all(|(exit, _)| unchanged(*exit));
+        let used = func.insts[looped.inst].results[slot];
+        for old in args.into_iter().chain(always.then_some(used)) {
+            renaming.rename(func, old, init);
+        }
+    }
+}
+
+/// Slots that start equal and are passed equal values (or each its own argument) on every edge.
+fn equal_slots(func: &mut Func, shape: &Shape, looped: Loop, renaming: &mut Renaming) {
+    let edges = edges(func, shape, looped);
+    let mut seen: Map<Vec<Option<Value>>, usize> = Map::default();
+    for slot in 0..looped.slots(func) {
+        let args = slot_args(func, looped, slot);
+        let mut passed = |exit: Inst| {
+            let value = renaming.get(func.insts[exit].operands[slot]);
+            (!args.contains(&value)).then_some(value)
+        };
+        let mut key: Vec<Option<Value>> = edges.iter().map(|(exit, _)| passed(*exit)).collect();
+        key.push(Some(
+            renaming.get(func.insts[looped.inst].operands[looped.lead + slot]),
+        ));
+        let Some(&first) = seen.get(&key) else {
+            seen.insert(key, slot);
+            continue;
+        };
+        let olds = args.into_iter().chain([func.insts[looped.inst].results[slot]]);
+        let news = slot_args(func, looped, first)
+            .into_iter()
+            .chain([func.insts[looped.inst].results[first]]);
+        for (old, new) in olds.zip(news.collect::<Vec<_>>()) {
+            renaming.rename(func, old, new);
+        }
+    }
+}
+
+/// Results of an `if` or `switch` that every region yields alike.
+pub(super) fn choice(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
+    let regions = cx.func.insts[inst].regions.clone();
+    let is_yield = |region: &Region| exit_of(&cx.func.exit(*region).op) == Some(Exit::Yield);
+    let yielding: Vec<Region> = regions.into_iter().filter(is_yield).collect();
+    let [first, others @ ..] = &yielding[..] else {
+        return Change::Keep;
+    };
+    if others.is_empty() {
+        return Change::Keep;
+    }
+    for index in 0..cx.func.insts[inst].results.len() {
+        let value = cx.func.exit(*first).operands[index];
+        if !others
+            .iter()
+            .all(|other| same(cx.func, value, cx.func.exit(*other).operands[index]))
+        {
+            continue;
+        }
+        let result = cx.func.insts[inst].results[index];
+        if cx.uses(result) == 0 {
+            continue;
+        }
+        if others
+            .iter()
+            .all(|other| cx.func.exit(*other).operands[index] == value)
+        {
+            cx.rename(result, value);
+        } else if let Some(Op::Const(constant)) = cx.func.op(value).cloned() {
+            let ty = cx.func.ty(value);
+            let copy = cx.constant(constant, ty, inst);
+            cx.rename(result, copy);
+        }
+    }
+    Change::Keep
+}

@@ -1,0 +1,69 @@
+//! Algebra: replaces an operation by a simpler one with the same result.
+//!
+//! ```text
+//! before                                    after
+//!   %a = insert %s, %x [0]                    return %x
+//!   %b = insert %a, %y [1]
+//!   %c = extract %b [0]
+//!   %z = zero
+//!   %d = add %c, %z
+//!   return %d
+//! ```
+//!
+//! Four families, a file each: numbers ([`arith`]), aggregates ([`parts`]), vectors ([`lanes`]) and the values
+//! that loops and ifs hand on ([`carried`]).
+//!
+//! **Floats** are only simplified where the result is the same for every operand, infinities and NaN included:
+//! `x * 0` stays. One exception: the operation `zero`, unlike the constant, has no sign, so `x + zero` is `x` and
+//! `-zero` is `zero`. Derivative passes write it for "no contribution".
+//!
+//! **Old versions stay dead.** An aggregate that was updated is usually updated in place, so reading the version
+//! before the update would force a copy of all of it. Rules therefore step past an `insert` only to find the
+//! value that was put there, or if the aggregate is small.
+//!
+//! It does not evaluate constants ([`fold`](crate::fold)), does not find equal computations
+//! ([`cse`](crate::cse)) and leaves dead instructions behind ([`dce`](crate::dce)).
+
+mod arith;
+mod carried;
+mod lanes;
+mod parts;
+
+use crate::rewrite::{Change, Rewriter, Rules, rewrite};
+use cotangent_ir::{Func, Inst, Op, Types};
+
+/// Simplifies `func`. Says whether anything changed.
+pub fn simplify(types: &mut Types, func: &mut Func) -> bool {
+    let carried = carried::carried(func);
+    rewrite(types, func, &mut Simplify) | carried
+}
+
+struct Simplify;
+
+impl Rules for Simplify {
+    fn enter(&mut self, _: &mut Rewriter<'_>, _: Inst) -> Change {
+        Change::Keep
+    }
+
+    fn leave(&mut self, cx: &mut Rewriter<'_>, inst: Inst) -> Change {
+        match &cx.func.insts[inst].op {
+            Op::Math(math) => arith::math(cx, inst, *math),
+            Op::Select => arith::select(cx, inst),
+            Op::Convert | Op::Bitcast => arith::convert(cx, inst),
+            Op::Detach => arith::detach(cx, inst),
+            Op::Splat | Op::Sum | Op::Transpose => lanes::of_zero(cx, inst),
+            Op::Swizzle(_) => lanes::swizzle(cx, inst),
+            Op::Pack => parts::pack(cx, inst),
+            Op::Extract(_) => parts::extract(cx, inst),
+            Op::Insert(_) => parts::insert(cx, inst),
+            Op::InsertAdd(_) => parts::insert_add(cx, inst),
+            Op::If | Op::Switch(_) => carried::choice(cx, inst),
+            Op::Const(_) | Op::Zero | Op::Undef => Change::Keep,
+            Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => Change::Keep,
+            Op::Global(_) | Op::Load(_) | Op::Store(_) | Op::Length | Op::Assert(_) => Change::Keep,
+            Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => Change::Keep,
+            Op::While(_) | Op::For(_) => Change::Keep,
+            Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => Change::Keep,
+        }
+    }
+}

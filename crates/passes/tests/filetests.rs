@@ -1,0 +1,88 @@
+//! Tests of the passes, as files of IR text in `tests/filetests`.
+
+use cotangent_filetest::{Case, Pass, run};
+use cotangent_ir::{Func, Inline, Types};
+use cotangent_passes::counted::counted;
+use cotangent_passes::cse::cse;
+use cotangent_passes::dce::dce;
+use cotangent_passes::effects::Effects;
+use cotangent_passes::exits::exits;
+use cotangent_passes::hoist::hoist;
+use cotangent_passes::inline::inline_calls;
+use cotangent_passes::simplify::simplify;
+
+fn main() {
+    run(
+        "tests/filetests",
+        &[
+            Pass::new("effects", effects),
+            Pass::new("dce", |case| {
+                each(case, |_, func, effects| _ = dce(func, effects))
+            }),
+            Pass::new("simplify", |case| {
+                each(case, |types, func, _| _ = simplify(types, func))
+            }),
+            Pass::new("cse", |case| {
+                each(case, |types, func, effects| _ = cse(types, func, effects))
+            }),
+            Pass::new("hoist", |case| {
+                each(case, |types, func, _| _ = hoist(types, func))
+            }),
+            Pass::new("counted", |case| {
+                each(case, |types, func, _| _ = counted(types, func))
+            }),
+            Pass::new("exits", |case| {
+                each(case, |types, func, _| _ = exits(types, func))
+            }),
+            Pass::new("inline", inline),
+        ],
+    )
+}
+
+/// Runs a pass on each function of the module.
+fn each(case: &mut Case, pass: fn(&mut Types, &mut Func, &Effects)) -> String {
+    let effects = Effects::of(&case.module);
+    for func in case.module.funcs.values_mut() {
+        pass(&mut case.module.types, func, &effects);
+    }
+    case.text()
+}
+
+/// Inlines everything but what asks not to be.
+fn inline(case: &mut Case) -> String {
+    for func in case.module.funcs.keys() {
+        inline_calls(&mut case.module, func, &|callee| callee.inline != Inline::Never);
+    }
+    case.text()
+}
+
+/// One line per function: what it does and what its derivatives may do.
+fn effects(case: &mut Case) -> String {
+    let effects = Effects::of(&case.module);
+    let mut text = String::new();
+    for (id, func) in case.module.funcs.iter() {
+        let written: Vec<String> = effects
+            .written(id)
+            .iter()
+            .map(|g| format!(" @{}", case.module.globals[*g].name))
+            .collect();
+        let words = |does: cotangent_passes::effects::Does| {
+            let all = [
+                (does.reads, " reads"),
+                (does.writes, " writes"),
+                (does.asserts, " asserts"),
+            ];
+            all.into_iter()
+                .filter(|(does, _)| *does)
+                .map(|(_, word)| word)
+                .collect::<String>()
+        };
+        let (runs, derivative) = (words(effects.func(id)), words(effects.derivative(id)));
+        text += &format!(
+            "@{}:{runs}; derivatives:{derivative}; may write:{}\n",
+            func.name,
+            written.concat()
+        );
+    }
+    text
+}
