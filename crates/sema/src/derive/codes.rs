@@ -1,0 +1,102 @@
+//! What can be wrong with derivatives before there is any IR: the E05 family.
+
+cotangent_base::codes! {
+    /// `fwd_diff` and `bwd_diff` need a function that has a derivative. A function has one if it is marked
+    /// `[Differentiable]`, if somebody wrote a derivative or a substitute for it (`[ForwardDerivative(f)]`,
+    /// `[BackwardDerivative(f)]`, `[PrimalSubstitute(f)]` and their `..Of` forms), or if it is marked
+    /// `[TreatAsDifferentiable]`, which makes its derivative zero.
+    ///
+    /// ```slang
+    /// float square(float x) { return x * x; }
+    /// let d = fwd_diff(square)(diffPair(3.0, 1.0)); // error: mark `square` with [Differentiable]
+    /// ```
+    E0501 NO_DERIVATIVE = "the function has no derivative";
+
+    /// A value that depends on a differentiable input goes into a function that has no derivative, and what comes
+    /// out goes on to an output. The derivative would be lost on the way, and the result would be wrong.
+    ///
+    /// If the callee should have a derivative, mark it `[Differentiable]`. If its derivative should count as zero,
+    /// say so at the call:
+    ///
+    /// ```slang
+    /// [Differentiable]
+    /// float f(float x) { return no_diff noise(x) + x * x; }
+    /// ```
+    E0502 LOST_AT_CALL = "a derivative is lost in a call";
+
+    /// A value that has a derivative is stored where none can be kept: a `no_diff` field, a field of a structure
+    /// that is not `IDifferentiable`, a global variable, a buffer. What is read from there later has no derivative.
+    ///
+    /// If that is what you want, say so with `detach(value)`. Otherwise make the place differentiable: drop the
+    /// `no_diff`, or let the structure conform to `IDifferentiable`.
+    E0503 LOST_IN_STORE = "a derivative is lost in an assignment";
+
+    /// A type that conforms to `IDifferentiablePtrType` says where derivatives are kept. A differentiable function may
+    /// take such a value, but may neither return it nor hand it out through `out` or `inout`.
+    E0504 POINTER_OUTPUT = "a differentiable function gives out a pointer";
+
+    /// A function named as a derivative must have the signature that the derivative of the original has.
+    ///
+    /// Forward: each differentiable parameter and result `T` becomes `DifferentialPair<T>`; the rest stays.
+    ///
+    /// Backward: the result is `void`; `in T` and `inout T` become `inout DifferentialPair<T>`; `out T` becomes
+    /// `T.Differential`; other `out` parameters disappear, other `inout` ones become `in`; a differentiable result `R`
+    /// adds a last parameter `R.Differential`.
+    E0505 WRONG_SIGNATURE = "a derivative has the wrong signature";
+
+    /// A derivative of a generic function is generic itself, with the same parameters and the same constraints.
+    E0506 WRONG_GENERICS = "a derivative has other generic parameters than its function";
+
+    /// An interface says that a method is `[Differentiable]`, so calls through it may be differentiated. Each
+    /// conforming type must provide a method that has a derivative: marked `[Differentiable]`, with a derivative
+    /// written by hand, or marked `[TreatAsDifferentiable]` if its derivative is zero.
+    E0507 REQUIREMENT = "a method that must be differentiable is not";
+
+    /// `DifferentialPair<T>` pairs a value with its derivative, so `T` must conform to `IDifferentiable`. Numbers with a
+    /// fraction do, and vectors, matrices and arrays of them; integers and `bool` do not. A structure does if it says so:
+    ///
+    /// ```slang
+    /// struct Ray : IDifferentiable { float3 origin; float3 dir; }
+    /// ```
+    E0508 PAIR = "a pair of a type without derivatives";
+
+    /// The type named by `typealias Differential = D` must conform to `IDifferentiable` itself, because derivatives are
+    /// added up and can be differentiated again. Usually it is enough to say `struct D : IDifferentiable`.
+    E0509 DIFFERENTIAL_CONFORMS = "a `Differential` is not differentiable";
+
+    /// The differential of a differential is the differential: if `typealias Differential = D`, then `D.Differential`
+    /// must be `D`.
+    E0510 DIFFERENTIAL_ITSELF = "a `Differential` is not its own differential";
+
+    /// `no_diff` in an expression stands before a call and drops the derivative of that call. For the derivative of any
+    /// other expression use `detach(expression)`.
+    E0511 NO_DIFF_CALL = "`no_diff` before something that is no call";
+
+    /// The function named in a derivative attribute cannot be found from where the attribute stands. A function
+    /// inside a type or namespace is named with it: `[ForwardDerivative(MyType.derivative)]`.
+    E0512 NOT_FOUND = "the function in a derivative attribute is unknown";
+
+    /// `[DerivativeMember(D.x)]` ties a field to the field of the differential type that holds its derivative. `D` must be
+    /// the `Differential` of the structure, `x` one of its fields, and the type of `x` the differential of the field's type.
+    E0513 DERIVATIVE_MEMBER = "`[DerivativeMember]` does not fit";
+
+    /// The function has a derivative in the other direction only. A derivative written by hand serves the direction it was
+    /// written for: `[ForwardDerivative]` gives `fwd_diff`, `[BackwardDerivative]` gives `bwd_diff`. Mark the function
+    /// `[Differentiable]` as well to have the missing one generated from its body.
+    E0514 ONE_DIRECTION = "the function has no derivative in this direction";
+
+    /// A function can have one derivative of each kind. Two attributes, perhaps one on the function and one on its
+    /// derivative, name different ones.
+    E0515 TWO_DERIVATIVES = "two derivatives of one kind for one function";
+
+    /// The structure chose its `Differential` by hand, so the compiler cannot tell where the derivative of this field is
+    /// kept. Tie the field to one of the differential with `[DerivativeMember(D.x)]`, or mark it `no_diff`.
+    E0516 UNTIED_FIELD = "a field without a place for its derivative";
+
+    /// A structure that does not conform to `IDifferentiable` has no derivative, so a value that has one loses it when it
+    /// becomes a field. Let the structure conform, or say `detach(value)`.
+    E0517 LOST_IN_STRUCT = "a derivative is lost in a structure";
+
+    /// A derivative attribute needs one argument, the name of a function: `[BackwardDerivative(f_bwd)]`.
+    E0518 ATTRIBUTE = "a derivative attribute is incomplete";
+}

@@ -1,0 +1,292 @@
+//! Forwards: which values carry a derivative.
+//!
+//! The state is the set of variables whose value carries one. At a jump it moves to the jump's target and becomes empty,
+//! as nothing gets past. Losses in assignments and constructions are found here, for they are errors whether or not
+//! somebody looks at the place later; calls that are fed a derivative are remembered for the way back.
+
+use super::{Flow, Locals, Loss, Target, join, key};
+use crate::hir::{Call, Dir, Expr, ExprKind, Label, LocalId, Loop, LoopKind, Stmt, StmtKind, TyKind};
+use cotangent_base::Map;
+
+struct Carry<'f, 'a> {
+    flow: &'f mut Flow<'a>,
+    state: Locals,
+    breaks: Map<Label, Locals>,
+    continues: Map<Label, Locals>,
+}
+
+impl Flow<'_> {
+    /// Follows derivatives from the parameters through the body.
+    pub(super) fn carry(&mut self) {
+        let state = self
+            .carriers()
+            .into_iter()
+            .filter(|(_, dir)| *dir != Dir::Out)
+            .map(|(local, _)| local)
+            .collect();
+        let body = self.body;
+        let mut carry = Carry {
+            flow: self,
+            state,
+            breaks: Map::default(),
+            continues: Map::default(),
+        };
+        carry.block(&body.block);
+    }
+}
+
+impl Carry<'_, '_> {
+    fn block(&mut self, block: &[Stmt]) {
+        for stmt in block {
+            self.stmt(stmt);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::Expr(expr) => {
+                self.expr(expr);
+            }
+            StmtKind::Let(local, value) => {
+                let carries = value.as_ref().is_some_and(|v| self.expr(v));
+                self.set(*local, carries);
+            }
+            StmtKind::Block(block) => self.block(block),
+            StmtKind::If(cond, then, other) => {
+                self.expr(cond);
+                let before = self.state.clone();
+                self.block(then);
+                let after = std::mem::replace(&mut self.state, before);
+                self.block(other);
+                join(&mut self.state, &after);
+            }
+            StmtKind::Loop(looping) => self.looping(looping),
+            StmtKind::Switch(label, selector, cases) => {
+                self.expr(selector);
+                let before = std::mem::take(&mut self.state);
+                for case in cases {
+                    join(&mut self.state, &before);
+                    self.block(&case.body);
+                }
+                if !cases.iter().any(|c| c.default) {
+                    join(&mut self.state, &before);
+                }
+                self.land(*label);
+            }
+            StmtKind::Break(label) => jump(&mut self.state, &mut self.breaks, *label),
+            StmtKind::Continue(label) => jump(&mut self.state, &mut self.continues, *label),
+            StmtKind::Return(value) => {
+                if let Some(value) = value {
+                    self.expr(value);
+                }
+                self.state = Locals::new();
+            }
+        }
+    }
+
+    /// Goes round until the state at the top stays the same.
+    fn looping(&mut self, looping: &Loop) {
+        let mut top = self.state.clone();
+        loop {
+            self.state = top.clone();
+            let mut leave = Locals::new();
+            if looping.kind == LoopKind::Pre {
+                self.loop_cond(looping, &mut leave);
+            }
+            self.block(&looping.body);
+            if let Some(jumped) = self.continues.remove(&looping.label) {
+                join(&mut self.state, &jumped);
+            }
+            if looping.kind == LoopKind::Post {
+                self.loop_cond(looping, &mut leave);
+            }
+            if let Some(step) = &looping.step {
+                self.expr(step);
+            }
+            if !join(&mut top, &self.state) {
+                self.state = leave;
+                self.land(looping.label);
+                return;
+            }
+        }
+    }
+
+    fn loop_cond(&mut self, looping: &Loop, leave: &mut Locals) {
+        if let Some(cond) = &looping.cond {
+            self.expr(cond);
+            join(leave, &self.state);
+        }
+    }
+
+    /// Joins those who jumped to the end of a loop or switch.
+    fn land(&mut self, label: Label) {
+        if let Some(jumped) = self.breaks.remove(&label) {
+            join(&mut self.state, &jumped);
+        }
+    }
+
+    fn set(&mut self, local: LocalId, carries: bool) {
+        if carries && self.flow.has_derivative(self.flow.body.locals[local].ty) {
+            self.state.insert(local);
+        } else {
+            self.state.remove(local);
+        }
+    }
+
+    /// Whether the value of an expression carries a derivative; follows its effects.
+    fn expr(&mut self, expr: &Expr) -> bool {
+        let carries = self.value(expr);
+        carries && self.flow.has_derivative(expr.ty)
+    }
+
+    fn value(&mut self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Const(_)
+            | ExprKind::Val(_)
+            | ExprKind::String(_)
+            | ExprKind::Zero
+            | ExprKind::Undef
+            | ExprKind::Global(_)
+            | ExprKind::Error => false,
+            ExprKind::Local(local) => self.state.contains(*local),
+            ExprKind::Field(base, number) => self.expr(base) && !self.flow.field_is_no_diff(base.ty, *number),
+            ExprKind::Element(base, index) => {
+                self.expr(index);
+                self.expr(base)
+            }
+            ExprKind::Swizzle(base, _)
+            | ExprKind::MatrixSwizzle(base, _)
+            | ExprKind::Unary(_, base)
+            | ExprKind::Convert(base)
+            | ExprKind::Splat(base)
+            | ExprKind::Truncate(base) => self.expr(base),
+            ExprKind::Property { this, args, get, .. } => {
+                let mut carries = false;
+                for operand in this.iter().map(|t| &**t).chain(args) {
+                    carries |= self.expr(operand);
+                }
+                let passes = get.is_none_or(|get| self.flow.func_passes(get.func));
+                if carries && !passes {
+                    self.flow.fed.insert(key(expr));
+                }
+                carries && passes
+            }
+            ExprKind::Binary(_, a, b) => self.expr(a) | self.expr(b),
+            ExprKind::Cond(c, a, b) | ExprKind::Select(c, a, b) => {
+                self.expr(c);
+                self.expr(a) | self.expr(b)
+            }
+            ExprKind::Sequence(a, b) => {
+                self.expr(a);
+                self.expr(b)
+            }
+            ExprKind::Concat(parts) => self.any(parts),
+            ExprKind::Construct(parts) => self.construct(expr, parts),
+            ExprKind::Assign(place, value) => {
+                let carries = self.expr(value);
+                self.indices(place);
+                self.assign(place, value, carries);
+                carries
+            }
+            ExprKind::Modify { place, old, new, post } => {
+                let before = self.expr(place);
+                self.set(*old, before);
+                let after = self.expr(new);
+                self.assign(place, new, after);
+                if *post { before } else { after }
+            }
+            ExprKind::Call(call) => self.call(call),
+            ExprKind::NoDiff(inner) => {
+                self.without_report(inner);
+                false
+            }
+        }
+    }
+
+    fn any(&mut self, parts: &[Expr]) -> bool {
+        parts.iter().fold(false, |carries, part| self.expr(part) | carries)
+    }
+
+    /// A structure that is not differentiable loses what its fields carry.
+    fn construct(&mut self, expr: &Expr, parts: &[Expr]) -> bool {
+        let mut carries = false;
+        let is_struct = matches!(self.flow.checked.program.types.kind(expr.ty), TyKind::Struct(..));
+        let lossy = is_struct && !self.flow.has_derivative(expr.ty);
+        for (number, part) in parts.iter().enumerate() {
+            let part_carries = self.expr(part);
+            carries |= part_carries;
+            let number = number as u32;
+            if part_carries && self.flow.field_is_no_diff(expr.ty, number) {
+                self.flow.report_store(Loss::NoDiffField(expr.ty, number), part.span);
+            } else if part_carries && lossy {
+                self.flow.report_store(Loss::PlainStruct(expr.ty, number), part.span);
+            }
+        }
+        carries
+    }
+
+    fn assign(&mut self, place: &Expr, value: &Expr, carries: bool) {
+        match self.flow.target(place) {
+            Target::Whole(local) => self.set(local, carries),
+            Target::Part(local) if carries => {
+                self.state.insert(local);
+            }
+            Target::Part(_) => {}
+            Target::Lossy(loss) if carries => self.flow.report_store(loss, value.span),
+            Target::Lossy(_) => {}
+        }
+    }
+
+    /// Follows the effects of the indices of a place.
+    fn indices(&mut self, place: &Expr) {
+        match &place.kind {
+            ExprKind::Element(base, index) => {
+                self.expr(index);
+                self.indices(base);
+            }
+            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) | ExprKind::MatrixSwizzle(base, _) => self.indices(base),
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, call: &Call) -> bool {
+        let open = self.flow.open_args(call);
+        let mut fed = false;
+        for ((dir, arg), open) in call.args.iter().zip(&open) {
+            match dir {
+                Dir::In | Dir::InOut => fed |= self.expr(arg) & open,
+                Dir::Out => self.indices(arg),
+            }
+        }
+        let passes = self.flow.passes(call);
+        if fed && !passes {
+            self.flow.fed.insert(key(call));
+        }
+        let carries = fed && passes && !self.flow.is_detach(call.callee.func);
+        for ((dir, arg), open) in call.args.iter().zip(&open) {
+            if *dir != Dir::In && *open {
+                self.assign(arg, arg, carries);
+            }
+        }
+        carries
+    }
+
+    /// Follows the effects of a call whose derivative is dropped on purpose.
+    fn without_report(&mut self, expr: &Expr) {
+        self.expr(expr);
+        if let ExprKind::Call(call) = &expr.kind {
+            self.flow.fed.remove(&key(call));
+            for (dir, arg) in &call.args {
+                if let (Dir::Out | Dir::InOut, Target::Whole(local)) = (dir, self.flow.target(arg)) {
+                    self.state.remove(local);
+                }
+            }
+        }
+    }
+}
+
+/// Moves the state to the target of a jump.
+fn jump(state: &mut Locals, targets: &mut Map<Label, Locals>, label: Label) {
+    let here = std::mem::take(state);
+    join(targets.entry(label).or_default(), &here);
+}

@@ -1,0 +1,270 @@
+//! Where derivatives get lost: the data-flow check of differentiable functions.
+//!
+//! A derivative flows from the differentiable parameters to the outputs. Some operations stop it: a call of a function
+//! without derivative, an assignment to something that keeps none. If the user did not ask for that (`no_diff`, `detach`)
+//! the program would compute wrong derivatives, so it is refused. Two questions decide:
+//!
+//! * Does the value *carry* a derivative? It does if it is computed from a parameter that does. Asked forwards through
+//!   the body by [`carry`].
+//! * Is its derivative *wanted*? It is if an output is computed from it. Asked backwards by [`want`].
+//!
+//! A call of a function without derivative is an error if an argument carries one and the result's is wanted. A value that
+//! only decides a branch or becomes an integer is not wanted, and a constant does not carry; neither is reported.
+//!
+//! Both passes know which value a variable holds at each point of the body: they keep one set of variables, which an
+//! assignment changes, branches split and join, and loops iterate until it is stable. The check works on generic
+//! bodies as they were written, once, whether or not somebody calls the function.
+
+mod carry;
+mod want;
+
+use super::codes;
+use crate::Checked;
+use crate::hir::{Body, Call, Dir, Expr, ExprKind, Func, FuncId, Inline, LocalId, Ty, TyKind};
+use crate::tables::Item;
+use cotangent_base::{Diagnostic, EntitySet, Map, Set, Span};
+
+/// Variables, or rather the values they hold at some point.
+type Locals = EntitySet<LocalId>;
+
+/// What both passes share.
+struct Flow<'a> {
+    checked: &'a mut Checked,
+    func: FuncId,
+    body: &'a Body,
+    /// Whether types have derivatives, as far as asked.
+    differentiable: Map<Ty, bool>,
+    /// Calls (also of accessors) of functions without derivative into which one goes, by address.
+    fed: Set<usize>,
+    /// What to report, with the places in order and once each.
+    reports: Vec<(Span, Diagnostic)>,
+}
+
+/// What is assigned to, as far as derivatives are concerned.
+enum Target {
+    /// All of a variable.
+    Whole(LocalId),
+    /// A part of a variable that has a derivative if the variable has.
+    Part(LocalId),
+    /// Something that keeps no derivative, and why.
+    Lossy(Loss),
+}
+
+/// Why a place keeps no derivative.
+#[derive(Clone, Copy)]
+enum Loss {
+    /// A field marked `no_diff`.
+    NoDiffField(Ty, u32),
+    /// A field of a structure that is not differentiable.
+    PlainStruct(Ty, u32),
+    /// A global variable or an element of a buffer.
+    Memory,
+    /// A variable of a type without derivatives, or something written through a function.
+    Other,
+}
+
+impl Checked {
+    /// Checks the body of a function that is to be differentiated; does nothing for others.
+    pub(crate) fn check_flow(&mut self, func: FuncId, body: &Body) {
+        let diff = self.program.funcs[func].diff;
+        let by_hand = (diff.forward.is_some() && diff.backward.is_some()) || diff.substitute.is_some();
+        if diff.differentiable.is_none() || diff.constant || by_hand {
+            return;
+        }
+        let generics = self.tables.funcs[func].generics;
+        let saved = self.enter(generics);
+        let mut flow = Flow {
+            checked: self,
+            func,
+            body,
+            differentiable: Map::default(),
+            fed: Set::default(),
+            reports: vec![],
+        };
+        flow.carry();
+        flow.want();
+        let mut reports = flow.reports;
+        reports.sort_by_key(|(span, _)| (span.start, span.end));
+        reports.dedup_by_key(|(span, _)| *span);
+        for (_, diagnostic) in reports {
+            self.diagnostics.push(diagnostic);
+        }
+        self.leave(saved);
+    }
+}
+
+impl Flow<'_> {
+    fn has_derivative(&mut self, ty: Ty) -> bool {
+        if let Some(known) = self.differentiable.get(&ty) {
+            return *known;
+        }
+        let answer = self.checked.differential_of(ty).is_some();
+        self.differentiable.insert(ty, answer);
+        answer
+    }
+
+    /// The parameters that carry derivatives, `this` first: the variable, its direction.
+    fn carriers(&mut self) -> Vec<(LocalId, Dir)> {
+        let signature = super::Signature::of(&self.checked.program.funcs[self.func]);
+        let params: Vec<_> = self.body.params.iter().copied().zip(signature.params).collect();
+        params
+            .into_iter()
+            .filter(|(_, p)| !p.no_diff && self.has_derivative(p.ty))
+            .map(|(local, p)| (local, p.dir))
+            .collect()
+    }
+
+    /// Whether derivatives pass through a call.
+    fn passes(&self, call: &Call) -> bool {
+        !call.diff.is_empty() || self.func_passes(call.callee.func)
+    }
+
+    /// Whether derivatives pass through a function. What is inlined early is differentiated where it ends up.
+    fn func_passes(&self, func: FuncId) -> bool {
+        let Func { diff, inline, .. } = &self.checked.program.funcs[func];
+        diff.is_differentiable() || *inline == Inline::Early || self.is_detach(func)
+    }
+
+    fn is_detach(&self, func: FuncId) -> bool {
+        self.checked.tables.lang.get(&"detach".into()) == Some(&Item::Func(func))
+    }
+
+    /// For each argument of a call, whether a derivative may go in or out there.
+    fn open_args(&mut self, call: &Call) -> Vec<bool> {
+        let mut signature = super::Signature::of(&self.checked.program.funcs[call.callee.func]);
+        for mode in &call.diff {
+            signature = self.checked.derived(&signature, *mode);
+        }
+        let closed: Vec<bool> = signature.params.iter().map(|p| p.no_diff).collect();
+        (call.args.iter().enumerate())
+            .map(|(n, (_, arg))| !closed.get(n).copied().unwrap_or(false) && self.has_derivative(arg.ty))
+            .collect()
+    }
+
+    /// What an assignment to a place changes.
+    fn target(&mut self, place: &Expr) -> Target {
+        match &place.kind {
+            ExprKind::Local(local) => match self.has_derivative(place.ty) {
+                true => Target::Whole(*local),
+                false => Target::Lossy(Loss::Other),
+            },
+            ExprKind::Global(_) => Target::Lossy(Loss::Memory),
+            ExprKind::Field(base, number) => self.field_target(base, *number),
+            ExprKind::Element(base, _) if self.is_buffer(base.ty) => Target::Lossy(Loss::Memory),
+            ExprKind::Element(base, _)
+            | ExprKind::Swizzle(base, _)
+            | ExprKind::MatrixSwizzle(base, _)
+            | ExprKind::Convert(base) => part_of(self.target(base)),
+            ExprKind::Property { this: Some(this), .. } => part_of(self.target(this)),
+            _ => Target::Lossy(Loss::Other),
+        }
+    }
+
+    fn field_target(&mut self, base: &Expr, number: u32) -> Target {
+        if self.field_is_no_diff(base.ty, number) {
+            return Target::Lossy(Loss::NoDiffField(base.ty, number));
+        }
+        if !self.has_derivative(base.ty) && !self.is_in_memory(base) {
+            return Target::Lossy(Loss::PlainStruct(base.ty, number));
+        }
+        part_of(self.target(base))
+    }
+
+    fn field_is_no_diff(&self, ty: Ty, number: u32) -> bool {
+        match self.checked.program.types.kind(ty) {
+            TyKind::Struct(id, _) => {
+                let field = self.checked.program.structs[id].fields.get(number as usize);
+                field.is_some_and(|f| f.no_diff)
+            }
+            _ => false,
+        }
+    }
+
+    fn is_buffer(&self, ty: Ty) -> bool {
+        match self.checked.program.types.kind(ty) {
+            TyKind::Struct(id, _) => self.checked.program.structs[id].magic.is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether a place is part of a global or a buffer.
+    fn is_in_memory(&self, place: &Expr) -> bool {
+        match &place.kind {
+            ExprKind::Global(_) => true,
+            ExprKind::Element(base, _) => self.is_buffer(base.ty) || self.is_in_memory(base),
+            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) | ExprKind::MatrixSwizzle(base, _) => {
+                self.is_in_memory(base)
+            }
+            _ => false,
+        }
+    }
+
+    fn report(&mut self, span: Span, diagnostic: Diagnostic) {
+        self.reports.push((span, diagnostic));
+    }
+
+    /// A derivative goes into a call that gives none back.
+    fn report_call(&mut self, func: FuncId, span: Span) {
+        let func = &self.checked.program.funcs[func];
+        let (name, declared) = (func.name, func.span);
+        let message = format!("`{name}` has no derivative, but one is needed here");
+        let help = format!("mark `{name}` with [Differentiable], or write `no_diff` before the call to take its derivative for zero");
+        let diagnostic = Diagnostic::new(codes::LOST_AT_CALL, span, message)
+            .here("an argument carries a derivative that an output depends on")
+            .label(declared, "declared without [Differentiable]")
+            .help(help);
+        self.report(span, diagnostic);
+    }
+
+    /// A derivative goes into a place that keeps none.
+    fn report_store(&mut self, loss: Loss, span: Span) {
+        let detach = "write `detach(..)` around the value to drop its derivative";
+        let field_name = |flow: &Self, ty: Ty, number: u32| match flow.checked.program.types.kind(ty) {
+            TyKind::Struct(id, _) => flow.checked.program.structs[id].fields[number as usize].name.as_str(),
+            _ => "",
+        };
+        let diagnostic = match loss {
+            Loss::NoDiffField(ty, number) => {
+                let message = format!("field `{}` is `no_diff` and drops the derivative of this value", field_name(self, ty, number));
+                Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
+            }
+            Loss::PlainStruct(ty, number) => {
+                let shown = self.checked.show_ty(ty);
+                let field = field_name(self, ty, number);
+                let message = format!("`{shown}` is not differentiable, so its field `{field}` drops the derivative of this value");
+                Diagnostic::new(codes::LOST_IN_STRUCT, span, message)
+                    .help(format!("declare `struct {shown} : IDifferentiable`, or {detach}"))
+            }
+            Loss::Memory => {
+                let message = "memory keeps no derivative of this value";
+                Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
+            }
+            Loss::Other => {
+                let message = "the derivative of this value is dropped by the assignment";
+                Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
+            }
+        };
+        self.report(span, diagnostic);
+    }
+}
+
+fn part_of(target: Target) -> Target {
+    match target {
+        Target::Whole(local) | Target::Part(local) => Target::Part(local),
+        Target::Lossy(loss) => Target::Lossy(loss),
+    }
+}
+
+/// An expression as a key: bodies do not move while they are looked at.
+fn key<T>(expr: &T) -> usize {
+    std::ptr::from_ref(expr).addr()
+}
+
+/// Adds all of `more`; says whether something was new.
+fn join(set: &mut Locals, more: &Locals) -> bool {
+    let mut changed = false;
+    for local in more.iter() {
+        changed |= set.insert(local);
+    }
+    changed
+}

@@ -1,0 +1,260 @@
+//! Backwards: whose derivatives are wanted.
+//!
+//! The state is the set of variables whose value, as it is at this point, an output is computed from later on. A call
+//! that was fed a derivative and whose result is wanted is an error if derivatives do not pass it.
+
+use super::{Flow, Locals, Target, join, key};
+use crate::hir::{Call, Case, Dir, Expr, ExprKind, Label, Loop, LoopKind, Stmt, StmtKind};
+use cotangent_base::{Map, Span};
+
+struct Want<'f, 'a> {
+    flow: &'f mut Flow<'a>,
+    state: Locals,
+    /// What is wanted where the function is left.
+    outputs: Locals,
+    /// Whether the derivative of the result is wanted.
+    result: bool,
+    breaks: Map<Label, Locals>,
+    continues: Map<Label, Locals>,
+}
+
+impl Flow<'_> {
+    /// Follows wishes from the outputs back through the body.
+    pub(super) fn want(&mut self) {
+        let outputs: Locals = self
+            .carriers()
+            .into_iter()
+            .filter(|(_, dir)| *dir != Dir::In)
+            .map(|(local, _)| local)
+            .collect();
+        let func = &self.checked.program.funcs[self.func];
+        let (result, no_diff) = (func.result, func.no_diff_result);
+        let result = !no_diff && self.has_derivative(result);
+        let body = self.body;
+        let mut want = Want {
+            flow: self,
+            state: outputs.clone(),
+            outputs,
+            result,
+            breaks: Map::default(),
+            continues: Map::default(),
+        };
+        want.block(&body.block);
+    }
+}
+
+impl Want<'_, '_> {
+    fn block(&mut self, block: &[Stmt]) {
+        for stmt in block.iter().rev() {
+            self.stmt(stmt);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::Expr(expr) => self.expr(expr, false),
+            StmtKind::Let(local, value) => {
+                let wanted = self.state.remove(*local);
+                if let Some(value) = value {
+                    self.expr(value, wanted);
+                }
+            }
+            StmtKind::Block(block) => self.block(block),
+            StmtKind::If(cond, then, other) => {
+                let after = self.state.clone();
+                self.block(then);
+                let before = std::mem::replace(&mut self.state, after);
+                self.block(other);
+                join(&mut self.state, &before);
+                self.expr(cond, false);
+            }
+            StmtKind::Loop(looping) => self.looping(looping),
+            StmtKind::Switch(label, selector, cases) => self.switch(*label, selector, cases),
+            StmtKind::Break(label) => self.state = target(&self.breaks, *label),
+            StmtKind::Continue(label) => self.state = target(&self.continues, *label),
+            StmtKind::Return(value) => {
+                self.state = self.outputs.clone();
+                if let Some(value) = value {
+                    self.expr(value, self.result);
+                }
+            }
+        }
+    }
+
+    /// Goes round until the state at the top stays the same.
+    fn looping(&mut self, looping: &Loop) {
+        let after = self.state.clone();
+        self.breaks.insert(looping.label, after.clone());
+        let mut top = Locals::new();
+        loop {
+            self.state = top.clone();
+            if let Some(step) = &looping.step {
+                self.expr(step, false);
+            }
+            if looping.kind == LoopKind::Post {
+                self.loop_cond(looping, &after);
+            }
+            self.continues.insert(looping.label, self.state.clone());
+            self.block(&looping.body);
+            if looping.kind == LoopKind::Pre {
+                self.loop_cond(looping, &after);
+            }
+            if !join(&mut top, &self.state) {
+                self.state = top;
+                return;
+            }
+        }
+    }
+
+    fn loop_cond(&mut self, looping: &Loop, after: &Locals) {
+        if let Some(cond) = &looping.cond {
+            join(&mut self.state, after);
+            self.expr(cond, false);
+        }
+    }
+
+    fn switch(&mut self, label: Label, selector: &Expr, cases: &[Case]) {
+        let after = self.state.clone();
+        self.breaks.insert(label, after.clone());
+        let mut before = if cases.iter().any(|c| c.default) { Locals::new() } else { after };
+        for case in cases.iter().rev() {
+            self.block(&case.body);
+            join(&mut before, &self.state);
+        }
+        self.state = before;
+        self.expr(selector, false);
+    }
+
+    /// Follows an expression whose derivative is wanted or not, what it evaluates last first.
+    fn expr(&mut self, expr: &Expr, wanted: bool) {
+        let wanted = wanted && self.flow.has_derivative(expr.ty);
+        match &expr.kind {
+            ExprKind::Const(_)
+            | ExprKind::Val(_)
+            | ExprKind::String(_)
+            | ExprKind::Zero
+            | ExprKind::Undef
+            | ExprKind::Global(_)
+            | ExprKind::Error => {}
+            ExprKind::Local(local) => {
+                if wanted {
+                    self.state.insert(*local);
+                }
+            }
+            ExprKind::Field(base, number) => {
+                let lost = self.flow.field_is_no_diff(base.ty, *number);
+                self.expr(base, wanted && !lost);
+            }
+            ExprKind::Element(base, index) => {
+                self.expr(index, false);
+                self.expr(base, wanted);
+            }
+            ExprKind::Swizzle(base, _)
+            | ExprKind::MatrixSwizzle(base, _)
+            | ExprKind::Unary(_, base)
+            | ExprKind::Convert(base)
+            | ExprKind::Splat(base)
+            | ExprKind::Truncate(base) => self.expr(base, wanted),
+            ExprKind::Property { this, args, get, .. } => {
+                if let Some(get) = get.filter(|_| wanted && self.flow.fed.contains(&key(expr))) {
+                    self.flow.report_call(get.func, expr.span);
+                }
+                let wanted = wanted && get.is_none_or(|get| self.flow.func_passes(get.func));
+                for operand in args.iter().rev().chain(this.iter().map(|t| &**t)) {
+                    self.expr(operand, wanted);
+                }
+            }
+            ExprKind::Binary(_, a, b) => {
+                self.expr(b, wanted);
+                self.expr(a, wanted);
+            }
+            ExprKind::Cond(c, a, b) | ExprKind::Select(c, a, b) => {
+                self.expr(b, wanted);
+                self.expr(a, wanted);
+                self.expr(c, false);
+            }
+            ExprKind::Sequence(a, b) => {
+                self.expr(b, wanted);
+                self.expr(a, false);
+            }
+            ExprKind::Concat(parts) | ExprKind::Construct(parts) => {
+                for part in parts.iter().rev() {
+                    self.expr(part, wanted);
+                }
+            }
+            ExprKind::Assign(place, value) => {
+                let wanted = self.written(place, true) | wanted;
+                self.indices(place);
+                self.expr(value, wanted);
+            }
+            ExprKind::Modify { place, old, new, post } => {
+                let wanted_after = self.written(place, true) | (wanted && !post);
+                self.expr(new, wanted_after);
+                let wanted_before = self.state.remove(*old) | (wanted && *post);
+                self.expr(place, wanted_before);
+            }
+            ExprKind::Call(call) => self.call(call, wanted, expr.span),
+            ExprKind::NoDiff(inner) => self.dropped(inner),
+        }
+    }
+
+    /// Whether what is written to a place is wanted. If `kill`, what a whole variable held before no longer is.
+    fn written(&mut self, place: &Expr, kill: bool) -> bool {
+        match self.flow.target(place) {
+            Target::Whole(local) if kill => self.state.remove(local),
+            Target::Whole(local) | Target::Part(local) => self.state.contains(local),
+            Target::Lossy(_) => false,
+        }
+    }
+
+    fn indices(&mut self, place: &Expr) {
+        match &place.kind {
+            ExprKind::Element(base, index) => {
+                self.expr(index, false);
+                self.indices(base);
+            }
+            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) | ExprKind::MatrixSwizzle(base, _) => self.indices(base),
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, call: &Call, result_wanted: bool, span: Span) {
+        let open = self.flow.open_args(call);
+        let mut wanted = result_wanted;
+        for ((dir, arg), open) in call.args.iter().zip(&open) {
+            if *dir != Dir::In && *open {
+                wanted |= self.written(arg, true);
+            }
+        }
+        if wanted && self.flow.fed.contains(&key(call)) {
+            self.flow.report_call(call.callee.func, span);
+        }
+        let pass = wanted && self.flow.passes(call) && !self.flow.is_detach(call.callee.func);
+        for ((dir, arg), open) in call.args.iter().zip(&open).rev() {
+            match dir {
+                Dir::In | Dir::InOut => self.expr(arg, pass && *open),
+                Dir::Out => self.indices(arg),
+            }
+        }
+    }
+
+    /// A call whose derivative is dropped on purpose.
+    fn dropped(&mut self, expr: &Expr) {
+        let ExprKind::Call(call) = &expr.kind else {
+            return self.expr(expr, false);
+        };
+        for (dir, arg) in call.args.iter().rev() {
+            match dir {
+                Dir::In => self.expr(arg, false),
+                Dir::InOut | Dir::Out => {
+                    self.written(arg, true);
+                    self.indices(arg);
+                }
+            }
+        }
+    }
+}
+
+fn target(targets: &Map<Label, Locals>, label: Label) -> Locals {
+    targets.get(&label).cloned().unwrap_or_default()
+}

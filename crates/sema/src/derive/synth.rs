@@ -1,0 +1,203 @@
+//! What the compiler makes of a conformance to `IDifferentiable` that leaves things out.
+//!
+//! ```slang
+//! struct Particle : IDifferentiable { float3 position; int kind; no_diff float mass; }
+//! ```
+//!
+//! says nothing about its `Differential`, so one is made: a structure with a field for each field that has a
+//! derivative, of that field's differential type and under the same name; here `{ float3 position; }`. If every field has
+//! a derivative of its own type the structure serves as its own differential and nothing is made.
+//!
+//! The new structure has the generic parameters of the conformance, and conforms to `IDifferentiable` itself, with itself
+//! as differential. Its fields are asked for their differentials when somebody asks for it, so the order of
+//! declarations does not matter.
+//!
+//! Functions that are missing (`dzero`, `dadd`, `dmul`) are not written out here: a [`Synth`] witness says that lowering
+//! applies the same function to every field. What was written by hand wins, one by one.
+
+use super::codes;
+use crate::Checked;
+use crate::hir::{
+    Conformance, ConformanceId, Field, FuncId, InterfaceRef, Struct, StructId, Synth, Ty, TyKind, Witness,
+};
+use crate::tables::{ConformanceInfo, GenericsId, Head, Item, Owner, Prefix, Progress, StructInfo};
+use cotangent_base::{Diagnostic, Map, Span, Symbol};
+use cotangent_syntax::ast;
+use std::rc::Rc;
+
+impl Checked {
+    /// The `Differential` of a conformance that names none: the type itself or a new structure.
+    pub(crate) fn synthesize_differential(&mut self, conformance: ConformanceId) -> Ty {
+        let ty = self.program.conformances[conformance].ty;
+        let TyKind::Struct(id, args) = self.program.types.kind(ty) else {
+            return self.not_synthesizable(conformance);
+        };
+        let bounds = self.program.conformances[conformance].generics.bounds.clone();
+        let saved = std::mem::replace(&mut self.tables.env, bounds);
+        let types = self.fields_under(id, args);
+        let differentials: Vec<Option<Ty>> = (0..types.len())
+            .map(|n| match self.program.structs[id].fields[n].no_diff {
+                true => None,
+                false => self.differential_of(types[n]),
+            })
+            .collect();
+        self.tables.env = saved;
+        let own = types.iter().zip(&differentials).all(|(ty, d)| *d == Some(*ty));
+        if own { ty } else { self.differential_struct(conformance, id, &differentials) }
+    }
+
+    /// What stands for a member of `IDifferentiable` that a conformance does not give.
+    pub(crate) fn synthesized_witness(&self, requirement: FuncId) -> Option<Witness> {
+        let lang = &self.program.lang;
+        let dmul = self.tables.lang.get(&Symbol::new("dmul"));
+        let synth = if lang.dzero == Some(requirement) {
+            Synth::DZero
+        } else if lang.dadd == Some(requirement) {
+            Synth::DAdd
+        } else if dmul == Some(&Item::Func(requirement)) {
+            Synth::DMul
+        } else {
+            return None;
+        };
+        Some(Witness::Synth(synth))
+    }
+
+    fn not_synthesizable(&mut self, conformance: ConformanceId) -> Ty {
+        let Conformance { ty, span, .. } = self.program.conformances[conformance];
+        if !self.is_error(ty) {
+            let message = format!("`{}` has no fields to take a `Differential` from", self.show_ty(ty));
+            let help = "give the type of its derivatives: `typealias Differential = ..;`";
+            self.diagnostics
+                .push(Diagnostic::new(codes::DIFFERENTIAL_CONFORMS, span, message).help(help));
+        }
+        self.error_ty()
+    }
+
+    /// A structure with a field for each field of `of` that has a differential, and its conformance.
+    fn differential_struct(
+        &mut self,
+        conformance: ConformanceId,
+        of: StructId,
+        differentials: &[Option<Ty>],
+    ) -> Ty {
+        let fields: Vec<Field> = self.program.structs[of]
+            .fields
+            .iter()
+            .zip(differentials)
+            .filter_map(|(field, ty)| {
+                let ty = (*ty)?;
+                Some(Field {
+                    ty,
+                    no_diff: false,
+                    derivative: None,
+                    ..field.clone()
+                })
+            })
+            .collect();
+        let base = match (self.tables.structs[of].base, differentials.first()) {
+            (Some(_), Some(base)) => *base,
+            _ => None,
+        };
+        let generics = self.generics_of(self.tables.conformances[conformance].owner);
+        let id = self.enter_struct(of, fields, base, generics);
+        self.conform_to_itself(conformance, id, generics)
+    }
+
+    /// Puts a finished structure into the program and the tables.
+    fn enter_struct(&mut self, of: StructId, fields: Vec<Field>, base: Option<Ty>, generics: GenericsId) -> StructId {
+        let name = Symbol::new(&format!("{}.Differential", self.program.structs[of].name));
+        let span = self.program.structs[of].span;
+        let around = self.tables.structs[of].scope;
+        let id: StructId = self.program.structs.next_key();
+        let library = self.tables.scopes[around].library;
+        let path = format!("{name}.");
+        let scope = self.new_scope(Some(around), Owner::Struct(id), generics, &path, library);
+        for (number, field) in fields.iter().enumerate() {
+            let items = self.tables.scopes[scope].names.entry(field.name).or_default();
+            items.push(Item::Field(number as u32));
+        }
+        self.tables.structs.push(StructInfo {
+            decl: Rc::new(ast::StructDecl {
+                name: ast::Ident { name, span },
+                generics: ast::Generics::default(),
+                bases: vec![],
+                members: vec![],
+            }),
+            prefix: no_prefix(),
+            fields: fields.iter().map(|f| (field_syntax(f), no_prefix())).collect(),
+            scope,
+            generics,
+            resolved: Progress::Done,
+            bases: Progress::Done,
+            base,
+            builtin: None,
+        });
+        let generics = self.hir_generics(generics);
+        self.program.structs.push(Struct {
+            name,
+            span,
+            generics,
+            fields,
+            magic: None,
+            differential_of: Some(of),
+        })
+    }
+
+    /// States that a synthesised differential is its own; gives its type in terms of the conformance it is made for.
+    fn conform_to_itself(&mut self, conformance: ConformanceId, id: StructId, generics: GenericsId) -> Ty {
+        let args = self.identity(generics);
+        let ty = self.program.types.ty(TyKind::Struct(id, args));
+        let mut own = self.program.conformances[conformance].clone();
+        own.ty = ty;
+        own.assocs = self.program.lang.differential.map(|assoc| (assoc, ty)).into_iter().collect();
+        own.witnesses = self.synthesized_witnesses(own.interface);
+        let own = self.program.conformances.push(own);
+        self.tables.conformances.push(ConformanceInfo {
+            owner: Owner::Struct(id),
+            assocs: Progress::Done,
+            witnesses: Progress::Done,
+        });
+        self.tables.conformances_of.entry(Head::Struct(id)).or_default().push(own);
+        ty
+    }
+
+    fn synthesized_witnesses(&self, interface: InterfaceRef) -> Map<FuncId, Witness> {
+        self.program.interfaces[interface.interface]
+            .requirements
+            .iter()
+            .filter_map(|f| Some((*f, self.synthesized_witness(*f)?)))
+            .collect()
+    }
+
+    /// The generic parameters of what states a conformance.
+    fn generics_of(&self, owner: Owner) -> GenericsId {
+        match owner {
+            Owner::Struct(id) => self.tables.structs[id].generics,
+            Owner::Extension(id) => self.tables.exts[id].generics,
+            Owner::Interface(id) => self.tables.interfaces[id].generics,
+            Owner::Enum(id) => self.tables.scopes[self.tables.enums[id].scope].generics,
+            Owner::Module => unreachable!("only types and extensions state conformances"),
+        }
+    }
+}
+
+fn no_prefix() -> Prefix {
+    Prefix {
+        attributes: Rc::new([]),
+        modifiers: Rc::new([]),
+    }
+}
+
+/// A field as if somebody had written it, for those who look for initializers.
+fn field_syntax(field: &Field) -> Rc<ast::VarDecl> {
+    Rc::new(ast::VarDecl {
+        name: ast::Ident {
+            name: field.name,
+            span: Span::none(),
+        },
+        ty: None,
+        init: None,
+        semantic: None,
+        is_let: false,
+    })
+}

@@ -1,0 +1,116 @@
+//! A `Differential` chosen by hand must fit.
+//!
+//! It conforms to `IDifferentiable`, it is its own differential, and each field of the structure that has a derivative is
+//! tied to the field of the differential that holds it, by `[DerivativeMember(D.x)]`, or is `no_diff`.
+
+use super::codes;
+use crate::Checked;
+use crate::hir::{ConformanceId, Field, Ty, TyKind};
+use cotangent_base::{Diagnostic, Symbol};
+
+impl Checked {
+    /// Checks the `Differential` of a conformance to `IDifferentiable`; does nothing for other interfaces.
+    pub(crate) fn check_differential(&mut self, id: ConformanceId) {
+        let conformance = &self.program.conformances[id];
+        if self.program.lang.differentiable != Some(conformance.interface.interface) {
+            return;
+        }
+        let differential = self.program.lang.differential;
+        let Some(chosen) = differential.and_then(|assoc| conformance.assocs.get(&assoc).copied()) else {
+            return;
+        };
+        let (ty, bounds) = (conformance.ty, conformance.generics.bounds.clone());
+        if chosen == ty || self.is_error(chosen) || self.is_synthesised(chosen) {
+            return;
+        }
+        let saved = std::mem::replace(&mut self.tables.env, bounds);
+        if self.is_own_differential(id, chosen) {
+            self.check_ties(ty, chosen);
+        }
+        self.tables.env = saved;
+    }
+
+    fn is_synthesised(&self, ty: Ty) -> bool {
+        match self.program.types.kind(ty) {
+            TyKind::Struct(id, _) => self.program.structs[id].differential_of.is_some(),
+            _ => false,
+        }
+    }
+
+    fn is_own_differential(&mut self, id: ConformanceId, chosen: Ty) -> bool {
+        let span = self.program.conformances[id].span;
+        let shown = self.show_ty(chosen);
+        let diagnostic = match self.differential_of(chosen) {
+            Some(again) if again == chosen => return true,
+            None => {
+                let message = format!("the `Differential` `{shown}` does not conform to `IDifferentiable`");
+                let help = format!("declare it `struct {shown} : IDifferentiable`");
+                Diagnostic::new(codes::DIFFERENTIAL_CONFORMS, span, message).help(help)
+            }
+            Some(again) => {
+                let again = self.show_ty(again);
+                let message = format!("the `Differential` `{shown}` has another differential, `{again}`");
+                let help = format!("choose `{again}`, or give `{shown}` only fields that are their own differential");
+                Diagnostic::new(codes::DIFFERENTIAL_ITSELF, span, message).help(help)
+            }
+        };
+        self.diagnostics.push(diagnostic);
+        false
+    }
+
+    /// Checks that every field with a derivative has its place in the chosen differential.
+    fn check_ties(&mut self, ty: Ty, chosen: Ty) {
+        let TyKind::Struct(id, args) = self.program.types.kind(ty) else {
+            return;
+        };
+        let types = self.fields_under(id, args);
+        let fields = self.program.structs[id].fields.clone();
+        for (field, ty) in fields.iter().zip(types) {
+            if field.no_diff {
+                continue;
+            }
+            let Some(differential) = self.differential_of(ty) else {
+                continue;
+            };
+            match field.derivative {
+                Some(member) => self.check_tie(field, differential, chosen, member),
+                None => self.untied(field, chosen),
+            }
+        }
+    }
+
+    fn untied(&mut self, field: &Field, chosen: Ty) {
+        let shown = self.show_ty(chosen);
+        let message = format!("`{shown}` does not say which of its fields holds the derivative of `{}`", field.name);
+        let help = format!("add `[DerivativeMember({shown}.x)]` with the name of that field, or `no_diff`");
+        self.diagnostics
+            .push(Diagnostic::new(codes::UNTIED_FIELD, field.span, message).help(help));
+    }
+
+    fn check_tie(&mut self, field: &Field, differential: Ty, chosen: Ty, member: Symbol) {
+        let shown = self.show_ty(chosen);
+        let found = self.field_under(chosen, member);
+        let message = match found {
+            Some(ty) if ty == differential => return,
+            Some(ty) => format!(
+                "`{shown}.{member}` is `{}`, but the derivative of `{}` is `{}`",
+                self.show_ty(ty),
+                field.name,
+                self.show_ty(differential)
+            ),
+            None => format!("`{shown}` has no field `{member}`"),
+        };
+        self.diagnostics
+            .push(Diagnostic::new(codes::DERIVATIVE_MEMBER, field.span, message));
+    }
+
+    /// The type of a field of a structure.
+    fn field_under(&mut self, ty: Ty, name: Symbol) -> Option<Ty> {
+        let TyKind::Struct(id, args) = self.program.types.kind(ty) else {
+            return None;
+        };
+        let types = self.fields_under(id, args);
+        let number = self.program.structs[id].fields.iter().position(|f| f.name == name)?;
+        types.get(number).copied()
+    }
+}
