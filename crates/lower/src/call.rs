@@ -41,10 +41,15 @@ impl Frame<'_, '_> {
 
     /// Calls a function of the library or the user's by reference, with all inputs as values; gives the result and
     /// the values of `out` and `inout` parameters.
-    pub fn call_values(&mut self, func: FuncRef, inputs: Vec<Value>) -> Option<(Option<Value>, Vec<Value>)> {
+    pub fn call_values(
+        &mut self,
+        func: FuncRef,
+        inputs: Vec<Value>,
+        no_diff: bool,
+    ) -> Option<(Option<Value>, Vec<Value>)> {
         let func = self.lowerer.checked.subst_func(func, &self.subst);
         let callee = self.lowerer.callee(func, self.span)?;
-        Some(self.emit_call(callee, inputs, false))
+        Some(self.emit_call(callee, inputs, no_diff))
     }
 
     fn callee(&mut self, call: &Call) -> Option<ir::FuncId> {

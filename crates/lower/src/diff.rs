@@ -230,7 +230,7 @@ fn backward(lowerer: &mut Lowerer<'_>, sig: &SourceSig) -> Option<SourceSig> {
     if let Some((ty, true)) = sig.ret {
         let (ty, diff) = tangent(lowerer, ty)?;
         derived.params.push(SourceParam {
-            name: Symbol::new("d_result"),
+            name: Symbol::new("resultGradient"),
             ty,
             dir: Dir::In,
             diff,

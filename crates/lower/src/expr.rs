@@ -125,7 +125,8 @@ impl Frame<'_, '_> {
         let value = match (value, scalar) {
             (hir::Const::Int(n), Some(s)) if s.is_float() => Const::float(n as f64),
             (hir::Const::Int(n), Some(Scalar::Bool)) => Const::Bool(n != 0),
-            (hir::Const::Int(n), _) => Const::Int(n),
+            (hir::Const::Int(n), Some(s)) => Const::Int(wrapped(n, s)),
+            (hir::Const::Int(n), None) => Const::Int(n),
             (hir::Const::Bool(b), Some(s)) if s.is_int() => Const::Int(b.into()),
             (hir::Const::Bool(b), _) => Const::Bool(b),
             (hir::Const::Float(x), _) => Const::float(x),
@@ -222,16 +223,46 @@ impl Frame<'_, '_> {
 
     /// `no_diff f(x)`: nothing flows in or out.
     fn no_diff(&mut self, inner: &Expr) -> Option<Value> {
-        let value = match &inner.kind {
-            ExprKind::Call(call) => self.call(call, true),
-            _ => self.eval(inner),
-        };
-        value.map(|v| self.detach(v))
+        match &inner.kind {
+            ExprKind::Call(call) => {
+                let value = self.call(call, true);
+                value.map(|v| self.detach(v))
+            }
+            _ => {
+                let place = self.place(inner);
+                Some(self.read_no_diff(place))
+            }
+        }
     }
 
     /// The value without its derivative.
     pub fn detach(&mut self, value: Value) -> Value {
         let ty = self.func.ty(value);
         self.b().emit1(Op::Detach, &[value], ty)
+    }
+}
+
+/// An integer as the constant of a type: the low bits, sign-extended if they do not fit as they are.
+fn wrapped(n: i64, ty: Scalar) -> i64 {
+    let unused = 64 - ty.bits();
+    let (signed, unsigned) = (n << unused >> unused, (n as u64) << unused >> unused);
+    if unsigned == n as u64 && !ty.is_signed() {
+        n
+    } else {
+        signed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constant_takes_the_low_bits() {
+        assert_eq!(wrapped(0xffff_ffff, Scalar::U32), 0xffff_ffff);
+        assert_eq!(wrapped(0xffff_ffff, Scalar::I32), -1);
+        assert_eq!(wrapped(-1, Scalar::U8), -1);
+        assert_eq!(wrapped(300, Scalar::I8), 44);
+        assert_eq!(wrapped(i64::MIN, Scalar::I64), i64::MIN);
     }
 }

@@ -1,6 +1,7 @@
 //! Library functions that stand for one operation: `[__intrinsic("sqrt")]`.
 //!
-//! The name is that of the operation in the IR's table; nothing here lists built-in functions. The result is an
+//! The name is that of the operation in the IR's table; nothing here lists built-in functions. One name is not in the
+//! table: `element` is the accessor of an aggregate or a buffer and becomes `extract`, `insert` or `load`. The result is an
 //! ordinary function whose body is that operation. Calls of it stay calls, so that autodiff sees the rule the
 //! library gives for it; later passes put the operation in place of the call.
 //!
@@ -9,8 +10,8 @@
 //! ```
 
 use crate::instance::Lowerer;
-use cotangent_base::{Span, Symbol};
-use cotangent_ir::{self as ir, Builder, Dir, Math, Op, Path, Step};
+use cotangent_base::Symbol;
+use cotangent_ir::{self as ir, Builder, Dir, Func, Math, Op, Path, Step, Type, Types, Value};
 
 /// The operations without payload that an intrinsic may name.
 const PLAIN: &[Op] = &[
@@ -59,20 +60,51 @@ fn named(name: &str, operands: usize) -> Option<Op> {
         .find(|op| op.name() == name)
 }
 
-/// Writes the body of an intrinsic: its inputs go into the operation, the result comes out, and so do `inout`
-/// parameters that the operation gives back in place of a result.
+/// `element`: reads or writes the part of `this` at the other arguments.
+fn element(types: &Types, func: &Func) -> Option<(Op, Vec<Value>)> {
+    let inputs = func.inputs();
+    let (&this, indices) = inputs.split_first()?;
+    if func.sig.params[0].dir == Dir::InOut {
+        let (&value, indices) = indices.split_last()?;
+        let operands = [&[this, value], indices].concat();
+        return Some((Op::Insert(dynamic(indices.len())), operands));
+    }
+    let path = dynamic(indices.len());
+    let op = match types.get(func.ty(this)) {
+        Type::Buffer(..) | Type::Ref(_) => Op::Load(path),
+        _ => Op::Extract(path),
+    };
+    Some((op, inputs.to_vec()))
+}
+
+/// The operation and its operands.
+fn operation(types: &Types, func: &Func, name: &str) -> Option<(Op, Vec<Value>)> {
+    if name == "element" {
+        return element(types, func);
+    }
+    let inputs = func.inputs();
+    Some((named(name, inputs.len())?, inputs.to_vec()))
+}
+
+/// Writes the body of an intrinsic: the inputs go into the operation, the result comes out.
 pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
     let mut func = lowerer.module.funcs[id].clone();
-    let span = func.span;
-    let inputs = func.inputs().to_vec();
+    let (span, text) = (func.span, func.name);
     let outputs: Vec<ir::Ty> = func.sig.outputs().map(|o| o.ty).collect();
-    let known = named(name.as_str(), inputs.len()).filter(|_| outputs.len() <= 1);
-    let Some(op) = known.filter(|op| fits(op, &func.sig)) else {
-        return unknown(lowerer, name, func.name, span);
+    let found = operation(&lowerer.module.types, &func, name.as_str());
+    let Some((op, operands)) = found.filter(|(op, _)| fits(op, &func.sig)) else {
+        let message =
+            format!("`{text}` names the operation `{name}`, which does not exist or does not fit it");
+        return lowerer.internal(span, message);
     };
     let mut b = Builder::new(&mut lowerer.module.types, &mut func);
-    let inst = b.emit(op, &inputs, &outputs);
-    let results = b.func.insts[inst].results.to_vec();
+    let results = match operands[..] {
+        [only] if changes_nothing(&op, b.ty(only), &outputs) => vec![only],
+        _ => {
+            let inst = b.emit(op, &operands, &outputs);
+            b.func.insts[inst].results.to_vec()
+        }
+    };
     b.emit(Op::Return, &results, &[]);
     lowerer.module.funcs[id] = func;
 }
@@ -84,11 +116,9 @@ fn fits(op: &Op, sig: &ir::Signature) -> bool {
     sig.outputs().count() == gives && sig.params.iter().all(|p| p.dir != Dir::Out)
 }
 
-fn unknown(lowerer: &mut Lowerer<'_>, name: Symbol, func: Symbol, span: Span) {
-    lowerer.internal(
-        span,
-        format!("`{func}` names the operation `{name}`, which it does not fit or does not exist"),
-    );
+/// Whether a generic conversion or splat was instantiated for a type and itself.
+fn changes_nothing(op: &Op, from: ir::Ty, to: &[ir::Ty]) -> bool {
+    matches!(op, Op::Convert | Op::Splat | Op::Bitcast) && *to == [from]
 }
 
 #[cfg(test)]

@@ -45,13 +45,9 @@ impl Frame<'_, '_> {
         if first {
             init.push(self.b().bool(true));
         }
-        init.extend(
-            slots
-                .iter()
-                .map(|s| self.vars[*s])
-                .collect::<Option<Vec<_>>>()
-                .unwrap_or_default(),
-        );
+        for &slot in &slots {
+            init.push(self.var(slot));
+        }
         let types: Vec<_> = init.iter().map(|v| self.func.ty(*v)).collect();
 
         let (cond, ()) = self.nested(&types, |f, args| {

@@ -18,8 +18,8 @@ pub(crate) enum Place {
     Lanes(Box<Place>, Vec<u8>),
     /// Elements of a matrix.
     Cells(Box<Place>, Vec<(u8, u8)>),
-    /// Another type; writing converts back.
-    Converted(Box<Place>, Ty),
+    /// Another type, the second; writing converts back to the first.
+    Converted(Box<Place>, Ty, Ty),
     /// A part of one of these.
     Inner(Box<Place>, Steps),
     /// A property or subscript.
@@ -57,6 +57,8 @@ pub(crate) struct Property {
     get: Option<FuncRef>,
     set: Option<FuncRef>,
     ty: Ty,
+    /// Whether it is read without its derivative.
+    no_diff: bool,
 }
 
 /// The object of a property: a place if the setter changes it.
@@ -147,6 +149,7 @@ impl Frame<'_, '_> {
                     get: *get,
                     set: *set,
                     ty,
+                    no_diff: false,
                 }))
             }
             _ => Place::Part(Root::Value(self.expr(e)), Steps::default()),
@@ -192,7 +195,7 @@ impl Frame<'_, '_> {
             return place;
         }
         if !self.is_base(from, to) {
-            return Place::Converted(Box::new(place), to);
+            return Place::Converted(Box::new(place), from, to);
         }
         let mut ty = from;
         while ty != to {
@@ -200,6 +203,15 @@ impl Frame<'_, '_> {
             ty = self.lowerer.module.types.part(ty, Some(0)).unwrap_or(to);
         }
         place
+    }
+
+    /// The value in a place, with no derivative. A getter need not be differentiable then.
+    pub fn read_no_diff(&mut self, mut place: Place) -> Value {
+        if let Place::Property(property) = &mut place {
+            property.no_diff = true;
+        }
+        let value = self.read(&place);
+        self.detach(value)
     }
 
     /// The value in a place.
@@ -223,7 +235,7 @@ impl Frame<'_, '_> {
                 let value = self.read(base);
                 self.matrix_swizzle(value, cells)
             }
-            Place::Converted(base, to) => {
+            Place::Converted(base, _, to) => {
                 let value = self.read(base);
                 self.convert(value, *to)
             }
@@ -283,10 +295,8 @@ impl Frame<'_, '_> {
             }
             Place::Lanes(base, lanes) => self.write_lanes(base, lanes, value),
             Place::Cells(base, cells) => self.write_cells(base, cells, value),
-            Place::Converted(base, _) => {
-                let old = self.read(base);
-                let ty = self.func.ty(old);
-                let value = self.convert(value, ty);
+            Place::Converted(base, from, _) => {
+                let value = self.convert(value, *from);
                 self.write(base, value);
             }
             Place::Property(property) => self.set(property, value),
@@ -337,7 +347,7 @@ impl Frame<'_, '_> {
             return self.b().undef(property.ty);
         };
         let inputs = self.property_inputs(property);
-        let result = self.call_values(get, inputs).and_then(|r| r.0);
+        let result = self.call_values(get, inputs, property.no_diff).and_then(|r| r.0);
         result.unwrap_or_else(|| self.b().undef(property.ty))
     }
 
@@ -347,7 +357,7 @@ impl Frame<'_, '_> {
         };
         let mut inputs = self.property_inputs(property);
         inputs.push(value);
-        let Some((_, outs)) = self.call_values(set, inputs) else {
+        let Some((_, outs)) = self.call_values(set, inputs, false) else {
             return;
         };
         if let (Some(This::Place(this)), Some(&new)) = (&property.this, outs.first()) {

@@ -54,12 +54,25 @@ pub fn lower(checked: &mut Checked, roots: Roots) -> Lowered {
         Roots::Derivatives { func, modes } => derivatives(&mut lowerer, func, &modes, &mut found),
     }
     lowerer.run();
+    check(&mut lowerer);
     found.diagnostics.append(lowerer.diagnostics);
     Lowered {
         module: lowerer.module,
         diagnostics: found.diagnostics,
         entries: found.entries,
         roots: found.roots,
+    }
+}
+
+/// Verifies what was made, in debug builds. What is not supported leaves holes, so errors are enough.
+fn check(lowerer: &mut Lowerer<'_>) {
+    if !cfg!(debug_assertions) || lowerer.diagnostics.has_errors() {
+        return;
+    }
+    if let Err(error) = cotangent_ir::verify(&lowerer.module) {
+        let func = error.func.and_then(|name| lowerer.module.func_named(name));
+        let span = func.map_or(Span::none(), |id| lowerer.module.funcs[id].span);
+        lowerer.internal(span, format!("the module made is invalid: {error}"));
     }
 }
 

@@ -6,14 +6,16 @@ use cotangent_ir::Op;
 use cotangent_sema::hir::{Block, Expr, LocalId, Stmt, StmtKind};
 
 impl Frame<'_, '_> {
-    /// Lowers statements in order, up to the first after which nothing can run.
+    /// Lowers a block.
     pub fn block(&mut self, block: &Block) {
-        for stmt in block {
-            if self.is_done() {
-                return;
-            }
+        self.stmts(block);
+    }
+
+    /// Lowers statements in order, up to the first after which nothing can run.
+    pub fn stmts<'s>(&mut self, stmts: impl IntoIterator<Item = &'s Stmt>) {
+        for stmt in stmts {
             self.stmt(stmt);
-            if matches!(stmt.kind, StmtKind::Break(_)) {
+            if self.is_done() || matches!(stmt.kind, StmtKind::Break(_)) {
                 return;
             }
         }

@@ -58,7 +58,7 @@ impl Frame<'_, '_> {
         let (op, count) = (Op::Switch(values), arms.len());
         self.branch(op, selector, count, assigned, None, |f, i| {
             f.declare_skipped(&cases[..arms[i].case]);
-            f.stmts(&arms[i].stmts);
+            f.stmts(arms[i].stmts.iter().copied());
             None
         });
     }
@@ -104,18 +104,6 @@ impl Frame<'_, '_> {
         let results = self.func.insts[inst].results.to_vec();
         for (&slot, &result) in slots.iter().zip(&results) {
             self.set_var(slot, result);
-        }
-    }
-
-    fn stmts(&mut self, stmts: &[&Stmt]) {
-        for stmt in stmts {
-            if self.is_done() {
-                return;
-            }
-            self.stmt(stmt);
-            if matches!(stmt.kind, StmtKind::Break(_)) {
-                return;
-            }
         }
     }
 
