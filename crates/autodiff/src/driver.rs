@@ -94,9 +94,14 @@ impl<'m> Context<'m> {
         self.filling.remove(&func);
         match result {
             Ok(()) => self.finish_request(func, of),
-            Err(_) => drop(self.failed.insert(func)),
+            Err(Reported) => self.give_up(func),
         }
         result
+    }
+
+    /// Never tries again to write the body of `func`.
+    pub(crate) fn give_up(&mut self, func: FuncId) {
+        self.failed.insert(func);
     }
 
     /// From now on the request is a function like any other, and as differentiable as the one it was made from.

@@ -14,7 +14,7 @@ use crate::driver::{Context, Reported};
 use crate::linearize::{self, linearize};
 use crate::{codes, tangent};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
-use cotangent_ir::{Builder, DiffCall, Func, FuncId, FuncKind, Inst, InstData, Op, Region, Ty, Value};
+use cotangent_ir::{Builder, DiffCall, Func, FuncId, FuncKind, Inst, InstData, Mode, Op, Region, Ty, Value};
 
 /// The forward derivatives written so far, by function and inputs with a tangent.
 #[derive(Default)]
@@ -85,21 +85,32 @@ pub(crate) fn function(cx: &mut Context<'_>, func: FuncId, inputs: &[bool]) -> R
     let (sig, _) = linearize::signature(&mut cx.module.types, &cx.module.diff, &body.sig, inputs);
     let mut declared = Func::new(forward_name(&body, inputs), sig, body.span);
     declared.diff = cx.derived_diff(func);
+    declared.kind = FuncKind::Request(Mode::Forward, func);
     let id = cx.module.add_func(declared);
     cx.forward.functions.insert(key, id);
 
+    let written = write(cx, id, body, inputs);
+    if written.is_err() {
+        cx.give_up(id);
+    }
+    written.map(|()| id)
+}
+
+/// Writes the body of the forward derivative `id`, which has been declared.
+fn write(cx: &mut Context<'_>, id: FuncId, body: Func, inputs: &[bool]) -> Result<(), Reported> {
     let errors = cx.diagnostics.len();
-    let mut linear = linearize(cx.module, body, inputs, &mut cx.diagnostics).func;
+    let mut func = linearize(cx.module, body, inputs, &mut cx.diagnostics).func;
     if cx.diagnostics.len() > errors {
         return Err(Reported);
     }
-    resolve(cx, &mut linear)?;
+    resolve(cx, &mut func)?;
     let declared = &cx.module.funcs[id];
-    linear.name = declared.name;
-    linear.diff = declared.diff.clone();
-    linear.entry = None;
-    cx.module.funcs[id] = linear;
-    Ok(id)
+    func.name = declared.name;
+    func.diff = declared.diff.clone();
+    func.kind = FuncKind::Defined;
+    func.entry = None;
+    cx.module.funcs[id] = func;
+    Ok(())
 }
 
 /// `f.fwd`, and which inputs have a tangent if some that could have none.

@@ -89,7 +89,7 @@ impl Linearizer<'_> {
         let any = data.operands.iter().any(|x| self.active.contains(*x));
         let (func, callee) = resolve(self.funcs, func);
         let reaches = match callee {
-            _ if !self.rules.is_empty() => any,
+            _ if self.in_rule() => any,
             Callee::Constant => false,
             Callee::Rule(_) => any,
             Callee::Derived { always } => always || any,

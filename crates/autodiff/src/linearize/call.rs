@@ -14,19 +14,19 @@
 //!
 //! **Writing out a rule.** A rule computes tangents of outputs from inputs and tangents of inputs, in which it is
 //! linear: `sin_t(x, x_t) = cos(x) * x_t`. The derivative of a linear function is the function itself. So the
-//! rule's body is copied with zeros for its tangent parameters, and that copy is linearized like any other code,
-//! with the tangents of the arguments as tangents of those zeros:
+//! rule's body is copied with *stand-ins* for its tangent parameters, and that copy is linearized like any other
+//! code, the tangents of the arguments being the tangents of the stand-ins:
 //!
 //! ```text
 //! y = call sin x           y = call sin x
-//!                          z = zero                  the parameter x_t; its tangent is x_t
 //!                          c = call cos x
-//!                          p = mul c, z              nobody needs this
 //!                          y_t = mul c, x_t
 //! ```
 //!
-//! A tangent that is symbolically zero thus stays so, and there is no second set of rules. A function called with
-//! a tangent inside a rule is linear in it, so its body is written out in turn.
+//! What the copy computes from stand-ins (here, `mul c, z`) is left out; only its tangent is emitted. The arguments
+//! themselves have no tangents inside the rule. A tangent that is symbolically zero thus stays so, and there is no
+//! second set of rules. A function called with a tangent inside a rule is linear in it, so its body is written out
+//! in turn.
 
 use super::Linearizer;
 use crate::codes;
@@ -87,12 +87,12 @@ impl Linearizer<'_> {
     pub(super) fn call(&mut self, inst: Inst, func: FuncId) {
         let operands = self.func.insts[inst].operands.to_vec();
         let any = operands.iter().any(|x| self.get(*x).is_some());
-        if !self.rules.is_empty() {
-            self.push(inst);
-            if any {
-                self.write_out(inst, func, &operands);
-            }
-            return;
+        if self.in_rule() {
+            return if any {
+                self.write_out(inst, func, &operands)
+            } else {
+                self.push(inst)
+            };
         }
         let (func, callee) = resolve(self.funcs, func);
         self.func.insts[inst].op = Op::Call(func);
@@ -151,21 +151,30 @@ impl Linearizer<'_> {
             .filter(|(p, _)| p.diff)
             .map(|(_, x)| *x);
         let active: Vec<Value> = active.collect();
-        let mut arguments = operands;
+        let mut arguments = operands.clone();
         for x in active {
             let ty = self
                 .differential(x)
                 .expect("a differentiable parameter has a differential");
-            let placeholder = self.builder().zero(ty);
+            let stand_in = self.builder().zero(ty);
             if let Some(x_t) = self.get(x) {
-                self.active.insert(placeholder);
-                self.tangents.insert(placeholder, x_t);
+                self.active.insert(stand_in);
+                self.tangents.insert(stand_in, x_t);
             }
-            arguments.push(placeholder);
+            arguments.push(stand_in);
         }
+        let hidden: Vec<(Value, Value)> = operands
+            .iter()
+            .filter_map(|x| self.tangents.remove_entry(x))
+            .collect();
+        hidden.iter().for_each(|(x, _)| drop(self.active.remove(*x)));
         self.rules.push(rule);
         let outputs = self.splice(rule, &arguments);
         self.rules.pop();
+        for (x, x_t) in hidden {
+            self.active.insert(x);
+            self.tangents.insert(x, x_t);
+        }
         for (index, output) in wanted.into_iter().zip(outputs) {
             if let Some(y_t) = self.get(output) {
                 self.set(self.func.insts[inst].results[index], y_t);
@@ -223,6 +232,25 @@ impl Linearizer<'_> {
         let body = prepare(self.types, &self.funcs[func]).func;
         self.prepared.insert(func, body.clone());
         body
+    }
+
+    /// Whether a rule is being written out.
+    pub(super) fn in_rule(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
+    /// Inside a rule: values that stand for tangents do not exist, so what carries one carries a zero.
+    pub(super) fn replace_stand_ins(&mut self, inst: Inst) {
+        if !self.in_rule() {
+            return;
+        }
+        for i in 0..self.func.insts[inst].operands.len() {
+            let operand = self.func.insts[inst].operands[i];
+            if self.get(operand).is_some() {
+                let ty = self.func.ty(operand);
+                self.func.insts[inst].operands[i] = self.builder().zero(ty);
+            }
+        }
     }
 
     /// A rule of the library is at fault.

@@ -21,6 +21,7 @@ impl Linearizer<'_> {
             let x_t = self.carried(x);
             self.func.insts[inst].operands.push(x_t);
         }
+        self.replace_stand_ins(inst);
         self.push(inst);
     }
 }

@@ -22,6 +22,7 @@ impl Linearizer<'_> {
             let x_t = self.carried(x);
             self.func.insts[inst].operands.push(x_t);
         }
+        self.replace_stand_ins(inst);
         let regions = self.func.insts[inst].regions.clone();
         for &region in &regions {
             self.add_arguments(region, skip, &mask);

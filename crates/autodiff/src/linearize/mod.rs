@@ -17,14 +17,12 @@
 //!
 //! - `activity` decides beforehand which results of branches and which slots of loops need a tangent.
 //! - `rules` has the operations, `branches`, `loops`, `exits` and `call` the constructs, each with its derivation.
-//! - `check` states the law that holds of the result.
 //!
 //! All exits are handled as they are, so forward mode needs no preparation.
 
 mod activity;
 mod branches;
 mod call;
-mod check;
 mod exits;
 mod loops;
 mod rules;
@@ -129,6 +127,15 @@ pub fn signature(
     )
 }
 
+/// `name`, or if a parameter has that name, the first of `name2`, `name3`, .. that none has.
+fn unused(params: &[Param], name: String) -> Symbol {
+    let numbered = (2..).map(|n| Symbol::new(&format!("{name}{n}")));
+    let mut names = std::iter::once(Symbol::new(&name)).chain(numbered);
+    names
+        .find(|name| params.iter().all(|p| p.name != *name))
+        .expect("there are more names than parameters")
+}
+
 /// A function on its way to be linearized.
 struct Linearizer<'m> {
     types: &'m mut Types,
@@ -197,12 +204,24 @@ impl Linearizer<'_> {
             Op::While(_) | Op::For(_) => self.loop_(inst),
             Op::Call(f) => self.call(inst, f),
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => self.exit(inst),
-            _ => {
-                self.push(inst);
-                if let Some(y_t) = self.rule(inst) {
-                    self.set(self.func.insts[inst].results[0], y_t);
-                }
-            }
+            _ => self.plain(inst),
+        }
+    }
+
+    fn plain(&mut self, inst: Inst) {
+        let stands_for_tangent = self.in_rule()
+            && self.func.insts[inst]
+                .operands
+                .iter()
+                .any(|x| self.get(*x).is_some());
+        if !stands_for_tangent {
+            self.push(inst);
+        }
+        if let Some(y_t) = self.rule(inst) {
+            self.set(self.func.insts[inst].results[0], y_t);
+        } else if stands_for_tangent {
+            let name = self.func.insts[inst].op.name();
+            self.nonlinear(format!("a derivative rule applies `{name}` to a tangent"));
         }
     }
 
@@ -228,7 +247,7 @@ impl Linearizer<'_> {
 
     /// From now on the tangent of `x` is `x_t`.
     fn set(&mut self, x: Value, x_t: Value) {
-        if let Some(name) = self.func.values[x].name {
+        if let (Some(name), None) = (self.func.values[x].name, self.func.values[x_t].name) {
             self.func.values[x_t].name = Some(Symbol::new(&format!("{name}_t")));
         }
         self.lin.insert(x_t);

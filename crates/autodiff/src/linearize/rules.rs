@@ -74,10 +74,7 @@ impl Linearizer<'_> {
             return None;
         }
         let ty = data.results.first().and_then(|y| self.differential(*y));
-        let Some(ty) = ty.filter(|_| passes_tangents(&data.op)) else {
-            self.forbid_in_rule(&data);
-            return None;
-        };
+        let ty = ty.filter(|_| passes_tangents(&data.op))?;
         let (a, b) = (data.operands[0], data.operands.get(1).copied());
         match &data.op {
             Op::Math(math) => self.math(*math, &data, ty),
@@ -120,10 +117,7 @@ impl Linearizer<'_> {
             Math::Mul => self.product(&data.op, a, b?, ty),
             Math::Div => self.quotient(data.results[0], a, b?, ty),
             // Constant but for jumps.
-            Math::Sign | Math::Floor | Math::Ceil | Math::Round | Math::RoundEven | Math::Trunc => {
-                self.forbid_in_rule(data);
-                None
-            }
+            Math::Sign | Math::Floor | Math::Ceil | Math::Round | Math::RoundEven | Math::Trunc => None,
             Math::Rem | Math::Abs | Math::Min | Math::Max | Math::Fma => self.no_rule(data),
             Math::Sqrt | Math::Rsqrt | Math::Pow => self.no_rule(data),
             Math::Exp | Math::Exp2 | Math::Log | Math::Log2 | Math::Log10 => self.no_rule(data),
@@ -240,22 +234,15 @@ impl Linearizer<'_> {
 
     /// `x` multiplies a tangent. Inside a rule it must not itself stand for one.
     fn coefficient(&mut self, x: Value) {
-        if !self.rules.is_empty() && self.get(x).is_some() {
+        if self.in_rule() && self.get(x).is_some() {
             self.nonlinear("a derivative rule multiplies or divides by a tangent".into());
         }
     }
 
-    /// Something that is not linear: an error if the operand stands for a tangent of a rule.
-    fn forbid_in_rule(&mut self, data: &InstData) {
-        if !self.rules.is_empty() {
-            self.nonlinear(format!(
-                "a derivative rule applies `{}` to a tangent",
-                data.op.name()
-            ));
-        }
-    }
-
     fn no_rule(&mut self, data: &InstData) -> Option<Value> {
+        if self.in_rule() {
+            return None;
+        }
         let message = format!(
             "no derivative rule for `{}` in `{}`",
             data.op.name(),

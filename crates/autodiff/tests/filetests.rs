@@ -1,0 +1,85 @@
+//! The passes on IR text.
+//!
+//! - `linearize <mask>`: linearizes the last function of the file; `d` marks inputs that have a tangent.
+//! - `prepare`: removes the early exits of every function.
+//! - `unzip`, `transpose`: see `passes/reverse.rs`.
+//! - `differentiate`: gives every request its body; if that fails, shows what was told.
+
+#[path = "passes/reverse.rs"]
+mod reverse;
+
+use cotangent_autodiff::differentiate;
+use cotangent_autodiff::linearize::linearize;
+use cotangent_autodiff::prepare::prepare;
+use cotangent_base::Diagnostics;
+use cotangent_filetest::{Case, Pass, run};
+use cotangent_ir::{FuncId, FuncKind, text, verify_linear};
+
+fn main() {
+    run(
+        "tests/filetests",
+        &[
+            Pass::new("linearize", run_linearize),
+            Pass::new("prepare", run_prepare),
+            Pass::new("differentiate", run_differentiate),
+            Pass::new("unzip", reverse::run_unzip),
+            Pass::new("transpose", reverse::run_transpose),
+        ],
+    );
+}
+
+fn run_linearize(case: &mut Case) -> String {
+    let id = case.module.funcs.keys().last().expect("the file has a function");
+    let mask: Vec<bool> = case.args[0].chars().map(|c| c == 'd').collect();
+    let mut diagnostics = Diagnostics::new();
+    let func = case.module.funcs[id].clone();
+    let linearized = linearize(&mut case.module, func, &mask, &mut diagnostics);
+    if !diagnostics.is_empty() {
+        return told(&diagnostics);
+    }
+    let text = text::print_linear_func(&case.module, &linearized.func, &linearized.lin);
+    verify_linear(&linearized.func, &linearized.lin, &case.module)
+        .unwrap_or_else(|e| panic!("the linear law is broken: {e}\n\n{text}"));
+    case.module.funcs[id] = linearized.func;
+    text
+}
+
+fn run_prepare(case: &mut Case) -> String {
+    for id in case.module.funcs.keys() {
+        let prepared = prepare(&mut case.module.types, &case.module.funcs[id]);
+        case.module.funcs[id] = prepared.func;
+    }
+    case.text()
+}
+
+/// The functions that are new or have got a body.
+fn run_differentiate(case: &mut Case) -> String {
+    let old: Vec<FuncId> = case.module.funcs.keys().collect();
+    let requests: Vec<FuncId> = old
+        .iter()
+        .copied()
+        .filter(|f| case.module.funcs[*f].kind != FuncKind::Defined)
+        .collect();
+    let diagnostics = differentiate(&mut case.module);
+    if !diagnostics.is_empty() {
+        return told(&diagnostics);
+    }
+    let new = case
+        .module
+        .funcs
+        .keys()
+        .filter(|f| !old.contains(f) || requests.contains(f));
+    let texts: Vec<String> = new.map(|f| text::print_func(&case.module, f)).collect();
+    texts.join("\n")
+}
+
+fn told(diagnostics: &Diagnostics) -> String {
+    let mut text = String::new();
+    for d in diagnostics.iter() {
+        text += &format!("; {}: {}\n", d.code.name, d.message);
+        if let Some(help) = &d.help {
+            text += &format!(";   help: {help}\n");
+        }
+    }
+    text
+}
