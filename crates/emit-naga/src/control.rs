@@ -1,0 +1,432 @@
+//! Regions, branches, loops and exits.
+//!
+//! naga's `break` and `continue` reach the innermost loop only. An exit that goes further writes a `leave` variable
+//! for each loop it crosses; behind such a loop stands a test that goes on leaving. `break` also ends a `switch`
+//! there, so a switch with loop exits in it becomes a chain of `if`s.
+
+use crate::Result;
+use crate::func::FuncEmitter;
+use crate::values::Place;
+use cotangent_ir::{Inst, InstData, Op, Region, Value};
+use naga::{Block, Expression, Handle, Literal, LocalVariable, Statement};
+
+/// A loop under construction.
+pub(crate) struct LoopFrame {
+    /// A variable per carried slot.
+    slots: Vec<Handle<LocalVariable>>,
+    /// If an exit crosses the loop, how to go on behind it: 0 normally, [`CONTINUE`] with the next round of the loop
+    /// around, [`BREAK`] by leaving that too.
+    leave: Option<Handle<LocalVariable>>,
+}
+
+const BREAK: i32 = 1;
+const CONTINUE: i32 = 2;
+
+impl FuncEmitter<'_, '_> {
+    /// Emits the instructions of a region, its exit included.
+    pub fn region(&mut self, region: Region) -> Result<()> {
+        let func = self.func;
+        func.regions[region]
+            .insts
+            .iter()
+            .try_for_each(|inst| self.inst(*inst))
+    }
+
+    fn inst(&mut self, inst: Inst) -> Result<()> {
+        let func = self.func;
+        let data = &func.insts[inst];
+        self.span = data.span;
+        match &data.op {
+            Op::If => self.if_(data),
+            Op::Switch(cases) => self.switch(data, cases),
+            Op::While(_) => self.while_(data),
+            Op::For(info) => self.for_(data, info.reversed),
+            Op::Yield => Ok(()),
+            Op::Break(depth) => self.exit(data, *depth, BREAK),
+            Op::Continue(depth) => self.exit(data, *depth, CONTINUE),
+            Op::Return => self.return_(data),
+            Op::Call(callee) => self.call(data, *callee),
+            _ => self.plain_inst(inst, data),
+        }
+    }
+
+    /// A variable per result of a region operation.
+    fn result_variables(&mut self, values: &[Value]) -> Result<Vec<Handle<LocalVariable>>> {
+        let func = self.func;
+        values
+            .iter()
+            .map(|v| self.new_variable(func.ty(*v), self.name_of(*v)))
+            .collect()
+    }
+
+    /// Writes values into variables, all read before any is written.
+    fn assign(&mut self, vars: &[Handle<LocalVariable>], values: &[Value]) {
+        let is_there = |place: &Place, var| matches!(place, Place::Var(v) if v == var);
+        let mut writes = Vec::new();
+        for (var, value) in vars.iter().zip(values) {
+            if !is_there(&self.places[value], var) {
+                writes.push((*var, self.value(*value)));
+            }
+        }
+        for (var, value) in writes {
+            self.store_var(var, value);
+        }
+    }
+
+    /// A region as a block that ends by writing what it yields into `vars`.
+    fn yielding(&mut self, region: Region, vars: &[Handle<LocalVariable>]) -> Result<Block> {
+        let func = self.func;
+        self.block(|e| {
+            e.region(region)?;
+            let exit = func.exit(region);
+            if exit.op == Op::Yield {
+                e.assign(vars, &exit.operands);
+            }
+            Ok(())
+        })
+    }
+
+    fn bind(&mut self, values: &[Value], vars: &[Handle<LocalVariable>]) {
+        for (value, var) in values.iter().zip(vars) {
+            self.places.insert(*value, Place::Var(*var));
+        }
+    }
+
+    fn if_(&mut self, data: &InstData) -> Result<()> {
+        let condition = self.value(data.operands[0]);
+        let vars = self.result_variables(&data.results)?;
+        let accept = self.yielding(data.regions[0], &vars)?;
+        let reject = self.yielding(data.regions[1], &vars)?;
+        self.statement(Statement::If {
+            condition,
+            accept,
+            reject,
+        });
+        self.bind(&data.results, &vars);
+        Ok(())
+    }
+
+    fn switch(&mut self, data: &InstData, values: &[i64]) -> Result<()> {
+        let selector = self.value(data.operands[0]);
+        let vars = self.result_variables(&data.results)?;
+        let mut blocks = Vec::new();
+        for region in &data.regions {
+            blocks.push(self.yielding(*region, &vars)?);
+        }
+        let default = blocks.pop().unwrap_or_default();
+        if self.has_loop_exit(data) || !self.is_word(data.operands[0]) {
+            let chain = self.chain(data.operands[0], selector, values, blocks, default)?;
+            self.statement(Statement::Block(chain));
+        } else {
+            let unsigned = self.is_unsigned(data.operands[0]);
+            let value = |n: i64| {
+                if unsigned {
+                    naga::SwitchValue::U32(n as u32)
+                } else {
+                    naga::SwitchValue::I32(n as i32)
+                }
+            };
+            let case = |value, body| naga::SwitchCase {
+                value,
+                body,
+                fall_through: false,
+            };
+            let mut cases: Vec<_> = values
+                .iter()
+                .zip(blocks)
+                .map(|(n, body)| case(value(*n), body))
+                .collect();
+            cases.push(case(naga::SwitchValue::Default, default));
+            self.statement(Statement::Switch { selector, cases });
+        }
+        self.bind(&data.results, &vars);
+        Ok(())
+    }
+
+    /// `if s == a {..} else { if s == b {..} else {..} }`.
+    fn chain(
+        &mut self,
+        value: Value,
+        selector: Handle<Expression>,
+        values: &[i64],
+        blocks: Vec<Block>,
+        default: Block,
+    ) -> Result<Block> {
+        let ty = self.func.ty(value);
+        let mut rest = default;
+        for (n, accept) in values.iter().zip(blocks).rev() {
+            let reject = rest;
+            rest = self.block(|e| {
+                let right = e.literal(cotangent_ir::Const::Int(*n), ty)?;
+                let op = naga::BinaryOperator::Equal;
+                let condition = e.expr(Expression::Binary {
+                    op,
+                    left: selector,
+                    right,
+                });
+                e.statement(Statement::If {
+                    condition,
+                    accept,
+                    reject,
+                });
+                Ok(())
+            })?;
+        }
+        Ok(rest)
+    }
+
+    fn has_loop_exit(&self, data: &InstData) -> bool {
+        let mut found = false;
+        for region in &data.regions {
+            self.func.walk(*region, &mut |inst| {
+                found |= matches!(self.func.insts[inst].op, Op::Break(_) | Op::Continue(_))
+            });
+        }
+        found
+    }
+
+    fn open_loop(&mut self, data: &InstData) -> Result<()> {
+        let slots = self.result_variables(&data.results)?;
+        let i32 = self.emitter.plain(naga::TypeInner::Scalar(naga::Scalar::I32));
+        let leave = self
+            .is_crossed(data)
+            .then(|| self.new_naga_variable(i32, Some("leave".into())));
+        self.loops.push(LoopFrame { slots, leave });
+        Ok(())
+    }
+
+    /// Adds the loop, and behind it the way on for exits that cross it.
+    fn close_loop(&mut self, data: &InstData, body: Block, continuing: Block) -> Result<()> {
+        let LoopFrame { slots, leave } = self.loops.pop().expect("the loop was opened");
+        if let Some(leave) = leave {
+            let zero = self.expr(Expression::Literal(Literal::I32(0)));
+            self.store_var(leave, zero);
+        }
+        self.statement(Statement::Loop {
+            body,
+            continuing,
+            break_if: None,
+        });
+        self.bind(&data.results, &slots);
+        if let Some(leave) = leave {
+            for (code, jump) in [(CONTINUE, Statement::Continue), (BREAK, Statement::Break)] {
+                let left = self.load_var(leave);
+                let right = self.expr(Expression::Literal(Literal::I32(code)));
+                let op = naga::BinaryOperator::Equal;
+                let condition = self.expr(Expression::Binary { op, left, right });
+                let accept = Block::from_vec(vec![jump]);
+                self.statement(Statement::If {
+                    condition,
+                    accept,
+                    reject: Block::new(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an exit inside this loop goes to a loop outside.
+    fn is_crossed(&self, data: &InstData) -> bool {
+        data.regions.iter().any(|r| self.crosses(*r, 0))
+    }
+
+    fn crosses(&self, region: Region, depth: u32) -> bool {
+        self.func.regions[region].insts.iter().any(|inst| {
+            let data = &self.func.insts[*inst];
+            match data.op {
+                Op::Break(target) | Op::Continue(target) => target > depth,
+                _ => data
+                    .regions
+                    .iter()
+                    .any(|r| self.crosses(*r, depth + u32::from(data.op.is_loop()))),
+            }
+        })
+    }
+
+    fn while_(&mut self, data: &InstData) -> Result<()> {
+        let func = self.func;
+        self.open_loop(data)?;
+        let slots = self.loops.last().expect("just opened").slots.clone();
+        self.assign(&slots, &data.operands);
+        let [cond, body] = [data.regions[0], data.regions[1]];
+        let block = self.block(|e| {
+            e.bind(&func.regions[cond].args, &slots);
+            e.region(cond)?;
+            let condition = e.value(func.exit(cond).operands[0]);
+            e.break_unless(condition);
+            e.bind(&func.regions[body].args, &slots);
+            e.round(body, &slots)
+        })?;
+        self.close_loop(data, block, Block::new())
+    }
+
+    fn break_unless(&mut self, condition: Handle<Expression>) {
+        let condition = self.expr(Expression::Unary {
+            op: naga::UnaryOperator::LogicalNot,
+            expr: condition,
+        });
+        let accept = Block::from_vec(vec![Statement::Break]);
+        self.statement(Statement::If {
+            condition,
+            accept,
+            reject: Block::new(),
+        });
+    }
+
+    fn round(&mut self, body: Region, slots: &[Handle<LocalVariable>]) -> Result<()> {
+        self.region(body)?;
+        let exit = self.func.exit(body);
+        if exit.op == Op::Yield {
+            self.assign(slots, &exit.operands);
+        }
+        Ok(())
+    }
+
+    fn for_(&mut self, data: &InstData, reversed: bool) -> Result<()> {
+        let func = self.func;
+        self.open_loop(data)?;
+        let slots = self.loops.last().expect("just opened").slots.clone();
+        self.assign(&slots, &data.operands[1..]);
+        let args = &func.regions[data.regions[0]].args;
+        let (counter, n) = (
+            self.new_variable(func.ty(args[0]), self.name_of(args[0]))?,
+            self.value(data.operands[0]),
+        );
+        let [zero, one] = [0, 1].map(|n| self.expr(Expression::Literal(Literal::I32(n))));
+        let binary = |e: &mut Self, op, left, right| e.expr(Expression::Binary { op, left, right });
+        let first = if reversed {
+            binary(self, naga::BinaryOperator::Subtract, n, one)
+        } else {
+            zero
+        };
+        self.store_var(counter, first);
+        let body = self.block(|e| {
+            let k = e.load_var(counter);
+            let (op, limit) = if reversed {
+                (naga::BinaryOperator::GreaterEqual, zero)
+            } else {
+                (naga::BinaryOperator::Less, n)
+            };
+            let condition = binary(e, op, k, limit);
+            e.break_unless(condition);
+            e.places.insert(args[0], Place::Expr(k));
+            e.bind(&args[1..], &slots);
+            e.round(data.regions[0], &slots)
+        })?;
+        let continuing = self.block(|e| {
+            let k = e.load_var(counter);
+            let op = if reversed {
+                naga::BinaryOperator::Subtract
+            } else {
+                naga::BinaryOperator::Add
+            };
+            let next = binary(e, op, k, one);
+            e.store_var(counter, next);
+            Ok(())
+        })?;
+        self.close_loop(data, body, continuing)
+    }
+
+    /// `break` and `continue`: writes the slots of the loop that is meant and leaves those within it.
+    fn exit(&mut self, data: &InstData, depth: u32, code: i32) -> Result<()> {
+        let target = self.loops.len() - 1 - depth as usize;
+        let slots = self.loops[target].slots.clone();
+        self.assign(&slots, &data.operands);
+        for crossed in target + 1..self.loops.len() {
+            // The last loop crossed is followed by what is meant; those within it by another break.
+            let code = if crossed == target + 1 { code } else { BREAK };
+            let code = self.expr(Expression::Literal(Literal::I32(code)));
+            let leave = self.loops[crossed]
+                .leave
+                .expect("a loop that is crossed was opened as such");
+            self.store_var(leave, code);
+        }
+        let jump = if depth == 0 && code == CONTINUE {
+            Statement::Continue
+        } else {
+            Statement::Break
+        };
+        self.statement(jump);
+        Ok(())
+    }
+
+    fn return_(&mut self, data: &InstData) -> Result<()> {
+        let values: Vec<_> = data.operands.iter().map(|v| self.value(*v)).collect();
+        let value = match values[..] {
+            [] => None,
+            [only] => Some(only),
+            _ => {
+                let ty = self.emitter.results[&self.id];
+                Some(self.expr(Expression::Compose {
+                    ty,
+                    components: values,
+                }))
+            }
+        };
+        self.statement(Statement::Return { value });
+        Ok(())
+    }
+
+    fn call(&mut self, data: &InstData, callee: cotangent_ir::FuncId) -> Result<()> {
+        let function = self.emitter.funcs[&callee];
+        let arguments = data.operands.iter().map(|v| self.value(*v)).collect();
+        let result = (!data.results.is_empty()).then(|| self.expr(Expression::CallResult(function)));
+        self.statement(Statement::Call {
+            function,
+            arguments,
+            result,
+        });
+        match (&data.results[..], result) {
+            ([only], Some(result)) => drop(self.places.insert(*only, Place::Expr(result))),
+            (many, Some(base)) => {
+                for (index, value) in many.iter().enumerate() {
+                    let part = self.expr(Expression::AccessIndex {
+                        base,
+                        index: index as u32,
+                    });
+                    self.places.insert(*value, Place::Expr(part));
+                }
+            }
+            (_, None) => {}
+        }
+        Ok(())
+    }
+
+    /// Whether a value is a 32-bit integer.
+    fn is_word(&self, value: Value) -> bool {
+        let scalar = self.module().types.scalar_of(self.func.ty(value));
+        scalar.is_some_and(|s| s.is_int() && s.bits() == 32)
+    }
+
+    fn is_unsigned(&self, value: Value) -> bool {
+        let scalar = self.module().types.scalar_of(self.func.ty(value));
+        scalar.is_some_and(|s| s.is_int() && !s.is_signed())
+    }
+
+    /// An operation that owns no regions and ends none.
+    fn plain_inst(&mut self, inst: Inst, data: &InstData) -> Result<()> {
+        let place = match &data.op {
+            Op::Insert(path) | Op::InsertAdd(path) => {
+                let adds = matches!(data.op, Op::InsertAdd(_));
+                Some(self.insert(data, path, adds, self.overwriting.contains(&inst))?)
+            }
+            Op::Global(global) => Some(self.global(*global)),
+            Op::Store(path) => {
+                self.store(data, path)?;
+                None
+            }
+            Op::Assert(_) => {
+                self.assert(data.operands[0]);
+                None
+            }
+            _ => Some(Place::Expr(self.operation(data)?)),
+        };
+        if let (Some(place), Some(result)) = (place, data.results.first()) {
+            self.places.insert(*result, place);
+            if let (Place::Expr(handle), Some(name)) = (place, self.name_of(*result)) {
+                self.out.named_expressions.insert(handle, name);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,217 @@
+//! One function: its arguments, variables and body.
+
+use crate::control::LoopFrame;
+use crate::values::Place;
+use crate::{Emitter, Result, last_use};
+use cotangent_base::{Map, Set, Span, Symbol};
+use cotangent_ir::{Entry, Func, FuncId, GlobalKind, Inst, Module, SystemValue, Ty, Value};
+use naga::{Block, Expression, Handle, Range, Span as NoSpan, Statement};
+
+/// The function under construction.
+pub(crate) struct FuncEmitter<'e, 'm> {
+    pub emitter: &'e mut Emitter<'m>,
+    pub id: FuncId,
+    pub func: &'m Func,
+    pub out: naga::Function,
+    pub places: Map<Value, Place>,
+    /// The blocks under construction, the innermost last.
+    pub blocks: Vec<Block>,
+    /// The loops around, the innermost last.
+    pub loops: Vec<LoopFrame>,
+    /// Updates that may overwrite.
+    pub overwriting: Set<Inst>,
+    /// What is being emitted, for diagnostics.
+    pub span: Span,
+}
+
+impl<'m> Emitter<'m> {
+    /// Emits a function; what it calls has been emitted.
+    pub fn function(&mut self, id: FuncId) -> Result<()> {
+        let module: &'m Module = self.module;
+        let func = &module.funcs[id];
+        let mut out = naga::Function {
+            name: Some(func.name.to_string()),
+            ..Default::default()
+        };
+        out.arguments = self.arguments(func)?;
+        out.result = self.result(id, func)?;
+        let mut emitter = FuncEmitter {
+            emitter: self,
+            id,
+            func,
+            out,
+            places: Map::default(),
+            blocks: vec![Block::new()],
+            loops: vec![],
+            overwriting: last_use::overwriting(func),
+            span: func.span,
+        };
+        emitter.body()?;
+        let body = emitter.blocks.pop().unwrap_or_default();
+        let mut out = emitter.out;
+        out.body = body;
+        match &func.entry {
+            Some(entry) => self.out.entry_points.push(entry_point(func.name, entry, out)),
+            None => {
+                let handle = self.out.functions.append(out, NoSpan::UNDEFINED);
+                self.funcs.insert(id, handle);
+            }
+        }
+        Ok(())
+    }
+
+    fn arguments(&mut self, func: &Func) -> Result<Vec<naga::FunctionArgument>> {
+        let mut arguments = Vec::new();
+        for (i, param) in func.sig.inputs().enumerate() {
+            let ty = self.ty(param.ty, func.span)?;
+            let binding = func
+                .entry
+                .as_ref()
+                .and_then(|e| e.inputs.get(i))
+                .map(|s| naga::Binding::BuiltIn(builtin(*s)));
+            arguments.push(naga::FunctionArgument {
+                name: Some(param.name.to_string()),
+                ty,
+                binding,
+            });
+        }
+        Ok(arguments)
+    }
+
+    fn result(&mut self, id: FuncId, func: &Func) -> Result<Option<naga::FunctionResult>> {
+        let outputs: Vec<Ty> = func.sig.outputs().map(|o| o.ty).collect();
+        let ty = match outputs[..] {
+            [] => return Ok(None),
+            [only] => self.ty(only, func.span)?,
+            _ => {
+                let mut fields = Vec::new();
+                for (i, ty) in outputs.into_iter().enumerate() {
+                    fields.push((format!("_{i}"), self.ty(ty, func.span)?));
+                }
+                let ty = self.structure_of(&format!("{}_outputs", func.name), fields);
+                self.results.insert(id, ty);
+                ty
+            }
+        };
+        Ok(Some(naga::FunctionResult { ty, binding: None }))
+    }
+}
+
+fn builtin(value: SystemValue) -> naga::BuiltIn {
+    match value {
+        SystemValue::DispatchThreadId => naga::BuiltIn::GlobalInvocationId,
+        SystemValue::GroupId => naga::BuiltIn::WorkGroupId,
+        SystemValue::GroupThreadId => naga::BuiltIn::LocalInvocationId,
+        SystemValue::GroupIndex => naga::BuiltIn::LocalInvocationIndex,
+    }
+}
+
+fn entry_point(name: Symbol, entry: &Entry, function: naga::Function) -> naga::EntryPoint {
+    naga::EntryPoint {
+        name: name.to_string(),
+        stage: naga::ShaderStage::Compute,
+        early_depth_test: None,
+        workgroup_size: entry.threads,
+        workgroup_size_overrides: None,
+        function,
+        mesh_info: None,
+        task_payload: None,
+        incoming_ray_payload: None,
+    }
+}
+
+impl<'m> FuncEmitter<'_, 'm> {
+    pub fn module(&self) -> &'m Module {
+        self.emitter.module
+    }
+
+    fn body(&mut self) -> Result<()> {
+        for (i, input) in self.func.inputs().iter().enumerate() {
+            let argument = self.expr(Expression::FunctionArgument(i as u32));
+            self.places.insert(*input, Place::Expr(argument));
+        }
+        if self.func.entry.is_some() {
+            self.initialize_statics()?;
+        }
+        self.region(self.func.body)
+    }
+
+    /// An entry point begins by giving `static` variables their first value.
+    fn initialize_statics(&mut self) -> Result<()> {
+        for (global, data) in self.module().globals.iter() {
+            let (GlobalKind::Static(Some(init)), Some(var)) = (&data.kind, self.emitter.globals.get(&global))
+            else {
+                continue;
+            };
+            let Some(function) = self.emitter.funcs.get(init).copied() else {
+                continue;
+            };
+            let pointer = self.expr(Expression::GlobalVariable(*var));
+            let value = self.expr(Expression::CallResult(function));
+            self.statement(Statement::Call {
+                function,
+                arguments: vec![],
+                result: Some(value),
+            });
+            self.statement(Statement::Store { pointer, value });
+        }
+        Ok(())
+    }
+
+    /// Adds an expression, evaluated here.
+    pub fn expr(&mut self, expression: Expression) -> Handle<Expression> {
+        let anywhere = expression.needs_pre_emit() || matches!(expression, Expression::CallResult(_));
+        let handle = self.out.expressions.append(expression, NoSpan::UNDEFINED);
+        if !anywhere {
+            self.statement(Statement::Emit(Range::new_from_bounds(handle, handle)));
+        }
+        handle
+    }
+
+    /// Adds a statement to the innermost block.
+    pub fn statement(&mut self, statement: Statement) {
+        self.blocks
+            .last_mut()
+            .expect("a function has a block")
+            .push(statement, NoSpan::UNDEFINED);
+    }
+
+    /// What `build` adds, as a block of its own.
+    pub fn block(&mut self, build: impl FnOnce(&mut Self) -> Result<()>) -> Result<Block> {
+        self.blocks.push(Block::new());
+        build(self)?;
+        Ok(self.blocks.pop().unwrap_or_default())
+    }
+
+    /// A variable of one of our types.
+    pub fn new_variable(&mut self, ty: Ty, name: Option<String>) -> Result<Handle<naga::LocalVariable>> {
+        let ty = self.emitter.ty(ty, self.span)?;
+        Ok(self.new_naga_variable(ty, name))
+    }
+
+    /// A variable of one of naga's types.
+    pub fn new_naga_variable(
+        &mut self,
+        ty: Handle<naga::Type>,
+        name: Option<String>,
+    ) -> Handle<naga::LocalVariable> {
+        self.out
+            .local_variables
+            .append(naga::LocalVariable { name, ty, init: None }, NoSpan::UNDEFINED)
+    }
+
+    pub fn load_var(&mut self, var: Handle<naga::LocalVariable>) -> Handle<Expression> {
+        let pointer = self.expr(Expression::LocalVariable(var));
+        self.expr(Expression::Load { pointer })
+    }
+
+    pub fn store_var(&mut self, var: Handle<naga::LocalVariable>, value: Handle<Expression>) {
+        let pointer = self.expr(Expression::LocalVariable(var));
+        self.statement(Statement::Store { pointer, value });
+    }
+
+    /// The name the source gave to a value.
+    pub fn name_of(&self, value: Value) -> Option<String> {
+        self.func.values[value].name.map(|n| n.to_string())
+    }
+}

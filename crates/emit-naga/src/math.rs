@@ -1,0 +1,452 @@
+//! Operations on values that are one expression, or a few.
+
+use crate::func::FuncEmitter;
+use crate::types::{is_native_matrix, vector_size};
+use crate::{Result, unsupported};
+use cotangent_base::Scalar;
+use cotangent_ir::{Const, InstData, Math, Op, Ty, Type, Value};
+use naga::{BinaryOperator, Expression, Handle, MathFunction, ScalarKind, UnaryOperator};
+
+type Expr = Handle<Expression>;
+
+impl FuncEmitter<'_, '_> {
+    /// The result of an operation without regions or effects.
+    pub fn operation(&mut self, data: &InstData) -> Result<Expr> {
+        let ty = data.results.first().map(|v| self.func.ty(*v));
+        let Some(ty) = ty else {
+            return unsupported(self.span, format!("`{}` is not possible", data.op.name()));
+        };
+        match &data.op {
+            Op::Math(math) => self.math(*math, data, ty),
+            Op::Const(constant) => self.literal(*constant, ty),
+            Op::Zero | Op::Undef => self.zero(ty),
+            Op::Select => self.select(data, ty),
+            Op::Convert => self.convert(data.operands[0], ty, true),
+            Op::Bitcast => self.convert(data.operands[0], ty, false),
+            Op::Splat => {
+                let a = self.value(data.operands[0]);
+                self.splat(a, ty)
+            }
+            Op::Sum => self.sum(data.operands[0], ty),
+            Op::Swizzle(lanes) => self.swizzle(data.operands[0], lanes, ty),
+            Op::Dot => Ok(self.dot(data)),
+            Op::MatVec => self.product(data, [1, 0]),
+            Op::VecMat => self.product(data, [1, 0]),
+            Op::MatMat => self.product(data, [1, 0]),
+            Op::Outer => self.outer(data, ty),
+            Op::Transpose => self.transpose(data),
+            Op::Pack => {
+                let parts = data.operands.iter().map(|v| self.value(*v)).collect();
+                self.compose(ty, parts)
+            }
+            Op::Extract(path) => self.extract(data, path),
+            Op::Detach => Ok(self.value(data.operands[0])),
+            Op::Load(path) => Ok(self.load(data, path)),
+            Op::Length => Ok(self.length(data.operands[0])),
+            Op::Insert(_)
+            | Op::InsertAdd(_)
+            | Op::DiffCall(_)
+            | Op::LinCall(_)
+            | Op::Global(_)
+            | Op::Store(_)
+            | Op::Assert(_)
+            | Op::Call(_)
+            | Op::If
+            | Op::Switch(_)
+            | Op::While(_)
+            | Op::For(_)
+            | Op::Yield
+            | Op::Break(_)
+            | Op::Continue(_)
+            | Op::Return => unsupported(self.span, format!("`{}` is not possible here", data.op.name())),
+        }
+    }
+
+    fn scalar_of(&self, value: Value) -> Scalar {
+        self.module()
+            .types
+            .scalar_of(self.func.ty(value))
+            .unwrap_or(Scalar::F32)
+    }
+
+    fn binary(&mut self, op: BinaryOperator, left: Expr, right: Expr) -> Expr {
+        self.expr(Expression::Binary { op, left, right })
+    }
+
+    fn call1(&mut self, fun: MathFunction, arg: Expr) -> Expr {
+        self.expr(Expression::Math {
+            fun,
+            arg,
+            arg1: None,
+            arg2: None,
+            arg3: None,
+        })
+    }
+
+    fn math(&mut self, math: Math, data: &InstData, ty: Ty) -> Result<Expr> {
+        if let Type::Matrix(s, r, c) = self.module().types.get(self.func.ty(data.operands[0])) {
+            let whole = matches!(math, Math::Add | Math::Sub) && is_native_matrix(s, r, c);
+            if !whole {
+                return self.by_rows(math, data, ty, (s, r, c));
+            }
+        }
+        let operands: Vec<Expr> = data.operands.iter().map(|v| self.value(*v)).collect();
+        let shape = self.func.ty(data.operands[0]);
+        self.scalar_math(math, self.scalar_of(data.operands[0]), shape, &operands)
+    }
+
+    /// WGSL has few operations on matrices: the others go row by row.
+    fn by_rows(&mut self, math: Math, data: &InstData, ty: Ty, (s, r, c): (Scalar, u8, u8)) -> Result<Expr> {
+        let Some(row) = self.module().types.find(Type::Vector(s, c)) else {
+            return unsupported(self.span, "this matrix operation is not possible");
+        };
+        let operands: Vec<Expr> = data.operands.iter().map(|v| self.value(*v)).collect();
+        let mut rows = Vec::new();
+        for index in 0..u32::from(r) {
+            let parts: Vec<Expr> = operands
+                .iter()
+                .map(|base| self.expr(Expression::AccessIndex { base: *base, index }))
+                .collect();
+            rows.push(self.scalar_math(math, s, row, &parts)?);
+        }
+        self.compose(ty, rows)
+    }
+
+    /// An element-wise operation on scalars or vectors of `s`.
+    fn scalar_math(&mut self, math: Math, s: Scalar, shape: Ty, v: &[Expr]) -> Result<Expr> {
+        use BinaryOperator as B;
+        use MathFunction as M;
+        let boolean = s == Scalar::Bool;
+        let fun = match math {
+            Math::Add => return Ok(self.binary(B::Add, v[0], v[1])),
+            Math::Sub => return Ok(self.binary(B::Subtract, v[0], v[1])),
+            Math::Mul => return Ok(self.binary(B::Multiply, v[0], v[1])),
+            Math::Div => return Ok(self.binary(B::Divide, v[0], v[1])),
+            Math::Rem => return Ok(self.binary(B::Modulo, v[0], v[1])),
+            Math::And => return Ok(self.binary(B::And, v[0], v[1])),
+            Math::Or => return Ok(self.binary(B::InclusiveOr, v[0], v[1])),
+            Math::Xor if boolean => return Ok(self.binary(B::NotEqual, v[0], v[1])),
+            Math::Xor => return Ok(self.binary(B::ExclusiveOr, v[0], v[1])),
+            Math::Eq => return Ok(self.binary(B::Equal, v[0], v[1])),
+            Math::Ne => return Ok(self.binary(B::NotEqual, v[0], v[1])),
+            Math::Lt => return Ok(self.binary(B::Less, v[0], v[1])),
+            Math::Le => return Ok(self.binary(B::LessEqual, v[0], v[1])),
+            Math::Gt => return Ok(self.binary(B::Greater, v[0], v[1])),
+            Math::Ge => return Ok(self.binary(B::GreaterEqual, v[0], v[1])),
+            Math::Shl => return Ok(self.shift(B::ShiftLeft, v)),
+            Math::Shr => return Ok(self.shift(B::ShiftRight, v)),
+            Math::Neg => return self.negate(s, shape, v[0]),
+            Math::Not => {
+                let op = if boolean {
+                    UnaryOperator::LogicalNot
+                } else {
+                    UnaryOperator::BitwiseNot
+                };
+                return Ok(self.expr(Expression::Unary { op, expr: v[0] }));
+            }
+            Math::IsNan => return self.classify(s, shape, v[0], B::Greater),
+            Math::IsInf => return self.classify(s, shape, v[0], B::Equal),
+            Math::Round => return self.round_away(shape, v[0]),
+            Math::Log10 => return self.log10(shape, v[0]),
+            Math::Abs => M::Abs,
+            Math::Sign => M::Sign,
+            Math::Min => M::Min,
+            Math::Max => M::Max,
+            Math::Fma => M::Fma,
+            Math::CountBits => M::CountOneBits,
+            Math::FirstBitLow => M::FirstTrailingBit,
+            Math::FirstBitHigh => M::FirstLeadingBit,
+            Math::ReverseBits => M::ReverseBits,
+            Math::Floor => M::Floor,
+            Math::Ceil => M::Ceil,
+            Math::RoundEven => M::Round,
+            Math::Trunc => M::Trunc,
+            Math::Sqrt => M::Sqrt,
+            Math::Rsqrt => M::InverseSqrt,
+            Math::Exp => M::Exp,
+            Math::Exp2 => M::Exp2,
+            Math::Log => M::Log,
+            Math::Log2 => M::Log2,
+            Math::Pow => M::Pow,
+            Math::Sin => M::Sin,
+            Math::Cos => M::Cos,
+            Math::Tan => M::Tan,
+            Math::Asin => M::Asin,
+            Math::Acos => M::Acos,
+            Math::Atan => M::Atan,
+            Math::Atan2 => M::Atan2,
+            Math::Sinh => M::Sinh,
+            Math::Cosh => M::Cosh,
+            Math::Tanh => M::Tanh,
+            Math::Asinh => M::Asinh,
+            Math::Acosh => M::Acosh,
+            Math::Atanh => M::Atanh,
+        };
+        Ok(self.expr(Expression::Math {
+            fun,
+            arg: v[0],
+            arg1: v.get(1).copied(),
+            arg2: v.get(2).copied(),
+            arg3: None,
+        }))
+    }
+
+    /// Shift amounts are unsigned there.
+    fn shift(&mut self, op: BinaryOperator, v: &[Expr]) -> Expr {
+        let amount = self.expr(Expression::As {
+            expr: v[1],
+            kind: ScalarKind::Uint,
+            convert: Some(4),
+        });
+        self.binary(op, v[0], amount)
+    }
+
+    fn negate(&mut self, s: Scalar, shape: Ty, a: Expr) -> Result<Expr> {
+        if s.is_float() || s.is_signed() {
+            return Ok(self.expr(Expression::Unary {
+                op: UnaryOperator::Negate,
+                expr: a,
+            }));
+        }
+        let zero = self.zero(shape)?;
+        Ok(self.binary(BinaryOperator::Subtract, zero, a))
+    }
+
+    /// A constant in the shape of `ty`.
+    fn constant(&mut self, value: Const, ty: Ty) -> Result<Expr> {
+        let Type::Vector(s, n) = self.module().types.get(ty) else {
+            return self.literal(value, ty);
+        };
+        let Some(scalar) = self.module().types.find(Type::Scalar(s)) else {
+            return unsupported(self.span, "this constant is not possible");
+        };
+        let one = self.literal(value, scalar)?;
+        Ok(vector_size(n).map_or(one, |size| self.expr(Expression::Splat { size, value: one })))
+    }
+
+    /// Compares the bits without the sign with those of infinity.
+    fn classify(&mut self, s: Scalar, shape: Ty, a: Expr, op: BinaryOperator) -> Result<Expr> {
+        if s != Scalar::F32 {
+            return unsupported(
+                self.span,
+                format!("a test for NaN or infinity on {s} is not possible"),
+            );
+        }
+        let bits = self.expr(Expression::As {
+            expr: a,
+            kind: ScalarKind::Uint,
+            convert: None,
+        });
+        let lanes = if let Type::Vector(_, n) = self.module().types.get(shape) {
+            vector_size(n)
+        } else {
+            None
+        };
+        let word = |e: &mut Self, n: u32| {
+            let one = e.expr(Expression::Literal(naga::Literal::U32(n)));
+            lanes.map_or(one, |size| e.expr(Expression::Splat { size, value: one }))
+        };
+        let (mask, infinity) = (word(self, 0x7fff_ffff), word(self, 0x7f80_0000));
+        let magnitude = self.binary(BinaryOperator::And, bits, mask);
+        Ok(self.binary(op, magnitude, infinity))
+    }
+
+    /// Halves away from zero: `trunc(a + sign(a) * 0.5)`.
+    fn round_away(&mut self, shape: Ty, a: Expr) -> Result<Expr> {
+        let half = self.constant(Const::float(0.5), shape)?;
+        let sign = self.call1(MathFunction::Sign, a);
+        let offset = self.binary(BinaryOperator::Multiply, sign, half);
+        let moved = self.binary(BinaryOperator::Add, a, offset);
+        Ok(self.call1(MathFunction::Trunc, moved))
+    }
+
+    fn log10(&mut self, shape: Ty, a: Expr) -> Result<Expr> {
+        let factor = self.constant(Const::float(std::f64::consts::LOG10_2), shape)?;
+        let log2 = self.call1(MathFunction::Log2, a);
+        Ok(self.binary(BinaryOperator::Multiply, log2, factor))
+    }
+
+    fn select(&mut self, data: &InstData, ty: Ty) -> Result<Expr> {
+        let [condition, accept, reject] = [0, 1, 2].map(|i| self.value(data.operands[i]));
+        let types = &self.module().types;
+        match (types.get(ty), types.get(self.func.ty(data.operands[0]))) {
+            (Type::Scalar(_) | Type::Vector(..), _) => Ok(self.expr(Expression::Select {
+                condition,
+                accept,
+                reject,
+            })),
+            (_, Type::Scalar(_)) => {
+                let var = self.new_variable(ty, self.name_of(data.results[0]))?;
+                let [accept, reject] = [accept, reject].map(|value| {
+                    self.block(|e| {
+                        e.store_var(var, value);
+                        Ok(())
+                    })
+                });
+                self.statement(naga::Statement::If {
+                    condition,
+                    accept: accept?,
+                    reject: reject?,
+                });
+                Ok(self.load_var(var))
+            }
+            _ => {
+                let rows = types.arity(ty).unwrap_or(0);
+                let mut parts = Vec::new();
+                for index in 0..rows {
+                    let [condition, accept, reject] = [condition, accept, reject]
+                        .map(|base| self.expr(Expression::AccessIndex { base, index }));
+                    parts.push(self.expr(Expression::Select {
+                        condition,
+                        accept,
+                        reject,
+                    }));
+                }
+                self.compose(ty, parts)
+            }
+        }
+    }
+
+    fn convert(&mut self, a: Value, ty: Ty, convert: bool) -> Result<Expr> {
+        let expr = self.value(a);
+        let Some(scalar) = self.module().types.scalar_of(ty) else {
+            return unsupported(self.span, "this conversion is not possible");
+        };
+        let target = self.emitter.scalar(scalar, self.span)?;
+        if self.scalar_of(a) == scalar {
+            return Ok(expr);
+        }
+        let cast = |expr| Expression::As {
+            expr,
+            kind: target.kind,
+            convert: convert.then_some(target.width),
+        };
+        let Type::Matrix(_, r, _) = self.module().types.get(ty) else {
+            return Ok(self.expr(cast(expr)));
+        };
+        let mut rows = Vec::new();
+        for index in 0..u32::from(r) {
+            let row = self.expr(Expression::AccessIndex { base: expr, index });
+            rows.push(self.expr(cast(row)));
+        }
+        self.compose(ty, rows)
+    }
+
+    fn sum(&mut self, a: Value, ty: Ty) -> Result<Expr> {
+        let (base, shape) = (self.value(a), self.func.ty(a));
+        let types = &self.module().types;
+        let (count, inner) = match types.get(shape) {
+            Type::Vector(_, 1) => return Ok(base),
+            Type::Matrix(s, r, c) => (u32::from(r), types.find(Type::Vector(s, c))),
+            _ => (types.arity(shape).unwrap_or(0), None),
+        };
+        let mut total = None;
+        for index in 0..count {
+            let part = self.expr(Expression::AccessIndex { base, index });
+            total = Some(match total {
+                None => part,
+                Some(sum) => self.add(sum, part, inner.unwrap_or(ty))?,
+            });
+        }
+        match (total, inner, self.module().types.get(shape)) {
+            (Some(row), Some(_), Type::Matrix(_, _, c)) => {
+                let mut sum = self.expr(Expression::AccessIndex { base: row, index: 0 });
+                for index in 1..u32::from(c) {
+                    let lane = self.expr(Expression::AccessIndex { base: row, index });
+                    sum = self.binary(BinaryOperator::Add, sum, lane);
+                }
+                Ok(sum)
+            }
+            (Some(sum), ..) => Ok(sum),
+            (None, ..) => self.zero(ty),
+        }
+    }
+
+    fn swizzle(&mut self, a: Value, lanes: &[u8], ty: Ty) -> Result<Expr> {
+        let vector = self.value(a);
+        let from_one = matches!(
+            self.module().types.get(self.func.ty(a)),
+            Type::Vector(_, 1) | Type::Scalar(_)
+        );
+        if from_one {
+            return self.splat(vector, ty);
+        }
+        let Some(size) = vector_size(lanes.len() as u8) else {
+            return Ok(self.expr(Expression::AccessIndex {
+                base: vector,
+                index: lanes[0].into(),
+            }));
+        };
+        let mut pattern = [naga::SwizzleComponent::X; 4];
+        for (slot, lane) in pattern.iter_mut().zip(lanes) {
+            *slot = naga::SwizzleComponent::XYZW[*lane as usize];
+        }
+        Ok(self.expr(Expression::Swizzle {
+            size,
+            vector,
+            pattern,
+        }))
+    }
+
+    fn dot(&mut self, data: &InstData) -> Expr {
+        let [a, b] = [0, 1].map(|i| self.value(data.operands[i]));
+        if matches!(
+            self.module().types.get(self.func.ty(data.operands[0])),
+            Type::Vector(_, 1)
+        ) {
+            return self.binary(BinaryOperator::Multiply, a, b);
+        }
+        self.expr(Expression::Math {
+            fun: MathFunction::Dot,
+            arg: a,
+            arg1: Some(b),
+            arg2: None,
+            arg3: None,
+        })
+    }
+
+    /// A product in which a matrix takes part; transposed there, so the operands swap.
+    fn product(&mut self, data: &InstData, order: [usize; 2]) -> Result<Expr> {
+        let native = |value: &Value| match self.module().types.get(self.func.ty(*value)) {
+            Type::Matrix(s, r, c) => is_native_matrix(s, r, c),
+            _ => true,
+        };
+        if !data.operands.iter().all(native) || !data.results.iter().all(native) {
+            return unsupported(
+                self.span,
+                "a product of integer matrices, or of matrices with one row or column, is not possible yet",
+            );
+        }
+        let [left, right] = order.map(|i| self.value(data.operands[i]));
+        Ok(self.binary(BinaryOperator::Multiply, left, right))
+    }
+
+    fn outer(&mut self, data: &InstData, ty: Ty) -> Result<Expr> {
+        let [a, b] = [0, 1].map(|i| self.value(data.operands[i]));
+        let rows = self.module().types.arity(ty).unwrap_or(0);
+        let mut parts = Vec::new();
+        for index in 0..rows {
+            let lane = if rows == 1 {
+                a
+            } else {
+                self.expr(Expression::AccessIndex { base: a, index })
+            };
+            parts.push(self.binary(BinaryOperator::Multiply, b, lane));
+        }
+        self.compose(ty, parts)
+    }
+
+    fn transpose(&mut self, data: &InstData) -> Result<Expr> {
+        let Type::Matrix(s, r, c) = self.module().types.get(self.func.ty(data.operands[0])) else {
+            return unsupported(self.span, "this transpose is not possible");
+        };
+        if !is_native_matrix(s, r, c) {
+            return unsupported(
+                self.span,
+                "the transpose of an integer matrix, or of one with one row or column, is not possible yet",
+            );
+        }
+        let a = self.value(data.operands[0]);
+        Ok(self.call1(MathFunction::Transpose, a))
+    }
+}

@@ -1,0 +1,134 @@
+//! Globals, loads, stores and assertions.
+
+use crate::func::FuncEmitter;
+use crate::values::Place;
+use crate::{Poison, Result};
+use cotangent_ir::{Global, InstData, Path, Ty, Type, Value};
+use naga::{Expression, Handle, Literal, Statement};
+
+impl FuncEmitter<'_, '_> {
+    /// A pointer to a buffer or variable, or the value of a uniform.
+    pub fn global(&mut self, global: Global) -> Place {
+        let pointer = self.expr(Expression::GlobalVariable(self.emitter.globals[&global]));
+        match self.module().types.get(self.module().globals[global].ty) {
+            Type::Buffer(..) | Type::Ref(_) => Place::Pointer(pointer),
+            _ => Place::Expr(self.expr(Expression::Load { pointer })),
+        }
+    }
+
+    fn pointee(&self, handle: Value) -> Ty {
+        let ty = self.func.ty(handle);
+        match self.module().types.get(ty) {
+            Type::Ref(inner) => inner,
+            _ => ty,
+        }
+    }
+
+    pub fn load(&mut self, data: &InstData, path: &Path) -> Handle<Expression> {
+        let (base, ty) = (self.value(data.operands[0]), self.pointee(data.operands[0]));
+        let pointer = self.access(base, ty, path, &data.operands[1..]);
+        self.expr(Expression::Load { pointer })
+    }
+
+    pub fn store(&mut self, data: &InstData, path: &Path) -> Result<()> {
+        let (base, ty) = (self.value(data.operands[0]), self.pointee(data.operands[0]));
+        let pointer = self.access(base, ty, path, &data.operands[2..]);
+        let value = self.value(data.operands[1]);
+        let value = match self.emitter.poison {
+            Some(poison) => self.poisoned(value, self.func.ty(data.operands[1]), poison)?,
+            None => value,
+        };
+        self.statement(Statement::Store { pointer, value });
+        Ok(())
+    }
+
+    /// `value`, with NaN for every float if an assertion failed.
+    fn poisoned(&mut self, value: Handle<Expression>, ty: Ty, poison: Poison) -> Result<Handle<Expression>> {
+        let types = &self.module().types;
+        let parts: Vec<Ty> = match types.get(ty) {
+            Type::Scalar(s) | Type::Vector(s, _) => {
+                return if s.is_float() {
+                    self.nan_if_failed(value, ty, poison)
+                } else {
+                    Ok(value)
+                };
+            }
+            Type::Matrix(s, r, c) if s.is_float() => {
+                let row = types.find(Type::Vector(s, c));
+                row.map_or(vec![], |row| vec![row; r.into()])
+            }
+            Type::Array(elem, n) => vec![elem; n as usize],
+            Type::Struct(id) => types.struct_def(id).fields.iter().map(|f| f.ty).collect(),
+            _ => vec![],
+        };
+        if parts.is_empty() {
+            return Ok(value);
+        }
+        let mut poisoned = Vec::new();
+        for (index, part) in parts.into_iter().enumerate() {
+            let inner = self.expr(Expression::AccessIndex {
+                base: value,
+                index: index as u32,
+            });
+            poisoned.push(self.poisoned(inner, part, poison)?);
+        }
+        self.compose(ty, poisoned)
+    }
+
+    fn nan_if_failed(
+        &mut self,
+        value: Handle<Expression>,
+        ty: Ty,
+        poison: Poison,
+    ) -> Result<Handle<Expression>> {
+        let [failed, bits] = [poison.failed, poison.nan].map(|var| {
+            let pointer = self.expr(Expression::GlobalVariable(var));
+            self.expr(Expression::Load { pointer })
+        });
+        let nan = self.expr(Expression::As {
+            expr: bits,
+            kind: naga::ScalarKind::Float,
+            convert: None,
+        });
+        let (scalar, lanes) = match self.module().types.get(ty) {
+            Type::Vector(s, n) => (s, n),
+            Type::Scalar(s) => (s, 1),
+            _ => return Ok(value),
+        };
+        let width = scalar.bytes() as naga::Bytes;
+        let nan = self.expr(Expression::As {
+            expr: nan,
+            kind: naga::ScalarKind::Float,
+            convert: Some(width),
+        });
+        let accept = if lanes > 1 { self.splat(nan, ty)? } else { nan };
+        Ok(self.expr(Expression::Select {
+            condition: failed,
+            accept,
+            reject: value,
+        }))
+    }
+
+    pub fn assert(&mut self, condition: Value) {
+        let Some(poison) = self.emitter.poison else { return };
+        let condition = self.value(condition);
+        let reject = self.block(|e| {
+            let pointer = e.expr(Expression::GlobalVariable(poison.failed));
+            let value = e.expr(Expression::Literal(Literal::Bool(true)));
+            e.statement(Statement::Store { pointer, value });
+            Ok(())
+        });
+        let reject = reject.unwrap_or_default();
+        self.statement(Statement::If {
+            condition,
+            accept: naga::Block::new(),
+            reject,
+        });
+    }
+
+    /// How many elements a buffer has.
+    pub fn length(&mut self, handle: Value) -> Handle<Expression> {
+        let pointer = self.value(handle);
+        self.expr(Expression::ArrayLength(pointer))
+    }
+}

@@ -1,0 +1,244 @@
+//! Types and their memory layout in WGSL.
+
+use crate::{Emitter, Result, unsupported};
+use cotangent_base::{Scalar, Span};
+use cotangent_ir::{StructId, Ty, Type};
+use naga::{Handle, Span as NoSpan, StructMember, TypeInner, VectorSize};
+use std::num::NonZeroU32;
+
+/// Size and alignment by WGSL's rules.
+#[derive(Clone, Copy)]
+struct Layout {
+    size: u32,
+    align: u32,
+}
+
+impl Layout {
+    fn stride(self) -> u32 {
+        self.size.next_multiple_of(self.align)
+    }
+}
+
+/// The size of a vector, unless it is a vector of one, which is emitted as a scalar.
+pub(crate) fn vector_size(n: u8) -> Option<VectorSize> {
+    match n {
+        2 => Some(VectorSize::Bi),
+        3 => Some(VectorSize::Tri),
+        4 => Some(VectorSize::Quad),
+        _ => None,
+    }
+}
+
+/// Whether a matrix can be one of naga's; others are arrays of rows.
+pub(crate) fn is_native_matrix(scalar: Scalar, rows: u8, columns: u8) -> bool {
+    scalar.is_float() && (2..=4).contains(&rows) && (2..=4).contains(&columns)
+}
+
+impl Emitter<'_> {
+    /// A type without a name.
+    pub fn plain(&mut self, inner: TypeInner) -> Handle<naga::Type> {
+        self.out
+            .types
+            .insert(naga::Type { name: None, inner }, NoSpan::UNDEFINED)
+    }
+
+    /// The scalar, if WGSL has it.
+    pub fn scalar(&self, scalar: Scalar, span: Span) -> Result<naga::Scalar> {
+        Ok(match scalar {
+            Scalar::Bool => naga::Scalar::BOOL,
+            Scalar::I32 => naga::Scalar::I32,
+            Scalar::U32 => naga::Scalar::U32,
+            Scalar::I64 => naga::Scalar::I64,
+            Scalar::U64 => naga::Scalar::U64,
+            Scalar::F16 => naga::Scalar::F16,
+            Scalar::F32 => naga::Scalar::F32,
+            Scalar::F64 | Scalar::I8 | Scalar::I16 | Scalar::U8 | Scalar::U16 => {
+                return unsupported(span, format!("the type {scalar} does not exist"));
+            }
+        })
+    }
+
+    /// The emitted form of a value's type.
+    pub fn ty(&mut self, ty: Ty, span: Span) -> Result<Handle<naga::Type>> {
+        if let Some(handle) = self.types.get(&ty) {
+            return Ok(*handle);
+        }
+        let handle = match self.module.types.get(ty) {
+            Type::Unit => self.plain(TypeInner::Scalar(naga::Scalar::U32)),
+            Type::Scalar(s) => {
+                let scalar = self.scalar(s, span)?;
+                self.plain(TypeInner::Scalar(scalar))
+            }
+            Type::Vector(s, n) => self.vector(s, n, span)?,
+            Type::Matrix(s, r, c) => self.matrix(s, r, c, span)?,
+            Type::Array(elem, n) => {
+                let base = self.ty(elem, span)?;
+                self.array(base, n)
+            }
+            Type::Struct(id) => self.structure(id, span)?,
+            Type::Buffer(..) | Type::Ref(_) => {
+                return unsupported(
+                    span,
+                    "a buffer cannot be passed to a function that is not inlined",
+                );
+            }
+        };
+        self.types.insert(ty, handle);
+        Ok(handle)
+    }
+
+    fn vector(&mut self, s: Scalar, n: u8, span: Span) -> Result<Handle<naga::Type>> {
+        let scalar = self.scalar(s, span)?;
+        Ok(match vector_size(n) {
+            Some(size) => self.plain(TypeInner::Vector { size, scalar }),
+            None => self.plain(TypeInner::Scalar(scalar)),
+        })
+    }
+
+    fn matrix(&mut self, s: Scalar, r: u8, c: u8, span: Span) -> Result<Handle<naga::Type>> {
+        if let (true, Some(columns), Some(rows)) = (is_native_matrix(s, r, c), vector_size(r), vector_size(c))
+        {
+            let scalar = self.scalar(s, span)?;
+            return Ok(self.plain(TypeInner::Matrix {
+                columns,
+                rows,
+                scalar,
+            }));
+        }
+        let row = self.vector(s, c, span)?;
+        Ok(self.array(row, r.into()))
+    }
+
+    fn array(&mut self, base: Handle<naga::Type>, n: u32) -> Handle<naga::Type> {
+        let stride = self.layout(base).stride();
+        let size = naga::ArraySize::Constant(NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN));
+        self.plain(TypeInner::Array { base, size, stride })
+    }
+
+    /// The type of a whole buffer.
+    pub fn runtime_array(&mut self, elem: Ty, span: Span) -> Result<Handle<naga::Type>> {
+        self.check_shareable(elem, span)?;
+        let base = self.ty(elem, span)?;
+        let stride = self.layout(base).stride();
+        Ok(self.plain(TypeInner::Array {
+            base,
+            size: naga::ArraySize::Dynamic,
+            stride,
+        }))
+    }
+
+    /// Refuses what may not lie in a buffer.
+    pub fn check_shareable(&mut self, ty: Ty, span: Span) -> Result<()> {
+        match self.module.types.get(ty) {
+            Type::Scalar(Scalar::Bool) | Type::Vector(Scalar::Bool, _) | Type::Matrix(Scalar::Bool, ..) => {
+                unsupported(span, "a bool in a buffer is not possible yet")
+            }
+            Type::Array(elem, _) => self.check_shareable(elem, span),
+            Type::Struct(id) => {
+                let fields = &self.module.types.struct_def(id).fields;
+                fields
+                    .iter()
+                    .try_for_each(|field| self.check_shareable(field.ty, span))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn structure(&mut self, id: StructId, span: Span) -> Result<Handle<naga::Type>> {
+        let def = self.module.types.struct_def(id);
+        let mut fields = Vec::new();
+        for field in &def.fields {
+            fields.push((field.name.to_string(), self.ty(field.ty, span)?));
+        }
+        Ok(self.structure_of(def.name.as_str(), fields))
+    }
+
+    /// A structure with these members; an empty one gets one that nobody reads, since WGSL has no empty ones.
+    pub fn structure_of(
+        &mut self,
+        name: &str,
+        mut fields: Vec<(String, Handle<naga::Type>)>,
+    ) -> Handle<naga::Type> {
+        if fields.is_empty() {
+            fields.push((
+                "nothing".to_string(),
+                self.plain(TypeInner::Scalar(naga::Scalar::U32)),
+            ));
+        }
+        let (mut offset, mut align, mut members) = (0u32, 1, Vec::new());
+        for (name, ty) in fields {
+            let layout = self.layout(ty);
+            offset = offset.next_multiple_of(layout.align);
+            members.push(StructMember {
+                name: Some(name),
+                ty,
+                binding: None,
+                offset,
+            });
+            offset += layout.size;
+            align = align.max(layout.align);
+        }
+        let inner = TypeInner::Struct {
+            members,
+            span: offset.next_multiple_of(align),
+        };
+        self.out.types.insert(
+            naga::Type {
+                name: Some(name.to_string()),
+                inner,
+            },
+            NoSpan::UNDEFINED,
+        )
+    }
+
+    fn layout(&self, ty: Handle<naga::Type>) -> Layout {
+        let bytes = |scalar: naga::Scalar| {
+            if scalar == naga::Scalar::BOOL {
+                4
+            } else {
+                u32::from(scalar.width)
+            }
+        };
+        let vector = |n: VectorSize, scalar| {
+            let n = n as u32;
+            Layout {
+                size: n * bytes(scalar),
+                align: n.next_power_of_two() * bytes(scalar),
+            }
+        };
+        match &self.out.types[ty].inner {
+            TypeInner::Scalar(scalar) => Layout {
+                size: bytes(*scalar),
+                align: bytes(*scalar),
+            },
+            TypeInner::Vector { size, scalar } => vector(*size, *scalar),
+            TypeInner::Matrix {
+                columns,
+                rows,
+                scalar,
+            } => {
+                let column = vector(*rows, *scalar);
+                Layout {
+                    size: column.stride() * *columns as u32,
+                    align: column.align,
+                }
+            }
+            TypeInner::Array { base, size, stride } => {
+                let n = if let naga::ArraySize::Constant(n) = size {
+                    n.get()
+                } else {
+                    1
+                };
+                Layout {
+                    size: n * stride,
+                    align: self.layout(*base).align,
+                }
+            }
+            TypeInner::Struct { members, span } => {
+                let align = members.iter().map(|m| self.layout(m.ty).align).max().unwrap_or(1);
+                Layout { size: *span, align }
+            }
+            _ => Layout { size: 4, align: 4 },
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Values: as expressions, or as variables that are read when needed.
+
+use crate::func::FuncEmitter;
+use crate::types::{is_native_matrix, vector_size};
+use crate::{Result, unsupported};
+use cotangent_base::Scalar;
+use cotangent_ir::{Const, InstData, Path, Step, Ty, Type, Value};
+use naga::{Expression, Handle, Literal};
+
+/// Where a value is.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    /// In an expression.
+    Expr(Handle<Expression>),
+    /// In a variable: read it where it is used.
+    Var(Handle<naga::LocalVariable>),
+    /// A pointer to a global.
+    Pointer(Handle<Expression>),
+}
+
+impl FuncEmitter<'_, '_> {
+    /// The expression of a value.
+    pub fn value(&mut self, value: Value) -> Handle<Expression> {
+        match self.places[&value] {
+            Place::Expr(handle) | Place::Pointer(handle) => handle,
+            Place::Var(var) => self.load_var(var),
+        }
+    }
+
+    /// The variable a value is in; one is made for it if need be.
+    pub fn variable_of(&mut self, value: Value) -> Result<Handle<naga::LocalVariable>> {
+        if let Place::Var(var) = self.places[&value] {
+            return Ok(var);
+        }
+        let handle = self.value(value);
+        let var = self.new_variable(self.func.ty(value), self.name_of(value))?;
+        self.store_var(var, handle);
+        Ok(var)
+    }
+
+    pub fn literal(&mut self, constant: Const, ty: Ty) -> Result<Handle<Expression>> {
+        let Type::Scalar(scalar) = self.module().types.get(ty) else {
+            return unsupported(self.span, "a constant of this type is not possible");
+        };
+        self.emitter.scalar(scalar, self.span)?;
+        let float = |x: f64| match scalar {
+            Scalar::F16 => Literal::F16(naga_half(x)),
+            _ => Literal::F32(x as f32),
+        };
+        let literal = match constant {
+            Const::Bool(b) => Literal::Bool(b),
+            Const::Float(bits) => {
+                let x = f64::from_bits(bits);
+                if !x.is_finite() || !(x as f32).is_finite() {
+                    return self.special_float(x);
+                }
+                float(x)
+            }
+            Const::Int(n) => match scalar {
+                Scalar::I32 => Literal::I32(n as i32),
+                Scalar::U32 => Literal::U32(n as u32),
+                Scalar::I64 => Literal::I64(n),
+                Scalar::U64 => Literal::U64(n as u64),
+                _ => Literal::F32(n as f32),
+            },
+        };
+        Ok(self.expr(Expression::Literal(literal)))
+    }
+
+    /// An infinity or NaN: WGSL refuses them as constants, so the bits go through a variable.
+    fn special_float(&mut self, x: f64) -> Result<Handle<Expression>> {
+        let bits = self.expr(Expression::Literal(Literal::U32((x as f32).to_bits())));
+        let u32 = self.emitter.plain(naga::TypeInner::Scalar(naga::Scalar::U32));
+        let var = self.new_naga_variable(u32, None);
+        self.store_var(var, bits);
+        let loaded = self.load_var(var);
+        Ok(self.expr(Expression::As {
+            expr: loaded,
+            kind: naga::ScalarKind::Float,
+            convert: None,
+        }))
+    }
+
+    pub fn zero(&mut self, ty: Ty) -> Result<Handle<Expression>> {
+        let ty = self.emitter.ty(ty, self.span)?;
+        Ok(self.expr(Expression::ZeroValue(ty)))
+    }
+
+    /// An aggregate of its parts.
+    pub fn compose(&mut self, ty: Ty, mut parts: Vec<Handle<Expression>>) -> Result<Handle<Expression>> {
+        if let (Type::Vector(_, 1), [only]) = (self.module().types.get(ty), &parts[..]) {
+            return Ok(*only);
+        }
+        if parts.is_empty() {
+            parts.push(self.expr(Expression::Literal(Literal::U32(0))));
+        }
+        let ty = self.emitter.ty(ty, self.span)?;
+        Ok(self.expr(Expression::Compose {
+            ty,
+            components: parts,
+        }))
+    }
+
+    pub fn splat(&mut self, a: Handle<Expression>, ty: Ty) -> Result<Handle<Expression>> {
+        let count = match self.module().types.get(ty) {
+            Type::Vector(_, n) => {
+                return Ok(vector_size(n).map_or(a, |size| self.expr(Expression::Splat { size, value: a })));
+            }
+            Type::Matrix(s, r, c) => {
+                let row = vector_size(c).map_or(a, |size| self.expr(Expression::Splat { size, value: a }));
+                debug_assert!(is_native_matrix(s, r, c) || r > 0);
+                return self.compose(ty, vec![row; r.into()]);
+            }
+            Type::Array(_, n) => n,
+            _ => return unsupported(self.span, "a splat of this type is not possible"),
+        };
+        self.compose(ty, vec![a; count as usize])
+    }
+
+    /// The part of a value at a path without dynamic steps, or of a variable at any path.
+    pub fn extract(&mut self, data: &InstData, path: &Path) -> Result<Handle<Expression>> {
+        let aggregate = data.operands[0];
+        if path.indices() > 0 || matches!(self.places[&aggregate], Place::Var(_)) {
+            let var = self.variable_of(aggregate)?;
+            let base = self.expr(Expression::LocalVariable(var));
+            let pointer = self.access(base, self.func.ty(aggregate), path, &data.operands[1..]);
+            return Ok(self.expr(Expression::Load { pointer }));
+        }
+        let base = self.value(aggregate);
+        Ok(self.access(base, self.func.ty(aggregate), path, &[]))
+    }
+
+    /// Follows a path from a value or pointer. A vector of one lane is a scalar and takes no step.
+    pub fn access(
+        &mut self,
+        mut base: Handle<Expression>,
+        ty: Ty,
+        path: &Path,
+        indices: &[Value],
+    ) -> Handle<Expression> {
+        let (mut ty, mut indices) = (Some(ty), indices.iter());
+        for step in &path.0 {
+            let shape = ty.map(|t| self.module().types.get(t));
+            let single = matches!(shape, Some(Type::Vector(_, 1)));
+            let index = match step {
+                Step::Part(i) => Some(*i),
+                Step::Index => None,
+            };
+            let operand = if index.is_none() {
+                indices.next().map(|v| self.value(*v))
+            } else {
+                None
+            };
+            base = match (single, index, operand) {
+                (true, ..) => base,
+                (false, Some(index), _) => self.expr(Expression::AccessIndex { base, index }),
+                (false, None, Some(index)) => self.expr(Expression::Access { base, index }),
+                (false, None, None) => base,
+            };
+            ty = ty.and_then(|t| self.part_type(t, index));
+        }
+        base
+    }
+
+    fn part_type(&self, ty: Ty, index: Option<u32>) -> Option<Ty> {
+        let types = &self.module().types;
+        match types.get(ty) {
+            Type::Array(elem, _) | Type::Buffer(elem, _) => Some(elem),
+            Type::Struct(id) => types.struct_def(id).fields.get(index? as usize).map(|f| f.ty),
+            Type::Matrix(s, _, c) => types.find(Type::Vector(s, c)),
+            _ => None,
+        }
+    }
+
+    /// `insert` and `insert_add`: writes into the aggregate's variable, or a copy of it.
+    pub fn insert(&mut self, data: &InstData, path: &Path, adds: bool, overwrite: bool) -> Result<Place> {
+        let (aggregate, part) = (data.operands[0], data.operands[1]);
+        let ty = self.func.ty(aggregate);
+        let var = if overwrite {
+            self.variable_of(aggregate)?
+        } else {
+            let copy = self.new_variable(ty, self.name_of(data.results[0]))?;
+            let old = self.value(aggregate);
+            self.store_var(copy, old);
+            copy
+        };
+        let mut value = self.value(part);
+        let base = self.expr(Expression::LocalVariable(var));
+        let pointer = self.access(base, ty, path, &data.operands[2..]);
+        if adds {
+            let old = self.expr(Expression::Load { pointer });
+            value = self.add(old, value, self.func.ty(part))?;
+        }
+        self.statement(naga::Statement::Store { pointer, value });
+        Ok(Place::Var(var))
+    }
+
+    /// The sum of two values of any type that derivatives have.
+    pub fn add(
+        &mut self,
+        a: Handle<Expression>,
+        b: Handle<Expression>,
+        ty: Ty,
+    ) -> Result<Handle<Expression>> {
+        let types = &self.module().types;
+        let parts: Vec<Ty> = match types.get(ty) {
+            Type::Array(elem, n) => vec![elem; n as usize],
+            Type::Struct(id) => types.struct_def(id).fields.iter().map(|f| f.ty).collect(),
+            _ => {
+                return Ok(self.expr(Expression::Binary {
+                    op: naga::BinaryOperator::Add,
+                    left: a,
+                    right: b,
+                }));
+            }
+        };
+        let mut sums = Vec::new();
+        for (index, part) in parts.into_iter().enumerate() {
+            let index = index as u32;
+            let left = self.expr(Expression::AccessIndex { base: a, index });
+            let right = self.expr(Expression::AccessIndex { base: b, index });
+            sums.push(self.add(left, right, part)?);
+        }
+        self.compose(ty, sums)
+    }
+}
+
+fn naga_half(x: f64) -> half::f16 {
+    half::f16::from_f64(x)
+}

@@ -1,0 +1,105 @@
+//! Checks the table of allowed dependencies in ARCHITECTURE.md against the manifests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// For each crate, which of our crates it may use.
+pub type Table = BTreeMap<String, BTreeSet<String>>;
+
+/// The rows of the table headed `| crate | ... | may use |`.
+pub fn allowed(document: &str) -> Table {
+    let mut table = Table::new();
+    let rows = document
+        .lines()
+        .skip_while(|l| !l.starts_with("| crate |"))
+        .skip(2)
+        .take_while(|l| l.starts_with('|'));
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let names = |cell: &str| {
+            cell.split(',')
+                .map(|n| n.trim().trim_matches('`').to_string())
+                .collect::<Vec<_>>()
+        };
+        if let [name, .., uses] = cells[..] {
+            let uses = names(uses)
+                .into_iter()
+                .filter(|n| !n.is_empty() && n != "-")
+                .collect();
+            table.insert(name.trim_matches('`').to_string(), uses);
+        }
+    }
+    table
+}
+
+/// What each crate's manifest says it uses, tests aside.
+pub fn actual(root: &Path) -> Table {
+    let mut table = Table::new();
+    let crates = std::fs::read_dir(root.join("crates"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    for dir in crates.map(|e| e.path()).filter(|p| p.join("Cargo.toml").exists()) {
+        let manifest = std::fs::read_to_string(dir.join("Cargo.toml")).unwrap_or_default();
+        let section = manifest
+            .lines()
+            .skip_while(|l| *l != "[dependencies]")
+            .skip(1)
+            .take_while(|l| !l.starts_with('['));
+        let name = dir
+            .file_name()
+            .and_then(|n| n.to_str())
+            .unwrap_or_default()
+            .to_string();
+        let uses = section
+            .filter_map(|l| l.split([' ', '.', '=']).next())
+            .filter_map(own)
+            .collect();
+        table.insert(name, uses);
+    }
+    table
+}
+
+/// The folder of one of our packages.
+fn own(package: &str) -> Option<String> {
+    if package == "cotangent" {
+        Some(package.to_string())
+    } else {
+        package.strip_prefix("cotangent-").map(str::to_string)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crates_use_only_what_the_architecture_allows() {
+        let root = crate::root();
+        let allowed = allowed(&std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap());
+        for (name, uses) in actual(&root) {
+            let Some(may) = allowed.get(&name) else {
+                panic!("ARCHITECTURE.md does not list the crate {name}")
+            };
+            let beyond: Vec<_> = uses.difference(may).collect();
+            assert!(
+                beyond.is_empty(),
+                "{name} uses {beyond:?}, which ARCHITECTURE.md does not allow"
+            );
+        }
+    }
+
+    #[test]
+    fn the_table_lists_no_crate_that_is_gone() {
+        let root = crate::root();
+        let actual = actual(&root);
+        let allowed = allowed(&std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap());
+        assert!(!allowed.is_empty());
+        for name in allowed.keys() {
+            assert!(
+                actual.contains_key(name),
+                "ARCHITECTURE.md lists {name}, which is not there"
+            );
+        }
+    }
+}
