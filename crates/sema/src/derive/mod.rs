@@ -1,14 +1,15 @@
 //! Derivatives in the front end: which types and functions have them, and what calls of them look like.
 //!
 //! * [`synth`] makes the `Differential` of a structure that does not name one.
-//! * [`attributes`] reads `[Differentiable]` and its kin, [`custom`] finds the functions that derivative attributes
+//! * [`flags`] reads `[Differentiable]` and its kin, [`custom`] finds the functions that derivative attributes
 //!   name.
 //! * [`signature`] translates a signature into that of the derivative; calls of `fwd_diff(f)` are checked against it.
 //! * [`flow`] finds derivatives that get lost inside a differentiable function.
 //! * [`codes`] are the diagnostics of all of them.
 
-pub(crate) mod attributes;
 pub mod codes;
+mod custom;
+mod flags;
 mod flow;
 mod signature;
 mod synth;
@@ -27,4 +28,14 @@ pub(crate) fn associated_type(checked: &mut Checked, conformance: ConformanceId,
 /// What stands for a requirement that a conformance leaves out, if the compiler makes it.
 pub(crate) fn witness(checked: &Checked, requirement: FuncId) -> Option<Witness> {
     checked.synthesized_witness(requirement)
+}
+
+/// Reads the derivative attributes of a function whose signature was just resolved.
+pub(crate) fn attributes(checked: &mut Checked, func: FuncId) {
+    checked.resolve_derivatives(func);
+}
+
+/// Records what `[ForwardDerivativeOf(f)]` and its kin say, before any body is checked.
+pub(crate) fn attach(checked: &mut Checked) {
+    checked.attach_derivatives();
 }

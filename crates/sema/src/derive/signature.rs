@@ -80,6 +80,22 @@ impl Signature {
             no_diff_result: func.no_diff_result,
         }
     }
+
+    /// The types of the parameters, then that of the result.
+    pub fn types(&self) -> impl Iterator<Item = Ty> {
+        self.params.iter().map(|p| p.ty).chain([self.result])
+    }
+}
+
+impl SigParam {
+    /// The word that stands before the type, with a space behind it.
+    pub fn dir_word(&self) -> &'static str {
+        match self.dir {
+            Dir::In => "",
+            Dir::Out => "out ",
+            Dir::InOut => "inout ",
+        }
+    }
 }
 
 impl Checked {

@@ -1,0 +1,262 @@
+//! Functions that attributes name: derivatives written by hand, substitutes, rules of the library.
+//!
+//! An attribute gives a name, which may be overloaded and generic. The function that is meant is the one whose
+//! signature is the one that the derivative of the original must have. Its generic arguments follow from that
+//! signature, so what is recorded on the original is a reference in terms of the original's parameters:
+//!
+//! ```slang
+//! [ForwardDerivative(square_fwd)] T square<T : IFloat>(T x) { .. }          // records square_fwd<T>
+//! DifferentialPair<U> square_fwd<U : IFloat>(DifferentialPair<U> x) { .. }
+//! ```
+//!
+//! `[ForwardDerivativeOf(f)]` and its kin stand on the other function. They are read before anything is checked, so
+//! that everybody sees the same derivatives.
+
+use super::flags::{REFERENCES, Reference, Role, flags};
+use super::{Signature, codes};
+use crate::Checked;
+use crate::attrs::find;
+use crate::hir::{Arg, DiffMode, FuncDiff, FuncId, FuncRef, Ty};
+use crate::lookup::Found;
+use crate::resolve::Path;
+use crate::tables::{Item, ScopeId};
+use cotangent_base::{Diagnostic, Span};
+use cotangent_syntax::ast::{Attribute, Expr, ExprKind};
+
+/// Why a function cannot serve as a derivative.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Misfit {
+    /// Its parameters or result differ.
+    Signature,
+    /// Its generic parameters cannot be chosen, or their bounds do not hold.
+    Generics,
+}
+
+impl Checked {
+    /// Reads the attributes of a function whose signature was just resolved.
+    pub(crate) fn resolve_derivatives(&mut self, func: FuncId) {
+        let attributes = self.tables.funcs[func].prefix.attributes.clone();
+        let declared = flags(&attributes);
+        let diff = &mut self.program.funcs[func].diff;
+        // Others may have left their mark already, by an `..Of` attribute.
+        diff.differentiable = diff.differentiable.max(declared.differentiable);
+        diff.constant = declared.constant;
+        diff.prefer = declared.prefer;
+        let scope = self.tables.funcs[func].scope;
+        for reference in REFERENCES.iter().filter(|r| !r.of) {
+            if let Some(attribute) = find(&attributes, reference.name) {
+                self.named_derivative(func, attribute, *reference, scope);
+            }
+        }
+    }
+
+    /// Records what `..Of` attributes say on the functions they name.
+    pub(crate) fn attach_derivatives(&mut self) {
+        for func in self.tables.funcs.keys() {
+            let attributes = self.tables.funcs[func].prefix.attributes.clone();
+            for reference in REFERENCES.iter().filter(|r| r.of) {
+                if let Some(attribute) = find(&attributes, reference.name) {
+                    self.ensure_func(func);
+                    self.derivative_of(func, attribute, *reference);
+                }
+            }
+        }
+    }
+
+    /// The attribute stands on the original and names the derivative.
+    fn named_derivative(&mut self, func: FuncId, attribute: &Attribute, reference: Reference, scope: ScopeId) {
+        let Some(found) = self.named_functions(attribute, scope) else {
+            return;
+        };
+        if reference.role == Role::Rule {
+            let args = self.identity(self.tables.funcs[func].generics);
+            let rule = found[0].0;
+            self.program.funcs[func].diff.rule = Some(FuncRef { func: rule, args });
+            return;
+        }
+        let wanted = self.wanted_signature(func, reference.role);
+        let mut misfit = Misfit::Signature;
+        for (candidate, around) in &found {
+            match self.fit(*candidate, around, &wanted) {
+                Ok(derivative) => return self.record(func, derivative, reference.role, attribute.span),
+                Err(why) => misfit = misfit.max(why),
+            }
+        }
+        self.misfit(misfit, attribute, &wanted, func, found[0].0);
+    }
+
+    /// The attribute stands on the derivative and names the original.
+    fn derivative_of(&mut self, derivative: FuncId, attribute: &Attribute, reference: Reference) {
+        let scope = self.tables.funcs[derivative].scope;
+        let Some(found) = self.named_functions(attribute, scope) else {
+            return;
+        };
+        let mut misfit = Misfit::Signature;
+        for (original, _) in &found {
+            self.ensure_func(*original);
+            let saved = self.enter(self.tables.funcs[*original].generics);
+            let wanted = self.wanted_signature(*original, reference.role);
+            let fit = self.fit(derivative, &[], &wanted);
+            self.leave(saved);
+            match fit {
+                Ok(fitting) => return self.record(*original, fitting, reference.role, attribute.span),
+                Err(why) => misfit = misfit.max(why),
+            }
+        }
+        let original = found[0].0;
+        let saved = self.enter(self.tables.funcs[original].generics);
+        let wanted = self.wanted_signature(original, reference.role);
+        self.leave(saved);
+        self.misfit(misfit, attribute, &wanted, original, derivative);
+    }
+
+    /// The functions an attribute's argument can mean, with the generic arguments known from around them.
+    fn named_functions(&mut self, attribute: &Attribute, scope: ScopeId) -> Option<Vec<(FuncId, Vec<Arg>)>> {
+        let [path] = &attribute.args[..] else {
+            let message = format!("`[{}]` takes the name of one function", attribute.name.name);
+            self.diagnostics.push(Diagnostic::new(codes::ATTRIBUTE, attribute.span, message));
+            return None;
+        };
+        let found = self.functions_at(path, scope);
+        if found.is_empty() {
+            let message = format!("no function `{}` can be seen from here", crate::show::syntax(path));
+            let help = "name a function inside a type or namespace with it, as in `MyType.derivative`";
+            self.diagnostics
+                .push(Diagnostic::new(codes::NOT_FOUND, path.span, message).help(help));
+            return None;
+        }
+        Some(found)
+    }
+
+    fn functions_at(&mut self, path: &Expr, scope: ScopeId) -> Vec<(FuncId, Vec<Arg>)> {
+        let found: Vec<Found> = match &path.kind {
+            ExprKind::Name(name) => self.lookup(scope, *name),
+            ExprKind::Paren(inner) | ExprKind::Apply(inner, _) => return self.functions_at(inner, scope),
+            ExprKind::Member(base, name) => match self.type_path(base, scope, false) {
+                Some(Path::Namespace(inner)) => self.lookup_in_namespace(inner, name.name),
+                Some(path) => {
+                    let ty = self.path_ty(path, base.span, scope);
+                    self.members(ty, name.name)
+                }
+                None => vec![],
+            },
+            _ => vec![],
+        };
+        found
+            .into_iter()
+            .filter_map(|f| match f.item {
+                Item::Func(func) => Some((func, self.program.types.list(f.args).to_vec())),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The signature that a function in that role for `func` must have.
+    fn wanted_signature(&mut self, func: FuncId, role: Role) -> Signature {
+        let own = Signature::of(&self.program.funcs[func]);
+        match role {
+            Role::Forward => self.derived(&own, DiffMode::Forward),
+            Role::Backward => self.derived(&own, DiffMode::Backward),
+            Role::Substitute | Role::Rule => own,
+        }
+    }
+
+    /// The generic arguments with which `candidate` has the wanted signature.
+    fn fit(&mut self, candidate: FuncId, around: &[Arg], wanted: &Signature) -> Result<FuncRef, Misfit> {
+        self.ensure_func(candidate);
+        let own = Signature::of(&self.program.funcs[candidate]);
+        let same_shape = own.params.len() == wanted.params.len()
+            && own.params.iter().zip(&wanted.params).all(|(a, b)| a.dir == b.dir);
+        if !same_shape {
+            return Err(Misfit::Signature);
+        }
+        let generics = self.tables.funcs[candidate].generics;
+        let params = self.tables.generics[generics].params.clone();
+        let mut bindings: Vec<Option<Arg>> = around.iter().copied().map(Some).collect();
+        bindings.resize(params.len(), None);
+        let pairs: Vec<(Ty, Ty)> = own.types().zip(wanted.types()).collect();
+        for (pattern, ty) in &pairs {
+            // Dependent types such as `T.Differential` bind nothing; all are compared below.
+            self.match_ty(*pattern, *ty, &params, &mut bindings);
+        }
+        let Some(args) = bindings.into_iter().collect::<Option<Vec<Arg>>>() else {
+            return Err(Misfit::Generics);
+        };
+        let args = self.program.types.args(&args);
+        for (pattern, ty) in pairs {
+            let ours = self.replace(pattern, &params, args);
+            if ours != ty && !self.is_error(ours) && !self.is_error(ty) {
+                return Err(Misfit::Signature);
+            }
+        }
+        match self.unmet_bound(generics, args) {
+            None => Ok(FuncRef { func: candidate, args }),
+            Some(_) => Err(Misfit::Generics),
+        }
+    }
+
+    fn record(&mut self, func: FuncId, derivative: FuncRef, role: Role, span: Span) {
+        let FuncDiff {
+            rule,
+            forward,
+            backward,
+            substitute,
+            ..
+        } = &mut self.program.funcs[func].diff;
+        let slot = match role {
+            Role::Forward => forward,
+            Role::Backward => backward,
+            Role::Substitute => substitute,
+            Role::Rule => rule,
+        };
+        if let Some(other) = slot.replace(derivative).filter(|other| *other != derivative) {
+            *slot = Some(other);
+            self.second_derivative(func, other.func, span);
+        }
+        if role == Role::Substitute {
+            // It is there to be differentiated, so it need not say so.
+            let diff = &mut self.program.funcs[derivative.func].diff;
+            diff.differentiable.get_or_insert(DiffMode::Backward);
+        }
+    }
+
+    fn second_derivative(&mut self, func: FuncId, other: FuncId, span: Span) {
+        let message = format!("`{}` has a derivative of this kind already", self.program.funcs[func].name);
+        let other = self.program.funcs[other].span;
+        self.diagnostics
+            .push(Diagnostic::new(codes::TWO_DERIVATIVES, span, message).label(other, "the other one"));
+    }
+
+    fn misfit(&mut self, misfit: Misfit, attribute: &Attribute, wanted: &Signature, func: FuncId, named: FuncId) {
+        let original = self.program.funcs[func].name;
+        let (name, declared) = (self.program.funcs[named].name, self.program.funcs[named].span);
+        let expected = self.show_signature(wanted);
+        let own = Signature::of(&self.program.funcs[named]);
+        let own = self.show_signature(&own);
+        let diagnostic = match misfit {
+            Misfit::Signature => {
+                let message = format!("`{name}` does not fit `{original}` in `[{}]`", attribute.name.name);
+                Diagnostic::new(codes::WRONG_SIGNATURE, attribute.span, message)
+            }
+            Misfit::Generics => {
+                let message = format!("the generic parameters of `{name}` do not fit those of `{original}`");
+                Diagnostic::new(codes::WRONG_GENERICS, attribute.span, message)
+            }
+        };
+        self.diagnostics.push(
+            diagnostic
+                .label(declared, format!("this is `{own}`"))
+                .help(format!("the signature must be `{expected}`")),
+        );
+    }
+
+    /// A signature as the user would write it, without names.
+    pub(crate) fn show_signature(&self, signature: &Signature) -> String {
+        let params: Vec<String> = signature
+            .params
+            .iter()
+            .map(|p| format!("{}{}", p.dir_word(), self.show_ty(p.ty)))
+            .collect();
+        format!("{}({})", self.show_ty(signature.result), params.join(", "))
+    }
+}
