@@ -38,4 +38,23 @@ cotangent_base::codes! {
 
     /// The derivative function does not have the parameters that the derivative of this function has.
     E0607 WRONG_SIGNATURE = "a derivative has the wrong signature";
+
+    /// The backward pass runs a loop in the other direction and needs, in every round, values that the forward pass
+    /// computed in that round. They are kept in an array, so the most rounds the loop can run must be known. It is if
+    /// the loop counts to a constant; otherwise nobody but you knows it.
+    ///
+    /// Write `[MaxIters(n)]` before the loop. Running more rounds than that stops the program.
+    E0608 NO_BOUND = "a loop has no known bound";
+
+    /// The backward pass needs a buffer or variable that was chosen while the program ran, such as
+    /// `(i < 3 ? bufferA : bufferB)[i]`. A handle cannot be kept between the passes.
+    ///
+    /// Load from both and choose between the values.
+    E0609 NOT_KEEPABLE = "the backward pass needs a resource chosen at run time";
+
+    /// What the forward pass keeps for the backward pass is a structure that contains those of the functions called.
+    /// That of a function which calls itself, directly or through others, would contain itself.
+    ///
+    /// Write the recursion as a loop with `[MaxIters(n)]`, or give the function a backward derivative of your own.
+    E0610 RECURSION = "a recursive function has no backward derivative";
 }

@@ -1,19 +1,364 @@
-//! Reverse mode: from a linearized function to the functions that compute its gradient.
+//! Reverse mode: from a function to the functions that compute its gradient.
+//!
+//! ```text
+//! P(x..)                       -> (y.., context)     f.primal: the function, keeping what is needed later
+//! D(context, x'.., x_t..)      -> y_t..              f.linear: its derivative, given that
+//! B(context, x'.., y_ct..)     -> x_ct..             f.bwd:    the transpose of D
+//! ```
+//!
+//! `P` and `D` are written once for a function, the inputs that have a tangent and the inputs that cost its
+//! caller nothing; `B` for every set of cotangents that some caller has. Callees come before callers, because
+//! what a callee wants from its caller takes part in the caller's decisions. What the user calls unpacks pairs,
+//! calls `P`, calls `B`, and packs pairs.
+//!
+//! A function with a backward derivative of the user's has itself for `P` and no `D`: the call stays opaque until
+//! it is turned round, which calls the user's function.
 
-use crate::Context;
-use crate::driver::Reported;
-use cotangent_base::Diagnostic;
-use cotangent_ir::FuncId;
+mod halves;
+
+use crate::checkpoint::{Callee, Policy};
+use crate::driver::{Context, Reported};
+use crate::transpose::reach::Reach;
+use crate::transpose::{DERIVATIVE, PRIMAL, Role, Seeds, roles, transpose};
+use crate::unzip::LinearFunc;
+use crate::{codes, tangent};
+use cotangent_base::{Diagnostic, EntitySet, Map, Set, Span, Symbol};
+use cotangent_ir::{
+    Builder, DiffTable, Func, FuncId, FuncKind, Mode, Module, Op, Signature, Ty, Value, text, verify_func,
+    verify_linear,
+};
+use cotangent_passes::cse::cse;
+use cotangent_passes::dce::dce;
+use cotangent_passes::effects::{Effects, Place};
+use cotangent_passes::hoist::hoist;
+use cotangent_passes::simplify::simplify;
+use std::rc::Rc;
+
+/// One answer for each of some inputs or outputs.
+type Mask = Box<[bool]>;
 
 /// What reverse mode has already written, so that it writes nothing twice.
 #[derive(Default)]
-pub struct Cache {}
+pub struct Cache {
+    /// How eagerly values are kept. Tests try them all.
+    pub policy: Policy,
+    halves: Map<Key, Callee>,
+    linear: Map<FuncId, Rc<LinearFunc>>,
+    contributions: Map<(FuncId, Mask), Mask>,
+    backward: Map<(FuncId, Seeds), FuncId>,
+    /// The functions being taken apart, to notice recursion.
+    open: Vec<FuncId>,
+    /// Functions written and not yet tidied.
+    rough: Vec<FuncId>,
+    /// Where the current request starts, and what functions do.
+    root: Option<Root>,
+}
+
+/// A function differentiated on behalf of one kind of caller.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    func: FuncId,
+    /// Which inputs have a tangent.
+    inputs: Mask,
+    /// Which inputs cost the caller nothing.
+    free: Mask,
+    /// Which globals may change between the two passes.
+    changing: Mask,
+}
+
+/// The function that the user asked a derivative of. All it calls runs in both passes, so what any of that
+/// writes may differ between them.
+#[derive(Clone)]
+struct Root {
+    func: FuncId,
+    effects: Rc<Effects>,
+    changing: Mask,
+}
+
+impl Root {
+    fn of(module: &Module, func: FuncId) -> Self {
+        let effects = Rc::new(Effects::of(module));
+        let changes = |g| effects.derivative_may_write(func, Place::Global(g));
+        let changing = module.globals.keys().map(changes).collect();
+        Root {
+            func,
+            effects,
+            changing,
+        }
+    }
+}
+
+impl Cache {
+    /// Whether `func` is the linear half of something.
+    pub fn is_linear_half(&self, func: FuncId) -> bool {
+        self.linear.contains_key(&func)
+    }
+
+    /// The linear half with that number.
+    pub fn linear_half(&self, func: FuncId) -> Option<&LinearFunc> {
+        self.linear.get(&func).map(|l| &**l)
+    }
+}
 
 /// Gives `request`, the backward derivative of `of`, its body.
 pub(crate) fn backward_request(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Result<(), Reported> {
-    let name = cx.module.funcs[of].name;
-    let span = cx.module.funcs[request].span;
-    let message = format!("`{name}` has no backward derivative");
-    let diagnostic = Diagnostic::new(crate::codes::NO_REVERSE, span, message);
+    require_backward(cx, of, cx.module.funcs[request].span)?;
+    cx.fill(of)?;
+    if let Some(custom) = cx.module.funcs[of].diff.backward {
+        cx.fill(custom)?;
+        return forward_to(cx, request, custom);
+    }
+    fill_below(cx, of);
+    let root = Root::of(cx.module, of);
+    let outer = cx.reverse.root.replace(root);
+    let result = generate(cx, request, of);
+    cx.reverse.root = outer;
+    result?;
+    tidy_all(cx);
+    Ok(())
+}
+
+/// Has the derivatives written that `func` uses, perhaps through others, so that what they do is known. One that
+/// cannot be written is told about now and matters only if it is differentiated.
+fn fill_below(cx: &mut Context<'_>, func: FuncId) {
+    let mut seen = Set::from_iter([func]);
+    let mut open = vec![func];
+    while let Some(func) = open.pop() {
+        if cx.fill(func).is_ok() {
+            let f = &cx.module.funcs[func];
+            let called = f
+                .all_insts()
+                .into_iter()
+                .filter_map(|inst| match f.insts[inst].op {
+                    Op::Call(callee) => Some(callee),
+                    _ => None,
+                });
+            open.extend(called.filter(|callee| seen.insert(*callee)));
+        }
+    }
+}
+
+/// The request is the user's own derivative.
+fn forward_to(cx: &mut Context<'_>, request: FuncId, custom: FuncId) -> Result<(), Reported> {
+    let mut func = cx.module.funcs[request].clone();
+    let outputs: Vec<Ty> = func.sig.outputs().map(|o| o.ty).collect();
+    let inputs = func.inputs().to_vec();
+    if cx.module.funcs[custom].sig.inputs().count() != inputs.len() {
+        return Err(wrong_signature(cx, request, custom));
+    }
+    let mut b = Builder::new(&mut cx.module.types, &mut func);
+    let call = b.emit(Op::Call(custom), &inputs, &outputs);
+    let results = b.func.insts[call].results.to_vec();
+    b.emit(Op::Return, &results, &[]);
+    cx.module.funcs[request] = func;
+    Ok(())
+}
+
+/// Writes the body of a request: unpack, primal half, backward function, pack.
+fn generate(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Result<(), Reported> {
+    let sig = cx.module.funcs[of].sig.clone();
+    let roles = roles(&sig);
+    if cx.module.funcs[request].sig.inputs().count() != roles.len() {
+        return Err(wrong_signature(cx, request, of));
+    }
+    let inputs: Mask = sig.inputs().map(|p| p.diff).collect();
+    let free = vec![true; inputs.len()].into();
+    let halves = halves::halves(cx, of, &inputs, free)?;
+    let linear = halves.linear.expect("a generated derivative has a linear half");
+    let seeds = Seeds {
+        outputs: sig.outputs().map(|o| o.diff).filter(|diff| *diff).collect(),
+        inputs: inputs.iter().filter(|i| **i).map(|_| false).collect(),
+    };
+    let contributes = contributions(cx, linear, &seeds.outputs)?;
+    let backward = backward(cx, linear, &seeds)?;
+
+    let mut func = cx.module.funcs[request].clone();
+    let Module {
+        types, diff, funcs, ..
+    } = &mut *cx.module;
+    let mut b = Builder::new(types, &mut func);
+    let given = Unpacked::of(&mut b, &roles, &sig);
+    let outputs: Vec<Ty> = funcs[halves.primal].sig.outputs().map(|o| o.ty).collect();
+    let call = b.emit(Op::Call(halves.primal), &given.primal, &outputs);
+    let context = halves
+        .context
+        .and_then(|_| b.func.insts[call].results.last().copied());
+    let needed = given
+        .primal
+        .iter()
+        .zip(&halves.needed)
+        .filter(|(_, needed)| **needed);
+    let mut operands: Vec<Value> = context.into_iter().chain(needed.map(|(v, _)| *v)).collect();
+    operands.extend(&given.cotangents);
+    let outputs: Vec<Ty> = funcs[backward].sig.outputs().map(|o| o.ty).collect();
+    let call = b.emit(Op::Call(backward), &operands, &outputs);
+    let results = b.func.insts[call].results.to_vec();
+    let packed = given.pack(&mut b, diff, &roles, &contributes, &results);
+    b.emit(Op::Return, &packed, &[]);
+    cx.module.funcs[request] = func;
+    cx.reverse.rough.push(request);
+    Ok(())
+}
+
+/// What the inputs of a request hold.
+struct Unpacked {
+    /// The request's inputs, as they are.
+    inputs: Vec<Value>,
+    /// The inputs of the original function.
+    primal: Vec<Value>,
+    /// The cotangents of its outputs that have one.
+    cotangents: Vec<Value>,
+}
+
+impl Unpacked {
+    fn of(b: &mut Builder<'_>, roles: &[Role], sig: &Signature) -> Self {
+        let inputs = b.func.inputs().to_vec();
+        let mut primal: Vec<Option<Value>> = vec![None; sig.inputs().count()];
+        let mut cotangents: Vec<Option<Value>> = vec![None; sig.outputs().count()];
+        for (role, &value) in roles.iter().zip(&inputs) {
+            match *role {
+                Role::Plain(input) => primal[input] = Some(value),
+                Role::Seed(output) => cotangents[output] = Some(value),
+                Role::Pair { input, output } => {
+                    primal[input] = Some(b.part(value, PRIMAL));
+                    if let Some(output) = output {
+                        cotangents[output] = Some(b.part(value, DERIVATIVE));
+                    }
+                }
+            }
+        }
+        let (primal, cotangents) = (primal.into_iter().flatten(), cotangents.into_iter().flatten());
+        Unpacked {
+            inputs,
+            primal: primal.collect(),
+            cotangents: cotangents.collect(),
+        }
+    }
+
+    /// The pairs that the request gives back: values as they were, derivatives from `results`, which has one for
+    /// each input that gets a contribution.
+    fn pack(
+        &self,
+        b: &mut Builder<'_>,
+        diff: &DiffTable,
+        roles: &[Role],
+        contributes: &[bool],
+        results: &[Value],
+    ) -> Vec<Value> {
+        let mut results = results.iter().copied();
+        let mut gradients = contributes.iter().map(|c| if *c { results.next() } else { None });
+        let mut packed = Vec::new();
+        for (role, &pair) in roles.iter().zip(&self.inputs) {
+            if let Role::Pair { input, .. } = *role {
+                let ty = b.ty(pair);
+                let inner = b.types.part(ty, Some(DERIVATIVE)).expect("a pair has two parts");
+                let gradient = gradients.next().flatten();
+                let gradient = gradient.unwrap_or_else(|| tangent::zero(b, diff, inner));
+                packed.push(b.pack(&[self.primal[input], gradient], ty));
+            }
+        }
+        packed
+    }
+}
+
+/// Which tangent inputs of a linear half get a cotangent, if the given outputs have one.
+pub(crate) fn contributions(
+    cx: &mut Context<'_>,
+    linear: FuncId,
+    outputs: &[bool],
+) -> Result<Mask, Reported> {
+    let key = (linear, outputs.into());
+    if let Some(known) = cx.reverse.contributions.get(&key) {
+        return Ok(known.clone());
+    }
+    let half = cx.reverse.linear[&linear].clone();
+    let found = Reach::of(cx, &half, outputs)?.contributions(&half);
+    cx.reverse.contributions.insert(key, found.clone());
+    Ok(found)
+}
+
+/// The transpose of a linear half for the cotangents that a caller has.
+pub(crate) fn backward(cx: &mut Context<'_>, linear: FuncId, seeds: &Seeds) -> Result<FuncId, Reported> {
+    let key = (linear, seeds.clone());
+    if let Some(&known) = cx.reverse.backward.get(&key) {
+        return Ok(known);
+    }
+    let half = cx.reverse.linear[&linear].clone();
+    let full = half.func.name.as_str();
+    let name = Symbol::new(full.rfind(".linear").map_or(full, |end| &full[..end]));
+    let turned = transpose(cx, name, &half, seeds)?;
+    check(cx.module, "transpose", &turned, None);
+    let differentiable = half.func.diff.differentiable;
+    let id = halves::add(cx, turned, differentiable);
+    cx.reverse.backward.insert(key, id);
+    Ok(id)
+}
+
+/// Tidies what was written since the last time. Late, because what a function does is known only when all it
+/// calls is written.
+fn tidy_all(cx: &mut Context<'_>) {
+    let rough = std::mem::take(&mut cx.reverse.rough);
+    let effects = Effects::of(cx.module);
+    for id in rough {
+        let Module { types, funcs, .. } = &mut *cx.module;
+        let func = &mut funcs[id];
+        simplify(types, func);
+        cse(types, func, &effects);
+        hoist(types, func);
+        dce(func, &effects);
+        check(cx.module, "tidy", &cx.module.funcs[id], None);
+    }
+}
+
+/// In debug builds, verifies what a pass has made. A failure is a fault of the compiler.
+fn check(module: &Module, pass: &str, func: &Func, lin: Option<&EntitySet<Value>>) {
+    if !cfg!(debug_assertions) {
+        return;
+    }
+    let valid = verify_func(module, func);
+    let lawful = valid.and_then(|()| lin.map_or(Ok(()), |lin| verify_linear(func, lin, module)));
+    if let Err(error) = lawful {
+        let none = EntitySet::new();
+        let text = text::print_linear_func(module, func, lin.unwrap_or(&none));
+        panic!("internal error after {pass}: {error}\n{text}");
+    }
+}
+
+/// Complains unless `func` has a backward derivative.
+fn require_backward(cx: &mut Context<'_>, func: FuncId, span: Span) -> Result<(), Reported> {
+    let f = &cx.module.funcs[func];
+    if matches!(f.kind, FuncKind::Request(..)) {
+        return Ok(());
+    }
+    let by_hand = f.diff.forward.is_some() && f.diff.backward.is_none() && f.diff.differentiable.is_none();
+    let diagnostic = match cx.derived_diff(func).differentiable {
+        Some(Mode::Backward) => return Ok(()),
+        Some(Mode::Forward) if by_hand => {
+            let message = format!("`{}` has a forward derivative only", f.name);
+            Diagnostic::new(codes::NO_REVERSE, span, message).help(
+                "give it a backward derivative with `[BackwardDerivative(g)]`, or mark it `[Differentiable]`",
+            )
+        }
+        Some(Mode::Forward) => {
+            let message = format!("`{}` is differentiable forward only", f.name);
+            Diagnostic::new(codes::NO_REVERSE, span, message).help("mark it `[Differentiable]`")
+        }
+        None => {
+            let message = format!("`{}` is not differentiable", f.name);
+            Diagnostic::new(codes::NOT_DIFFERENTIABLE, span, message)
+                .help("mark it `[Differentiable]` or give it a custom derivative")
+        }
+    };
+    let diagnostic = diagnostic.label(f.span, "declared here");
     Err(cx.report(diagnostic))
+}
+
+fn wrong_signature(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Reported {
+    let f = &cx.module.funcs[of];
+    let message = format!(
+        "the backward derivative of `{}` has the wrong number of parameters",
+        f.name
+    );
+    let span = cx.module.funcs[request].span;
+    cx.report(Diagnostic::new(codes::WRONG_SIGNATURE, span, message).label(f.span, "declared here"))
 }

@@ -9,15 +9,21 @@
 //! - [`mod@linearize`] adds to a function the linear map that carries tangents of its inputs to tangents of its
 //!   outputs. That alone is [`forward`] mode.
 //! - [`mod@prepare`] first removes early exits from a copy, for reverse mode.
-//! - [`extract`] and what it uses turn the linear part round: reverse mode.
+//! - [`mod@checkpoint`] decides what the linear part gets from the primal part, and how; [`mincut`] is its engine.
+//! - [`mod@unzip`] takes the two parts apart, and [`mod@transpose`] turns the linear one round.
+//! - [`extract`] runs these in order: reverse mode.
 //! - [`driver`] finds the requests and fills them, inner ones first.
 
+pub mod checkpoint;
 pub mod codes;
 pub mod driver;
 pub mod extract;
 pub mod forward;
 pub mod linearize;
+pub mod mincut;
 pub mod prepare;
 pub mod tangent;
+pub mod transpose;
+pub mod unzip;
 
 pub use driver::{Context, differentiate};

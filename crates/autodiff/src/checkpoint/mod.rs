@@ -1,0 +1,283 @@
+//! `checkpoint`: decides what the backward pass gets from the forward pass, and how.
+//!
+//! The linear operations of a linearized function read primal values: coefficients, indices, conditions, trip
+//! counts, the contexts of calls. These are the [`Residual`]s. Each must be at hand when the linear part runs
+//! alone, later, and there are three ways: keep it (a field of the context), compute it again from others, or,
+//! if it is a parameter, ask the caller for it. This pass only decides; [`unzip`](mod@crate::unzip) emits.
+//!
+//! ```text
+//! p1 = while .. (p, p_t) {            reads:       s, c
+//!   s = sin x; c = cos p              kept:        p, per round (4 bytes each)
+//!   p' = p * s                        again:       s from x, c from p
+//!   p'_t = s * p_t + ..               asked for:   x
+//! ```
+//!
+//! # The cut
+//!
+//! The choice is a minimum cut, one for the function with all its loop nests. A residual `v` is two nodes:
+//!
+//! ```text
+//! in(v)  -> out(v) : bytes(v) * trips       cut: keep v
+//! SOURCE -> in(v)  : work(v) * trips        cut: compute v again; infinite if that is impossible
+//! out(u) -> in(v)  : infinite               for each u that computing v again takes
+//! out(v) -> SINK   : infinite               if a linear operation reads v
+//! ```
+//!
+//! What costs nothing to have (constants, globals, loop counters) has no node. Parameters have a weight like any
+//! value, because whoever calls pays for them: a loop that calls `update(a, i)` must not be asked to keep the
+//! whole array `a` per round. Only where the user calls, and for arguments that cost the caller nothing, are
+//! parameters free.
+
+pub mod nest;
+mod plan;
+mod recipe;
+pub mod size;
+pub mod work;
+
+pub use plan::{Field, Plan, Source};
+pub use recipe::Recipe;
+
+use crate::linearize::Linearized;
+use crate::mincut::{INFINITE, Network, Node, SINK, SOURCE};
+use crate::prepare::Induction;
+use cotangent_base::{Diagnostic, Map};
+use cotangent_ir::{FuncId, Inst, Module, Op, Prefer, Region, Ty, Value, ValueDef};
+use nest::Nest;
+use recipe::Recipes;
+
+/// Something of the primal part that the linear part may need.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Residual {
+    /// A value.
+    Value(Value),
+    /// How many rounds a `while` ran.
+    Trips(Inst),
+    /// The context of a call.
+    Context(Inst),
+}
+
+/// How eagerly to keep.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Policy {
+    /// Whatever linear operations read.
+    StoreAll,
+    /// What is cheapest, bytes against work.
+    #[default]
+    Cut,
+    /// As few bytes as possible, whatever the work.
+    StoreMin,
+}
+
+/// What must be known about the function that a [`DiffCall`](cotangent_ir::DiffCall) calls.
+#[derive(Clone, Debug)]
+pub struct Callee {
+    /// Its primal half.
+    pub primal: FuncId,
+    /// Its linear half; `None` if that is the user's backward derivative.
+    pub linear: Option<FuncId>,
+    /// What the primal half gives besides the outputs.
+    pub context: Option<Ty>,
+    /// Which inputs the linear half takes.
+    pub needed: Box<[bool]>,
+    /// Whether the primal half may run twice.
+    pub repeatable: bool,
+    /// What its author prefers.
+    pub prefer: Prefer,
+    /// What running the primal half costs.
+    pub work: u64,
+}
+
+/// What [`checkpoint`] looks at.
+pub struct Input<'a> {
+    /// The module.
+    pub module: &'a Module,
+    /// The function.
+    pub linearized: &'a Linearized,
+    /// Its loop arguments that are known in every round.
+    pub induction: &'a Map<Value, Induction>,
+    /// The functions it calls with a derivative.
+    pub calls: &'a Map<Inst, Callee>,
+    /// The primal instructions that must not run twice although their operation alone could: loads of what may
+    /// change, and calls with effects.
+    pub unrepeatable: &'a dyn Fn(Inst) -> bool,
+    /// Which inputs cost nothing.
+    pub free: &'a [bool],
+    /// How eagerly to keep.
+    pub policy: Policy,
+}
+
+impl<'a> Input<'a> {
+    /// The callee of a call with a derivative.
+    pub fn callee(&self, inst: Inst) -> &'a Callee {
+        &self.calls[&inst]
+    }
+}
+
+/// Decides, for everything the linear part of the function needs, where it comes from.
+pub fn checkpoint(input: &Input<'_>) -> Result<Plan, Box<Diagnostic>> {
+    let nest = Nest::of(&input.linearized.func);
+    let reads = reads(input);
+    let mut graph = Graph {
+        input,
+        recipes: Recipes { input, nest: &nest },
+        nodes: Map::default(),
+        net: Network::default(),
+    };
+    for &read in &reads {
+        if let Some((_, out)) = graph.nodes(read) {
+            graph.net.edge(out, SINK, INFINITE);
+        }
+    }
+    let Graph { nodes, net, .. } = graph;
+    let cut = net.cut();
+    if cut.cost >= INFINITE {
+        return Err(plan::not_keepable(input));
+    }
+    let is_kept = |residual: Residual| {
+        let (into, out) = nodes[&residual];
+        cut.is_near_source(into) && !cut.is_near_source(out)
+    };
+    plan::plan(input, &nest, &reads, is_kept)
+}
+
+/// What the linear operations read, in program order and perhaps more than once.
+pub fn reads(input: &Input<'_>) -> Vec<Residual> {
+    let mut reads = Vec::new();
+    reads_in(input, input.linearized.func.body, &mut reads);
+    reads
+}
+
+fn reads_in(input: &Input<'_>, region: Region, reads: &mut Vec<Residual>) {
+    let Linearized { func, lin, .. } = input.linearized;
+    for &inst in &func.regions[region].insts {
+        let data = &func.insts[inst];
+        if !data.results.iter().any(|v| lin.contains(*v)) {
+            continue;
+        }
+        match &data.op {
+            Op::While(_) => reads.push(Residual::Trips(inst)),
+            Op::DiffCall(_) => reads_of_call(input, inst, reads),
+            Op::For(_) => reads.push(Residual::Value(data.operands[0])),
+            _ => {
+                let primal = data.operands.iter().filter(|v| !lin.contains(**v));
+                reads.extend(primal.map(|v| Residual::Value(*v)));
+            }
+        }
+        for &inner in &data.regions {
+            reads_in(input, inner, reads);
+        }
+    }
+}
+
+fn reads_of_call(input: &Input<'_>, inst: Inst, reads: &mut Vec<Residual>) {
+    let callee = input.callee(inst);
+    if callee.context.is_some() {
+        reads.push(Residual::Context(inst));
+    }
+    let inputs = &input.linearized.func.insts[inst].operands;
+    let needed = callee.needed.iter().zip(inputs).filter(|(needed, _)| **needed);
+    reads.extend(needed.map(|(_, v)| Residual::Value(*v)));
+}
+
+/// The network while it grows, from what is read towards what that is computed from.
+struct Graph<'a, 'b> {
+    input: &'b Input<'a>,
+    recipes: Recipes<'a, 'b>,
+    nodes: Map<Residual, (Node, Node)>,
+    net: Network,
+}
+
+/// One byte kept costs as much as this.
+const BYTE: u64 = 16;
+/// One unit of work done again costs as much as this.
+const WORK: u64 = 2;
+/// A parameter's byte: a little less, since the caller often has it anyway.
+const PARAMETER_BYTE: u64 = 14;
+/// More than any program costs, and less than infinite: a choice that is possible but not wanted.
+const UNWANTED: u64 = 1 << 44;
+
+impl Graph<'_, '_> {
+    /// The two nodes of a residual; none if it costs nothing.
+    fn nodes(&mut self, residual: Residual) -> Option<(Node, Node)> {
+        if let Some(nodes) = self.nodes.get(&residual) {
+            return Some(*nodes);
+        }
+        let recipe = self.recipes.of(residual);
+        if matches!(recipe, Recipe::Free) {
+            return None;
+        }
+        let (into, out) = (self.net.node(), self.net.node());
+        self.nodes.insert(residual, (into, out));
+        self.net.edge(into, out, self.keeping(residual));
+        self.net.edge(SOURCE, into, self.repeating(residual, &recipe));
+        if let Recipe::Of { operands, .. } = recipe {
+            for operand in operands {
+                if let Some((_, from)) = self.nodes(Residual::Value(operand)) {
+                    self.net.edge(from, into, INFINITE);
+                }
+            }
+        }
+        Some((into, out))
+    }
+
+    /// What keeping a residual costs.
+    fn keeping(&self, residual: Residual) -> u64 {
+        let func = &self.input.linearized.func;
+        let ty = self.recipes.ty(residual);
+        let layout = size::layout(&self.input.module.types, ty);
+        if let Residual::Value(value) = residual
+            && let ValueDef::Arg(region, index) = func.values[value].def
+            && region == func.body
+        {
+            let free = self.input.free[index as usize];
+            return layout.filter(|_| !free).map_or(0, |l| l.size * PARAMETER_BYTE);
+        }
+        let Some(layout) = layout else { return INFINITE };
+        let region = self.recipes.region(residual);
+        if self.prefers(residual) == Prefer::Recompute || self.recipes.in_unbounded_loop(region) {
+            return UNWANTED;
+        }
+        let trips = self.recipes.nest.trips(func, region);
+        (layout.size.max(1) * BYTE).saturating_mul(trips).min(UNWANTED)
+    }
+
+    /// What computing a residual again costs.
+    fn repeating(&self, residual: Residual, recipe: &Recipe) -> u64 {
+        let Recipe::Of { work, .. } = recipe else {
+            return INFINITE;
+        };
+        let keepable = size::layout(&self.input.module.types, self.recipes.ty(residual)).is_some();
+        let prefer = self.prefers(residual);
+        match self.input.policy {
+            _ if !keepable => 0,
+            _ if prefer == Prefer::Checkpoint => INFINITE,
+            Policy::StoreAll => INFINITE,
+            Policy::StoreMin => 1,
+            Policy::Cut if prefer == Prefer::Recompute => 1,
+            Policy::Cut => {
+                let trips = self
+                    .recipes
+                    .nest
+                    .trips(&self.input.linearized.func, self.recipes.region(residual));
+                (work * WORK).saturating_mul(trips).min(UNWANTED)
+            }
+        }
+    }
+
+    /// What the author of the function that gives a residual wants done with it.
+    fn prefers(&self, residual: Residual) -> Prefer {
+        let func = &self.input.linearized.func;
+        let inst = match residual {
+            Residual::Context(inst) | Residual::Trips(inst) => inst,
+            Residual::Value(value) => match func.values[value].def {
+                ValueDef::Result(inst, _) => inst,
+                ValueDef::Arg(..) => return Prefer::Auto,
+            },
+        };
+        match &func.insts[inst].op {
+            Op::DiffCall(_) => self.input.callee(inst).prefer,
+            Op::Call(callee) => self.input.module.funcs[*callee].diff.prefer,
+            _ => Prefer::Auto,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Where things are: the region of each instruction, and the loops around each region.
+
+use cotangent_base::EntityMap;
+use cotangent_ir::{Const, Func, Inst, Op, Region, Value, ValueDef};
+
+/// How often a loop runs that says nothing about it. Only weights depend on this guess.
+const UNKNOWN_TRIPS: u64 = 16;
+
+/// The tree of a function, upwards.
+pub struct Nest {
+    home: EntityMap<Inst, Option<Region>>,
+    owner: EntityMap<Region, Option<Inst>>,
+}
+
+impl Nest {
+    /// Looks at every instruction once.
+    pub fn of(func: &Func) -> Self {
+        let mut nest = Nest {
+            home: EntityMap::filled(None, func.insts.len()),
+            owner: EntityMap::filled(None, func.regions.len()),
+        };
+        nest.enter(func, func.body);
+        nest
+    }
+
+    fn enter(&mut self, func: &Func, region: Region) {
+        for &inst in &func.regions[region].insts {
+            self.home[inst] = Some(region);
+            for &inner in &func.insts[inst].regions {
+                self.owner[inner] = Some(inst);
+                self.enter(func, inner);
+            }
+        }
+    }
+
+    /// The region an instruction is in.
+    pub fn region_of(&self, inst: Inst) -> Region {
+        self.home[inst].expect("an instruction of the function")
+    }
+
+    /// The region in which a value is made.
+    pub fn region_of_value(&self, func: &Func, value: Value) -> Region {
+        match func.values[value].def {
+            ValueDef::Arg(region, _) => region,
+            ValueDef::Result(inst, _) => self.region_of(inst),
+        }
+    }
+
+    /// The instruction a region hangs on; none for the function's body.
+    pub fn owner(&self, region: Region) -> Option<Inst> {
+        self.owner[region]
+    }
+
+    /// The instructions around a region, innermost first.
+    pub fn around(&self, region: Region) -> impl Iterator<Item = Inst> + '_ {
+        let outer = |inst: &Inst| self.owner(self.region_of(*inst));
+        std::iter::successors(self.owner(region), outer)
+    }
+
+    /// The loops around a region, outermost first.
+    pub fn loops(&self, func: &Func, region: Region) -> Vec<Inst> {
+        let mut loops: Vec<Inst> = self
+            .around(region)
+            .filter(|i| func.insts[*i].op.is_loop())
+            .collect();
+        loops.reverse();
+        loops
+    }
+
+    /// How often a region runs per run of the function, as far as anybody can tell.
+    pub fn trips(&self, func: &Func, region: Region) -> u64 {
+        let trips = |inst: &Inst| loop_bound(func, *inst).map_or(UNKNOWN_TRIPS, u64::from).max(1);
+        self.loops(func, region)
+            .iter()
+            .map(trips)
+            .fold(1, u64::saturating_mul)
+    }
+
+    /// Whether `value` is made inside `inst`.
+    pub fn is_inside(&self, func: &Func, value: Value, inst: Inst) -> bool {
+        self.around(self.region_of_value(func, value))
+            .any(|outer| outer == inst)
+    }
+}
+
+/// The most rounds a loop may run, if that is known: its constant count, else what it was told.
+pub fn loop_bound(func: &Func, inst: Inst) -> Option<u32> {
+    let data = &func.insts[inst];
+    match &data.op {
+        Op::For(info) => constant(func, data.operands[0]).or(info.max_iters),
+        Op::While(info) => info.max_iters,
+        _ => None,
+    }
+}
+
+/// The value of a constant count; negative counts run no round.
+pub fn constant(func: &Func, value: Value) -> Option<u32> {
+    match func.op(value) {
+        Some(Op::Const(Const::Int(n))) => Some(u32::try_from(*n).unwrap_or(0)),
+        Some(Op::Zero) => Some(0),
+        _ => None,
+    }
+}

@@ -1,0 +1,210 @@
+//! What was decided, in the form in which `unzip` carries it out.
+
+use super::nest::{Nest, loop_bound};
+use super::recipe::Recipes;
+use super::{Input, Recipe, Residual, size};
+use crate::codes;
+use cotangent_base::{Diagnostic, Entity, Map, Set, Span, Symbol};
+use cotangent_ir::{Inst, Ty, ValueDef};
+
+/// Where the linear part gets a residual from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// From that field of the context.
+    Kept(u32),
+    /// It is computed again.
+    Repeated,
+    /// It is that input, and the caller hands it over again.
+    Input(u32),
+}
+
+/// A field of the context.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// What it holds.
+    pub residual: Residual,
+    /// What it is called.
+    pub name: Symbol,
+    /// The type of what it holds, per round.
+    pub ty: Ty,
+    /// The loops around what it holds, outermost first, and how many rounds each has room for.
+    pub loops: Vec<(Inst, u32)>,
+}
+
+/// Where the linear part gets everything from.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The context.
+    pub fields: Vec<Field>,
+    /// The source of each residual that the linear part needs.
+    pub sources: Map<Residual, Source>,
+    /// Which inputs the linear part needs.
+    pub needed: Box<[bool]>,
+}
+
+/// Turns the cut into a plan: what is needed, found by walking from what is read.
+pub fn plan(
+    input: &Input<'_>,
+    nest: &Nest,
+    reads: &[Residual],
+    is_kept: impl Fn(Residual) -> bool,
+) -> Result<Plan, Box<Diagnostic>> {
+    let recipes = Recipes { input, nest };
+    let mut planner = Planner {
+        input,
+        recipes,
+        plan: Plan::default(),
+        kept: Vec::new(),
+    };
+    planner.plan.needed = vec![false; input.free.len()].into();
+    let mut open: Vec<Residual> = reads.to_vec();
+    while let Some(residual) = open.pop() {
+        planner.source(residual, &is_kept, &mut open);
+    }
+    planner.lay_out()?;
+    Ok(planner.plan)
+}
+
+struct Planner<'a, 'b> {
+    input: &'b Input<'a>,
+    recipes: Recipes<'a, 'b>,
+    plan: Plan,
+    kept: Vec<Residual>,
+}
+
+impl Planner<'_, '_> {
+    fn source(&mut self, residual: Residual, is_kept: &impl Fn(Residual) -> bool, open: &mut Vec<Residual>) {
+        if self.plan.sources.contains_key(&residual) {
+            return;
+        }
+        let recipe = self.recipes.of(residual);
+        let source = if let Some(index) = self.input_number(residual) {
+            self.plan.needed[index as usize] = true;
+            Source::Input(index)
+        } else if recipe != Recipe::Free && is_kept(residual) {
+            self.kept.push(residual);
+            Source::Kept(u32::MAX)
+        } else {
+            Source::Repeated
+        };
+        self.plan.sources.insert(residual, source);
+        if let (Source::Repeated, Recipe::Of { operands, .. }) = (source, recipe) {
+            open.extend(operands.into_iter().map(Residual::Value));
+        }
+    }
+
+    fn input_number(&self, residual: Residual) -> Option<u32> {
+        let Residual::Value(value) = residual else {
+            return None;
+        };
+        let func = &self.input.linearized.func;
+        match func.values[value].def {
+            ValueDef::Arg(region, index) if region == func.body => Some(index),
+            ValueDef::Arg(..) | ValueDef::Result(..) => None,
+        }
+    }
+
+    /// Gives each kept residual its field: the most strictly aligned first, so that nothing is lost between them.
+    fn lay_out(&mut self) -> Result<(), Box<Diagnostic>> {
+        let position = |r: &Residual| match *r {
+            Residual::Value(value) => (0, value.index()),
+            Residual::Trips(inst) => (1, inst.index()),
+            Residual::Context(inst) => (2, inst.index()),
+        };
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.sort_by_key(position);
+        let types = &self.input.module.types;
+        let align = |r: &Residual| size::layout(types, self.recipes.ty(*r)).map_or(0, |l| l.align);
+        kept.sort_by_key(|r| std::cmp::Reverse(align(r)));
+        let mut names = Set::default();
+        for residual in kept {
+            let loops = self.rooms(residual)?;
+            let number = self.plan.fields.len() as u32;
+            let name = unique(&mut names, self.name(residual));
+            let ty = self.recipes.ty(residual);
+            self.plan.fields.push(Field {
+                residual,
+                name,
+                ty,
+                loops,
+            });
+            self.plan.sources.insert(residual, Source::Kept(number));
+        }
+        Ok(())
+    }
+
+    /// The loops around a residual with their bounds. Here it shows that a loop would need one and has none.
+    fn rooms(&self, residual: Residual) -> Result<Vec<(Inst, u32)>, Box<Diagnostic>> {
+        let func = &self.input.linearized.func;
+        let loops = self.recipes.nest.loops(func, self.recipes.region(residual));
+        let room = |l: Inst| {
+            loop_bound(func, l)
+                .map(|n| (l, n))
+                .ok_or_else(|| self.no_bound(l, residual))
+        };
+        loops.into_iter().map(room).collect()
+    }
+
+    fn no_bound(&self, unbounded: Inst, residual: Residual) -> Box<Diagnostic> {
+        let func = &self.input.linearized.func;
+        let span = func.insts[unbounded].span;
+        let diagnostic = Diagnostic::new(
+            codes::NO_BOUND,
+            span,
+            "the backward pass needs a bound for this loop",
+        )
+        .here("no one knows how many rounds it runs")
+        .note("the backward pass keeps a value per round, so it needs to know how much room to make")
+        .help("write `[MaxIters(n)]` before the loop");
+        Box::new(match self.span(residual) {
+            at if at.is_none() || at == span => diagnostic,
+            at => diagnostic.label(at, "this value is kept in every round"),
+        })
+    }
+
+    fn span(&self, residual: Residual) -> Span {
+        let func = &self.input.linearized.func;
+        match residual {
+            Residual::Trips(inst) | Residual::Context(inst) => func.insts[inst].span,
+            Residual::Value(value) => func.def(value).map_or(Span::none(), |d| d.span),
+        }
+    }
+
+    fn name(&self, residual: Residual) -> String {
+        let func = &self.input.linearized.func;
+        match residual {
+            Residual::Trips(_) => "trips".into(),
+            Residual::Context(inst) => match &func.insts[inst].op {
+                cotangent_ir::Op::DiffCall(call) => self.input.module.funcs[call.func].name.to_string(),
+                _ => "call".into(),
+            },
+            Residual::Value(value) => match (func.values[value].name, func.op(value)) {
+                (Some(name), _) => name.to_string(),
+                (None, Some(op)) => op.name().into(),
+                (None, None) => "carried".into(),
+            },
+        }
+    }
+}
+
+/// The diagnostic for a function whose backward pass needs what cannot be kept: a handle chosen at run time.
+pub fn not_keepable(input: &Input<'_>) -> Box<Diagnostic> {
+    let func = &input.linearized.func;
+    let message = format!(
+        "the backward pass of `{}` needs a resource that is chosen at run time",
+        func.name
+    );
+    let diagnostic = Diagnostic::new(codes::NOT_KEEPABLE, func.span, message);
+    Box::new(diagnostic.help("choose between values loaded from the resources, not between the resources"))
+}
+
+fn unique(taken: &mut Set<Symbol>, name: String) -> Symbol {
+    let mut symbol = Symbol::new(&name);
+    for n in 1.. {
+        if taken.insert(symbol) {
+            break;
+        }
+        symbol = Symbol::new(&format!("{name}_{n}"));
+    }
+    symbol
+}

@@ -1,0 +1,208 @@
+//! How a residual is computed again, if it can be.
+
+use super::nest::{Nest, loop_bound};
+use super::{Input, Residual, work};
+use crate::linearize::Linearized;
+use cotangent_base::{Scalar, Set};
+use cotangent_ir::{Effect, Inst, Op, Region, Ty, Type, Value, ValueDef};
+
+/// How to compute a residual again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Recipe {
+    /// It is at hand everywhere: a constant, a global, the counter of a loop.
+    Free,
+    /// Not at all: it changes from round to round, or an effect gave it.
+    None,
+    /// From these values.
+    Of {
+        /// The values.
+        operands: Vec<Value>,
+        /// What it costs, once.
+        work: u64,
+    },
+}
+
+/// Knows the recipe of every residual of a function.
+pub struct Recipes<'a, 'b> {
+    /// The function.
+    pub input: &'b Input<'a>,
+    /// Its tree.
+    pub nest: &'b Nest,
+}
+
+impl Recipes<'_, '_> {
+    /// The recipe of `residual`.
+    pub fn of(&self, residual: Residual) -> Recipe {
+        match residual {
+            Residual::Trips(_) => Recipe::None,
+            Residual::Context(inst) => self.of_call(inst),
+            Residual::Value(value) => match self.input.linearized.func.values[value].def {
+                ValueDef::Arg(region, index) => self.of_argument(value, region, index),
+                ValueDef::Result(inst, _) => self.of_result(inst),
+            },
+        }
+    }
+
+    fn of_argument(&self, value: Value, region: Region, index: u32) -> Recipe {
+        let func = &self.input.linearized.func;
+        let counts = |inst: Inst| matches!(func.insts[inst].op, Op::For(_));
+        if index == 0 && self.nest.owner(region).is_some_and(counts) {
+            return Recipe::Free;
+        }
+        match self.input.induction.get(&value) {
+            Some(induction) => Recipe::Of {
+                operands: vec![induction.init],
+                work: 2,
+            },
+            None => Recipe::None,
+        }
+    }
+
+    fn of_result(&self, inst: Inst) -> Recipe {
+        let Linearized { func, .. } = self.input.linearized;
+        let data = &func.insts[inst];
+        match &data.op {
+            Op::Const(_) | Op::Zero | Op::Undef | Op::Global(_) => Recipe::Free,
+            Op::DiffCall(_) => self.of_call(inst),
+            Op::If | Op::Switch(_) => self.of_branches(inst),
+            Op::While(_) | Op::For(_) => Recipe::None,
+            Op::Call(_) | Op::Load(_) if (self.input.unrepeatable)(inst) => Recipe::None,
+            op => match op.effect() {
+                Effect::Write | Effect::Exit => Recipe::None,
+                Effect::None | Effect::Read | Effect::Inner => Recipe::Of {
+                    operands: data.operands.to_vec(),
+                    work: work::of_inst(self.input.module, func, data, 0),
+                },
+            },
+        }
+    }
+
+    fn of_call(&self, inst: Inst) -> Recipe {
+        let callee = self.input.callee(inst);
+        if !callee.repeatable {
+            return Recipe::None;
+        }
+        let inputs = callee.needed.len();
+        let operands = self.input.linearized.func.insts[inst].operands[..inputs].to_vec();
+        Recipe::Of {
+            operands,
+            work: callee.work,
+        }
+    }
+
+    /// An `if` or `switch` is repeated as a whole, its primal half, if it holds only plain operations.
+    fn of_branches(&self, inst: Inst) -> Recipe {
+        let func = &self.input.linearized.func;
+        let mut branches = Branches {
+            recipes: self,
+            inside: Set::default(),
+            operands: Vec::new(),
+            work: 1,
+        };
+        branches.take(func.insts[inst].operands[0]);
+        if branches.enter(inst) {
+            Recipe::Of {
+                operands: branches.operands,
+                work: branches.work,
+            }
+        } else {
+            Recipe::None
+        }
+    }
+
+    /// The type of a residual.
+    pub fn ty(&self, residual: Residual) -> Ty {
+        match residual {
+            Residual::Value(value) => self.input.linearized.func.ty(value),
+            Residual::Context(inst) => self
+                .input
+                .callee(inst)
+                .context
+                .expect("only contexts that exist are read"),
+            Residual::Trips(_) => self
+                .input
+                .module
+                .types
+                .find(Type::Scalar(Scalar::I32))
+                .expect("counters have a type"),
+        }
+    }
+
+    /// The region in which a residual is made.
+    pub fn region(&self, residual: Residual) -> Region {
+        match residual {
+            Residual::Value(value) => self.nest.region_of_value(&self.input.linearized.func, value),
+            Residual::Trips(inst) | Residual::Context(inst) => self.nest.region_of(inst),
+        }
+    }
+
+    /// Whether a loop around `region` has no bound, so that nothing in it can be kept.
+    pub fn in_unbounded_loop(&self, region: Region) -> bool {
+        let func = &self.input.linearized.func;
+        self.nest
+            .loops(func, region)
+            .iter()
+            .any(|l| loop_bound(func, *l).is_none())
+    }
+}
+
+/// Collects what the primal half of an `if` or `switch` takes from outside.
+struct Branches<'a, 'b, 'c> {
+    recipes: &'c Recipes<'a, 'b>,
+    inside: Set<Value>,
+    operands: Vec<Value>,
+    work: u64,
+}
+
+impl Branches<'_, '_, '_> {
+    /// Visits the branches of `inst`; false if something in them cannot be repeated.
+    fn enter(&mut self, inst: Inst) -> bool {
+        let func = &self.recipes.input.linearized.func;
+        func.insts[inst].regions.iter().all(|r| {
+            let (exit, rest) = func.regions[*r]
+                .insts
+                .split_last()
+                .expect("a region ends in an exit");
+            rest.iter().all(|i| self.visit(*i)) && {
+                self.take_primal(*exit);
+                true
+            }
+        })
+    }
+
+    fn visit(&mut self, inst: Inst) -> bool {
+        let input = self.recipes.input;
+        let Linearized { func, lin, .. } = input.linearized;
+        let data = &func.insts[inst];
+        if data.regions.is_empty() && data.results.iter().any(|v| lin.contains(*v)) && !is_call(&data.op) {
+            return true;
+        }
+        let repeatable = match data.op.effect() {
+            Effect::None => true,
+            Effect::Read => !(input.unrepeatable)(inst),
+            Effect::Write | Effect::Exit => false,
+            Effect::Inner => matches!(data.op, Op::If | Op::Switch(_)),
+        };
+        self.take_primal(inst);
+        self.inside.extend(data.results.iter().copied());
+        self.work += work::of_inst(input.module, func, data, 0);
+        repeatable && self.enter(inst)
+    }
+
+    fn take_primal(&mut self, inst: Inst) {
+        let Linearized { func, lin, .. } = self.recipes.input.linearized;
+        for &operand in func.insts[inst].operands.iter().filter(|v| !lin.contains(**v)) {
+            self.take(operand);
+        }
+    }
+
+    fn take(&mut self, value: Value) {
+        if !self.inside.contains(&value) && !self.operands.contains(&value) {
+            self.operands.push(value);
+        }
+    }
+}
+
+fn is_call(op: &Op) -> bool {
+    matches!(op, Op::DiffCall(_) | Op::Call(_))
+}

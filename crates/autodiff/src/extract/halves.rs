@@ -1,0 +1,236 @@
+//! The primal and the linear half of a function: the passes of reverse mode, in order, callees first.
+
+use super::{Key, Root, check, require_backward};
+use crate::checkpoint::{self, Callee, checkpoint, work};
+use crate::codes;
+use crate::driver::{Context, Reported};
+use crate::linearize::{Linearized, linearize};
+use crate::prepare::{Induction, prepare};
+use crate::unzip::unzip;
+use cotangent_base::{Diagnostic, Map};
+use cotangent_ir::{Effect, Func, FuncId, Inst, Mode, Module, Op, Type, Value};
+use cotangent_passes::counted::counted;
+use cotangent_passes::cse::cse;
+use cotangent_passes::dce::dce;
+use cotangent_passes::effects::place;
+use cotangent_passes::hoist::hoist;
+use cotangent_passes::simplify::simplify;
+use std::rc::Rc;
+
+/// Both halves of `func`, given which inputs have a tangent and which cost the caller nothing.
+pub(super) fn halves(
+    cx: &mut Context<'_>,
+    func: FuncId,
+    inputs: &[bool],
+    free: Box<[bool]>,
+) -> Result<Callee, Reported> {
+    if cx.module.funcs[func].diff.backward.is_some() {
+        return custom_halves(cx, func);
+    }
+    let root = cx.reverse.root.clone().expect("a request is being written");
+    let key = Key {
+        func,
+        inputs: inputs.into(),
+        free,
+        changing: root.changing.clone(),
+    };
+    if let Some(known) = cx.reverse.halves.get(&key) {
+        return Ok(known.clone());
+    }
+    if cx.reverse.open.contains(&func) {
+        return Err(recursion(cx, func));
+    }
+    cx.reverse.open.push(func);
+    let result = take_apart(cx, &key, &root);
+    cx.reverse.open.pop();
+    let callee = result?;
+    cx.reverse.halves.insert(key, callee.clone());
+    Ok(callee)
+}
+
+fn custom_halves(cx: &mut Context<'_>, func: FuncId) -> Result<Callee, Reported> {
+    if let Some(custom) = cx.module.funcs[func].diff.backward {
+        cx.fill(custom)?;
+    }
+    let original = &cx.module.funcs[func];
+    Ok(Callee {
+        primal: func,
+        linear: None,
+        context: None,
+        needed: vec![true; original.sig.inputs().count()].into(),
+        repeatable: is_repeatable(cx, func),
+        prefer: original.diff.prefer,
+        work: work::of_func(cx.module, func, 0),
+    })
+}
+
+/// Whether a call may run again in the backward pass: it writes nothing, and what it reads has not changed.
+fn is_repeatable(cx: &Context<'_>, func: FuncId) -> bool {
+    let Some(root) = &cx.reverse.root else {
+        return false;
+    };
+    let does = root.effects.func(func);
+    !(does.writes || does.reads && root.effects.derivative(root.func).writes)
+}
+
+/// The passes of reverse mode, in order, up to the two halves.
+fn take_apart(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Reported> {
+    let mut body = cx.body_of(key.func)?;
+    let sig = body.sig.clone();
+    simplify(&mut cx.module.types, &mut body);
+    counted(&mut cx.module.types, &mut body);
+    let prepared = prepare(&mut cx.module.types, &body);
+    let errors = cx.diagnostics.len();
+    let mut linearized = linearize(cx.module, prepared.func, &key.inputs, &mut cx.diagnostics);
+    if cx.diagnostics.len() > errors {
+        return Err(Reported);
+    }
+    {
+        let Module { types, .. } = &mut *cx.module;
+        let func = &mut linearized.func;
+        cse(types, func, &root.effects);
+        hoist(types, func);
+        dce(func, &root.effects);
+    }
+    check(cx.module, "linearize", &linearized.func, Some(&linearized.lin));
+
+    let calls = callees(cx, key, &linearized, &prepared.induction)?;
+    let unrepeatable = |inst: Inst| is_unrepeatable(cx, root, &linearized.func, inst);
+    let plan = checkpoint(&checkpoint::Input {
+        module: cx.module,
+        linearized: &linearized,
+        induction: &prepared.induction,
+        calls: &calls,
+        unrepeatable: &unrepeatable,
+        free: &key.free,
+        policy: cx.reverse.policy,
+    });
+    let plan = plan.map_err(|d| cx.report(*d))?;
+
+    let name = cx.module.funcs[key.func].name;
+    let halves = unzip(
+        cx.module,
+        name,
+        &sig,
+        &linearized,
+        &prepared.induction,
+        &calls,
+        &plan,
+    );
+    check(cx.module, "unzip", &halves.primal, None);
+    check(cx.module, "unzip", &halves.linear.func, Some(&halves.linear.lin));
+    let repeatable = is_repeatable(cx, key.func);
+    let diff = cx.derived_diff(key.func);
+    let prefer = cx.module.funcs[key.func].diff.prefer;
+    let primal = match halves.context {
+        Some(_) => add(cx, halves.primal, diff.differentiable),
+        None => key.func,
+    };
+    let linear = add(cx, halves.linear.func.clone(), diff.differentiable);
+    let work = work::of_func(cx.module, primal, 0);
+    cx.reverse.linear.insert(linear, Rc::new(halves.linear));
+    Ok(Callee {
+        primal,
+        linear: Some(linear),
+        context: halves.context,
+        needed: plan.needed,
+        repeatable,
+        prefer,
+        work,
+    })
+}
+
+/// Adds a function to the module, to be tidied when the request is done.
+pub(super) fn add(cx: &mut Context<'_>, mut func: Func, differentiable: Option<Mode>) -> FuncId {
+    func.diff.differentiable = differentiable;
+    let id = cx.module.add_func(func);
+    cx.reverse.rough.push(id);
+    id
+}
+
+/// The functions that `linearized` calls with a derivative.
+fn callees(
+    cx: &mut Context<'_>,
+    key: &Key,
+    linearized: &Linearized,
+    induction: &Map<Value, Induction>,
+) -> Result<Map<Inst, Callee>, Reported> {
+    let func = &linearized.func;
+    let mut calls = Map::default();
+    let mut cheap = None;
+    for inst in func.all_insts() {
+        let Op::DiffCall(call) = &func.insts[inst].op else {
+            continue;
+        };
+        require_backward(cx, call.func, func.insts[inst].span)?;
+        cx.fill(call.func)?;
+        let cheap = cheap.get_or_insert_with(|| cheap_values(cx.module, func, induction, &key.free));
+        let operands = &func.insts[inst].operands[..call.inputs.len()];
+        let free = operands.iter().map(|v| cheap.contains_key(v)).collect();
+        calls.insert(inst, halves(cx, call.func, &call.inputs, free)?);
+    }
+    Ok(calls)
+}
+
+/// What may be computed again for an argument that counts as costing nothing.
+const CHEAP: u64 = 8;
+
+/// The values that cost next to nothing to have in the backward pass: free inputs, constants, counters, handles,
+/// and what a few operations make of them.
+fn cheap_values(
+    module: &Module,
+    func: &Func,
+    induction: &Map<Value, Induction>,
+    free: &[bool],
+) -> Map<Value, u64> {
+    let mut cheap: Map<Value, u64> = Map::default();
+    let is_handle = |v: Value| matches!(module.types.get(func.ty(v)), Type::Buffer(..) | Type::Ref(_));
+    for (&value, &free) in func.inputs().iter().zip(free) {
+        if free || is_handle(value) {
+            cheap.insert(value, 0);
+        }
+    }
+    for inst in func.all_insts() {
+        let data = &func.insts[inst];
+        if let Op::For(_) = data.op {
+            cheap.insert(func.regions[data.regions[0]].args[0], 0);
+        }
+        for &arg in data.regions.iter().flat_map(|r| &func.regions[*r].args) {
+            if induction.get(&arg).is_some_and(|i| cheap.contains_key(&i.init)) {
+                cheap.insert(arg, 2);
+            }
+        }
+        let Some(operands) = data.operands.iter().map(|v| cheap.get(v)).sum::<Option<u64>>() else {
+            continue;
+        };
+        let cost = operands + work::of_inst(module, func, data, 0);
+        if data.op.effect() == Effect::None && cost <= CHEAP {
+            cheap.extend(data.results.iter().map(|r| (*r, cost)));
+        }
+    }
+    cheap
+}
+
+/// Whether an instruction must not run again in the backward pass.
+fn is_unrepeatable(cx: &Context<'_>, root: &Root, func: &Func, inst: Inst) -> bool {
+    let data = &func.insts[inst];
+    if let Op::Call(callee) = data.op {
+        !is_repeatable(cx, callee)
+    } else if let Op::Load(_) = data.op {
+        root.effects
+            .derivative_may_write(root.func, place(func, data.operands[0]))
+    } else {
+        false
+    }
+}
+
+fn recursion(cx: &mut Context<'_>, func: FuncId) -> Reported {
+    let f = &cx.module.funcs[func];
+    let message = format!(
+        "`{}` calls itself, so its backward derivative would have to keep itself",
+        f.name
+    );
+    let diagnostic = Diagnostic::new(codes::RECURSION, f.span, message)
+        .help("write the recursion as a loop with `[MaxIters(n)]`, or give it a backward derivative with `[BackwardDerivative(g)]`");
+    cx.report(diagnostic)
+}

@@ -1,0 +1,80 @@
+//! The transpose of a counted loop: the same loop, its body turned round, in the other direction.
+//!
+//! ```text
+//! ~s = for n (~x) { (k, ~a)  %c = ..; ~w = extract ~W [k]; ~t = mul %c ~w; ~u = add ~a ~t; yield ~u }
+//!
+//! x_ct, W_ct' = for n rev (s_ct, W_ct) { (k, u_ct, W_ct)
+//!     c = ..; w_ct = mul c u_ct; W_ct2 = insert_add W_ct w_ct [k]; yield u_ct, W_ct2 }
+//! ```
+//!
+//! A carried slot carries the cotangent of what the body yields into it; at the end of the turned body that of
+//! the slot's argument is yielded, which is what the round before yielded. Captured values have slots of their
+//! own, which begin with the cotangent found so far: one accumulator for all rounds.
+
+use super::Transposer;
+use crate::driver::Reported;
+use cotangent_base::Scalar;
+use cotangent_ir::{Inst, LoopInfo, Op, Ty, Value};
+
+impl Transposer<'_, '_> {
+    pub(super) fn counted(&mut self, inst: Inst, info: LoopInfo) -> Result<(), Reported> {
+        let data = &self.func().insts[inst];
+        let body = data.regions[0];
+        let args = &self.func().regions[body].args;
+        let slots: Vec<usize> = (0..data.results.len())
+            .filter(|i| self.reach.contains(data.results[*i]) || self.reach.contains(args[i + 1]))
+            .collect();
+        let captured = self.captured(inst);
+        let n = self.copy.get(data.operands[0]);
+        let mut inits = vec![n];
+        for value in slots
+            .iter()
+            .map(|i| data.results[*i])
+            .chain(captured.iter().copied())
+        {
+            inits.push(self.take_or_zero(value));
+        }
+
+        let counter = self.cx.module.types.scalar(Scalar::I32);
+        let new = self.out.new_region();
+        let k = self.out.add_arg(new, counter);
+        self.copy.rename(args[0], k);
+        let types: Vec<Ty> = inits[1..].iter().map(|v| self.out.ty(*v)).collect();
+        let carried: Vec<Value> = types.iter().map(|ty| self.out.add_arg(new, *ty)).collect();
+        let (yields, accumulators) = carried.split_at(slots.len());
+        let next = &self.func().exit(body).operands;
+        let given: Vec<(Value, Value)> = slots
+            .iter()
+            .map(|i| next[*i])
+            .zip(yields.iter().copied())
+            .collect();
+        let known: Vec<(Value, Value)> = captured
+            .iter()
+            .copied()
+            .zip(accumulators.iter().copied())
+            .collect();
+        let mut after = self.nested(body, new, &known, &given)?;
+        let ends: Vec<Value> = slots
+            .iter()
+            .map(|i| args[i + 1])
+            .chain(captured.iter().copied())
+            .collect();
+        let ends = self.values_in(new, &mut after, &ends);
+        self.end_branch(new, &ends, &types);
+
+        let info = LoopInfo {
+            reversed: !info.reversed,
+            ..info
+        };
+        let turned = self.build(|b, _| b.emit(Op::For(info), &inits, &types));
+        self.out.insts[turned].regions.push(new);
+        let results = self.out.insts[turned].results.clone();
+        for (&value, &result) in captured.iter().zip(&results[slots.len()..]) {
+            self.cotangents.set(value, result);
+        }
+        for (&i, &result) in slots.iter().zip(&results) {
+            self.add(data.operands[i + 1], result);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,277 @@
+//! `transpose`: turns a linear function round.
+//!
+//! ```text
+//! before   D(context, x', x_t..) -> y_t..
+//! after    B(context, x', y_ct.., x_ct..) -> x_ct'..
+//! ```
+//!
+//! `D` maps tangents of inputs to tangents of outputs; `B` maps cotangents of outputs to cotangents of inputs,
+//! which it adds to what it is given. Both know the same primal values.
+//!
+//! A region of `D` is a prologue of primal operations and then linear ones. The prologue is copied as it is; the
+//! linear operations are visited from the last to the first. A table holds for every linear value the sum of
+//! the cotangents found so far; a value without an entry has cotangent zero, and an operation none of whose
+//! results has an entry contributes nothing. Every rule takes the cotangents of an operation's results out of
+//! the table and adds something to those of its operands:
+//!
+//! - [`rules`] has the operations on numbers and aggregates,
+//! - [`branch`] `if` and `switch`, [`loops`] loops, [`call`] calls,
+//! - [`cotangent`] the table, and how contributions to parts become one value,
+//! - [`reach`] which values get a cotangent at all, found before anything is emitted.
+//!
+//! `B` is made for one set of seeds: which outputs have a cotangent and which inputs already have one to add to.
+//! What is zero is neither passed nor computed; that is what keeps a loop that calls `read(a, i)` from adding
+//! whole arrays of zeros in every round.
+
+pub mod branch;
+pub mod call;
+pub mod cotangent;
+mod custom;
+pub mod loops;
+pub mod reach;
+pub mod rules;
+
+pub use custom::{DERIVATIVE, PRIMAL, Role, roles};
+
+use crate::Context;
+use crate::checkpoint::nest::Nest;
+use crate::driver::Reported;
+use crate::unzip::{LinearFunc, param};
+use cotangent::Cotangents;
+use cotangent_base::{EntitySet, Span, Symbol};
+use cotangent_ir::{
+    Builder, Copier, DiffTable, Dir, Func, Inst, Mode, Module, Op, Region, Signature, Ty, Value,
+};
+
+/// Which cotangents a backward function is given.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Seeds {
+    /// Of which outputs of the linear function; the others are zero.
+    pub outputs: Box<[bool]>,
+    /// Of which of its tangent inputs, to be added to; the others are made.
+    pub inputs: Box<[bool]>,
+}
+
+/// The transpose of `linear`, under the name `<name>.bwd`. Its inputs are the primal inputs of `linear`, the
+/// cotangents of the outputs that have one, and those of the inputs that have one already; its outputs are the
+/// cotangents of the inputs that get a contribution, see [`contributions`](reach::Reach::contributions).
+pub fn transpose(
+    cx: &mut Context<'_>,
+    name: Symbol,
+    linear: &LinearFunc,
+    seeds: &Seeds,
+) -> Result<Func, Reported> {
+    let reach = reach::Reach::of(cx, linear, &seeds.outputs)?;
+    let sig = signature(cx.module, linear, seeds, &reach.contributions(linear));
+    let mut out = Func::new(Symbol::new(&format!("{name}.bwd")), sig, linear.func.span);
+    out.diff.differentiable = Some(Mode::Backward);
+    let mut transposer = Transposer {
+        nest: Nest::of(&linear.func),
+        cx,
+        source: linear,
+        reach: reach.into_values(),
+        region: out.body,
+        span: out.span,
+        out,
+        copy: Copier::new(),
+        cotangents: Cotangents::default(),
+    };
+    transposer.run(seeds)?;
+    Ok(transposer.out)
+}
+
+/// The tangent inputs of a linear function.
+pub fn tangents(linear: &LinearFunc) -> &[Value] {
+    let inputs = linear.func.inputs();
+    let first = inputs
+        .iter()
+        .position(|v| linear.lin.contains(*v))
+        .unwrap_or(inputs.len());
+    &inputs[first..]
+}
+
+fn signature(module: &mut Module, linear: &LinearFunc, seeds: &Seeds, contributes: &[bool]) -> Signature {
+    let func = &linear.func;
+    let tangents = tangents(linear);
+    let mut named: Vec<(String, Ty, Dir)> = Vec::new();
+    let text = |v: Value| func.values[v].name.map_or_else(String::new, |n| n.to_string());
+    let primal = &func.inputs()[..func.inputs().len() - tangents.len()];
+    named.extend(primal.iter().map(|v| (text(*v), func.ty(*v), Dir::In)));
+    let outputs = &func.exit(func.body).operands;
+    let seeded = outputs
+        .iter()
+        .zip(&seeds.outputs)
+        .enumerate()
+        .filter(|(_, (_, seeded))| **seeded);
+    named.extend(seeded.map(|(i, (v, _))| (format!("out{i}_ct"), func.ty(*v), Dir::In)));
+    for (i, &tangent) in tangents.iter().enumerate().filter(|(i, _)| contributes[*i]) {
+        let dir = if seeds.inputs[i] { Dir::InOut } else { Dir::Out };
+        let name = text(tangent);
+        let base = name.strip_suffix("_t").unwrap_or(&name);
+        named.push((format!("{base}_ct"), func.ty(tangent), dir));
+    }
+    let params = named
+        .into_iter()
+        .map(|(name, ty, dir)| param(module, &name, ty, dir))
+        .collect();
+    Signature { params, ret: None }
+}
+
+/// The state of turning one function round.
+pub struct Transposer<'a, 'm> {
+    cx: &'a mut Context<'m>,
+    source: &'a LinearFunc,
+    nest: Nest,
+    /// The linear values that get a cotangent.
+    reach: EntitySet<Value>,
+    out: Func,
+    /// Where instructions go.
+    region: Region,
+    span: Span,
+    /// What primal values are called in the new function.
+    copy: Copier,
+    cotangents: Cotangents,
+}
+
+impl<'a> Transposer<'a, '_> {
+    fn func(&self) -> &'a Func {
+        &self.source.func
+    }
+
+    fn is_linear(&self, value: Value) -> bool {
+        self.source.lin.contains(value)
+    }
+
+    /// Emits with a builder that stands where we are.
+    fn build<R>(&mut self, emit: impl FnOnce(&mut Builder<'_>, &DiffTable) -> R) -> R {
+        let Module { types, diff, .. } = &mut *self.cx.module;
+        let mut b = Builder {
+            types,
+            func: &mut self.out,
+            region: self.region,
+            span: self.span,
+        };
+        emit(&mut b, diff)
+    }
+
+    fn run(&mut self, seeds: &Seeds) -> Result<(), Reported> {
+        let func = self.func();
+        let tangents = tangents(self.source);
+        let primal = func.inputs().len() - tangents.len();
+        let mut inputs = self.out.inputs().to_vec().into_iter();
+        for &old in &func.inputs()[..primal] {
+            self.copy
+                .rename(old, inputs.next().expect("an input for each primal one"));
+        }
+        let outputs = func.exit(func.body).operands.clone();
+        let given: Vec<Option<Value>> = seeds
+            .outputs
+            .iter()
+            .map(|s| if *s { inputs.next() } else { None })
+            .collect();
+        for (&tangent, seeded) in tangents.iter().zip(&seeds.inputs) {
+            if *seeded && self.reach.contains(tangent) {
+                let value = inputs.next().expect("an input for each cotangent to add to");
+                self.cotangents.set(tangent, value);
+            }
+        }
+        self.prologue(func.body);
+        for (output, given) in outputs.into_iter().zip(given) {
+            if let Some(given) = given {
+                self.add(output, given);
+            }
+        }
+        self.linear_insts(func.body)?;
+        let reached: Vec<Value> = tangents
+            .iter()
+            .copied()
+            .filter(|t| self.reach.contains(*t))
+            .collect();
+        let results: Vec<Value> = reached.into_iter().map(|t| self.take_or_zero(t)).collect();
+        self.build(|b, _| b.emit(Op::Return, &results, &[]));
+        Ok(())
+    }
+
+    /// Copies the primal instructions of a region.
+    fn prologue(&mut self, region: Region) {
+        let func = self.func();
+        for &inst in &func.regions[region].insts {
+            let data = &func.insts[inst];
+            let is_linear = data.results.iter().any(|v| self.source.lin.contains(*v));
+            if !is_linear && !data.op.is_exit() {
+                let Module { types, .. } = &mut *self.cx.module;
+                let mut b = Builder {
+                    types,
+                    func: &mut self.out,
+                    region: self.region,
+                    span: self.span,
+                };
+                self.copy.inst(func, inst, &mut b);
+            }
+        }
+    }
+
+    /// Visits the linear instructions of a region, the last first.
+    fn linear_insts(&mut self, region: Region) -> Result<(), Reported> {
+        let func = self.func();
+        for &inst in func.regions[region].insts.iter().rev() {
+            let data = &func.insts[inst];
+            if data.results.iter().any(|v| self.cotangents.has(*v)) {
+                let outer = std::mem::replace(&mut self.span, data.span);
+                self.linear_inst(inst)?;
+                self.span = outer;
+            }
+        }
+        Ok(())
+    }
+
+    fn linear_inst(&mut self, inst: Inst) -> Result<(), Reported> {
+        match &self.func().insts[inst].op {
+            Op::If | Op::Switch(_) => self.branches(inst),
+            Op::For(info) => self.counted(inst, *info),
+            Op::Call(callee) => self.call(inst, *callee),
+            Op::LinCall(call) => self.custom_call(inst, call),
+            _ => self.rule(inst),
+        }
+    }
+
+    /// Linear values made outside `inst` to which instructions inside contribute, in order of first use.
+    fn captured(&self, inst: Inst) -> Vec<Value> {
+        let mut found = Vec::new();
+        for &region in &self.func().insts[inst].regions {
+            self.func().walk(region, &mut |inner| {
+                for &operand in &self.func().insts[inner].operands {
+                    let is_outer = || !self.nest.is_inside(self.func(), operand, inst);
+                    if self.reach.contains(operand) && !found.contains(&operand) && is_outer() {
+                        found.push(operand);
+                    }
+                }
+            });
+        }
+        found
+    }
+
+    /// Visits `region`, emitting into a fresh region with the given cotangents: first those of `known` values,
+    /// then `given` ones added to the region's yields. Hands back the new region, still without exit, and the
+    /// cotangents at its end.
+    fn nested(
+        &mut self,
+        region: Region,
+        new: Region,
+        known: &[(Value, Value)],
+        given: &[(Value, Value)],
+    ) -> Result<Cotangents, Reported> {
+        let outer = std::mem::replace(&mut self.region, new);
+        let saved = std::mem::take(&mut self.cotangents);
+        for &(value, cotangent) in known {
+            self.cotangents.set(value, cotangent);
+        }
+        self.prologue(region);
+        for &(value, cotangent) in given {
+            self.add(value, cotangent);
+        }
+        self.linear_insts(region)?;
+        self.region = outer;
+        Ok(std::mem::replace(&mut self.cotangents, saved))
+    }
+}

@@ -1,0 +1,149 @@
+//! Which linear values get a cotangent, given which outputs have one.
+//!
+//! Found before anything is emitted: a loop must know its slots before its body is turned round, and a caller
+//! must know which cotangents it gets back. One sweep from the end to the beginning; loops are swept until
+//! nothing new appears.
+
+use crate::Context;
+use crate::driver::Reported;
+use crate::extract;
+use crate::unzip::LinearFunc;
+use cotangent_base::EntitySet;
+use cotangent_ir::{Func, FuncId, Inst, InstData, Op, Region, Value};
+
+/// The values that get a cotangent.
+pub struct Reach {
+    values: EntitySet<Value>,
+}
+
+impl Reach {
+    /// What is reached in `linear` if the given outputs have a cotangent.
+    pub fn of(cx: &mut Context<'_>, linear: &LinearFunc, outputs: &[bool]) -> Result<Self, Reported> {
+        let mut sweep = Sweep {
+            cx,
+            source: linear,
+            values: EntitySet::new(),
+        };
+        let returned = &linear.func.exit(linear.func.body).operands;
+        for (&value, _) in returned.iter().zip(outputs).filter(|(_, seeded)| **seeded) {
+            sweep.mark(value);
+        }
+        sweep.region(linear.func.body)?;
+        Ok(Reach { values: sweep.values })
+    }
+
+    /// Which tangent inputs get a cotangent.
+    pub fn contributions(&self, linear: &LinearFunc) -> Box<[bool]> {
+        super::tangents(linear)
+            .iter()
+            .map(|t| self.values.contains(*t))
+            .collect()
+    }
+
+    /// The values themselves.
+    pub fn into_values(self) -> EntitySet<Value> {
+        self.values
+    }
+}
+
+struct Sweep<'a, 'm> {
+    cx: &'a mut Context<'m>,
+    source: &'a LinearFunc,
+    values: EntitySet<Value>,
+}
+
+impl<'a> Sweep<'a, '_> {
+    fn func(&self) -> &'a Func {
+        &self.source.func
+    }
+
+    /// Marks a linear value; says whether that is news. Nothing flows into a zero.
+    fn mark(&mut self, value: Value) -> bool {
+        let is_zero = matches!(self.func().op(value), Some(Op::Zero | Op::Undef));
+        self.source.lin.contains(value) && !is_zero && self.values.insert(value)
+    }
+
+    fn is_marked(&self, value: Value) -> bool {
+        self.values.contains(value)
+    }
+
+    fn region(&mut self, region: Region) -> Result<(), Reported> {
+        for &inst in self.func().regions[region].insts.iter().rev() {
+            self.inst(inst)?;
+        }
+        Ok(())
+    }
+
+    fn inst(&mut self, inst: Inst) -> Result<(), Reported> {
+        let data = &self.func().insts[inst];
+        match &data.op {
+            Op::If | Op::Switch(_) => self.branches(data),
+            Op::For(_) => self.counted(data),
+            Op::Call(callee) if self.cx.reverse.is_linear_half(*callee) => self.call(data, *callee),
+            _ => {
+                if data.results.iter().any(|r| self.is_marked(*r)) {
+                    for &operand in &data.operands {
+                        self.mark(operand);
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn branches(&mut self, data: &InstData) -> Result<(), Reported> {
+        for &branch in &data.regions {
+            let yields = &self.func().exit(branch).operands;
+            for (&value, &result) in yields.iter().zip(&data.results) {
+                if self.is_marked(result) {
+                    self.mark(value);
+                }
+            }
+            self.region(branch)?;
+        }
+        Ok(())
+    }
+
+    fn counted(&mut self, data: &InstData) -> Result<(), Reported> {
+        let body = data.regions[0];
+        let args = &self.func().regions[body].args;
+        let yields = &self.func().exit(body).operands;
+        let carries =
+            |sweep: &Self, i: usize| sweep.is_marked(data.results[i]) || sweep.is_marked(args[i + 1]);
+        loop {
+            let mut news = false;
+            for (i, &value) in yields.iter().enumerate() {
+                news |= carries(self, i) && self.mark(value);
+            }
+            self.region(body)?;
+            let missing = |i: usize| {
+                let is_zero = matches!(self.func().op(yields[i]), Some(Op::Zero | Op::Undef));
+                carries(self, i)
+                    && !self.is_marked(yields[i])
+                    && !is_zero
+                    && self.source.lin.contains(yields[i])
+            };
+            if !news && !(0..yields.len()).any(missing) {
+                break;
+            }
+        }
+        for (i, &init) in data.operands[1..].iter().enumerate() {
+            if carries(self, i) {
+                self.mark(init);
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, data: &InstData, callee: FuncId) -> Result<(), Reported> {
+        let outputs: Box<[bool]> = data.results.iter().map(|r| self.is_marked(*r)).collect();
+        if outputs.contains(&true) {
+            let contributes = extract::contributions(self.cx, callee, &outputs)?;
+            let tangents = &data.operands[data.operands.len() - contributes.len()..];
+            for (&tangent, _) in tangents.iter().zip(&contributes).filter(|(_, c)| **c) {
+                self.mark(tangent);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! `unzip`: takes a linearized function apart, as [`checkpoint`](mod@crate::checkpoint) decided.
+//!
+//! ```text
+//! before   f(x, x_t)      -> (y, y_t)      primal and linear operations, mixed
+//! after    P(x)           -> (y, context)  the primal ones, keeping what the plan says
+//!          D(context, x', x_t) -> y_t      the linear ones; x' are the inputs the plan asks for
+//! ```
+//!
+//! **The primal half** threads one value through, the context: `context' = insert context, v, [field, k..]`
+//! right behind whatever makes `v`, with the counters `k` of the loops around it. Only loops and branches
+//! that keep something inside carry it. A `while` that keeps something counts its rounds.
+//!
+//! **The linear half** has the shape of the original wherever that has linear results. Each of its regions is a
+//! prologue, primal operations that fetch or repeat the residuals made in the region it mirrors, followed by
+//! linear operations only. Every loop in it is counted. So `transpose` can copy prologues and turn round the
+//! rest.
+
+mod context;
+mod linear;
+mod primal;
+
+use crate::checkpoint::{Callee, Plan};
+use crate::linearize::Linearized;
+use crate::prepare::Induction;
+use cotangent_base::{EntitySet, Map, Symbol};
+use cotangent_ir::{Dir, Func, Inst, Module, Param, Signature, Ty, Value};
+
+/// A function that is linear in its last inputs.
+#[derive(Clone, Debug)]
+pub struct LinearFunc {
+    /// The function. Its inputs are the context if there is one, the inputs it needs, and the tangents; its
+    /// outputs are tangents.
+    pub func: Func,
+    /// Its linear values.
+    pub lin: EntitySet<Value>,
+}
+
+/// Both halves of a linearized function.
+#[derive(Clone, Debug)]
+pub struct Unzipped {
+    /// The primal half.
+    pub primal: Func,
+    /// The linear half.
+    pub linear: LinearFunc,
+    /// What the one hands to the other, unless that is nothing.
+    pub context: Option<Ty>,
+}
+
+/// What both halves are made from.
+#[derive(Clone, Copy)]
+pub(crate) struct Whole<'a> {
+    pub sig: &'a Signature,
+    pub linearized: &'a Linearized,
+    pub induction: &'a Map<Value, Induction>,
+    pub calls: &'a Map<Inst, Callee>,
+    pub plan: &'a Plan,
+}
+
+/// Takes a linearized function apart. Names are derived from `name`; `sig` is the signature of the original.
+pub fn unzip(
+    module: &mut Module,
+    name: Symbol,
+    sig: &Signature,
+    linearized: &Linearized,
+    induction: &Map<Value, Induction>,
+    calls: &Map<Inst, Callee>,
+    plan: &Plan,
+) -> Unzipped {
+    let whole = Whole {
+        sig,
+        linearized,
+        induction,
+        calls,
+        plan,
+    };
+    let context = context::make(module, name, plan);
+    let primal = primal::half(module, name, whole, context);
+    let linear = linear::half(module, name, whole, context);
+    Unzipped {
+        primal,
+        linear,
+        context,
+    }
+}
+
+/// A parameter of a generated function. It carries a derivative if its type can: the result may be
+/// differentiated again.
+pub(crate) fn param(module: &mut Module, name: &str, ty: Ty, dir: Dir) -> Param {
+    let diff = module.diff.differential(&mut module.types, ty).is_some();
+    Param {
+        name: Symbol::new(name),
+        ty,
+        dir,
+        diff,
+    }
+}

@@ -1,0 +1,113 @@
+//! The passes of reverse mode on IR text.
+//!
+//! - `unzip <mask> <policy> <free>`: takes the last function of the file apart; `d` marks inputs that have a tangent,
+//!   policies are `all`, `cut` and `min`, and `free` has a `d` for each input that costs nothing.
+//! - `transpose <outputs> <inputs>`: turns the last function round; `d` marks what has a cotangent.
+
+use cotangent_autodiff::checkpoint::{self, Policy, checkpoint};
+use cotangent_autodiff::linearize::linearize;
+use cotangent_autodiff::prepare::prepare;
+use cotangent_autodiff::transpose::{Seeds, tangents, transpose};
+use cotangent_autodiff::unzip::{LinearFunc, unzip};
+use cotangent_autodiff::{Context, codes};
+use cotangent_base::{Diagnostics, Map, Symbol};
+use cotangent_filetest::Case;
+use cotangent_ir::{text, verify_func, verify_linear};
+use cotangent_passes::dce::dce;
+use cotangent_passes::effects::Effects;
+
+fn mask(word: &str) -> Box<[bool]> {
+    word.chars().map(|c| c == 'd').collect()
+}
+
+fn last(case: &Case) -> LinearFunc {
+    let id = case.module.funcs.keys().last().expect("the file has a function");
+    let func = case.module.funcs[id].clone();
+    let lin = case.linear.get(&id).cloned().unwrap_or_default();
+    LinearFunc { func, lin }
+}
+
+/// Takes a function apart and shows both halves.
+pub fn run_unzip(case: &mut Case) -> String {
+    let id = case.module.funcs.keys().last().expect("the file has a function");
+    let (name, sig) = (case.module.funcs[id].name, case.module.funcs[id].sig.clone());
+    let inputs = mask(&case.args[0]);
+    let policy = match case.args.get(1).map(String::as_str) {
+        Some("all") => Policy::StoreAll,
+        Some("min") => Policy::StoreMin,
+        _ => Policy::Cut,
+    };
+    let free = case
+        .args
+        .get(2)
+        .map_or_else(|| vec![false; inputs.len()].into(), |w| mask(w));
+    let prepared = prepare(&mut case.module.types, &case.module.funcs[id]);
+    let mut diagnostics = Diagnostics::new();
+    let mut linearized = linearize(&mut case.module, prepared.func, &inputs, &mut diagnostics);
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    dce(&mut linearized.func, &Effects::of(&case.module));
+    let calls = Map::default();
+    let plan = checkpoint(&checkpoint::Input {
+        module: &case.module,
+        linearized: &linearized,
+        induction: &prepared.induction,
+        calls: &calls,
+        unrepeatable: &|_| true,
+        free: &free,
+        policy,
+    });
+    let plan = match plan {
+        Ok(plan) => plan,
+        Err(diagnostic) => return format!("; {}: {}\n", diagnostic.code.name, diagnostic.message),
+    };
+    let halves = unzip(
+        &mut case.module,
+        name,
+        &sig,
+        &linearized,
+        &prepared.induction,
+        &calls,
+        &plan,
+    );
+    let linear = &halves.linear;
+    verify_func(&case.module, &halves.primal).unwrap_or_else(|e| panic!("the primal half is not valid: {e}"));
+    verify_func(&case.module, &linear.func).unwrap_or_else(|e| panic!("the linear half is not valid: {e}"));
+    verify_linear(&linear.func, &linear.lin, &case.module)
+        .unwrap_or_else(|e| panic!("the linear law is broken: {e}"));
+    let mut shown = String::new();
+    if let Some(context) = halves.context {
+        let layout = checkpoint::size::layout(&case.module.types, context).expect("a context has a layout");
+        shown += &format!("; context: {} bytes\n", layout.size);
+    }
+    shown += &text::print_linear_func(&case.module, &halves.primal, &Default::default());
+    shown += "\n";
+    shown + &text::print_linear_func(&case.module, &linear.func, &linear.lin)
+}
+
+/// Turns a linear function round.
+pub fn run_transpose(case: &mut Case) -> String {
+    let linear = last(case);
+    let outputs = mask(&case.args[0]);
+    let inputs = case
+        .args
+        .get(1)
+        .map_or_else(|| vec![false; tangents(&linear).len()].into(), |w| mask(w));
+    let name: Symbol = linear.func.name;
+    let mut cx = Context::new(&mut case.module);
+    let turned = transpose(&mut cx, name, &linear, &Seeds { outputs, inputs });
+    let diagnostics: Diagnostics = std::mem::take(&mut cx.diagnostics);
+    match turned {
+        Ok(mut turned) => {
+            dce(&mut turned, &Effects::default());
+            verify_func(&case.module, &turned).unwrap_or_else(|e| panic!("the transpose is not valid: {e}"));
+            text::print_linear_func(&case.module, &turned, &Default::default())
+        }
+        Err(_) => {
+            assert!(diagnostics.iter().all(|d| codes::CODES.contains(&d.code)));
+            diagnostics
+                .iter()
+                .map(|d| format!("; {}: {}\n", d.code.name, d.message))
+                .collect()
+        }
+    }
+}
