@@ -18,7 +18,7 @@ mod validate;
 pub(crate) use signature::{DiffKind, SigParam, Signature};
 
 use crate::Checked;
-use crate::hir::{AssocId, ConformanceId, FuncId, Ty, Witness};
+use crate::hir::{AssocId, Body, ConformanceId, FuncId, Ty, Witness};
 
 /// What stands for an associated type that a conformance leaves out, if the compiler makes it.
 pub(crate) fn associated_type(checked: &mut Checked, conformance: ConformanceId, assoc: AssocId) -> Option<Ty> {
@@ -38,4 +38,17 @@ pub(crate) fn attributes(checked: &mut Checked, func: FuncId) {
 /// Records what `[ForwardDerivativeOf(f)]` and its kin say, before any body is checked.
 pub(crate) fn attach(checked: &mut Checked) {
     checked.attach_derivatives();
+}
+
+/// Looks for lost derivatives in a checked body of the user's.
+pub(crate) fn check_flow(checked: &mut Checked, func: FuncId, body: &Body) {
+    let scope = checked.tables.funcs[func].scope;
+    if !checked.tables.scopes[scope].library {
+        checked.find_losses(func, body);
+    }
+}
+
+/// Checks what only conformances to `IDifferentiable` must hold to.
+pub(crate) fn check_conformance(checked: &mut Checked, conformance: ConformanceId) {
+    checked.check_differential(conformance);
 }
