@@ -3,6 +3,22 @@
 //! Types are expressions. `vector<float, 3>`, `Foo.Differential` and `float[4]` parse as [`Expr`], because
 //! whether a name is a type is not known before names are resolved; the checker reads an expression as a
 //! type where one stands. Every node has the span it was read from.
+//!
+//! Arrays nest from the outside in: `Index(T, [n])` is an array of `n` elements of type `T`. The parser
+//! brings both notations to that form, so that nobody behind it needs to know them: `float[2][3] c` is
+//! `Index(Index(float, 2), 3)`, three elements of type `float[2]`, while the declarator in `float d[2][3]` reads as in C,
+//! two arrays of three, and is `Index(Index(float, 3), 2)`.
+//!
+//! Where only name resolution could tell two readings apart, the parser takes the likelier one:
+//! - `(A)(b)` and `(A) b` are a [`Cast`](ExprKind::Cast) if `A` looks like a type. Should `A` turn out to be a
+//!   function, it is a call.
+//! - `(A) - b` is a difference unless `A` is the name of a built-in type or carries brackets. Should the
+//!   [`Paren`](ExprKind::Paren) turn out to hold a type, it is a cast of `-b`.
+//! - `a < b > (c)` is a generic application if what stands in the brackets may be arguments.
+//!
+//! No tree is deeper than a few hundred nodes (see [`MAX_HEIGHT`](crate::MAX_HEIGHT)), so recursion over it is safe.
+
+pub mod dump;
 
 use cotangent_base::{Scalar, Span, Symbol};
 
@@ -11,6 +27,20 @@ use cotangent_base::{Scalar, Span, Symbol};
 pub struct File {
     /// Its declarations, in order.
     pub decls: Vec<Decl>,
+    /// The version of the language it asks for with `#language`.
+    pub version: Version,
+}
+
+/// A version of the language. It decides what `(a, b)` means and how far an unmarked declaration is visible.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Version {
+    /// Before versions were counted, and what a file without a `#language` line gets.
+    #[default]
+    Legacy,
+    /// Unmarked declarations are internal.
+    V2025,
+    /// `(a, b)` is a tuple; members inherit visibility.
+    V2026,
 }
 
 /// A name as written.
@@ -35,7 +65,8 @@ pub struct Decl {
     pub span: Span,
 }
 
-/// `[name(args)]`; `[a::b]` is the name `a::b`.
+/// `[name(args)]`; `[a::b]` is the name `a::b`. Two things that are written otherwise become attributes too: the
+/// `: register(b0)` of a `cbuffer` is an attribute `register` of it, and `__implicit_conversion(n)` one of that name.
 #[derive(Clone, Debug)]
 pub struct Attribute {
     /// The name.
@@ -67,6 +98,7 @@ pub enum ModifierKind {
     Internal,
     Private,
     Extern,
+    /// `export`, and `__exported` before an `import`.
     Export,
     Inline,
     Override,
@@ -138,8 +170,10 @@ pub struct FuncDecl {
     pub params: Vec<Param>,
     /// The result type; `None` for constructors and setters. `void` is written.
     pub result: Option<Expr>,
-    /// `no_diff` before the result type.
+    /// `no_diff` before the result type. It is not repeated among the declaration's modifiers.
     pub no_diff_result: bool,
+    /// `throws E`.
+    pub throws: Option<Expr>,
     /// `: SV_Target` after the parameter list.
     pub semantic: Option<Ident>,
     /// The body, unless this is a prototype, a requirement or an intrinsic.
@@ -225,7 +259,7 @@ pub struct VarDecl {
     pub ty: Option<Expr>,
     /// The initializer.
     pub init: Option<Expr>,
-    /// `: SV_Position`, `: register(u0)`.
+    /// `: SV_Position`; `: register(u0, space1)` is the name `register(u0,space1)`.
     pub semantic: Option<Ident>,
     /// Declared with `let`.
     pub is_let: bool,
@@ -462,7 +496,8 @@ pub enum ExprKind {
     This,
     /// `This`.
     ThisType,
-    /// `-x`, `!x`, `*p`, `&x`, `++x`.
+    /// `-x`, `!x`, `*p`, `&x`, `++x`. The operand of `-` may be the literal 2^31 of type `int` or 2^63 of type
+    /// `int64_t`, which only fit negated.
     Unary(UnaryOp, Box<Expr>),
     /// `a + b`, and `a, b`.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
@@ -472,7 +507,7 @@ pub enum ExprKind {
     Ternary(Box<Expr>, Box<Expr>, Box<Expr>),
     /// `f(a, b)`.
     Call(Box<Expr>, Vec<Expr>),
-    /// `a[i, j]`. As a type, an array; `T[]` has no index.
+    /// `a[i, j]`. As a type, an array of that many `a`; `T[]` has no index.
     Index(Box<Expr>, Vec<Expr>),
     /// `a.b`, `a::b`, `p->b`.
     Member(Box<Expr>, Ident),
@@ -504,7 +539,7 @@ pub enum ExprKind {
     Expand(Box<Expr>),
     /// `try f()`.
     Try(Box<Expr>),
-    /// `(float x) => x * k`.
+    /// `(float x) => x * k`, whose body is a `return`, or `(float x) => { .. }`, whose body is a block.
     Lambda(Vec<Param>, Box<Stmt>),
     /// `functype(float) -> float`.
     FuncType(Vec<Expr>, Box<Expr>),

@@ -1,0 +1,598 @@
+//! The diagnostics of this stage: E01 for the lexer and the preprocessor, E02 for the parser.
+
+cotangent_base::codes! {
+    /// A character that no token of the language begins with. Often it came in by copying from a document:
+    /// a typographic quote, a dash, a space that is not the ordinary one.
+    ///
+    /// ```slang
+    /// float x = 1.0 – y;
+    /// ```
+    ///
+    /// Names consist of ASCII letters, digits and `_`. Type the character again, or remove it.
+    ///
+    /// ```slang
+    /// float x = 1.0 - y;
+    /// ```
+    E0101 STRAY_CHARACTER = "stray character";
+
+    /// A `/*` has no `*/` behind it, so the rest of the file is part of the comment.
+    ///
+    /// ```slang
+    /// /* the loss
+    /// float loss(float x) { return x * x; }
+    /// ```
+    ///
+    /// Close the comment. Comments do not nest.
+    ///
+    /// ```slang
+    /// /* the loss */
+    /// float loss(float x) { return x * x; }
+    /// ```
+    E0102 UNTERMINATED_COMMENT = "comment without an end";
+
+    /// A string or character literal must end on the line it begins on.
+    ///
+    /// ```slang
+    /// printf("x = %f\n, x);
+    /// ```
+    ///
+    /// Add the closing quote; a long text may be split into adjacent strings, which are joined.
+    ///
+    /// ```slang
+    /// printf("x = %f\n", x);
+    /// ```
+    E0103 UNTERMINATED_LITERAL = "string without a closing quote";
+
+    /// The spelling is not a number: a digit that its base does not have, or an unknown suffix. An integer
+    /// takes no floating-point suffix.
+    ///
+    /// ```slang
+    /// float x = 2f;
+    /// ```
+    ///
+    /// Write the dot, or leave the suffix away: a literal with a dot is a `float` without any.
+    ///
+    /// ```slang
+    /// float x = 2.f;
+    /// ```
+    E0104 BAD_NUMBER = "malformed number";
+
+    /// No integer type has more than 64 bits.
+    ///
+    /// ```slang
+    /// uint64_t x = 18446744073709551616;
+    /// ```
+    ///
+    /// The largest value is 18446744073709551615, which is `0xFFFFFFFFFFFFFFFF`.
+    ///
+    /// ```slang
+    /// uint64_t x = 0xFFFFFFFFFFFFFFFF;
+    /// ```
+    E0105 INTEGER_TOO_LARGE = "integer too large";
+
+    /// Single quotes hold exactly one character; its value is the character's number.
+    ///
+    /// ```slang
+    /// uint c = 'ab';
+    /// ```
+    ///
+    /// Use double quotes for a text.
+    ///
+    /// ```slang
+    /// uint c = 'a';
+    /// ```
+    E0106 BAD_CHARACTER = "malformed character literal";
+
+    /// A backslash in a string begins one of `\n \t \r \a \b \f \v \\ \' \" \?`, an octal number or `\x` and a
+    /// hexadecimal one.
+    ///
+    /// ```slang
+    /// printf("100\%");
+    /// ```
+    ///
+    /// Remove the backslash, or double it.
+    ///
+    /// ```slang
+    /// printf("100%%");
+    /// ```
+    E0107 BAD_ESCAPE = "unknown escape";
+
+    /// A `#` line does not have the form its directive needs.
+    ///
+    /// ```slang
+    /// #define 3 x
+    /// ```
+    ///
+    /// Write the name, the parameters or the file the directive is about.
+    ///
+    /// ```slang
+    /// #define THREE x
+    /// ```
+    E0110 BAD_DIRECTIVE = "malformed directive";
+
+    /// A line begins with `#` but what follows is not a directive.
+    ///
+    /// ```slang
+    /// #elsif FAST
+    /// ```
+    ///
+    /// The directives are `if ifdef ifndef elif else endif define undef include error warning pragma line
+    /// language`.
+    ///
+    /// ```slang
+    /// #elif FAST
+    /// ```
+    E0111 UNKNOWN_DIRECTIVE = "unknown directive";
+
+    /// An `#else`, `#elif` or `#endif` has no `#if` before it, or stands behind an `#else`.
+    ///
+    /// ```slang
+    /// float a;
+    /// #endif
+    /// ```
+    ///
+    /// Remove it, or add the `#if` it belongs to.
+    ///
+    /// ```slang
+    /// #if FAST
+    /// float a;
+    /// #endif
+    /// ```
+    E0112 STRAY_CONDITIONAL = "conditional directive out of place";
+
+    /// The file ends inside an `#if`. Each file closes the conditionals it opens.
+    ///
+    /// ```slang
+    /// #ifdef FAST
+    /// float a;
+    /// ```
+    ///
+    /// Add the `#endif`.
+    ///
+    /// ```slang
+    /// #ifdef FAST
+    /// float a;
+    /// #endif
+    /// ```
+    E0113 UNCLOSED_CONDITIONAL = "#if without #endif";
+
+    /// The condition of an `#if` is a constant integer expression of numbers, `defined(NAME)` and C operators.
+    /// Names that are no macros count as 0.
+    ///
+    /// ```slang
+    /// #if SIZE >
+    /// #endif
+    /// ```
+    ///
+    /// Complete the expression.
+    ///
+    /// ```slang
+    /// #if SIZE > 16
+    /// #endif
+    /// ```
+    E0114 BAD_CONDITION = "malformed #if condition";
+
+    /// No file of that name was found beside the including file or on the search path.
+    ///
+    /// ```slang
+    /// #include "lightning.slang"
+    /// ```
+    ///
+    /// Check the spelling, or add the file's folder with `-I`.
+    ///
+    /// ```slang
+    /// #include "lighting.slang"
+    /// ```
+    E0115 INCLUDE_NOT_FOUND = "included file not found";
+
+    /// Files include each other without end, or include more files than any program needs.
+    ///
+    /// ```slang
+    /// // in a.slang
+    /// #include "a.slang"
+    /// ```
+    ///
+    /// Begin a file that is to be included with `#pragma once`.
+    ///
+    /// ```slang
+    /// #pragma once
+    /// ```
+    E0116 INCLUDE_LIMIT = "too many nested includes";
+
+    /// A macro with parameters is used with more or fewer arguments than it has parameters.
+    ///
+    /// ```slang
+    /// #define SQUARE(x) ((x) * (x))
+    /// float y = SQUARE(a, b);
+    /// ```
+    ///
+    /// Commas inside parentheses do not separate arguments.
+    ///
+    /// ```slang
+    /// #define SQUARE(x) ((x) * (x))
+    /// float y = SQUARE(f(a, b));
+    /// ```
+    E0117 MACRO_ARGUMENTS = "wrong number of macro arguments";
+
+    /// The file ends before the argument list of a macro does.
+    ///
+    /// ```slang
+    /// #define SQUARE(x) ((x) * (x))
+    /// float y = SQUARE(a;
+    /// ```
+    ///
+    /// Close the parenthesis.
+    ///
+    /// ```slang
+    /// #define SQUARE(x) ((x) * (x))
+    /// float y = SQUARE(a);
+    /// ```
+    E0118 UNCLOSED_MACRO_CALL = "macro arguments without a closing parenthesis";
+
+    /// Macros that use each other produced more code than any program needs, or their arguments are nested too
+    /// deeply; usually each doubles the one before.
+    ///
+    /// ```slang
+    /// #define A x x
+    /// #define B A A
+    /// #define C B B // and so on
+    /// ```
+    ///
+    /// Use a loop or a function instead of macros.
+    ///
+    /// ```slang
+    /// for (int i = 0; i < 16; i++) step();
+    /// ```
+    E0119 EXPANSION_LIMIT = "macro expansion too large";
+
+    /// The two sides of `##` must form one token together.
+    ///
+    /// ```slang
+    /// #define CALL(f) f ## (x)
+    /// ```
+    ///
+    /// Remove the `##`: tokens that stand side by side need no gluing.
+    ///
+    /// ```slang
+    /// #define CALL(f) f(x)
+    /// ```
+    E0120 BAD_PASTE = "## does not make a token";
+
+    /// In a macro with parameters, `#` turns an argument into a string, so a parameter must follow it.
+    ///
+    /// ```slang
+    /// #define SHOW(x) #y
+    /// ```
+    ///
+    /// Name a parameter of the macro.
+    ///
+    /// ```slang
+    /// #define SHOW(x) #x
+    /// ```
+    E0121 BAD_STRINGIZE = "# needs a parameter";
+
+    /// The program itself asks for this error with `#error`.
+    ///
+    /// ```slang
+    /// #ifndef SIZE
+    /// #error SIZE must be defined
+    /// #endif
+    /// ```
+    ///
+    /// The message says what to do; here, define the macro with `-D SIZE=16`.
+    ///
+    /// ```slang
+    /// #define SIZE 16
+    /// ```
+    E0122 USER_ERROR = "#error";
+
+    /// `#language` names the version of the language a file is written in.
+    ///
+    /// ```slang
+    /// #language slang 1999
+    /// ```
+    ///
+    /// The versions are `legacy`, `2018`, `2025`, `2026`, `latest`.
+    ///
+    /// ```slang
+    /// #language slang 2026
+    /// ```
+    E0123 UNKNOWN_VERSION = "unknown language version";
+
+    /// The program itself asks for this warning with `#warning`.
+    ///
+    /// ```slang
+    /// #warning the fast path is not tested
+    /// ```
+    ///
+    /// Do what the message says and remove the directive.
+    ///
+    /// ```slang
+    /// float f();
+    /// ```
+    W0101 USER_WARNING = "#warning";
+
+    /// A leading zero makes an integer octal, as in C: `010` is eight.
+    ///
+    /// ```slang
+    /// int x = 010;
+    /// ```
+    ///
+    /// Remove the zero.
+    ///
+    /// ```slang
+    /// int x = 10;
+    /// ```
+    W0102 OCTAL = "number in base 8";
+
+    /// A decimal integer above 9223372036854775807 is unsigned although nothing in it says so.
+    ///
+    /// ```slang
+    /// uint64_t x = 10000000000000000000;
+    /// ```
+    ///
+    /// Add a suffix.
+    ///
+    /// ```slang
+    /// uint64_t x = 10000000000000000000ull;
+    /// ```
+    W0103 LARGE_LITERAL = "integer fits no signed type";
+
+    /// A floating-point literal is larger than the largest value of its type.
+    ///
+    /// ```slang
+    /// float x = 1e40;
+    /// ```
+    ///
+    /// Use a smaller number, or a `double`.
+    ///
+    /// ```slang
+    /// double x = 1e40l;
+    /// ```
+    W0104 FLOAT_OVERFLOW = "number becomes infinity";
+
+    /// A macro is defined again with another meaning. The later one counts.
+    ///
+    /// ```slang
+    /// #define SIZE 16
+    /// #define SIZE 32
+    /// ```
+    ///
+    /// Remove one of them, or write `#undef` in between.
+    ///
+    /// ```slang
+    /// #define SIZE 16
+    /// #undef SIZE
+    /// #define SIZE 32
+    /// ```
+    W0105 MACRO_REDEFINED = "macro defined twice";
+
+    /// What follows a complete directive on its line is ignored.
+    ///
+    /// ```slang
+    /// #ifdef FAST && SMALL
+    /// #endif
+    /// ```
+    ///
+    /// Remove it; a condition with operators needs `#if defined(..)`.
+    ///
+    /// ```slang
+    /// #if defined(FAST) && defined(SMALL)
+    /// #endif
+    /// ```
+    W0106 EXTRA_TOKENS = "text behind a directive";
+
+    /// The grammar asks for a certain token here and found another.
+    ///
+    /// ```slang
+    /// if x > 0) return;
+    /// ```
+    ///
+    /// Add what the message names.
+    ///
+    /// ```slang
+    /// if (x > 0) return;
+    /// ```
+    E0201 EXPECTED_TOKEN = "something else was expected";
+
+    /// A value must stand here: an operator lacks an operand, or a list has a gap.
+    ///
+    /// ```slang
+    /// float y = x * ;
+    /// ```
+    ///
+    /// Write the missing value.
+    ///
+    /// ```slang
+    /// float y = x * 2;
+    /// ```
+    E0202 EXPECTED_EXPRESSION = "expression expected";
+
+    /// A type must stand here.
+    ///
+    /// ```slang
+    /// vector<float, 3> f(3 x);
+    /// ```
+    ///
+    /// Write the name of a type, such as `float3`.
+    ///
+    /// ```slang
+    /// vector<float, 3> f(float x);
+    /// ```
+    E0203 EXPECTED_TYPE = "type expected";
+
+    /// Outside of functions there are only declarations: functions, types, variables, imports. Statements
+    /// stand in a function's body.
+    ///
+    /// ```slang
+    /// x = 3;
+    /// ```
+    ///
+    /// Move the statement into a function, or give the variable a type.
+    ///
+    /// ```slang
+    /// static int x = 3;
+    /// ```
+    E0204 EXPECTED_DECLARATION = "declaration expected";
+
+    /// Whatever is declared here needs a name.
+    ///
+    /// ```slang
+    /// struct { float x; }
+    /// ```
+    ///
+    /// Write one. Names consist of letters, digits and `_` and do not begin with a digit.
+    ///
+    /// ```slang
+    /// struct Ray { float x; }
+    /// ```
+    E0205 EXPECTED_NAME = "name expected";
+
+    /// A `(`, `[` or `{` has no partner. The place of the opening one is shown; the missing one belongs
+    /// somewhere between it and the error.
+    ///
+    /// ```slang
+    /// float f(float x) {
+    ///     if (x > 0) {
+    ///         return x;
+    ///     return 0;
+    /// }
+    /// ```
+    ///
+    /// Close it.
+    ///
+    /// ```slang
+    /// float f(float x) {
+    ///     if (x > 0) {
+    ///         return x;
+    ///     }
+    ///     return 0;
+    /// }
+    /// ```
+    E0206 UNCLOSED = "bracket never closed";
+
+    /// A statement or declaration does not end where it should.
+    ///
+    /// ```slang
+    /// float x = 1
+    /// float y = 2;
+    /// ```
+    ///
+    /// Add the `;`.
+    ///
+    /// ```slang
+    /// float x = 1;
+    /// float y = 2;
+    /// ```
+    E0207 EXPECTED_SEMICOLON = "`;` expected";
+
+    /// Expressions, types and statements may be nested a few hundred levels deep, which no hand-written program
+    /// reaches.
+    ///
+    /// ```slang
+    /// float x = ((((((((((1)))))))))); // and some hundreds more
+    /// ```
+    ///
+    /// Store intermediate results in variables.
+    ///
+    /// ```slang
+    /// float a = 1;
+    /// float x = a;
+    /// ```
+    E0208 TOO_DEEP = "nested too deeply";
+
+    /// A `)`, `]` or `}` closes nothing.
+    ///
+    /// ```slang
+    /// float f() { return 1; } }
+    /// ```
+    ///
+    /// Remove it, or add the bracket it should close.
+    ///
+    /// ```slang
+    /// float f() { return 1; }
+    /// ```
+    E0209 STRAY_CLOSER = "closing bracket without a partner";
+
+    /// Attributes and modifiers belong to the declaration or statement behind them, and there is none.
+    ///
+    /// ```slang
+    /// void f() { [unroll] }
+    /// ```
+    ///
+    /// Remove them, or write what they belong to.
+    ///
+    /// ```slang
+    /// void f() { [unroll] for (int i = 0; i < 4; i++) g(i); }
+    /// ```
+    E0210 DANGLING_PREFIX = "attribute or modifier before nothing";
+
+    /// `else`, `case`, `default` and `catch` are parts of other statements and cannot begin one.
+    ///
+    /// ```slang
+    /// else { y = 2; }
+    /// ```
+    ///
+    /// Write the `if`, `switch` or `do` it belongs to.
+    ///
+    /// ```slang
+    /// if (x > 0) { y = 1; } else { y = 2; }
+    /// ```
+    E0211 MISPLACED_WORD = "word out of place";
+
+    /// Behind the `}` of a structure or enumeration, on the same line, stand the names of variables of
+    /// that type. A new declaration begins on a new line or behind a `;`.
+    ///
+    /// ```slang
+    /// struct A { } struct B { }
+    /// ```
+    ///
+    /// Add a `;` or begin a new line.
+    ///
+    /// ```slang
+    /// struct A { };
+    /// struct B { }
+    /// ```
+    E0212 SAME_LINE = "declaration behind a `}` on the same line";
+
+    /// Behind `operator` stands the operator that is declared.
+    ///
+    /// ```slang
+    /// float operator.(V a, V b);
+    /// ```
+    ///
+    /// The operators are `+ - * / % & | ^ ~ ! << >> == != < > <= >= && || ++ --`, their assignment forms, `()`
+    /// and `,`.
+    ///
+    /// ```slang
+    /// float operator*(V a, V b);
+    /// ```
+    E0213 BAD_OPERATOR_NAME = "not an operator that can be declared";
+
+    /// The language has no `goto`: control flow is structured.
+    ///
+    /// ```slang
+    /// goto end;
+    /// ```
+    ///
+    /// A loop or `switch` may have a label, and `break label;` leaves it from inside.
+    ///
+    /// ```slang
+    /// outer: for (;;) { for (;;) { break outer; } }
+    /// ```
+    E0214 NO_GOTO = "no goto";
+
+    /// The construct is part of the language, but this compiler does not know it yet. It is refused rather
+    /// than misunderstood.
+    ///
+    /// ```slang
+    /// __target_switch { case hlsl: break; }
+    /// ```
+    ///
+    /// Rewrite the code without it; the message says how where there is a simple way.
+    ///
+    /// ```slang
+    /// f();
+    /// ```
+    E0790 UNSUPPORTED_SYNTAX = "construct not supported yet";
+}

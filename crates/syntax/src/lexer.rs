@@ -1,0 +1,299 @@
+//! The lexer: text to raw tokens, knowing nothing of macros and directives.
+//!
+//! It never fails: what is no token becomes a [`TokenKind::Bad`], which the preprocessor reports unless the
+//! text is skipped by a conditional. A backslash before a line break joins two lines; between tokens it is white space,
+//! and a name, number or string that runs across one is put together without it.
+
+use crate::token::{Flags, LexError, Punct, Token, TokenKind};
+use cotangent_base::{FileId, Span, Symbol};
+
+/// The tokens of a text, ending with [`TokenKind::Eof`].
+pub fn lex(file: FileId, text: &str) -> Vec<Token> {
+    let mut lexer = Lexer {
+        file,
+        text,
+        bytes: text.as_bytes(),
+        pos: 0,
+    };
+    // A token every five bytes is what programs have.
+    let mut tokens = Vec::with_capacity(text.len() / 5 + 1);
+    loop {
+        let token = lexer.next();
+        tokens.push(token);
+        if token.kind == TokenKind::Eof {
+            return tokens;
+        }
+    }
+}
+
+struct Lexer<'a> {
+    file: FileId,
+    text: &'a str,
+    bytes: &'a [u8],
+    pos: usize,
+}
+
+fn is_name_start(b: u8) -> bool {
+    b.is_ascii_alphabetic() || b == b'_'
+}
+
+fn is_name(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_'
+}
+
+impl Lexer<'_> {
+    fn next(&mut self) -> Token {
+        let (mut flags, unterminated) = self.skip_blanks();
+        let start = self.pos;
+        if let Some(comment) = unterminated {
+            self.pos = self.bytes.len();
+            let span = Span::new(self.file, comment as u32, comment as u32 + 2);
+            return Token::new(TokenKind::Bad(LexError::UnterminatedComment), span).flagged(flags);
+        }
+        let kind = self.kind();
+        let span = Span::new(self.file, start as u32, self.pos as u32);
+        if kind == TokenKind::Eof {
+            flags = flags.with(Flags::LINE_START);
+        }
+        match kind {
+            TokenKind::Ident(name) => Token::ident(name, span).flagged(flags),
+            _ => Token::new(kind, span).flagged(flags),
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> u8 {
+        self.bytes.get(self.pos + ahead).copied().unwrap_or(0)
+    }
+
+    /// The length of a line splice at `pos`, or 0.
+    fn splice_at(&self, pos: usize) -> usize {
+        match self.bytes.get(pos..) {
+            Some([b'\\', b'\n', ..]) => 2,
+            Some([b'\\', b'\r', b'\n', ..]) => 3,
+            _ => 0,
+        }
+    }
+
+    /// Skips white space and comments. The second part is where a comment without an end begins.
+    fn skip_blanks(&mut self) -> (Flags, Option<usize>) {
+        let mut flags = Flags::NONE;
+        if self.pos == 0 {
+            flags = Flags::LINE_START;
+            if self.text.starts_with('\u{feff}') {
+                self.pos = 3;
+            }
+        }
+        loop {
+            match self.peek(0) {
+                b'\n' => {
+                    flags = flags.with(Flags::LINE_START);
+                    self.pos += 1;
+                }
+                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.pos += 1,
+                b'\\' if self.splice_at(self.pos) > 0 => self.pos += self.splice_at(self.pos),
+                b'/' if self.peek(1) == b'/' => self.skip_line_comment(),
+                b'/' if self.peek(1) == b'*' => match self.text[self.pos + 2..].find("*/") {
+                    Some(length) => self.pos += length + 4,
+                    None => return (flags, Some(self.pos)),
+                },
+                _ => return (flags, None),
+            }
+            flags = flags.with(Flags::SPACE);
+        }
+    }
+
+    fn skip_line_comment(&mut self) {
+        while self.pos < self.bytes.len() && self.peek(0) != b'\n' {
+            self.pos += self.splice_at(self.pos).max(1);
+        }
+    }
+
+    fn kind(&mut self) -> TokenKind {
+        let Some(&first) = self.bytes.get(self.pos) else {
+            return TokenKind::Eof;
+        };
+        match first {
+            b'R' if self.peek(1) == b'"' => self.raw_string(),
+            _ if is_name_start(first) => self.name(),
+            b'0'..=b'9' => self.number(),
+            b'.' if self.peek(1).is_ascii_digit() => self.number(),
+            b'"' => self.quoted(b'"', TokenKind::String),
+            b'\'' => self.quoted(b'\'', TokenKind::Char),
+            _ => self.punct(),
+        }
+    }
+
+    fn punct(&mut self) -> TokenKind {
+        if let Some(punct) = Punct::longest(&self.bytes[self.pos..]) {
+            self.pos += punct.text().len();
+            return TokenKind::Punct(punct);
+        }
+        let stray = self.text[self.pos..].chars().next().unwrap_or('\0');
+        self.pos += stray.len_utf8();
+        TokenKind::Bad(LexError::StrayCharacter(stray))
+    }
+
+    /// Moves over the bytes that `more` accepts, given the byte before each, and over splices between them.
+    fn scan(&mut self, more: impl Fn(u8, u8) -> bool) {
+        let mut previous = 0;
+        loop {
+            while self.pos < self.bytes.len() && more(previous, self.bytes[self.pos]) {
+                previous = self.bytes[self.pos];
+                self.pos += 1;
+            }
+            let splice = self.splice_at(self.pos);
+            let next = self.bytes.get(self.pos + splice).copied().unwrap_or(0);
+            if splice == 0 || !more(previous, next) {
+                return;
+            }
+            self.pos += splice;
+        }
+    }
+
+    /// The symbol of the text from `start` to here without line splices.
+    fn intern(&self, start: usize) -> Symbol {
+        let text = &self.text[start..self.pos];
+        if !text.contains('\\') {
+            return Symbol::new(text);
+        }
+        Symbol::new(&text.replace("\\\r\n", "").replace("\\\n", ""))
+    }
+
+    fn name(&mut self) -> TokenKind {
+        let start = self.pos;
+        self.scan(|_, b| is_name(b));
+        TokenKind::Ident(self.intern(start))
+    }
+
+    /// A number as the preprocessor sees it: digits, letters and a dot, and a sign behind an exponent. At
+    /// most one dot, so that `1.0.xxx` selects components of a number.
+    fn number(&mut self) -> TokenKind {
+        let start = self.pos;
+        let hex = self.peek(0) == b'0' && matches!(self.peek(1), b'x' | b'X');
+        let exponent = if hex { b'p' } else { b'e' };
+        let more = |previous: u8, b: u8| {
+            is_name(b) || (matches!(b, b'+' | b'-') && previous.to_ascii_lowercase() == exponent)
+        };
+        self.scan(more);
+        if self.peek(0) == b'.' {
+            self.pos += 1;
+            self.scan(more);
+        }
+        // `1.0#INF` and its kin, as old shaders spell infinity.
+        let rest = &self.bytes[self.pos..];
+        let special = ["#INF", "#IND", "#QNAN"]
+            .into_iter()
+            .find(|s| rest.starts_with(s.as_bytes()));
+        self.pos += special.map_or(0, str::len);
+        TokenKind::Number(self.intern(start))
+    }
+
+    /// A string or character literal: up to the quote, never over the end of the line.
+    fn quoted(&mut self, quote: u8, kind: fn(Symbol) -> TokenKind) -> TokenKind {
+        let start = self.pos;
+        self.pos += 1;
+        loop {
+            match self.bytes.get(self.pos) {
+                None | Some(b'\n') => return TokenKind::Bad(LexError::UnterminatedLiteral),
+                Some(b'\\') => {
+                    let escaped = self.text[self.pos + 1..].chars().next().map_or(0, char::len_utf8);
+                    self.pos += self.splice_at(self.pos).max(1 + escaped);
+                }
+                Some(&b) => {
+                    self.pos += 1;
+                    if b == quote {
+                        return kind(self.intern(start));
+                    }
+                }
+            }
+        }
+    }
+
+    /// `R"delim(text)delim"`.
+    fn raw_string(&mut self) -> TokenKind {
+        let rest = &self.text[self.pos..];
+        let end = rest[2..].find('(').and_then(|open| {
+            let close = format!("){}\"", &rest[2..2 + open]);
+            rest[2 + open..]
+                .find(&close)
+                .map(|at| 2 + open + at + close.len())
+        });
+        match end {
+            Some(end) => {
+                self.pos += end;
+                TokenKind::String(Symbol::new(&rest[..end]))
+            }
+            None => {
+                self.pos += rest.find('\n').unwrap_or(rest.len());
+                TokenKind::Bad(LexError::UnterminatedLiteral)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cotangent_base::Entity;
+
+    fn spellings(text: &str) -> Vec<&'static str> {
+        let tokens = lex(FileId::new(0), text);
+        tokens
+            .iter()
+            .filter(|t| t.kind != TokenKind::Eof)
+            .map(Token::spelling)
+            .collect()
+    }
+
+    #[test]
+    fn comments_are_white_space() {
+        assert_eq!(spellings("a/*x*/b // c\nd"), ["a", "b", "d"]);
+        assert_eq!(spellings("a // b \\\n still b\nc"), ["a", "c"]);
+    }
+
+    #[test]
+    fn a_backslash_joins_lines_even_inside_a_token() {
+        assert_eq!(
+            spellings("ab\\\ncd 1\\\r\n2 \"x\\\ny\""),
+            ["abcd", "12", "\"xy\""]
+        );
+        let tokens = lex(FileId::new(0), "a \\\n b\nc");
+        assert_eq!(
+            tokens.iter().map(Token::at_line_start).collect::<Vec<_>>(),
+            [true, false, true, true]
+        );
+    }
+
+    #[test]
+    fn numbers_take_exponents_with_their_signs_and_one_dot() {
+        assert_eq!(spellings("1e-3f+2"), ["1e-3f", "+", "2"]);
+        assert_eq!(spellings("0x1e+2"), ["0x1e", "+", "2"]);
+        assert_eq!(
+            spellings("0x1.8p-3 .5 1. 1_000"),
+            ["0x1.8p-3", ".5", "1.", "1_000"]
+        );
+        assert_eq!(spellings("1.0f.xxx 1.0#INF"), ["1.0f", ".", "xxx", "1.0#INF"]);
+    }
+
+    #[test]
+    fn strings_keep_their_escapes_and_raw_strings_their_backslashes() {
+        assert_eq!(
+            spellings(r#""a\"b" '\'' R"x(a)" \n)x" "#),
+            [r#""a\"b""#, r"'\''", r#"R"x(a)" \n)x""#]
+        );
+    }
+
+    #[test]
+    fn what_is_no_token_is_bad_and_the_rest_goes_on() {
+        let kinds: Vec<_> = lex(FileId::new(0), "é \"open\nx `")
+            .into_iter()
+            .map(|t| t.kind)
+            .collect();
+        assert_eq!(kinds[0], TokenKind::Bad(LexError::StrayCharacter('é')));
+        assert_eq!(kinds[1], TokenKind::Bad(LexError::UnterminatedLiteral));
+        assert_eq!(kinds[2], TokenKind::Ident("x".into()));
+        assert_eq!(kinds[3], TokenKind::Bad(LexError::StrayCharacter('`')));
+        let open = lex(FileId::new(0), "a /* b");
+        assert_eq!(open[1].kind, TokenKind::Bad(LexError::UnterminatedComment));
+    }
+}

@@ -1,0 +1,181 @@
+//! Generic parameters, bounds and `where` clauses.
+
+use super::{Parse, Parser};
+use crate::ast::{Expr, GenericParam, GenericParamKind, Where};
+use crate::codes;
+use crate::token::{Kw, Punct, TokenKind};
+use cotangent_base::Diagnostic;
+
+impl Parser<'_> {
+    /// `<T : IFoo, let N : int>`, if the next token is `<`.
+    pub(super) fn generic_params(&mut self) -> Parse<Vec<GenericParam>> {
+        let mut params = Vec::new();
+        let open = self.peek();
+        if !self.eat(Punct::Lt) {
+            return Ok(params);
+        }
+        self.angles += 1;
+        let result = self.generic_param_list(&mut params);
+        self.angles -= 1;
+        result?;
+        if !self.eat_gt() {
+            let message = format!("expected `>`, found {}", self.peek().describe());
+            let error = Diagnostic::new(codes::EXPECTED_TOKEN, self.here(), message);
+            return self.fail(error.label(open.span, "to close this list of generic parameters"));
+        }
+        Ok(params)
+    }
+
+    fn generic_param_list(&mut self, params: &mut Vec<GenericParam>) -> Parse<()> {
+        while self.peek().is_ident() {
+            params.push(self.generic_param()?);
+            if !self.eat(Punct::Comma) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn generic_param(&mut self) -> Parse<GenericParam> {
+        let next_is_name = self.nth(1).is_ident();
+        match self.peek().kw {
+            Kw::Let if next_is_name => {
+                self.bump();
+                return self.value_param();
+            }
+            Kw::Each if next_is_name => {
+                self.bump();
+                let name = self.expect_name("a name for the pack")?;
+                let bounds = self.optional_bounds()?;
+                return Ok(GenericParam {
+                    name,
+                    kind: GenericParamKind::Pack(bounds),
+                    default: self.default_arg()?,
+                });
+            }
+            Kw::Typename if next_is_name => {
+                self.bump();
+            }
+            _ if next_is_name => {
+                let ty = self.ty()?;
+                let name = self.expect_name("a name for the parameter")?;
+                return Ok(GenericParam {
+                    name,
+                    kind: GenericParamKind::Value(ty),
+                    default: self.default_arg()?,
+                });
+            }
+            _ => {}
+        }
+        let name = self.expect_name("a generic parameter")?;
+        let bounds = self.optional_bounds()?;
+        Ok(GenericParam {
+            name,
+            kind: GenericParamKind::Type(bounds),
+            default: self.default_arg()?,
+        })
+    }
+
+    /// `N : int`, behind `let`.
+    fn value_param(&mut self) -> Parse<GenericParam> {
+        if self.at_kw_name(Kw::Each) {
+            return self.unsupported(self.peek().span, "a pack of values", None);
+        }
+        let name = self.expect_name("a name for the parameter")?;
+        self.expect(Punct::Colon)?;
+        let ty = self.ty()?;
+        Ok(GenericParam {
+            name,
+            kind: GenericParamKind::Value(ty),
+            default: self.default_arg()?,
+        })
+    }
+
+    fn default_arg(&mut self) -> Parse<Option<Expr>> {
+        if !self.eat(Punct::Eq) {
+            return Ok(None);
+        }
+        match self.skim_type(self.pos).map(|behind| self.tokens[behind].kind) {
+            Some(TokenKind::Punct(Punct::Comma | Punct::Gt)) => self.ty().map(Some),
+            _ => self.additive().map(Some),
+        }
+    }
+
+    fn optional_bounds(&mut self) -> Parse<Vec<Expr>> {
+        if self.eat(Punct::Colon) {
+            self.conjunction()
+        } else {
+            Ok(vec![])
+        }
+    }
+
+    /// `IA & IB`.
+    fn conjunction(&mut self) -> Parse<Vec<Expr>> {
+        let mut bounds = vec![self.ty()?];
+        while self.eat(Punct::Amp) {
+            bounds.push(self.ty()?);
+        }
+        Ok(bounds)
+    }
+
+    /// `: IA, IB & IC`, if the next token is `:`.
+    pub(super) fn bases(&mut self) -> Parse<Vec<Expr>> {
+        let mut bases = Vec::new();
+        if self.eat(Punct::Colon) {
+            loop {
+                bases.append(&mut self.conjunction()?);
+                if !self.eat(Punct::Comma) {
+                    break;
+                }
+            }
+        }
+        Ok(bases)
+    }
+
+    /// All `where` clauses that stand here.
+    pub(super) fn wheres(&mut self, wheres: &mut Vec<Where>) -> Parse<()> {
+        while self.at_kw_name(Kw::Where) {
+            self.bump();
+            loop {
+                wheres.push(self.where_condition()?);
+                if !self.eat(Punct::Comma) {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn where_condition(&mut self) -> Parse<Where> {
+        if self.at_kw_name(Kw::Optional) {
+            let help = "make the constraint unconditional, or write a second function";
+            return self.unsupported(self.peek().span, "an optional constraint", Some(help));
+        }
+        let subject = match self.skim_type(self.pos).map(|behind| self.tokens[behind].kind) {
+            Some(TokenKind::Punct(Punct::Colon | Punct::EqEq)) => self.ty()?,
+            _ => self.additive()?,
+        };
+        if self.eat(Punct::EqEq) {
+            let other = match self.peek().is_ident() {
+                true => self.ty()?,
+                false => self.additive()?,
+            };
+            return Ok(Where::Equal(subject, other));
+        }
+        if !self.eat(Punct::Colon) {
+            return self.expected(codes::EXPECTED_TOKEN, "`:` or `==` in this condition");
+        }
+        let mut bounds = self.conjunction()?;
+        // `where T : IA, IB` gives `T` two bounds; `where T : IA, U : IB` begins a new condition.
+        while self.at(Punct::Comma) && !self.at_condition(self.pos + 1) {
+            self.bump();
+            bounds.append(&mut self.conjunction()?);
+        }
+        Ok(Where::Conforms(subject, bounds))
+    }
+
+    fn at_condition(&self, pos: usize) -> bool {
+        let behind = self.skim_type(pos).map(|behind| self.tokens[behind].kind);
+        matches!(behind, Some(TokenKind::Punct(Punct::Colon | Punct::EqEq)))
+    }
+}

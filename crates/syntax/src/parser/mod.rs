@@ -1,0 +1,316 @@
+//! The recursive-descent parser: tokens to the tree of [`ast`].
+//!
+//! Each function reads one construct and gives it back, or reports an error and gives [`Abort`], which unwinds to the
+//! nearest statement or declaration; there [`recover`] skips to a place where the next one may begin. So independent
+//! mistakes give independent diagnostics. A few mistakes that are easy to see through, such as a missing `;`, are
+//! reported without unwinding.
+//!
+//! Nothing is reserved and no names are known, so some decisions need a look ahead: whether a statement is a
+//! declaration, whether `<` opens generic arguments, whether `(A)` is a cast. [`lookahead`] makes them by walking over tokens
+//! without building anything; the table of bracket partners made at the start lets it jump.
+//!
+//! Recursion is bounded by [`MAX_DEPTH`], and chains that are read in a loop but make deep trees, such as `a + b + c`,
+//! by [`MAX_HEIGHT`]. Going over either ends the parse with one diagnostic.
+
+mod aggregate;
+mod decl;
+mod expr;
+mod func;
+mod generics;
+mod lookahead;
+mod prefix;
+mod primary;
+mod recover;
+mod stmt;
+mod types;
+
+use crate::ast::{self, Ident, Version};
+use crate::codes;
+use crate::pp::TokenStream;
+use crate::token::{Kw, Punct, Token, TokenKind};
+use cotangent_base::{Code, Diagnostic, Diagnostics, Span};
+
+/// Deepest nesting of statements, expressions and types the parser goes into.
+const MAX_DEPTH: u32 = 128;
+
+/// No expression in a tree is deeper than this many nodes, up to the constant few that one nesting level has.
+pub const MAX_HEIGHT: u32 = 400;
+
+/// Parses the tokens of a file.
+pub fn parse_tokens(stream: TokenStream, diags: &mut Diagnostics) -> ast::File {
+    let partners = recover::partners(&stream.tokens);
+    let mut parser = Parser {
+        tokens: stream.tokens,
+        partners,
+        pos: 0,
+        diags,
+        version: stream.version,
+        depth: 0,
+        height: 0,
+        peak: 0,
+        angles: 0,
+        last_error: usize::MAX,
+        gave_up: false,
+    };
+    ast::File {
+        decls: parser.file(),
+        version: stream.version,
+    }
+}
+
+/// An error was reported; unwind to a place where parsing can go on.
+struct Abort;
+
+type Parse<T> = Result<T, Abort>;
+
+struct Parser<'d> {
+    /// The tokens; the last is the end of the file.
+    tokens: Vec<Token>,
+    /// For each opening bracket the index of its partner, or 0.
+    partners: Vec<u32>,
+    pos: usize,
+    diags: &'d mut Diagnostics,
+    version: Version,
+    depth: u32,
+    /// The height of the expression that was read last.
+    height: u32,
+    /// The greatest height since a lambda began, whose body may hold many expressions.
+    peak: u32,
+    /// How many lists of generic arguments are open, in which `>` closes and does not compare.
+    angles: u32,
+    /// Where the last error was: one per token is enough.
+    last_error: usize,
+    /// Parsing ended early and all further errors are consequences.
+    gave_up: bool,
+}
+
+/// Looking at tokens.
+impl Parser<'_> {
+    fn peek(&self) -> Token {
+        self.tokens[self.pos]
+    }
+
+    /// The token `n` further on.
+    fn nth(&self, n: usize) -> Token {
+        self.tokens[(self.pos + n).min(self.tokens.len() - 1)]
+    }
+
+    fn at(&self, punct: Punct) -> bool {
+        self.peek().is(punct)
+    }
+
+    fn at_kw(&self, kw: Kw) -> bool {
+        self.peek().kw == kw
+    }
+
+    fn at_end(&self) -> bool {
+        self.peek().kind == TokenKind::Eof
+    }
+
+    /// Whether the next token is the word `kw` followed by a name, as in `struct Ray`.
+    fn at_kw_name(&self, kw: Kw) -> bool {
+        self.at_kw(kw) && self.nth(1).is_ident()
+    }
+
+    /// Takes the next token. The end of the file is never passed.
+    fn bump(&mut self) -> Token {
+        let token = self.peek();
+        self.pos = (self.pos + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    fn eat(&mut self, punct: Punct) -> bool {
+        let found = self.at(punct);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    fn eat_kw(&mut self, kw: Kw) -> bool {
+        let found = self.at_kw(kw);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    /// Takes one `>`, splitting `>>` and, in declarations, `>=` where they stand for two tokens.
+    fn eat_gt(&mut self) -> bool {
+        let rest = match self.peek().kind {
+            TokenKind::Punct(Punct::Gt) => return self.eat(Punct::Gt),
+            TokenKind::Punct(Punct::Shr) => Punct::Gt,
+            TokenKind::Punct(Punct::Ge) => Punct::Eq,
+            TokenKind::Punct(Punct::ShrEq) => Punct::Ge,
+            _ => return false,
+        };
+        let token = &mut self.tokens[self.pos];
+        token.kind = TokenKind::Punct(rest);
+        token.span.start = (token.span.start + 1).min(token.span.end);
+        true
+    }
+
+    /// The span of the token before this one.
+    fn prev_span(&self) -> Span {
+        self.tokens[self.pos.saturating_sub(1)].span
+    }
+
+    /// From `start` to the last token taken.
+    fn span_from(&self, start: Span) -> Span {
+        start.to(self.prev_span())
+    }
+
+    fn ident_at(&self, pos: usize) -> Option<Ident> {
+        let token = self.tokens[pos];
+        match token.kind {
+            TokenKind::Ident(name) => Some(Ident {
+                name,
+                span: token.span,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Asking for tokens and reporting what is wrong.
+impl Parser<'_> {
+    /// Reports, unless something was already reported here.
+    fn report(&mut self, diagnostic: Diagnostic) {
+        let repeated = self.last_error == self.pos && diagnostic.is_error();
+        if self.gave_up || repeated {
+            return;
+        }
+        if diagnostic.is_error() {
+            self.last_error = self.pos;
+        }
+        self.diags.push(diagnostic);
+    }
+
+    /// Reports and unwinds.
+    fn fail<T>(&mut self, diagnostic: Diagnostic) -> Parse<T> {
+        self.report(diagnostic);
+        Err(Abort)
+    }
+
+    /// Reports that something else was expected at the next token, and unwinds.
+    fn expected<T>(&mut self, code: Code, what: &str) -> Parse<T> {
+        let found = self.peek();
+        let message = format!("expected {what}, found {}", found.describe());
+        self.fail(Diagnostic::new(code, self.here(), message))
+    }
+
+    /// The place of the next token; the end of the file is shown behind the last token.
+    fn here(&self) -> Span {
+        if self.at_end() {
+            self.prev_span().after()
+        } else {
+            self.peek().span
+        }
+    }
+
+    fn expect(&mut self, punct: Punct) -> Parse<Token> {
+        if self.at(punct) {
+            return Ok(self.bump());
+        }
+        self.expected(codes::EXPECTED_TOKEN, &format!("`{}`", punct.text()))
+    }
+
+    /// A name for `what`, which reads "a name for the structure".
+    fn expect_name(&mut self, what: &str) -> Parse<Ident> {
+        match self.ident_at(self.pos) {
+            Some(name) => {
+                self.bump();
+                Ok(name)
+            }
+            None => self.expected(codes::EXPECTED_NAME, what),
+        }
+    }
+
+    /// The `;` behind a statement or declaration. If the next line goes on with something else, the `;` was
+    /// forgotten and nothing needs to be skipped.
+    fn semi(&mut self) -> Parse<()> {
+        if self.eat(Punct::Semi) {
+            return Ok(());
+        }
+        let found = self.peek();
+        let message = format!("expected `;`, found {}", found.describe());
+        let error = Diagnostic::new(codes::EXPECTED_SEMICOLON, self.prev_span().after(), message);
+        self.report(error.here("add `;` here"));
+        let forgotten = found.at_line_start() || found.is(Punct::RBrace);
+        if forgotten { Ok(()) } else { Err(Abort) }
+    }
+
+    /// The bracket that closes the one at index `open`.
+    fn close(&mut self, open: usize) -> Parse<()> {
+        let opener = self.tokens[open];
+        let TokenKind::Punct(punct) = opener.kind else {
+            return Ok(());
+        };
+        let Some(closer) = punct.closer() else {
+            return Ok(());
+        };
+        if self.eat(closer) {
+            return Ok(());
+        }
+        let unclosed = self.partners[open] == 0;
+        let found = self.peek().describe();
+        let error = if unclosed {
+            let message = format!("this `{}` is never closed", punct.text());
+            Diagnostic::new(codes::UNCLOSED, opener.span, message).label(
+                self.here(),
+                format!("a `{}` was expected before {found}", closer.text()),
+            )
+        } else {
+            let message = format!("expected `{}`, found {found}", closer.text());
+            Diagnostic::new(codes::EXPECTED_TOKEN, self.here(), message)
+                .label(opener.span, format!("to close this `{}`", punct.text()))
+        };
+        self.fail(error)
+    }
+
+    /// Runs `read` one level deeper.
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        if self.depth >= MAX_DEPTH {
+            return self.too_deep();
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Notes that an expression of this height was read.
+    fn grown(&mut self, height: u32) -> Parse<()> {
+        self.height = height;
+        self.peak = self.peak.max(height);
+        if height > MAX_HEIGHT {
+            self.too_deep()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn too_deep<T>(&mut self) -> Parse<T> {
+        let error = Diagnostic::new(
+            codes::TOO_DEEP,
+            self.here(),
+            "this is nested too deeply to be read",
+        );
+        self.last_error = usize::MAX;
+        self.report(error.help("store intermediate results in variables or split the function"));
+        self.gave_up = true;
+        self.pos = self.tokens.len() - 1;
+        Err(Abort)
+    }
+
+    /// Refuses a construct that is not implemented, and unwinds.
+    fn unsupported<T>(&mut self, span: Span, what: &str, help: Option<&str>) -> Parse<T> {
+        let mut error = Diagnostic::new(
+            codes::UNSUPPORTED_SYNTAX,
+            span,
+            format!("{what} is not supported yet"),
+        );
+        error.help = help.map(Into::into);
+        self.fail(error)
+    }
+}

@@ -1,0 +1,172 @@
+//! Finding a way on after an error, and the partners of brackets that make it easy.
+
+use super::Parser;
+use crate::token::{Kw, Punct, Token, TokenKind};
+
+/// For each opening bracket the index of its partner, or 0 (which no closing bracket has).
+///
+/// Braces are stronger than other brackets: a `}` closes its `{` over open parentheses, while a `)` does not reach over
+/// an open `{`. So a forgotten parenthesis spoils one statement and not the file.
+pub(super) fn partners(tokens: &[Token]) -> Vec<u32> {
+    let mut partners = vec![0; tokens.len()];
+    let mut open: Vec<(usize, Punct)> = Vec::new();
+    for (i, token) in tokens.iter().enumerate() {
+        let TokenKind::Punct(punct) = token.kind else {
+            continue;
+        };
+        if let Some(closer) = punct.closer() {
+            open.push((i, closer));
+        } else if punct.is_closer() {
+            let reach = open
+                .iter()
+                .rev()
+                .take_while(|(_, c)| punct == Punct::RBrace || *c != Punct::RBrace);
+            if let Some(skipped) = reach.clone().position(|(_, c)| *c == punct) {
+                open.truncate(open.len() - skipped);
+                if let Some((at, _)) = open.pop() {
+                    partners[at] = i as u32;
+                }
+            }
+        }
+    }
+    partners
+}
+
+/// Words that begin a statement when they begin a line.
+fn begins_statement(kw: Kw) -> bool {
+    matches!(
+        kw,
+        Kw::If
+            | Kw::For
+            | Kw::While
+            | Kw::Do
+            | Kw::Switch
+            | Kw::Return
+            | Kw::Break
+            | Kw::Continue
+            | Kw::Let
+            | Kw::Var
+            | Kw::Case
+    )
+}
+
+/// Words that begin a declaration when they begin a line.
+fn begins_declaration(kw: Kw) -> bool {
+    matches!(
+        kw,
+        Kw::Struct
+            | Kw::Class
+            | Kw::Interface
+            | Kw::Extension
+            | Kw::Enum
+            | Kw::Typedef
+            | Kw::Typealias
+            | Kw::Assoc
+            | Kw::Property
+            | Kw::Subscript
+            | Kw::Init
+            | Kw::Namespace
+            | Kw::CBuffer
+            | Kw::Import
+            | Kw::Func
+            | Kw::Generic
+            | Kw::Static
+            | Kw::Public
+            | Kw::Internal
+            | Kw::Private
+    )
+}
+
+impl Parser<'_> {
+    /// The index behind the partner of the bracket at `open`.
+    pub(super) fn behind(&self, open: usize) -> Option<usize> {
+        match self.partners[open] {
+            0 => None,
+            partner => Some(partner as usize + 1),
+        }
+    }
+
+    /// Skips one token, or a bracket with all that is in it.
+    fn skip(&mut self) {
+        match self.behind(self.pos) {
+            Some(behind) => self.pos = behind,
+            None => {
+                self.bump();
+            }
+        }
+    }
+
+    /// Skips to where the next statement may begin: behind a `;` or a block, before a `}` or before a word that
+    /// begins one on a new line.
+    pub(super) fn sync_statement(&mut self, start: usize) {
+        loop {
+            let token = self.peek();
+            let moved = self.pos > start;
+            match token.kind {
+                TokenKind::Eof | TokenKind::Punct(Punct::RBrace) => return,
+                TokenKind::Punct(Punct::Semi) => {
+                    self.bump();
+                    return;
+                }
+                TokenKind::Punct(Punct::LBrace) => {
+                    self.skip();
+                    if !self.at(Punct::Semi) && self.peek().at_line_start() {
+                        return;
+                    }
+                }
+                _ if moved && token.at_line_start() && begins_statement(token.kw) => return,
+                _ => self.skip(),
+            }
+        }
+    }
+
+    /// Skips to where the next declaration may begin.
+    pub(super) fn sync_declaration(&mut self, start: usize) {
+        loop {
+            let token = self.peek();
+            let fresh = self.pos > start && token.at_line_start();
+            match token.kind {
+                TokenKind::Eof | TokenKind::Punct(Punct::RBrace) => return,
+                TokenKind::Punct(Punct::Semi) => {
+                    self.bump();
+                    return;
+                }
+                TokenKind::Punct(Punct::LBrace) => {
+                    self.skip();
+                    if !self.at(Punct::Semi) {
+                        return;
+                    }
+                }
+                TokenKind::Punct(Punct::LBracket) if fresh => return,
+                _ if fresh && begins_declaration(token.kw) => return,
+                _ => self.skip(),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lexer::lex;
+    use cotangent_base::{Entity, FileId};
+
+    fn pairs(text: &str) -> Vec<(u32, u32)> {
+        let tokens = lex(FileId::new(0), text);
+        let partners = partners(&tokens);
+        let pair =
+            |(i, p): (usize, &u32)| (*p != 0).then(|| (tokens[i].span.start, tokens[*p as usize].span.start));
+        partners.iter().enumerate().filter_map(pair).collect()
+    }
+
+    #[test]
+    fn brackets_find_their_partners() {
+        assert_eq!(pairs("{(a)[b]}"), [(0, 7), (1, 3), (4, 6)]);
+    }
+
+    #[test]
+    fn a_brace_closes_over_an_open_parenthesis_but_not_the_other_way() {
+        assert_eq!(pairs("{(}"), [(0, 2)]);
+        assert_eq!(pairs("({)}"), [(1, 3)]);
+    }
+}

@@ -1,0 +1,315 @@
+//! Directives: the lines that begin with `#`.
+
+use super::{MAX_INCLUDE_DEPTH, MAX_INCLUDES, Preprocessor};
+use crate::ast::Version;
+use crate::codes;
+use crate::lexer::lex;
+use crate::token::{Punct, Token, TokenKind};
+use cotangent_base::{Diagnostic, FileId, Span};
+use std::rc::Rc;
+
+/// An `#if` that is not closed yet.
+pub(super) struct Conditional {
+    /// The directive's name.
+    pub span: Span,
+    state: State,
+    /// Whether `#else` was seen.
+    has_else: bool,
+}
+
+/// What becomes of the text inside a conditional.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// It is kept.
+    Live,
+    /// It is skipped, but a later `#elif` or `#else` may be kept.
+    Waiting,
+    /// It is skipped, and so are all other branches.
+    Done,
+}
+
+impl Conditional {
+    /// Whether the text is kept.
+    pub fn is_live(&self) -> bool {
+        self.state == State::Live
+    }
+}
+
+impl Preprocessor<'_> {
+    /// Acts on the directive on `line`, the tokens behind the `#`.
+    pub(super) fn directive(
+        &mut self,
+        file: FileId,
+        hash: Token,
+        line: &[Token],
+        conditionals: &mut Vec<Conditional>,
+        depth: u32,
+    ) {
+        // A lone `#` is allowed and does nothing.
+        let Some((&name, rest)) = line.split_first() else {
+            return;
+        };
+        match name.spelling() {
+            "if" | "ifdef" | "ifndef" => return self.open(name, rest, conditionals),
+            "elif" | "else" | "endif" => return self.branch(name, rest, conditionals),
+            _ => {}
+        }
+        if conditionals.last().is_some_and(|c| !c.is_live()) {
+            return;
+        }
+        match name.spelling() {
+            "define" => self.define(name, rest),
+            "undef" => self.undefine(name, rest),
+            "include" => self.include(file, name, rest, depth),
+            "error" | "warning" => self.user_message(name, rest),
+            "pragma" => self.pragma(file, rest),
+            // Positions are those of the files as they are.
+            "line" => {}
+            "language" | "lang" => self.language(name, rest),
+            "version" | "extension" => {
+                let message = format!("`#{}` belongs to GLSL, which is not read here", name.spelling());
+                self.diags
+                    .push(Diagnostic::new(codes::UNSUPPORTED_SYNTAX, name.span, message));
+            }
+            _ => {
+                let message = format!("`#{}` is not a directive", name.spelling());
+                self.diags.push(Diagnostic::new(
+                    codes::UNKNOWN_DIRECTIVE,
+                    hash.span.to(name.span),
+                    message,
+                ));
+            }
+        }
+    }
+
+    pub(super) fn malformed(&mut self, span: Span, message: impl Into<String>) {
+        self.diags
+            .push(Diagnostic::new(codes::BAD_DIRECTIVE, span, message));
+    }
+
+    /// Warns about what stands behind a complete directive.
+    pub(super) fn end_of_directive(&mut self, rest: &[Token]) {
+        if let [first, .., last] | [first @ last] = rest {
+            let span = first.span.to(last.span);
+            self.diags
+                .push(Diagnostic::new(codes::EXTRA_TOKENS, span, "this is ignored").help("remove it"));
+        }
+    }
+
+    /// `#if`, `#ifdef`, `#ifndef`.
+    fn open(&mut self, name: Token, rest: &[Token], conditionals: &mut Vec<Conditional>) {
+        let outer = conditionals.last().is_none_or(Conditional::is_live);
+        let state = match outer {
+            false => State::Done,
+            true if self.holds(name, rest) => State::Live,
+            true => State::Waiting,
+        };
+        conditionals.push(Conditional {
+            span: name.span,
+            state,
+            has_else: false,
+        });
+    }
+
+    fn holds(&mut self, name: Token, rest: &[Token]) -> bool {
+        if name.spelling() == "if" {
+            return self.condition(name, rest);
+        }
+        let Some(TokenKind::Ident(tested)) = rest.first().map(|t| t.kind) else {
+            let span = rest.first().map_or(name.span.after(), |t| t.span);
+            self.malformed(span, format!("`#{}` needs the name of a macro", name.spelling()));
+            return false;
+        };
+        self.end_of_directive(&rest[1..]);
+        self.macros.contains_key(&tested) == (name.spelling() == "ifdef")
+    }
+
+    /// `#elif`, `#else`, `#endif`.
+    fn branch(&mut self, name: Token, rest: &[Token], conditionals: &mut Vec<Conditional>) {
+        let Some(open) = conditionals.last_mut() else {
+            let message = format!("`#{}` without an `#if` before it", name.spelling());
+            self.diags
+                .push(Diagnostic::new(codes::STRAY_CONDITIONAL, name.span, message));
+            return;
+        };
+        match name.spelling() {
+            "endif" => {
+                conditionals.pop();
+                self.end_of_directive(rest);
+            }
+            word if open.has_else => {
+                let message = format!("`#{word}` behind the `#else` of the same conditional");
+                let error = Diagnostic::new(codes::STRAY_CONDITIONAL, name.span, message);
+                self.diags
+                    .push(error.label(open.span, "the conditional begins here"));
+                open.state = State::Done;
+            }
+            "else" => {
+                open.has_else = true;
+                open.state = if open.state == State::Waiting {
+                    State::Live
+                } else {
+                    State::Done
+                };
+                self.end_of_directive(rest);
+            }
+            _ => {
+                open.state = match open.state {
+                    State::Waiting if self.condition(name, rest) => State::Live,
+                    State::Waiting => State::Waiting,
+                    State::Live | State::Done => State::Done,
+                };
+            }
+        }
+    }
+
+    /// The text of a directive's tokens, as written.
+    fn text_of(&self, line: &[Token]) -> String {
+        match line {
+            [] => String::new(),
+            [first, ..] => self
+                .sources
+                .snippet(first.span.to(line[line.len() - 1].span))
+                .trim()
+                .into(),
+        }
+    }
+
+    /// `#error` and `#warning`.
+    fn user_message(&mut self, name: Token, rest: &[Token]) {
+        let code = if name.spelling() == "error" {
+            codes::USER_ERROR
+        } else {
+            codes::USER_WARNING
+        };
+        let text = self.text_of(rest);
+        let span = rest.last().map_or(name.span, |last| name.span.to(last.span));
+        let message = if text.is_empty() {
+            format!("`#{}` without a message", name.spelling())
+        } else {
+            text
+        };
+        self.diags.push(Diagnostic::new(code, span, message));
+    }
+
+    /// `#pragma once`; other pragmas mean nothing here.
+    fn pragma(&mut self, file: FileId, rest: &[Token]) {
+        if rest.first().is_some_and(|t| t.spelling() == "once") {
+            self.once.insert(self.sources.path(file).into());
+        }
+    }
+
+    /// `#language slang 2026`.
+    fn language(&mut self, name: Token, rest: &[Token]) {
+        let version = match rest.last().map_or("", Token::spelling) {
+            "legacy" | "2018" => Version::Legacy,
+            "2025" => Version::V2025,
+            "2026" | "latest" => Version::V2026,
+            _ => {
+                let span = rest.last().map_or(name.span.after(), |t| t.span);
+                let error = Diagnostic::new(codes::UNKNOWN_VERSION, span, "unknown version of the language");
+                self.diags
+                    .push(error.help("the versions are `2018`, `2025` and `2026`"));
+                return;
+            }
+        };
+        self.version = version;
+    }
+
+    /// `#include "file"`, `#include <file>` or a macro that stands for one of these.
+    fn include(&mut self, file: FileId, name: Token, rest: &[Token], depth: u32) {
+        let Some((wanted, span)) = self.included_name(name, rest) else {
+            return;
+        };
+        if depth >= MAX_INCLUDE_DEPTH || self.includes >= MAX_INCLUDES {
+            // One report is enough: the files above would all hit the same wall.
+            if self.includes != u32::MAX {
+                let error = Diagnostic::new(
+                    codes::INCLUDE_LIMIT,
+                    span,
+                    format!("including `{wanted}` does not end"),
+                );
+                self.diags
+                    .push(error.help("begin the included file with `#pragma once`"));
+                self.includes = u32::MAX;
+            }
+            return;
+        }
+        self.includes += 1;
+        let found = self
+            .loader
+            .resolve(self.sources.path(file), &wanted)
+            .and_then(|path| self.load(path));
+        match found {
+            Some(None) => {}
+            Some(Some((id, tokens))) => self.file(id, &tokens, depth + 1),
+            None => {
+                let error = Diagnostic::new(
+                    codes::INCLUDE_NOT_FOUND,
+                    span,
+                    format!("there is no file `{wanted}`"),
+                );
+                self.diags
+                    .push(error.help("check its spelling, or add its folder with `-I`"));
+            }
+        }
+    }
+
+    /// The tokens of the file at `path`; nothing within if it wants to be included once and was.
+    #[expect(
+        clippy::option_option,
+        reason = "not found, found but not wanted again, and found"
+    )]
+    fn load(&mut self, path: String) -> Option<Option<(FileId, Rc<[Token]>)>> {
+        if self.once.contains(&path) {
+            return Some(None);
+        }
+        if let Some((id, tokens)) = self.lexed.get(&path) {
+            return Some(Some((*id, tokens.clone())));
+        }
+        let text = self.loader.load(&path)?;
+        let id = self.sources.add(path.clone(), text.as_str());
+        let tokens: Rc<[Token]> = lex(id, &text).into();
+        self.lexed.insert(path, (id, tokens.clone()));
+        Some(Some((id, tokens)))
+    }
+
+    /// The file that an `#include` names.
+    fn included_name(&mut self, name: Token, rest: &[Token]) -> Option<(String, Span)> {
+        let mut expanded = Vec::new();
+        let direct = rest
+            .first()
+            .is_some_and(|t| matches!(t.kind, TokenKind::String(_)) || t.is(Punct::Lt));
+        if !direct {
+            self.expand(rest, &mut expanded, 0);
+        }
+        let line = if direct { rest } else { &expanded };
+        match line {
+            [
+                Token {
+                    kind: TokenKind::String(quoted),
+                    span,
+                    ..
+                },
+                extra @ ..,
+            ] => {
+                self.end_of_directive(extra);
+                Some((quoted.as_str().trim_matches('"').into(), *span))
+            }
+            [open, path @ .., close] if open.is(Punct::Lt) && close.is(Punct::Gt) => {
+                let span = open.span.to(close.span);
+                let path = if direct {
+                    self.text_of(path)
+                } else {
+                    path.iter().map(Token::spelling).collect()
+                };
+                Some((path, span))
+            }
+            _ => {
+                let span = rest.first().map_or(name.span.after(), |t| t.span);
+                self.malformed(span, "`#include` needs a file name in quotes or angle brackets");
+                None
+            }
+        }
+    }
+}

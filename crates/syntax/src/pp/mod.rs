@@ -1,0 +1,218 @@
+//! The preprocessor: raw tokens of a file and what it includes to the tokens the parser sees.
+//!
+//! A file is a sequence of directive lines and stretches of text between them. [`directive`](self::directive) acts on
+//! the former, [`expand`](self::expand) replaces the macros in the latter, [`condition`](self::condition) computes `#if`.
+//! Everything is bounded: the depth and number of includes, the number of tokens macros may produce and the depth
+//! of macros in arguments, so that hostile input ends with a diagnostic.
+
+mod condition;
+mod directive;
+mod expand;
+mod macros;
+
+use crate::ast::Version;
+use crate::codes;
+use crate::lexer::lex;
+use crate::token::{LexError, Punct, Token, TokenKind};
+use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Map, Set, Sources, Span, Symbol};
+use directive::Conditional;
+use macros::{Body, Macro};
+use std::rc::Rc;
+
+/// Deepest nesting of `#include`.
+const MAX_INCLUDE_DEPTH: u32 = 64;
+/// Most files one file may pull in, counting each time.
+const MAX_INCLUDES: u32 = 4096;
+/// Most tokens that macros may produce for one file.
+const MAX_EXPANSION: u32 = 2_000_000;
+
+/// What the parser reads: the tokens of a file, the last of which is [`TokenKind::Eof`].
+#[derive(Clone, Debug)]
+pub struct TokenStream {
+    /// The tokens.
+    pub tokens: Vec<Token>,
+    /// The version of the language the file asks for.
+    pub version: Version,
+}
+
+/// Preprocesses `file`. Included files are read through `loader` and added to `sources`; `defines` are
+/// macros with their values, as from a command line.
+pub fn preprocess(
+    sources: &mut Sources,
+    loader: &dyn Loader,
+    file: FileId,
+    defines: &[(String, String)],
+    diags: &mut Diagnostics,
+) -> TokenStream {
+    let mut pp = Preprocessor {
+        sources,
+        loader,
+        diags,
+        macros: macros::predefined(),
+        out: Vec::new(),
+        once: Set::default(),
+        lexed: Map::default(),
+        includes: 0,
+        budget: MAX_EXPANSION,
+        version: Version::default(),
+    };
+    pp.define_all(defines);
+    let tokens: Rc<[Token]> = lex(file, &pp.sources.text(file)).into();
+    pp.out.reserve(tokens.len());
+    pp.file(file, &tokens, 0);
+    pp.out.extend(tokens.last());
+    TokenStream {
+        tokens: pp.out,
+        version: pp.version,
+    }
+}
+
+pub(crate) struct Preprocessor<'a> {
+    sources: &'a mut Sources,
+    loader: &'a dyn Loader,
+    diags: &'a mut Diagnostics,
+    macros: Map<Symbol, Rc<Macro>>,
+    out: Vec<Token>,
+    /// Paths of the files that said `#pragma once`.
+    once: Set<String>,
+    /// Included files by path: each is read once.
+    lexed: Map<String, (FileId, Rc<[Token]>)>,
+    includes: u32,
+    /// How many more tokens macros may produce.
+    budget: u32,
+    version: Version,
+}
+
+impl Preprocessor<'_> {
+    /// Defines macros from outside by preprocessing a text that defines them.
+    fn define_all(&mut self, defines: &[(String, String)]) {
+        if defines.is_empty() {
+            return;
+        }
+        let line = |(name, value): &(String, String)| {
+            format!("#define {name} {}\n", value.replace(['\n', '\r'], " "))
+        };
+        let text: String = defines.iter().map(line).collect();
+        let file = self.sources.add("<command line>", text.as_str());
+        self.file(file, &lex(file, &text).into(), 0);
+        self.out.clear();
+    }
+
+    /// Preprocesses one file into `out`.
+    fn file(&mut self, file: FileId, tokens: &Rc<[Token]>, depth: u32) {
+        self.report_open_comment(tokens);
+        let mut conditionals = Vec::new();
+        let mut pos = 0;
+        while tokens[pos].kind != TokenKind::Eof {
+            if is_directive(&tokens[pos]) {
+                let end = line_end(tokens, pos + 1);
+                self.directive(file, tokens[pos], &tokens[pos + 1..end], &mut conditionals, depth);
+                pos = end;
+                continue;
+            }
+            let end = text_end(tokens, pos);
+            if conditionals.last().is_none_or(Conditional::is_live) {
+                let mut out = std::mem::take(&mut self.out);
+                self.expand(&tokens[pos..end], &mut out, 0);
+                self.out = out;
+            }
+            pos = end;
+        }
+        for open in conditionals {
+            self.diags.push(
+                Diagnostic::new(
+                    codes::UNCLOSED_CONDITIONAL,
+                    open.span,
+                    "this conditional has no `#endif`",
+                )
+                .help("add `#endif` before the end of the file"),
+            );
+        }
+    }
+
+    /// A comment without an end swallows directives, so it is reported even where text is skipped.
+    fn report_open_comment(&mut self, tokens: &[Token]) {
+        let open = tokens
+            .iter()
+            .rev()
+            .nth(1)
+            .filter(|t| t.kind == TokenKind::Bad(LexError::UnterminatedComment));
+        if let Some(open) = open {
+            self.diags.push(
+                Diagnostic::new(codes::UNTERMINATED_COMMENT, open.span, "this comment has no end")
+                    .help("close it with `*/`"),
+            );
+        }
+    }
+
+    /// Reports a piece of text that is not a token.
+    fn report_bad(&mut self, error: LexError, span: Span) {
+        let diagnostic = match error {
+            LexError::StrayCharacter(c) => stray_character(c, span),
+            LexError::UnterminatedLiteral => Diagnostic::new(
+                codes::UNTERMINATED_LITERAL,
+                span,
+                "this literal has no closing quote",
+            )
+            .help("a string ends on the line it begins on"),
+            // Already reported for the file as a whole.
+            LexError::UnterminatedComment => return,
+        };
+        self.diags.push(diagnostic);
+    }
+}
+
+/// The message for a character that begins no token, with what was probably meant.
+fn stray_character(c: char, span: Span) -> Diagnostic {
+    let shown = if c.is_control() || c.is_whitespace() {
+        c.escape_unicode().to_string()
+    } else {
+        c.to_string()
+    };
+    let error = Diagnostic::new(
+        codes::STRAY_CHARACTER,
+        span,
+        format!("the character `{shown}` has no meaning here"),
+    );
+    let meant = match c {
+        '\u{2018}' | '\u{2019}' => "'",
+        '\u{201c}' | '\u{201d}' => "\"",
+        '\u{2013}' | '\u{2014}' | '\u{2212}' => "-",
+        '\u{d7}' | '\u{b7}' => "*",
+        '\u{37e}' => ";",
+        _ if c.is_whitespace() => " ",
+        _ => return error.help("remove it; names consist of ASCII letters, digits and `_`"),
+    };
+    error.help(format!("write the ASCII character `{meant}` instead"))
+}
+
+fn is_directive(token: &Token) -> bool {
+    token.is(Punct::Hash) && token.at_line_start()
+}
+
+/// The index of the first token from `pos` that begins a line.
+fn line_end(tokens: &[Token], pos: usize) -> usize {
+    (pos..tokens.len())
+        .find(|i| tokens[*i].at_line_start())
+        .unwrap_or(tokens.len() - 1)
+}
+
+/// The index of the first directive, or the end of the file, behind `pos`.
+fn text_end(tokens: &[Token], pos: usize) -> usize {
+    (pos..tokens.len() - 1)
+        .find(|i| is_directive(&tokens[*i]))
+        .unwrap_or(tokens.len() - 1)
+}
+
+/// A macro that stands for tokens, for tests and predefined names.
+fn object_macro(tokens: Vec<Token>) -> Macro {
+    Macro {
+        params: None,
+        variadic: false,
+        body: Body::Tokens(tokens),
+        span: Span::none(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

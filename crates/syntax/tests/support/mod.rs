@@ -1,0 +1,45 @@
+//! What the tests of this crate share: files in memory and a parse of them.
+
+use cotangent_base::{Diagnostics, Loader, Sources};
+use cotangent_syntax::ast;
+
+/// Files by path, for `#include`.
+pub struct Files(pub &'static [(&'static str, &'static str)]);
+
+impl Loader for Files {
+    fn load(&self, path: &str) -> Option<String> {
+        self.0.iter().find(|(name, _)| *name == path).map(|(_, text)| text.to_string())
+    }
+    fn resolve(&self, _from: &str, name: &str) -> Option<String> {
+        self.0.iter().any(|(path, _)| *path == name).then(|| name.to_string())
+    }
+}
+
+/// A parsed text with all that was found.
+pub struct Parsed {
+    /// The files.
+    pub sources: Sources,
+    /// The tree.
+    pub file: ast::File,
+    /// What is wrong.
+    pub diags: Diagnostics,
+}
+
+/// Parses `text`, which may include nothing.
+pub fn parse(text: &str) -> Parsed {
+    let mut sources = Sources::new();
+    let id = sources.add("test.slang", text);
+    let mut diags = Diagnostics::new();
+    let file = cotangent_syntax::parse(&mut sources, &Files(&[]), id, &[], &mut diags);
+    Parsed { sources, file, diags }
+}
+
+impl Parsed {
+    /// Each diagnostic on a line, with its place.
+    pub fn messages(&self) -> String {
+        let line = |d: &cotangent_base::Diagnostic| {
+            format!("{}: {:?} {}\n", self.sources.place(d.primary.span), d.code, d.message)
+        };
+        self.diags.iter().map(line).collect()
+    }
+}
