@@ -1,17 +1,19 @@
 //! Which values are constants, and when two values are one.
 
-use cotangent_base::Scalar;
+use cotangent_ir::eval::Eval;
+pub(crate) use cotangent_ir::eval::zero;
 use cotangent_ir::{Const, Func, Op, Type, Types, Value};
 
-/// The constant `value` is, if it is a scalar one. A scalar `zero` counts.
+/// The constant `value` is, if it is a scalar one, in the form in which [`eval`](cotangent_ir::eval) holds it. A scalar
+/// `zero` counts.
 pub(crate) fn constant(types: &Types, func: &Func, value: Value) -> Option<Const> {
+    let Type::Scalar(scalar) = types.get(func.ty(value)) else {
+        return None;
+    };
     if let Some(Op::Const(constant)) = func.op(value) {
-        return Some(*constant);
+        return Some(Eval::default().constant(*constant, scalar));
     }
-    match types.get(func.ty(value)) {
-        Type::Scalar(scalar) if is_zero(func, value) => Some(zero(scalar)),
-        _ => None,
-    }
+    is_zero(func, value).then(|| zero(scalar))
 }
 
 /// The constant every scalar of `value` is: it is a constant, a splat of one, or `zero`.
@@ -39,15 +41,6 @@ pub(crate) fn bool(types: &Types, func: &Func, value: Value) -> Option<bool> {
     match constant(types, func, value)? {
         Const::Bool(b) => Some(b),
         Const::Int(_) | Const::Float(_) => None,
-    }
-}
-
-/// Zero of a scalar type.
-pub(crate) fn zero(scalar: Scalar) -> Const {
-    match scalar {
-        Scalar::Bool => Const::Bool(false),
-        s if s.is_float() => Const::float(0.0),
-        _ => Const::Int(0),
     }
 }
 

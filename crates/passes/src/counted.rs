@@ -30,9 +30,10 @@
 
 use crate::consts;
 use crate::edit::{Renaming, keep_args, keep_operands, keep_results};
+use crate::fold::is_silent;
 use crate::shape::{Exit, Loop, Shape, exit_of};
 use cotangent_base::Scalar;
-use cotangent_ir::{Builder, Const, Effect, Func, Math, Op, Region, Type, Types, Value, ValueDef};
+use cotangent_ir::{Builder, Const, Func, Math, Op, Region, Type, Types, Value, ValueDef};
 
 /// The largest step of a loop with an unknown bound. Its integer wraps after 2^16 rounds at the earliest.
 pub const LARGEST_STEP: i64 = 1 << 15;
@@ -316,17 +317,7 @@ impl Counted<'_> {
         let is_word = matches!(count.scalar, Scalar::I32 | Scalar::U32);
         let is_near =
             count.step.abs() <= LARGEST_STEP && (count.compare != Compare::Ne || count.step.abs() == 1);
-        is_word && (is_constant || is_near) && self.is_removable(cond) && self.stays_inside(looped)
-    }
-
-    /// Whether a condition only computes, so that nobody misses it.
-    fn is_removable(&self, cond: Region) -> bool {
-        let ops = self.func.regions[cond]
-            .insts
-            .iter()
-            .map(|inst| &self.func.insts[*inst].op);
-        ops.into_iter()
-            .all(|op| matches!(op.effect(), Effect::None | Effect::Read) || *op == Op::Yield)
+        is_word && (is_constant || is_near) && is_silent(self.func, cond) && self.stays_inside(looped)
     }
 
     /// Whether a loop is left only through its condition.
@@ -418,14 +409,16 @@ fn emit_at(b: &mut Builder<'_>, count: &Count, rounds: Value) -> Value {
     } else {
         b.emit1(Op::Bitcast, &[rounds], ty)
     };
-    let way = match count.step {
+    let way = match count.step.abs() {
         1 => rounds,
         step => {
             let step = b.constant(Const::Int(step), ty);
             b.mul(rounds, step)
         }
     };
-    if consts::int(b.types, b.func, count.start) == Some(0) {
+    if count.step < 0 {
+        b.math(Math::Sub, &[count.start, way])
+    } else if consts::int(b.types, b.func, count.start) == Some(0) {
         way
     } else {
         b.add(count.start, way)
@@ -483,36 +476,47 @@ fn emit_word(b: &mut Builder<'_>, count: &Count, value: Value) -> Value {
 /// How many steps there are to the bound: none if the condition fails at once, as many as possible if the last
 /// step would wrap around.
 fn emit_steps(b: &mut Builder<'_>, count: &Count) -> Value {
-    let word = b.types.scalar(Scalar::U32);
-    let constant = |b: &mut Builder<'_>, n: i64| b.constant(Const::Int(n), word);
-    let (zero, one, most) = (constant(b, 0), constant(b, 1), constant(b, MOST));
-    let size = constant(b, count.step.abs());
     let distance = emit_distance(b, count);
     let is_strict = matches!(count.compare, Compare::Lt | Compare::Gt);
+    let steps = if is_strict && count.step.abs() == 1 {
+        distance
+    } else {
+        emit_long_steps(b, count, distance, is_strict)
+    };
+    let zero = emit_u32(b, 0);
+    let starts = b.math(count.compare.math(), &[count.start, count.bound]);
+    b.select(starts, steps, zero)
+}
+
+/// The quotient of distance and step, rounded up if `is_strict`, else down and one more; as many as possible if that
+/// leads beyond the last number.
+fn emit_long_steps(b: &mut Builder<'_>, count: &Count, distance: Value, is_strict: bool) -> Value {
+    let (one, most, size) = (emit_u32(b, 1), emit_u32(b, MOST), emit_u32(b, count.step.abs()));
     let reach = if is_strict {
         b.math(Math::Sub, &[distance, one])
     } else {
         distance
     };
     let before_last = b.math(Math::Div, &[reach, size]);
-    let mut steps = b.add(before_last, one);
-    if !(is_strict && count.step.abs() == 1) {
-        let (low, high) = range(count.scalar);
-        let edge = b.constant(Const::Int(if count.step > 0 { high } else { low } as i64), word);
-        let bound = emit_word(b, count, count.bound);
-        let room = b.math(
-            Math::Sub,
-            &if count.step > 0 {
-                [edge, bound]
-            } else {
-                [bound, edge]
-            },
-        );
-        let way = b.mul(steps, size);
-        let beyond = b.math(Math::Sub, &[way, distance]);
-        let wraps = b.math(Math::Gt, &[beyond, room]);
-        steps = b.select(wraps, most, steps);
-    }
-    let starts = b.math(count.compare.math(), &[count.start, count.bound]);
-    b.select(starts, steps, zero)
+    let steps = b.add(before_last, one);
+    let (low, high) = range(count.scalar);
+    let edge = emit_u32(b, if count.step > 0 { high } else { low } as i64);
+    let bound = emit_word(b, count, count.bound);
+    let room = b.math(
+        Math::Sub,
+        &if count.step > 0 {
+            [edge, bound]
+        } else {
+            [bound, edge]
+        },
+    );
+    let way = b.mul(steps, size);
+    let beyond = b.math(Math::Sub, &[way, distance]);
+    let wraps = b.math(Math::Gt, &[beyond, room]);
+    b.select(wraps, most, steps)
+}
+
+fn emit_u32(b: &mut Builder<'_>, n: i64) -> Value {
+    let word = b.types.scalar(Scalar::U32);
+    b.constant(Const::Int(n), word)
 }

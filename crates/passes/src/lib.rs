@@ -1,13 +1,42 @@
-//! General passes over the IR: each is a file and a function of the same name.
+//! General passes over the IR. Each is a file and a function of the same name; [`optimize`](mod@optimize) has their order.
+//!
+//! | pass | does |
+//! | --- | --- |
+//! | [`fold`](mod@fold) | computes what is known |
+//! | [`simplify`](mod@simplify) | algebra of numbers, aggregates and carried values |
+//! | [`cse`](mod@cse) | computes nothing twice |
+//! | [`dce`](mod@dce) | removes what nobody needs |
+//! | [`hoist`](mod@hoist) | moves invariant code out of loops |
+//! | [`counted`](mod@counted) | makes loops that count counted loops |
+//! | [`unroll`](mod@unroll) | unrolls loops that ask for it |
+//! | [`inline`] | replaces calls by bodies |
+//! | [`exits`](mod@exits) | removes loops of one round, which the last two leave behind |
+//!
+//! Two analyses serve them and others: [`effects`] says what functions do to memory, [`shape`] who contains and who
+//! leaves what.
+//!
+//! What all passes keep: the results of a program, bit for bit (NaN payloads aside), its writes in order, and that
+//! it stops if it would have stopped on purpose. What they may change: a program that would have trapped on an index
+//! or a division nobody needed may not, and a loop that never ends and does nothing may end. Spans stay with the
+//! instructions, names of variables with the values. Each pass takes time linear in the size of the function (times
+//! the depth of its loops at worst).
+//!
+//! The passes of [`tidy`](optimize::tidy) keep the numbers of values and make no new ones but constants: a table of
+//! linear values beside the function stays right.
+
 mod consts;
 pub mod counted;
 pub mod cse;
 pub mod dce;
 mod edit;
 pub mod effects;
+mod evaluate;
 pub mod exits;
+pub mod fold;
 pub mod hoist;
 pub mod inline;
+pub mod optimize;
 mod rewrite;
 pub mod shape;
 pub mod simplify;
+pub mod unroll;

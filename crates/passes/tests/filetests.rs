@@ -7,9 +7,12 @@ use cotangent_passes::cse::cse;
 use cotangent_passes::dce::dce;
 use cotangent_passes::effects::Effects;
 use cotangent_passes::exits::exits;
+use cotangent_passes::fold::fold;
 use cotangent_passes::hoist::hoist;
 use cotangent_passes::inline::inline_calls;
+use cotangent_passes::optimize::{optimize, tidy};
 use cotangent_passes::simplify::simplify;
+use cotangent_passes::unroll::unroll;
 
 fn main() {
     run(
@@ -35,6 +38,10 @@ fn main() {
                 each(case, |types, func, _| _ = exits(types, func))
             }),
             Pass::new("inline", inline),
+            Pass::new("fold", |case| each(case, |types, func, _| _ = fold(types, func))),
+            Pass::new("tidy", |case| each(case, tidy)),
+            Pass::new("unroll", unrolled),
+            Pass::new("optimize", optimized),
         ],
     )
 }
@@ -45,6 +52,26 @@ fn each(case: &mut Case, pass: fn(&mut Types, &mut Func, &Effects)) -> String {
     for func in case.module.funcs.values_mut() {
         pass(&mut case.module.types, func, &effects);
     }
+    case.text()
+}
+
+/// Unrolls, tidies, and says how many loops could not be unrolled. The argument is the limit.
+fn unrolled(case: &mut Case) -> String {
+    let limit = case.args.first().and_then(|arg| arg.parse().ok()).unwrap_or(1000);
+    let effects = Effects::of(&case.module);
+    let mut failed = String::new();
+    for func in case.module.funcs.values_mut() {
+        let left = unroll(&mut case.module.types, func, limit);
+        tidy(&mut case.module.types, func, &effects);
+        if !left.is_empty() {
+            failed += &format!("; @{}: {} not unrolled\n", func.name, left.len());
+        }
+    }
+    case.text() + &failed
+}
+
+fn optimized(case: &mut Case) -> String {
+    optimize(&mut case.module);
     case.text()
 }
 

@@ -2,6 +2,7 @@
 
 use crate::consts::{self, is_zero, same};
 use crate::rewrite::{Change, Rewriter};
+use cotangent_ir::eval::Eval;
 use cotangent_ir::{Const, Inst, Math, Op, Value};
 
 /// Element-wise operations with a neutral, an absorbing or a repeated operand.
@@ -89,7 +90,11 @@ fn absorbing(cx: &Rewriter<'_>, math: Math, a: Value, b: Value) -> Option<Value>
 }
 
 fn is_one_of(cx: &Rewriter<'_>, value: Value, wanted: &[Const]) -> bool {
-    !wanted.is_empty() && consts::uniform(cx.types, cx.func, value).is_some_and(|c| wanted.contains(&c))
+    let Some(scalar) = cx.types.scalar_of(cx.func.ty(value)) else {
+        return false;
+    };
+    let constant = consts::uniform(cx.types, cx.func, value);
+    constant.is_some_and(|c| wanted.iter().any(|w| c == Eval::default().constant(*w, scalar)))
 }
 
 /// An operation on one value twice.

@@ -1,0 +1,355 @@
+//! Unrolls loops that ask for it: `[ForceUnroll]`.
+//!
+//! ```text
+//! before                                              after
+//!   %two = const 2                                      %k0 = const 0
+//!   %s = for %two (%x) unroll(force) body(%k, %a) {     %b0 = extract %v [%k0]
+//!     %b = extract %v [%k]                              %c0 = mul %x, %b0
+//!     %c = mul %a, %b                                   %k1 = const 1
+//!     yield %c                                          %b1 = extract %v [%k1]
+//!   }                                                   %s  = mul %c0, %b1
+//! ```
+//!
+//! The number of rounds of a `for` must be a constant. A `while` is tried out: as long as the condition can be
+//! computed from the carried values that are known, whichever way a round ends, there is another round. So
+//! `i *= 2` counts as well as `i += 1`, and a `break` does not disturb.
+//!
+//! If the loop has a `break`, all its rounds go into a loop of one round which the `break` leaves; if it has a
+//! `continue`, each round goes into one, and the `continue` leaves that. [`exits`](crate::exits) turns those into plain
+//! choices unless they are left from within another loop.
+//!
+//! Outer loops come first, then everything is folded, so that the bounds of inner loops may depend on the counters
+//! of outer ones. It does not unroll loops that do not ask for it, and it does not unroll in part.
+
+use crate::consts;
+use crate::edit::{Renaming, change_exits, copy_inst};
+use crate::evaluate::Trial;
+use crate::exits::exits;
+use crate::fold::{fold, is_silent};
+use crate::shape::{Exit, Loop, Shape, exit_of};
+use crate::simplify::simplify;
+use cotangent_base::{Map, Scalar, Span};
+use cotangent_ir::{Const, Func, Inst, LoopInfo, Op, Region, Ty, Types, Unroll, Value};
+
+/// Unrolls the loops of `func` that must be, writing at most `limit` instructions. Gives the places of those that
+/// could not be: their number of rounds is not a constant, or there are too many.
+pub fn unroll(types: &mut Types, func: &mut Func, limit: usize) -> Vec<Span> {
+    let mut left = limit;
+    loop {
+        if !once_through(types, func, &mut left) {
+            return forced(func);
+        }
+        exits(types, func);
+        fold(types, func);
+        simplify(types, func);
+    }
+}
+
+/// Unrolls the outermost of the loops that must be unrolled and can be. Says whether there were any.
+fn once_through(types: &mut Types, func: &mut Func, left: &mut usize) -> bool {
+    let (shape, body) = (Shape::of(func), func.body);
+    let mut pass = Unroller {
+        types,
+        func,
+        shape,
+        left,
+        renaming: Renaming::default(),
+        changed: false,
+    };
+    pass.region(body);
+    let Unroller {
+        func,
+        renaming,
+        changed,
+        ..
+    } = pass;
+    renaming.apply(func);
+    changed
+}
+
+/// The places of the loops that must be unrolled.
+fn forced(func: &Func) -> Vec<Span> {
+    let mut spans = Vec::new();
+    func.walk(func.body, &mut |inst| {
+        if is_forced(func, inst) {
+            spans.push(func.insts[inst].span);
+        }
+    });
+    spans
+}
+
+fn is_forced(func: &Func, inst: Inst) -> bool {
+    matches!(&func.insts[inst].op, Op::While(info) | Op::For(info) if info.unroll == Unroll::Force)
+}
+
+/// What is known about the carried values at the start of a round, and the round's number if it is counted.
+struct Round {
+    number: Option<i64>,
+    slots: Vec<Option<Const>>,
+}
+
+/// The same as values.
+struct Known {
+    number: Option<Value>,
+    slots: Vec<Option<Value>>,
+}
+
+struct Unroller<'a> {
+    types: &'a mut Types,
+    func: &'a mut Func,
+    shape: Shape,
+    /// How many more instructions may be written.
+    left: &'a mut usize,
+    renaming: Renaming,
+    changed: bool,
+}
+
+impl Unroller<'_> {
+    fn region(&mut self, region: Region) {
+        let insts = std::mem::take(&mut self.func.regions[region].insts);
+        let mut kept = Vec::with_capacity(insts.len());
+        for inst in insts {
+            let looped = Loop::of(self.func, inst).filter(|_| is_forced(self.func, inst));
+            if let Some((looped, rounds)) = looped.and_then(|l| Some((l, self.rounds(l)?))) {
+                self.changed = true;
+                self.expand(looped, &rounds, &mut kept);
+                if kept
+                    .last()
+                    .is_some_and(|last| self.func.insts[*last].op.is_exit())
+                {
+                    break;
+                }
+                continue;
+            }
+            for inner in self.func.insts[inst].regions.clone() {
+                self.region(inner);
+            }
+            kept.push(inst);
+        }
+        self.func.regions[region].insts = kept;
+    }
+
+    /// The rounds of a loop, if they are known and not too many. Pays for them.
+    fn rounds(&mut self, looped: Loop) -> Option<Vec<Round>> {
+        let mut size = 1;
+        self.func.walk(looped.body, &mut |_| size += 1);
+        let most = *self.left / size;
+        let rounds = match looped.cond {
+            Some(cond) => self.tried_rounds(looped, cond, most)?,
+            None => self.counted_rounds(looped, most)?,
+        };
+        *self.left -= rounds.len() * size;
+        Some(rounds)
+    }
+
+    fn counted_rounds(&self, looped: Loop, most: usize) -> Option<Vec<Round>> {
+        let data = &self.func.insts[looped.inst];
+        let n = consts::int(self.types, self.func, data.operands[0])?.max(0);
+        let reversed = matches!(&data.op, Op::For(info) if info.reversed);
+        let round = |k: i64| Round {
+            number: Some(if reversed { n - 1 - k } else { k }),
+            slots: vec![None; data.results.len()],
+        };
+        (usize::try_from(n).ok()? <= most).then(|| (0..n).map(round).collect())
+    }
+
+    fn tried_rounds(&self, looped: Loop, cond: Region, most: usize) -> Option<Vec<Round>> {
+        if !is_silent(self.func, cond) {
+            return None;
+        }
+        let (types, func) = (&*self.types, &*self.func);
+        let (tests, args) = (&func.regions[cond].args, &func.regions[looped.body].args);
+        let backs: Vec<Inst> = self.back_edges(looped);
+        let init = |value: &Value| consts::constant(types, func, *value);
+        let mut slots: Vec<Option<Const>> = func.insts[looped.inst].operands.iter().map(init).collect();
+        let mut rounds = Vec::new();
+        loop {
+            let goes_on = Trial::new(types, func, tests, &slots).value(func.exit(cond).operands[0])?;
+            if goes_on != Const::Bool(true) {
+                return Some(rounds);
+            }
+            if rounds.len() == most {
+                return None;
+            }
+            let mut trial = Trial::new(types, func, args, &slots);
+            let mut next = |slot: usize| {
+                let mut passed = backs
+                    .iter()
+                    .map(|exit| trial.value(func.insts[*exit].operands[slot]));
+                let first = passed.next()??;
+                passed.all(|other| other == Some(first)).then_some(first)
+            };
+            let next = (0..slots.len()).map(&mut next).collect();
+            rounds.push(Round {
+                number: None,
+                slots: std::mem::replace(&mut slots, next),
+            });
+        }
+    }
+
+    fn back_edges(&self, looped: Loop) -> Vec<Inst> {
+        let exits = self.shape.exits(looped.inst).iter().copied();
+        exits
+            .filter(|exit| looped.is_back_edge(self.func, &self.shape, *exit))
+            .collect()
+    }
+
+    /// Appends the rounds of a loop to `kept`.
+    fn expand(&mut self, looped: Loop, rounds: &[Round], kept: &mut Vec<Inst>) {
+        let exits = self
+            .shape
+            .exits(looped.inst)
+            .iter()
+            .map(|exit| exit_of(&self.func.insts[*exit].op));
+        let (mut breaks, mut continues) = (false, false);
+        for exit in exits {
+            breaks |= matches!(exit, Some(Exit::Break(_)));
+            continues |= matches!(exit, Some(Exit::Continue(_)));
+        }
+        let data = &self.func.insts[looped.inst];
+        let (inits, results) = (data.operands[looped.lead..].to_vec(), data.results.to_vec());
+        let copy = Copy {
+            looped,
+            breaks,
+            continues,
+        };
+        let last = if breaks {
+            self.once(looped.inst, &inits, kept, |this, args, out| {
+                this.write(&copy, rounds, args, out)
+            })
+        } else {
+            self.write(&copy, rounds, &inits, kept)
+        };
+        for (&old, &new) in results.iter().zip(last.iter().flatten()) {
+            self.renaming.rename(self.func, old, new);
+        }
+    }
+
+    /// Appends all rounds to `out`. Gives the values after the last, unless a round never ends normally.
+    fn write(
+        &mut self,
+        copy: &Copy,
+        rounds: &[Round],
+        inits: &[Value],
+        out: &mut Vec<Inst>,
+    ) -> Option<Vec<Value>> {
+        let mut values = inits.to_vec();
+        for round in rounds {
+            let known = self.known(copy.looped, round, &values, out);
+            values = if copy.continues {
+                self.once(copy.looped.inst, &values, out, |this, args, out| {
+                    this.round(copy, &known, args, out)
+                })?
+            } else {
+                self.round(copy, &known, &values, out)?
+            };
+        }
+        Some(values)
+    }
+
+    /// The constants of a round: its number, if any, and for each slot whether it is known.
+    fn known(&mut self, looped: Loop, round: &Round, values: &[Value], out: &mut Vec<Inst>) -> Known {
+        let counter = self.func.regions[looped.body]
+            .args
+            .first()
+            .map(|arg| self.func.ty(*arg));
+        let number = round.number.zip(counter);
+        let number = number.map(|(n, ty)| self.constant(looped.inst, Const::Int(n), ty, out));
+        let slots = round.slots.iter().zip(values);
+        let slots =
+            slots.map(|(slot, value)| slot.map(|c| self.constant(looped.inst, c, self.func.ty(*value), out)));
+        Known {
+            number,
+            slots: slots.collect(),
+        }
+    }
+
+    fn constant(&mut self, like: Inst, constant: Const, ty: Ty, out: &mut Vec<Inst>) -> Value {
+        let inst = self
+            .func
+            .new_inst(Op::Const(constant), &[], &[ty], self.func.insts[like].span);
+        out.push(inst);
+        self.func.insts[inst].results[0]
+    }
+
+    /// Appends one round to `out`. Gives the values for the next, unless this one never ends normally.
+    fn round(
+        &mut self,
+        copy: &Copy,
+        known: &Known,
+        values: &[Value],
+        out: &mut Vec<Inst>,
+    ) -> Option<Vec<Value>> {
+        let values = known
+            .slots
+            .iter()
+            .zip(values)
+            .map(|(known, value)| known.unwrap_or(*value));
+        let args = self.func.regions[copy.looped.body].args.iter().copied();
+        let mut map: Map<Value, Value> = args.zip(known.number.into_iter().chain(values)).collect();
+        let start = out.len();
+        for inst in self.func.regions[copy.looped.body].insts.clone() {
+            copy_inst(self.func, inst, &mut map, out);
+        }
+        change_exits(self.func, &out[start..], 0, &|exit, depth| copy.exit(exit, depth));
+        let exit = out.pop_if(|exit| self.func.insts[*exit].op == Op::Yield)?;
+        Some(self.func.insts[exit].operands.to_vec())
+    }
+
+    /// Appends a loop of one round, whose body `write` writes, and gives its results.
+    fn once(
+        &mut self,
+        like: Inst,
+        inits: &[Value],
+        out: &mut Vec<Inst>,
+        write: impl FnOnce(&mut Self, &[Value], &mut Vec<Inst>) -> Option<Vec<Value>>,
+    ) -> Option<Vec<Value>> {
+        let span = self.func.insts[like].span;
+        let int = self.types.scalar(Scalar::I32);
+        let types: Vec<Ty> = inits.iter().map(|v| self.func.ty(*v)).collect();
+        let region = self.func.new_region();
+        self.func.add_arg(region, int);
+        let args: Vec<Value> = types.iter().map(|ty| self.func.add_arg(region, *ty)).collect();
+        let mut body = Vec::new();
+        if let Some(values) = write(self, &args, &mut body) {
+            body.push(self.func.new_inst(Op::Yield, &values, &[], span));
+        }
+        self.func.regions[region].insts = body;
+        let one = self.func.new_inst(Op::Const(Const::Int(1)), &[], &[int], span);
+        let count = self.func.insts[one].results[0];
+        let info = LoopInfo {
+            max_iters: Some(1),
+            ..LoopInfo::default()
+        };
+        let inst = self
+            .func
+            .new_inst(Op::For(info), &[&[count], inits].concat(), &types, span);
+        self.func.insts[inst].regions.push(region);
+        out.extend([one, inst]);
+        Some(self.func.insts[inst].results.to_vec())
+    }
+}
+
+/// A loop whose rounds are copied, and which loops of one round stand around a copy.
+struct Copy {
+    looped: Loop,
+    /// Whether all rounds are in a loop that a `break` leaves.
+    breaks: bool,
+    /// Whether each round is in a loop that a `continue` leaves.
+    continues: bool,
+}
+
+impl Copy {
+    /// What an exit becomes in a copy, `depth` loops inside a round.
+    fn exit(&self, exit: Exit, depth: u32) -> Exit {
+        let (inner, outer) = (u32::from(self.continues), u32::from(self.breaks));
+        let beyond = |out: u32| out + inner + outer - 1;
+        match exit {
+            Exit::Break(out) if out == depth => Exit::Break(out + inner),
+            Exit::Continue(out) if out == depth => Exit::Break(out),
+            Exit::Break(out) if out > depth => Exit::Break(beyond(out)),
+            Exit::Continue(out) if out > depth => Exit::Continue(beyond(out)),
+            Exit::Break(_) | Exit::Continue(_) | Exit::Yield | Exit::Return => exit,
+        }
+    }
+}
