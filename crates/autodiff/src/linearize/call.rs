@@ -167,7 +167,9 @@ impl Linearizer<'_> {
             .iter()
             .filter_map(|x| self.tangents.remove_entry(x))
             .collect();
-        hidden.iter().for_each(|(x, _)| drop(self.active.remove(*x)));
+        for (x, _) in &hidden {
+            self.active.remove(*x);
+        }
         self.rules.push(rule);
         let outputs = self.splice(rule, &arguments);
         self.rules.pop();

@@ -100,8 +100,9 @@ pub fn signature(
         let ty = diff
             .differential(types, ty)
             .expect("what is active is differentiable");
+        let name = unused(&params, format!("{name}_t"));
         params.push(Param {
-            name: Symbol::new(&format!("{name}_t")),
+            name,
             ty,
             dir,
             diff: true,
