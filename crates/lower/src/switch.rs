@@ -36,7 +36,7 @@ impl Frame<'_, '_> {
         let span = self.span;
         let selector = self.expr(selector);
         let selector = self.selector(selector, cases);
-        let arms = arms(cases);
+        let arms = arms(cases, label);
         let copies: usize = arms.iter().map(|a| a.stmts.len()).sum();
         if copies > MAX_COPIES + cases.iter().map(|c| c.body.len()).sum::<usize>() {
             let message = "the cases of this `switch` fall through too often";
@@ -140,10 +140,10 @@ impl Frame<'_, '_> {
 }
 
 /// The regions: one for each case with a value, the last for all other values.
-fn arms(cases: &[Case]) -> Vec<Arm<'_>> {
+fn arms(cases: &[Case], label: Label) -> Vec<Arm<'_>> {
     let arm = |value, case: usize| Arm {
         value,
-        stmts: falling(&cases[case..]),
+        stmts: falling(&cases[case..], label),
         case,
     };
     let mut arms: Vec<Arm<'_>> = Vec::new();
@@ -164,11 +164,12 @@ fn arms(cases: &[Case]) -> Vec<Arm<'_>> {
     arms
 }
 
-/// The statements that run from the first of these cases on.
-fn falling(cases: &[Case]) -> Vec<&Stmt> {
+/// The statements that run from the first of these cases on, up to a `break` that is their end.
+fn falling(cases: &[Case], label: Label) -> Vec<&Stmt> {
     let mut stmts = Vec::new();
     for case in cases {
-        stmts.extend(&case.body);
+        let is_end = |s: &Stmt| matches!(s.kind, StmtKind::Break(l) if l == label);
+        stmts.extend(case.body.iter().take_while(|s| !is_end(s)));
         if jumps(&case.body) {
             break;
         }
