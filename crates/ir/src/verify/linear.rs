@@ -149,6 +149,15 @@ impl Checker<'_> {
                 );
                 Ok(())
             }
+            // The linear half of a function, which `unzip` has made: primal inputs, then tangents; gives tangents.
+            Op::Call(_) if !results.is_empty() && results.iter().all(|linear| *linear) => {
+                let primals = operands.iter().take_while(|linear| !**linear).count();
+                ensure!(
+                    operands[primals..].iter().all(|linear| *linear),
+                    "the tangents come last"
+                );
+                Ok(())
+            }
             Op::Call(_) => self.primal(data),
             Op::DiffCall(call) => {
                 let split = |kinds: &[bool], primals: usize| {
