@@ -16,16 +16,10 @@ pub fn allowed(document: &str) -> Table {
         .take_while(|l| l.starts_with('|'));
     for row in rows {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        let names = |cell: &str| {
-            cell.split(',')
-                .map(|n| n.trim().trim_matches('`').to_string())
-                .collect::<Vec<_>>()
-        };
+        let names =
+            |cell: &str| cell.split(',').map(|n| n.trim().trim_matches('`').to_string()).collect::<Vec<_>>();
         if let [name, .., uses] = cells[..] {
-            let uses = names(uses)
-                .into_iter()
-                .filter(|n| !n.is_empty() && n != "-")
-                .collect();
+            let uses = names(uses).into_iter().filter(|n| !n.is_empty() && n != "-").collect();
             table.insert(name.trim_matches('`').to_string(), uses);
         }
     }
@@ -35,10 +29,7 @@ pub fn allowed(document: &str) -> Table {
 /// What each crate's manifest says it uses, tests aside.
 pub fn actual(root: &Path) -> Table {
     let mut table = Table::new();
-    let crates = std::fs::read_dir(root.join("crates"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let crates = std::fs::read_dir(root.join("crates")).into_iter().flatten().flatten();
     for dir in crates.map(|e| e.path()).filter(|p| p.join("Cargo.toml").exists()) {
         let manifest = std::fs::read_to_string(dir.join("Cargo.toml")).unwrap_or_default();
         let section = manifest
@@ -46,15 +37,8 @@ pub fn actual(root: &Path) -> Table {
             .skip_while(|l| *l != "[dependencies]")
             .skip(1)
             .take_while(|l| !l.starts_with('['));
-        let name = dir
-            .file_name()
-            .and_then(|n| n.to_str())
-            .unwrap_or_default()
-            .to_string();
-        let uses = section
-            .filter_map(|l| l.split([' ', '.', '=']).next())
-            .filter_map(own)
-            .collect();
+        let name = dir.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_string();
+        let uses = section.filter_map(|l| l.split([' ', '.', '=']).next()).filter_map(own).collect();
         table.insert(name, uses);
     }
     table
@@ -82,10 +66,7 @@ mod tests {
                 panic!("ARCHITECTURE.md does not list the crate {name}")
             };
             let beyond: Vec<_> = uses.difference(may).collect();
-            assert!(
-                beyond.is_empty(),
-                "{name} uses {beyond:?}, which ARCHITECTURE.md does not allow"
-            );
+            assert!(beyond.is_empty(), "{name} uses {beyond:?}, which ARCHITECTURE.md does not allow");
         }
     }
 
@@ -96,10 +77,7 @@ mod tests {
         let allowed = allowed(&std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap());
         assert!(!allowed.is_empty());
         for name in allowed.keys() {
-            assert!(
-                actual.contains_key(name),
-                "ARCHITECTURE.md lists {name}, which is not there"
-            );
+            assert!(actual.contains_key(name), "ARCHITECTURE.md lists {name}, which is not there");
         }
     }
 }

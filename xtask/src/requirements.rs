@@ -20,13 +20,8 @@ pub fn groups(document: &str) -> Vec<(String, u32)> {
 
 /// The requirements named in `text`, after `req:`, separated by commas.
 pub fn named(text: &str) -> Vec<Id> {
-    let after = text
-        .lines()
-        .filter_map(|line| line.split_once("req: "))
-        .map(|(_, rest)| rest);
-    let words = after
-        .flat_map(|rest| rest.split(','))
-        .filter_map(|w| w.split_whitespace().next());
+    let after = text.lines().filter_map(|line| line.split_once("req: ")).map(|(_, rest)| rest);
+    let words = after.flat_map(|rest| rest.split(',')).filter_map(|w| w.split_whitespace().next());
     words.filter_map(parse).collect()
 }
 
@@ -56,15 +51,9 @@ pub fn collect(root: &Path) -> BTreeMap<Id, BTreeSet<String>> {
 /// Names that stand for no requirement, with the files they are in.
 pub fn unknown(root: &Path) -> Vec<String> {
     let groups: BTreeMap<String, u32> = read_groups(root).into_iter().collect();
-    let known = |(group, number): &Id| {
-        groups
-            .get(group)
-            .is_some_and(|count| (1..=*count).contains(number))
-    };
+    let known = |(group, number): &Id| groups.get(group).is_some_and(|count| (1..=*count).contains(number));
     let wrong = collect(root).into_iter().filter(|(id, _)| !known(id));
-    wrong
-        .map(|((group, number), files)| format!("{group}-{number} in {files:?}"))
-        .collect()
+    wrong.map(|((group, number), files)| format!("{group}-{number} in {files:?}")).collect()
 }
 
 fn read_groups(root: &Path) -> Vec<(String, u32)> {
@@ -90,11 +79,7 @@ pub fn print(root: &Path, missing: bool) -> ExitCode {
     for name in &wrong {
         eprintln!("no such requirement: {name}");
     }
-    if wrong.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 #[cfg(test)]
@@ -104,9 +89,7 @@ mod tests {
     #[test]
     fn names_are_read_from_comments() {
         let text = "// req: SIG-B-07, IR-TR-3\nlet x = 1; // req: OP-01 (value)\n// required: nothing\n";
-        let ids: Vec<Id> = [("SIG-B", 7), ("IR-TR", 3), ("OP", 1)]
-            .map(|(g, n)| (g.to_string(), n))
-            .into();
+        let ids: Vec<Id> = [("SIG-B", 7), ("IR-TR", 3), ("OP", 1)].map(|(g, n)| (g.to_string(), n)).into();
         assert_eq!(named(text), ids);
     }
 

@@ -31,11 +31,7 @@ pub struct Code {
 impl Code {
     /// The severity its name begins with.
     pub fn severity(&self) -> Severity {
-        if self.name.starts_with('W') {
-            Severity::Warning
-        } else {
-            Severity::Error
-        }
+        if self.name.starts_with('W') { Severity::Warning } else { Severity::Error }
     }
 }
 
@@ -96,18 +92,8 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A diagnostic at `span`.
     pub fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
-        let primary = Label {
-            span,
-            text: String::new(),
-        };
-        Self {
-            code,
-            message: message.into(),
-            primary,
-            labels: vec![],
-            notes: vec![],
-            help: None,
-        }
+        let primary = Label { span, text: String::new() };
+        Self { code, message: message.into(), primary, labels: vec![], notes: vec![], help: None }
     }
 
     /// Says something about the main place.
@@ -118,10 +104,7 @@ impl Diagnostic {
 
     /// Points at another place.
     pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.labels.push(Label {
-            span,
-            text: text.into(),
-        });
+        self.labels.push(Label { span, text: text.into() });
         self
     }
 

@@ -54,10 +54,7 @@ pub struct EntityMap<K, V> {
 impl<K: Entity, V> EntityMap<K, V> {
     /// An empty map.
     pub const fn new() -> Self {
-        Self {
-            items: Vec::new(),
-            key: PhantomData,
-        }
+        Self { items: Vec::new(), key: PhantomData }
     }
     /// Appends `value` and returns its entity.
     pub fn push(&mut self, value: V) -> K {
@@ -101,10 +98,7 @@ impl<K: Entity, V> EntityMap<K, V> {
 impl<K: Entity, V: Clone> EntityMap<K, V> {
     /// `len` copies of `value`: a side table for a map of that length.
     pub fn filled(value: V, len: usize) -> Self {
-        Self {
-            items: vec![value; len],
-            key: PhantomData,
-        }
+        Self { items: vec![value; len], key: PhantomData }
     }
     /// Grows the map so that `key` has a value, filling with `value`.
     pub fn grow_to(&mut self, key: K, value: V) {
@@ -116,10 +110,7 @@ impl<K: Entity, V: Clone> EntityMap<K, V> {
 
 impl<K, V> Default for EntityMap<K, V> {
     fn default() -> Self {
-        Self {
-            items: Vec::new(),
-            key: PhantomData,
-        }
+        Self { items: Vec::new(), key: PhantomData }
     }
 }
 
@@ -138,10 +129,7 @@ impl<K: Entity, V> IndexMut<K> for EntityMap<K, V> {
 
 impl<K: Entity, V> FromIterator<V> for EntityMap<K, V> {
     fn from_iter<I: IntoIterator<Item = V>>(items: I) -> Self {
-        Self {
-            items: items.into_iter().collect(),
-            key: PhantomData,
-        }
+        Self { items: items.into_iter().collect(), key: PhantomData }
     }
 }
 
@@ -161,10 +149,7 @@ pub struct EntitySet<K> {
 impl<K: Entity> EntitySet<K> {
     /// An empty set.
     pub const fn new() -> Self {
-        Self {
-            words: Vec::new(),
-            key: PhantomData,
-        }
+        Self { words: Vec::new(), key: PhantomData }
     }
     /// Adds `key`; says whether it is new.
     pub fn insert(&mut self, key: K) -> bool {
@@ -186,9 +171,7 @@ impl<K: Entity> EntitySet<K> {
     }
     /// Whether `key` is in the set.
     pub fn contains(&self, key: K) -> bool {
-        self.words
-            .get(key.index() / 64)
-            .is_some_and(|w| w >> (key.index() % 64) & 1 == 1)
+        self.words.get(key.index() / 64).is_some_and(|w| w >> (key.index() % 64) & 1 == 1)
     }
     /// Whether nothing is in the set.
     pub fn is_empty(&self) -> bool {

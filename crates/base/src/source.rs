@@ -41,19 +41,12 @@ impl Span {
         if self.file != other.file {
             return self;
         }
-        Span {
-            file: self.file,
-            start: self.start.min(other.start),
-            end: self.end.max(other.end),
-        }
+        Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
     /// The empty span behind `self`, where something was expected.
     pub fn after(self) -> Span {
-        Span {
-            start: self.end,
-            ..self
-        }
+        Span { start: self.end, ..self }
     }
 }
 
@@ -115,18 +108,9 @@ impl Sources {
     }
 
     fn push(&mut self, path: String, text: Arc<str>, library: bool) -> FileId {
-        let ends = text
-            .bytes()
-            .enumerate()
-            .filter(|(_, b)| *b == b'\n')
-            .map(|(i, _)| i as u32 + 1);
+        let ends = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1);
         let lines = std::iter::once(0).chain(ends).collect();
-        self.files.push(File {
-            path,
-            text,
-            lines,
-            library,
-        })
+        self.files.push(File { path, text, lines, library })
     }
 
     /// The path of a file, as it was given.
@@ -160,10 +144,7 @@ impl Sources {
         let File { text, lines, .. } = &self.files[file];
         let line = lines.partition_point(|start| *start <= offset) - 1;
         let before = text.get(lines[line] as usize..offset as usize).unwrap_or("");
-        Location {
-            line: line as u32 + 1,
-            column: before.chars().count() as u32 + 1,
-        }
+        Location { line: line as u32 + 1, column: before.chars().count() as u32 + 1 }
     }
 
     /// `path:line:column` of a span's start.

@@ -26,10 +26,7 @@ impl FuncEmitter<'_, '_> {
     /// Emits the instructions of a region, its exit included.
     pub fn region(&mut self, region: Region) -> Result<()> {
         let func = self.func;
-        func.regions[region]
-            .insts
-            .iter()
-            .try_for_each(|inst| self.inst(*inst))
+        func.regions[region].insts.iter().try_for_each(|inst| self.inst(*inst))
     }
 
     fn inst(&mut self, inst: Inst) -> Result<()> {
@@ -53,10 +50,7 @@ impl FuncEmitter<'_, '_> {
     /// A variable per result of a region operation.
     fn result_variables(&mut self, values: &[Value]) -> Result<Vec<Handle<LocalVariable>>> {
         let func = self.func;
-        values
-            .iter()
-            .map(|v| self.new_variable(func.ty(*v), self.name_of(*v)))
-            .collect()
+        values.iter().map(|v| self.new_variable(func.ty(*v), self.name_of(*v))).collect()
     }
 
     /// Writes values into variables, all read before any is written.
@@ -97,11 +91,7 @@ impl FuncEmitter<'_, '_> {
         let vars = self.result_variables(&data.results)?;
         let accept = self.yielding(data.regions[0], &vars)?;
         let reject = self.yielding(data.regions[1], &vars)?;
-        self.statement(Statement::If {
-            condition,
-            accept,
-            reject,
-        });
+        self.statement(Statement::If { condition, accept, reject });
         self.bind(&data.results, &vars);
         Ok(())
     }
@@ -120,22 +110,11 @@ impl FuncEmitter<'_, '_> {
         } else {
             let unsigned = self.is_unsigned(data.operands[0]);
             let value = |n: i64| {
-                if unsigned {
-                    naga::SwitchValue::U32(n as u32)
-                } else {
-                    naga::SwitchValue::I32(n as i32)
-                }
+                if unsigned { naga::SwitchValue::U32(n as u32) } else { naga::SwitchValue::I32(n as i32) }
             };
-            let case = |value, body| naga::SwitchCase {
-                value,
-                body,
-                fall_through: false,
-            };
-            let mut cases: Vec<_> = values
-                .iter()
-                .zip(blocks)
-                .map(|(n, body)| case(value(*n), body))
-                .collect();
+            let case = |value, body| naga::SwitchCase { value, body, fall_through: false };
+            let mut cases: Vec<_> =
+                values.iter().zip(blocks).map(|(n, body)| case(value(*n), body)).collect();
             cases.push(case(naga::SwitchValue::Default, default));
             self.statement(Statement::Switch { selector, cases });
         }
@@ -159,16 +138,8 @@ impl FuncEmitter<'_, '_> {
             rest = self.block(|e| {
                 let right = e.literal(cotangent_ir::Const::Int(*n), ty)?;
                 let op = naga::BinaryOperator::Equal;
-                let condition = e.expr(Expression::Binary {
-                    op,
-                    left: selector,
-                    right,
-                });
-                e.statement(Statement::If {
-                    condition,
-                    accept,
-                    reject,
-                });
+                let condition = e.expr(Expression::Binary { op, left: selector, right });
+                e.statement(Statement::If { condition, accept, reject });
                 Ok(())
             })?;
         }
@@ -188,9 +159,7 @@ impl FuncEmitter<'_, '_> {
     fn open_loop(&mut self, data: &InstData) -> Result<()> {
         let slots = self.result_variables(&data.results)?;
         let i32 = self.emitter.plain(naga::TypeInner::Scalar(naga::Scalar::I32));
-        let leave = self
-            .is_crossed(data)
-            .then(|| self.new_naga_variable(i32, Some("leave".into())));
+        let leave = self.is_crossed(data).then(|| self.new_naga_variable(i32, Some("leave".into())));
         self.loops.push(LoopFrame { slots, leave });
         Ok(())
     }
@@ -202,11 +171,7 @@ impl FuncEmitter<'_, '_> {
             let zero = self.expr(Expression::Literal(Literal::I32(0)));
             self.store_var(leave, zero);
         }
-        self.statement(Statement::Loop {
-            body,
-            continuing,
-            break_if: None,
-        });
+        self.statement(Statement::Loop { body, continuing, break_if: None });
         self.bind(&data.results, &slots);
         if let Some(leave) = leave {
             for (code, jump) in [(CONTINUE, Statement::Continue), (BREAK, Statement::Break)] {
@@ -215,11 +180,7 @@ impl FuncEmitter<'_, '_> {
                 let op = naga::BinaryOperator::Equal;
                 let condition = self.expr(Expression::Binary { op, left, right });
                 let accept = Block::from_vec(vec![jump]);
-                self.statement(Statement::If {
-                    condition,
-                    accept,
-                    reject: Block::new(),
-                });
+                self.statement(Statement::If { condition, accept, reject: Block::new() });
             }
         }
         Ok(())
@@ -235,10 +196,7 @@ impl FuncEmitter<'_, '_> {
             let data = &self.func.insts[*inst];
             match data.op {
                 Op::Break(target) | Op::Continue(target) => target > depth,
-                _ => data
-                    .regions
-                    .iter()
-                    .any(|r| self.crosses(*r, depth + u32::from(data.op.is_loop()))),
+                _ => data.regions.iter().any(|r| self.crosses(*r, depth + u32::from(data.op.is_loop()))),
             }
         })
     }
@@ -261,16 +219,9 @@ impl FuncEmitter<'_, '_> {
     }
 
     fn break_unless(&mut self, condition: Handle<Expression>) {
-        let condition = self.expr(Expression::Unary {
-            op: naga::UnaryOperator::LogicalNot,
-            expr: condition,
-        });
+        let condition = self.expr(Expression::Unary { op: naga::UnaryOperator::LogicalNot, expr: condition });
         let accept = Block::from_vec(vec![Statement::Break]);
-        self.statement(Statement::If {
-            condition,
-            accept,
-            reject: Block::new(),
-        });
+        self.statement(Statement::If { condition, accept, reject: Block::new() });
     }
 
     fn round(&mut self, body: Region, slots: &[Handle<LocalVariable>]) -> Result<()> {
@@ -288,17 +239,11 @@ impl FuncEmitter<'_, '_> {
         let slots = self.loops.last().expect("just opened").slots.clone();
         self.assign(&slots, &data.operands[1..]);
         let args = &func.regions[data.regions[0]].args;
-        let (counter, n) = (
-            self.new_variable(func.ty(args[0]), self.name_of(args[0]))?,
-            self.value(data.operands[0]),
-        );
+        let (counter, n) =
+            (self.new_variable(func.ty(args[0]), self.name_of(args[0]))?, self.value(data.operands[0]));
         let [zero, one] = [0, 1].map(|n| self.expr(Expression::Literal(Literal::I32(n))));
         let binary = |e: &mut Self, op, left, right| e.expr(Expression::Binary { op, left, right });
-        let first = if reversed {
-            binary(self, naga::BinaryOperator::Subtract, n, one)
-        } else {
-            zero
-        };
+        let first = if reversed { binary(self, naga::BinaryOperator::Subtract, n, one) } else { zero };
         self.store_var(counter, first);
         let body = self.block(|e| {
             let k = e.load_var(counter);
@@ -315,11 +260,7 @@ impl FuncEmitter<'_, '_> {
         })?;
         let continuing = self.block(|e| {
             let k = e.load_var(counter);
-            let op = if reversed {
-                naga::BinaryOperator::Subtract
-            } else {
-                naga::BinaryOperator::Add
-            };
+            let op = if reversed { naga::BinaryOperator::Subtract } else { naga::BinaryOperator::Add };
             let next = binary(e, op, k, one);
             e.store_var(counter, next);
             Ok(())
@@ -336,16 +277,10 @@ impl FuncEmitter<'_, '_> {
             // The last loop crossed is followed by what is meant; those within it by another break.
             let code = if crossed == target + 1 { code } else { BREAK };
             let code = self.expr(Expression::Literal(Literal::I32(code)));
-            let leave = self.loops[crossed]
-                .leave
-                .expect("a loop that is crossed was opened as such");
+            let leave = self.loops[crossed].leave.expect("a loop that is crossed was opened as such");
             self.store_var(leave, code);
         }
-        let jump = if depth == 0 && code == CONTINUE {
-            Statement::Continue
-        } else {
-            Statement::Break
-        };
+        let jump = if depth == 0 && code == CONTINUE { Statement::Continue } else { Statement::Break };
         self.statement(jump);
         Ok(())
     }
@@ -357,10 +292,7 @@ impl FuncEmitter<'_, '_> {
             [only] => Some(only),
             _ => {
                 let ty = self.emitter.results[&self.id];
-                Some(self.expr(Expression::Compose {
-                    ty,
-                    components: values,
-                }))
+                Some(self.expr(Expression::Compose { ty, components: values }))
             }
         };
         self.statement(Statement::Return { value });
@@ -371,19 +303,12 @@ impl FuncEmitter<'_, '_> {
         let function = self.emitter.funcs[&callee];
         let arguments = data.operands.iter().map(|v| self.value(*v)).collect();
         let result = (!data.results.is_empty()).then(|| self.expr(Expression::CallResult(function)));
-        self.statement(Statement::Call {
-            function,
-            arguments,
-            result,
-        });
+        self.statement(Statement::Call { function, arguments, result });
         match (&data.results[..], result) {
             ([only], Some(result)) => drop(self.places.insert(*only, Place::Expr(result))),
             (many, Some(base)) => {
                 for (index, value) in many.iter().enumerate() {
-                    let part = self.expr(Expression::AccessIndex {
-                        base,
-                        index: index as u32,
-                    });
+                    let part = self.expr(Expression::AccessIndex { base, index: index as u32 });
                     self.places.insert(*value, Place::Expr(part));
                 }
             }

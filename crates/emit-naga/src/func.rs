@@ -29,10 +29,7 @@ impl<'m> Emitter<'m> {
     pub fn function(&mut self, id: FuncId) -> Result<()> {
         let module: &'m Module = self.module;
         let func = &module.funcs[id];
-        let mut out = naga::Function {
-            name: Some(func.name.to_string()),
-            ..Default::default()
-        };
+        let mut out = naga::Function { name: Some(func.name.to_string()), ..Default::default() };
         out.arguments = self.arguments(func)?;
         out.result = self.result(id, func)?;
         let mut emitter = FuncEmitter {
@@ -69,11 +66,7 @@ impl<'m> Emitter<'m> {
                 .as_ref()
                 .and_then(|e| e.inputs.get(i))
                 .map(|s| naga::Binding::BuiltIn(builtin(*s)));
-            arguments.push(naga::FunctionArgument {
-                name: Some(param.name.to_string()),
-                ty,
-                binding,
-            });
+            arguments.push(naga::FunctionArgument { name: Some(param.name.to_string()), ty, binding });
         }
         Ok(arguments)
     }
@@ -148,11 +141,7 @@ impl<'m> FuncEmitter<'_, 'm> {
             };
             let pointer = self.expr(Expression::GlobalVariable(*var));
             let value = self.expr(Expression::CallResult(function));
-            self.statement(Statement::Call {
-                function,
-                arguments: vec![],
-                result: Some(value),
-            });
+            self.statement(Statement::Call { function, arguments: vec![], result: Some(value) });
             self.statement(Statement::Store { pointer, value });
         }
         Ok(())
@@ -170,10 +159,7 @@ impl<'m> FuncEmitter<'_, 'm> {
 
     /// Adds a statement to the innermost block.
     pub fn statement(&mut self, statement: Statement) {
-        self.blocks
-            .last_mut()
-            .expect("a function has a block")
-            .push(statement, NoSpan::UNDEFINED);
+        self.blocks.last_mut().expect("a function has a block").push(statement, NoSpan::UNDEFINED);
     }
 
     /// What `build` adds, as a block of its own.
@@ -195,9 +181,7 @@ impl<'m> FuncEmitter<'_, 'm> {
         ty: Handle<naga::Type>,
         name: Option<String>,
     ) -> Handle<naga::LocalVariable> {
-        self.out
-            .local_variables
-            .append(naga::LocalVariable { name, ty, init: None }, NoSpan::UNDEFINED)
+        self.out.local_variables.append(naga::LocalVariable { name, ty, init: None }, NoSpan::UNDEFINED)
     }
 
     pub fn load_var(&mut self, var: Handle<naga::LocalVariable>) -> Handle<Expression> {

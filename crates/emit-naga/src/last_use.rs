@@ -40,10 +40,7 @@ fn scan(func: &Func, region: Region, free: &Set<Value>, found: &mut Set<Inst>) {
                 let free: Set<Value> = uses(func, inst).into_iter().filter(dies_here).collect();
                 data.regions.iter().for_each(|r| scan(func, *r, &free, found));
             }
-            _ => data
-                .regions
-                .iter()
-                .for_each(|r| scan(func, *r, &Set::default(), found)),
+            _ => data.regions.iter().for_each(|r| scan(func, *r, &Set::default(), found)),
         }
     }
 }

@@ -41,9 +41,7 @@ pub fn wgsl(module: &Module) -> std::result::Result<String, Box<Diagnostic>> {
             format!("the emitted shader is invalid: {what}"),
         ))
     };
-    let info = validator
-        .validate(&out)
-        .map_err(|e| invalid(&format!("{:?}", e.into_inner())))?;
+    let info = validator.validate(&out).map_err(|e| invalid(&format!("{:?}", e.into_inner())))?;
     naga::back::wgsl::write_string(&out, &info, naga::back::wgsl::WriterFlags::empty())
         .map_err(|e| invalid(&e.to_string()))
 }
@@ -51,9 +49,7 @@ pub fn wgsl(module: &Module) -> std::result::Result<String, Box<Diagnostic>> {
 /// A diagnostic that says what the target cannot do.
 pub(crate) fn unsupported<T>(span: Span, what: impl Into<String>) -> Result<T> {
     let diagnostic = Diagnostic::new(codes::UNSUPPORTED, span, format!("{} in WGSL", what.into()));
-    Err(Box::new(
-        diagnostic.help("`cotangent run` runs the program on the CPU"),
-    ))
+    Err(Box::new(diagnostic.help("`cotangent run` runs the program on the CPU")))
 }
 
 /// The module under construction.
@@ -99,27 +95,14 @@ fn emit(module: &Module) -> Result<naga::Module> {
 
 fn asserts(module: &Module, id: FuncId) -> bool {
     let func = &module.funcs[id];
-    func.all_insts()
-        .iter()
-        .any(|i| matches!(func.insts[*i].op, Op::Assert(_)))
+    func.all_insts().iter().any(|i| matches!(func.insts[*i].op, Op::Assert(_)))
 }
 
 /// The functions to emit, callees before callers.
 fn order(module: &Module) -> Result<Vec<FuncId>> {
-    let entries: Vec<FuncId> = module
-        .funcs
-        .iter()
-        .filter(|(_, f)| f.entry.is_some())
-        .map(|(id, _)| id)
-        .collect();
-    let all = || {
-        module
-            .funcs
-            .iter()
-            .filter(|(_, f)| f.kind == FuncKind::Defined)
-            .map(|(id, _)| id)
-            .collect()
-    };
+    let entries: Vec<FuncId> =
+        module.funcs.iter().filter(|(_, f)| f.entry.is_some()).map(|(id, _)| id).collect();
+    let all = || module.funcs.iter().filter(|(_, f)| f.kind == FuncKind::Defined).map(|(id, _)| id).collect();
     let roots: Vec<FuncId> = if entries.is_empty() { all() } else { entries };
     let (mut done, mut open) = (Vec::new(), Vec::new());
     for root in roots {
@@ -134,10 +117,7 @@ fn visit(module: &Module, id: FuncId, done: &mut Vec<FuncId>, open: &mut Vec<Fun
     }
     let func = &module.funcs[id];
     if open.contains(&id) {
-        return unsupported(
-            func.span,
-            format!("`{}` calls itself, which is not possible", func.name),
-        );
+        return unsupported(func.span, format!("`{}` calls itself, which is not possible", func.name));
     }
     open.push(id);
     for inst in func.all_insts() {
@@ -153,21 +133,17 @@ fn visit(module: &Module, id: FuncId, done: &mut Vec<FuncId>, open: &mut Vec<Fun
 impl Emitter<'_> {
     fn poison_variables(&mut self) -> Poison {
         let u32 = self.plain(naga::TypeInner::Scalar(naga::Scalar::U32));
-        let init = self.out.global_expressions.append(
-            naga::Expression::Literal(naga::Literal::U32(0x7fc0_0000)),
-            NoSpan::UNDEFINED,
-        );
+        let init = self
+            .out
+            .global_expressions
+            .append(naga::Expression::Literal(naga::Literal::U32(0x7fc0_0000)), NoSpan::UNDEFINED);
         let bool = self.plain(naga::TypeInner::Scalar(naga::Scalar::BOOL));
         let mut private = |name: &str, ty, init| {
-            self.out.global_variables.append(
-                variable(name, naga::AddressSpace::Private, ty, None, init),
-                NoSpan::UNDEFINED,
-            )
+            self.out
+                .global_variables
+                .append(variable(name, naga::AddressSpace::Private, ty, None, init), NoSpan::UNDEFINED)
         };
-        Poison {
-            failed: private("assertion_failed", bool, None),
-            nan: private("nan_bits", u32, Some(init)),
-        }
+        Poison { failed: private("assertion_failed", bool, None), nan: private("nan_bits", u32, Some(init)) }
     }
 
     /// Declares the globals that `funcs` mention, parameters with bindings in the order of declaration.
@@ -175,13 +151,10 @@ impl Emitter<'_> {
         let module = self.module;
         let mut used = cotangent_base::EntitySet::new();
         for func in funcs.iter().map(|f| &module.funcs[*f]) {
-            let globals = func
-                .all_insts()
-                .into_iter()
-                .filter_map(|i| match func.insts[i].op {
-                    Op::Global(global) => Some(global),
-                    _ => None,
-                });
+            let globals = func.all_insts().into_iter().filter_map(|i| match func.insts[i].op {
+                Op::Global(global) => Some(global),
+                _ => None,
+            });
             used.extend(globals);
         }
         let mut binding = 0;
@@ -195,7 +168,8 @@ impl Emitter<'_> {
                     self.ty(data.ty, data.span)?
                 }
             };
-            let slot = (data.kind == GlobalKind::Param).then(|| naga::ResourceBinding { group: 0, binding });
+            let slot =
+                (data.kind == GlobalKind::Param).then_some(naga::ResourceBinding { group: 0, binding });
             binding += u32::from(slot.is_some());
             let var = variable(data.name.as_str(), space, ty, slot, None);
             let handle = self.out.global_variables.append(var, NoSpan::UNDEFINED);
@@ -226,12 +200,5 @@ fn variable(
     init: Option<Handle<naga::Expression>>,
 ) -> naga::GlobalVariable {
     let memory_decorations = naga::MemoryDecorations::empty();
-    naga::GlobalVariable {
-        name: Some(name.to_string()),
-        space,
-        binding,
-        ty,
-        init,
-        memory_decorations,
-    }
+    naga::GlobalVariable { name: Some(name.to_string()), space, binding, ty, init, memory_decorations }
 }

@@ -63,10 +63,7 @@ impl FuncEmitter<'_, '_> {
     }
 
     fn scalar_of(&self, value: Value) -> Scalar {
-        self.module()
-            .types
-            .scalar_of(self.func.ty(value))
-            .unwrap_or(Scalar::F32)
+        self.module().types.scalar_of(self.func.ty(value)).unwrap_or(Scalar::F32)
     }
 
     fn binary(&mut self, op: BinaryOperator, left: Expr, right: Expr) -> Expr {
@@ -74,13 +71,7 @@ impl FuncEmitter<'_, '_> {
     }
 
     fn call1(&mut self, fun: MathFunction, arg: Expr) -> Expr {
-        self.expr(Expression::Math {
-            fun,
-            arg,
-            arg1: None,
-            arg2: None,
-            arg3: None,
-        })
+        self.expr(Expression::Math { fun, arg, arg1: None, arg2: None, arg3: None })
     }
 
     fn math(&mut self, math: Math, data: &InstData, ty: Ty) -> Result<Expr> {
@@ -137,11 +128,7 @@ impl FuncEmitter<'_, '_> {
             Math::Shr => return Ok(self.shift(B::ShiftRight, v)),
             Math::Neg => return self.negate(s, shape, v[0]),
             Math::Not => {
-                let op = if boolean {
-                    UnaryOperator::LogicalNot
-                } else {
-                    UnaryOperator::BitwiseNot
-                };
+                let op = if boolean { UnaryOperator::LogicalNot } else { UnaryOperator::BitwiseNot };
                 return Ok(self.expr(Expression::Unary { op, expr: v[0] }));
             }
             Math::IsNan => return self.classify(s, shape, v[0], B::Greater),
@@ -193,20 +180,13 @@ impl FuncEmitter<'_, '_> {
 
     /// Shift amounts are unsigned there.
     fn shift(&mut self, op: BinaryOperator, v: &[Expr]) -> Expr {
-        let amount = self.expr(Expression::As {
-            expr: v[1],
-            kind: ScalarKind::Uint,
-            convert: Some(4),
-        });
+        let amount = self.expr(Expression::As { expr: v[1], kind: ScalarKind::Uint, convert: Some(4) });
         self.binary(op, v[0], amount)
     }
 
     fn negate(&mut self, s: Scalar, shape: Ty, a: Expr) -> Result<Expr> {
         if s.is_float() || s.is_signed() {
-            return Ok(self.expr(Expression::Unary {
-                op: UnaryOperator::Negate,
-                expr: a,
-            }));
+            return Ok(self.expr(Expression::Unary { op: UnaryOperator::Negate, expr: a }));
         }
         let zero = self.zero(shape)?;
         Ok(self.binary(BinaryOperator::Subtract, zero, a))
@@ -227,21 +207,11 @@ impl FuncEmitter<'_, '_> {
     /// Compares the bits without the sign with those of infinity.
     fn classify(&mut self, s: Scalar, shape: Ty, a: Expr, op: BinaryOperator) -> Result<Expr> {
         if s != Scalar::F32 {
-            return unsupported(
-                self.span,
-                format!("a test for NaN or infinity on {s} is not possible"),
-            );
+            return unsupported(self.span, format!("a test for NaN or infinity on {s} is not possible"));
         }
-        let bits = self.expr(Expression::As {
-            expr: a,
-            kind: ScalarKind::Uint,
-            convert: None,
-        });
-        let lanes = if let Type::Vector(_, n) = self.module().types.get(shape) {
-            vector_size(n)
-        } else {
-            None
-        };
+        let bits = self.expr(Expression::As { expr: a, kind: ScalarKind::Uint, convert: None });
+        let lanes =
+            if let Type::Vector(_, n) = self.module().types.get(shape) { vector_size(n) } else { None };
         let word = |e: &mut Self, n: u32| {
             let one = e.expr(Expression::Literal(naga::Literal::U32(n)));
             lanes.map_or(one, |size| e.expr(Expression::Splat { size, value: one }))
@@ -270,11 +240,9 @@ impl FuncEmitter<'_, '_> {
         let [condition, accept, reject] = [0, 1, 2].map(|i| self.value(data.operands[i]));
         let types = &self.module().types;
         match (types.get(ty), types.get(self.func.ty(data.operands[0]))) {
-            (Type::Scalar(_) | Type::Vector(..), _) => Ok(self.expr(Expression::Select {
-                condition,
-                accept,
-                reject,
-            })),
+            (Type::Scalar(_) | Type::Vector(..), _) => {
+                Ok(self.expr(Expression::Select { condition, accept, reject }))
+            }
             (_, Type::Scalar(_)) => {
                 let var = self.new_variable(ty, self.name_of(data.results[0]))?;
                 let [accept, reject] = [accept, reject].map(|value| {
@@ -283,11 +251,7 @@ impl FuncEmitter<'_, '_> {
                         Ok(())
                     })
                 });
-                self.statement(naga::Statement::If {
-                    condition,
-                    accept: accept?,
-                    reject: reject?,
-                });
+                self.statement(naga::Statement::If { condition, accept: accept?, reject: reject? });
                 Ok(self.load_var(var))
             }
             _ => {
@@ -296,11 +260,7 @@ impl FuncEmitter<'_, '_> {
                 for index in 0..rows {
                     let [condition, accept, reject] = [condition, accept, reject]
                         .map(|base| self.expr(Expression::AccessIndex { base, index }));
-                    parts.push(self.expr(Expression::Select {
-                        condition,
-                        accept,
-                        reject,
-                    }));
+                    parts.push(self.expr(Expression::Select { condition, accept, reject }));
                 }
                 self.compose(ty, parts)
             }
@@ -316,11 +276,8 @@ impl FuncEmitter<'_, '_> {
         if self.scalar_of(a) == scalar {
             return Ok(expr);
         }
-        let cast = |expr| Expression::As {
-            expr,
-            kind: target.kind,
-            convert: convert.then_some(target.width),
-        };
+        let cast =
+            |expr| Expression::As { expr, kind: target.kind, convert: convert.then_some(target.width) };
         let Type::Matrix(_, r, _) = self.module().types.get(ty) else {
             return Ok(self.expr(cast(expr)));
         };
@@ -364,45 +321,27 @@ impl FuncEmitter<'_, '_> {
 
     fn swizzle(&mut self, a: Value, lanes: &[u8], ty: Ty) -> Result<Expr> {
         let vector = self.value(a);
-        let from_one = matches!(
-            self.module().types.get(self.func.ty(a)),
-            Type::Vector(_, 1) | Type::Scalar(_)
-        );
+        let from_one =
+            matches!(self.module().types.get(self.func.ty(a)), Type::Vector(_, 1) | Type::Scalar(_));
         if from_one {
             return self.splat(vector, ty);
         }
         let Some(size) = vector_size(lanes.len() as u8) else {
-            return Ok(self.expr(Expression::AccessIndex {
-                base: vector,
-                index: lanes[0].into(),
-            }));
+            return Ok(self.expr(Expression::AccessIndex { base: vector, index: lanes[0].into() }));
         };
         let mut pattern = [naga::SwizzleComponent::X; 4];
         for (slot, lane) in pattern.iter_mut().zip(lanes) {
             *slot = naga::SwizzleComponent::XYZW[*lane as usize];
         }
-        Ok(self.expr(Expression::Swizzle {
-            size,
-            vector,
-            pattern,
-        }))
+        Ok(self.expr(Expression::Swizzle { size, vector, pattern }))
     }
 
     fn dot(&mut self, data: &InstData) -> Expr {
         let [a, b] = [0, 1].map(|i| self.value(data.operands[i]));
-        if matches!(
-            self.module().types.get(self.func.ty(data.operands[0])),
-            Type::Vector(_, 1)
-        ) {
+        if matches!(self.module().types.get(self.func.ty(data.operands[0])), Type::Vector(_, 1)) {
             return self.binary(BinaryOperator::Multiply, a, b);
         }
-        self.expr(Expression::Math {
-            fun: MathFunction::Dot,
-            arg: a,
-            arg1: Some(b),
-            arg2: None,
-            arg3: None,
-        })
+        self.expr(Expression::Math { fun: MathFunction::Dot, arg: a, arg1: Some(b), arg2: None, arg3: None })
     }
 
     /// A product in which a matrix takes part; transposed there, so the operands swap.
@@ -426,11 +365,7 @@ impl FuncEmitter<'_, '_> {
         let rows = self.module().types.arity(ty).unwrap_or(0);
         let mut parts = Vec::new();
         for index in 0..rows {
-            let lane = if rows == 1 {
-                a
-            } else {
-                self.expr(Expression::AccessIndex { base: a, index })
-            };
+            let lane = if rows == 1 { a } else { self.expr(Expression::AccessIndex { base: a, index }) };
             parts.push(self.binary(BinaryOperator::Multiply, b, lane));
         }
         self.compose(ty, parts)

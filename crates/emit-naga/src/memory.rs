@@ -47,11 +47,7 @@ impl FuncEmitter<'_, '_> {
         let types = &self.module().types;
         let parts: Vec<Ty> = match types.get(ty) {
             Type::Scalar(s) | Type::Vector(s, _) => {
-                return if s.is_float() {
-                    self.nan_if_failed(value, ty, poison)
-                } else {
-                    Ok(value)
-                };
+                return if s.is_float() { self.nan_if_failed(value, ty, poison) } else { Ok(value) };
             }
             Type::Matrix(s, r, c) if s.is_float() => {
                 let row = types.find(Type::Vector(s, c));
@@ -66,10 +62,7 @@ impl FuncEmitter<'_, '_> {
         }
         let mut poisoned = Vec::new();
         for (index, part) in parts.into_iter().enumerate() {
-            let inner = self.expr(Expression::AccessIndex {
-                base: value,
-                index: index as u32,
-            });
+            let inner = self.expr(Expression::AccessIndex { base: value, index: index as u32 });
             poisoned.push(self.poisoned(inner, part, poison)?);
         }
         self.compose(ty, poisoned)
@@ -85,28 +78,17 @@ impl FuncEmitter<'_, '_> {
             let pointer = self.expr(Expression::GlobalVariable(var));
             self.expr(Expression::Load { pointer })
         });
-        let nan = self.expr(Expression::As {
-            expr: bits,
-            kind: naga::ScalarKind::Float,
-            convert: None,
-        });
+        let nan = self.expr(Expression::As { expr: bits, kind: naga::ScalarKind::Float, convert: None });
         let (scalar, lanes) = match self.module().types.get(ty) {
             Type::Vector(s, n) => (s, n),
             Type::Scalar(s) => (s, 1),
             _ => return Ok(value),
         };
         let width = scalar.bytes() as naga::Bytes;
-        let nan = self.expr(Expression::As {
-            expr: nan,
-            kind: naga::ScalarKind::Float,
-            convert: Some(width),
-        });
+        let nan =
+            self.expr(Expression::As { expr: nan, kind: naga::ScalarKind::Float, convert: Some(width) });
         let accept = if lanes > 1 { self.splat(nan, ty)? } else { nan };
-        Ok(self.expr(Expression::Select {
-            condition: failed,
-            accept,
-            reject: value,
-        }))
+        Ok(self.expr(Expression::Select { condition: failed, accept, reject: value }))
     }
 
     pub fn assert(&mut self, condition: Value) {
@@ -119,11 +101,7 @@ impl FuncEmitter<'_, '_> {
             Ok(())
         });
         let reject = reject.unwrap_or_default();
-        self.statement(Statement::If {
-            condition,
-            accept: naga::Block::new(),
-            reject,
-        });
+        self.statement(Statement::If { condition, accept: naga::Block::new(), reject });
     }
 
     /// How many elements a buffer has.

@@ -37,9 +37,7 @@ pub(crate) fn is_native_matrix(scalar: Scalar, rows: u8, columns: u8) -> bool {
 impl Emitter<'_> {
     /// A type without a name.
     pub fn plain(&mut self, inner: TypeInner) -> Handle<naga::Type> {
-        self.out
-            .types
-            .insert(naga::Type { name: None, inner }, NoSpan::UNDEFINED)
+        self.out.types.insert(naga::Type { name: None, inner }, NoSpan::UNDEFINED)
     }
 
     /// The scalar, if WGSL has it.
@@ -77,10 +75,7 @@ impl Emitter<'_> {
             }
             Type::Struct(id) => self.structure(id, span)?,
             Type::Buffer(..) | Type::Ref(_) => {
-                return unsupported(
-                    span,
-                    "a buffer cannot be passed to a function that is not inlined",
-                );
+                return unsupported(span, "a buffer cannot be passed to a function that is not inlined");
             }
         };
         self.types.insert(ty, handle);
@@ -99,11 +94,7 @@ impl Emitter<'_> {
         if let (true, Some(columns), Some(rows)) = (is_native_matrix(s, r, c), vector_size(r), vector_size(c))
         {
             let scalar = self.scalar(s, span)?;
-            return Ok(self.plain(TypeInner::Matrix {
-                columns,
-                rows,
-                scalar,
-            }));
+            return Ok(self.plain(TypeInner::Matrix { columns, rows, scalar }));
         }
         let row = self.vector(s, c, span)?;
         Ok(self.array(row, r.into()))
@@ -120,11 +111,7 @@ impl Emitter<'_> {
         self.check_shareable(elem, span)?;
         let base = self.ty(elem, span)?;
         let stride = self.layout(base).stride();
-        Ok(self.plain(TypeInner::Array {
-            base,
-            size: naga::ArraySize::Dynamic,
-            stride,
-        }))
+        Ok(self.plain(TypeInner::Array { base, size: naga::ArraySize::Dynamic, stride }))
     }
 
     /// Refuses what may not lie in a buffer.
@@ -136,9 +123,7 @@ impl Emitter<'_> {
             Type::Array(elem, _) => self.check_shareable(elem, span),
             Type::Struct(id) => {
                 let fields = &self.module.types.struct_def(id).fields;
-                fields
-                    .iter()
-                    .try_for_each(|field| self.check_shareable(field.ty, span))
+                fields.iter().try_for_each(|field| self.check_shareable(field.ty, span))
             }
             _ => Ok(()),
         }
@@ -160,79 +145,38 @@ impl Emitter<'_> {
         mut fields: Vec<(String, Handle<naga::Type>)>,
     ) -> Handle<naga::Type> {
         if fields.is_empty() {
-            fields.push((
-                "nothing".to_string(),
-                self.plain(TypeInner::Scalar(naga::Scalar::U32)),
-            ));
+            fields.push(("nothing".to_string(), self.plain(TypeInner::Scalar(naga::Scalar::U32))));
         }
         let (mut offset, mut align, mut members) = (0u32, 1, Vec::new());
         for (name, ty) in fields {
             let layout = self.layout(ty);
             offset = offset.next_multiple_of(layout.align);
-            members.push(StructMember {
-                name: Some(name),
-                ty,
-                binding: None,
-                offset,
-            });
+            members.push(StructMember { name: Some(name), ty, binding: None, offset });
             offset += layout.size;
             align = align.max(layout.align);
         }
-        let inner = TypeInner::Struct {
-            members,
-            span: offset.next_multiple_of(align),
-        };
-        self.out.types.insert(
-            naga::Type {
-                name: Some(name.to_string()),
-                inner,
-            },
-            NoSpan::UNDEFINED,
-        )
+        let inner = TypeInner::Struct { members, span: offset.next_multiple_of(align) };
+        self.out.types.insert(naga::Type { name: Some(name.to_string()), inner }, NoSpan::UNDEFINED)
     }
 
     fn layout(&self, ty: Handle<naga::Type>) -> Layout {
         let bytes = |scalar: naga::Scalar| {
-            if scalar == naga::Scalar::BOOL {
-                4
-            } else {
-                u32::from(scalar.width)
-            }
+            if scalar == naga::Scalar::BOOL { 4 } else { u32::from(scalar.width) }
         };
         let vector = |n: VectorSize, scalar| {
             let n = n as u32;
-            Layout {
-                size: n * bytes(scalar),
-                align: n.next_power_of_two() * bytes(scalar),
-            }
+            Layout { size: n * bytes(scalar), align: n.next_power_of_two() * bytes(scalar) }
         };
         match &self.out.types[ty].inner {
-            TypeInner::Scalar(scalar) => Layout {
-                size: bytes(*scalar),
-                align: bytes(*scalar),
-            },
+            TypeInner::Scalar(scalar) => Layout { size: bytes(*scalar), align: bytes(*scalar) },
             TypeInner::Vector { size, scalar } => vector(*size, *scalar),
-            TypeInner::Matrix {
-                columns,
-                rows,
-                scalar,
-            } => {
+            TypeInner::Matrix { columns, rows, scalar } => {
                 let column = vector(*rows, *scalar);
-                Layout {
-                    size: column.stride() * *columns as u32,
-                    align: column.align,
-                }
+                Layout { size: column.stride() * *columns as u32, align: column.align }
             }
             TypeInner::Array { base, size, stride } => {
-                let n = if let naga::ArraySize::Constant(n) = size {
-                    n.get()
-                } else {
-                    1
-                };
-                Layout {
-                    size: n * stride,
-                    align: self.layout(*base).align,
-                }
+                let n = if let naga::ArraySize::Constant(n) = size { n.get() } else { 1 };
+                Layout { size: n * stride, align: self.layout(*base).align }
             }
             TypeInner::Struct { members, span } => {
                 let align = members.iter().map(|m| self.layout(m.ty).align).max().unwrap_or(1);

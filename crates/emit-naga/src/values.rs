@@ -74,11 +74,7 @@ impl FuncEmitter<'_, '_> {
         let var = self.new_naga_variable(u32, None);
         self.store_var(var, bits);
         let loaded = self.load_var(var);
-        Ok(self.expr(Expression::As {
-            expr: loaded,
-            kind: naga::ScalarKind::Float,
-            convert: None,
-        }))
+        Ok(self.expr(Expression::As { expr: loaded, kind: naga::ScalarKind::Float, convert: None }))
     }
 
     pub fn zero(&mut self, ty: Ty) -> Result<Handle<Expression>> {
@@ -95,10 +91,7 @@ impl FuncEmitter<'_, '_> {
             parts.push(self.expr(Expression::Literal(Literal::U32(0))));
         }
         let ty = self.emitter.ty(ty, self.span)?;
-        Ok(self.expr(Expression::Compose {
-            ty,
-            components: parts,
-        }))
+        Ok(self.expr(Expression::Compose { ty, components: parts }))
     }
 
     pub fn splat(&mut self, a: Handle<Expression>, ty: Ty) -> Result<Handle<Expression>> {
@@ -146,11 +139,7 @@ impl FuncEmitter<'_, '_> {
                 Step::Part(i) => Some(*i),
                 Step::Index => None,
             };
-            let operand = if index.is_none() {
-                indices.next().map(|v| self.value(*v))
-            } else {
-                None
-            };
+            let operand = if index.is_none() { indices.next().map(|v| self.value(*v)) } else { None };
             base = match (single, index, operand) {
                 (true, ..) => base,
                 (false, Some(index), _) => self.expr(Expression::AccessIndex { base, index }),
