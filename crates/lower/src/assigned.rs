@@ -104,11 +104,7 @@ fn root(place: &Expr, to: &mut Assigned) {
         | ExprKind::Swizzle(base, _)
         | ExprKind::MatrixSwizzle(base, _)
         | ExprKind::Convert(base)
-        | ExprKind::Property {
-            this: Some(base),
-            mutating: true,
-            ..
-        } => root(base, to),
+        | ExprKind::Property { this: Some(base), mutating: true, .. } => root(base, to),
         _ => {}
     }
 }

@@ -47,12 +47,7 @@ impl Frame<'_, '_> {
                     return None;
                 }
                 let result = value.map(|ty| result.unwrap_or_else(|| f.b().undef(ty)));
-                Some(
-                    result
-                        .into_iter()
-                        .chain(slots.iter().map(|l| f.var(*l)))
-                        .collect(),
-                )
+                Some(result.into_iter().chain(slots.iter().map(|l| f.var(*l))).collect())
             });
             arms.push(Arm { region, yields });
             self.span = span;
@@ -76,9 +71,7 @@ impl Frame<'_, '_> {
         let first = usize::from(has_value);
         let changed = |i: usize| {
             let old = self.vars[slots[i]];
-            arms.iter()
-                .filter_map(|arm| arm.yields.as_ref())
-                .any(|y| Some(y[first + i]) != old)
+            arms.iter().filter_map(|arm| arm.yields.as_ref()).any(|y| Some(y[first + i]) != old)
         };
         let kept: Vec<usize> = (0..slots.len()).filter(|i| changed(*i)).collect();
         let pick = |yields: &[Value]| -> Vec<Value> {
@@ -104,29 +97,21 @@ impl Frame<'_, '_> {
 
     fn emit_branch(&mut self, op: Op, operand: Value, arms: &[Arm], results: &[Ty]) -> Inst {
         let inst = self.b().emit(op, &[operand], results);
-        self.func.insts[inst]
-            .regions
-            .extend(arms.iter().map(|arm| arm.region));
+        self.func.insts[inst].regions.extend(arms.iter().map(|arm| arm.region));
         inst
     }
 
     /// No arm reaches its end. If all leave in the same way, they do it behind the construct.
     fn leave_together(&mut self, op: Op, operand: Value, arms: &[Arm]) {
-        let exits: Vec<Inst> = arms
-            .iter()
-            .filter_map(|arm| self.func.regions[arm.region].insts.last().copied())
-            .collect();
+        let exits: Vec<Inst> =
+            arms.iter().filter_map(|arm| self.func.regions[arm.region].insts.last().copied()).collect();
         let exit = exits.first().map(|inst| self.func.insts[*inst].op.clone());
         let same = |inst: &Inst| Some(&self.func.insts[*inst].op) == exit.as_ref();
         let Some(exit) = exit.clone().filter(|_| exits.iter().all(same)) else {
             self.emit_branch(op, operand, arms, &[]);
             return self.unreachable();
         };
-        let types: Vec<Ty> = self.func.insts[exits[0]]
-            .operands
-            .iter()
-            .map(|v| self.func.ty(*v))
-            .collect();
+        let types: Vec<Ty> = self.func.insts[exits[0]].operands.iter().map(|v| self.func.ty(*v)).collect();
         for inst in exits {
             self.func.insts[inst].op = Op::Yield;
         }

@@ -65,14 +65,7 @@ pub(crate) fn row(lowerer: &mut Lowerer<'_>, ty: Ty, id: StructId) {
     let span = struct_span(lowerer, ty);
     let differential = lowerer.lower_ty(differential, span);
     let targets: Vec<Symbol> = match lowerer.module.types.get(differential) {
-        Type::Struct(id) => lowerer
-            .module
-            .types
-            .struct_def(id)
-            .fields
-            .iter()
-            .map(|f| f.name)
-            .collect(),
+        Type::Struct(id) => lowerer.module.types.struct_def(id).fields.iter().map(|f| f.name).collect(),
         _ => vec![],
     };
     let mut fields = Vec::new();
@@ -84,21 +77,13 @@ pub(crate) fn row(lowerer: &mut Lowerer<'_>, ty: Ty, id: StructId) {
         let found = targets.iter().position(|target| *target == name);
         if found.is_none() {
             let text = lowerer.checked.show(ty);
-            lowerer.internal(
-                span,
-                format!("the differential of `{text}` has no field `{name}`"),
-            );
+            lowerer.internal(span, format!("the differential of `{text}` has no field `{name}`"));
         }
         fields.push(found.map(|i| i as u32));
     }
     let zero = written(lowerer, ty, lowerer.checked.program.lang.dzero);
     let add = written(lowerer, ty, lowerer.checked.program.lang.dadd);
-    let row = DiffRow {
-        differential,
-        fields,
-        zero,
-        add,
-    };
+    let row = DiffRow { differential, fields, zero, add };
     lowerer.module.diff.set(id, row);
 }
 
@@ -126,9 +111,7 @@ fn derivative_names(lowerer: &mut Lowerer<'_>, ty: Ty) -> Vec<Option<Symbol>> {
         _ => (vec![], vec![]),
     };
     let pairs = names.into_iter().zip(types);
-    pairs
-        .map(|(name, ty)| name.filter(|_| lowerer.checked.differential(ty).is_some()))
-        .collect()
+    pairs.map(|(name, ty)| name.filter(|_| lowerer.checked.differential(ty).is_some())).collect()
 }
 
 /// The function the user wrote for a requirement of `IDifferentiable`.
@@ -158,11 +141,7 @@ pub(crate) fn request(
         Mode::Forward => "fwd_diff",
         Mode::Backward => "bwd_diff",
     };
-    let mut func = ir::Func::new(
-        Symbol::new(&format!("{word}({name})")),
-        lowerer.ir_sig(&sig, span),
-        span,
-    );
+    let mut func = ir::Func::new(Symbol::new(&format!("{word}({name})")), lowerer.ir_sig(&sig, span), span);
     func.kind = FuncKind::Request(mode, of);
     func.diff.differentiable = Some(Mode::Backward);
     Some((func, sig))
@@ -191,11 +170,7 @@ fn tangent(lowerer: &mut Lowerer<'_>, ty: Ty) -> Option<(Ty, bool)> {
 fn forward(lowerer: &mut Lowerer<'_>, sig: &SourceSig) -> Option<SourceSig> {
     let mut derived = SourceSig::default();
     for &param in &sig.params {
-        let (ty, diff) = if param.diff {
-            pair(lowerer, param.ty)?
-        } else {
-            (param.ty, false)
-        };
+        let (ty, diff) = if param.diff { pair(lowerer, param.ty)? } else { (param.ty, false) };
         derived.params.push(SourceParam { ty, diff, ..param });
     }
     derived.ret = match sig.ret {
@@ -220,21 +195,11 @@ fn backward(lowerer: &mut Lowerer<'_>, sig: &SourceSig) -> Option<SourceSig> {
             (Dir::Out, false) => continue,
             (Dir::In | Dir::InOut, false) => (param.ty, Dir::In, false),
         };
-        derived.params.push(SourceParam {
-            ty,
-            dir,
-            diff,
-            ..param
-        });
+        derived.params.push(SourceParam { ty, dir, diff, ..param });
     }
     if let Some((ty, true)) = sig.ret {
         let (ty, diff) = tangent(lowerer, ty)?;
-        derived.params.push(SourceParam {
-            name: Symbol::new("resultGradient"),
-            ty,
-            dir: Dir::In,
-            diff,
-        });
+        derived.params.push(SourceParam { name: Symbol::new("resultGradient"), ty, dir: Dir::In, diff });
     }
     Some(derived)
 }

@@ -63,20 +63,12 @@ fn semantics(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Vec<(hir::Param, Optio
 
 fn unsuitable(lowerer: &mut Lowerer<'_>, span: Span, message: String) {
     let help = "use `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` or `SV_GroupIndex` with integers";
-    lowerer
-        .diagnostics
-        .push(Diagnostic::new(codes::ENTRY_PARAMETER, span, message).help(help));
+    lowerer.diagnostics.push(Diagnostic::new(codes::ENTRY_PARAMETER, span, message).help(help));
 }
 
 /// Declares an entry point.
 pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
-    let hir::Func {
-        name,
-        span,
-        result,
-        entry,
-        ..
-    } = lowerer.checked.program.funcs[func.func].clone();
+    let hir::Func { name, span, result, entry, .. } = lowerer.checked.program.funcs[func.func].clone();
     if lowerer.checked.program.types.kind(result) != hir::TyKind::Void {
         let message = format!("the entry point `{name}` has a result");
         unsuitable(lowerer, span, message);
@@ -86,37 +78,21 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
     for (param, value) in semantics(lowerer, func) {
         let Some(value) = value else { continue };
         let ty = lowerer.module.types.intern(canonical(value));
-        sig.params.push(ir::Param {
-            name: param.name,
-            ty,
-            dir: Dir::In,
-            diff: false,
-        });
+        sig.params.push(ir::Param { name: param.name, ty, dir: Dir::In, diff: false });
         inputs.push(value);
     }
     let mut declared = Func::new(name, sig, span);
     let subst = lowerer.subst(func);
-    let threads = entry.map_or([1; 3], |e| {
-        e.threads.map(|val| thread_count(lowerer, val, &subst, span))
-    });
+    let threads = entry.map_or([1; 3], |e| e.threads.map(|val| thread_count(lowerer, val, &subst, span)));
     declared.entry = Some(Entry { threads, inputs });
     declared
 }
 
 fn thread_count(lowerer: &mut Lowerer<'_>, val: hir::Val, subst: &Subst, span: Span) -> u32 {
     let val = lowerer.checked.subst_val(val, subst);
-    let known = lowerer
-        .checked
-        .program
-        .types
-        .known(val)
-        .and_then(|n| u32::try_from(n).ok());
+    let known = lowerer.checked.program.types.known(val).and_then(|n| u32::try_from(n).ok());
     known.filter(|n| *n > 0).unwrap_or_else(|| {
-        unsuitable(
-            lowerer,
-            span,
-            "the number of threads is not a positive constant".into(),
-        );
+        unsuitable(lowerer, span, "the number of threads is not a positive constant".into());
         1
     })
 }
@@ -134,9 +110,7 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, func: FuncRef) {
     for (number, (&local, (param, value))) in locals.iter().zip(&params).enumerate() {
         frame.span = param.span;
         let value = match value {
-            Some(value) => inputs
-                .next()
-                .map(|input| frame.system_value(input, *value, param)),
+            Some(value) => inputs.next().map(|input| frame.system_value(input, *value, param)),
             None => Some(frame.uniform_param(func.func, number, param)),
         };
         if let Some(value) = value {
@@ -152,11 +126,7 @@ impl Frame<'_, '_> {
         let to = self.ty(param.ty);
         if !accepts(value, self.lowerer.module.types.get(to)) {
             let text = self.lowerer.checked.show(param.ty);
-            unsuitable(
-                self.lowerer,
-                param.span,
-                format!("a system value cannot have the type `{text}`"),
-            );
+            unsuitable(self.lowerer, param.span, format!("a system value cannot have the type `{text}`"));
             return self.b().undef(to);
         }
         let scalar = self.lowerer.module.types.scalar(Scalar::U32);

@@ -91,12 +91,7 @@ impl Frame<'_, '_> {
                 self.write(&place, value);
                 value
             }
-            ExprKind::Modify {
-                place,
-                old,
-                new,
-                post,
-            } => {
+            ExprKind::Modify { place, old, new, post } => {
                 let place = self.place(place);
                 let before = self.read(&place);
                 self.vars[*old] = Some(before);
@@ -104,7 +99,11 @@ impl Frame<'_, '_> {
                 self.write(&place, after);
                 if *post { before } else { after }
             }
-            ExprKind::Call(call) => return self.call(call, false),
+            ExprKind::Call(call) => {
+                let value = self.call(call, false)?;
+                let ty = self.ty(e.ty);
+                self.convert(value, ty)
+            }
             ExprKind::NoDiff(inner) => return self.no_diff(inner),
             ExprKind::String(_) => {
                 self.unsupported("a string is");
@@ -182,9 +181,7 @@ impl Frame<'_, '_> {
         let ty = self.func.ty(left);
         if !matches!(self.lowerer.module.types.get(ty), Type::Scalar(_)) {
             let right = self.expr(b);
-            return self
-                .b()
-                .math(if and { Math::And } else { Math::Or }, &[left, right]);
+            return self.b().math(if and { Math::And } else { Math::Or }, &[left, right]);
         }
         let mut assigned = Assigned::new();
         assigned::expr(b, &mut assigned);
@@ -201,9 +198,7 @@ impl Frame<'_, '_> {
         assigned::expr(a, &mut assigned);
         assigned::expr(b, &mut assigned);
         let ty = Some(self.ty(a.ty)).filter(|ty| self.lowerer.module.types.get(*ty) != Type::Unit);
-        self.branch(Op::If, cond, 2, &assigned, ty, |f, arm| {
-            f.eval(if arm == 0 { a } else { b })
-        })
+        self.branch(Op::If, cond, 2, &assigned, ty, |f, arm| f.eval(if arm == 0 { a } else { b }))
     }
 
     /// An aggregate of all its parts.
@@ -246,11 +241,7 @@ impl Frame<'_, '_> {
 fn wrapped(n: i64, ty: Scalar) -> i64 {
     let unused = 64 - ty.bits();
     let (signed, unsigned) = (n << unused >> unused, (n as u64) << unused >> unused);
-    if unsigned == n as u64 && !ty.is_signed() {
-        n
-    } else {
-        signed
-    }
+    if unsigned == n as u64 && !ty.is_signed() { n } else { signed }
 }
 
 #[cfg(test)]

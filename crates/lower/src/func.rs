@@ -119,12 +119,7 @@ impl<'a, 'c> Frame<'a, 'c> {
     /// Emits into the region at hand.
     pub fn b(&mut self) -> Builder<'_> {
         let types = &mut self.lowerer.module.types;
-        Builder {
-            types,
-            func: &mut self.func,
-            region: self.region,
-            span: self.span,
-        }
+        Builder { types, func: &mut self.func, region: self.region, span: self.span }
     }
 
     /// Whether nothing may follow in the region at hand.
@@ -239,8 +234,7 @@ impl<'a, 'c> Frame<'a, 'c> {
     /// Says that something at the place at hand is not supported.
     pub fn unsupported(&mut self, what: impl std::fmt::Display) {
         let message = format!("{what} not supported yet");
-        self.lowerer
-            .error(codes::UNSUPPORTED_CONSTRUCT, self.span, message);
+        self.lowerer.error(codes::UNSUPPORTED_CONSTRUCT, self.span, message);
     }
 
     /// Names a value unless it has a name.

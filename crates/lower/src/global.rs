@@ -50,10 +50,7 @@ impl Lowerer<'_> {
                 GlobalRef::Uniform(self.uniform(name.as_str(), ty, span))
             }
             hir::GlobalKind::Static => {
-                let init = self
-                    .checked
-                    .initializer(id)
-                    .and_then(|_| self.origin(Origin::Init(id)));
+                let init = self.checked.initializer(id).and_then(|_| self.origin(Origin::Init(id)));
                 GlobalRef::Variable(self.variable(name, ty, ir::GlobalKind::Static(init), span))
             }
             hir::GlobalKind::Shared => {
@@ -75,20 +72,14 @@ impl Lowerer<'_> {
         let parts: Vec<(String, ir::Ty)> = match self.module.types.get(ty) {
             Type::Struct(id) if self.holds_handle(ty) => {
                 let fields = &self.module.types.struct_def(id).fields;
-                fields
-                    .iter()
-                    .map(|f| (format!("{name}.{}", f.name), f.ty))
-                    .collect()
+                fields.iter().map(|f| (format!("{name}.{}", f.name), f.ty)).collect()
             }
             Type::Array(elem, n) if self.holds_handle(ty) => {
                 (0..n).map(|i| (format!("{name}.{i}"), elem)).collect()
             }
             _ => return Uniform::Leaf(self.add_global(name, ty, ir::GlobalKind::Param, span)),
         };
-        let parts = parts
-            .into_iter()
-            .map(|(name, ty)| self.uniform(&name, ty, span))
-            .collect();
+        let parts = parts.into_iter().map(|(name, ty)| self.uniform(&name, ty, span)).collect();
         Uniform::Parts(ty, parts)
     }
 
@@ -96,13 +87,9 @@ impl Lowerer<'_> {
         match self.module.types.get(ty) {
             Type::Buffer(..) | Type::Ref(_) => true,
             Type::Array(elem, _) => self.holds_handle(elem),
-            Type::Struct(id) => self
-                .module
-                .types
-                .struct_def(id)
-                .fields
-                .iter()
-                .any(|f| self.holds_handle(f.ty)),
+            Type::Struct(id) => {
+                self.module.types.struct_def(id).fields.iter().any(|f| self.holds_handle(f.ty))
+            }
             Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
         }
     }
@@ -115,12 +102,7 @@ impl Lowerer<'_> {
             }
             unique = Symbol::new(&format!("{name}.{n}"));
         }
-        self.module.globals.push(GlobalData {
-            name: unique,
-            ty,
-            kind,
-            span,
-        })
+        self.module.globals.push(GlobalData { name: unique, ty, kind, span })
     }
 }
 
@@ -168,10 +150,7 @@ impl Frame<'_, '_> {
             self.name(value, name);
             return value;
         }
-        self.lowerer.internal(
-            span,
-            format!("the constant `{name}` depends on itself or has no value"),
-        );
+        self.lowerer.internal(span, format!("the constant `{name}` depends on itself or has no value"));
         let ty = self.ty(ty);
         self.b().undef(ty)
     }

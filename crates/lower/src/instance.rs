@@ -137,10 +137,7 @@ impl<'c> Lowerer<'c> {
     /// The function that a concrete reference stands for: a requirement is resolved through the conformance.
     pub fn callee(&mut self, mut func: FuncRef, span: Span) -> Option<ir::FuncId> {
         for _ in 0..MAX_WITNESSES {
-            if !matches!(
-                self.checked.program.funcs[func.func].kind,
-                hir::FuncKind::Requirement(_)
-            ) {
+            if !matches!(self.checked.program.funcs[func.func].kind, hir::FuncKind::Requirement(_)) {
                 return self.origin(Origin::Func(func));
             }
             match self.checked.witness(func) {
@@ -174,15 +171,9 @@ impl<'c> Lowerer<'c> {
             Origin::Request(mode, of) => diff::request(self, mode, of),
             Origin::Init(global) => {
                 let hir::Global { name, ty, span, .. } = self.checked.program.globals[global].clone();
-                let sig = SourceSig {
-                    params: vec![],
-                    ret: Some((ty, false)),
-                };
-                let func = ir::Func::new(
-                    Symbol::new(&format!("init({name})")),
-                    self.ir_sig(&sig, span),
-                    span,
-                );
+                let sig = SourceSig { params: vec![], ret: Some((ty, false)) };
+                let func =
+                    ir::Func::new(Symbol::new(&format!("init({name})")), self.ir_sig(&sig, span), span);
                 Some((func, sig))
             }
         }
@@ -219,33 +210,15 @@ impl<'c> Lowerer<'c> {
     /// The signature of an instance.
     fn source_signature(&mut self, func: FuncRef) -> SourceSig {
         let subst = self.subst(func);
-        let hir::Func {
-            this,
-            params,
-            result,
-            no_diff_result,
-            ..
-        } = self.checked.program.funcs[func.func].clone();
+        let hir::Func { this, params, result, no_diff_result, .. } =
+            self.checked.program.funcs[func.func].clone();
         let mut sig = SourceSig::default();
         if let Some(this) = this {
-            let dir = if this.mutating {
-                ir::Dir::InOut
-            } else {
-                ir::Dir::In
-            };
-            sig.params
-                .push(self.source_param(Symbol::new("this"), this.ty, dir, this.no_diff, &subst));
+            let dir = if this.mutating { ir::Dir::InOut } else { ir::Dir::In };
+            sig.params.push(self.source_param(Symbol::new("this"), this.ty, dir, this.no_diff, &subst));
         }
-        for hir::Param {
-            name,
-            ty,
-            dir,
-            no_diff,
-            ..
-        } in params
-        {
-            sig.params
-                .push(self.source_param(name, ty, ir_dir(dir), no_diff, &subst));
+        for hir::Param { name, ty, dir, no_diff, .. } in params {
+            sig.params.push(self.source_param(name, ty, ir_dir(dir), no_diff, &subst));
         }
         let result = self.checked.subst(result, &subst);
         if self.checked.program.types.kind(result) != hir::TyKind::Void {
@@ -275,10 +248,7 @@ impl<'c> Lowerer<'c> {
             let ty = self.lower_ty(ty, span);
             lowered.params.push(ir::Param { name, ty, dir, diff });
         }
-        lowered.ret = sig.ret.map(|(ty, diff)| ir::Ret {
-            ty: self.lower_ty(ty, span),
-            diff,
-        });
+        lowered.ret = sig.ret.map(|(ty, diff)| ir::Ret { ty: self.lower_ty(ty, span), diff });
         lowered
     }
 

@@ -53,11 +53,7 @@ fn named(name: &str, operands: usize) -> Option<Op> {
         two.clone().map(Op::Insert),
         two.map(Op::InsertAdd),
     ];
-    with_path
-        .into_iter()
-        .flatten()
-        .chain(PLAIN.iter().cloned())
-        .find(|op| op.name() == name)
+    with_path.into_iter().flatten().chain(PLAIN.iter().cloned()).find(|op| op.name() == name)
 }
 
 /// `element`: reads or writes the part of `this` at the other arguments.

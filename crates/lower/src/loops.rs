@@ -59,12 +59,7 @@ impl Frame<'_, '_> {
             f.b().yield_(&[go_on]);
         });
         let step = l.step.as_ref().map(|e| Rc::new(e.clone()));
-        self.targets.push(Target {
-            label: l.label,
-            slots: slots.clone(),
-            first,
-            step,
-        });
+        self.targets.push(Target { label: l.label, slots: slots.clone(), first, step });
         let (body, ()) = self.nested(&types, |f, args| {
             let flag = f.take_slots(&slots, first, args);
             if let Some(cond) = l.cond.as_ref().filter(|_| late) {
@@ -160,9 +155,7 @@ impl Frame<'_, '_> {
         let Target { slots, first, .. } = &self.targets[target];
         let (slots, first) = (slots.clone(), *first);
         let flag = first.then(|| self.b().bool(false));
-        flag.into_iter()
-            .chain(slots.into_iter().map(|s| self.var(s)))
-            .collect()
+        flag.into_iter().chain(slots.into_iter().map(|s| self.var(s))).collect()
     }
 
     /// Runs the step and gives what the next round starts with.

@@ -55,11 +55,7 @@ impl Frame<'_, '_> {
 
     /// A scalar in every element of `to`.
     pub fn splat(&mut self, value: Value, to: Ty) -> Value {
-        if self.func.ty(value) == to {
-            value
-        } else {
-            self.b().emit1(Op::Splat, &[value], to)
-        }
+        if self.func.ty(value) == to { value } else { self.b().emit1(Op::Splat, &[value], to) }
     }
 
     /// Lanes of scalars, vectors and matrices in order, as a vector or a matrix.
@@ -84,10 +80,7 @@ impl Frame<'_, '_> {
         if row == 0 {
             return self.pack_checked(&lanes, to);
         }
-        let rows: Vec<Value> = lanes
-            .chunks(row.into())
-            .map(|row| self.pack_checked(row, row_ty))
-            .collect();
+        let rows: Vec<Value> = lanes.chunks(row.into()).map(|row| self.pack_checked(row, row_ty)).collect();
         self.pack_checked(&rows, to)
     }
 
@@ -150,20 +143,12 @@ impl Frame<'_, '_> {
         match (self.lowerer.module.types.get(from), lanes) {
             (Type::Scalar(_), [_]) => value,
             (Type::Scalar(s), _) => {
-                let ty = self
-                    .lowerer
-                    .module
-                    .types
-                    .intern(Type::Vector(s, lanes.len() as u8));
+                let ty = self.lowerer.module.types.intern(Type::Vector(s, lanes.len() as u8));
                 self.splat(value, ty)
             }
             (Type::Vector(_, n), &[lane]) if lane < n => self.b().part(value, lane.into()),
             (Type::Vector(s, n), _) if lanes.iter().all(|l| *l < n) => {
-                let ty = self
-                    .lowerer
-                    .module
-                    .types
-                    .intern(Type::Vector(s, lanes.len() as u8));
+                let ty = self.lowerer.module.types.intern(Type::Vector(s, lanes.len() as u8));
                 self.b().emit1(Op::Swizzle(lanes.into()), &[value], ty)
             }
             _ => {
@@ -184,18 +169,12 @@ impl Frame<'_, '_> {
             self.internal("a matrix has no such element");
             return value;
         }
-        let parts: Vec<Value> = cells
-            .iter()
-            .map(|cell| self.b().extract(value, cell_path(*cell), &[]))
-            .collect();
+        let parts: Vec<Value> =
+            cells.iter().map(|cell| self.b().extract(value, cell_path(*cell), &[])).collect();
         if let &[only] = &parts[..] {
             return only;
         }
-        let ty = self
-            .lowerer
-            .module
-            .types
-            .intern(Type::Vector(s, parts.len() as u8));
+        let ty = self.lowerer.module.types.intern(Type::Vector(s, parts.len() as u8));
         self.b().pack(&parts, ty)
     }
 }

@@ -123,34 +123,19 @@ impl Frame<'_, '_> {
             ExprKind::MatrixSwizzle(base, cells) => {
                 let base = self.place(base);
                 match cells[..] {
-                    [(row, column)] => base
-                        .part(Index::Known(row.into()))
-                        .part(Index::Known(column.into())),
+                    [(row, column)] => base.part(Index::Known(row.into())).part(Index::Known(column.into())),
                     _ => Place::Cells(Box::new(base), cells.clone()),
                 }
             }
             ExprKind::Convert(base) => self.converted_place(base, e.ty),
-            ExprKind::Property {
-                this,
-                args,
-                get,
-                set,
-                mutating,
-            } => {
+            ExprKind::Property { this, args, get, set, mutating } => {
                 let this = this.as_ref().map(|this| match mutating {
                     true => This::Place(self.place(this)),
                     false => This::Value(self.expr(this)),
                 });
                 let args = args.iter().map(|a| self.expr(a)).collect();
                 let ty = self.ty(e.ty);
-                Place::Property(Box::new(Property {
-                    this,
-                    args,
-                    get: *get,
-                    set: *set,
-                    ty,
-                    no_diff: false,
-                }))
+                Place::Property(Box::new(Property { this, args, get: *get, set: *set, ty, no_diff: false }))
             }
             _ => Place::Part(Root::Value(self.expr(e)), Steps::default()),
         }
@@ -328,10 +313,7 @@ impl Frame<'_, '_> {
     fn write_cells(&mut self, base: &Place, cells: &[(u8, u8)], value: Value) {
         let mut whole = self.read(base);
         for (i, &cell) in cells.iter().enumerate() {
-            let steps = Steps {
-                path: cell_path(cell),
-                indices: vec![],
-            };
+            let steps = Steps { path: cell_path(cell), indices: vec![] };
             if !self.fits(whole, &steps) {
                 return;
             }

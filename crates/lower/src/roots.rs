@@ -114,9 +114,7 @@ fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
     for &name in names {
         let funcs = &lowerer.checked.program.funcs;
         let Some(&func) = all.iter().find(|f| funcs[**f].name == name) else {
-            found
-                .diagnostics
-                .push(no_such(name, "entry point", all.iter().map(|f| funcs[*f].name)));
+            found.diagnostics.push(no_such(name, "entry point", all.iter().map(|f| funcs[*f].name)));
             continue;
         };
         let func = plain(lowerer, func);
@@ -145,11 +143,8 @@ fn function(lowerer: &mut Lowerer<'_>, name: Symbol, found: &mut Found) -> Optio
     let program = &lowerer.checked.program;
     let named = |f: &hir::FuncId| program.funcs[*f].name == name && program.funcs[*f].has_body;
     let all: Vec<hir::FuncId> = program.user_funcs.iter().copied().filter(named).collect();
-    let concrete: Vec<hir::FuncId> = all
-        .iter()
-        .copied()
-        .filter(|f| program.funcs[*f].generics.params.is_empty())
-        .collect();
+    let concrete: Vec<hir::FuncId> =
+        all.iter().copied().filter(|f| program.funcs[*f].generics.params.is_empty()).collect();
     match (&concrete[..], &all[..]) {
         (&[func], _) => Some(plain(lowerer, func)),
         (&[first, second, ..], _) => {

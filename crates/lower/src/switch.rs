@@ -77,12 +77,7 @@ impl Frame<'_, '_> {
         let init: Vec<Value> = slots.iter().map(|s| self.var(*s)).collect();
         let n = self.b().int(1);
         let types: Vec<_> = [n].iter().chain(&init).map(|v| self.func.ty(*v)).collect();
-        self.targets.push(Target {
-            label,
-            slots: slots.clone(),
-            first: false,
-            step: None,
-        });
+        self.targets.push(Target { label, slots: slots.clone(), first: false, step: None });
         let (body, ()) = self.nested(&types, |f, args| {
             for (&slot, &arg) in slots.iter().zip(&args[1..]) {
                 f.set_var(slot, arg);
@@ -97,9 +92,7 @@ impl Frame<'_, '_> {
         self.targets.pop();
         self.span = span;
         let operands: Vec<Value> = [n].into_iter().chain(init).collect();
-        let inst = self
-            .b()
-            .emit(Op::For(LoopInfo::default()), &operands, &types[1..]);
+        let inst = self.b().emit(Op::For(LoopInfo::default()), &operands, &types[1..]);
         self.func.insts[inst].regions.push(body);
         let results = self.func.insts[inst].results.to_vec();
         for (&slot, &result) in slots.iter().zip(&results) {
@@ -141,11 +134,7 @@ impl Frame<'_, '_> {
 
 /// The regions: one for each case with a value, the last for all other values.
 fn arms(cases: &[Case], label: Label) -> Vec<Arm<'_>> {
-    let arm = |value, case: usize| Arm {
-        value,
-        stmts: falling(&cases[case..], label),
-        case,
-    };
+    let arm = |value, case: usize| Arm { value, stmts: falling(&cases[case..], label), case };
     let mut arms: Vec<Arm<'_>> = Vec::new();
     for (i, case) in cases.iter().enumerate() {
         if let Some(&value) = case.values.first().filter(|_| !case.default) {
@@ -153,14 +142,7 @@ fn arms(cases: &[Case], label: Label) -> Vec<Arm<'_>> {
         }
     }
     let default = cases.iter().position(|c| c.default);
-    arms.push(default.map_or(
-        Arm {
-            value: None,
-            stmts: vec![],
-            case: 0,
-        },
-        |i| arm(None, i),
-    ));
+    arms.push(default.map_or(Arm { value: None, stmts: vec![], case: 0 }, |i| arm(None, i)));
     arms
 }
 
@@ -189,9 +171,7 @@ fn jumps(block: &Block) -> bool {
 
 /// Whether every `break` of that label is the last thing its region does.
 fn breaks_only_last(stmts: &[&Stmt], label: Label) -> bool {
-    let end = stmts
-        .iter()
-        .position(|s| matches!(s.kind, StmtKind::Break(l) if l == label));
+    let end = stmts.iter().position(|s| matches!(s.kind, StmtKind::Break(l) if l == label));
     let stmts = end.map_or(stmts, |end| &stmts[..=end]);
     let Some((last, before)) = stmts.split_last() else {
         return true;

@@ -20,25 +20,14 @@ pub(crate) fn accessor(lowerer: &mut Lowerer<'_>, id: ir::FuncId, field: u32) {
     let setter = func.sig.params[0].dir == Dir::InOut && inputs.len() == 2;
     let types = &mut lowerer.module.types;
     let part = Builder::part_type(types, func.ty(this), &Path::part(field));
-    let wanted = if setter {
-        Some(func.ty(inputs[1]))
-    } else {
-        func.sig.ret.map(|r| r.ty)
-    };
+    let wanted = if setter { Some(func.ty(inputs[1])) } else { func.sig.ret.map(|r| r.ty) };
     if part.is_none() || part != wanted {
         return lowerer.internal(func.span, "a field stands for a property of another type");
     }
     let mut b = Builder::new(types, &mut func);
-    let result = if setter {
-        b.insert(this, inputs[1], Path::part(field), &[])
-    } else {
-        b.part(this, field)
-    };
-    let outputs = if !setter && b.func.sig.params[0].dir == Dir::InOut {
-        vec![result, this]
-    } else {
-        vec![result]
-    };
+    let result = if setter { b.insert(this, inputs[1], Path::part(field), &[]) } else { b.part(this, field) };
+    let outputs =
+        if !setter && b.func.sig.params[0].dir == Dir::InOut { vec![result, this] } else { vec![result] };
     b.emit(Op::Return, &outputs, &[]);
     lowerer.module.funcs[id] = func;
 }
@@ -54,14 +43,7 @@ pub(crate) fn member(lowerer: &mut Lowerer<'_>, id: ir::FuncId, requirement: Fun
         return lowerer.internal(span, "a synthesised member has no result");
     };
     let region = func.body;
-    let mut parts = Parts {
-        lowerer,
-        func: &mut func,
-        region,
-        span,
-        requirement,
-        synth,
-    };
+    let mut parts = Parts { lowerer, func: &mut func, region, span, requirement, synth };
     let result = match (synth, &inputs[..]) {
         (Synth::DZero, []) => {
             let ty = parts.lowerer.lower_ty(ty, span);
@@ -72,10 +54,8 @@ pub(crate) fn member(lowerer: &mut Lowerer<'_>, id: ir::FuncId, requirement: Fun
     };
     let Some(result) = result else {
         let text = lowerer.checked.show(ty);
-        return lowerer.internal(
-            span,
-            format!("cannot synthesise a member for differentials of type `{text}`"),
-        );
+        return lowerer
+            .internal(span, format!("cannot synthesise a member for differentials of type `{text}`"));
     };
     parts.b().emit(Op::Return, &[result], &[]);
     lowerer.module.funcs[id] = func;
@@ -94,12 +74,7 @@ struct Parts<'a, 'c> {
 impl Parts<'_, '_> {
     fn b(&mut self) -> Builder<'_> {
         let types = &mut self.lowerer.module.types;
-        Builder {
-            types,
-            func: self.func,
-            region: self.region,
-            span: self.span,
-        }
+        Builder { types, func: self.func, region: self.region, span: self.span }
     }
 
     /// The sum of `a` and `b`, or `b` scaled by `a`. `ty` is the type of the result.
@@ -122,16 +97,8 @@ impl Parts<'_, '_> {
 
     fn number(&mut self, a: Value, b: Value) -> Value {
         let ty = self.func.ty(b);
-        let a = if self.synth == Synth::DMul {
-            self.fit(a, ty)
-        } else {
-            a
-        };
-        let math = if self.synth == Synth::DMul {
-            Math::Mul
-        } else {
-            Math::Add
-        };
+        let a = if self.synth == Synth::DMul { self.fit(a, ty) } else { a };
+        let math = if self.synth == Synth::DMul { Math::Mul } else { Math::Add };
         self.b().math(math, &[a, b])
     }
 
@@ -143,11 +110,7 @@ impl Parts<'_, '_> {
         if self.func.ty(scalar) != target {
             scalar = self.b().emit1(Op::Convert, &[scalar], target);
         }
-        if target == ty {
-            scalar
-        } else {
-            self.b().emit1(Op::Splat, &[scalar], ty)
-        }
+        if target == ty { scalar } else { self.b().emit1(Op::Splat, &[scalar], ty) }
     }
 
     /// Element by element, in a loop.
@@ -162,11 +125,7 @@ impl Parts<'_, '_> {
         let [k, sum] = [int, ty].map(|ty| self.func.add_arg(body, ty));
         let outer = std::mem::replace(&mut self.region, body);
         let y = self.b().extract(b, Path::index(), &[k]);
-        let x = if self.synth == Synth::DMul {
-            a
-        } else {
-            self.b().extract(a, Path::index(), &[k])
-        };
+        let x = if self.synth == Synth::DMul { a } else { self.b().extract(a, Path::index(), &[k]) };
         let z = self.part(elem, x, y)?;
         let next = self.b().insert(sum, z, Path::index(), &[k]);
         self.b().yield_(&[next]);
@@ -180,11 +139,7 @@ impl Parts<'_, '_> {
         let mut parts = Vec::new();
         for (i, &field) in types.iter().enumerate() {
             let y = self.b().part(b, i as u32);
-            let x = if self.synth == Synth::DMul {
-                a
-            } else {
-                self.b().part(a, i as u32)
-            };
+            let x = if self.synth == Synth::DMul { a } else { self.b().part(a, i as u32) };
             parts.push(self.part(field, x, y)?);
         }
         let ty = self.lowerer.lower_ty(ty, self.span);
@@ -196,22 +151,10 @@ impl Parts<'_, '_> {
         if !matches!(self.lowerer.checked.program.types.kind(ty), TyKind::Struct(..)) {
             return self.combine(ty, a, b);
         }
-        let mut args = self
-            .lowerer
-            .checked
-            .program
-            .types
-            .list(self.requirement.args)
-            .to_vec();
+        let mut args = self.lowerer.checked.program.types.list(self.requirement.args).to_vec();
         *args.first_mut()? = Arg::Ty(ty);
         let args = self.lowerer.checked.program.types.args(&args);
-        let callee = self.lowerer.callee(
-            FuncRef {
-                args,
-                ..self.requirement
-            },
-            self.span,
-        )?;
+        let callee = self.lowerer.callee(FuncRef { args, ..self.requirement }, self.span)?;
         let ret = self.lowerer.module.funcs[callee].sig.ret?.ty;
         (ret == self.func.ty(b)).then(|| self.b().emit1(Op::Call(callee), &[a, b], ret))
     }

@@ -35,14 +35,7 @@ impl TypeCache {
             Arg::Ty(ty) => self.depth(checked, *ty),
             Arg::Val(_) => 0,
         };
-        checked
-            .program
-            .types
-            .list(args)
-            .iter()
-            .map(depth)
-            .max()
-            .unwrap_or(0)
+        checked.program.types.list(args).iter().map(depth).max().unwrap_or(0)
     }
 
     fn depth(&self, checked: &Checked, ty: Ty) -> u32 {
@@ -69,11 +62,7 @@ impl TypeCache {
     pub fn args_name(&self, checked: &Checked, args: Args) -> String {
         let name = |arg: &Arg| match arg {
             Arg::Ty(ty) => self.name(checked, *ty),
-            Arg::Val(val) => checked
-                .program
-                .types
-                .known(*val)
-                .map_or("?".into(), |n| n.to_string()),
+            Arg::Val(val) => checked.program.types.known(*val).map_or("?".into(), |n| n.to_string()),
         };
         let names: Vec<String> = checked.program.types.list(args).iter().map(name).collect();
         if names.is_empty() {
@@ -84,13 +73,7 @@ impl TypeCache {
 
     /// The name of a type in names of instances.
     pub fn name(&self, checked: &Checked, ty: Ty) -> String {
-        let known = |val: Val| {
-            checked
-                .program
-                .types
-                .known(val)
-                .map_or("?".into(), |n| n.to_string())
-        };
+        let known = |val: Val| checked.program.types.known(val).map_or("?".into(), |n| n.to_string());
         match checked.program.types.kind(ty) {
             TyKind::Void => "void".into(),
             TyKind::Scalar(s) => s.name().into(),
@@ -98,20 +81,12 @@ impl TypeCache {
             TyKind::Matrix(elem, r, c) => format!("{}x{}x{}", self.name(checked, elem), known(r), known(c)),
             TyKind::Array(elem, n) => format!("{}[{}]", self.name(checked, elem), known(n)),
             TyKind::Struct(id, args) => {
-                format!(
-                    "{}{}",
-                    checked.program.structs[id].name,
-                    self.args_name(checked, args)
-                )
+                format!("{}{}", checked.program.structs[id].name, self.args_name(checked, args))
             }
             TyKind::Tuple(args) => format!("Tuple{}", self.args_name(checked, args)),
             TyKind::Enum(id) => checked.program.enums[id].name.to_string(),
             TyKind::Interface(id, args) => {
-                format!(
-                    "{}{}",
-                    checked.program.interfaces[id].name,
-                    self.args_name(checked, args)
-                )
+                format!("{}{}", checked.program.interfaces[id].name, self.args_name(checked, args))
             }
             TyKind::Error
             | TyKind::UnsizedArray(_)
@@ -171,13 +146,9 @@ impl Lowerer<'_> {
             TyKind::Param(_) | TyKind::Assoc(..) => {
                 return self.internal(span, format!("the type `{text}` is still generic"));
             }
-            _ => (
-                format!("the type `{text}` is not supported yet"),
-                "use numbers, arrays and structures",
-            ),
+            _ => (format!("the type `{text}` is not supported yet"), "use numbers, arrays and structures"),
         };
-        self.diagnostics
-            .push(Diagnostic::new(codes::UNSUPPORTED_TYPE, span, message).help(help));
+        self.diagnostics.push(Diagnostic::new(codes::UNSUPPORTED_TYPE, span, message).help(help));
     }
 
     fn scalar(&self, ty: Ty) -> Option<Scalar> {
@@ -188,12 +159,7 @@ impl Lowerer<'_> {
     }
 
     fn lanes(&self, val: Val) -> Option<u8> {
-        self.checked
-            .program
-            .types
-            .known(val)
-            .filter(|n| (1..=4).contains(n))
-            .map(|n| n as u8)
+        self.checked.program.types.known(val).filter(|n| (1..=4).contains(n)).map(|n| n as u8)
     }
 
     fn lower_vector(&mut self, elem: Ty, n: Val) -> Option<Type> {
@@ -205,12 +171,7 @@ impl Lowerer<'_> {
     }
 
     fn lower_array(&mut self, elem: Ty, n: Val, span: Span) -> Option<Type> {
-        let n = self
-            .checked
-            .program
-            .types
-            .known(n)
-            .filter(|n| (0..=MAX_ARRAY).contains(n))?;
+        let n = self.checked.program.types.known(n).filter(|n| (0..=MAX_ARRAY).contains(n))?;
         Some(Type::Array(self.lower_ty(elem, span), n as u32))
     }
 
@@ -220,11 +181,7 @@ impl Lowerer<'_> {
             self.types.types.insert(ty, lowered);
             return lowered;
         }
-        let names: Vec<Symbol> = self.checked.program.structs[id]
-            .fields
-            .iter()
-            .map(|f| f.name)
-            .collect();
+        let names: Vec<Symbol> = self.checked.program.structs[id].fields.iter().map(|f| f.name).collect();
         let types = self.checked.field_types(id, args);
         self.make_struct(ty, &names, &types, span)
     }
@@ -241,13 +198,7 @@ impl Lowerer<'_> {
             Arg::Ty(ty) => Some(*ty),
             Arg::Val(_) => None,
         };
-        self.checked
-            .program
-            .types
-            .list(args)
-            .iter()
-            .filter_map(elem)
-            .collect()
+        self.checked.program.types.list(args).iter().filter_map(elem).collect()
     }
 
     fn make_struct(&mut self, ty: Ty, names: &[Symbol], types: &[Ty], span: Span) -> ir::Ty {
@@ -255,10 +206,7 @@ impl Lowerer<'_> {
         let id = self.module.types.add_struct(name, vec![]);
         let lowered = self.module.types.intern(Type::Struct(id));
         self.types.types.insert(ty, lowered);
-        let field = |(name, ty): (&Symbol, &Ty)| StructField {
-            name: *name,
-            ty: self.lower_ty(*ty, span),
-        };
+        let field = |(name, ty): (&Symbol, &Ty)| StructField { name: *name, ty: self.lower_ty(*ty, span) };
         let fields = names.iter().zip(types).map(field).collect();
         self.module.types.set_fields(id, fields);
         if self.checked.differential(ty).is_some() {
@@ -279,10 +227,7 @@ impl Lowerer<'_> {
             ("rwbuffer", Some(elem)) => Type::Buffer(elem, Access::ReadWrite),
             ("uniform", Some(elem)) => return elem,
             _ => {
-                let message = format!(
-                    "the resource type `{}` is not supported yet",
-                    self.checked.show(ty)
-                );
+                let message = format!("the resource type `{}` is not supported yet", self.checked.show(ty));
                 let diagnostic = Diagnostic::new(codes::UNSUPPORTED_TYPE, span, message)
                     .help("use `StructuredBuffer` or `RWStructuredBuffer`");
                 self.diagnostics.push(diagnostic);
