@@ -5,10 +5,12 @@
 //!   name.
 //! * [`signature`] translates a signature into that of the derivative; calls of `fwd_diff(f)` are checked against it.
 //! * [`flow`] finds derivatives that get lost inside a differentiable function.
+//! * [`declared`] checks what differentiable functions must hold to otherwise.
 //! * [`codes`] are the diagnostics of all of them.
 
 pub mod codes;
 mod custom;
+mod declared;
 mod flags;
 mod flow;
 mod signature;
@@ -40,10 +42,11 @@ pub(crate) fn attach(checked: &mut Checked) {
     checked.attach_derivatives();
 }
 
-/// Looks for lost derivatives in a checked body of the user's.
+/// Checks a function of the user's whose body was just checked: what it gives out, and where derivatives get lost.
 pub(crate) fn check_flow(checked: &mut Checked, func: FuncId, body: &Body) {
     let scope = checked.tables.funcs[func].scope;
     if !checked.tables.scopes[scope].library {
+        checked.check_outputs(func);
         checked.find_losses(func, body);
     }
 }
@@ -51,4 +54,9 @@ pub(crate) fn check_flow(checked: &mut Checked, func: FuncId, body: &Body) {
 /// Checks what only conformances to `IDifferentiable` must hold to.
 pub(crate) fn check_conformance(checked: &mut Checked, conformance: ConformanceId) {
     checked.check_differential(conformance);
+}
+
+/// Checks that the function that stands for a requirement is as differentiable as that.
+pub(crate) fn check_witness(checked: &mut Checked, requirement: FuncId, witness: FuncId) {
+    checked.check_requirement(requirement, witness);
 }

@@ -1,0 +1,147 @@
+//! Where derivatives get lost.
+
+use super::{problems, valid};
+
+#[test]
+fn a_call_without_derivative_on_the_way_to_an_output_is_an_error() {
+    // req: FLOW-05, DIAG-02
+    let text = "float g(float x) { return 2.0 * x; } [Differentiable] float f(float x) { return g(x) + x * x; }";
+    assert_eq!(problems(text), ["E0502 g(x)"]);
+}
+
+#[test]
+fn only_differentiable_functions_are_looked_at() {
+    // req: FLOW-02
+    valid("float g(float x) { return 2.0 * x; } float f(float x) { return g(x) + x * x; }");
+}
+
+#[test]
+fn a_derivative_dropped_on_purpose_is_no_error() {
+    // req: FLOW-06, NODIFF-03, NODIFF-04, NODIFF-06, ATTR-14
+    valid(
+        "float g(float x) { return 2.0 * x; }
+         [Differentiable] float f(float x) { return no_diff g(x) + no_diff(g(x)) + x * x; }",
+    );
+}
+
+#[test]
+fn a_constant_argument_carries_nothing() {
+    // req: FLOW-07
+    valid("float g(float x) { return x; } [Differentiable] float f(float x) { return g(2.0) * x; }");
+}
+
+#[test]
+fn a_callee_without_differentiable_parameters_takes_nothing() {
+    // req: NODIFF-09
+    valid("float h(int n) { return 1.0; } [Differentiable] float f(float x) { return h(int(x)) * x; }");
+}
+
+#[test]
+fn a_result_that_reaches_no_output_is_not_wanted() {
+    // req: NODIFF-10, FLOW-07
+    valid(
+        "float g(float x) { return x; }
+         [Differentiable] float f(float x)
+         {
+             float t = g(x);
+             int n = int(g(x));
+             if (g(x) > 0.0 && t > 1.0)
+                 n += 1;
+             t = x * n;
+             return t;
+         }",
+    );
+}
+
+#[test]
+fn a_loss_in_one_branch_is_a_loss() {
+    // req: FLOW-09
+    let text = "float g(float x) { return x; }
+        [Differentiable] float f(float x) { float y = x; if (x > 0.0) { y = g(x); } return y; }";
+    assert_eq!(problems(text), ["E0502 g(x)"]);
+}
+
+#[test]
+fn a_loss_is_followed_round_a_loop() {
+    // req: FLOW-09, FLOW-03, FLOW-04
+    let text = "float g(float x) { return x; }
+        [Differentiable] float f(float x)
+        {
+            float a = 1.0;
+            float b = 1.0;
+            for (int i = 0; i < 4; i++)
+            {
+                float c = g(b);
+                b = a * x;
+                a = c;
+            }
+            return a;
+        }";
+    assert_eq!(problems(text), ["E0502 g(b)"]);
+}
+
+#[test]
+fn a_loss_through_an_out_parameter_is_found() {
+    // req: FLOW-05
+    let text = "void g(float x, out float y) { y = x; }
+        [Differentiable] float f(float x) { float y; g(x, y); return y; }";
+    assert_eq!(problems(text), ["E0502 g(x, y)"]);
+}
+
+#[test]
+fn functions_with_derivatives_by_other_means_pass_them_on() {
+    // req: FLOW-08
+    valid(
+        "[TreatAsDifferentiable] float a(float x) { return x; }
+         [BackwardDerivative(b_bwd)] float b(float x) { return x; }
+         void b_bwd(inout DifferentialPair<float> x, float d) {}
+         [ForceInline] float c(float x) { return x; }
+         [Differentiable] float f(float x) { return a(x) + b(x) + c(x) + sin(x) + length(float2(x, 1.0)); }",
+    );
+}
+
+#[test]
+fn the_body_of_a_function_taken_for_constant_is_not_looked_at() {
+    // req: NODIFF-18
+    valid("float g(float x) { return x; } [TreatAsDifferentiable] float f(float x) { return g(x); }");
+}
+
+#[test]
+fn a_derivative_stored_in_a_no_diff_field_is_lost() {
+    // req: DIAG-03, NODIFF-20
+    let text = "struct S : IDifferentiable { no_diff float member; float other; }
+        [Differentiable] float f(float x) { S s; s.other = x; s.member = x * x; return s.member; }";
+    assert_eq!(problems(text), ["E0503 x * x"]);
+}
+
+#[test]
+fn detach_says_that_a_derivative_may_be_lost() {
+    // req: NODIFF-11, NODIFF-12, ATTR-15
+    valid(
+        "struct S : IDifferentiable { no_diff float member; float other; }
+         [Differentiable] float f(float x) { S s; s.other = x; s.member = detach(x * x); return s.member; }",
+    );
+}
+
+#[test]
+fn a_derivative_written_to_a_global_is_lost() {
+    // req: DIAG-17
+    let text = "static float total; RWStructuredBuffer<float> buffer;
+        [Differentiable] float f(float x) { total = x * x; buffer[0] = x; return x * total * buffer[1]; }";
+    assert_eq!(problems(text), ["E0503 x * x", "E0503 x"]);
+}
+
+#[test]
+fn a_structure_that_is_not_differentiable_loses_derivatives() {
+    // req: DIAG-25
+    let text = "struct S { float a; }
+        [Differentiable] float f(float x) { S s; s.a = x; S t = { x * x }; return s.a + t.a; }";
+    assert_eq!(problems(text), ["E0517 x", "E0517 x * x"]);
+}
+
+#[test]
+fn no_diff_stands_before_calls_only() {
+    // req: DIAG-13, NODIFF-05
+    let text = "[Differentiable] float f(float x) { return no_diff (x * x); }";
+    assert_eq!(problems(text).len(), 1);
+}
