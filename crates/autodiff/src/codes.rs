@@ -57,4 +57,10 @@ cotangent_base::codes! {
     ///
     /// Write the recursion as a loop with `[MaxIters(n)]`, or give the function a backward derivative of your own.
     E0610 RECURSION = "a recursive function has no backward derivative";
+
+    /// A loop marked `[ForceUnroll]` is unrolled before derivatives are taken, so how often it runs must follow from
+    /// constants.
+    ///
+    /// Make its bounds constants, or remove the attribute; a backward derivative then wants `[MaxIters(n)]`.
+    E0611 NOT_UNROLLED = "a loop cannot be unrolled";
 }

@@ -7,7 +7,14 @@
 
 use crate::{codes, extract, forward};
 use cotangent_base::{Diagnostic, Diagnostics, Set};
-use cotangent_ir::{Builder, DiffInfo, Func, FuncId, FuncKind, Mode, Module, Op, Ty};
+use cotangent_ir::{Builder, DiffInfo, Func, FuncId, FuncKind, Inline, Mode, Module, Op, Prefer, Ty};
+use cotangent_passes::effects::Effects;
+use cotangent_passes::inline::inline_calls;
+use cotangent_passes::optimize::optimize_func;
+use cotangent_passes::unroll::unroll;
+
+/// The most instructions that unrolling the loops of one function may write.
+const UNROLL_LIMIT: usize = 1 << 16;
 
 /// What the passes share while they write derivatives.
 pub struct Context<'m> {
@@ -15,6 +22,8 @@ pub struct Context<'m> {
     pub module: &'m mut Module,
     /// What went wrong so far.
     pub diagnostics: Diagnostics,
+    /// What the functions did before derivatives were added.
+    pub effects: Effects,
     /// What forward mode has written.
     pub forward: forward::Cache,
     /// What reverse mode has written.
@@ -48,11 +57,7 @@ pub fn differentiate(module: &mut Module) -> Diagnostics {
 /// The functions called in `func`, in order.
 fn callees(func: &Func) -> Vec<FuncId> {
     let called = |inst| {
-        if let Op::Call(f) = func.insts[inst].op {
-            Some(f)
-        } else {
-            None
-        }
+        if let Op::Call(f) = func.insts[inst].op { Some(f) } else { None }
     };
     func.all_insts().into_iter().filter_map(called).collect()
 }
@@ -61,6 +66,7 @@ impl<'m> Context<'m> {
     /// Nothing written yet.
     pub fn new(module: &'m mut Module) -> Self {
         Context {
+            effects: Effects::of(module),
             module,
             diagnostics: Diagnostics::new(),
             forward: forward::Cache::default(),
@@ -122,11 +128,7 @@ impl<'m> Context<'m> {
             None if whole => Some(Mode::Backward),
             None => diff.forward.map(|_| Mode::Forward),
         };
-        DiffInfo {
-            differentiable,
-            prefer: diff.prefer,
-            ..DiffInfo::default()
-        }
+        DiffInfo { differentiable, prefer: diff.prefer, ..DiffInfo::default() }
     }
 
     fn endless_order(&mut self, request: FuncId, of: FuncId) -> Reported {
@@ -138,22 +140,57 @@ impl<'m> Context<'m> {
         self.report(diagnostic)
     }
 
-    /// A copy of the body to differentiate in order to get a derivative of `func`. A function whose derivative is
-    /// not taken from its body (a library rule, a substitute, none at all) is stood for by one that calls it.
+    /// A copy of the body to differentiate in order to get a derivative of `func`: what asks for it is inlined and
+    /// unrolled, loops that count are counted, and invariant code is out of them. A function whose derivative is not
+    /// taken from its body (a library rule, a substitute, none at all) is stood for by one that calls it.
     pub fn body_of(&mut self, func: FuncId) -> Result<Func, Reported> {
         self.fill(func)?;
-        let original = &self.module.funcs[func];
-        let diff = &original.diff;
-        if diff.rule.is_none() && diff.substitute.is_none() && !diff.constant {
-            return Ok(original.clone());
+        if !is_derived_from_body(&self.module.funcs[func].diff) {
+            return Ok(self.caller_of(func));
         }
+        let original = self.module.funcs[func].clone();
+        inline_calls(self.module, func, &is_inlined_early);
+        let mut copy = std::mem::replace(&mut self.module.funcs[func], original);
+        self.unroll(&mut copy)?;
+        optimize_func(&mut self.module.types, &mut copy, &self.effects);
+        Ok(copy)
+    }
+
+    /// A function with the signature of `func` that calls it.
+    fn caller_of(&mut self, func: FuncId) -> Func {
+        let original = &self.module.funcs[func];
         let outputs: Vec<Ty> = original.sig.outputs().map(|o| o.ty).collect();
-        let mut wrapper = Func::new(original.name, original.sig.clone(), original.span);
-        let inputs = wrapper.inputs().to_vec();
-        let mut b = Builder::new(&mut self.module.types, &mut wrapper);
+        let mut caller = Func::new(original.name, original.sig.clone(), original.span);
+        let inputs = caller.inputs().to_vec();
+        let mut b = Builder::new(&mut self.module.types, &mut caller);
         let call = b.emit(Op::Call(func), &inputs, &outputs);
         let outputs = b.func.insts[call].results.to_vec();
         b.emit(Op::Return, &outputs, &[]);
-        Ok(wrapper)
+        caller
     }
+
+    fn unroll(&mut self, func: &mut Func) -> Result<(), Reported> {
+        let left = unroll(&mut self.module.types, func, UNROLL_LIMIT);
+        let mut result = Ok(());
+        for span in left {
+            let message = format!("a loop in `{}` cannot be unrolled", func.name);
+            let diagnostic = Diagnostic::new(codes::NOT_UNROLLED, span, message)
+                .here("its number of rounds is not a constant, or it is too large")
+                .help("remove `[ForceUnroll]`; for a backward derivative write `[MaxIters(n)]` in its place");
+            result = Err(self.report(diagnostic));
+        }
+        result
+    }
+}
+
+/// Whether derivatives that are generated come from the body, and not from something else that is known.
+fn is_derived_from_body(diff: &DiffInfo) -> bool {
+    diff.rule.is_none() && diff.substitute.is_none() && !diff.constant
+}
+
+/// Whether a call may be replaced by the body before derivatives are taken.
+fn is_inlined_early(func: &Func) -> bool {
+    let diff = &func.diff;
+    let custom = diff.forward.is_some() || diff.backward.is_some() || diff.prefer != Prefer::Auto;
+    func.inline == Inline::Early && is_derived_from_body(diff) && !custom
 }

@@ -15,6 +15,7 @@ use crate::linearize::{self, linearize};
 use crate::{codes, tangent};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
 use cotangent_ir::{Builder, DiffCall, Func, FuncId, FuncKind, Inst, InstData, Mode, Op, Region, Ty, Value};
+use cotangent_passes::optimize::tidy;
 
 /// The forward derivatives written so far, by function and inputs with a tangent.
 #[derive(Default)]
@@ -49,11 +50,7 @@ pub(crate) fn request(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Resu
     for (&ty, _) in plain.iter().zip(&outputs).filter(|(_, active)| **active) {
         types.extend(cx.module.diff.differential(b.types, ty));
     }
-    let call = DiffCall {
-        func: of,
-        inputs,
-        outputs: outputs.clone(),
-    };
+    let call = DiffCall { func: of, inputs, outputs: outputs.clone() };
     let call = b.emit(Op::DiffCall(call), &[primals, tangents].concat(), &types);
     let values = b.func.insts[call].results.to_vec();
     let (primals, tangents) = values.split_at(plain.len());
@@ -61,10 +58,7 @@ pub(crate) fn request(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Resu
     let mut packed = Vec::new();
     for ((&primal, &active), &ty) in primals.iter().zip(&outputs).zip(&results) {
         packed.push(if active {
-            b.pack(
-                &[primal, *tangents.next().expect("one for each active output")],
-                ty,
-            )
+            b.pack(&[primal, *tangents.next().expect("one for each active output")], ty)
         } else {
             primal
         });
@@ -104,6 +98,7 @@ fn write(cx: &mut Context<'_>, id: FuncId, body: Func, inputs: &[bool]) -> Resul
         return Err(Reported);
     }
     resolve(cx, &mut func)?;
+    tidy(&mut cx.module.types, &mut func, &cx.effects);
     let declared = &cx.module.funcs[id];
     func.name = declared.name;
     func.diff = declared.diff.clone();
@@ -119,11 +114,8 @@ fn forward_name(func: &Func, inputs: &[bool]) -> Symbol {
     if could().eq(inputs.iter().copied()) {
         return Symbol::new(&format!("{}.fwd", func.name));
     }
-    let digits: String = could()
-        .zip(inputs)
-        .filter(|(c, _)| *c)
-        .map(|(_, i)| if *i { '1' } else { '0' })
-        .collect();
+    let digits: String =
+        could().zip(inputs).filter(|(c, _)| *c).map(|(_, i)| if *i { '1' } else { '0' }).collect();
     Symbol::new(&format!("{}.fwd.{digits}", func.name))
 }
 
@@ -182,24 +174,14 @@ fn call_custom(
     custom: FuncId,
     renamed: &mut Map<Value, Value>,
 ) -> Result<(), Reported> {
-    let InstData {
-        operands,
-        results,
-        span,
-        ..
-    } = func.insts[inst].clone();
+    let InstData { operands, results, span, .. } = func.insts[inst].clone();
     let module = &mut *cx.module;
     let (original, translated) = (&module.funcs[call.func].sig, &module.funcs[custom].sig);
     let (primals, tangents) = operands.split_at(call.inputs.len());
     if translated.inputs().count() != primals.len() || translated.outputs().count() != call.outputs.len() {
         return Err(wrong_signature(cx, call.func, span));
     }
-    let mut b = Builder {
-        types: &mut module.types,
-        func,
-        region,
-        span,
-    };
+    let mut b = Builder { types: &mut module.types, func, region, span };
     let mut tangents = tangents.iter().copied();
     let mut arguments = Vec::new();
     for (i, (param, pair)) in original.inputs().zip(translated.inputs()).enumerate() {
@@ -223,10 +205,7 @@ fn call_custom(
     for ((&old, &pair), &active) in old.iter().zip(&pairs).zip(&call.outputs) {
         renamed.insert(old, if active { b.part(pair, 0) } else { pair });
         if active {
-            renamed.insert(
-                *old_tangents.next().expect("one for each active output"),
-                b.part(pair, 1),
-            );
+            renamed.insert(*old_tangents.next().expect("one for each active output"), b.part(pair, 1));
         }
     }
     Ok(())
@@ -257,10 +236,7 @@ fn require_forward(cx: &mut Context<'_>, func: FuncId, span: Span) -> Result<(),
 
 fn wrong_signature(cx: &mut Context<'_>, func: FuncId, span: Span) -> Reported {
     let f = &cx.module.funcs[func];
-    let message = format!(
-        "the forward derivative of `{}` has the wrong number of parameters",
-        f.name
-    );
+    let message = format!("the forward derivative of `{}` has the wrong number of parameters", f.name);
     let diagnostic = Diagnostic::new(codes::WRONG_SIGNATURE, span, message)
         .label(f.span, "declared here")
         .help("a forward derivative takes a pair for each differentiable parameter and gives a pair for each differentiable result");

@@ -22,10 +22,8 @@ pub fn zero(b: &mut Builder<'_>, diff: &DiffTable, ty: Ty) -> Value {
         Type::Struct(id) => match user_code(diff, id, ty, &|row| row.zero) {
             Some(dzero) => b.emit1(Op::Call(dzero), &[], ty),
             None => {
-                let parts: Vec<Value> = field_types(b.types, id)
-                    .into_iter()
-                    .map(|t| zero(b, diff, t))
-                    .collect();
+                let parts: Vec<Value> =
+                    field_types(b.types, id).into_iter().map(|t| zero(b, diff, t)).collect();
                 b.pack(&parts, ty)
             }
         },
@@ -69,10 +67,7 @@ pub fn add(b: &mut Builder<'_>, diff: &DiffTable, x: Value, y: Value) -> Value {
 /// `for k < n: x[k] += y[k]`.
 fn add_arrays(b: &mut Builder<'_>, diff: &DiffTable, x: Value, y: Value, n: u32) -> Value {
     let count = b.int(n.into());
-    let info = LoopInfo {
-        max_iters: Some(n),
-        ..LoopInfo::default()
-    };
+    let info = LoopInfo { max_iters: Some(n), ..LoopInfo::default() };
     let sums = b.for_(info, count, &[x], |b, k, carried| {
         let part = b.extract(y, Path::index(), &[k]);
         let sum = insert_add(b, diff, carried[0], part, Path::index(), &[k]);
@@ -133,11 +128,7 @@ fn user_code(
     which: &dyn Fn(&DiffRow) -> Option<FuncId>,
 ) -> Option<FuncId> {
     let own = diff.get(id).filter(|row| row.differential == ty).and_then(which);
-    own.or_else(|| {
-        diff.iter()
-            .filter(|(_, row)| row.differential == ty)
-            .find_map(|(_, row)| which(row))
-    })
+    own.or_else(|| diff.iter().filter(|(_, row)| row.differential == ty).find_map(|(_, row)| which(row)))
 }
 
 fn has_user_code(
@@ -150,9 +141,7 @@ fn has_user_code(
         Type::Array(elem, _) => has_user_code(types, diff, elem, which),
         Type::Struct(id) => {
             user_code(diff, id, ty, which).is_some()
-                || field_types(types, id)
-                    .into_iter()
-                    .any(|t| has_user_code(types, diff, t, which))
+                || field_types(types, id).into_iter().any(|t| has_user_code(types, diff, t, which))
         }
         Type::Unit
         | Type::Scalar(_)

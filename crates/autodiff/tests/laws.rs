@@ -10,9 +10,7 @@ use cotangent_ir::{Module, Op, text, verify, verify_linear};
 const PROGRAMS: u64 = 300;
 
 fn func(module: &Module, name: &str) -> cotangent_ir::FuncId {
-    module
-        .func_named(Symbol::new(name))
-        .expect("the function is there")
+    module.func_named(Symbol::new(name)).expect("the function is there")
 }
 
 #[test]
@@ -23,11 +21,7 @@ fn random_programs_are_valid_and_rich_in_exits() {
         verify(&module).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", text::print_module(&module)));
         let f = &module.funcs[func(&module, "f")];
         let is_early = |op: &Op| matches!(op, Op::Break(_) | Op::Continue(_));
-        exits += f
-            .all_insts()
-            .iter()
-            .filter(|i| is_early(&f.insts[**i].op))
-            .count();
+        exits += f.all_insts().iter().filter(|i| is_early(&f.insts[**i].op)).count();
     }
     assert!(exits > 2 * PROGRAMS as usize, "only {exits} exits");
 }
@@ -54,11 +48,7 @@ fn after_prepare_the_only_exit_is_the_last_return() {
 #[test]
 fn every_linear_instruction_is_linear_and_no_primal_one_reads_a_tangent() {
     for seed in 0..PROGRAMS {
-        for mask in [
-            [true, true, true, true],
-            [true, false, false, false],
-            [false, false, false, true],
-        ] {
+        for mask in [[true, true, true, true], [true, false, false, false], [false, false, false, true]] {
             for prepared in [false, true] {
                 let mut module = random::module(seed);
                 let f = func(&module, "f");
@@ -72,10 +62,7 @@ fn every_linear_instruction_is_linear_and_no_primal_one_reads_a_tangent() {
                 assert!(diagnostics.is_empty());
                 let (func, lin) = (&linearized.func, &linearized.lin);
                 verify_linear(func, lin, &module).unwrap_or_else(|e| {
-                    panic!(
-                        "seed {seed}: {e}\n{}",
-                        text::print_linear_func(&module, func, lin)
-                    )
+                    panic!("seed {seed}: {e}\n{}", text::print_linear_func(&module, func, lin))
                 });
                 module.funcs[f] = linearized.func;
                 verify(&module).unwrap_or_else(|e| panic!("seed {seed}: {e}"));

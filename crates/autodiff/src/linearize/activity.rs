@@ -97,11 +97,8 @@ impl Linearizer<'_> {
         let mut changed = false;
         if reaches {
             for (output, &result) in self.funcs[func].sig.outputs().zip(&data.results) {
-                let carries = if self.rules.is_empty() {
-                    output.diff
-                } else {
-                    self.differential(result).is_some()
-                };
+                let carries =
+                    if self.rules.is_empty() { output.diff } else { self.differential(result).is_some() };
                 changed |= carries && self.active.insert(result);
             }
         }

@@ -29,11 +29,7 @@ impl Linearizer<'_> {
 
     /// Gives `inst` one more result, its tangent, for each of its results that `mask` chooses.
     pub(super) fn add_results(&mut self, inst: Inst, mask: &[bool]) {
-        let chosen = self.func.insts[inst]
-            .results
-            .iter()
-            .zip(mask)
-            .filter(|(_, a)| **a);
+        let chosen = self.func.insts[inst].results.iter().zip(mask).filter(|(_, a)| **a);
         for y in chosen.map(|(y, _)| *y).collect::<Vec<_>>() {
             let ty = self.differential(y).expect("an active result is differentiable");
             let y_t = self.func.add_result(inst, ty);

@@ -73,11 +73,7 @@ fn classify(funcs: &EntityMap<FuncId, Func>, func: FuncId) -> Callee {
         Callee::Derived { always }
     } else if let FuncKind::Request(_, of) = funcs[func].kind {
         let unwritten = resolve(funcs, of).1 != Callee::Constant;
-        if unwritten {
-            Callee::Derived { always: false }
-        } else {
-            Callee::Constant
-        }
+        if unwritten { Callee::Derived { always: false } } else { Callee::Constant }
     } else {
         Callee::Constant
     }
@@ -88,11 +84,7 @@ impl Linearizer<'_> {
         let operands = self.func.insts[inst].operands.to_vec();
         let any = operands.iter().any(|x| self.get(*x).is_some());
         if self.in_rule() {
-            return if any {
-                self.write_out(inst, func, &operands)
-            } else {
-                self.push(inst)
-            };
+            return if any { self.write_out(inst, func, &operands) } else { self.push(inst) };
         }
         let (func, callee) = resolve(self.funcs, func);
         self.func.insts[inst].op = Op::Call(func);
@@ -112,26 +104,16 @@ impl Linearizer<'_> {
     fn diff_call(&mut self, inst: Inst, func: FuncId, always: bool) {
         let sig = &self.funcs[func].sig;
         let operands = self.func.insts[inst].operands.clone();
-        let inputs: Box<[bool]> = sig
-            .inputs()
-            .zip(&operands)
-            .map(|(p, x)| p.diff && self.get(*x).is_some())
-            .collect();
+        let inputs: Box<[bool]> =
+            sig.inputs().zip(&operands).map(|(p, x)| p.diff && self.get(*x).is_some()).collect();
         let outputs: Box<[bool]> = sig.outputs().map(|o| o.diff).collect();
         if !(always || inputs.contains(&true)) || !outputs.contains(&true) {
             return self.push(inst);
         }
-        let tangents: Vec<Value> = operands
-            .iter()
-            .zip(&inputs)
-            .filter_map(|(x, a)| a.then(|| self.get(*x))?)
-            .collect();
+        let tangents: Vec<Value> =
+            operands.iter().zip(&inputs).filter_map(|(x, a)| a.then(|| self.get(*x))?).collect();
         self.func.insts[inst].operands.extend(tangents);
-        self.func.insts[inst].op = Op::DiffCall(DiffCall {
-            func,
-            inputs,
-            outputs: outputs.clone(),
-        });
+        self.func.insts[inst].op = Op::DiffCall(DiffCall { func, inputs, outputs: outputs.clone() });
         self.push(inst);
         self.add_results(inst, &outputs);
     }
@@ -139,23 +121,12 @@ impl Linearizer<'_> {
     /// Writes out the rule of a call of `func` that has just been placed.
     fn apply_rule(&mut self, inst: Inst, func: FuncId, rule: FuncId, operands: Vec<Value>) {
         let sig = &self.funcs[func].sig;
-        let wanted: Vec<usize> = sig
-            .outputs()
-            .enumerate()
-            .filter(|(_, o)| o.diff)
-            .map(|(i, _)| i)
-            .collect();
-        let active = sig
-            .inputs()
-            .zip(&operands)
-            .filter(|(p, _)| p.diff)
-            .map(|(_, x)| *x);
+        let wanted: Vec<usize> = sig.outputs().enumerate().filter(|(_, o)| o.diff).map(|(i, _)| i).collect();
+        let active = sig.inputs().zip(&operands).filter(|(p, _)| p.diff).map(|(_, x)| *x);
         let active: Vec<Value> = active.collect();
         let mut arguments = operands.clone();
         for x in active {
-            let ty = self
-                .differential(x)
-                .expect("a differentiable parameter has a differential");
+            let ty = self.differential(x).expect("a differentiable parameter has a differential");
             let stand_in = self.builder().zero(ty);
             if let Some(x_t) = self.get(x) {
                 self.active.insert(stand_in);
@@ -163,10 +134,8 @@ impl Linearizer<'_> {
             }
             arguments.push(stand_in);
         }
-        let hidden: Vec<(Value, Value)> = operands
-            .iter()
-            .filter_map(|x| self.tangents.remove_entry(x))
-            .collect();
+        let hidden: Vec<(Value, Value)> =
+            operands.iter().filter_map(|x| self.tangents.remove_entry(x)).collect();
         for (x, _) in &hidden {
             self.active.remove(*x);
         }
@@ -208,12 +177,7 @@ impl Linearizer<'_> {
         for (&parameter, &argument) in from.inputs().iter().zip(arguments) {
             copier.rename(parameter, argument);
         }
-        let mut b = Builder {
-            types: self.types,
-            func: &mut self.func,
-            region,
-            span: self.span,
-        };
+        let mut b = Builder { types: self.types, func: &mut self.func, region, span: self.span };
         copier.insts(&from, from.body, &mut b);
         let mut insts = std::mem::take(&mut self.func.regions[region].insts);
         let Some(exit) = insts.pop() else {
@@ -260,10 +224,7 @@ impl Linearizer<'_> {
         let rule = &self.funcs[self.rules[0]];
         let diagnostic = Diagnostic::new(codes::NONLINEAR_RULE, rule.span, message)
             .label(self.span, "here")
-            .help(format!(
-                "rewrite the rule `{}` so that it is linear in its tangents",
-                rule.name
-            ));
+            .help(format!("rewrite the rule `{}` so that it is linear in its tangents", rule.name));
         self.diagnostics.push(diagnostic);
     }
 }

@@ -47,12 +47,7 @@ impl Linearizer<'_> {
 
     /// The values that `mask` chooses.
     pub(super) fn chosen(&self, values: &[Value], mask: &[bool]) -> Vec<Value> {
-        values
-            .iter()
-            .zip(mask)
-            .filter(|(_, a)| **a)
-            .map(|(v, _)| *v)
-            .collect()
+        values.iter().zip(mask).filter(|(_, a)| **a).map(|(v, _)| *v).collect()
     }
 }
 

@@ -55,9 +55,7 @@ pub fn linearize(
     inputs: &[bool],
     diagnostics: &mut Diagnostics,
 ) -> Linearized {
-    let Module {
-        types, diff, funcs, ..
-    } = module;
+    let Module { types, diff, funcs, .. } = module;
     let (sig, outputs) = signature(types, diff, &func.sig, inputs);
     let mut l = Linearizer {
         types,
@@ -79,12 +77,7 @@ pub fn linearize(
     l.function(inputs);
     let mut func = l.func;
     func.sig = sig;
-    Linearized {
-        func,
-        lin: l.lin,
-        inputs: inputs.into(),
-        outputs,
-    }
+    Linearized { func, lin: l.lin, inputs: inputs.into(), outputs }
 }
 
 /// The signature of a linearized function, and which outputs have a tangent. Tangents are ordinary
@@ -97,16 +90,9 @@ pub fn signature(
 ) -> (Signature, Box<[bool]>) {
     let mut params = sig.params.clone();
     let mut tangent = |name: &dyn std::fmt::Display, ty: Ty, dir: Dir| {
-        let ty = diff
-            .differential(types, ty)
-            .expect("what is active is differentiable");
+        let ty = diff.differential(types, ty).expect("what is active is differentiable");
         let name = unused(&params, format!("{name}_t"));
-        params.push(Param {
-            name,
-            ty,
-            dir,
-            diff: true,
-        });
+        params.push(Param { name, ty, dir, diff: true });
     };
     for (param, _) in sig.inputs().zip(inputs).filter(|(_, active)| **active) {
         tangent(&param.name, param.ty, Dir::In);
@@ -115,26 +101,17 @@ pub fn signature(
         tangent(&"result", ret.ty, Dir::Out);
     }
     for param in sig.params.iter().filter(|p| p.diff && p.dir != Dir::In) {
-        let name = if param.dir == Dir::Out {
-            param.name.to_string()
-        } else {
-            format!("{}_new", param.name)
-        };
+        let name = if param.dir == Dir::Out { param.name.to_string() } else { format!("{}_new", param.name) };
         tangent(&name, param.ty, Dir::Out);
     }
-    (
-        Signature { params, ret: sig.ret },
-        sig.outputs().map(|o| o.diff).collect(),
-    )
+    (Signature { params, ret: sig.ret }, sig.outputs().map(|o| o.diff).collect())
 }
 
 /// `name`, or if a parameter has that name, the first of `name2`, `name3`, .. that none has.
 fn unused(params: &[Param], name: String) -> Symbol {
     let numbered = (2..).map(|n| Symbol::new(&format!("{name}{n}")));
     let mut names = std::iter::once(Symbol::new(&name)).chain(numbered);
-    names
-        .find(|name| params.iter().all(|p| p.name != *name))
-        .expect("there are more names than parameters")
+    names.find(|name| params.iter().all(|p| p.name != *name)).expect("there are more names than parameters")
 }
 
 /// A function on its way to be linearized.
@@ -169,14 +146,8 @@ struct Linearizer<'m> {
 impl Linearizer<'_> {
     fn function(&mut self, inputs: &[bool]) {
         let body = self.func.body;
-        let chosen: Vec<Value> = self
-            .func
-            .inputs()
-            .iter()
-            .zip(inputs)
-            .filter(|(_, a)| **a)
-            .map(|(v, _)| *v)
-            .collect();
+        let chosen: Vec<Value> =
+            self.func.inputs().iter().zip(inputs).filter(|(_, a)| **a).map(|(v, _)| *v).collect();
         for x in chosen {
             let ty = self.differential(x).expect("an active input is differentiable");
             let x_t = self.func.add_arg(body, ty);
@@ -210,11 +181,8 @@ impl Linearizer<'_> {
     }
 
     fn plain(&mut self, inst: Inst) {
-        let stands_for_tangent = self.in_rule()
-            && self.func.insts[inst]
-                .operands
-                .iter()
-                .any(|x| self.get(*x).is_some());
+        let stands_for_tangent =
+            self.in_rule() && self.func.insts[inst].operands.iter().any(|x| self.get(*x).is_some());
         if !stands_for_tangent {
             self.push(inst);
         }
@@ -231,12 +199,7 @@ impl Linearizer<'_> {
     }
 
     fn builder(&mut self) -> Builder<'_> {
-        Builder {
-            types: self.types,
-            func: &mut self.func,
-            region: self.region,
-            span: self.span,
-        }
+        Builder { types: self.types, func: &mut self.func, region: self.region, span: self.span }
     }
 
     /// Appends an instruction whose result is linear.
@@ -270,9 +233,7 @@ impl Linearizer<'_> {
         if let Some(x_t) = self.get(x) {
             return x_t;
         }
-        let ty = self
-            .differential(x)
-            .expect("what must carry a tangent is differentiable");
+        let ty = self.differential(x).expect("what must carry a tangent is differentiable");
         if matches!(self.func.op(x), Some(Op::Undef)) {
             self.linear(Op::Undef, &[], ty)
         } else {

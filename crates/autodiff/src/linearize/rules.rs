@@ -18,10 +18,9 @@ use cotangent_ir::{Class, Inst, InstData, Math, Op, Path, Ty, Type, Value};
 /// Whether tangents of operands may reach the result of this operation, as far as the operation goes.
 pub(super) fn passes_tangents(op: &Op) -> bool {
     match op {
-        Op::Math(math) => !matches!(
-            math.class(),
-            Class::Integer | Class::Bits | Class::Compare | Class::Test
-        ),
+        Op::Math(math) => {
+            !matches!(math.class(), Class::Integer | Class::Bits | Class::Compare | Class::Test)
+        }
         Op::Select
         | Op::Convert
         | Op::Splat
@@ -182,11 +181,7 @@ impl Linearizer<'_> {
             let parts: Vec<Value> = data.operands.iter().map(|x| self.carried(*x)).collect();
             return self.linear(Op::Pack, &parts, ty);
         };
-        let fields = self
-            .diff
-            .get(id)
-            .map(|row| row.fields.clone())
-            .unwrap_or_default();
+        let fields = self.diff.get(id).map(|row| row.fields.clone()).unwrap_or_default();
         let mut tangents = vec![None; self.types.arity(ty).unwrap_or(0) as usize];
         for (field, &x) in fields.iter().zip(&data.operands) {
             if let Some(field) = field {
@@ -243,11 +238,7 @@ impl Linearizer<'_> {
         if self.in_rule() {
             return None;
         }
-        let message = format!(
-            "no derivative rule for `{}` in `{}`",
-            data.op.name(),
-            self.func.name
-        );
+        let message = format!("no derivative rule for `{}` in `{}`", data.op.name(), self.func.name);
         let diagnostic = Diagnostic::new(codes::NO_RULE, data.span, message).help(
             "call the library function of that name, which has a rule, or stop the derivative with `detach`",
         );

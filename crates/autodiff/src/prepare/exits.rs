@@ -44,11 +44,7 @@ pub(super) enum Group {
 
 /// Whose slots the exit `code` sets.
 pub(super) fn group(code: Code) -> Group {
-    if code <= RETURN {
-        Group::Return
-    } else {
-        Group::Loop((code as usize - 2) / 2)
-    }
+    if code <= RETURN { Group::Return } else { Group::Loop((code as usize - 2) / 2) }
 }
 
 /// The groups that `codes` set, each once, in order.
@@ -65,10 +61,7 @@ pub(super) struct Exits {
 
 impl Exits {
     pub(super) fn of(func: &Func) -> Self {
-        let mut exits = Exits {
-            leaving: Map::default(),
-            falls: Map::default(),
-        };
+        let mut exits = Exits { leaving: Map::default(), falls: Map::default() };
         if !func.regions[func.body].insts.is_empty() {
             exits.region(func, func.body, 0);
         }

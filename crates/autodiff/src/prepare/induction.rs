@@ -67,12 +67,7 @@ pub(super) fn of_loop(types: &Types, func: &Func, inst: Inst) -> Known {
     };
     let steps: Vec<Option<i64>> = func.regions[body].args.iter().enumerate().map(step).collect();
     let asked = func.exit(condition).operands[0];
-    let slots = Slots {
-        types,
-        func,
-        inst,
-        steps: &steps,
-    };
+    let slots = Slots { types, func, inst, steps: &steps };
     let rounds = slots.bound(asked);
     Known { steps, rounds }
 }
@@ -115,9 +110,9 @@ impl Slots<'_> {
                 let then = self.func.exit(def.regions[0]);
                 smaller(self.bound(a), then.operands.first().and_then(|b| self.bound(*b)))
             }
-            (Op::Math(math), &[a, b]) => self
-                .compare(*math, a, b)
-                .or_else(|| self.compare(mirrored(*math)?, b, a)),
+            (Op::Math(math), &[a, b]) => {
+                self.compare(*math, a, b).or_else(|| self.compare(mirrored(*math)?, b, a))
+            }
             _ => None,
         }
     }
@@ -132,18 +127,11 @@ impl Slots<'_> {
             return None;
         }
         let index = index as usize;
-        let (start, limit) = (
-            constant(self.func, data.operands[index])?,
-            constant(self.func, limit)?,
-        );
+        let (start, limit) = (constant(self.func, data.operands[index])?, constant(self.func, limit)?);
         let signed = self.types.scalar_of(self.func.ty(slot))?.is_signed();
         // Unsigned slots wrap where signed ones go on; only the plain cases are taken.
         let plain = signed || (start >= 0 && limit >= 0 && !(math == Math::Ge && limit == 0));
-        if plain {
-            rounds(math, start, self.steps[index]?, limit)
-        } else {
-            None
-        }
+        if plain { rounds(math, start, self.steps[index]?, limit) } else { None }
     }
 }
 
@@ -187,7 +175,5 @@ fn rounds(math: Math, start: i64, step: i64, limit: i64) -> Option<i64> {
     } else {
         None
     };
-    rounds
-        .filter(|n| *n <= i128::from(i32::MAX))
-        .and_then(|n| i64::try_from(n).ok())
+    rounds.filter(|n| *n <= i128::from(i32::MAX)).and_then(|n| i64::try_from(n).ok())
 }

@@ -52,12 +52,7 @@ impl Preparer<'_> {
         let mut values = Vec::new();
         match landing {
             Landing::Function => values = self.slot_values(Group::Return, outcome),
-            Landing::Loop {
-                depth,
-                counter,
-                live,
-                outer,
-            } => {
+            Landing::Loop { depth, counter, live, outer } => {
                 values = self.loop_slots(*depth, outcome);
                 if let Some(counter) = *counter {
                     let mut b = self.b();
@@ -98,12 +93,7 @@ impl Preparer<'_> {
         let mut types = Vec::new();
         match landing {
             Landing::Function => types = self.slot_types(Group::Return),
-            Landing::Loop {
-                depth,
-                counter,
-                live,
-                outer,
-            } => {
+            Landing::Loop { depth, counter, live, outer } => {
                 types = self.slot_types(Group::Loop(*depth));
                 types.extend(counter.map(|_| code));
                 types.extend(live.then(|| self.types.scalar(cotangent_base::Scalar::Bool)));
@@ -121,9 +111,7 @@ impl Preparer<'_> {
 
     /// Takes apart what the branches of a construct gave: their own values, and what to hand on.
     pub(super) fn unpack(&mut self, landing: &Landing, results: &[Value]) -> (Vec<Value>, Outcome) {
-        let Landing::Branch { fall, exits } = landing else {
-            unreachable!("only branches are taken apart")
-        };
+        let Landing::Branch { fall, exits } = landing else { unreachable!("only branches are taken apart") };
         let (own, slots) = results[1..].split_at(fall.len());
         (own.to_vec(), self.carried(results[0], exits, slots))
     }
@@ -136,11 +124,7 @@ impl Preparer<'_> {
             slots.push((group, these.to_vec()));
             values = others;
         }
-        Outcome::Carried {
-            code,
-            exits: exits.to_vec(),
-            slots,
-        }
+        Outcome::Carried { code, exits: exits.to_vec(), slots }
     }
 
     pub(super) fn slot_types(&self, group: Group) -> Vec<Ty> {
@@ -154,11 +138,9 @@ impl Preparer<'_> {
     fn slot_values(&mut self, wanted: Group, outcome: &Outcome) -> Vec<Value> {
         match outcome {
             Outcome::Known(code, values) if *code != FALL && group(*code) == wanted => values.clone(),
-            Outcome::Carried { slots, .. } if slots.iter().any(|(g, _)| *g == wanted) => slots
-                .iter()
-                .find(|(g, _)| *g == wanted)
-                .map(|(_, v)| v.clone())
-                .unwrap_or_default(),
+            Outcome::Carried { slots, .. } if slots.iter().any(|(g, _)| *g == wanted) => {
+                slots.iter().find(|(g, _)| *g == wanted).map(|(_, v)| v.clone()).unwrap_or_default()
+            }
             Outcome::Known(..) | Outcome::Carried { .. } => self.current_values(wanted),
         }
     }

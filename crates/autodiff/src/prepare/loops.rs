@@ -40,32 +40,14 @@ impl Preparer<'_> {
         let (from, body) = (self.from, data.regions[0]);
         let operands = self.copier.all(&data.operands);
         let types = self.types_of(&from.regions[body].args);
-        let landing = Landing::Loop {
-            depth,
-            counter: None,
-            live: false,
-            outer: vec![],
-        };
+        let landing = Landing::Loop { depth, counter: None, live: false, outer: vec![] };
         let region = self.build(&types, |p, args| {
             p.bind(&from.regions[body].args, args);
             p.current.insert(Group::Loop(depth), args[1..].to_vec());
-            p.sequence(
-                At {
-                    region: body,
-                    index: 0,
-                },
-                None,
-                &landing,
-            );
+            p.sequence(At { region: body, index: 0 }, None, &landing);
         });
         let bound = induction::constant(from, data.operands[0]);
-        self.emit_loop(
-            data,
-            Op::For(bounded(info, bound)),
-            &operands,
-            &types[1..],
-            &[region],
-        )
+        self.emit_loop(data, Op::For(bounded(info, bound)), &operands, &types[1..], &[region])
     }
 
     /// A counted loop that can be left: `while (live && k < n)`.
@@ -89,39 +71,15 @@ impl Preparer<'_> {
         });
         let region = self.build(&types, |p, args| {
             let k = args[slots];
-            p.induction.insert(
-                k,
-                Induction {
-                    init: counter,
-                    step: 1,
-                },
-            );
+            p.induction.insert(k, Induction { init: counter, step: 1 });
             let index = if info.reversed { p.counted_down(n, k) } else { k };
             p.bind(&from.regions[body].args, &[&[index], &args[..slots]].concat());
             p.set_current(depth, outer, &args[..slots], &args[slots + 2..]);
-            let landing = Landing::Loop {
-                depth,
-                counter: Some(k),
-                live: true,
-                outer: outer.to_vec(),
-            };
-            p.sequence(
-                At {
-                    region: body,
-                    index: 0,
-                },
-                None,
-                &landing,
-            );
+            let landing = Landing::Loop { depth, counter: Some(k), live: true, outer: outer.to_vec() };
+            p.sequence(At { region: body, index: 0 }, None, &landing);
         });
         let bound = induction::constant(from, data.operands[0]);
-        let info = bounded(
-            LoopInfo {
-                reversed: false,
-                ..info
-            },
-            bound,
-        );
+        let info = bounded(LoopInfo { reversed: false, ..info }, bound);
         let mut results = self.emit_loop(data, Op::While(info), &init, &types, &[condition, region]);
         results.drain(slots..slots + 2);
         results
@@ -135,42 +93,21 @@ impl Preparer<'_> {
         left: bool,
         outer: &[exits::Code],
     ) -> Vec<Value> {
-        let Op::While(info) = data.op else {
-            unreachable!("the other loops are counted")
-        };
+        let Op::While(info) = data.op else { unreachable!("the other loops are counted") };
         let (condition, body) = (data.regions[0], data.regions[1]);
         let operands = self.copier.all(&data.operands);
         let slots = operands.len();
         let (init, types) = self.carry(&operands, None, left, outer, depth);
-        let condition = self.build(&types, |p, args| {
-            p.condition(condition, args, left.then(|| args[slots]))
-        });
+        let condition = self.build(&types, |p, args| p.condition(condition, args, left.then(|| args[slots])));
         let from = self.from;
         let region = self.build(&types, |p, args| {
-            for (i, step) in known
-                .steps
-                .iter()
-                .enumerate()
-                .filter_map(|(i, s)| s.map(|s| (i, s)))
-            {
+            for (i, step) in known.steps.iter().enumerate().filter_map(|(i, s)| s.map(|s| (i, s))) {
                 p.induction.insert(args[i], Induction { init: init[i], step });
             }
             p.bind(&from.regions[body].args, &args[..slots]);
             p.set_current(depth, outer, &args[..slots], &args[slots + usize::from(left)..]);
-            let landing = Landing::Loop {
-                depth,
-                counter: None,
-                live: left,
-                outer: outer.to_vec(),
-            };
-            p.sequence(
-                At {
-                    region: body,
-                    index: 0,
-                },
-                None,
-                &landing,
-            );
+            let landing = Landing::Loop { depth, counter: None, live: left, outer: outer.to_vec() };
+            p.sequence(At { region: body, index: 0 }, None, &landing);
         });
         let op = Op::While(bounded(info, known.rounds));
         let mut results = self.emit_loop(data, op, &init, &types, &[condition, region]);
@@ -207,10 +144,7 @@ impl Preparer<'_> {
     fn condition(&mut self, region: Region, args: &[Value], live: Option<Value>) {
         self.bind(&self.from.regions[region].args, args);
         let bool = self.types.scalar(cotangent_base::Scalar::Bool);
-        let landing = Landing::Branch {
-            fall: vec![bool],
-            exits: vec![],
-        };
+        let landing = Landing::Branch { fall: vec![bool], exits: vec![] };
         let at = At { region, index: 0 };
         let Some(live) = live else {
             return self.sequence(at, None, &landing);

@@ -82,19 +82,9 @@ pub fn prepare(types: &mut Types, func: &Func) -> Prepared {
         induction: Map::default(),
     };
     if !func.regions[func.body].insts.is_empty() {
-        p.sequence(
-            At {
-                region: func.body,
-                index: 0,
-            },
-            None,
-            &Landing::Function,
-        );
+        p.sequence(At { region: func.body, index: 0 }, None, &Landing::Function);
     }
-    Prepared {
-        func: p.to,
-        induction: p.induction,
-    }
+    Prepared { func: p.to, induction: p.induction }
 }
 
 /// A place in the original function.
@@ -135,10 +125,7 @@ impl Preparer<'_> {
         for (index, &inst) in from.regions[at.region].insts.iter().enumerate().skip(at.index) {
             let data = &from.insts[inst];
             self.span = data.span;
-            let next = At {
-                region: at.region,
-                index: index + 1,
-            };
+            let next = At { region: at.region, index: index + 1 };
             match &data.op {
                 Op::Yield => return self.fall(data, rest, landing),
                 Op::Break(_) | Op::Continue(_) | Op::Return => {
@@ -147,11 +134,7 @@ impl Preparer<'_> {
                     return self.land(landing, &Outcome::Known(code, values));
                 }
                 Op::If | Op::Switch(_) if !self.exits.leaving(inst).is_empty() => {
-                    let rest = Rest {
-                        inst,
-                        at: next,
-                        next: rest,
-                    };
+                    let rest = Rest { inst, at: next, next: rest };
                     return self.branches_with_exits(data, &rest, landing);
                 }
                 Op::If | Op::Switch(_) => self.branches(data),
@@ -178,21 +161,8 @@ impl Preparer<'_> {
     /// An instruction without regions. If it makes a new version of a slot's value, that is the one to pass through:
     /// the old version can then be updated in place.
     fn copy(&mut self, inst: Inst) {
-        let Preparer {
-            from,
-            types,
-            to,
-            region,
-            span,
-            copier,
-            ..
-        } = self;
-        let mut b = Builder {
-            types,
-            func: to,
-            region: *region,
-            span: *span,
-        };
+        let Preparer { from, types, to, region, span, copier, .. } = self;
+        let mut b = Builder { types, func: to, region: *region, span: *span };
         let new = copier.inst(from, inst, &mut b);
         let data = &self.to.insts[new];
         if let (Op::Insert(_) | Op::InsertAdd(_), Some(&old)) = (&data.op, data.operands.first()) {
@@ -205,15 +175,8 @@ impl Preparer<'_> {
     /// A construct that no exit leaves.
     fn branches(&mut self, data: &InstData) {
         let types = self.types_of(&data.results);
-        let results = self.construct(
-            data,
-            &types,
-            None,
-            &Landing::Branch {
-                fall: types.clone(),
-                exits: vec![],
-            },
-        );
+        let results =
+            self.construct(data, &types, None, &Landing::Branch { fall: types.clone(), exits: vec![] });
         self.bind(&data.results, &results);
     }
 
@@ -226,10 +189,7 @@ impl Preparer<'_> {
             return self.terminate(&results);
         }
         let exits = self.exits.leaving(rest.inst).to_vec();
-        let branch = Landing::Branch {
-            fall: self.types_of(&data.results),
-            exits,
-        };
+        let branch = Landing::Branch { fall: self.types_of(&data.results), exits };
         let types = self.layout(&branch);
         let results = self.construct(data, &types, None, &branch);
         let (fall, carried) = self.unpack(&branch, &results);
@@ -281,11 +241,7 @@ impl Preparer<'_> {
 
     /// Ends the region being built.
     fn terminate(&mut self, values: &[Value]) {
-        let exit = if self.region == self.to.body {
-            Op::Return
-        } else {
-            Op::Yield
-        };
+        let exit = if self.region == self.to.body { Op::Return } else { Op::Yield };
         self.b().emit(exit, values, &[]);
     }
 
@@ -302,12 +258,7 @@ impl Preparer<'_> {
     }
 
     fn b(&mut self) -> Builder<'_> {
-        Builder {
-            types: self.types,
-            func: &mut self.to,
-            region: self.region,
-            span: self.span,
-        }
+        Builder { types: self.types, func: &mut self.to, region: self.region, span: self.span }
     }
 
     fn bind(&mut self, old: &[Value], new: &[Value]) {

@@ -96,25 +96,11 @@ fn function(
         diff: i < 4,
     };
     let params = names.into_iter().enumerate().map(param).collect();
-    let sig = Signature {
-        params,
-        ret: Some(Ret {
-            ty: types[0],
-            diff: true,
-        }),
-    };
+    let sig = Signature { params, ret: Some(Ret { ty: types[0], diff: true }) };
     let mut func = Func::new(Symbol::new(name), sig, Span::none());
-    func.diff = DiffInfo {
-        differentiable: Some(Mode::Backward),
-        ..DiffInfo::default()
-    };
+    func.diff = DiffInfo { differentiable: Some(Mode::Backward), ..DiffInfo::default() };
     let inputs: State = func.inputs().try_into().expect("five inputs");
-    let mut program = Program {
-        random,
-        callee,
-        budget,
-        types,
-    };
+    let mut program = Program { random, callee, budget, types };
     let mut b = Builder::new(&mut module.types, &mut func);
     let state = program.block(&mut b, inputs, &mut Vec::new(), 6);
     finish(&mut b, &state);
@@ -219,19 +205,13 @@ impl Program<'_> {
 
     /// `i & mask == k`.
     fn condition(&mut self, b: &mut Builder<'_>, i: Value) -> Value {
-        let (mask, k) = (
-            b.int(1 + self.random.below(3) as i64),
-            b.int(self.random.below(2) as i64),
-        );
+        let (mask, k) = (b.int(1 + self.random.below(3) as i64), b.int(self.random.below(2) as i64));
         let bits = b.math(Math::And, &[i, mask]);
         b.math(Math::Eq, &[bits, k])
     }
 
     fn choose(&mut self, b: &mut Builder<'_>, state: State, around: &mut Vec<Around>) -> State {
-        let by_counter = around
-            .last()
-            .and_then(|a| a.counter)
-            .filter(|_| self.random.once_in(2));
+        let by_counter = around.last().and_then(|a| a.counter).filter(|_| self.random.once_in(2));
         let condition = self.condition(b, by_counter.unwrap_or(state[4]));
         let then = b.region(&[], |b, _| self.branch(b, state, around));
         let otherwise = b.region(&[], |b, _| self.branch(b, state, around));
@@ -252,9 +232,7 @@ impl Program<'_> {
     fn switch(&mut self, b: &mut Builder<'_>, state: State, around: &mut Vec<Around>) -> State {
         let three = b.int(3);
         let selector = b.math(Math::And, &[state[4], three]);
-        let regions: Vec<_> = (0..4)
-            .map(|_| b.region(&[], |b, _| self.branch(b, state, around)))
-            .collect();
+        let regions: Vec<_> = (0..4).map(|_| b.region(&[], |b, _| self.branch(b, state, around))).collect();
         let inst = b.emit(Op::Switch(vec![0, 2, 3]), &[selector], &self.types);
         b.func.insts[inst].regions.extend(regions);
         b.func.insts[inst].results.as_slice().try_into().expect("a state")
@@ -262,10 +240,7 @@ impl Program<'_> {
 
     fn counted(&mut self, b: &mut Builder<'_>, state: State, around: &mut Vec<Around>) -> State {
         let n = b.int(self.random.below(4) as i64);
-        let info = LoopInfo {
-            reversed: self.random.once_in(2),
-            ..LoopInfo::default()
-        };
+        let info = LoopInfo { reversed: self.random.once_in(2), ..LoopInfo::default() };
         let results = b.for_(info, n, &state, |b, k, slots| {
             let mut state: State = slots.try_into().expect("a state");
             if self.random.once_in(2) {
@@ -292,9 +267,7 @@ impl Program<'_> {
             },
             |b, slots| {
                 let state: State = slots[..5].try_into().expect("a state");
-                around.push(Around {
-                    counter: Some(slots[5]),
-                });
+                around.push(Around { counter: Some(slots[5]) });
                 let state = self.block(b, state, around, 4);
                 around.pop();
                 let next = increment(b, slots[5]);
@@ -323,21 +296,11 @@ impl Program<'_> {
             return finish(b, state);
         };
         let target_loop = around[around.len() - 1 - loops_out];
-        let goes_on = target % 2 == 0;
-        let counter = target_loop
-            .counter
-            .map(|c| if goes_on { increment(b, c) } else { c });
+        let goes_on = target.is_multiple_of(2);
+        let counter = target_loop.counter.map(|c| if goes_on { increment(b, c) } else { c });
         let values: Vec<Value> = state.iter().copied().chain(counter).collect();
         let depth = loops_out as u32;
-        b.emit(
-            if goes_on {
-                Op::Continue(depth)
-            } else {
-                Op::Break(depth)
-            },
-            &values,
-            &[],
-        );
+        b.emit(if goes_on { Op::Continue(depth) } else { Op::Break(depth) }, &values, &[]);
     }
 }
 
