@@ -27,11 +27,9 @@ use cotangent_ir::{
     Builder, DiffTable, Func, FuncId, FuncKind, Mode, Module, Op, Signature, Ty, Value, text, verify_func,
     verify_linear,
 };
-use cotangent_passes::cse::cse;
-use cotangent_passes::dce::dce;
 use cotangent_passes::effects::{Effects, Place};
 use cotangent_passes::hoist::hoist;
-use cotangent_passes::simplify::simplify;
+use cotangent_passes::optimize::tidy;
 use std::rc::Rc;
 
 /// One answer for each of some inputs or outputs.
@@ -80,11 +78,7 @@ impl Root {
         let effects = Rc::new(Effects::of(module));
         let changes = |g| effects.derivative_may_write(func, Place::Global(g));
         let changing = module.globals.keys().map(changes).collect();
-        Root {
-            func,
-            effects,
-            changing,
-        }
+        Root { func, effects, changing }
     }
 }
 
@@ -126,13 +120,10 @@ fn fill_below(cx: &mut Context<'_>, func: FuncId) {
     while let Some(func) = open.pop() {
         if cx.fill(func).is_ok() {
             let f = &cx.module.funcs[func];
-            let called = f
-                .all_insts()
-                .into_iter()
-                .filter_map(|inst| match f.insts[inst].op {
-                    Op::Call(callee) => Some(callee),
-                    _ => None,
-                });
+            let called = f.all_insts().into_iter().filter_map(|inst| match f.insts[inst].op {
+                Op::Call(callee) => Some(callee),
+                _ => None,
+            });
             open.extend(called.filter(|callee| seen.insert(*callee)));
         }
     }
@@ -173,21 +164,13 @@ fn generate(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Result<(), Rep
     let backward = backward(cx, linear, &seeds)?;
 
     let mut func = cx.module.funcs[request].clone();
-    let Module {
-        types, diff, funcs, ..
-    } = &mut *cx.module;
+    let Module { types, diff, funcs, .. } = &mut *cx.module;
     let mut b = Builder::new(types, &mut func);
     let given = Unpacked::of(&mut b, &roles, &sig);
     let outputs: Vec<Ty> = funcs[halves.primal].sig.outputs().map(|o| o.ty).collect();
     let call = b.emit(Op::Call(halves.primal), &given.primal, &outputs);
-    let context = halves
-        .context
-        .and_then(|_| b.func.insts[call].results.last().copied());
-    let needed = given
-        .primal
-        .iter()
-        .zip(&halves.needed)
-        .filter(|(_, needed)| **needed);
+    let context = halves.context.and_then(|_| b.func.insts[call].results.last().copied());
+    let needed = given.primal.iter().zip(&halves.needed).filter(|(_, needed)| **needed);
     let mut operands: Vec<Value> = context.into_iter().chain(needed.map(|(v, _)| *v)).collect();
     operands.extend(&given.cotangents);
     let outputs: Vec<Ty> = funcs[backward].sig.outputs().map(|o| o.ty).collect();
@@ -228,11 +211,7 @@ impl Unpacked {
             }
         }
         let (primal, cotangents) = (primal.into_iter().flatten(), cotangents.into_iter().flatten());
-        Unpacked {
-            inputs,
-            primal: primal.collect(),
-            cotangents: cotangents.collect(),
-        }
+        Unpacked { inputs, primal: primal.collect(), cotangents: cotangents.collect() }
     }
 
     /// The pairs that the request gives back: values as they were, derivatives from `results`, which has one for
@@ -302,10 +281,8 @@ fn tidy_all(cx: &mut Context<'_>) {
     for id in rough {
         let Module { types, funcs, .. } = &mut *cx.module;
         let func = &mut funcs[id];
-        simplify(types, func);
-        cse(types, func, &effects);
+        tidy(types, func, &effects);
         hoist(types, func);
-        dce(func, &effects);
         check(cx.module, "tidy", &cx.module.funcs[id], None);
     }
 }
@@ -355,10 +332,7 @@ fn require_backward(cx: &mut Context<'_>, func: FuncId, span: Span) -> Result<()
 
 fn wrong_signature(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Reported {
     let f = &cx.module.funcs[of];
-    let message = format!(
-        "the backward derivative of `{}` has the wrong number of parameters",
-        f.name
-    );
+    let message = format!("the backward derivative of `{}` has the wrong number of parameters", f.name);
     let span = cx.module.funcs[request].span;
     cx.report(Diagnostic::new(codes::WRONG_SIGNATURE, span, message).label(f.span, "declared here"))
 }

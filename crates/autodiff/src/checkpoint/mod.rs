@@ -255,10 +255,8 @@ impl Graph<'_, '_> {
             Policy::StoreMin => 1,
             Policy::Cut if prefer == Prefer::Recompute => 1,
             Policy::Cut => {
-                let trips = self
-                    .recipes
-                    .nest
-                    .trips(&self.input.linearized.func, self.recipes.region(residual));
+                let trips =
+                    self.recipes.nest.trips(&self.input.linearized.func, self.recipes.region(residual));
                 (work * WORK).saturating_mul(trips).min(UNWANTED)
             }
         }

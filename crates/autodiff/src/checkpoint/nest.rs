@@ -59,10 +59,7 @@ impl Nest {
 
     /// The loops around a region, outermost first.
     pub fn loops(&self, func: &Func, region: Region) -> Vec<Inst> {
-        let mut loops: Vec<Inst> = self
-            .around(region)
-            .filter(|i| func.insts[*i].op.is_loop())
-            .collect();
+        let mut loops: Vec<Inst> = self.around(region).filter(|i| func.insts[*i].op.is_loop()).collect();
         loops.reverse();
         loops
     }
@@ -70,16 +67,12 @@ impl Nest {
     /// How often a region runs per run of the function, as far as anybody can tell.
     pub fn trips(&self, func: &Func, region: Region) -> u64 {
         let trips = |inst: &Inst| loop_bound(func, *inst).map_or(UNKNOWN_TRIPS, u64::from).max(1);
-        self.loops(func, region)
-            .iter()
-            .map(trips)
-            .fold(1, u64::saturating_mul)
+        self.loops(func, region).iter().map(trips).fold(1, u64::saturating_mul)
     }
 
     /// Whether `value` is made inside `inst`.
     pub fn is_inside(&self, func: &Func, value: Value, inst: Inst) -> bool {
-        self.around(self.region_of_value(func, value))
-            .any(|outer| outer == inst)
+        self.around(self.region_of_value(func, value)).any(|outer| outer == inst)
     }
 }
 
@@ -90,6 +83,17 @@ pub fn loop_bound(func: &Func, inst: Inst) -> Option<u32> {
         Op::For(info) => constant(func, data.operands[0]).or(info.max_iters),
         Op::While(info) => info.max_iters,
         _ => None,
+    }
+}
+
+/// The value with which argument `arg` of a region of the loop `inst` begins.
+pub fn init_of(func: &Func, inst: Inst, arg: Value) -> Option<Value> {
+    let data = &func.insts[inst];
+    match func.values[arg].def {
+        ValueDef::Arg(region, index) if data.op.is_loop() && data.regions.contains(&region) => {
+            data.operands.get(index as usize).copied()
+        }
+        ValueDef::Arg(..) | ValueDef::Result(..) => None,
     }
 }
 

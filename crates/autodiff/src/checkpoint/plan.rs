@@ -50,12 +50,7 @@ pub fn plan(
     is_kept: impl Fn(Residual) -> bool,
 ) -> Result<Plan, Box<Diagnostic>> {
     let recipes = Recipes { input, nest };
-    let mut planner = Planner {
-        input,
-        recipes,
-        plan: Plan::default(),
-        kept: Vec::new(),
-    };
+    let mut planner = Planner { input, recipes, plan: Plan::default(), kept: Vec::new() };
     planner.plan.needed = vec![false; input.free.len()].into();
     let mut open: Vec<Residual> = reads.to_vec();
     while let Some(residual) = open.pop() {
@@ -122,12 +117,7 @@ impl Planner<'_, '_> {
             let number = self.plan.fields.len() as u32;
             let name = unique(&mut names, self.name(residual));
             let ty = self.recipes.ty(residual);
-            self.plan.fields.push(Field {
-                residual,
-                name,
-                ty,
-                loops,
-            });
+            self.plan.fields.push(Field { residual, name, ty, loops });
             self.plan.sources.insert(residual, Source::Kept(number));
         }
         Ok(())
@@ -137,25 +127,18 @@ impl Planner<'_, '_> {
     fn rooms(&self, residual: Residual) -> Result<Vec<(Inst, u32)>, Box<Diagnostic>> {
         let func = &self.input.linearized.func;
         let loops = self.recipes.nest.loops(func, self.recipes.region(residual));
-        let room = |l: Inst| {
-            loop_bound(func, l)
-                .map(|n| (l, n))
-                .ok_or_else(|| self.no_bound(l, residual))
-        };
+        let room = |l: Inst| loop_bound(func, l).map(|n| (l, n)).ok_or_else(|| self.no_bound(l, residual));
         loops.into_iter().map(room).collect()
     }
 
     fn no_bound(&self, unbounded: Inst, residual: Residual) -> Box<Diagnostic> {
         let func = &self.input.linearized.func;
         let span = func.insts[unbounded].span;
-        let diagnostic = Diagnostic::new(
-            codes::NO_BOUND,
-            span,
-            "the backward pass needs a bound for this loop",
-        )
-        .here("no one knows how many rounds it runs")
-        .note("the backward pass keeps a value per round, so it needs to know how much room to make")
-        .help("write `[MaxIters(n)]` before the loop");
+        let diagnostic =
+            Diagnostic::new(codes::NO_BOUND, span, "the backward pass needs a bound for this loop")
+                .here("no one knows how many rounds it runs")
+                .note("the backward pass keeps a value per round, so it needs to know how much room to make")
+                .help("write `[MaxIters(n)]` before the loop");
         Box::new(match self.span(residual) {
             at if at.is_none() || at == span => diagnostic,
             at => diagnostic.label(at, "this value is kept in every round"),
@@ -190,10 +173,7 @@ impl Planner<'_, '_> {
 /// The diagnostic for a function whose backward pass needs what cannot be kept: a handle chosen at run time.
 pub fn not_keepable(input: &Input<'_>) -> Box<Diagnostic> {
     let func = &input.linearized.func;
-    let message = format!(
-        "the backward pass of `{}` needs a resource that is chosen at run time",
-        func.name
-    );
+    let message = format!("the backward pass of `{}` needs a resource that is chosen at run time", func.name);
     let diagnostic = Diagnostic::new(codes::NOT_KEEPABLE, func.span, message);
     Box::new(diagnostic.help("choose between values loaded from the resources, not between the resources"))
 }

@@ -1,6 +1,6 @@
 //! How a residual is computed again, if it can be.
 
-use super::nest::{Nest, loop_bound};
+use super::nest::{Nest, init_of, loop_bound};
 use super::{Input, Residual, work};
 use crate::linearize::Linearized;
 use cotangent_base::{Scalar, Set};
@@ -49,12 +49,10 @@ impl Recipes<'_, '_> {
         if index == 0 && self.nest.owner(region).is_some_and(counts) {
             return Recipe::Free;
         }
-        match self.input.induction.get(&value) {
-            Some(induction) => Recipe::Of {
-                operands: vec![induction.init],
-                work: 2,
-            },
-            None => Recipe::None,
+        let known = self.input.induction.contains_key(&value);
+        match self.nest.owner(region).and_then(|owner| init_of(func, owner, value)) {
+            Some(init) if known => Recipe::Of { operands: vec![init], work: 2 },
+            _ => Recipe::None,
         }
     }
 
@@ -84,27 +82,16 @@ impl Recipes<'_, '_> {
         }
         let inputs = callee.needed.len();
         let operands = self.input.linearized.func.insts[inst].operands[..inputs].to_vec();
-        Recipe::Of {
-            operands,
-            work: callee.work,
-        }
+        Recipe::Of { operands, work: callee.work }
     }
 
     /// An `if` or `switch` is repeated as a whole, its primal half, if it holds only plain operations.
     fn of_branches(&self, inst: Inst) -> Recipe {
         let func = &self.input.linearized.func;
-        let mut branches = Branches {
-            recipes: self,
-            inside: Set::default(),
-            operands: Vec::new(),
-            work: 1,
-        };
+        let mut branches = Branches { recipes: self, inside: Set::default(), operands: Vec::new(), work: 1 };
         branches.take(func.insts[inst].operands[0]);
         if branches.enter(inst) {
-            Recipe::Of {
-                operands: branches.operands,
-                work: branches.work,
-            }
+            Recipe::Of { operands: branches.operands, work: branches.work }
         } else {
             Recipe::None
         }
@@ -114,17 +101,12 @@ impl Recipes<'_, '_> {
     pub fn ty(&self, residual: Residual) -> Ty {
         match residual {
             Residual::Value(value) => self.input.linearized.func.ty(value),
-            Residual::Context(inst) => self
-                .input
-                .callee(inst)
-                .context
-                .expect("only contexts that exist are read"),
-            Residual::Trips(_) => self
-                .input
-                .module
-                .types
-                .find(Type::Scalar(Scalar::I32))
-                .expect("counters have a type"),
+            Residual::Context(inst) => {
+                self.input.callee(inst).context.expect("only contexts that exist are read")
+            }
+            Residual::Trips(_) => {
+                self.input.module.types.find(Type::Scalar(Scalar::I32)).expect("counters have a type")
+            }
         }
     }
 
@@ -139,10 +121,7 @@ impl Recipes<'_, '_> {
     /// Whether a loop around `region` has no bound, so that nothing in it can be kept.
     pub fn in_unbounded_loop(&self, region: Region) -> bool {
         let func = &self.input.linearized.func;
-        self.nest
-            .loops(func, region)
-            .iter()
-            .any(|l| loop_bound(func, *l).is_none())
+        self.nest.loops(func, region).iter().any(|l| loop_bound(func, *l).is_none())
     }
 }
 
@@ -159,10 +138,7 @@ impl Branches<'_, '_, '_> {
     fn enter(&mut self, inst: Inst) -> bool {
         let func = &self.recipes.input.linearized.func;
         func.insts[inst].regions.iter().all(|r| {
-            let (exit, rest) = func.regions[*r]
-                .insts
-                .split_last()
-                .expect("a region ends in an exit");
+            let (exit, rest) = func.regions[*r].insts.split_last().expect("a region ends in an exit");
             rest.iter().all(|i| self.visit(*i)) && {
                 self.take_primal(*exit);
                 true

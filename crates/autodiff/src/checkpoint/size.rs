@@ -15,10 +15,7 @@ pub struct Layout {
 pub fn layout(types: &Types, ty: Ty) -> Option<Layout> {
     let scalars = |scalar: cotangent_base::Scalar, n: u64| {
         let align = u64::from(scalar.bytes());
-        Some(Layout {
-            size: align * n,
-            align,
-        })
+        Some(Layout { size: align * n, align })
     };
     match types.get(ty) {
         Type::Unit => Some(Layout { size: 0, align: 1 }),
@@ -27,10 +24,7 @@ pub fn layout(types: &Types, ty: Ty) -> Option<Layout> {
         Type::Matrix(s, r, c) => scalars(s, u64::from(r) * u64::from(c)),
         Type::Array(elem, n) => {
             let Layout { size, align } = layout(types, elem)?;
-            Some(Layout {
-                size: size.saturating_mul(n.into()),
-                align,
-            })
+            Some(Layout { size: size.saturating_mul(n.into()), align })
         }
         Type::Struct(id) => fields(types, types.struct_def(id).fields.iter().map(|f| f.ty)),
         Type::Buffer(..) | Type::Ref(_) => None,
@@ -57,11 +51,6 @@ pub fn scalars(types: &Types, ty: Ty) -> u64 {
         Type::Vector(_, n) => n.into(),
         Type::Matrix(_, r, c) => u64::from(r) * u64::from(c),
         Type::Array(elem, n) => scalars(types, elem).saturating_mul(n.into()),
-        Type::Struct(id) => types
-            .struct_def(id)
-            .fields
-            .iter()
-            .map(|f| scalars(types, f.ty))
-            .sum(),
+        Type::Struct(id) => types.struct_def(id).fields.iter().map(|f| scalars(types, f.ty)).sum(),
     }
 }

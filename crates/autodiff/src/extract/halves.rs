@@ -1,20 +1,23 @@
 //! The primal and the linear half of a function: the passes of reverse mode, in order, callees first.
 
 use super::{Key, Root, check, require_backward};
+use crate::checkpoint::nest::init_of;
 use crate::checkpoint::{self, Callee, checkpoint, work};
 use crate::codes;
 use crate::driver::{Context, Reported};
 use crate::linearize::{Linearized, linearize};
 use crate::prepare::{Induction, prepare};
-use crate::unzip::unzip;
-use cotangent_base::{Diagnostic, Map};
-use cotangent_ir::{Effect, Func, FuncId, Inst, Mode, Module, Op, Type, Value};
+use crate::unzip::{Unzipped, unzip};
+use cotangent_base::{Diagnostic, Map, Span, Symbol};
+use cotangent_ir::{
+    Builder, DiffInfo, Effect, Func, FuncId, Inline, Inst, Mode, Module, Op, Prefer, Signature, Type, Value,
+};
 use cotangent_passes::counted::counted;
-use cotangent_passes::cse::cse;
-use cotangent_passes::dce::dce;
 use cotangent_passes::effects::place;
 use cotangent_passes::hoist::hoist;
-use cotangent_passes::simplify::simplify;
+use cotangent_passes::inline::inline_calls;
+use cotangent_passes::optimize::tidy;
+use cotangent_passes::unroll::unroll;
 use std::rc::Rc;
 
 /// Both halves of `func`, given which inputs have a tangent and which cost the caller nothing.
@@ -28,12 +31,7 @@ pub(super) fn halves(
         return custom_halves(cx, func);
     }
     let root = cx.reverse.root.clone().expect("a request is being written");
-    let key = Key {
-        func,
-        inputs: inputs.into(),
-        free,
-        changing: root.changing.clone(),
-    };
+    let key = Key { func, inputs: inputs.into(), free, changing: root.changing.clone() };
     if let Some(known) = cx.reverse.halves.get(&key) {
         return Ok(known.clone());
     }
@@ -75,23 +73,17 @@ fn is_repeatable(cx: &Context<'_>, func: FuncId) -> bool {
 
 /// The passes of reverse mode, in order, up to the two halves.
 fn take_apart(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Reported> {
-    let mut body = cx.body_of(key.func)?;
-    let sig = body.sig.clone();
-    simplify(&mut cx.module.types, &mut body);
-    counted(&mut cx.module.types, &mut body);
+    let body = cx.body_of(key.func)?;
+    let (name, sig, span) = (cx.module.funcs[key.func].name, body.sig.clone(), body.span);
+    let linear = reserve(cx.module, name, span);
+    let body = straighten(cx.module, linear, body, root);
     let prepared = prepare(&mut cx.module.types, &body);
     let errors = cx.diagnostics.len();
-    let mut linearized = linearize(cx.module, prepared.func, &key.inputs, &mut cx.diagnostics);
+    let linearized = linearize(cx.module, prepared.func, &key.inputs, &mut cx.diagnostics);
     if cx.diagnostics.len() > errors {
         return Err(Reported);
     }
-    {
-        let Module { types, .. } = &mut *cx.module;
-        let func = &mut linearized.func;
-        cse(types, func, &root.effects);
-        hoist(types, func);
-        dce(func, &root.effects);
-    }
+    let linearized = polish(cx.module, linear, linearized, root);
     check(cx.module, "linearize", &linearized.func, Some(&linearized.lin));
 
     let calls = callees(cx, key, &linearized, &prepared.induction)?;
@@ -106,38 +98,96 @@ fn take_apart(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
         policy: cx.reverse.policy,
     });
     let plan = plan.map_err(|d| cx.report(*d))?;
-
-    let name = cx.module.funcs[key.func].name;
-    let halves = unzip(
-        cx.module,
-        name,
-        &sig,
-        &linearized,
-        &prepared.induction,
-        &calls,
-        &plan,
-    );
+    let halves = unzip(cx.module, name, &sig, &linearized, &prepared.induction, &calls, &plan);
     check(cx.module, "unzip", &halves.primal, None);
     check(cx.module, "unzip", &halves.linear.func, Some(&halves.linear.lin));
-    let repeatable = is_repeatable(cx, key.func);
-    let diff = cx.derived_diff(key.func);
-    let prefer = cx.module.funcs[key.func].diff.prefer;
-    let primal = match halves.context {
-        Some(_) => add(cx, halves.primal, diff.differentiable),
-        None => key.func,
+    Ok(add_halves(cx, key.func, linear, halves, plan.needed))
+}
+
+/// A place in the module for the linear half, which is also where passes on whole modules find the function while
+/// it is being worked on.
+fn reserve(module: &mut Module, name: Symbol, span: Span) -> FuncId {
+    let mut func = Func::new(Symbol::new(&format!("{name}.linear")), Signature::default(), span);
+    Builder::new(&mut module.types, &mut func).emit(Op::Return, &[], &[]);
+    module.add_func(func)
+}
+
+/// Before linearizing: what must be inlined or unrolled first is, and loops that count become counted.
+fn straighten(module: &mut Module, place: FuncId, body: Func, root: &Root) -> Func {
+    let wanted = |f: &Func| f.inline == Inline::Early && is_plain(&f.diff);
+    let mut body = inlined(module, place, body, &wanted);
+    unroll(&mut module.types, &mut body, UNROLLED);
+    tidy(&mut module.types, &mut body, &root.effects);
+    counted(&mut module.types, &mut body);
+    body
+}
+
+/// Whether nobody has said anything about the derivatives of a function beyond that it has some.
+fn is_plain(diff: &DiffInfo) -> bool {
+    let DiffInfo { rule, forward, backward, substitute, .. } = diff;
+    rule.or(*forward).or(*backward).or(*substitute).is_none() && !diff.constant && diff.prefer == Prefer::Auto
+}
+
+/// After linearizing: small functions called for their values are inlined, equal things are computed once, and
+/// invariant ones outside of loops. Linear values keep their numbers.
+fn polish(module: &mut Module, place: FuncId, linearized: Linearized, root: &Root) -> Linearized {
+    let is_straight = |f: &Func| f.all_insts().iter().all(|i| f.insts[*i].regions.is_empty());
+    let is_small = |f: &Func| f.regions[f.body].insts.len() <= SMALL && is_straight(f);
+    let wanted = |f: &Func| is_small(f) && f.inline != Inline::Never && f.diff.prefer == Prefer::Auto;
+    let mut func = inlined(module, place, linearized.func, &wanted);
+    tidy(&mut module.types, &mut func, &root.effects);
+    hoist(&module.types, &mut func);
+    Linearized { func, ..linearized }
+}
+
+/// The most instructions that unrolling may write. A loop that would need more stays a loop.
+const UNROLLED: usize = 20_000;
+
+/// Functions of at most this many instructions are inlined where only their values are wanted.
+const SMALL: usize = 12;
+
+fn inlined(module: &mut Module, place: FuncId, func: Func, wanted: &dyn Fn(&Func) -> bool) -> Func {
+    let called = |inst: &Inst| match func.insts[*inst].op {
+        Op::Call(callee) => wanted(&module.funcs[callee]),
+        _ => false,
     };
-    let linear = add(cx, halves.linear.func.clone(), diff.differentiable);
-    let work = work::of_func(cx.module, primal, 0);
-    cx.reverse.linear.insert(linear, Rc::new(halves.linear));
-    Ok(Callee {
+    if !func.all_insts().iter().any(called) {
+        return func;
+    }
+    let reserved = std::mem::replace(&mut module.funcs[place], func);
+    inline_calls(module, place, wanted);
+    std::mem::replace(&mut module.funcs[place], reserved)
+}
+
+/// Puts both halves into the module. A primal half that keeps nothing is the function itself.
+fn add_halves(
+    cx: &mut Context<'_>,
+    func: FuncId,
+    linear: FuncId,
+    halves: Unzipped,
+    needed: Box<[bool]>,
+) -> Callee {
+    let differentiable = cx.derived_diff(func).differentiable;
+    let Unzipped { primal, linear: half, context } = halves;
+    let primal = match context {
+        Some(_) => add(cx, primal, differentiable),
+        None => func,
+    };
+    let name = cx.module.funcs[linear].name;
+    cx.module.funcs[linear] = half.func.clone();
+    cx.module.funcs[linear].name = name;
+    cx.module.funcs[linear].diff.differentiable = differentiable;
+    cx.reverse.rough.push(linear);
+    cx.reverse.linear.insert(linear, Rc::new(half));
+    Callee {
         primal,
         linear: Some(linear),
-        context: halves.context,
-        needed: plan.needed,
-        repeatable,
-        prefer,
-        work,
-    })
+        context,
+        needed,
+        repeatable: is_repeatable(cx, func),
+        prefer: cx.module.funcs[func].diff.prefer,
+        work: work::of_func(cx.module, primal, 0),
+    }
 }
 
 /// Adds a function to the module, to be tidied when the request is done.
@@ -196,7 +246,8 @@ fn cheap_values(
             cheap.insert(func.regions[data.regions[0]].args[0], 0);
         }
         for &arg in data.regions.iter().flat_map(|r| &func.regions[*r].args) {
-            if induction.get(&arg).is_some_and(|i| cheap.contains_key(&i.init)) {
+            let init = init_of(func, inst, arg);
+            if induction.contains_key(&arg) && init.is_some_and(|init| cheap.contains_key(&init)) {
                 cheap.insert(arg, 2);
             }
         }
@@ -217,8 +268,7 @@ fn is_unrepeatable(cx: &Context<'_>, root: &Root, func: &Func, inst: Inst) -> bo
     if let Op::Call(callee) = data.op {
         !is_repeatable(cx, callee)
     } else if let Op::Load(_) = data.op {
-        root.effects
-            .derivative_may_write(root.func, place(func, data.operands[0]))
+        root.effects.derivative_may_write(root.func, place(func, data.operands[0]))
     } else {
         false
     }
@@ -226,10 +276,7 @@ fn is_unrepeatable(cx: &Context<'_>, root: &Root, func: &Func, inst: Inst) -> bo
 
 fn recursion(cx: &mut Context<'_>, func: FuncId) -> Reported {
     let f = &cx.module.funcs[func];
-    let message = format!(
-        "`{}` calls itself, so its backward derivative would have to keep itself",
-        f.name
-    );
+    let message = format!("`{}` calls itself, so its backward derivative would have to keep itself", f.name);
     let diagnostic = Diagnostic::new(codes::RECURSION, f.span, message)
         .help("write the recursion as a loop with `[MaxIters(n)]`, or give it a backward derivative with `[BackwardDerivative(g)]`");
     cx.report(diagnostic)

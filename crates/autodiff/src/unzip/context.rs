@@ -10,14 +10,7 @@ pub fn make(module: &mut Module, name: Symbol, plan: &Plan) -> Option<Ty> {
     if plan.fields.is_empty() {
         return None;
     }
-    let fields = plan
-        .fields
-        .iter()
-        .map(|f| StructField {
-            name: f.name,
-            ty: tape(module, f),
-        })
-        .collect();
+    let fields = plan.fields.iter().map(|f| StructField { name: f.name, ty: tape(module, f) }).collect();
     Some(add_struct(module, &format!("{name}.Context"), fields))
 }
 
@@ -42,25 +35,9 @@ fn add_struct(module: &mut Module, name: &str, fields: Vec<StructField>) -> Ty {
         let own = Symbol::new(&format!("{}.Differential", module.types.struct_def(id).name));
         let inner = module.types.add_struct(own, differentials);
         let differential = module.types.intern(Type::Struct(inner));
-        module.diff.set(
-            id,
-            DiffRow {
-                differential,
-                fields: places,
-                zero: None,
-                add: None,
-            },
-        );
+        module.diff.set(id, DiffRow { differential, fields: places, zero: None, add: None });
         let itself = (0..count).map(Some).collect();
-        module.diff.set(
-            inner,
-            DiffRow {
-                differential,
-                fields: itself,
-                zero: None,
-                add: None,
-            },
-        );
+        module.diff.set(inner, DiffRow { differential, fields: itself, zero: None, add: None });
     }
     module.types.intern(Type::Struct(id))
 }

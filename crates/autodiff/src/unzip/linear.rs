@@ -2,11 +2,12 @@
 
 use super::primal::{Primal, counter_type, place};
 use super::{LinearFunc, Whole, param};
+use crate::checkpoint::nest::init_of;
 use crate::checkpoint::{Residual, Source};
 use cotangent_base::{EntitySet, Map, Scalar, Symbol};
 use cotangent_ir::{
-    Builder, Const, Dir, Func, Inst, InstData, LinCall, LoopInfo, Mode, Module, Op, Param, Region, Signature,
-    Ty, Type, Value, ValueDef,
+    Builder, Const, Dir, Func, Inst, InstData, LinCall, LoopInfo, Math, Mode, Module, Op, Param, Region,
+    Signature, Ty, Type, Value,
 };
 
 /// The linear half of a function, under the name `<name>.linear`.
@@ -37,37 +38,20 @@ fn signature(module: &mut Module, whole: Whole<'_>, context: Option<Ty>) -> Sign
     let linearized = whole.linearized;
     let count = linearized.inputs.len();
     let (primal, tangents) = linearized.func.inputs().split_at(count);
-    let mut params: Vec<Param> = context
-        .into_iter()
-        .map(|ty| param(module, "context", ty, Dir::In))
-        .collect();
+    let mut params: Vec<Param> =
+        context.into_iter().map(|ty| param(module, "context", ty, Dir::In)).collect();
     let named = |v: &Value, prefix: &str| {
         let name = linearized.func.values[*v].name.map_or("", Symbol::as_str);
         (format!("{prefix}{name}"), linearized.func.ty(*v))
     };
-    let needed = primal
-        .iter()
-        .zip(&whole.plan.needed)
-        .filter(|(_, needed)| **needed);
+    let needed = primal.iter().zip(&whole.plan.needed).filter(|(_, needed)| **needed);
     let mut all: Vec<(String, Ty, Dir)> = Vec::new();
     all.extend(needed.map(|(v, _)| named(v, "")).map(|(n, t)| (n, t, Dir::In)));
-    all.extend(
-        tangents
-            .iter()
-            .map(|v| named(v, ""))
-            .map(|(n, t)| (n, t, Dir::In)),
-    );
+    all.extend(tangents.iter().map(|v| named(v, "")).map(|(n, t)| (n, t, Dir::In)));
     let outputs = &linearized.func.exit(linearized.func.body).operands;
     let linear = outputs.iter().filter(|v| linearized.lin.contains(**v));
-    all.extend(
-        linear
-            .enumerate()
-            .map(|(i, v)| (format!("out{i}_t"), linearized.func.ty(*v), Dir::Out)),
-    );
-    params.extend(
-        all.into_iter()
-            .map(|(name, ty, dir)| param(module, &name, ty, dir)),
-    );
+    all.extend(linear.enumerate().map(|(i, v)| (format!("out{i}_t"), linearized.func.ty(*v), Dir::Out)));
+    params.extend(all.into_iter().map(|(name, ty, dir)| param(module, &name, ty, dir)));
     Signature { params, ret: None }
 }
 
@@ -109,20 +93,11 @@ impl<'a> Linear<'a> {
     }
 
     fn inputs(&mut self, b: &Builder<'_>, context: bool) {
-        let (primal, tangents) = self
-            .source()
-            .inputs()
-            .split_at(self.whole.linearized.inputs.len());
+        let (primal, tangents) = self.source().inputs().split_at(self.whole.linearized.inputs.len());
         let mut new = b.func.inputs().iter().copied();
         self.context = if context { new.next() } else { None };
-        for (&old, _) in primal
-            .iter()
-            .zip(&self.whole.plan.needed)
-            .filter(|(_, needed)| **needed)
-        {
-            self.primal
-                .copy
-                .rename(old, new.next().expect("an input for each that is needed"));
+        for (&old, _) in primal.iter().zip(&self.whole.plan.needed).filter(|(_, needed)| **needed) {
+            self.primal.copy.rename(old, new.next().expect("an input for each that is needed"));
         }
         for (&old, new) in tangents.iter().zip(new) {
             self.rename(old, new);
@@ -146,11 +121,7 @@ impl<'a> Linear<'a> {
     /// The linear operands of a region's exit.
     fn exit_values(&self, region: Region) -> Vec<Value> {
         let operands = &self.source().exit(region).operands;
-        operands
-            .iter()
-            .filter(|v| self.is_linear(**v))
-            .map(|v| self.get(*v))
-            .collect()
+        operands.iter().filter(|v| self.is_linear(**v)).map(|v| self.get(*v)).collect()
     }
 
     /// Makes what is needed of the values that the mirrored region makes, in its order.
@@ -173,11 +144,8 @@ impl<'a> Linear<'a> {
     fn prologue_inst(&mut self, b: &mut Builder<'_>, inst: Inst) {
         let source = |r: Residual| self.whole.plan.sources.get(&r).copied();
         let data = &self.source().insts[inst];
-        let results: Vec<(Value, Option<Source>)> = data
-            .results
-            .iter()
-            .map(|v| (*v, source(Residual::Value(*v))))
-            .collect();
+        let results: Vec<(Value, Option<Source>)> =
+            data.results.iter().map(|v| (*v, source(Residual::Value(*v)))).collect();
         let (trips, context) = (source(Residual::Trips(inst)), source(Residual::Context(inst)));
         let outer = std::mem::replace(&mut b.span, data.span);
         let repeated = |s: Option<Source>| s == Some(Source::Repeated);
@@ -209,35 +177,43 @@ impl<'a> Linear<'a> {
         b.extract(context, path, &indices)
     }
 
-    /// An argument that is known in every round: `init + step * k`.
+    /// An argument that is known in every round: `init + step * round`.
     fn induction(&mut self, b: &mut Builder<'_>, arg: Value) {
         let Some(induction) = self.whole.induction.get(&arg) else {
             return;
         };
-        let ValueDef::Arg(region, _) = self.source().values[arg].def else {
-            return;
-        };
-        let owns = |l: &&Inst| self.source().insts[**l].regions.contains(&region);
-        let inst = *self
-            .counters
-            .keys()
-            .find(owns)
-            .expect("the argument belongs to a loop we are in");
-        let mut k = self.counters[&inst];
-        let ty = self.source().ty(arg);
+        let source = self.source();
+        let is_around = |l: &&Inst| init_of(source, **l, arg).is_some();
+        let inst = *self.counters.keys().find(is_around).expect("the argument belongs to a loop we are in");
+        let init = init_of(source, inst, arg).expect("a slot has an initial value");
+        let mut round = self.round(b, inst);
+        let ty = source.ty(arg);
         if b.types.get(ty) != Type::Scalar(Scalar::I32) {
-            k = b.emit1(Op::Convert, &[k], ty);
+            round = b.emit1(Op::Convert, &[round], ty);
         }
-        let init = self.get(induction.init);
         let step = match b.types.scalar_of(ty) {
             Some(s) if s.is_float() => Const::float(induction.step as f64),
             _ => Const::Int(induction.step),
         };
         let step = b.constant(step, ty);
-        let way = b.mul(step, k);
-        let value = b.add(init, way);
-        b.func.values[value].name = self.source().values[arg].name;
+        let way = b.mul(step, round);
+        let value = b.add(self.get(init), way);
+        b.func.values[value].name = source.values[arg].name;
         self.rename(arg, value);
+    }
+
+    /// The number of the round of a loop we are in: its counter, or, if it counts down, the rest.
+    fn round(&mut self, b: &mut Builder<'_>, inst: Inst) -> Value {
+        let counter = self.counters[&inst];
+        let data = &self.source().insts[inst];
+        match &data.op {
+            Op::For(info) if info.reversed => {
+                let one = b.int(1);
+                let last = b.math(Math::Sub, &[self.get(data.operands[0]), one]);
+                b.math(Math::Sub, &[last, counter])
+            }
+            _ => counter,
+        }
     }
 
     fn linear_inst(&mut self, b: &mut Builder<'_>, inst: Inst, data: &InstData) {
@@ -260,11 +236,7 @@ impl<'a> Linear<'a> {
     }
 
     fn linear_results(&self, data: &InstData) -> Vec<Value> {
-        data.results
-            .iter()
-            .copied()
-            .filter(|v| self.is_linear(*v))
-            .collect()
+        data.results.iter().copied().filter(|v| self.is_linear(*v)).collect()
     }
 
     fn types(&self, values: &[Value]) -> Vec<Ty> {
@@ -297,10 +269,7 @@ impl<'a> Linear<'a> {
 
     /// The linear ones of `values`, which belong to `slots`.
     fn slots(&self, values: &[Value], slots: &[Value]) -> Vec<Value> {
-        let linear = values
-            .iter()
-            .zip(slots)
-            .filter(|(_, slot)| self.is_linear(**slot));
+        let linear = values.iter().zip(slots).filter(|(_, slot)| self.is_linear(**slot));
         linear.map(|(v, _)| self.get(*v)).collect()
     }
 
@@ -312,19 +281,14 @@ impl<'a> Linear<'a> {
         let body = *data.regions.last().expect("a loop has a body");
         let mut inits = vec![n];
         inits.extend(self.slots(&data.operands[first..], &data.results));
-        let types: Vec<Ty> = std::iter::once(counter_type(b))
-            .chain(self.types(&results))
-            .collect();
+        let types: Vec<Ty> = std::iter::once(counter_type(b)).chain(self.types(&results)).collect();
         let region = b.region(&types, |b, args| {
             self.counters.insert(inst, args[0]);
             let old = &self.source().regions[body].args;
             if counts {
                 self.rename(old[0], args[0]);
             }
-            let linear = old[first..]
-                .iter()
-                .zip(&data.results)
-                .filter(|(_, slot)| self.is_linear(**slot));
+            let linear = old[first..].iter().zip(&data.results).filter(|(_, slot)| self.is_linear(**slot));
             let old: Vec<Value> = linear.map(|(arg, _)| *arg).collect();
             for (old, new) in old.into_iter().zip(&args[1..]) {
                 self.rename_linear(b, old, *new);
@@ -344,19 +308,13 @@ impl<'a> Linear<'a> {
         let callee = &self.whole.calls[&inst];
         let (inputs, tangents) = data.operands.split_at(callee.needed.len());
         let context = callee.context.map(|_| self.primal.contexts[&inst]);
-        let needed = inputs
-            .iter()
-            .zip(&callee.needed)
-            .filter(|(_, needed)| **needed)
-            .map(|(v, _)| self.get(*v));
+        let needed =
+            inputs.iter().zip(&callee.needed).filter(|(_, needed)| **needed).map(|(v, _)| self.get(*v));
         let mut operands: Vec<Value> = context.into_iter().chain(needed).collect();
         let primals = operands.len() as u32;
         operands.extend(tangents.iter().map(|v| self.get(*v)));
         let op = match (&data.op, callee.linear) {
-            (Op::DiffCall(call), None) => Op::LinCall(LinCall {
-                call: call.clone(),
-                primals,
-            }),
+            (Op::DiffCall(call), None) => Op::LinCall(LinCall { call: call.clone(), primals }),
             (_, Some(func)) => Op::Call(func),
             (_, None) => unreachable!("only calls with a derivative are taken apart"),
         };

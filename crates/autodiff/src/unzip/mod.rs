@@ -66,31 +66,16 @@ pub fn unzip(
     calls: &Map<Inst, Callee>,
     plan: &Plan,
 ) -> Unzipped {
-    let whole = Whole {
-        sig,
-        linearized,
-        induction,
-        calls,
-        plan,
-    };
+    let whole = Whole { sig, linearized, induction, calls, plan };
     let context = context::make(module, name, plan);
     let primal = primal::half(module, name, whole, context);
     let linear = linear::half(module, name, whole, context);
-    Unzipped {
-        primal,
-        linear,
-        context,
-    }
+    Unzipped { primal, linear, context }
 }
 
 /// A parameter of a generated function. It carries a derivative if its type can: the result may be
 /// differentiated again.
 pub(crate) fn param(module: &mut Module, name: &str, ty: Ty, dir: Dir) -> Param {
     let diff = module.diff.differential(&mut module.types, ty).is_some();
-    Param {
-        name: Symbol::new(name),
-        ty,
-        dir,
-        diff,
-    }
+    Param { name: Symbol::new(name), ty, dir, diff }
 }

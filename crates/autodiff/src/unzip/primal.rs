@@ -13,8 +13,7 @@ use cotangent_ir::{
 pub fn half(module: &mut Module, name: Symbol, whole: Whole<'_>, context: Option<Ty>) -> Func {
     let source = &whole.linearized.func;
     let mut sig = whole.sig.clone();
-    sig.params
-        .extend(context.map(|ty| param(module, "context", ty, Dir::Out)));
+    sig.params.extend(context.map(|ty| param(module, "context", ty, Dir::Out)));
     let mut func = Func::new(Symbol::new(&format!("{name}.primal")), sig, source.span);
     func.diff.differentiable = Some(Mode::Backward);
     let mut b = Builder::new(&mut module.types, &mut func);
@@ -56,12 +55,7 @@ struct Tape {
 impl<'a> Primal<'a> {
     /// Copies without keeping.
     pub fn new(whole: Whole<'a>) -> Self {
-        Primal {
-            whole,
-            copy: Copier::new(),
-            contexts: Map::default(),
-            tape: None,
-        }
+        Primal { whole, copy: Copier::new(), contexts: Map::default(), tape: None }
     }
 
     /// From now on keeps what the plan says in a context of type `ty`.
@@ -77,12 +71,7 @@ impl<'a> Primal<'a> {
             carriers.extend(nest.around(region));
         }
         let now = b.undef(ty);
-        self.tape = Some(Tape {
-            now,
-            ty,
-            counters: Map::default(),
-            carriers,
-        });
+        self.tape = Some(Tape { now, ty, counters: Map::default(), carriers });
     }
 
     fn context(&self) -> Option<Value> {
@@ -99,21 +88,14 @@ impl<'a> Primal<'a> {
 
     /// The primal ones of `values`, which belong to `slots`, under their names here.
     fn primal_slots(&self, values: &[Value], slots: &[Value]) -> Vec<Value> {
-        let pairs = values
-            .iter()
-            .zip(slots)
-            .filter(|(_, slot)| self.is_primal(**slot));
+        let pairs = values.iter().zip(slots).filter(|(_, slot)| self.is_primal(**slot));
         pairs.map(|(v, _)| self.copy.get(*v)).collect()
     }
 
     /// The primal operands of a region's exit.
     fn exit_values(&self, region: Region) -> Vec<Value> {
         let operands = &self.source().exit(region).operands;
-        operands
-            .iter()
-            .filter(|v| self.is_primal(**v))
-            .map(|v| self.copy.get(*v))
-            .collect()
+        operands.iter().filter(|v| self.is_primal(**v)).map(|v| self.copy.get(*v)).collect()
     }
 
     /// Copies the primal part of a region, without its exit.
@@ -122,10 +104,7 @@ impl<'a> Primal<'a> {
         for &arg in &source.regions[region].args {
             self.keep_value(b, arg);
         }
-        let (_, insts) = source.regions[region]
-            .insts
-            .split_last()
-            .expect("a region ends in an exit");
+        let (_, insts) = source.regions[region].insts.split_last().expect("a region ends in an exit");
         for &inst in insts {
             self.inst(b, inst);
         }
@@ -154,21 +133,13 @@ impl<'a> Primal<'a> {
     fn call(&mut self, b: &mut Builder<'_>, inst: Inst, data: &InstData) {
         let callee = &self.whole.calls[&inst];
         let inputs = self.copy.all(&data.operands[..callee.needed.len()]);
-        let primal: Vec<Value> = data
-            .results
-            .iter()
-            .copied()
-            .filter(|v| self.is_primal(*v))
-            .collect();
+        let primal: Vec<Value> = data.results.iter().copied().filter(|v| self.is_primal(*v)).collect();
         let mut types: Vec<Ty> = primal.iter().map(|v| self.source().ty(*v)).collect();
         types.extend(callee.context);
         let call = b.emit(Op::Call(callee.primal), &inputs, &types);
         self.rename_results(b, &primal, call);
         if callee.context.is_some() {
-            let context = *b.func.insts[call]
-                .results
-                .last()
-                .expect("the context is the last output");
+            let context = *b.func.insts[call].results.last().expect("the context is the last output");
             self.contexts.insert(inst, context);
             self.keep(b, Residual::Context(inst), context);
         }
@@ -198,12 +169,7 @@ impl<'a> Primal<'a> {
                 b.yield_(&values);
             }));
         }
-        let primal: Vec<Value> = data
-            .results
-            .iter()
-            .copied()
-            .filter(|v| self.is_primal(*v))
-            .collect();
+        let primal: Vec<Value> = data.results.iter().copied().filter(|v| self.is_primal(*v)).collect();
         let mut types: Vec<Ty> = primal.iter().map(|v| self.source().ty(*v)).collect();
         types.extend(carries);
         let new = b.emit(data.op.clone(), &self.copy.all(&data.operands), &types);
@@ -214,20 +180,13 @@ impl<'a> Primal<'a> {
 
     /// The type of the context, if something is kept inside `inst`.
     fn carries(&self, inst: Inst) -> Option<Ty> {
-        self.tape
-            .as_ref()
-            .filter(|t| t.carriers.contains(inst))
-            .map(|t| t.ty)
+        self.tape.as_ref().filter(|t| t.carriers.contains(inst)).map(|t| t.ty)
     }
 
     /// Behind `new`: the context is its last result if it carries one, else what it was before.
     fn leave(&mut self, b: &Builder<'_>, new: Inst, carries: Option<Ty>, before: Option<Value>) {
         if let Some(tape) = &mut self.tape {
-            let last = b.func.insts[new]
-                .results
-                .last()
-                .copied()
-                .filter(|_| carries.is_some());
+            let last = b.func.insts[new].results.last().copied().filter(|_| carries.is_some());
             tape.now = last.or(before).expect("a tape has a context");
         }
     }
@@ -247,9 +206,8 @@ impl<'a> Primal<'a> {
             self.copy.rename(self.source().regions[body].args[0], args[0]);
             if let Some(tape) = &mut self.tape {
                 tape.counters.insert(inst, args[0]);
-                tape.now = carries.map_or(tape.now, |_| {
-                    *args.last().expect("the context is the last argument")
-                });
+                tape.now =
+                    carries.map_or(tape.now, |_| *args.last().expect("the context is the last argument"));
             }
             self.insts(b, body);
             let mut next = self.primal_slots(&self.source().exit(body).operands, &data.results);
@@ -258,12 +216,7 @@ impl<'a> Primal<'a> {
         });
         let new = b.emit(Op::For(info), &inits, &types[1..]);
         b.func.insts[new].regions.push(region);
-        let primal: Vec<Value> = data
-            .results
-            .iter()
-            .copied()
-            .filter(|v| self.is_primal(*v))
-            .collect();
+        let primal: Vec<Value> = data.results.iter().copied().filter(|v| self.is_primal(*v)).collect();
         self.rename_results(b, &primal, new);
         self.leave(b, new, carries, before);
     }
@@ -281,9 +234,7 @@ impl<'a> Primal<'a> {
         }
         inits.extend(carries.and(before));
         let types: Vec<Ty> = inits.iter().map(|v| b.ty(*v)).collect();
-        let [cond, body] = data.regions[..] else {
-            unreachable!("a `while` has two regions")
-        };
+        let [cond, body] = data.regions[..] else { unreachable!("a `while` has two regions") };
         let cond = b.region(&types, |b, args| {
             self.enter(b, cond, &data.results, args, 0);
             self.insts(b, cond);
@@ -293,9 +244,8 @@ impl<'a> Primal<'a> {
         let body = b.region(&types, |b, args| {
             self.enter(b, body, &data.results, args, 0);
             if let Some(tape) = &mut self.tape {
-                tape.now = carries.map_or(tape.now, |_| {
-                    *args.last().expect("the context is the last argument")
-                });
+                tape.now =
+                    carries.map_or(tape.now, |_| *args.last().expect("the context is the last argument"));
             }
             if counts {
                 self.begin_round(b, inst, args[counter]);
@@ -311,12 +261,7 @@ impl<'a> Primal<'a> {
         });
         let new = b.emit(Op::While(info), &inits, &types);
         b.func.insts[new].regions.extend([cond, body]);
-        let primal: Vec<Value> = data
-            .results
-            .iter()
-            .copied()
-            .filter(|v| self.is_primal(*v))
-            .collect();
+        let primal: Vec<Value> = data.results.iter().copied().filter(|v| self.is_primal(*v)).collect();
         self.rename_results(b, &primal, new);
         self.leave(b, new, carries, before);
         if counts {
