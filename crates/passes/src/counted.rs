@@ -1,16 +1,33 @@
 //! Turns loops that count into counted loops.
 //!
 //! ```text
-//! before                                            after
-//!   %i, %s = while (%zero, %a)                        %t = max %n, %zero
-//!     cond(%i0, %s0) {                                %s = for %t (%a) body(%k, %s1) {
-//!       %c = lt %i0, %n                                 %s2 = mul %s1, %x
-//!       yield %c                                        yield %s2
-//!     } body(%i1, %s1) {                              }
-//!       %s2 = mul %s1, %x                             ; what was %i is %t
-//!       %i2 = add %i1, %one
-//!       yield %i2, %s2
-//!     }
+//! func @f(%n: i32, %x: f32, out end: i32) -> f32 {
+//!   %zero: i32 = const 0
+//!   %i: i32, %s: f32 = while (%zero, %x) cond(%i0: i32, %s0: f32) {
+//!     %c: bool = lt %i0, %n
+//!     yield %c
+//!   } body(%j: i32, %s1: f32) {
+//!     %t: f32 = convert %j
+//!     %s2: f32 = mul %s1, %t
+//!     %one: i32 = const 1
+//!     %i2: i32 = add %j, %one
+//!     yield %i2, %s2
+//!   }
+//!   return %s, %i
+//! }
+//! ```
+//! becomes
+//! ```text
+//! func @f(%n: i32, %x: f32, out end: i32) -> f32 {
+//!   %2: i32 = const 0
+//!   %i: i32 = max %n, %2
+//!   %s: f32 = for %i (%x) body(%j: i32, %s1: f32) {
+//!     %t: f32 = convert %j
+//!     %s2: f32 = mul %s1, %t
+//!     yield %s2
+//!   }
+//!   return %s, %i
+//! }
 //! ```
 //!
 //! A `while` counts if its condition compares one carried integer with a value that does not change, and every
@@ -73,9 +90,7 @@ impl Compare {
     const ALL: [Compare; 5] = [Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge, Compare::Ne];
 
     fn of(op: &Op) -> Option<Compare> {
-        Self::ALL
-            .into_iter()
-            .find(|compare| *op == Op::Math(compare.math()))
+        Self::ALL.into_iter().find(|compare| *op == Op::Math(compare.math()))
     }
 
     /// The operation.
@@ -106,20 +121,9 @@ impl Compare {
 pub fn counted(types: &mut Types, func: &mut Func) -> bool {
     let shape = Shape::of(func);
     let body = func.body;
-    let mut pass = Counted {
-        types,
-        func,
-        shape,
-        renaming: Renaming::default(),
-        changed: false,
-    };
+    let mut pass = Counted { types, func, shape, renaming: Renaming::default(), changed: false };
     pass.region(body);
-    let Counted {
-        func,
-        renaming,
-        changed,
-        ..
-    } = pass;
+    let Counted { func, renaming, changed, .. } = pass;
     renaming.apply(func);
     changed
 }
@@ -147,14 +151,7 @@ pub fn count_of(types: &Types, func: &Func, shape: &Shape, looped: Loop) -> Opti
     }
     let step = step_of(types, func, shape, looped, slot, scalar)?;
     let start = func.insts[looped.inst].operands[slot];
-    let count = Count {
-        slot,
-        start,
-        step,
-        compare,
-        bound,
-        scalar,
-    };
+    let count = Count { slot, start, step, compare, bound, scalar };
     count.approaches().then_some(count)
 }
 
@@ -177,11 +174,7 @@ fn step_of(
 ) -> Option<i64> {
     let arg = func.regions[looped.body].args[slot];
     let mut step = None;
-    for &exit in shape
-        .exits(looped.inst)
-        .iter()
-        .filter(|exit| looped.is_back_edge(func, shape, **exit))
-    {
+    for &exit in shape.exits(looped.inst).iter().filter(|exit| looped.is_back_edge(func, shape, **exit)) {
         let (sign, added) = addition(func, func.insts[exit].operands[slot], arg)?;
         let here = sign * sign_extend(consts::int(types, func, added)?, scalar);
         if *step.get_or_insert(here) != here {
@@ -215,11 +208,7 @@ fn sign_extend(n: i64, scalar: Scalar) -> i64 {
 /// The number that `n` is in a type.
 fn number(n: i64, scalar: Scalar) -> i128 {
     let n = sign_extend(n, scalar);
-    if scalar.is_signed() || n >= 0 {
-        n.into()
-    } else {
-        i128::from(n) + (1i128 << scalar.bits())
-    }
+    if scalar.is_signed() || n >= 0 { n.into() } else { i128::from(n) + (1i128 << scalar.bits()) }
 }
 
 impl Count {
@@ -254,11 +243,7 @@ impl Count {
 
 fn range(scalar: Scalar) -> (i128, i128) {
     let bits = scalar.bits();
-    if scalar.is_signed() {
-        (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-    } else {
-        (0, (1i128 << bits) - 1)
-    }
+    if scalar.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) }
 }
 
 struct Counted<'a> {
@@ -343,12 +328,7 @@ impl Counted<'_> {
     fn convert(&mut self, region: Region, looped: Loop, mut count: Count) {
         self.changed = true;
         let span = self.func.insts[looped.inst].span;
-        let mut b = Builder {
-            types: self.types,
-            func: self.func,
-            region,
-            span,
-        };
+        let mut b = Builder { types: self.types, func: self.func, region, span };
         if let Some(constant) = consts::int(b.types, b.func, count.bound) {
             let ty = b.types.scalar(count.scalar);
             count.bound = b.constant(Const::Int(constant), ty);
@@ -369,12 +349,7 @@ impl Counted<'_> {
         let old = self.func.regions[looped.body].args[count.slot];
         let rest = std::mem::take(&mut self.func.regions[looped.body].insts);
         let span = self.func.insts[looped.inst].span;
-        let mut b = Builder {
-            types: self.types,
-            func: self.func,
-            region: looped.body,
-            span,
-        };
+        let mut b = Builder { types: self.types, func: self.func, region: looped.body, span };
         let now = emit_at(&mut b, count, counter);
         self.func.regions[looped.body].insts.extend(rest);
         self.func.regions[looped.body].args.rotate_right(1);
@@ -404,11 +379,7 @@ impl Counted<'_> {
 /// The value of the counting slot after `rounds` rounds: `start + step * rounds`.
 fn emit_at(b: &mut Builder<'_>, count: &Count, rounds: Value) -> Value {
     let ty = b.types.scalar(count.scalar);
-    let rounds = if count.scalar == Scalar::I32 {
-        rounds
-    } else {
-        b.emit1(Op::Bitcast, &[rounds], ty)
-    };
+    let rounds = if count.scalar == Scalar::I32 { rounds } else { b.emit1(Op::Bitcast, &[rounds], ty) };
     let way = match count.step.abs() {
         1 => rounds,
         step => {
@@ -434,19 +405,11 @@ fn emit_rounds(b: &mut Builder<'_>, count: &Count) -> Value {
     let start = consts::int(b.types, b.func, count.start);
     if let (true, Some(from @ 0..)) = (is_simple, start) {
         let zero = b.int(0);
-        let distance = if from == 0 {
-            count.bound
-        } else {
-            b.math(Math::Sub, &[count.bound, count.start])
-        };
+        let distance = if from == 0 { count.bound } else { b.math(Math::Sub, &[count.bound, count.start]) };
         return b.math(Math::Max, &[distance, zero]);
     }
     let word = b.types.scalar(Scalar::U32);
-    let rounds = if count.compare == Compare::Ne {
-        emit_distance(b, count)
-    } else {
-        emit_steps(b, count)
-    };
+    let rounds = if count.compare == Compare::Ne { emit_distance(b, count) } else { emit_steps(b, count) };
     let most = b.constant(Const::Int(MOST), word);
     let rounds = b.math(Math::Min, &[rounds, most]);
     let int = b.types.scalar(Scalar::I32);
@@ -456,21 +419,13 @@ fn emit_rounds(b: &mut Builder<'_>, count: &Count) -> Value {
 /// How far the bound is from the start in the direction of the steps, as a `u32`.
 fn emit_distance(b: &mut Builder<'_>, count: &Count) -> Value {
     let [start, bound] = [count.start, count.bound].map(|v| emit_word(b, count, v));
-    let ends = if count.step > 0 {
-        [bound, start]
-    } else {
-        [start, bound]
-    };
+    let ends = if count.step > 0 { [bound, start] } else { [start, bound] };
     b.math(Math::Sub, &ends)
 }
 
 fn emit_word(b: &mut Builder<'_>, count: &Count, value: Value) -> Value {
     let word = b.types.scalar(Scalar::U32);
-    if count.scalar == Scalar::U32 {
-        value
-    } else {
-        b.emit1(Op::Bitcast, &[value], word)
-    }
+    if count.scalar == Scalar::U32 { value } else { b.emit1(Op::Bitcast, &[value], word) }
 }
 
 /// How many steps there are to the bound: none if the condition fails at once, as many as possible if the last
@@ -492,24 +447,13 @@ fn emit_steps(b: &mut Builder<'_>, count: &Count) -> Value {
 /// leads beyond the last number.
 fn emit_long_steps(b: &mut Builder<'_>, count: &Count, distance: Value, is_strict: bool) -> Value {
     let (one, most, size) = (emit_u32(b, 1), emit_u32(b, MOST), emit_u32(b, count.step.abs()));
-    let reach = if is_strict {
-        b.math(Math::Sub, &[distance, one])
-    } else {
-        distance
-    };
+    let reach = if is_strict { b.math(Math::Sub, &[distance, one]) } else { distance };
     let before_last = b.math(Math::Div, &[reach, size]);
     let steps = b.add(before_last, one);
     let (low, high) = range(count.scalar);
     let edge = emit_u32(b, if count.step > 0 { high } else { low } as i64);
     let bound = emit_word(b, count, count.bound);
-    let room = b.math(
-        Math::Sub,
-        &if count.step > 0 {
-            [edge, bound]
-        } else {
-            [bound, edge]
-        },
-    );
+    let room = b.math(Math::Sub, &if count.step > 0 { [edge, bound] } else { [bound, edge] });
     let way = b.mul(steps, size);
     let beyond = b.math(Math::Sub, &[way, distance]);
     let wraps = b.math(Math::Gt, &[beyond, room]);

@@ -2,13 +2,30 @@
 //! replaced by that result.
 //!
 //! ```text
-//! before                       after
-//!   %a = mul %x, %y              %a = mul %x, %y
-//!   %r = if %c {                 %r = if %c {
-//!     %b = mul %y, %x              %d = add %a, %x
-//!     %d = add %b, %x              yield %d
-//!     yield %d                   } else { yield %x }
-//!   } else { yield %x }
+//! func @f(%x: f32, %y: f32, %c: bool) -> f32 {
+//!   %a: f32 = mul %x, %y
+//!   %r: f32 = if %c {
+//!     %b: f32 = mul %y, %x
+//!     %d: f32 = add %b, %x
+//!     yield %d
+//!   } else {
+//!     yield %a
+//!   }
+//!   return %r
+//! }
+//! ```
+//! becomes
+//! ```text
+//! func @f(%x: f32, %y: f32, %c: bool) -> f32 {
+//!   %a: f32 = mul %x, %y
+//!   %r: f32 = if %c {
+//!     %d: f32 = add %a, %x
+//!     yield %d
+//!   } else {
+//!     yield %a
+//!   }
+//!   return %r
+//! }
 //! ```
 //!
 //! One walk with a table of what is available; on leaving a region its entries go. Only what has no effects
@@ -108,11 +125,7 @@ impl Cse<'_> {
         if is_commutative(&op) {
             operands.sort();
         }
-        Some(Key {
-            op,
-            operands,
-            results,
-        })
+        Some(Key { op, operands, results })
     }
 
     fn holds_array(&mut self, ty: Ty) -> bool {

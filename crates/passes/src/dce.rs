@@ -1,14 +1,25 @@
 //! Removes what nobody needs: instructions, results of `if` and `switch`, and values carried by loops.
 //!
 //! ```text
-//! before                                              after
-//!   %s, %t = for %n (%a, %b) body(%k, %x, %y) {         %s = for %n (%a) body(%k, %x) {
-//!     %x2 = mul %x %x                                     %x2 = mul %x %x
-//!     %y2 = add %y %x2                                    yield %x2
-//!     yield %x2, %y2                                    }
-//!   }                                                   return %s
-//!   %u = sin %s
+//! func @f(%n: i32, %a: f32, %b: f32) -> f32 {
+//!   %s: f32, %t: f32 = for %n (%a, %b) body(%k: i32, %x: f32, %y: f32) {
+//!     %x2: f32 = mul %x, %x
+//!     %y2: f32 = add %y, %x2
+//!     yield %x2, %y2
+//!   }
+//!   %u: f32 = sin %s
 //!   return %s
+//! }
+//! ```
+//! becomes
+//! ```text
+//! func @f(%n: i32, %a: f32, %b: f32) -> f32 {
+//!   %s: f32 = for %n (%a) body(%k: i32, %x: f32) {
+//!     %x2: f32 = mul %x, %x
+//!     yield %x2
+//!   }
+//!   return %s
+//! }
 //! ```
 //!
 //! Marks, then sweeps. The roots are what must stay (stores, asserts, calls that do either) and every
@@ -31,23 +42,12 @@ use cotangent_ir::{Func, Inst, Op, Region, Value, ValueDef};
 /// Removes dead code from `func`. Says whether there was any.
 pub fn dce(func: &mut Func, effects: &Effects) -> bool {
     let shape = Shape::of(func);
-    let mut marks = Marks {
-        func,
-        shape: &shape,
-        values: EntitySet::new(),
-        insts: EntitySet::new(),
-        list: Vec::new(),
-    };
+    let mut marks =
+        Marks { func, shape: &shape, values: EntitySet::new(), insts: EntitySet::new(), list: Vec::new() };
     marks.roots(effects);
     marks.run();
     let (values, insts) = (marks.values, marks.insts);
-    Sweep {
-        func,
-        values,
-        insts,
-        changed: false,
-    }
-    .run()
+    Sweep { func, values, insts, changed: false }.run()
 }
 
 struct Marks<'a> {
@@ -210,10 +210,9 @@ impl Sweep<'_> {
     fn exit(&mut self, inst: Inst, loops: &[Vec<bool>], yields: Option<&[bool]>) {
         let keep = match exit_of(&self.func.insts[inst].op) {
             Some(Exit::Yield) => yields,
-            Some(Exit::Break(out) | Exit::Continue(out)) => loops
-                .len()
-                .checked_sub(out as usize + 1)
-                .map(|index| &loops[index][..]),
+            Some(Exit::Break(out) | Exit::Continue(out)) => {
+                loops.len().checked_sub(out as usize + 1).map(|index| &loops[index][..])
+            }
             Some(Exit::Return) | None => None,
         };
         if let Some(keep) = keep {

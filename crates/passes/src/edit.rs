@@ -92,11 +92,7 @@ impl Renaming {
 /// arguments enter it.
 pub(crate) fn copy_inst(func: &mut Func, inst: Inst, map: &mut Map<Value, Value>, out: &mut Vec<Inst>) {
     let data = func.insts[inst].clone();
-    let regions: Vec<Region> = data
-        .regions
-        .iter()
-        .map(|region| copy_region(func, *region, map))
-        .collect();
+    let regions: Vec<Region> = data.regions.iter().map(|region| copy_region(func, *region, map)).collect();
     let operands: Vec<Value> = data.operands.iter().map(|v| *map.get(v).unwrap_or(v)).collect();
     let types: Vec<_> = data.results.iter().map(|v| func.ty(*v)).collect();
     let copy = func.new_inst(data.op, &operands, &types, data.span);

@@ -45,17 +45,9 @@ pub struct Does {
 
 impl Does {
     /// Nothing at all.
-    pub const NOTHING: Does = Does {
-        reads: false,
-        writes: false,
-        asserts: false,
-    };
+    pub const NOTHING: Does = Does { reads: false, writes: false, asserts: false };
     /// All there is, for what is not known.
-    pub const EVERYTHING: Does = Does {
-        reads: true,
-        writes: true,
-        asserts: true,
-    };
+    pub const EVERYTHING: Does = Does { reads: true, writes: true, asserts: true };
 
     /// Whether it must stay even if nobody uses its results.
     pub fn stays(self) -> bool {
@@ -133,11 +125,7 @@ impl Effects {
             let (own, needs) = local(func);
             effects.runs[id] = own.clone();
             effects.derivatives[id] = own;
-            for (user, used) in needs
-                .into_iter()
-                .flat_map(|need| need.links(id))
-                .chain(custom(id, func))
-            {
+            for (user, used) in needs.into_iter().flat_map(|need| need.links(id)).chain(custom(id, func)) {
                 users[slot(used).0][slot(used).1].push(user);
             }
             list.extend([Node::Run(id), Node::Derivative(id)]);
@@ -197,10 +185,7 @@ impl Effects {
         match place {
             Place::Global(global) => {
                 summary.globals.contains(global)
-                    || self
-                        .globals
-                        .get(global)
-                        .is_none_or(|ty| summary.types.contains(*ty))
+                    || self.globals.get(global).is_none_or(|ty| summary.types.contains(*ty))
             }
             Place::AnyOf(ty) => {
                 summary.types.contains(ty) || summary.globals.iter().any(|g| self.globals.get(g) == Some(&ty))
@@ -212,18 +197,9 @@ impl Effects {
     pub fn shallow(&self, op: &Op) -> Does {
         match op.effect() {
             Effect::None | Effect::Exit => Does::NOTHING,
-            Effect::Read => Does {
-                reads: true,
-                ..Does::NOTHING
-            },
-            Effect::Write if matches!(op, Op::Assert(_)) => Does {
-                asserts: true,
-                ..Does::NOTHING
-            },
-            Effect::Write => Does {
-                writes: true,
-                ..Does::NOTHING
-            },
+            Effect::Read => Does { reads: true, ..Does::NOTHING },
+            Effect::Write if matches!(op, Op::Assert(_)) => Does { asserts: true, ..Does::NOTHING },
+            Effect::Write => Does { writes: true, ..Does::NOTHING },
             Effect::Inner => match need(op) {
                 Some(Need::Call(id)) => self.func(id),
                 Some(Need::Derivative(id)) => self.derivative(id),
@@ -243,9 +219,7 @@ impl Effects {
     /// What the instructions of a region do.
     pub fn region(&self, func: &Func, region: Region) -> Does {
         let mut does = Does::NOTHING;
-        func.walk(region, &mut |inst| {
-            does = does.and(self.shallow(&func.insts[inst].op))
-        });
+        func.walk(region, &mut |inst| does = does.and(self.shallow(&func.insts[inst].op)));
         does
     }
 }
@@ -264,9 +238,7 @@ pub fn may_trap(types: &Types, func: &Func, inst: Inst) -> bool {
     let data = &func.insts[inst];
     match &data.op {
         Op::Math(Math::Div | Math::Rem) => {
-            !types
-                .scalar_of(func.ty(data.operands[1]))
-                .is_some_and(Scalar::is_float)
+            !types.scalar_of(func.ty(data.operands[1])).is_some_and(Scalar::is_float)
                 && !divides_safely(func, data.operands[1])
         }
         Op::Math(_) => false,
@@ -318,16 +290,10 @@ impl Need {
     fn links(self, id: FuncId) -> Vec<(Node, Node)> {
         match self {
             Need::Call(used) => {
-                vec![
-                    (Node::Run(id), Node::Run(used)),
-                    (Node::Derivative(id), Node::Derivative(used)),
-                ]
+                vec![(Node::Run(id), Node::Run(used)), (Node::Derivative(id), Node::Derivative(used))]
             }
             Need::Derivative(used) => {
-                vec![
-                    (Node::Run(id), Node::Derivative(used)),
-                    (Node::Derivative(id), Node::Derivative(used)),
-                ]
+                vec![(Node::Run(id), Node::Derivative(used)), (Node::Derivative(id), Node::Derivative(used))]
             }
         }
     }
@@ -369,9 +335,7 @@ fn local(func: &Func) -> (Summary, Vec<Need>) {
 /// A derivative of a function runs it, its custom derivatives, and derivatives of its substitute.
 fn custom(id: FuncId, func: &Func) -> Vec<(Node, Node)> {
     let me = Node::Derivative(id);
-    let written = [func.diff.rule, func.diff.forward, func.diff.backward]
-        .into_iter()
-        .flatten();
+    let written = [func.diff.rule, func.diff.forward, func.diff.backward].into_iter().flatten();
     let mut links = vec![(me, Node::Run(id))];
     for used in written {
         links.extend([(me, Node::Run(used)), (me, Node::Derivative(used))]);

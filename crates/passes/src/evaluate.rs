@@ -62,10 +62,7 @@ impl<'a> Trial<'a> {
         };
         let (from, to) = scalars(self.types, self.func, inst)?;
         let operands = self.func.insts[inst].operands.clone();
-        let constants = operands
-            .iter()
-            .map(|v| self.value(*v))
-            .collect::<Option<Vec<_>>>()?;
+        let constants = operands.iter().map(|v| self.value(*v)).collect::<Option<Vec<_>>>()?;
         scalar_op(&self.func.insts[inst].op, from, to, &constants)
     }
 }

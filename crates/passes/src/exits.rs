@@ -1,14 +1,31 @@
 //! Removes loops that run exactly once, by turning their exits into values.
 //!
 //! ```text
-//! before                                    after
-//!   %one = const 1                            %r = if %c {
-//!   %r = for %one (%u) body(%k, %a) {           yield %x
-//!     %t = if %c { break 0 %x }               } else {
-//!          else { yield %y }                    %s = sin %y
-//!     %s = sin %t                               yield %s
-//!     yield %s                                }
+//! func @f(%c: bool, %x: f32, %y: f32) -> f32 {
+//!   %one: i32 = const 1
+//!   %r: f32 = for %one (%x) body(%k: i32, %a: f32) {
+//!     %t: f32 = if %c {
+//!       break 0 %x
+//!     } else {
+//!       yield %y
+//!     }
+//!     %s: f32 = sin %t
+//!     yield %s
 //!   }
+//!   return %r
+//! }
+//! ```
+//! becomes
+//! ```text
+//! func @f(%c: bool, %x: f32, %y: f32) -> f32 {
+//!   %r: f32 = if %c {
+//!     yield %x
+//!   } else {
+//!     %s: f32 = sin %y
+//!     yield %s
+//!   }
+//!   return %r
+//! }
 //! ```
 //!
 //! [`inline_calls`](crate::inline) and [`unroll`](crate::unroll) write such loops, because a `break` out of one is the
@@ -39,14 +56,8 @@ pub fn exits(types: &mut Types, func: &mut Func) -> bool {
         }
         changed = true;
         let body = func.body;
-        let mut pass = Exits {
-            types,
-            func,
-            shape,
-            loops,
-            leaving: EntitySet::new(),
-            renaming: Renaming::default(),
-        };
+        let mut pass =
+            Exits { types, func, shape, loops, leaving: EntitySet::new(), renaming: Renaming::default() };
         pass.region(body);
         let Exits { func, renaming, .. } = pass;
         renaming.apply(func);
@@ -78,13 +89,10 @@ fn runs_once(types: &Types, func: &Func, inst: Inst) -> bool {
 
 /// Whether no exit that ends at `inst` is inside another loop.
 fn is_left_directly(func: &Func, shape: &Shape, inst: Inst) -> bool {
-    shape
-        .exits(inst)
-        .iter()
-        .all(|exit| match exit_of(&func.insts[*exit].op) {
-            Some(Exit::Break(out) | Exit::Continue(out)) => out == 0,
-            Some(Exit::Yield | Exit::Return) | None => true,
-        })
+    shape.exits(inst).iter().all(|exit| match exit_of(&func.insts[*exit].op) {
+        Some(Exit::Break(out) | Exit::Continue(out)) => out == 0,
+        Some(Exit::Yield | Exit::Return) | None => true,
+    })
 }
 
 struct Exits<'a> {

@@ -1,14 +1,28 @@
 //! Computes at compile time what is known at compile time.
 //!
 //! ```text
-//! before                            after
-//!   %a = const 2                      %s = const 6
-//!   %b = const 3                      %x = sin %y
-//!   %s = mul %a, %b                   ..
-//!   %c = lt %a, %b
-//!   %r = if %c { %x = sin %y          (uses of %r are uses of %x)
-//!                yield %x }
-//!        else { yield %y }
+//! func @f(%y: f32) -> f32 {
+//!   %a: i32 = const 2
+//!   %b: i32 = const 3
+//!   %c: bool = lt %a, %b
+//!   %r: f32 = if %c {
+//!     %s: i32 = mul %a, %b
+//!     %t: f32 = convert %s
+//!     %x: f32 = mul %y, %t
+//!     yield %x
+//!   } else {
+//!     yield %y
+//!   }
+//!   return %r
+//! }
+//! ```
+//! becomes
+//! ```text
+//! func @f(%y: f32) -> f32 {
+//!   %t: f32 = const 6.0
+//!   %x: f32 = mul %y, %t
+//!   return %x
+//! }
 //! ```
 //!
 //! Scalars and vectors of constants are computed by [`cotangent_ir::eval`], which is also what the interpreter uses, so
@@ -41,11 +55,7 @@ impl Rules for Fold {
     fn enter(&mut self, cx: &mut Rewriter<'_>, inst: Inst) -> Change {
         let data = &cx.func.insts[inst];
         if let Op::If = data.op {
-            choose(
-                data.regions[0],
-                data.regions[1],
-                consts::bool(cx.types, cx.func, data.operands[0]),
-            )
+            choose(data.regions[0], data.regions[1], consts::bool(cx.types, cx.func, data.operands[0]))
         } else if let Op::Switch(cases) = &data.op {
             switch(cx, inst, cases)
         } else if let Some(looped) = Loop::of(cx.func, inst) {
@@ -98,29 +108,19 @@ fn no_rounds(cx: &Rewriter<'_>, looped: Loop) -> Change {
     let runs = match looped.cond {
         None => consts::int(cx.types, cx.func, cx.func.insts[looped.inst].operands[0]).map(|n| n > 0),
         Some(cond) if is_silent(cx.func, cond) => {
-            let known: Vec<_> = inits
-                .iter()
-                .map(|v| consts::constant(cx.types, cx.func, *v))
-                .collect();
+            let known: Vec<_> = inits.iter().map(|v| consts::constant(cx.types, cx.func, *v)).collect();
             let args = &cx.func.regions[cond].args;
             let first = Trial::new(cx.types, cx.func, args, &known).value(cx.func.exit(cond).operands[0]);
             first.map(|c| c == Const::Bool(true))
         }
         Some(_) => None,
     };
-    if runs == Some(false) {
-        Change::Values(inits)
-    } else {
-        Change::Keep
-    }
+    if runs == Some(false) { Change::Values(inits) } else { Change::Keep }
 }
 
 /// Whether nobody notices if a region of straight code does not run.
 pub(crate) fn is_silent(func: &Func, region: Region) -> bool {
-    let mut ops = func.regions[region]
-        .insts
-        .iter()
-        .map(|inst| &func.insts[*inst].op);
+    let mut ops = func.regions[region].insts.iter().map(|inst| &func.insts[*inst].op);
     ops.all(|op| matches!(op.effect(), Effect::None | Effect::Read) || *op == Op::Yield)
 }
 
@@ -137,11 +137,7 @@ fn select(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
 /// An operation whose lanes do not correspond one to one.
 fn scalars_only(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
     let result = cx.func.insts[inst].results[0];
-    if matches!(cx.types.get(cx.func.ty(result)), Type::Scalar(_)) {
-        numbers(cx, inst)
-    } else {
-        Change::Keep
-    }
+    if matches!(cx.types.get(cx.func.ty(result)), Type::Scalar(_)) { numbers(cx, inst) } else { Change::Keep }
 }
 
 /// An element-wise operation on constants.
@@ -151,12 +147,7 @@ fn numbers(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
     let (Some(from), Some(to)) = (cx.types.scalar_of(from), cx.types.scalar_of(ty)) else {
         return Change::Keep;
     };
-    let Some(operands) = data
-        .operands
-        .iter()
-        .map(|v| lanes(cx, *v))
-        .collect::<Option<Vec<_>>>()
-    else {
+    let Some(operands) = data.operands.iter().map(|v| lanes(cx, *v)).collect::<Option<Vec<_>>>() else {
         return Change::Keep;
     };
     let count = operands[0].len();

@@ -1,12 +1,25 @@
 //! Moves what is the same in every round out of the loop.
 //!
 //! ```text
-//! before                                         after
-//!   %s = for %n (%z) body(%k, %a) {                %c = cos %x
-//!     %c = cos %x                                  %s = for %n (%z) body(%k, %a) {
-//!     %b = add %a, %c                                %b = add %a, %c
-//!     yield %b                                       yield %b
-//!   }                                              }
+//! func @f(%n: i32, %x: f32) -> f32 {
+//!   %s: f32 = for %n (%x) body(%k: i32, %a: f32) {
+//!     %c: f32 = cos %x
+//!     %b: f32 = add %a, %c
+//!     yield %b
+//!   }
+//!   return %s
+//! }
+//! ```
+//! becomes
+//! ```text
+//! func @f(%n: i32, %x: f32) -> f32 {
+//!   %c: f32 = cos %x
+//!   %s: f32 = for %n (%x) body(%k: i32, %a: f32) {
+//!     %b: f32 = add %a, %c
+//!     yield %b
+//!   }
+//!   return %s
+//! }
 //! ```
 //!
 //! A value computed in a loop and needed by its derivative is kept once per round, an invariant one once: so
@@ -98,16 +111,7 @@ impl Hoist<'_> {
     /// In how many loops an instruction must at least be. Constants do not hold it back: they can come along.
     fn needed_depth(&self, inst: Inst) -> u32 {
         let operands = self.func.insts[inst].operands.iter();
-        operands
-            .map(|v| {
-                if self.source(*v).is_some() {
-                    0
-                } else {
-                    self.depths[*v]
-                }
-            })
-            .max()
-            .unwrap_or(0)
+        operands.map(|v| if self.source(*v).is_some() { 0 } else { self.depths[*v] }).max().unwrap_or(0)
     }
 
     /// The instruction that makes `value` from nothing.

@@ -1,11 +1,25 @@
 //! Replaces calls by the bodies of the functions called.
 //!
 //! ```text
-//! before                                after
-//!   func @g(%a) { %s = mul %a, %a         func @f(%x) {
-//!                 return %s }               %s = mul %x, %x
-//!   func @f(%x) { %y = call @g(%x)          return %s
-//!                 return %y }             }
+//! func @g(%a: f32) -> f32 {
+//!   %s: f32 = mul %a, %a
+//!   return %s
+//! }
+//! func @f(%x: f32) -> f32 {
+//!   %y: f32 = call @g(%x)
+//!   return %y
+//! }
+//! ```
+//! becomes
+//! ```text
+//! func @g(%a: f32) -> f32 {
+//!   %s: f32 = mul %a, %a
+//!   return %s
+//! }
+//! func @f(%x: f32) -> f32 {
+//!   %s: f32 = mul %x, %x
+//!   return %s
+//! }
 //! ```
 //!
 //! A body whose only `return` is its last instruction is put in as it is. Any other body goes into a loop of one
@@ -27,11 +41,7 @@ use cotangent_ir::{
 /// Replaces the calls in `func` of functions that are wanted. Says whether there were any.
 pub fn inline_calls(module: &mut Module, func: FuncId, want: &dyn Fn(&Func) -> bool) -> bool {
     let recursive = recursive(module);
-    let placeholder = Func::new(
-        module.funcs[func].name,
-        Signature::default(),
-        module.funcs[func].span,
-    );
+    let placeholder = Func::new(module.funcs[func].name, Signature::default(), module.funcs[func].span);
     let caller = std::mem::replace(&mut module.funcs[func], placeholder);
     let body = caller.body;
     let mut inliner = Inliner {
@@ -44,13 +54,7 @@ pub fn inline_calls(module: &mut Module, func: FuncId, want: &dyn Fn(&Func) -> b
         early: false,
     };
     inliner.region(body);
-    let Inliner {
-        mut caller,
-        renaming,
-        inlined,
-        early,
-        ..
-    } = inliner;
+    let Inliner { mut caller, renaming, inlined, early, .. } = inliner;
     renaming.apply(&mut caller);
     if early {
         exits(&mut module.types, &mut caller);
@@ -107,12 +111,8 @@ impl Inliner<'_> {
             copier.rename(param, arg);
         }
         let region = self.caller.new_region();
-        let mut b = Builder {
-            types: &mut self.module.types,
-            func: &mut self.caller,
-            region,
-            span: call.span,
-        };
+        let mut b =
+            Builder { types: &mut self.module.types, func: &mut self.caller, region, span: call.span };
         if is_single_exit(callee) {
             copier.insts(callee, callee.body, &mut b);
             let mut insts = std::mem::take(&mut self.caller.regions[region].insts);
@@ -139,10 +139,7 @@ fn once(b: &mut Builder<'_>, callee: &Func, copier: &mut Copier, results: &[Valu
     let types: Vec<Ty> = results.iter().map(|v| b.ty(*v)).collect();
     let inits: Vec<Value> = types.iter().map(|ty| b.undef(*ty)).collect();
     let one = b.int(1);
-    let info = LoopInfo {
-        max_iters: Some(1),
-        ..LoopInfo::default()
-    };
+    let info = LoopInfo { max_iters: Some(1), ..LoopInfo::default() };
     b.for_(info, one, &inits, |b, _, _| {
         copier.insts(callee, callee.body, b);
         let insts = b.func.regions[b.region].insts.clone();

@@ -64,14 +64,8 @@ pub(crate) fn rewrite(types: &mut Types, func: &mut Func, rules: &mut impl Rules
         }
     }
     let body = func.body;
-    let mut rewriter = Rewriter {
-        types,
-        func,
-        uses,
-        renaming: Renaming::default(),
-        out: Vec::new(),
-        changed: false,
-    };
+    let mut rewriter =
+        Rewriter { types, func, uses, renaming: Renaming::default(), out: Vec::new(), changed: false };
     rewriter.region(rules, body);
     rewriter.changed
 }

@@ -87,10 +87,9 @@ impl Shape {
     fn exit(&mut self, inst: Inst, op: &Op, owner: Option<Inst>, loops: &[Inst]) {
         let target = match exit_of(op) {
             Some(Exit::Yield) => owner,
-            Some(Exit::Break(out) | Exit::Continue(out)) => loops
-                .len()
-                .checked_sub(out as usize + 1)
-                .map(|index| loops[index]),
+            Some(Exit::Break(out) | Exit::Continue(out)) => {
+                loops.len().checked_sub(out as usize + 1).map(|index| loops[index])
+            }
             Some(Exit::Return) | None => None,
         };
         self.targets[inst] = target;
@@ -159,19 +158,9 @@ impl Loop {
     pub fn of(func: &Func, inst: Inst) -> Option<Loop> {
         let data = &func.insts[inst];
         if let Op::While(_) = data.op {
-            Some(Loop {
-                inst,
-                cond: Some(data.regions[0]),
-                body: data.regions[1],
-                lead: 0,
-            })
+            Some(Loop { inst, cond: Some(data.regions[0]), body: data.regions[1], lead: 0 })
         } else if let Op::For(_) = data.op {
-            Some(Loop {
-                inst,
-                cond: None,
-                body: data.regions[0],
-                lead: 1,
-            })
+            Some(Loop { inst, cond: None, body: data.regions[0], lead: 1 })
         } else {
             None
         }

@@ -1,13 +1,25 @@
 //! Unrolls loops that ask for it: `[ForceUnroll]`.
 //!
 //! ```text
-//! before                                              after
-//!   %two = const 2                                      %k0 = const 0
-//!   %s = for %two (%x) unroll(force) body(%k, %a) {     %b0 = extract %v [%k0]
-//!     %b = extract %v [%k]                              %c0 = mul %x, %b0
-//!     %c = mul %a, %b                                   %k1 = const 1
-//!     yield %c                                          %b1 = extract %v [%k1]
-//!   }                                                   %s  = mul %c0, %b1
+//! func @f(%v: f32x2, %x: f32) -> f32 {
+//!   %two: i32 = const 2
+//!   %s: f32 = for %two (%x) unroll(force) body(%k: i32, %a: f32) {
+//!     %b: f32 = extract %v [%k]
+//!     %c: f32 = mul %a, %b
+//!     yield %c
+//!   }
+//!   return %s
+//! }
+//! ```
+//! becomes
+//! ```text
+//! func @f(%v: f32x2, %x: f32) -> f32 {
+//!   %b: f32 = extract %v [0]
+//!   %c: f32 = mul %x, %b
+//!   %b2: f32 = extract %v [1]
+//!   %c2: f32 = mul %c, %b2
+//!   return %c2
+//! }
 //! ```
 //!
 //! The number of rounds of a `for` must be a constant. A `while` is tried out: as long as the condition can be
@@ -48,21 +60,9 @@ pub fn unroll(types: &mut Types, func: &mut Func, limit: usize) -> Vec<Span> {
 /// Unrolls the outermost of the loops that must be unrolled and can be. Says whether there were any.
 fn once_through(types: &mut Types, func: &mut Func, left: &mut usize) -> bool {
     let (shape, body) = (Shape::of(func), func.body);
-    let mut pass = Unroller {
-        types,
-        func,
-        shape,
-        left,
-        renaming: Renaming::default(),
-        changed: false,
-    };
+    let mut pass = Unroller { types, func, shape, left, renaming: Renaming::default(), changed: false };
     pass.region(body);
-    let Unroller {
-        func,
-        renaming,
-        changed,
-        ..
-    } = pass;
+    let Unroller { func, renaming, changed, .. } = pass;
     renaming.apply(func);
     changed
 }
@@ -113,10 +113,7 @@ impl Unroller<'_> {
             if let Some((looped, rounds)) = looped.and_then(|l| Some((l, self.rounds(l)?))) {
                 self.changed = true;
                 self.expand(looped, &rounds, &mut kept);
-                if kept
-                    .last()
-                    .is_some_and(|last| self.func.insts[*last].op.is_exit())
-                {
+                if kept.last().is_some_and(|last| self.func.insts[*last].op.is_exit()) {
                     break;
                 }
                 continue;
@@ -173,34 +170,23 @@ impl Unroller<'_> {
             }
             let mut trial = Trial::new(types, func, args, &slots);
             let mut next = |slot: usize| {
-                let mut passed = backs
-                    .iter()
-                    .map(|exit| trial.value(func.insts[*exit].operands[slot]));
+                let mut passed = backs.iter().map(|exit| trial.value(func.insts[*exit].operands[slot]));
                 let first = passed.next()??;
                 passed.all(|other| other == Some(first)).then_some(first)
             };
             let next = (0..slots.len()).map(&mut next).collect();
-            rounds.push(Round {
-                number: None,
-                slots: std::mem::replace(&mut slots, next),
-            });
+            rounds.push(Round { number: None, slots: std::mem::replace(&mut slots, next) });
         }
     }
 
     fn back_edges(&self, looped: Loop) -> Vec<Inst> {
         let exits = self.shape.exits(looped.inst).iter().copied();
-        exits
-            .filter(|exit| looped.is_back_edge(self.func, &self.shape, *exit))
-            .collect()
+        exits.filter(|exit| looped.is_back_edge(self.func, &self.shape, *exit)).collect()
     }
 
     /// Appends the rounds of a loop to `kept`.
     fn expand(&mut self, looped: Loop, rounds: &[Round], kept: &mut Vec<Inst>) {
-        let exits = self
-            .shape
-            .exits(looped.inst)
-            .iter()
-            .map(|exit| exit_of(&self.func.insts[*exit].op));
+        let exits = self.shape.exits(looped.inst).iter().map(|exit| exit_of(&self.func.insts[*exit].op));
         let (mut breaks, mut continues) = (false, false);
         for exit in exits {
             breaks |= matches!(exit, Some(Exit::Break(_)));
@@ -208,15 +194,9 @@ impl Unroller<'_> {
         }
         let data = &self.func.insts[looped.inst];
         let (inits, results) = (data.operands[looped.lead..].to_vec(), data.results.to_vec());
-        let copy = Copy {
-            looped,
-            breaks,
-            continues,
-        };
+        let copy = Copy { looped, breaks, continues };
         let last = if breaks {
-            self.once(looped.inst, &inits, kept, |this, args, out| {
-                this.write(&copy, rounds, args, out)
-            })
+            self.once(looped.inst, &inits, kept, |this, args, out| this.write(&copy, rounds, args, out))
         } else {
             self.write(&copy, rounds, &inits, kept)
         };
@@ -249,25 +229,17 @@ impl Unroller<'_> {
 
     /// The constants of a round: its number, if any, and for each slot whether it is known.
     fn known(&mut self, looped: Loop, round: &Round, values: &[Value], out: &mut Vec<Inst>) -> Known {
-        let counter = self.func.regions[looped.body]
-            .args
-            .first()
-            .map(|arg| self.func.ty(*arg));
+        let counter = self.func.regions[looped.body].args.first().map(|arg| self.func.ty(*arg));
         let number = round.number.zip(counter);
         let number = number.map(|(n, ty)| self.constant(looped.inst, Const::Int(n), ty, out));
         let slots = round.slots.iter().zip(values);
         let slots =
             slots.map(|(slot, value)| slot.map(|c| self.constant(looped.inst, c, self.func.ty(*value), out)));
-        Known {
-            number,
-            slots: slots.collect(),
-        }
+        Known { number, slots: slots.collect() }
     }
 
     fn constant(&mut self, like: Inst, constant: Const, ty: Ty, out: &mut Vec<Inst>) -> Value {
-        let inst = self
-            .func
-            .new_inst(Op::Const(constant), &[], &[ty], self.func.insts[like].span);
+        let inst = self.func.new_inst(Op::Const(constant), &[], &[ty], self.func.insts[like].span);
         out.push(inst);
         self.func.insts[inst].results[0]
     }
@@ -280,11 +252,7 @@ impl Unroller<'_> {
         values: &[Value],
         out: &mut Vec<Inst>,
     ) -> Option<Vec<Value>> {
-        let values = known
-            .slots
-            .iter()
-            .zip(values)
-            .map(|(known, value)| known.unwrap_or(*value));
+        let values = known.slots.iter().zip(values).map(|(known, value)| known.unwrap_or(*value));
         let args = self.func.regions[copy.looped.body].args.iter().copied();
         let mut map: Map<Value, Value> = args.zip(known.number.into_iter().chain(values)).collect();
         let start = out.len();
@@ -317,13 +285,8 @@ impl Unroller<'_> {
         self.func.regions[region].insts = body;
         let one = self.func.new_inst(Op::Const(Const::Int(1)), &[], &[int], span);
         let count = self.func.insts[one].results[0];
-        let info = LoopInfo {
-            max_iters: Some(1),
-            ..LoopInfo::default()
-        };
-        let inst = self
-            .func
-            .new_inst(Op::For(info), &[&[count], inits].concat(), &types, span);
+        let info = LoopInfo { max_iters: Some(1), ..LoopInfo::default() };
+        let inst = self.func.new_inst(Op::For(info), &[&[count], inits].concat(), &types, span);
         self.func.insts[inst].regions.push(region);
         out.extend([one, inst]);
         Some(self.func.insts[inst].results.to_vec())

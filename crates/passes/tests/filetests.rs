@@ -19,24 +19,12 @@ fn main() {
         "tests/filetests",
         &[
             Pass::new("effects", effects),
-            Pass::new("dce", |case| {
-                each(case, |_, func, effects| _ = dce(func, effects))
-            }),
-            Pass::new("simplify", |case| {
-                each(case, |types, func, _| _ = simplify(types, func))
-            }),
-            Pass::new("cse", |case| {
-                each(case, |types, func, effects| _ = cse(types, func, effects))
-            }),
-            Pass::new("hoist", |case| {
-                each(case, |types, func, _| _ = hoist(types, func))
-            }),
-            Pass::new("counted", |case| {
-                each(case, |types, func, _| _ = counted(types, func))
-            }),
-            Pass::new("exits", |case| {
-                each(case, |types, func, _| _ = exits(types, func))
-            }),
+            Pass::new("dce", |case| each(case, |_, func, effects| _ = dce(func, effects))),
+            Pass::new("simplify", |case| each(case, |types, func, _| _ = simplify(types, func))),
+            Pass::new("cse", |case| each(case, |types, func, effects| _ = cse(types, func, effects))),
+            Pass::new("hoist", |case| each(case, |types, func, _| _ = hoist(types, func))),
+            Pass::new("counted", |case| each(case, |types, func, _| _ = counted(types, func))),
+            Pass::new("exits", |case| each(case, |types, func, _| _ = exits(types, func))),
             Pass::new("inline", inline),
             Pass::new("fold", |case| each(case, |types, func, _| _ = fold(types, func))),
             Pass::new("tidy", |case| each(case, tidy)),
@@ -88,28 +76,14 @@ fn effects(case: &mut Case) -> String {
     let effects = Effects::of(&case.module);
     let mut text = String::new();
     for (id, func) in case.module.funcs.iter() {
-        let written: Vec<String> = effects
-            .written(id)
-            .iter()
-            .map(|g| format!(" @{}", case.module.globals[*g].name))
-            .collect();
+        let written: Vec<String> =
+            effects.written(id).iter().map(|g| format!(" @{}", case.module.globals[*g].name)).collect();
         let words = |does: cotangent_passes::effects::Does| {
-            let all = [
-                (does.reads, " reads"),
-                (does.writes, " writes"),
-                (does.asserts, " asserts"),
-            ];
-            all.into_iter()
-                .filter(|(does, _)| *does)
-                .map(|(_, word)| word)
-                .collect::<String>()
+            let all = [(does.reads, " reads"), (does.writes, " writes"), (does.asserts, " asserts")];
+            all.into_iter().filter(|(does, _)| *does).map(|(_, word)| word).collect::<String>()
         };
         let (runs, derivative) = (words(effects.func(id)), words(effects.derivative(id)));
-        text += &format!(
-            "@{}:{runs}; derivatives:{derivative}; may write:{}\n",
-            func.name,
-            written.concat()
-        );
+        text += &format!("@{}:{runs}; derivatives:{derivative}; may write:{}\n", func.name, written.concat());
     }
     text
 }

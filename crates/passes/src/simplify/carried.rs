@@ -31,23 +31,13 @@ pub(super) fn carried(func: &mut Func) -> bool {
 /// The arguments of a slot: of the body and, in a `while`, of the condition.
 fn slot_args(func: &Func, looped: Loop, slot: usize) -> Vec<Value> {
     let body = func.regions[looped.body].args[looped.lead + slot];
-    looped
-        .cond
-        .map(|cond| func.regions[cond].args[slot])
-        .into_iter()
-        .chain([body])
-        .collect()
+    looped.cond.map(|cond| func.regions[cond].args[slot]).into_iter().chain([body]).collect()
 }
 
 /// The exits that carry slots, each with whether it starts the next round.
 fn edges(func: &Func, shape: &Shape, looped: Loop) -> Vec<(Inst, bool)> {
-    let exits = shape
-        .exits(looped.inst)
-        .iter()
-        .filter(|exit| !looped.is_condition(shape, **exit));
-    exits
-        .map(|exit| (*exit, looped.is_back_edge(func, shape, *exit)))
-        .collect()
+    let exits = shape.exits(looped.inst).iter().filter(|exit| !looped.is_condition(shape, **exit));
+    exits.map(|exit| (*exit, looped.is_back_edge(func, shape, *exit))).collect()
 }
 
 fn invariant_slots(func: &mut Func, shape: &Shape, looped: Loop, renaming: &mut Renaming) {
@@ -81,17 +71,13 @@ fn equal_slots(func: &mut Func, shape: &Shape, looped: Loop, renaming: &mut Rena
             (!args.contains(&value)).then_some(value)
         };
         let mut key: Vec<Option<Value>> = edges.iter().map(|(exit, _)| passed(*exit)).collect();
-        key.push(Some(
-            renaming.get(func.insts[looped.inst].operands[looped.lead + slot]),
-        ));
+        key.push(Some(renaming.get(func.insts[looped.inst].operands[looped.lead + slot])));
         let Some(&first) = seen.get(&key) else {
             seen.insert(key, slot);
             continue;
         };
         let olds = args.into_iter().chain([func.insts[looped.inst].results[slot]]);
-        let news = slot_args(func, looped, first)
-            .into_iter()
-            .chain([func.insts[looped.inst].results[first]]);
+        let news = slot_args(func, looped, first).into_iter().chain([func.insts[looped.inst].results[first]]);
         for (old, new) in olds.zip(news.collect::<Vec<_>>()) {
             renaming.rename(func, old, new);
         }
@@ -111,20 +97,14 @@ pub(super) fn choice(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
     }
     for index in 0..cx.func.insts[inst].results.len() {
         let value = cx.func.exit(*first).operands[index];
-        if !others
-            .iter()
-            .all(|other| same(cx.func, value, cx.func.exit(*other).operands[index]))
-        {
+        if !others.iter().all(|other| same(cx.func, value, cx.func.exit(*other).operands[index])) {
             continue;
         }
         let result = cx.func.insts[inst].results[index];
         if cx.uses(result) == 0 {
             continue;
         }
-        if others
-            .iter()
-            .all(|other| cx.func.exit(*other).operands[index] == value)
-        {
+        if others.iter().all(|other| cx.func.exit(*other).operands[index] == value) {
             cx.rename(result, value);
         } else if let Some(Op::Const(constant)) = cx.func.op(value).cloned() {
             let ty = cx.func.ty(value);

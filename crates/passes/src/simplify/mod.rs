@@ -1,13 +1,22 @@
 //! Algebra: replaces an operation by a simpler one with the same result.
 //!
 //! ```text
-//! before                                    after
-//!   %a = insert %s, %x [0]                    return %x
-//!   %b = insert %a, %y [1]
-//!   %c = extract %b [0]
-//!   %z = zero
-//!   %d = add %c, %z
+//! struct $S { x: f32, y: f32 }
+//! func @f(%s: $S, %x: f32, %y: f32) -> f32 {
+//!   %a: $S = insert %s, %x [0]
+//!   %b: $S = insert %a, %y [1]
+//!   %c: f32 = extract %b [0]
+//!   %z: f32 = zero
+//!   %d: f32 = add %c, %z
 //!   return %d
+//! }
+//! ```
+//! becomes
+//! ```text
+//! struct $S { x: f32, y: f32 }
+//! func @f(%s: $S, %x: f32, %y: f32) -> f32 {
+//!   return %x
+//! }
 //! ```
 //!
 //! Four families, a file each: numbers ([`arith`]), aggregates ([`parts`]), vectors ([`lanes`]) and the values

@@ -77,9 +77,7 @@ fn settle(cx: &mut Rewriter<'_>, of: Value, path: &Path, indices: &[Value]) -> O
                 }
             }
         };
-        ty = cx
-            .types
-            .part(ty, if let Step::Part(i) = step { Some(i) } else { None })?;
+        ty = cx.types.part(ty, if let Step::Part(i) = step { Some(i) } else { None })?;
         steps.push(step);
     }
     (rest.len() < indices.len()).then_some((Path(steps), rest))
@@ -121,10 +119,7 @@ pub(super) fn extract(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
     let Op::Extract(path) = data.op.clone() else {
         return Change::Keep;
     };
-    let (of, indices) = (
-        data.operands[0],
-        SmallVec::<[Value; 2]>::from_slice(&data.operands[1..]),
-    );
+    let (of, indices) = (data.operands[0], SmallVec::<[Value; 2]>::from_slice(&data.operands[1..]));
     if path.0.is_empty() {
         return Change::value(of);
     }
@@ -362,10 +357,6 @@ fn unpacked(cx: &Rewriter<'_>, parts: &[Value]) -> Option<Value> {
 /// The vector all these are lanes of.
 fn shuffled(cx: &Rewriter<'_>, parts: &[Value]) -> Option<(Value, SmallVec<[u8; 4]>)> {
     let (vector, _) = lane_of(cx, *parts.first()?)?;
-    let lane = |part: &Value| {
-        lane_of(cx, *part)
-            .filter(|(of, _)| *of == vector)
-            .map(|(_, lane)| lane)
-    };
+    let lane = |part: &Value| lane_of(cx, *part).filter(|(of, _)| *of == vector).map(|(_, lane)| lane);
     Some((vector, parts.iter().map(lane).collect::<Option<_>>()?))
 }
