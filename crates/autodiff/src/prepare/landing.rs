@@ -2,6 +2,7 @@
 
 use super::Preparer;
 use super::exits::{Code, FALL, Group, RETURN, break_of, continue_of, group, groups};
+use super::versions::Met;
 use cotangent_ir::{Math, Ty, Value};
 
 /// What a region gives, in this order.
@@ -27,6 +28,8 @@ pub(super) enum Landing {
         fall: Vec<Ty>,
         /// The exits that leave it.
         exits: Vec<Code>,
+        /// What its own values are versions of.
+        met: Met,
     },
 }
 
@@ -69,12 +72,15 @@ impl Preparer<'_> {
                     values.extend(self.slot_values(group, outcome));
                 }
             }
-            Landing::Branch { fall, exits } => {
+            Landing::Branch { fall, exits, met } => {
                 if !exits.is_empty() {
                     values.push(self.code(outcome));
                 }
                 match outcome {
-                    Outcome::Known(FALL, own) => values.extend(own),
+                    Outcome::Known(FALL, own) => {
+                        met.branch(&self.current, own);
+                        values.extend(own);
+                    }
                     Outcome::Known(..) | Outcome::Carried { .. } => {
                         values.extend(fall.iter().map(|ty| self.b().undef(*ty)));
                     }
@@ -100,7 +106,7 @@ impl Preparer<'_> {
                 types.extend((!outer.is_empty()).then_some(code));
                 types.extend(groups(outer).into_iter().flat_map(|g| self.slot_types(g)));
             }
-            Landing::Branch { fall, exits } => {
+            Landing::Branch { fall, exits, .. } => {
                 types.extend((!exits.is_empty()).then_some(code));
                 types.extend(fall);
                 types.extend(groups(exits).into_iter().flat_map(|g| self.slot_types(g)));
@@ -111,7 +117,9 @@ impl Preparer<'_> {
 
     /// Takes apart what the branches of a construct gave: their own values, and what to hand on.
     pub(super) fn unpack(&mut self, landing: &Landing, results: &[Value]) -> (Vec<Value>, Outcome) {
-        let Landing::Branch { fall, exits } = landing else { unreachable!("only branches are taken apart") };
+        let Landing::Branch { fall, exits, .. } = landing else {
+            unreachable!("only branches are taken apart")
+        };
         let (own, slots) = results[1..].split_at(fall.len());
         (own.to_vec(), self.carried(results[0], exits, slots))
     }
@@ -147,8 +155,8 @@ impl Preparer<'_> {
 
     /// What a path passes through that leaves the slots of `group` unset.
     pub(super) fn current_values(&mut self, group: Group) -> Vec<Value> {
-        if let Some(values) = self.current.get(&group) {
-            return values.clone();
+        if let Some(values) = self.current.get(group) {
+            return values.to_vec();
         }
         let types = self.slot_types(group);
         types.into_iter().map(|ty| self.b().undef(ty)).collect()

@@ -11,6 +11,7 @@
 
 use super::exits::{Group, break_of, groups};
 use super::landing::{Landing, Outcome};
+use super::versions::Met;
 use super::{At, Induction, Preparer, exits, induction};
 use cotangent_ir::{Inst, InstData, LoopInfo, Math, Op, Region, Ty, Value};
 
@@ -31,6 +32,10 @@ impl Preparer<'_> {
         self.slots.pop();
         let (own, others) = results.split_at(data.results.len());
         self.bind(&data.results, own);
+        let skip = data.operands.len() - own.len();
+        for (&old, &new) in self.copier.all(&data.operands[skip..]).iter().zip(own) {
+            self.current.update(old, new);
+        }
         let (&code, slots) = others.split_first()?;
         Some(self.carried(code, &outer, slots))
     }
@@ -43,7 +48,7 @@ impl Preparer<'_> {
         let landing = Landing::Loop { depth, counter: None, live: false, outer: vec![] };
         let region = self.build(&types, |p, args| {
             p.bind(&from.regions[body].args, args);
-            p.current.insert(Group::Loop(depth), args[1..].to_vec());
+            p.current.begin(Group::Loop(depth), &args[1..]);
             p.sequence(At { region: body, index: 0 }, None, &landing);
         });
         let bound = induction::constant(from, data.operands[0]);
@@ -144,7 +149,7 @@ impl Preparer<'_> {
     fn condition(&mut self, region: Region, args: &[Value], live: Option<Value>) {
         self.bind(&self.from.regions[region].args, args);
         let bool = self.types.scalar(cotangent_base::Scalar::Bool);
-        let landing = Landing::Branch { fall: vec![bool], exits: vec![] };
+        let landing = Landing::Branch { fall: vec![bool], exits: vec![], met: Met::default() };
         let at = At { region, index: 0 };
         let Some(live) = live else {
             return self.sequence(at, None, &landing);
@@ -162,11 +167,11 @@ impl Preparer<'_> {
 
     /// Inside a body: the arguments are the current values. `others` begins with the code, if there is one.
     fn set_current(&mut self, depth: usize, outer: &[exits::Code], own: &[Value], others: &[Value]) {
-        self.current.insert(Group::Loop(depth), own.to_vec());
+        self.current.begin(Group::Loop(depth), own);
         let mut others = others.get(1..).unwrap_or_default();
         for group in groups(outer) {
             let (these, rest) = others.split_at(self.slot_types(group).len());
-            self.current.insert(group, these.to_vec());
+            self.current.begin(group, these);
             others = rest;
         }
         debug_assert!(outer.iter().all(|c| *c < break_of(depth)));

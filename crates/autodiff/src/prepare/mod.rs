@@ -35,12 +35,13 @@ mod exits;
 mod induction;
 mod landing;
 mod loops;
+mod versions;
 
 use cotangent_base::{Map, Span};
 use cotangent_ir::{Builder, Copier, Func, Inst, InstData, Op, Region, Ty, Types, Value};
-use exits::{Code, Exits, FALL, Group};
+use exits::{Code, Exits, FALL};
 use landing::{Landing, Outcome};
-use std::collections::BTreeMap;
+use versions::{Met, Versions};
 
 /// A function without `break` and `continue` and with one `return`, at the end of its body.
 #[derive(Clone, Debug)]
@@ -77,7 +78,7 @@ pub fn prepare(types: &mut Types, func: &Func) -> Prepared {
         span: to.span,
         to,
         copier,
-        current: BTreeMap::new(),
+        current: Versions::default(),
         slots: Vec::new(),
         induction: Map::default(),
     };
@@ -112,7 +113,7 @@ struct Preparer<'a> {
     /// New names of values.
     copier: Copier,
     /// The current values of slots, to be passed through.
-    current: BTreeMap<Group, Vec<Value>>,
+    current: Versions,
     /// The types of the slots of the loops around, outermost first.
     slots: Vec<Vec<Ty>>,
     induction: Map<Value, Induction>,
@@ -158,26 +159,23 @@ impl Preparer<'_> {
         self.sequence(rest.at, rest.next, landing);
     }
 
-    /// An instruction without regions. If it makes a new version of a slot's value, that is the one to pass through:
-    /// the old version can then be updated in place.
+    /// An instruction without regions.
     fn copy(&mut self, inst: Inst) {
         let Preparer { from, types, to, region, span, copier, .. } = self;
         let mut b = Builder { types, func: to, region: *region, span: *span };
         let new = copier.inst(from, inst, &mut b);
         let data = &self.to.insts[new];
         if let (Op::Insert(_) | Op::InsertAdd(_), Some(&old)) = (&data.op, data.operands.first()) {
-            for value in self.current.values_mut().flatten().filter(|v| **v == old) {
-                *value = data.results[0];
-            }
+            self.current.update(old, data.results[0]);
         }
     }
 
     /// A construct that no exit leaves.
     fn branches(&mut self, data: &InstData) {
         let types = self.types_of(&data.results);
-        let results =
-            self.construct(data, &types, None, &Landing::Branch { fall: types.clone(), exits: vec![] });
-        self.bind(&data.results, &results);
+        let branch = Landing::Branch { fall: types.clone(), exits: vec![], met: Met::default() };
+        let results = self.construct(data, &types, None, &branch);
+        self.land_branches(&branch, data, &results);
     }
 
     /// A construct that is left early on some paths: the end of `landing`'s region.
@@ -189,12 +187,20 @@ impl Preparer<'_> {
             return self.terminate(&results);
         }
         let exits = self.exits.leaving(rest.inst).to_vec();
-        let branch = Landing::Branch { fall: self.types_of(&data.results), exits };
+        let branch = Landing::Branch { fall: self.types_of(&data.results), exits, met: Met::default() };
         let types = self.layout(&branch);
         let results = self.construct(data, &types, None, &branch);
         let (fall, carried) = self.unpack(&branch, &results);
-        self.bind(&data.results, &fall);
+        self.land_branches(&branch, data, &fall);
         self.guard(carried, rest.at, rest.next, landing);
+    }
+
+    /// Behind a construct: its results are `values`.
+    fn land_branches(&mut self, branch: &Landing, data: &InstData, values: &[Value]) {
+        self.bind(&data.results, values);
+        if let Landing::Branch { met, .. } = branch {
+            self.current.take(met, values);
+        }
     }
 
     /// An `if` or `switch` whose branches go on with `rest` and land on `landing`, which takes values of `types`.
