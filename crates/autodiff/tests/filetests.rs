@@ -3,6 +3,7 @@
 //! - `linearize <mask>`: linearizes the last function of the file; `d` marks inputs that have a tangent.
 //! - `prepare`: removes the early exits of every function.
 //! - `unzip`, `transpose`: see `passes/reverse.rs`.
+//! - `add`, `zero`: writes the sum of the two parameters, or the zero, of the last function, of any differential type.
 //! - `differentiate`: gives every request its body; if that fails, shows what was told.
 
 #[path = "passes/reverse.rs"]
@@ -11,9 +12,10 @@ mod reverse;
 use cotangent_autodiff::differentiate;
 use cotangent_autodiff::linearize::linearize;
 use cotangent_autodiff::prepare::prepare;
+use cotangent_autodiff::tangent;
 use cotangent_base::Diagnostics;
 use cotangent_filetest::{Case, Pass, run};
-use cotangent_ir::{FuncId, FuncKind, text, verify_linear};
+use cotangent_ir::{Builder, DiffTable, Func, FuncId, FuncKind, Module, Op, Value, text, verify_linear};
 
 fn main() {
     run(
@@ -21,6 +23,8 @@ fn main() {
         &[
             Pass::new("linearize", run_linearize),
             Pass::new("prepare", run_prepare),
+            Pass::new("add", run_add),
+            Pass::new("zero", run_zero),
             Pass::new("differentiate", run_differentiate),
             Pass::new("unzip", reverse::run_unzip),
             Pass::new("transpose", reverse::run_transpose),
@@ -52,23 +56,43 @@ fn run_prepare(case: &mut Case) -> String {
     case.text()
 }
 
+fn run_add(case: &mut Case) -> String {
+    write_body(case, |b, diff| {
+        let (x, y) = (b.func.inputs()[0], b.func.inputs()[1]);
+        tangent::add(b, diff, x, y)
+    })
+}
+
+fn run_zero(case: &mut Case) -> String {
+    write_body(case, |b, diff| {
+        let ty = b.func.sig.ret.expect("a result").ty;
+        tangent::zero(b, diff, ty)
+    })
+}
+
+/// Gives the last function a body that returns what `build` builds.
+fn write_body(case: &mut Case, build: impl FnOnce(&mut Builder<'_>, &DiffTable) -> Value) -> String {
+    let id = case.module.funcs.keys().last().expect("the file has a function");
+    let Module { types, diff, funcs, .. } = &mut case.module;
+    let old = &funcs[id];
+    let mut func = Func::new(old.name, old.sig.clone(), old.span);
+    let mut b = Builder::new(types, &mut func);
+    let value = build(&mut b, diff);
+    b.emit(Op::Return, &[value], &[]);
+    funcs[id] = func;
+    text::print_func(&case.module, id)
+}
+
 /// The functions that are new or have got a body.
 fn run_differentiate(case: &mut Case) -> String {
     let old: Vec<FuncId> = case.module.funcs.keys().collect();
-    let requests: Vec<FuncId> = old
-        .iter()
-        .copied()
-        .filter(|f| case.module.funcs[*f].kind != FuncKind::Defined)
-        .collect();
+    let requests: Vec<FuncId> =
+        old.iter().copied().filter(|f| case.module.funcs[*f].kind != FuncKind::Defined).collect();
     let diagnostics = differentiate(&mut case.module);
     if !diagnostics.is_empty() {
         return told(&diagnostics);
     }
-    let new = case
-        .module
-        .funcs
-        .keys()
-        .filter(|f| !old.contains(f) || requests.contains(f));
+    let new = case.module.funcs.keys().filter(|f| !old.contains(f) || requests.contains(f));
     let texts: Vec<String> = new.map(|f| text::print_func(&case.module, f)).collect();
     texts.join("\n")
 }
