@@ -1,1 +1,26 @@
-//! (header to be written)
+//! The reference interpreter: what a program means.
+//!
+//! It is simple, complete and slow; every other way to run a program is tested against it. [`Machine::call`] runs one
+//! function on values, [`Machine::dispatch`] runs an entry point for every thread of some groups, one after the other.
+//!
+//! How it works: a function is decoded once into a list of codes with jumps ([`decode`]), values live in slots
+//! of explicit frames, so that a deep recursion of the program is none of the host's, and scalar operations
+//! mean what [`cotangent_ir::eval`] says. An aggregate with one owner is changed in place: operands are moved at their
+//! last use ([`lifetimes`]), and parts about to be replaced are moved out ([`take_part`]). So an array that a loop
+//! carries is not copied per round; [`Counters`] say what was copied after all, for tests that count.
+//!
+//! In wide mode ([`Options::wide`]) half and float are evaluated in binary64, for finite differences.
+
+mod aggregate;
+mod decode;
+mod dispatch;
+mod lifetimes;
+mod machine;
+mod ops;
+mod stop;
+mod take_part;
+mod value;
+
+pub use machine::{Counters, Machine, Options};
+pub use stop::{CODES, Stopped};
+pub use value::Val;

@@ -1,0 +1,292 @@
+//! The machine: memory, frames, and the loop that runs codes.
+
+use crate::decode::{Arg, Code, Decoded, Slot, decode};
+use crate::{Stopped, Val};
+use cotangent_base::{EntityMap, Scalar, Span};
+use cotangent_ir::eval::Eval;
+use cotangent_ir::{Const, FuncId, Global, Module, Trap, Ty, Type};
+use smallvec::SmallVec;
+use std::mem;
+use std::rc::Rc;
+
+/// How to run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Evaluate half and float in binary64.
+    pub wide: bool,
+    /// How many steps one call or dispatch may take.
+    pub max_steps: u64,
+    /// How deeply calls may nest.
+    pub max_depth: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { wide: false, max_steps: 10_000_000_000, max_depth: 10_000 }
+    }
+}
+
+/// What running cost.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counters {
+    /// Instructions run, jumps of loops and branches included.
+    pub steps: u64,
+    /// Array elements zero-filled, added or copied beyond the instruction itself.
+    pub elements: u64,
+    /// Times that somebody looked at a value nobody may look at, and saw zero.
+    pub undef_reads: u64,
+}
+
+/// Runs functions of a module.
+pub struct Machine<'m> {
+    pub(crate) module: &'m Module,
+    pub(crate) options: Options,
+    pub(crate) eval: Eval,
+    /// The elements of each buffer, the value of each uniform and variable.
+    pub(crate) memory: EntityMap<Global, Val>,
+    pub(crate) counters: Counters,
+    /// The thread being run, in a dispatch.
+    pub(crate) thread: Option<[u32; 3]>,
+    decoded: EntityMap<FuncId, Option<Rc<Decoded>>>,
+    /// The slots of all frames.
+    slots: Vec<Val>,
+    /// The number of steps at which to stop.
+    last_step: u64,
+}
+
+/// A function that is running.
+struct Frame {
+    func: FuncId,
+    decoded: Rc<Decoded>,
+    /// The next code.
+    at: usize,
+    /// Where its slots begin.
+    base: usize,
+}
+
+impl<'m> Machine<'m> {
+    /// A machine whose buffers are empty and whose uniforms are zero. The module must be valid.
+    pub fn new(module: &'m Module, options: Options) -> Self {
+        let initial = |ty: Ty| match module.types.get(ty) {
+            Type::Buffer(..) => Val::aggregate([]),
+            Type::Ref(inner) => Val::zero(&module.types, inner),
+            _ => Val::zero(&module.types, ty),
+        };
+        Machine {
+            module,
+            options,
+            eval: Eval { wide: options.wide },
+            memory: module.globals.values().map(|g| initial(g.ty)).collect(),
+            counters: Counters::default(),
+            thread: None,
+            decoded: EntityMap::filled(None, module.funcs.len()),
+            slots: Vec::new(),
+            last_step: 0,
+        }
+    }
+
+    /// Sets a uniform, or the elements of a buffer, given as an aggregate of any length.
+    pub fn set_global(&mut self, global: Global, value: Val) {
+        let ty = self.module.globals[global].ty;
+        self.memory[global] = value.conform(&self.module.types, ty, self.eval);
+    }
+
+    /// What a global holds now: the elements of a buffer are the parts of an aggregate.
+    pub fn global(&self, global: Global) -> &Val {
+        &self.memory[global]
+    }
+
+    /// What running has cost so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Counts from zero again.
+    pub fn reset_counters(&mut self) {
+        self.counters = Counters::default();
+    }
+
+    /// Runs a function, as the only thread of a group, and gives its outputs.
+    ///
+    /// # Panics
+    /// If there are not as many values as the function has inputs, or if it cannot run because the compiler has not
+    /// finished it.
+    pub fn call(&mut self, func: FuncId, inputs: Vec<Val>) -> Result<Vec<Val>, Stopped> {
+        self.start();
+        self.thread = None;
+        self.begin_group();
+        self.begin_thread()?;
+        let types: Vec<Ty> = self.module.funcs[func].sig.inputs().map(|p| p.ty).collect();
+        assert_eq!(inputs.len(), types.len(), "@{} takes other inputs", self.module.funcs[func].name);
+        let conform = |(v, ty): (Val, Ty)| v.conform(&self.module.types, ty, self.eval);
+        let inputs = inputs.into_iter().zip(types).map(conform).collect();
+        self.run(func, inputs)
+    }
+
+    /// Allows the steps of one call or dispatch.
+    pub(crate) fn start(&mut self) {
+        self.last_step = self.counters.steps.saturating_add(self.options.max_steps);
+    }
+
+    fn decoded(&mut self, func: FuncId) -> Rc<Decoded> {
+        let module = self.module;
+        self.decoded[func].get_or_insert_with(|| Rc::new(decode(module, &module.funcs[func]))).clone()
+    }
+
+    /// Makes a frame with the inputs in place.
+    fn enter(&mut self, func: FuncId, inputs: impl IntoIterator<Item = Val>) -> Frame {
+        let decoded = self.decoded(func);
+        let base = self.slots.len();
+        self.slots.resize(base + decoded.slots, Val::Undef);
+        for (slot, value) in decoded.inputs.iter().zip(inputs) {
+            self.write(base, *slot, value);
+        }
+        Frame { func, decoded, at: 0, base }
+    }
+
+    fn read(&mut self, base: usize, arg: Arg) -> Val {
+        let slot = &mut self.slots[base + arg.slot as usize];
+        if arg.take { mem::take(slot) } else { slot.clone() }
+    }
+
+    fn read_all(&mut self, base: usize, args: &[Arg]) -> SmallVec<[Val; 4]> {
+        args.iter().map(|a| self.read(base, *a)).collect()
+    }
+
+    fn write(&mut self, base: usize, slot: Option<Slot>, value: Val) {
+        if let Some(slot) = slot {
+            self.slots[base + slot as usize] = value;
+        }
+    }
+
+    /// Runs a function to its end.
+    pub(crate) fn run(&mut self, func: FuncId, inputs: Vec<Val>) -> Result<Vec<Val>, Stopped> {
+        let bottom = self.slots.len();
+        let mut callers = Vec::new();
+        let mut frame = self.enter(func, inputs);
+        let outcome = self.run_frames(&mut frame, &mut callers);
+        self.slots.truncate(bottom);
+        outcome.map_err(|trap| Stopped {
+            trap,
+            span: frame.decoded.spans[frame.at - 1],
+            func: self.module.funcs[frame.func].name,
+            calls: callers.iter().rev().map(call_span).collect(),
+            thread: self.thread,
+        })
+    }
+
+    fn run_frames(&mut self, frame: &mut Frame, callers: &mut Vec<Frame>) -> Result<Vec<Val>, Trap> {
+        loop {
+            let decoded = Rc::clone(&frame.decoded);
+            // Until a call or return changes the frame, only the place in its codes changes.
+            match self.run_codes(frame, &decoded)? {
+                Change::Call { func, inputs } => {
+                    if callers.len() + 1 >= self.options.max_depth {
+                        return Err(Trap::CallDepth);
+                    }
+                    let inner = self.enter(func, inputs);
+                    callers.push(mem::replace(frame, inner));
+                }
+                Change::Return(outputs) => {
+                    self.slots.truncate(frame.base);
+                    let Some(caller) = callers.pop() else { return Ok(outputs.into_vec()) };
+                    *frame = caller;
+                    let Code::Call { results, .. } = &frame.decoded.codes[frame.at - 1] else {
+                        unreachable!("a caller stands behind a call")
+                    };
+                    for (slot, value) in results.iter().zip(outputs) {
+                        self.write(frame.base, *slot, value);
+                    }
+                }
+            }
+        }
+    }
+
+    fn run_codes(&mut self, frame: &mut Frame, decoded: &Decoded) -> Result<Change, Trap> {
+        let module = self.module;
+        let func = &module.funcs[frame.func];
+        let base = frame.base;
+        loop {
+            let code = &decoded.codes[frame.at];
+            frame.at += 1;
+            self.counters.steps += 1;
+            if self.counters.steps > self.last_step {
+                return Err(Trap::StepLimit);
+            }
+            match code {
+                Code::Run { inst, args, levels, result } => {
+                    let mut args = self.read_all(base, args);
+                    let value = self.operation(func, &func.insts[*inst], levels, &mut args)?;
+                    drop(args);
+                    self.write(base, *result, value);
+                }
+                Code::TakePart { from, indices, levels, result } => {
+                    let indices = self.read_all(base, indices);
+                    let at = self.positions(levels, &indices, 0)?;
+                    let mut aggregate = mem::take(&mut self.slots[base + *from as usize]);
+                    let part = mem::take(self.place(&mut aggregate, levels, &at));
+                    self.slots[base + *from as usize] = aggregate;
+                    self.write(base, Some(*result), part);
+                }
+                Code::Move { from, to, clear, goto } => {
+                    let values = self.read_all(base, from);
+                    clear.iter().for_each(|slot| self.write(base, Some(*slot), Val::Undef));
+                    values.into_iter().zip(to).for_each(|(value, slot)| self.write(base, *slot, value));
+                    frame.at = *goto;
+                }
+                Code::Branch { cond, otherwise } => {
+                    let cond = self.read(base, *cond);
+                    if self.scalar(&cond, Scalar::Bool) != Const::Bool(true) {
+                        frame.at = *otherwise;
+                    }
+                }
+                Code::Switch { selector, cases, targets } => {
+                    let selector = self.read(base, *selector);
+                    let selector = self.scalar(&selector, Scalar::I32);
+                    let case = cases.iter().position(|case| selector == *case);
+                    frame.at = targets[case.unwrap_or(cases.len())];
+                }
+                Code::Count { n, rounds, round } => {
+                    let n = self.read(base, *n);
+                    let n = self.scalar(&n, Scalar::I32);
+                    self.write(base, Some(*rounds), Val::Scalar(n));
+                    self.write(base, Some(*round), Val::int(0));
+                }
+                Code::Round { rounds, round, counter, reversed, done } => {
+                    let (n, k) = (self.counter(base, *rounds), self.counter(base, *round));
+                    if k >= n {
+                        frame.at = *done;
+                    } else {
+                        self.write(base, *counter, Val::int(if *reversed { n - 1 - k } else { k }));
+                    }
+                }
+                Code::Next { round, goto } => {
+                    let k = self.counter(base, *round);
+                    self.write(base, Some(*round), Val::int(k + 1));
+                    frame.at = *goto;
+                }
+                Code::Drop { slots } => {
+                    slots.iter().for_each(|slot| self.write(base, Some(*slot), Val::Undef));
+                }
+                Code::Call { func, args, .. } => {
+                    return Ok(Change::Call { func: *func, inputs: self.read_all(base, args) });
+                }
+                Code::Return { args } => return Ok(Change::Return(self.read_all(base, args))),
+            }
+        }
+    }
+
+    fn counter(&self, base: usize, slot: Slot) -> i64 {
+        self.slots[base + slot as usize].as_int().expect("a counter is an integer")
+    }
+}
+
+/// Why the codes of a frame stop running.
+enum Change {
+    Call { func: FuncId, inputs: SmallVec<[Val; 4]> },
+    Return(SmallVec<[Val; 4]>),
+}
+
+fn call_span(caller: &Frame) -> Span {
+    caller.decoded.spans[caller.at - 1]
+}

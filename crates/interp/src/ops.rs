@@ -1,0 +1,263 @@
+//! What each instruction without regions does to values.
+
+use crate::aggregate::{array_elements, build};
+use crate::decode::Level;
+use crate::{Machine, Val};
+use cotangent_base::Scalar;
+use cotangent_ir::{Const, Func, Global, InstData, Math, Op, Trap, Ty, Type, Value, eval};
+use smallvec::SmallVec;
+use std::mem;
+
+impl Machine<'_> {
+    /// Runs one instruction. `args` are its operands, owned if this is their last use; what they leave is dropped.
+    pub(crate) fn operation(
+        &mut self,
+        func: &Func,
+        data: &InstData,
+        levels: &[Level],
+        args: &mut [Val],
+    ) -> Result<Val, Trap> {
+        let module = self.module;
+        let ty = |value: Value| module.types.get(func.ty(value));
+        let result = data.results.first().copied();
+        let shape = result.map_or(Type::Unit, ty);
+        let first = data.operands.first().copied().map_or(Type::Unit, ty);
+        Ok(match &data.op {
+            Op::Math(math) => return self.math(*math, first, shape, args),
+            Op::Const(value) => match shape {
+                Type::Scalar(s) => Val::Scalar(self.eval.constant(*value, s)),
+                _ => unreachable!("a constant is a scalar"),
+            },
+            Op::Zero => self.zero(func.ty(result.expect("a zero is a result"))),
+            Op::Undef => Val::Undef,
+            Op::Select => self.select(first, shape, args),
+            Op::Convert => self.convert(first, shape, &args[0]),
+            Op::Bitcast => self.bitcast(first, shape, &args[0]),
+            Op::Splat => self.splat(shape, &args[0]),
+            Op::Sum => self.sum(func.ty(data.operands[0]), &args[0]),
+            Op::Swizzle(lanes) => {
+                let parts: SmallVec<[Const; 4]> = self.numbers(&args[0], first);
+                let lanes: Vec<Const> = lanes.iter().map(|l| parts[usize::from(*l)]).collect();
+                build(shape, &lanes)
+            }
+            Op::Dot => self.product(shape, (first, &args[0]), (ty(data.operands[1]), &args[1]), (1, 1)),
+            Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => {
+                let second = ty(data.operands[1]);
+                self.product(shape, (first, &args[0]), (second, &args[1]), extent(&data.op, first, second))
+            }
+            Op::Transpose => self.transpose(first, shape, &args[0]),
+            Op::Pack => Val::aggregate(args.iter_mut().map(mem::take)),
+            Op::Extract(_) => {
+                let at = self.positions(levels, &args[1..], 0)?;
+                at.iter().fold(&args[0], |value, i| value.part(*i)).clone()
+            }
+            Op::Insert(_) => {
+                let at = self.positions(levels, &args[2..], 0)?;
+                let (mut a, v) = (mem::take(&mut args[0]), mem::take(&mut args[1]));
+                *self.place(&mut a, levels, &at) = v;
+                a
+            }
+            Op::InsertAdd(_) => {
+                let at = self.positions(levels, &args[2..], 0)?;
+                let mut a = mem::take(&mut args[0]);
+                let mut sum = mem::take(self.place(&mut a, levels, &at));
+                self.add(func.ty(data.operands[1]), &mut sum, &args[1]);
+                *self.place(&mut a, levels, &at) = sum;
+                a
+            }
+            Op::Detach => mem::take(&mut args[0]),
+            Op::Global(global) => match shape {
+                Type::Buffer(..) | Type::Ref(_) => Val::Handle(*global),
+                _ => self.memory[*global].clone(),
+            },
+            Op::Load(_) => {
+                let global = handle(&args[0]);
+                let len = self.memory[global].parts().len();
+                let at = self.positions(levels, &args[1..], len)?;
+                at.iter().fold(&self.memory[global], |value, i| value.part(*i)).clone()
+            }
+            Op::Store(_) => {
+                let global = handle(&args[0]);
+                let len = self.memory[global].parts().len();
+                let at = self.positions(levels, &args[2..], len)?;
+                let mut memory = mem::take(&mut self.memory[global]);
+                *self.place(&mut memory, levels, &at) = mem::take(&mut args[1]);
+                self.memory[global] = memory;
+                Val::Unit
+            }
+            Op::Length => Val::int(self.memory[handle(&args[0])].parts().len() as i64),
+            Op::Assert(trap) => {
+                if self.scalar(&args[0], Scalar::Bool) != Const::Bool(true) {
+                    return Err(*trap);
+                }
+                Val::Unit
+            }
+            Op::DiffCall(_)
+            | Op::LinCall(_)
+            | Op::Call(_)
+            | Op::If
+            | Op::Switch(_)
+            | Op::While(_)
+            | Op::For(_)
+            | Op::Yield
+            | Op::Break(_)
+            | Op::Continue(_)
+            | Op::Return => {
+                unreachable!("`{}` is decoded into codes of its own", data.op.name())
+            }
+        })
+    }
+
+    fn math(&mut self, op: Math, operand: Type, result: Type, args: &[Val]) -> Result<Val, Trap> {
+        let scalar = scalar_of(operand);
+        if let Type::Scalar(_) = operand {
+            let args: SmallVec<[Const; 3]> = args.iter().map(|a| self.scalar(a, scalar)).collect();
+            return self.eval.math(op, scalar, &args).map(Val::Scalar);
+        }
+        let args: Vec<_> = args.iter().map(|a| self.numbers(a, operand)).collect();
+        let element = |i: usize| {
+            let element: SmallVec<[Const; 3]> = args.iter().map(|a| a[i]).collect();
+            self.eval.math(op, scalar, &element)
+        };
+        let elements: Result<Vec<Const>, Trap> = (0..args[0].len()).map(element).collect();
+        Ok(build(result, &elements?))
+    }
+
+    fn zero(&mut self, ty: Ty) -> Val {
+        self.counters.elements += array_elements(&self.module.types, ty);
+        Val::zero(&self.module.types, ty)
+    }
+
+    fn select(&mut self, cond: Type, shape: Type, args: &mut [Val]) -> Val {
+        if let Type::Scalar(_) = cond {
+            let holds = self.scalar(&args[0], Scalar::Bool) == Const::Bool(true);
+            return mem::take(&mut args[if holds { 1 } else { 2 }]);
+        }
+        let cond = self.numbers(&args[0], cond);
+        let (a, b) = (self.numbers(&args[1], shape), self.numbers(&args[2], shape));
+        let pick = |i: usize| if cond[i] == Const::Bool(true) { a[i] } else { b[i] };
+        build(shape, &(0..a.len()).map(pick).collect::<Vec<_>>())
+    }
+
+    fn convert(&mut self, from: Type, to: Type, value: &Val) -> Val {
+        let numbers = self.numbers(value, from);
+        let (s, t) = (scalar_of(from), scalar_of(to));
+        build(to, &numbers.iter().map(|n| self.eval.convert(*n, s, t)).collect::<Vec<_>>())
+    }
+
+    /// The bits one after the other, low ones first, cut anew.
+    fn bitcast(&mut self, from: Type, to: Type, value: &Val) -> Val {
+        let (s, t) = (scalar_of(from), scalar_of(to));
+        let bytes: Vec<u8> = self
+            .numbers(value, from)
+            .iter()
+            .flat_map(|n| eval::bits(*n, s).to_le_bytes().into_iter().take(s.bytes() as usize))
+            .collect();
+        let scalar = |bytes: &[u8]| {
+            let bits = bytes.iter().rev().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
+            eval::from_bits(bits, t)
+        };
+        build(to, &bytes.chunks(t.bytes() as usize).map(scalar).collect::<Vec<_>>())
+    }
+
+    fn splat(&mut self, shape: Type, value: &Val) -> Val {
+        if let Type::Array(_, n) = shape {
+            self.counters.elements += u64::from(n);
+            return Val::aggregate(vec![value.clone(); n as usize]);
+        }
+        let scalar = self.scalar(value, scalar_of(shape));
+        build(shape, &[scalar; 16][..elements(shape)])
+    }
+
+    /// The sum of all elements, from the first to the last.
+    fn sum(&mut self, ty: Ty, value: &Val) -> Val {
+        let shape = self.module.types.get(ty);
+        if let Type::Array(elem, n) = shape {
+            self.counters.elements += u64::from(n);
+            let mut sum = if n == 0 { Val::zero(&self.module.types, elem) } else { value.part(0).clone() };
+            (1..n as usize).for_each(|i| self.add(elem, &mut sum, value.part(i)));
+            return sum;
+        }
+        let s = scalar_of(shape);
+        let numbers = self.numbers(value, shape);
+        Val::Scalar(
+            numbers.into_iter().reduce(|a, b| self.eval.add(s, a, b)).expect("a number has an element"),
+        )
+    }
+
+    /// A product of a `rows x k` and a `k x columns` matrix, vectors being matrices of one row or column. Sums are
+    /// made from the first product to the last.
+    fn product(
+        &mut self,
+        shape: Type,
+        (a_shape, a): (Type, &Val),
+        (b_shape, b): (Type, &Val),
+        (rows, columns): (usize, usize),
+    ) -> Val {
+        let s = scalar_of(shape);
+        let (a, b) = (self.numbers(a, a_shape), self.numbers(b, b_shape));
+        let k = a.len() / rows;
+        let mut elements = Vec::with_capacity(rows * columns);
+        for row in 0..rows {
+            for column in 0..columns {
+                let term = |i: usize| self.eval.mul(s, a[row * k + i], b[i * columns + column]);
+                let sum = (0..k).map(term).reduce(|x, y| self.eval.add(s, x, y));
+                elements.push(sum.expect("a number has an element"));
+            }
+        }
+        build(shape, &elements)
+    }
+
+    fn transpose(&mut self, from: Type, to: Type, value: &Val) -> Val {
+        let numbers = self.numbers(value, from);
+        let Type::Matrix(_, rows, columns) = to else { unreachable!("a transposed matrix is a matrix") };
+        let (rows, columns) = (usize::from(rows), usize::from(columns));
+        let element = |i: usize| numbers[(i % columns) * rows + i / columns];
+        build(to, &(0..rows * columns).map(element).collect::<Vec<_>>())
+    }
+}
+
+/// Rows and columns of a product.
+fn extent(op: &Op, a: Type, b: Type) -> (usize, usize) {
+    let rows = |ty: Type| match ty {
+        Type::Matrix(_, rows, _) | Type::Vector(_, rows) => usize::from(rows),
+        _ => 1,
+    };
+    let columns = |ty: Type| match ty {
+        Type::Matrix(_, _, columns) => usize::from(columns),
+        _ => 1,
+    };
+    if *op == Op::VecMat {
+        (1, columns(b))
+    } else if *op == Op::Outer {
+        (rows(a), rows(b))
+    } else {
+        (rows(a), columns(b))
+    }
+}
+
+/// The scalar a number is made of.
+fn scalar_of(ty: Type) -> Scalar {
+    match ty {
+        Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s,
+        Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => {
+            unreachable!("the verifier checked the type")
+        }
+    }
+}
+
+/// How many scalars a number has.
+fn elements(ty: Type) -> usize {
+    match ty {
+        Type::Vector(_, n) => n.into(),
+        Type::Matrix(_, r, c) => usize::from(r) * usize::from(c),
+        _ => 1,
+    }
+}
+
+fn handle(value: &Val) -> Global {
+    match value {
+        Val::Handle(global) => *global,
+        _ => unreachable!("the verifier checked the type"),
+    }
+}
