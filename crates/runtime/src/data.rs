@@ -1,0 +1,238 @@
+//! Values as the command line writes them, and as bytes.
+//!
+//! ```text
+//! f32[1, 2.5, -3]      numbers of one scalar type
+//! zeros(u32, 64)       as many zeros
+//! bytes[0000803f]      raw little-endian memory
+//! 3                    one number, of whatever type its place has
+//! ```
+
+use crate::{Error, bail};
+use cotangent_base::Scalar;
+use half::f16;
+
+/// A number before it has a type.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Number {
+    /// Written without a point or exponent, or as `true` and `false`.
+    Int(i128),
+    /// Written as a floating-point number.
+    Float(f64),
+}
+
+impl Number {
+    /// Reads `12`, `-0x1f`, `1.5e-3`, `inf`, `nan`, `true`.
+    pub fn parse(text: &str) -> Option<Number> {
+        let text = text.trim();
+        let (negative, digits) = text.strip_prefix('-').map_or((false, text), |t| (true, t));
+        let sign = if negative { -1 } else { 1 };
+        if let Some(hex) = digits.strip_prefix("0x") {
+            return i128::from_str_radix(hex, 16).ok().map(|n| Number::Int(sign * n));
+        }
+        match digits {
+            "true" => return Some(Number::Int(1)),
+            "false" => return Some(Number::Int(0)),
+            _ => {}
+        }
+        if let Ok(n) = digits.parse::<i128>() {
+            // A zero keeps its sign.
+            return Some(if negative && n == 0 { Number::Float(-0.0) } else { Number::Int(sign * n) });
+        }
+        text.parse().ok().map(Number::Float)
+    }
+
+    /// As a floating-point number.
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Number::Int(n) => n as f64,
+            Number::Float(x) => x,
+        }
+    }
+
+    /// Appends the bytes of this number as a `scalar`; fails if an integer type cannot hold it.
+    pub fn write(self, scalar: Scalar, out: &mut Vec<u8>) -> Result<(), Error> {
+        match scalar {
+            Scalar::F16 => out.extend(f16::from_f64(self.as_f64()).to_le_bytes()),
+            Scalar::F32 => out.extend((self.as_f64() as f32).to_le_bytes()),
+            Scalar::F64 => out.extend(self.as_f64().to_le_bytes()),
+            Scalar::Bool => out.push((self.as_f64() != 0.0).into()),
+            _ => out.extend(&self.integer(scalar)?.to_le_bytes()[..scalar.bytes() as usize]),
+        }
+        Ok(())
+    }
+
+    fn integer(self, scalar: Scalar) -> Result<i128, Error> {
+        let n = match self {
+            Number::Int(n) => n,
+            Number::Float(x) if x.fract() == 0.0 && x.abs() < 2e18 => x as i128,
+            Number::Float(x) => bail!("{x} is not an integer, but the type is {scalar}"),
+        };
+        let bits = scalar.bits();
+        let (low, high) =
+            if scalar.is_signed() { (-(1i128 << (bits - 1)), 1i128 << (bits - 1)) } else { (0, 1 << bits) };
+        if n < low || n >= high {
+            bail!("{n} does not fit in {scalar}");
+        }
+        Ok(n)
+    }
+
+    /// Reads one `scalar` from the front of `bytes`.
+    pub fn read(scalar: Scalar, bytes: &[u8]) -> Number {
+        let mut word = [0; 8];
+        let size = scalar.bytes() as usize;
+        word[..size].copy_from_slice(&bytes[..size]);
+        let unsigned = u64::from_le_bytes(word);
+        let shift = 64 - 8 * size as u32;
+        match scalar {
+            Scalar::F16 => Number::Float(f16::from_bits(unsigned as u16).to_f64()),
+            Scalar::F32 => Number::Float(f32::from_bits(unsigned as u32).into()),
+            Scalar::F64 => Number::Float(f64::from_bits(unsigned)),
+            Scalar::Bool => Number::Int((unsigned != 0).into()),
+            s if s.is_signed() => Number::Int((((unsigned << shift) as i64) >> shift).into()),
+            _ => Number::Int(unsigned.into()),
+        }
+    }
+
+    /// A text that reads back as this number of that type.
+    pub fn show(self, scalar: Scalar) -> String {
+        match (self, scalar) {
+            (Number::Int(n), Scalar::Bool) => (n != 0).to_string(),
+            (Number::Int(n), _) => n.to_string(),
+            (Number::Float(x), Scalar::F64) => x.to_string(),
+            (Number::Float(x), Scalar::F16) => f16::from_f64(x).to_string(),
+            (Number::Float(x), _) => (x as f32).to_string(),
+        }
+    }
+}
+
+/// The value of a parameter.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Data {
+    /// Bytes, with the scalar type they were written in, if any.
+    Bytes(Option<Scalar>, Vec<u8>),
+    /// A number for a place of scalar type.
+    Number(Number),
+}
+
+impl Data {
+    /// Reads what stands behind `NAME=`, except `@file`.
+    pub fn parse(text: &str) -> Result<Data, Error> {
+        let text = text.trim();
+        if let Some(number) = Number::parse(text) {
+            return Ok(Data::Number(number));
+        }
+        if let Some(inner) = text.strip_prefix("zeros(").and_then(|t| t.strip_suffix(')')) {
+            return zeros(inner);
+        }
+        let Some((name, list)) = text.strip_suffix(']').and_then(|t| t.split_once('[')) else {
+            bail!(
+                "cannot read the value `{text}`: write f32[1, 2], zeros(f32, 4), bytes[00ff], @file.npy or a number"
+            );
+        };
+        if name.trim() == "bytes" {
+            return Ok(Data::Bytes(None, hex(list)?));
+        }
+        let scalar = scalar(name)?;
+        let mut bytes = Vec::new();
+        for word in list.split(|c: char| c == ',' || c.is_whitespace()).filter(|w| !w.is_empty()) {
+            let Some(number) = Number::parse(word) else { bail!("`{word}` is not a number") };
+            number.write(scalar, &mut bytes)?;
+        }
+        Ok(Data::Bytes(Some(scalar), bytes))
+    }
+}
+
+/// The scalar type of that name; `bool` is not one the command line offers.
+pub fn scalar(name: &str) -> Result<Scalar, Error> {
+    match Scalar::from_name(name.trim()) {
+        Some(scalar) if scalar != Scalar::Bool => Ok(scalar),
+        _ => bail!("unknown type `{}`: use one of f16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64", name.trim()),
+    }
+}
+
+fn zeros(inner: &str) -> Result<Data, Error> {
+    let Some((name, count)) = inner.split_once(',') else { bail!("write zeros(TYPE, COUNT)") };
+    let scalar = scalar(name)?;
+    let Ok(count) = count.trim().parse::<usize>() else { bail!("`{}` is not a count", count.trim()) };
+    match count.checked_mul(scalar.bytes() as usize).filter(|size| *size <= 1 << 32) {
+        Some(size) => Ok(Data::Bytes(Some(scalar), vec![0; size])),
+        None => bail!("zeros({scalar}, {count}) is larger than 4 GiB"),
+    }
+}
+
+fn hex(text: &str) -> Result<Vec<u8>, Error> {
+    let digits: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace() && *b != b',').collect();
+    let byte = |pair: &[u8]| {
+        std::str::from_utf8(pair)
+            .ok()
+            .filter(|_| pair.len() == 2)
+            .and_then(|s| u8::from_str_radix(s, 16).ok())
+    };
+    match digits.chunks(2).map(byte).collect() {
+        Some(bytes) => Ok(bytes),
+        None => bail!("bytes[..] takes pairs of hexadecimal digits"),
+    }
+}
+
+/// The numbers in `bytes`, read as `scalar`; a remainder shorter than one is left out.
+pub fn numbers(scalar: Scalar, bytes: &[u8]) -> impl Iterator<Item = Number> {
+    bytes.chunks_exact(scalar.bytes() as usize).map(move |chunk| Number::read(scalar, chunk))
+}
+
+/// Bytes as hexadecimal digits.
+pub fn show_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_become_bytes_of_their_type() {
+        assert_eq!(
+            Data::parse("f32[1, -2]"),
+            Ok(Data::Bytes(Some(Scalar::F32), vec![0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0]))
+        );
+        assert_eq!(Data::parse("u16[0x102 3]"), Ok(Data::Bytes(Some(Scalar::U16), vec![2, 1, 3, 0])));
+        assert_eq!(Data::parse("i8[-1]"), Ok(Data::Bytes(Some(Scalar::I8), vec![255])));
+        assert_eq!(Data::parse("f16[1.5]"), Ok(Data::Bytes(Some(Scalar::F16), vec![0, 0x3e])));
+        assert_eq!(Data::parse("zeros(u32, 2)"), Ok(Data::Bytes(Some(Scalar::U32), vec![0; 8])));
+        assert_eq!(Data::parse("bytes[0aFF]"), Ok(Data::Bytes(None, vec![0x0a, 0xff])));
+        assert_eq!(Data::parse("-3e2"), Ok(Data::Number(Number::Float(-300.0))));
+    }
+
+    #[test]
+    fn what_cannot_be_held_is_refused() {
+        for bad in [
+            "u8[256]",
+            "u32[-1]",
+            "i32[1.5]",
+            "f33[1]",
+            "bytes[0]",
+            "bytes[xy]",
+            "zeros(f32)",
+            "f32[a]",
+            "hello",
+        ] {
+            assert!(Data::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn bytes_read_back_as_the_numbers_they_were() {
+        let cases = [
+            (Scalar::I64, "i64[-5]", "-5"),
+            (Scalar::U64, "u64[18446744073709551615]", "18446744073709551615"),
+        ];
+        let floats = [
+            (Scalar::F32, "f32[0.1]", "0.1"),
+            (Scalar::F64, "f64[-0]", "-0"),
+            (Scalar::F16, "f16[1.5]", "1.5"),
+        ];
+        for (scalar, text, shown) in cases.into_iter().chain(floats) {
+            let Ok(Data::Bytes(_, bytes)) = Data::parse(text) else { panic!("{text}") };
+            assert_eq!(numbers(scalar, &bytes).next().unwrap().show(scalar), shown);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! A program's parameters: one block of host memory each, and paths into them.
+
+use crate::path::{descend, split};
+use crate::{Data, Error, bail};
+use cotangent_base::{Map, Scalar, Symbol};
+use cotangent_ir::{Access, Global, GlobalKind, Module, Ty, Type, Types, layout};
+
+/// The memory of all shader parameters of a module, in C layout.
+pub struct Params {
+    types: Types,
+    names: Vec<Symbol>,
+    blocks: Map<Symbol, Block>,
+}
+
+struct Block {
+    global: Global,
+    ty: Ty,
+    bytes: Vec<u8>,
+    /// The scalar type a buffer's bytes were written in.
+    given: Option<Scalar>,
+}
+
+/// A part of the memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    name: Symbol,
+    offset: usize,
+    ty: Ty,
+}
+
+impl Params {
+    /// Zero for every uniform, no elements for every buffer.
+    pub fn new(module: &Module) -> Params {
+        let mut params = Params { types: module.types.clone(), names: vec![], blocks: Map::default() };
+        for (global, data) in module.globals.iter().filter(|(_, g)| g.kind == GlobalKind::Param) {
+            let size = layout::layout(&module.types, data.ty).map_or(0, |l| l.size as usize);
+            params.names.push(data.name);
+            params.blocks.insert(data.name, Block { global, ty: data.ty, bytes: vec![0; size], given: None });
+        }
+        params
+    }
+
+    /// All parameters with their globals, types and bytes, in the order of declaration.
+    pub fn iter(&self) -> impl Iterator<Item = (Symbol, Global, Ty, &[u8])> {
+        self.names.iter().map(|name| {
+            let block = &self.blocks[name];
+            (*name, block.global, block.ty, &block.bytes[..])
+        })
+    }
+
+    /// The names of the buffers a program may write, in the order of declaration.
+    pub fn writable(&self) -> Vec<Symbol> {
+        let writable = |ty| matches!(self.types.get(ty), Type::Buffer(_, Access::ReadWrite));
+        self.names.iter().copied().filter(|name| writable(self.blocks[name].ty)).collect()
+    }
+
+    /// The place `path` names: `gain`, `params.scale`, `lights[2].pos`, `a.0`.
+    pub fn find(&mut self, path: &str) -> Result<Place, Error> {
+        let (name, steps) = split(path)?;
+        let symbol = Symbol::new(name);
+        let Some(block) = self.blocks.get(&symbol) else {
+            let known: Vec<&str> = self.names.iter().map(|n| n.as_str()).collect();
+            bail!("the program has no parameter `{name}`{}", hint(&known));
+        };
+        let mut place = Place { name: symbol, offset: 0, ty: block.ty };
+        for step in steps {
+            place = self.step(place, &step, path)?;
+        }
+        Ok(place)
+    }
+
+    fn step(&mut self, place: Place, step: &str, path: &str) -> Result<Place, Error> {
+        if let Type::Buffer(elem, _) = self.types.get(place.ty) {
+            let (Ok(index), Some(size)) = (step.parse::<usize>(), layout::layout(&self.types, elem)) else {
+                bail!("`{step}` in `{path}` is not an element of a buffer");
+            };
+            return Ok(Place { offset: index * size.size as usize, ty: elem, ..place });
+        }
+        match descend(&mut self.types, place.ty, step) {
+            Some((offset, ty)) => Ok(Place { offset: place.offset + offset as usize, ty, ..place }),
+            None => bail!("there is no `{step}` in `{path}`"),
+        }
+    }
+
+    /// Writes `data` at `path`. A whole buffer takes the length of the data.
+    pub fn set(&mut self, path: &str, data: &Data) -> Result<(), Error> {
+        let place = self.find(path)?;
+        if let Type::Buffer(elem, _) = self.types.get(place.ty) {
+            return self.set_buffer(path, place, elem, data);
+        }
+        let Some(size) = layout::layout(&self.types, place.ty) else { bail!("`{path}` cannot be set") };
+        let bytes = match (data, self.types.get(place.ty)) {
+            (Data::Bytes(_, bytes), _) => bytes.clone(),
+            (Data::Number(number), Type::Scalar(scalar)) => {
+                let mut bytes = vec![];
+                number.write(scalar, &mut bytes)?;
+                bytes
+            }
+            (Data::Number(_), _) => bail!("`{path}` is not a single number: write f32[..] or another list"),
+        };
+        if bytes.len() != size.size as usize {
+            bail!("`{path}` takes {} bytes, but the value has {}", size.size, bytes.len());
+        }
+        let block = self.blocks.get_mut(&place.name).expect("find checked the name");
+        let Some(target) = block.bytes.get_mut(place.offset..place.offset + bytes.len()) else {
+            bail!(
+                "`{path}` is outside the buffer, which has {} bytes: set the whole buffer first",
+                block.bytes.len()
+            );
+        };
+        target.copy_from_slice(&bytes);
+        Ok(())
+    }
+
+    fn set_buffer(&mut self, path: &str, place: Place, elem: Ty, data: &Data) -> Result<(), Error> {
+        let Data::Bytes(given, bytes) = data else {
+            bail!("`{path}` is a buffer: write f32[..] or another list")
+        };
+        let size = layout::layout(&self.types, elem).map_or(0, |l| l.size as usize);
+        if size == 0 || bytes.len() % size != 0 {
+            bail!("an element of `{path}` has {size} bytes, and {} is no multiple of that", bytes.len());
+        }
+        let block = self.blocks.get_mut(&place.name).expect("find checked the name");
+        (block.bytes, block.given) = (bytes.clone(), *given);
+        Ok(())
+    }
+
+    /// The global, type and bytes of a whole parameter.
+    pub(crate) fn block(&self, name: Symbol) -> (Global, Ty, Vec<u8>) {
+        let block = &self.blocks[&name];
+        (block.global, block.ty, block.bytes.clone())
+    }
+
+    /// Replaces the bytes of a whole parameter.
+    pub fn replace(&mut self, name: Symbol, bytes: Vec<u8>) {
+        if let Some(block) = self.blocks.get_mut(&name) {
+            block.bytes = bytes;
+        }
+    }
+
+    /// The bytes at `path`, and the scalar type to show them in: that of the elements, or for structures the
+    /// one they were set in, if any.
+    pub fn get(&mut self, path: &str) -> Result<(Option<Scalar>, &[u8]), Error> {
+        let place = self.find(path)?;
+        let (elem, whole) = match self.types.get(place.ty) {
+            Type::Buffer(elem, _) => (elem, true),
+            _ => (place.ty, false),
+        };
+        let scalar = self.uniform_scalar(elem);
+        let size = layout::layout(&self.types, place.ty).map_or(0, |l| l.size as usize);
+        let block = &self.blocks[&place.name];
+        let end = if whole { block.bytes.len() } else { place.offset + size };
+        match block.bytes.get(place.offset..end) {
+            Some(bytes) => Ok((scalar.or(block.given), bytes)),
+            None => bail!("`{path}` is outside the buffer, which has {} bytes", block.bytes.len()),
+        }
+    }
+
+    /// The scalar type of a type that is not a structure.
+    fn uniform_scalar(&self, ty: Ty) -> Option<Scalar> {
+        match self.types.get(ty) {
+            Type::Array(elem, _) => self.uniform_scalar(elem),
+            _ => self.types.scalar_of(ty),
+        }
+    }
+}
+
+fn hint(known: &[&str]) -> String {
+    if known.is_empty() { String::new() } else { format!("; it has {}", known.join(", ")) }
+}
