@@ -113,6 +113,8 @@ cotangent_base::codes! {
     /// A line begins with `#` but what follows is not a directive.
     ///
     /// ```slang
+    /// #if SMALL
+    /// #endif
     /// #elsif FAST
     /// ```
     ///
@@ -120,7 +122,9 @@ cotangent_base::codes! {
     /// language`.
     ///
     /// ```slang
+    /// #if SMALL
     /// #elif FAST
+    /// #endif
     /// ```
     E0111 UNKNOWN_DIRECTIVE = "unknown directive";
 
@@ -249,12 +253,14 @@ cotangent_base::codes! {
     ///
     /// ```slang
     /// #define CALL(f) f ## (x)
+    /// float y = CALL(g);
     /// ```
     ///
     /// Remove the `##`: tokens that stand side by side need no gluing.
     ///
     /// ```slang
     /// #define CALL(f) f(x)
+    /// float y = CALL(g);
     /// ```
     E0120 BAD_PASTE = "## does not make a token";
 
@@ -411,13 +417,13 @@ cotangent_base::codes! {
     /// A type must stand here.
     ///
     /// ```slang
-    /// vector<float, 3> f(3 x);
+    /// typealias Color = 3;
     /// ```
     ///
     /// Write the name of a type, such as `float3`.
     ///
     /// ```slang
-    /// vector<float, 3> f(float x);
+    /// typealias Color = float3;
     /// ```
     E0203 EXPECTED_TYPE = "type expected";
 
@@ -438,13 +444,13 @@ cotangent_base::codes! {
     /// Whatever is declared here needs a name.
     ///
     /// ```slang
-    /// struct { float x; }
+    /// interface { float area(); }
     /// ```
     ///
     /// Write one. Names consist of letters, digits and `_` and do not begin with a digit.
     ///
     /// ```slang
-    /// struct Ray { float x; }
+    /// interface IShape { float area(); }
     /// ```
     E0205 EXPECTED_NAME = "name expected";
 

@@ -9,12 +9,7 @@ use cotangent_base::{FileId, Span, Symbol};
 
 /// The tokens of a text, ending with [`TokenKind::Eof`].
 pub fn lex(file: FileId, text: &str) -> Vec<Token> {
-    let mut lexer = Lexer {
-        file,
-        text,
-        bytes: text.as_bytes(),
-        pos: 0,
-    };
+    let mut lexer = Lexer { file, text, bytes: text.as_bytes(), pos: 0 };
     // A token every five bytes is what programs have.
     let mut tokens = Vec::with_capacity(text.len() / 5 + 1);
     loop {
@@ -181,9 +176,7 @@ impl Lexer<'_> {
         }
         // `1.0#INF` and its kin, as old shaders spell infinity.
         let rest = &self.bytes[self.pos..];
-        let special = ["#INF", "#IND", "#QNAN"]
-            .into_iter()
-            .find(|s| rest.starts_with(s.as_bytes()));
+        let special = ["#INF", "#IND", "#QNAN"].into_iter().find(|s| rest.starts_with(s.as_bytes()));
         self.pos += special.map_or(0, str::len);
         TokenKind::Number(self.intern(start))
     }
@@ -214,9 +207,7 @@ impl Lexer<'_> {
         let rest = &self.text[self.pos..];
         let end = rest[2..].find('(').and_then(|open| {
             let close = format!("){}\"", &rest[2..2 + open]);
-            rest[2 + open..]
-                .find(&close)
-                .map(|at| 2 + open + at + close.len())
+            rest[2 + open..].find(&close).map(|at| 2 + open + at + close.len())
         });
         match end {
             Some(end) => {
@@ -238,11 +229,7 @@ mod tests {
 
     fn spellings(text: &str) -> Vec<&'static str> {
         let tokens = lex(FileId::new(0), text);
-        tokens
-            .iter()
-            .filter(|t| t.kind != TokenKind::Eof)
-            .map(Token::spelling)
-            .collect()
+        tokens.iter().filter(|t| t.kind != TokenKind::Eof).map(Token::spelling).collect()
     }
 
     #[test]
@@ -253,42 +240,27 @@ mod tests {
 
     #[test]
     fn a_backslash_joins_lines_even_inside_a_token() {
-        assert_eq!(
-            spellings("ab\\\ncd 1\\\r\n2 \"x\\\ny\""),
-            ["abcd", "12", "\"xy\""]
-        );
+        assert_eq!(spellings("ab\\\ncd 1\\\r\n2 \"x\\\ny\""), ["abcd", "12", "\"xy\""]);
         let tokens = lex(FileId::new(0), "a \\\n b\nc");
-        assert_eq!(
-            tokens.iter().map(Token::at_line_start).collect::<Vec<_>>(),
-            [true, false, true, true]
-        );
+        assert_eq!(tokens.iter().map(Token::at_line_start).collect::<Vec<_>>(), [true, false, true, true]);
     }
 
     #[test]
     fn numbers_take_exponents_with_their_signs_and_one_dot() {
         assert_eq!(spellings("1e-3f+2"), ["1e-3f", "+", "2"]);
         assert_eq!(spellings("0x1e+2"), ["0x1e", "+", "2"]);
-        assert_eq!(
-            spellings("0x1.8p-3 .5 1. 1_000"),
-            ["0x1.8p-3", ".5", "1.", "1_000"]
-        );
+        assert_eq!(spellings("0x1.8p-3 .5 1. 1_000"), ["0x1.8p-3", ".5", "1.", "1_000"]);
         assert_eq!(spellings("1.0f.xxx 1.0#INF"), ["1.0f", ".", "xxx", "1.0#INF"]);
     }
 
     #[test]
     fn strings_keep_their_escapes_and_raw_strings_their_backslashes() {
-        assert_eq!(
-            spellings(r#""a\"b" '\'' R"x(a)" \n)x" "#),
-            [r#""a\"b""#, r"'\''", r#"R"x(a)" \n)x""#]
-        );
+        assert_eq!(spellings(r#""a\"b" '\'' R"x(a)" \n)x" "#), [r#""a\"b""#, r"'\''", r#"R"x(a)" \n)x""#]);
     }
 
     #[test]
     fn what_is_no_token_is_bad_and_the_rest_goes_on() {
-        let kinds: Vec<_> = lex(FileId::new(0), "é \"open\nx `")
-            .into_iter()
-            .map(|t| t.kind)
-            .collect();
+        let kinds: Vec<_> = lex(FileId::new(0), "é \"open\nx `").into_iter().map(|t| t.kind).collect();
         assert_eq!(kinds[0], TokenKind::Bad(LexError::StrayCharacter('é')));
         assert_eq!(kinds[1], TokenKind::Bad(LexError::UnterminatedLiteral));
         assert_eq!(kinds[2], TokenKind::Ident("x".into()));

@@ -32,5 +32,5 @@ pub fn parse(
     diags: &mut Diagnostics,
 ) -> ast::File {
     let stream = preprocess(sources, loader, file, defines, diags);
-    parse_tokens(stream, diags)
+    parse_tokens(stream, sources, diags)
 }

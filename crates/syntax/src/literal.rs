@@ -34,11 +34,7 @@ pub fn number(spelling: &str, span: Span, report: &mut dyn FnMut(Diagnostic)) ->
         16 => digits.contains(['.', 'p']),
         _ => false,
     };
-    let result = if is_float {
-        float(radix, digits, span)
-    } else {
-        integer(radix, digits, span)
-    };
+    let result = if is_float { float(radix, digits, span) } else { integer(radix, digits, span) };
     if radix == 8 && !is_float {
         report(
             Diagnostic::new(codes::OCTAL, span, format!("`{spelling}` is read in base 8"))
@@ -60,11 +56,7 @@ pub fn number(spelling: &str, span: Span, report: &mut dyn FnMut(Diagnostic)) ->
 type Read = Result<(Number, Option<Diagnostic>), Box<Diagnostic>>;
 
 fn bad_suffix(suffix: &str, span: Span) -> Diagnostic {
-    let error = Diagnostic::new(
-        codes::BAD_NUMBER,
-        span,
-        format!("`{suffix}` is not a suffix of a number"),
-    );
+    let error = Diagnostic::new(codes::BAD_NUMBER, span, format!("`{suffix}` is not a suffix of a number"));
     match suffix {
         "f" | "h" | "hf" | "lf" => error
             .here("an integer has no floating-point suffix")
@@ -76,9 +68,7 @@ fn bad_suffix(suffix: &str, span: Span) -> Diagnostic {
 }
 
 fn integer(radix: u32, digits: &str, span: Span) -> Read {
-    let end = digits
-        .find(|c: char| !c.is_digit(radix) && c != '_')
-        .unwrap_or(digits.len());
+    let end = digits.find(|c: char| !c.is_digit(radix) && c != '_').unwrap_or(digits.len());
     let (digits, suffix) = digits.split_at(end);
     let digits: String = digits.chars().filter(|c| *c != '_').collect();
     if suffix.starts_with(|c: char| c.is_ascii_digit()) || (digits.is_empty() && radix != 8) {
@@ -88,12 +78,8 @@ fn integer(radix: u32, digits: &str, span: Span) -> Read {
     let value = match digits.as_str() {
         "" => 0,
         digits => u64::from_str_radix(digits, radix).map_err(|_| {
-            Diagnostic::new(
-                codes::INTEGER_TOO_LARGE,
-                span,
-                "this integer does not fit in 64 bits",
-            )
-            .help(format!("the largest value is {}", u64::MAX))
+            Diagnostic::new(codes::INTEGER_TOO_LARGE, span, "this integer does not fit in 64 bits")
+                .help(format!("the largest value is {}", u64::MAX))
         })?,
     };
     let (i32_max, i64_max) = (i32::MAX as u64, i64::MAX as u64);
@@ -110,12 +96,8 @@ fn integer(radix: u32, digits: &str, span: Span) -> Read {
     };
     let odd = value > i64_max && (scalar == Scalar::I64 || (radix == 10 && !suffix.contains('u')));
     let warning = odd.then(|| {
-        Diagnostic::new(
-            codes::LARGE_LITERAL,
-            span,
-            "this integer fits no signed type and is a `uint64_t`",
-        )
-        .help("add the suffix `ull` to say so")
+        Diagnostic::new(codes::LARGE_LITERAL, span, "this integer fits no signed type and is a `uint64_t`")
+            .help("add the suffix `ull` to say so")
     });
     let scalar = if odd { Scalar::U64 } else { scalar };
     Ok((Number::Int(value, scalar), warning))
@@ -135,11 +117,7 @@ fn float(radix: u32, digits: &str, span: Span) -> Read {
         _ => return Err(bad_suffix(suffix, span).into()),
     };
     let body: String = body.chars().filter(|c| *c != '_').collect();
-    let value = if radix == 16 {
-        hex_float(&body)
-    } else {
-        decimal_float(&body, scalar)
-    };
+    let value = if radix == 16 { hex_float(&body) } else { decimal_float(&body, scalar) };
     let Some(value) = value else {
         return Err(Diagnostic::new(codes::BAD_NUMBER, span, "this is not a floating-point number").into());
     };
@@ -151,13 +129,9 @@ fn float(radix: u32, digits: &str, span: Span) -> Read {
     let warning = (value > max).then(|| {
         let name = if scalar == Scalar::F16 { "half" } else { "float" };
         let name = if scalar == Scalar::F64 { "double" } else { name };
-        Diagnostic::new(
-            codes::FLOAT_OVERFLOW,
-            span,
-            format!("this number is too large for a `{name}`"),
-        )
-        .here("it becomes infinity")
-        .help("`l` at its end makes it a `double`")
+        Diagnostic::new(codes::FLOAT_OVERFLOW, span, format!("this number is too large for a `{name}`"))
+            .here("it becomes infinity")
+            .help("`l` at its end makes it a `double`")
     });
     Ok((Number::Float(value, scalar), warning))
 }
@@ -182,9 +156,7 @@ fn hex_float(body: &str) -> Option<f64> {
         value = value * 16.0 + f64::from(c.to_digit(16)?);
     }
     let exponent: i32 = exponent.parse().ok()?;
-    let scale = exponent
-        .saturating_sub(4 * i32::try_from(fraction.len()).ok()?)
-        .clamp(-4000, 4000);
+    let scale = exponent.saturating_sub(4 * i32::try_from(fraction.len()).ok()?).clamp(-4000, 4000);
     // Powers of two are exact, so scaling step by step loses nothing but what does not fit.
     let step = if scale < 0 { 0.5 } else { 2.0 };
     (0..scale.abs()).for_each(|_| value *= step);
@@ -202,14 +174,9 @@ pub fn character(spelling: &str, span: Span) -> Result<u64, Box<Diagnostic>> {
             Err(error.help("write the character between the quotes").into())
         }
         _ => {
-            let error = Diagnostic::new(
-                codes::BAD_CHARACTER,
-                span,
-                "a character literal holds one character",
-            );
-            Err(error
-                .help("a text of several characters is written in double quotes")
-                .into())
+            let error =
+                Diagnostic::new(codes::BAD_CHARACTER, span, "a character literal holds one character");
+            Err(error.help("a text of several characters is written in double quotes").into())
         }
     }
 }
@@ -307,23 +274,14 @@ mod tests {
         assert_eq!(int("0xFFFFFFFFFFFFFFFF"), (u64::MAX, U64));
         assert_eq!(int("5u"), (5, U32));
         assert_eq!(int("4294967296U"), (1 << 32, U64));
-        assert_eq!(
-            (int("5LL"), int("5ull"), int("5z"), int("5L")),
-            ((5, I64), (5, U64), (5, I64), (5, I32))
-        );
-        assert_eq!(
-            (int("0b1011"), int("1_000"), int("0")),
-            ((11, I32), (1000, I32), (0, I32))
-        );
+        assert_eq!((int("5LL"), int("5ull"), int("5z"), int("5L")), ((5, I64), (5, U64), (5, I64), (5, I32)));
+        assert_eq!((int("0b1011"), int("1_000"), int("0")), ((11, I32), (1000, I32), (0, I32)));
     }
 
     #[test]
     fn odd_integers_are_reported() {
         assert_eq!(read("010"), (Some(Number::Int(8, I32)), vec!["W0102"]));
-        assert_eq!(
-            read("18446744073709551615"),
-            (Some(Number::Int(u64::MAX, U64)), vec!["W0103"])
-        );
+        assert_eq!(read("18446744073709551615"), (Some(Number::Int(u64::MAX, U64)), vec!["W0103"]));
         assert_eq!(read("18446744073709551616"), (None, vec!["E0105"]));
         for bad in ["123f", "12abc", "0b2", "0x", "089"] {
             assert!(read(bad).1.contains(&"E0104"), "{bad}: {:?}", read(bad));
@@ -340,10 +298,7 @@ mod tests {
             (real("1.h"), real("1.0hf"), real("0.1l"), real("2.5LF")),
             ((1., F16), (1., F16), (0.1, F64), (2.5, F64))
         );
-        assert_eq!(
-            (real("0x1p3"), real("0x1.8p1f"), real("09.5")),
-            ((8., F32), (3., F32), (9.5, F32))
-        );
+        assert_eq!((real("0x1p3"), real("0x1.8p1f"), real("09.5")), ((8., F32), (3., F32), (9.5, F32)));
         assert_eq!(real("0.1").0, f64::from(0.1f32));
         assert_eq!(real("1.0#INF").0, f64::INFINITY);
     }
@@ -367,12 +322,7 @@ mod tests {
     fn characters_and_strings_know_the_escapes_of_c() {
         let character = |text| character(text, Span::none()).map_err(|d| d.code.name);
         assert_eq!(
-            (
-                character("'A'"),
-                character(r"'\n'"),
-                character(r"'\x41'"),
-                character(r"'\101'")
-            ),
+            (character("'A'"), character(r"'\n'"), character(r"'\x41'"), character(r"'\101'")),
             (Ok(65), Ok(10), Ok(65), Ok(65))
         );
         assert_eq!(

@@ -74,6 +74,11 @@ impl Flags {
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
+    /// These, but standing where a token with the flags `other` stands.
+    #[must_use]
+    pub const fn stepped(self, other: Flags) -> Flags {
+        Flags((self.0 & Self::NO_EXPAND.0) | other.spacing().0)
+    }
     /// Only those facts that are about where a token stands.
     #[must_use]
     pub const fn spacing(self) -> Flags {
@@ -84,21 +89,11 @@ impl Flags {
 impl Token {
     /// A name.
     pub fn ident(name: Symbol, span: Span) -> Token {
-        Token {
-            kind: TokenKind::Ident(name),
-            kw: Kw::of(name),
-            flags: Flags::NONE,
-            span,
-        }
+        Token { kind: TokenKind::Ident(name), kw: Kw::of(name), flags: Flags::NONE, span }
     }
     /// A token that is not a name.
     pub fn new(kind: TokenKind, span: Span) -> Token {
-        Token {
-            kind,
-            kw: Kw::None,
-            flags: Flags::NONE,
-            span,
-        }
+        Token { kind, kw: Kw::None, flags: Flags::NONE, span }
     }
     /// The same token with these flags.
     #[must_use]
@@ -179,16 +174,11 @@ impl Punct {
             let mut table = std::array::from_fn(|_| Vec::new());
             let mut all = Punct::ALL.to_vec();
             all.sort_by_key(|p| std::cmp::Reverse(p.text().len()));
-            all.into_iter()
-                .for_each(|p| table[p.text().as_bytes()[0] as usize].push(p));
+            all.into_iter().for_each(|p| table[p.text().as_bytes()[0] as usize].push(p));
             table
         });
         let first = *text.first()?;
-        BY_FIRST
-            .get(first as usize)?
-            .iter()
-            .copied()
-            .find(|p| text.starts_with(p.text().as_bytes()))
+        BY_FIRST.get(first as usize)?.iter().copied().find(|p| text.starts_with(p.text().as_bytes()))
     }
 
     /// The bracket that closes this one.
@@ -253,12 +243,8 @@ keywords! {
 impl Kw {
     /// The keyword that is written `name`.
     pub fn of(name: Symbol) -> Kw {
-        static TABLE: LazyLock<Map<Symbol, Kw>> = LazyLock::new(|| {
-            KEYWORDS
-                .iter()
-                .map(|(text, kw)| (Symbol::new(text), *kw))
-                .collect()
-        });
+        static TABLE: LazyLock<Map<Symbol, Kw>> =
+            LazyLock::new(|| KEYWORDS.iter().map(|(text, kw)| (Symbol::new(text), *kw)).collect());
         TABLE.get(&name).copied().unwrap_or(Kw::None)
     }
 }

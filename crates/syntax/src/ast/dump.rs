@@ -8,21 +8,14 @@ use std::fmt::Write;
 
 /// The tree of a file as text.
 pub fn file(file: &File) -> String {
-    let mut dump = Dump {
-        out: String::new(),
-        indent: 0,
-    };
+    let mut dump = Dump { out: String::new(), indent: 0 };
     file.decls.iter().for_each(|d| dump.decl(d));
     dump.out
 }
 
 /// An expression or type as text, on one line.
 pub fn expr(expr: &Expr) -> String {
-    Dump {
-        out: String::new(),
-        indent: 0,
-    }
-    .expr(expr)
+    Dump { out: String::new(), indent: 0 }.expr(expr)
 }
 
 struct Dump {
@@ -37,11 +30,7 @@ fn list(head: &str, parts: impl IntoIterator<Item = String>) -> String {
         text.push(' ');
         text.push_str(&part);
     }
-    if text.len() == head.len() {
-        text
-    } else {
-        format!("({text})")
-    }
+    if text.len() == head.len() { text } else { format!("({text})") }
 }
 
 impl Dump {
@@ -61,29 +50,22 @@ impl Dump {
 
     fn attributes(&self, attributes: &[Attribute]) -> String {
         let one = |a: &Attribute| {
-            format!(
-                "[{}]",
-                list(a.name.name.as_str(), self.exprs(&a.args)).trim_matches(['(', ')'])
-            )
+            format!("[{}]", list(a.name.name.as_str(), self.exprs(&a.args)).trim_matches(['(', ')']))
         };
         attributes.iter().map(one).collect::<Vec<_>>().join(" ")
     }
 
     fn modifiers(&self, modifiers: &[Modifier]) -> String {
-        modifiers
-            .iter()
-            .map(|m| format!("{:?}", m.kind).to_lowercase())
-            .collect::<Vec<_>>()
-            .join(" ")
+        let word = |m: &Modifier| match m.kind {
+            ModifierKind::NoDiff => "no_diff".to_string(),
+            kind => format!("{kind:?}").to_lowercase(),
+        };
+        modifiers.iter().map(word).collect::<Vec<_>>().join(" ")
     }
 
     fn prefix(&self, attributes: &[Attribute], modifiers: &[Modifier]) -> String {
         let parts = [self.attributes(attributes), self.modifiers(modifiers)];
-        let mut text = parts
-            .into_iter()
-            .filter(|p| !p.is_empty())
-            .collect::<Vec<_>>()
-            .join(" ");
+        let mut text = parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(" ");
         if !text.is_empty() {
             text.push(' ');
         }
@@ -96,24 +78,10 @@ impl Dump {
             DeclKind::Func(func) => self.func(&prefix, func),
             DeclKind::Var(var) => self.line(&format!("{prefix}{}", self.var(var))),
             DeclKind::Struct(s) => {
-                self.aggregate(
-                    &prefix,
-                    "struct",
-                    s.name.name.as_str(),
-                    &s.generics,
-                    &s.bases,
-                    &s.members,
-                );
+                self.aggregate(&prefix, "struct", s.name.name.as_str(), &s.generics, &s.bases, &s.members);
             }
             DeclKind::Interface(i) => {
-                self.aggregate(
-                    &prefix,
-                    "interface",
-                    i.name.name.as_str(),
-                    &i.generics,
-                    &i.bases,
-                    &i.members,
-                );
+                self.aggregate(&prefix, "interface", i.name.name.as_str(), &i.generics, &i.bases, &i.members);
             }
             DeclKind::Extension(e) => {
                 let target = self.expr(&e.target);
@@ -122,10 +90,7 @@ impl Dump {
             DeclKind::Enum(e) => self.enumeration(&prefix, e),
             DeclKind::Alias(alias) => {
                 let generics = self.generics(&alias.generics);
-                let text = list(
-                    "alias",
-                    [alias.name.name.to_string(), generics, self.expr(&alias.ty)],
-                );
+                let text = list("alias", [alias.name.name.to_string(), generics, self.expr(&alias.ty)]);
                 self.line(&format!("{prefix}{text}"));
             }
             DeclKind::Assoc(assoc) => {
@@ -135,19 +100,12 @@ impl Dump {
                 self.line(&format!("{prefix}{}", list("associatedtype", parts)));
             }
             DeclKind::Property(property) => {
-                let text = list(
-                    "property",
-                    [property.name.name.to_string(), self.expr(&property.ty)],
-                );
+                let text = list("property", [property.name.name.to_string(), self.expr(&property.ty)]);
                 self.line(&format!("{prefix}{text}"));
                 self.accessors(&property.accessors);
             }
             DeclKind::Subscript(s) => {
-                let parts = [
-                    self.generics(&s.generics),
-                    self.params(&s.params),
-                    self.expr(&s.result),
-                ];
+                let parts = [self.generics(&s.generics), self.params(&s.params), self.expr(&s.result)];
                 self.line(&format!("{prefix}{}", list("subscript", parts)));
                 self.accessors(&s.accessors);
             }
@@ -170,11 +128,8 @@ impl Dump {
     }
 
     fn func(&mut self, prefix: &str, func: &FuncDecl) {
-        let mut parts = vec![
-            func.name.name.to_string(),
-            self.generics(&func.generics),
-            self.params(&func.params),
-        ];
+        let mut parts =
+            vec![func.name.name.to_string(), self.generics(&func.generics), self.params(&func.params)];
         if let Some(result) = &func.result {
             let no_diff = if func.no_diff_result { "no_diff " } else { "" };
             parts.push(format!("-> {no_diff}{}", self.expr(result)));
@@ -253,11 +208,8 @@ impl Dump {
             parts.extend(p.default.iter().map(|d| format!("= {}", self.expr(d))));
             list(&format!("{word}{}", p.name.name), parts)
         };
-        let parts = generics
-            .params
-            .iter()
-            .map(param)
-            .chain(generics.wheres.iter().map(|w| self.condition(w)));
+        let parts =
+            generics.params.iter().map(param).chain(generics.wheres.iter().map(|w| self.condition(w)));
         format!("<{}>", parts.collect::<Vec<_>>().join(" "))
     }
 
@@ -277,10 +229,7 @@ impl Dump {
             let mut parts = vec![self.expr(&p.ty)];
             parts.extend(p.semantic.iter().map(|s| format!(": {}", s.name)));
             parts.extend(p.default.iter().map(|d| format!("= {}", self.expr(d))));
-            list(
-                &format!("{}{name}", self.prefix(&p.attributes, &p.modifiers)),
-                parts,
-            )
+            list(&format!("{}{name}", self.prefix(&p.attributes, &p.modifiers)), parts)
         };
         format!("({})", params.iter().map(param).collect::<Vec<_>>().join(" "))
     }
@@ -317,11 +266,7 @@ impl Dump {
                 }
             }
             StmtKind::For(init, cond, step, body) => {
-                self.line(&format!(
-                    "{prefix}for {} {}",
-                    optional(self, cond),
-                    optional(self, step)
-                ));
+                self.line(&format!("{prefix}for {} {}", optional(self, cond), optional(self, step)));
                 if let Some(init) = init {
                     self.indented(|d| {
                         d.line("init");
@@ -359,10 +304,7 @@ impl Dump {
                 self.line("do");
                 self.block(body);
                 let name = name.map_or(String::new(), |n| n.name.to_string());
-                self.line(&list(
-                    "catch",
-                    [name, ty.as_ref().map_or(String::new(), |t| self.expr(t))],
-                ));
+                self.line(&list("catch", [name, ty.as_ref().map_or(String::new(), |t| self.expr(t))]));
                 self.block(handler);
             }
             StmtKind::Error => self.line("error"),
@@ -416,20 +358,16 @@ impl Dump {
             ExprKind::Expand(e) => unary("expand", e),
             ExprKind::Try(e) => unary("try", e),
             ExprKind::Lambda(params, body) => list("lambda", [self.params(params), Self::inline(body)]),
-            ExprKind::FuncType(params, result) => list(
-                "functype",
-                [format!("({})", self.exprs(params).join(" ")), self.expr(result)],
-            ),
+            ExprKind::FuncType(params, result) => {
+                list("functype", [format!("({})", self.exprs(params).join(" ")), self.expr(result)])
+            }
             ExprKind::Error => "error".into(),
         }
     }
 
     /// A statement on one line, for the body of a lambda.
     fn inline(stmt: &Stmt) -> String {
-        let mut dump = Dump {
-            out: String::new(),
-            indent: 0,
-        };
+        let mut dump = Dump { out: String::new(), indent: 0 };
         dump.stmt(stmt);
         dump.out.lines().map(str::trim).collect::<Vec<_>>().join("; ")
     }

@@ -13,10 +13,7 @@ use cotangent_base::{Diagnostic, Symbol};
 impl Parser<'_> {
     /// Generic parameters behind a name, bases and conditions, with those of a `__generic<..>`.
     fn head(&mut self, prefix: &mut Prefix) -> Parse<(Generics, Vec<Expr>)> {
-        let mut own = Generics {
-            params: self.generic_params()?,
-            wheres: vec![],
-        };
+        let mut own = Generics { params: self.generic_params()?, wheres: vec![] };
         let bases = self.bases()?;
         self.wheres(&mut own.wheres)?;
         Ok((joined(std::mem::take(&mut prefix.generics), own), bases))
@@ -33,13 +30,14 @@ impl Parser<'_> {
             // A structure without a name, for variables declared right behind it.
             None => {
                 let text = format!("__anonymous_{}", word.span.start);
-                Ident {
-                    name: Symbol::new(&text),
-                    span: word.span,
-                }
+                Ident { name: Symbol::new(&text), span: word.span }
             }
         };
         let (generics, bases) = self.head(&mut prefix)?;
+        if bases.is_empty() && self.eat(Punct::Semi) {
+            // A forward declaration, which nothing needs: order does not matter.
+            return Ok(());
+        }
         if self.at(Punct::Semi) || self.at(Punct::Eq) {
             let help = "declare the structure with its members";
             return self.unsupported(name.span, "a structure without members", Some(help));
@@ -53,21 +51,8 @@ impl Parser<'_> {
         }
         let members = self.members()?;
         let ty = Self::named_type(name, &generics);
-        let inner = Prefix {
-            attributes: vec![],
-            modifiers: prefix.modifiers.clone(),
-            ..prefix.clone()
-        };
-        self.finish(
-            prefix,
-            DeclKind::Struct(Box::new(StructDecl {
-                name,
-                generics,
-                bases,
-                members,
-            })),
-            out,
-        );
+        let inner = Prefix { attributes: vec![], modifiers: prefix.modifiers.clone(), ..prefix.clone() };
+        self.finish(prefix, DeclKind::Struct(Box::new(StructDecl { name, generics, bases, members })), out);
         self.after_body(inner, ty, out)
     }
 
@@ -80,15 +65,9 @@ impl Parser<'_> {
         }
         let behind = self.nth(1);
         let is_name = next.is_ident()
-            && [
-                Punct::Semi,
-                Punct::Eq,
-                Punct::Comma,
-                Punct::LBracket,
-                Punct::Colon,
-            ]
-            .into_iter()
-            .any(|p| behind.is(p));
+            && [Punct::Semi, Punct::Eq, Punct::Comma, Punct::LBracket, Punct::Colon]
+                .into_iter()
+                .any(|p| behind.is(p));
         if is_name {
             let name = self.expect_name("a name")?;
             return self.declarators(prefix, ty, name, out);
@@ -114,12 +93,7 @@ impl Parser<'_> {
         let members = self.members()?;
         self.finish(
             prefix,
-            DeclKind::Interface(Box::new(InterfaceDecl {
-                name,
-                generics,
-                bases,
-                members,
-            })),
+            DeclKind::Interface(Box::new(InterfaceDecl { name, generics, bases, members })),
             out,
         );
         Ok(())
@@ -128,10 +102,7 @@ impl Parser<'_> {
     /// `extension<T> Type : IBase { .. }`.
     pub(super) fn extension(&mut self, mut prefix: Prefix, out: &mut Vec<Decl>) -> Parse<()> {
         self.bump();
-        let mut own = Generics {
-            params: self.generic_params()?,
-            wheres: vec![],
-        };
+        let mut own = Generics { params: self.generic_params()?, wheres: vec![] };
         let target = self.ty()?;
         let bases = self.bases()?;
         self.wheres(&mut own.wheres)?;
@@ -139,12 +110,7 @@ impl Parser<'_> {
         let generics = joined(std::mem::take(&mut prefix.generics), own);
         self.finish(
             prefix,
-            DeclKind::Extension(Box::new(ExtensionDecl {
-                generics,
-                target,
-                bases,
-                members,
-            })),
+            DeclKind::Extension(Box::new(ExtensionDecl { generics, target, bases, members })),
             out,
         );
         Ok(())
@@ -158,32 +124,14 @@ impl Parser<'_> {
         if name.is_some() {
             self.bump();
         }
-        let underlying = if self.eat(Punct::Colon) {
-            Some(self.ty()?)
-        } else {
-            None
-        };
+        let underlying = if self.eat(Punct::Colon) { Some(self.ty()?) } else { None };
         let cases = self.cases()?;
         let ty = match name {
             Some(name) => Self::named_type(name, &Generics::default()),
-            None => Expr {
-                kind: ExprKind::Name(Symbol::new("int")),
-                span: word.span,
-            },
+            None => Expr { kind: ExprKind::Name(Symbol::new("int")), span: word.span },
         };
-        let inner = Prefix {
-            attributes: vec![],
-            ..prefix.clone()
-        };
-        self.finish(
-            prefix,
-            DeclKind::Enum(Box::new(EnumDecl {
-                name,
-                underlying,
-                cases,
-            })),
-            out,
-        );
+        let inner = Prefix { attributes: vec![], ..prefix.clone() };
+        self.finish(prefix, DeclKind::Enum(Box::new(EnumDecl { name, underlying, cases })), out);
         self.after_body(inner, ty, out)
     }
 
@@ -197,17 +145,13 @@ impl Parser<'_> {
                 self.attributes(&mut vec![])?;
             }
             let name = self.expect_name("a case of the enumeration")?;
-            let value = if self.eat(Punct::Eq) {
-                Some(self.assign()?)
-            } else {
-                None
-            };
+            let value = if self.eat(Punct::Eq) { Some(self.assign()?) } else { None };
             cases.push((name, value));
             if !self.eat(Punct::Comma) {
                 break;
             }
         }
-        self.close(open)?;
+        self.close_or(open, "`,` or ")?;
         Ok(cases)
     }
 }

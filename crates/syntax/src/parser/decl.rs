@@ -48,12 +48,7 @@ impl Parser<'_> {
             if self.decl(decls).is_err() {
                 self.sync_declaration(start);
                 let span = self.span_from(self.tokens[start].span);
-                decls.push(Decl {
-                    attributes: vec![],
-                    modifiers: vec![],
-                    kind: DeclKind::Error,
-                    span,
-                });
+                decls.push(Decl { attributes: vec![], modifiers: vec![], kind: DeclKind::Error, span });
             }
             if self.pos == start && !self.at(Punct::RBrace) {
                 self.bump();
@@ -70,14 +65,15 @@ impl Parser<'_> {
     /// A declaration behind its attributes and modifiers.
     pub(super) fn decl_behind(&mut self, prefix: Prefix, out: &mut Vec<Decl>) -> Parse<()> {
         let next = self.nth(1);
-        let named = next.is_ident();
+        // A type is never followed by these, so the word is meant as one although its name is missing.
+        let nameless =
+            matches!(next.kind, TokenKind::Punct(Punct::LBrace | Punct::Semi) | TokenKind::Number(_));
+        let named = next.is_ident() || nameless;
         match self.peek().kw {
-            Kw::Struct | Kw::Class if named || next.is(Punct::LBrace) => self.structure(prefix, out),
+            Kw::Struct | Kw::Class if named => self.structure(prefix, out),
             Kw::Interface if named => self.interface(prefix, out),
             Kw::Extension if named || next.is(Punct::Lt) => self.extension(prefix, out),
-            Kw::Enum if named || next.is(Punct::LBrace) || next.is(Punct::Colon) => {
-                self.enumeration(prefix, out)
-            }
+            Kw::Enum if named || next.is(Punct::Colon) => self.enumeration(prefix, out),
             Kw::Typedef if named => self.typedef(prefix, out),
             Kw::Typealias if named => self.typealias(prefix, out),
             Kw::Assoc if named => self.assoc(prefix, out),
@@ -144,9 +140,7 @@ impl Parser<'_> {
                 self.fail(error.help("look above for a `}` too many, or move this into a function"))
             }
             _ if next.is(Punct::LParen) => {
-                let constructor = self
-                    .behind(self.pos + 1)
-                    .is_some_and(|b| self.tokens[b].is(Punct::LBrace));
+                let constructor = self.behind(self.pos + 1).is_some_and(|b| self.tokens[b].is(Punct::LBrace));
                 let error = error("expected a declaration, found what looks like a call");
                 self.fail(error.help(match constructor {
                     true => "a function needs a result type; a constructor is written `__init(..) {..}`",
@@ -175,18 +169,8 @@ impl Parser<'_> {
             self.height = height;
             let full = self.array_suffixes(ty.clone())?;
             let semantic = self.semantic()?;
-            let init = if self.eat(Punct::Eq) {
-                Some(self.assign()?)
-            } else {
-                None
-            };
-            let var = VarDecl {
-                name,
-                ty: Some(full),
-                init,
-                semantic,
-                is_let: false,
-            };
+            let init = if self.eat(Punct::Eq) { Some(self.assign()?) } else { None };
+            let var = VarDecl { name, ty: Some(full), init, semantic, is_let: false };
             let more = self.eat(Punct::Comma);
             if !more {
                 self.semi()?;
@@ -204,23 +188,9 @@ impl Parser<'_> {
         let is_let = self.bump().kw == Kw::Let;
         loop {
             let name = self.expect_name("a name for the variable")?;
-            let ty = if self.eat(Punct::Colon) {
-                Some(self.ty()?)
-            } else {
-                None
-            };
-            let init = if self.eat(Punct::Eq) {
-                Some(self.assign()?)
-            } else {
-                None
-            };
-            let var = VarDecl {
-                name,
-                ty,
-                init,
-                semantic: None,
-                is_let,
-            };
+            let ty = if self.eat(Punct::Colon) { Some(self.ty()?) } else { None };
+            let init = if self.eat(Punct::Eq) { Some(self.assign()?) } else { None };
+            let var = VarDecl { name, ty, init, semantic: None, is_let };
             let more = self.eat(Punct::Comma);
             if !more {
                 self.semi()?;
@@ -249,11 +219,7 @@ impl Parser<'_> {
             if !more {
                 self.semi()?;
             }
-            let alias = AliasDecl {
-                name,
-                generics: prefix.generics.clone(),
-                ty: full,
-            };
+            let alias = AliasDecl { name, generics: prefix.generics.clone(), ty: full };
             self.finish(prefix.clone(), DeclKind::Alias(Box::new(alias)), out);
             if !more {
                 return Ok(());
@@ -271,11 +237,7 @@ impl Parser<'_> {
         self.expect(Punct::Eq)?;
         let ty = self.ty()?;
         self.semi()?;
-        self.finish(
-            prefix,
-            DeclKind::Alias(Box::new(AliasDecl { name, generics, ty })),
-            out,
-        );
+        self.finish(prefix, DeclKind::Alias(Box::new(AliasDecl { name, generics, ty })), out);
         Ok(())
     }
 
@@ -287,11 +249,7 @@ impl Parser<'_> {
         let mut wheres = Vec::new();
         self.wheres(&mut wheres)?;
         self.semi()?;
-        self.finish(
-            prefix,
-            DeclKind::Assoc(Box::new(AssocDecl { name, bounds, wheres })),
-            out,
-        );
+        self.finish(prefix, DeclKind::Assoc(Box::new(AssocDecl { name, bounds, wheres })), out);
         Ok(())
     }
 
@@ -307,11 +265,7 @@ impl Parser<'_> {
             (self.expect_name("a name for the property")?, ty)
         };
         let accessors = self.accessors()?;
-        self.finish(
-            prefix,
-            DeclKind::Property(Box::new(PropertyDecl { name, ty, accessors })),
-            out,
-        );
+        self.finish(prefix, DeclKind::Property(Box::new(PropertyDecl { name, ty, accessors })), out);
         Ok(())
     }
 
@@ -347,11 +301,7 @@ impl Parser<'_> {
             self.bump();
             let register = self.expect_name("`register`")?;
             let args = self.paren_args()?;
-            prefix.attributes.push(Attribute {
-                name: register,
-                args,
-                span: self.span_from(register.span),
-            });
+            prefix.attributes.push(Attribute { name: register, args, span: self.span_from(register.span) });
         }
         let members = self.members()?;
         self.finish(prefix, DeclKind::CBuffer(name, members), out);
@@ -361,7 +311,7 @@ impl Parser<'_> {
     /// Whether `import`, `module` and the like act as words here: a path and a `;` must follow.
     fn at_module_line(&self) -> bool {
         match self.nth(1).kind {
-            TokenKind::String(_) => true,
+            TokenKind::String(_) | TokenKind::Number(_) | TokenKind::Punct(Punct::Semi) => true,
             TokenKind::Ident(_) => !matches!(
                 self.nth(2).kind,
                 TokenKind::Punct(Punct::Eq | Punct::LParen | Punct::LBracket | Punct::Comma)
@@ -390,10 +340,7 @@ impl Parser<'_> {
         if let TokenKind::String(spelling) = first.kind {
             self.bump();
             return match literal::string(spelling.as_str(), first.span) {
-                Ok(path) => Ok(Ident {
-                    name: Symbol::new(&path),
-                    span: first.span,
-                }),
+                Ok(path) => Ok(Ident { name: Symbol::new(&path), span: first.span }),
                 Err(error) => self.fail(*error),
             };
         }
@@ -402,29 +349,18 @@ impl Parser<'_> {
             text.push('/');
             text.push_str(self.expect_name("the name of a module")?.name.as_str());
         }
-        Ok(Ident {
-            name: Symbol::new(&text),
-            span: self.span_from(first.span),
-        })
+        Ok(Ident { name: Symbol::new(&text), span: self.span_from(first.span) })
     }
 
     /// The type that a structure or enumeration just declared stands for.
     pub(super) fn named_type(name: Ident, generics: &Generics) -> Expr {
-        let head = Expr {
-            kind: ExprKind::Name(name.name),
-            span: name.span,
-        };
+        let head = Expr { kind: ExprKind::Name(name.name), span: name.span };
         if generics.params.is_empty() {
             return head;
         }
-        let arg = |p: &crate::ast::GenericParam| Expr {
-            kind: ExprKind::Name(p.name.name),
-            span: p.name.span,
-        };
+        let arg =
+            |p: &crate::ast::GenericParam| Expr { kind: ExprKind::Name(p.name.name), span: p.name.span };
         let args = generics.params.iter().map(arg).collect();
-        Expr {
-            kind: ExprKind::Apply(Box::new(head), args),
-            span: name.span,
-        }
+        Expr { kind: ExprKind::Apply(Box::new(head), args), span: name.span }
     }
 }

@@ -15,11 +15,7 @@ const RELATIONAL: u8 = 7;
 impl Parser<'_> {
     /// A whole expression. From 2026 on it has no comma operator.
     pub(super) fn expr(&mut self) -> Parse<Expr> {
-        if self.version >= Version::V2026 {
-            self.assign()
-        } else {
-            self.comma_expr()
-        }
+        if self.version >= Version::V2026 { self.assign() } else { self.comma_expr() }
     }
 
     /// An expression with the comma operator.
@@ -53,10 +49,7 @@ impl Parser<'_> {
             let right = p.assign()?;
             p.grown(height.max(p.height) + 1)?;
             let span = left.span.to(right.span);
-            Ok(Expr {
-                kind: ExprKind::Assign(op, Box::new(left), Box::new(right)),
-                span,
-            })
+            Ok(Expr { kind: ExprKind::Assign(op, Box::new(left), Box::new(right)), span })
         })
     }
 
@@ -73,10 +66,7 @@ impl Parser<'_> {
         let otherwise = self.assign()?;
         self.grown(height.max(self.height) + 1)?;
         let span = cond.span.to(otherwise.span);
-        Ok(Expr {
-            kind: ExprKind::Ternary(Box::new(cond), Box::new(then), Box::new(otherwise)),
-            span,
-        })
+        Ok(Expr { kind: ExprKind::Ternary(Box::new(cond), Box::new(then), Box::new(otherwise)), span })
     }
 
     /// A sum, as tight as a generic argument must be.
@@ -116,11 +106,7 @@ impl Parser<'_> {
         let ty = Box::new(self.ty()?);
         self.grown(height.max(self.height) + 1)?;
         let (span, value) = (value.span.to(ty.span), Box::new(value));
-        let kind = if test {
-            ExprKind::Is(value, ty)
-        } else {
-            ExprKind::As(value, ty)
-        };
+        let kind = if test { ExprKind::Is(value, ty) } else { ExprKind::As(value, ty) };
         Ok(Expr { kind, span })
     }
 
@@ -150,10 +136,7 @@ impl Parser<'_> {
         let operand = self.nested(Self::unary)?;
         self.grown(self.height + 1)?;
         let span = token.span.to(operand.span);
-        Ok(Expr {
-            kind: wrap(Box::new(operand)),
-            span,
-        })
+        Ok(Expr { kind: wrap(Box::new(operand)), span })
     }
 
     /// Whether `expand` maps an expression over a pack here, and is not the name of a function.
@@ -187,14 +170,8 @@ impl Parser<'_> {
         self.bump();
         self.bump();
         self.height = 1;
-        let operand = Box::new(Expr {
-            kind: ExprKind::Int(value, scalar),
-            span: number.span,
-        });
-        Some(Expr {
-            kind: ExprKind::Unary(UnaryOp::Neg, operand),
-            span: minus.to(number.span),
-        })
+        let operand = Box::new(Expr { kind: ExprKind::Int(value, scalar), span: number.span });
+        Some(Expr { kind: ExprKind::Unary(UnaryOp::Neg, operand), span: minus.to(number.span) })
     }
 
     /// `(T)x`.
@@ -205,10 +182,7 @@ impl Parser<'_> {
         self.expect(Punct::RParen)?;
         let operand = self.nested(Self::unary)?;
         self.grown(height.max(self.height) + 1)?;
-        Ok(Expr {
-            kind: ExprKind::Cast(Box::new(ty), Box::new(operand)),
-            span: self.span_from(start),
-        })
+        Ok(Expr { kind: ExprKind::Cast(Box::new(ty), Box::new(operand)), span: self.span_from(start) })
     }
 
     /// Reads something in brackets, where `>` compares again.
@@ -222,10 +196,7 @@ impl Parser<'_> {
 
 fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
     let span: Span = left.span.to(right.span);
-    Expr {
-        kind: ExprKind::Binary(op, Box::new(left), Box::new(right)),
-        span,
-    }
+    Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span }
 }
 
 fn prefix_operator(punct: Punct) -> Option<UnaryOp> {

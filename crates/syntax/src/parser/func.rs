@@ -39,10 +39,7 @@ impl Parser<'_> {
         if self.at(Punct::LBrace) {
             func.body = Some(self.block()?);
         } else if !self.eat(Punct::Semi) {
-            return self.expected(
-                codes::EXPECTED_TOKEN,
-                "`{` or `;` behind the head of the function",
-            );
+            return self.expected(codes::EXPECTED_TOKEN, "`{` or `;` behind the head of the function");
         }
         self.finish(prefix, DeclKind::Func(Box::new(func)), out);
         Ok(())
@@ -78,10 +75,7 @@ impl Parser<'_> {
             Kw::Operator => (self.operator_name()?, FuncKind::Operator),
             _ => (self.expect_name("a name for the function")?, FuncKind::Plain),
         };
-        let void = Expr {
-            kind: ExprKind::Name(Symbol::new("void")),
-            span: name.span,
-        };
+        let void = Expr { kind: ExprKind::Name(Symbol::new("void")), span: name.span };
         self.func_rest(prefix, kind, name, Some(void), out)
     }
 
@@ -104,10 +98,7 @@ impl Parser<'_> {
             _ => return self.expected(codes::BAD_OPERATOR_NAME, "an operator behind `operator`"),
         };
         self.bump();
-        Ok(Ident {
-            name: Symbol::new(&format!("operator{text}")),
-            span: self.span_from(start),
-        })
+        Ok(Ident { name: Symbol::new(&format!("operator{text}")), span: self.span_from(start) })
     }
 
     /// Parameters in parentheses.
@@ -125,7 +116,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.close(open)?;
+        self.close_or(open, "`,` or ")?;
         Ok(params)
     }
 
@@ -153,23 +144,11 @@ impl Parser<'_> {
             let ty = self.array_suffixes(ty)?;
             (name, ty, self.semantic()?)
         };
-        let default = if self.eat(Punct::Eq) {
-            Some(self.assign()?)
-        } else {
-            None
-        };
+        let default = if self.eat(Punct::Eq) { Some(self.assign()?) } else { None };
         // The default may also stand before the semantic.
         let semantic = semantic.or(self.semantic()?);
         let span = self.span_from(start);
-        Ok(Param {
-            attributes,
-            modifiers,
-            name,
-            ty,
-            default,
-            semantic,
-            span,
-        })
+        Ok(Param { attributes, modifiers, name, ty, default, semantic, span })
     }
 
     /// `__subscript(int i) -> T { get; set; }`.
@@ -184,12 +163,7 @@ impl Parser<'_> {
         let result = self.ty()?;
         self.wheres(&mut generics.wheres)?;
         let accessors = self.accessors()?;
-        let subscript = SubscriptDecl {
-            generics,
-            params,
-            result,
-            accessors,
-        };
+        let subscript = SubscriptDecl { generics, params, result, accessors };
         self.finish(prefix, DeclKind::Subscript(Box::new(subscript)), out);
         Ok(())
     }
@@ -222,10 +196,7 @@ impl Parser<'_> {
             _ => return self.expected(codes::EXPECTED_TOKEN, "`get`, `set` or `ref`"),
         };
         self.bump();
-        let mut accessor = Accessor {
-            attributes: prefix.attributes,
-            ..accessor(kind, prefix.start)
-        };
+        let mut accessor = Accessor { attributes: prefix.attributes, ..accessor(kind, prefix.start) };
         if self.at(Punct::LParen) {
             let params = self.setter_param()?;
             accessor.value = params;
@@ -257,11 +228,8 @@ impl Parser<'_> {
         if !self.at(Punct::LParen) || !value {
             return Ok(());
         }
-        let error = Diagnostic::new(
-            codes::EXPECTED_TOKEN,
-            self.here(),
-            "a variable is not initialized like this",
-        );
+        let error =
+            Diagnostic::new(codes::EXPECTED_TOKEN, self.here(), "a variable is not initialized like this");
         let ty = match &ty.kind {
             ExprKind::Name(ty) => ty.as_str(),
             _ => "T",
@@ -272,13 +240,7 @@ impl Parser<'_> {
 }
 
 fn accessor(kind: AccessorKind, span: Span) -> Accessor {
-    Accessor {
-        attributes: vec![],
-        kind,
-        value: None,
-        body: None,
-        span,
-    }
+    Accessor { attributes: vec![], kind, value: None, body: None, span }
 }
 
 fn is_declarable(punct: Punct) -> bool {

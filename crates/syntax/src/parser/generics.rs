@@ -69,11 +69,7 @@ impl Parser<'_> {
         }
         let name = self.expect_name("a generic parameter")?;
         let bounds = self.optional_bounds()?;
-        Ok(GenericParam {
-            name,
-            kind: GenericParamKind::Type(bounds),
-            default: self.default_arg()?,
-        })
+        Ok(GenericParam { name, kind: GenericParamKind::Type(bounds), default: self.default_arg()? })
     }
 
     /// `N : int`, behind `let`.
@@ -84,11 +80,7 @@ impl Parser<'_> {
         let name = self.expect_name("a name for the parameter")?;
         self.expect(Punct::Colon)?;
         let ty = self.ty()?;
-        Ok(GenericParam {
-            name,
-            kind: GenericParamKind::Value(ty),
-            default: self.default_arg()?,
-        })
+        Ok(GenericParam { name, kind: GenericParamKind::Value(ty), default: self.default_arg()? })
     }
 
     fn default_arg(&mut self) -> Parse<Option<Expr>> {
@@ -102,11 +94,7 @@ impl Parser<'_> {
     }
 
     fn optional_bounds(&mut self) -> Parse<Vec<Expr>> {
-        if self.eat(Punct::Colon) {
-            self.conjunction()
-        } else {
-            Ok(vec![])
-        }
+        if self.eat(Punct::Colon) { self.conjunction() } else { Ok(vec![]) }
     }
 
     /// `IA & IB`.

@@ -17,10 +17,7 @@ impl Parser<'_> {
             if is_type_prefix(self.tokens[i].kw) && self.tokens[i + 1].is_ident() {
                 i += 1;
             } else if self.tokens[i].kw == Kw::FuncType && self.tokens[i + 1].is(Punct::LParen) {
-                i = self
-                    .behind(i + 1)
-                    .filter(|behind| self.tokens[*behind].is(Punct::Arrow))?
-                    + 1;
+                i = self.behind(i + 1).filter(|behind| self.tokens[*behind].is(Punct::Arrow))? + 1;
             } else {
                 break;
             }
@@ -180,8 +177,7 @@ impl Parser<'_> {
 
     /// Whether the `(` at hand opens the parameters of a lambda.
     pub(super) fn at_lambda(&self) -> bool {
-        self.behind(self.pos)
-            .is_some_and(|behind| self.tokens[behind].is(Punct::FatArrow))
+        self.behind(self.pos).is_some_and(|behind| self.tokens[behind].is(Punct::FatArrow))
     }
 }
 
@@ -203,10 +199,7 @@ pub(super) fn is_type_prefix(kw: Kw) -> bool {
 
 /// Words that are values and so never begin a type.
 fn is_value(kw: Kw) -> bool {
-    matches!(
-        kw,
-        Kw::This | Kw::True | Kw::False | Kw::None_ | Kw::Nullptr | Kw::Operator
-    )
+    matches!(kw, Kw::This | Kw::True | Kw::False | Kw::None_ | Kw::Nullptr | Kw::Operator)
 }
 
 fn may_be_in_generic(token: &Token) -> bool {
@@ -263,9 +256,7 @@ fn is_builtin_type(name: &str) -> bool {
         [r, b'x', c] => (b'1'..=b'4').contains(r) && (b'1'..=b'4').contains(c),
         _ => false,
     };
-    SCALARS
-        .iter()
-        .any(|scalar| name.strip_prefix(scalar).is_some_and(is_shape))
+    SCALARS.iter().any(|scalar| name.strip_prefix(scalar).is_some_and(is_shape))
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ use crate::ast::{self, Ident, Version};
 use crate::codes;
 use crate::pp::TokenStream;
 use crate::token::{Kw, Punct, Token, TokenKind};
-use cotangent_base::{Code, Diagnostic, Diagnostics, Span};
+use cotangent_base::{Code, Diagnostic, Diagnostics, Sources, Span};
 
 /// Deepest nesting of statements, expressions and types the parser goes into.
 const MAX_DEPTH: u32 = 128;
@@ -36,13 +36,14 @@ const MAX_DEPTH: u32 = 128;
 /// No expression in a tree is deeper than this many nodes, up to the constant few that one nesting level has.
 pub const MAX_HEIGHT: u32 = 400;
 
-/// Parses the tokens of a file.
-pub fn parse_tokens(stream: TokenStream, diags: &mut Diagnostics) -> ast::File {
+/// Parses the tokens of a file. The text in `sources` is only consulted for better messages.
+pub fn parse_tokens(stream: TokenStream, sources: &Sources, diags: &mut Diagnostics) -> ast::File {
     let partners = recover::partners(&stream.tokens);
     let mut parser = Parser {
         tokens: stream.tokens,
         partners,
         pos: 0,
+        sources,
         diags,
         version: stream.version,
         depth: 0,
@@ -52,10 +53,7 @@ pub fn parse_tokens(stream: TokenStream, diags: &mut Diagnostics) -> ast::File {
         last_error: usize::MAX,
         gave_up: false,
     };
-    ast::File {
-        decls: parser.file(),
-        version: stream.version,
-    }
+    ast::File { decls: parser.file(), version: stream.version }
 }
 
 /// An error was reported; unwind to a place where parsing can go on.
@@ -64,6 +62,7 @@ struct Abort;
 type Parse<T> = Result<T, Abort>;
 
 struct Parser<'d> {
+    sources: &'d Sources,
     /// The tokens; the last is the end of the file.
     tokens: Vec<Token>,
     /// For each opening bracket the index of its partner, or 0.
@@ -163,10 +162,7 @@ impl Parser<'_> {
     fn ident_at(&self, pos: usize) -> Option<Ident> {
         let token = self.tokens[pos];
         match token.kind {
-            TokenKind::Ident(name) => Some(Ident {
-                name,
-                span: token.span,
-            }),
+            TokenKind::Ident(name) => Some(Ident { name, span: token.span }),
             _ => None,
         }
     }
@@ -174,10 +170,12 @@ impl Parser<'_> {
 
 /// Asking for tokens and reporting what is wrong.
 impl Parser<'_> {
-    /// Reports, unless something was already reported here.
+    /// Reports, unless something was already reported here. What is no token was reported by the preprocessor, and
+    /// errors around it are its consequences.
     fn report(&mut self, diagnostic: Diagnostic) {
-        let repeated = self.last_error == self.pos && diagnostic.is_error();
-        if self.gave_up || repeated {
+        let is_bad = |pos: usize| matches!(self.tokens[pos].kind, TokenKind::Bad(_));
+        let repeated = self.last_error == self.pos || is_bad(self.pos) || is_bad(self.pos.saturating_sub(1));
+        if self.gave_up || (repeated && diagnostic.is_error()) {
             return;
         }
         if diagnostic.is_error() {
@@ -201,11 +199,7 @@ impl Parser<'_> {
 
     /// The place of the next token; the end of the file is shown behind the last token.
     fn here(&self) -> Span {
-        if self.at_end() {
-            self.prev_span().after()
-        } else {
-            self.peek().span
-        }
+        if self.at_end() { self.prev_span().after() } else { self.peek().span }
     }
 
     fn expect(&mut self, punct: Punct) -> Parse<Token> {
@@ -222,7 +216,15 @@ impl Parser<'_> {
                 self.bump();
                 Ok(name)
             }
-            None => self.expected(codes::EXPECTED_NAME, what),
+            None => {
+                let found = self.peek();
+                let message = format!("expected {what}, found {}", found.describe());
+                let mut error = Diagnostic::new(codes::EXPECTED_NAME, self.here(), message);
+                if matches!(found.kind, TokenKind::Number(_)) {
+                    error = error.help("a name does not begin with a digit");
+                }
+                self.fail(error)
+            }
         }
     }
 
@@ -242,6 +244,11 @@ impl Parser<'_> {
 
     /// The bracket that closes the one at index `open`.
     fn close(&mut self, open: usize) -> Parse<()> {
+        self.close_or(open, "")
+    }
+
+    /// The bracket that closes the one at index `open`, or else `other`, which reads "`,` or ".
+    fn close_or(&mut self, open: usize, other: &str) -> Parse<()> {
         let opener = self.tokens[open];
         let TokenKind::Punct(punct) = opener.kind else {
             return Ok(());
@@ -256,12 +263,11 @@ impl Parser<'_> {
         let found = self.peek().describe();
         let error = if unclosed {
             let message = format!("this `{}` is never closed", punct.text());
-            Diagnostic::new(codes::UNCLOSED, opener.span, message).label(
-                self.here(),
-                format!("a `{}` was expected before {found}", closer.text()),
-            )
+            let error = Diagnostic::new(codes::UNCLOSED, opener.span, message)
+                .label(self.here(), format!("a `{}` was expected before {found}", closer.text()));
+            self.suspect_indentation(open, error)
         } else {
-            let message = format!("expected `{}`, found {found}", closer.text());
+            let message = format!("expected {other}`{}`, found {found}", closer.text());
             Diagnostic::new(codes::EXPECTED_TOKEN, self.here(), message)
                 .label(opener.span, format!("to close this `{}`", punct.text()))
         };
@@ -283,19 +289,11 @@ impl Parser<'_> {
     fn grown(&mut self, height: u32) -> Parse<()> {
         self.height = height;
         self.peak = self.peak.max(height);
-        if height > MAX_HEIGHT {
-            self.too_deep()
-        } else {
-            Ok(())
-        }
+        if height > MAX_HEIGHT { self.too_deep() } else { Ok(()) }
     }
 
     fn too_deep<T>(&mut self) -> Parse<T> {
-        let error = Diagnostic::new(
-            codes::TOO_DEEP,
-            self.here(),
-            "this is nested too deeply to be read",
-        );
+        let error = Diagnostic::new(codes::TOO_DEEP, self.here(), "this is nested too deeply to be read");
         self.last_error = usize::MAX;
         self.report(error.help("store intermediate results in variables or split the function"));
         self.gave_up = true;
@@ -305,11 +303,8 @@ impl Parser<'_> {
 
     /// Refuses a construct that is not implemented, and unwinds.
     fn unsupported<T>(&mut self, span: Span, what: &str, help: Option<&str>) -> Parse<T> {
-        let mut error = Diagnostic::new(
-            codes::UNSUPPORTED_SYNTAX,
-            span,
-            format!("{what} is not supported yet"),
-        );
+        let mut error =
+            Diagnostic::new(codes::UNSUPPORTED_SYNTAX, span, format!("{what} is not supported yet"));
         error.help = help.map(Into::into);
         self.fail(error)
     }

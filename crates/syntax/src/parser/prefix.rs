@@ -75,12 +75,8 @@ impl Parser<'_> {
     /// Attributes, modifiers and generic parameters, in any order.
     pub(super) fn prefix(&mut self) -> Parse<Prefix> {
         let start = self.peek().span;
-        let mut prefix = Prefix {
-            attributes: vec![],
-            modifiers: vec![],
-            generics: Generics::default(),
-            start,
-        };
+        let mut prefix =
+            Prefix { attributes: vec![], modifiers: vec![], generics: Generics::default(), start };
         loop {
             let kw = self.peek().kw;
             if self.at(Punct::LBracket) {
@@ -88,11 +84,7 @@ impl Parser<'_> {
             } else if kw == Kw::ImplicitConversion && self.nth(1).is(Punct::LParen) {
                 let name = self.expect_name("a name")?;
                 let args = self.paren_args()?;
-                prefix.attributes.push(Attribute {
-                    name,
-                    args,
-                    span: self.span_from(name.span),
-                });
+                prefix.attributes.push(Attribute { name, args, span: self.span_from(name.span) });
             } else if kw == Kw::Generic && self.nth(1).is(Punct::Lt) {
                 self.bump();
                 prefix.generics.params.append(&mut self.generic_params()?);
@@ -110,10 +102,7 @@ impl Parser<'_> {
         let next = self.nth(1);
         let modifies = next.is_ident() || next.is(Punct::LBracket);
         if modifies {
-            modifiers.push(Modifier {
-                kind,
-                span: self.bump().span,
-            });
+            modifiers.push(Modifier { kind, span: self.bump().span });
         }
         modifies
     }
@@ -149,16 +138,8 @@ impl Parser<'_> {
                 span: name.span.to(part.span),
             };
         }
-        let args = if self.at(Punct::LParen) {
-            self.paren_args()?
-        } else {
-            vec![]
-        };
-        Ok(Attribute {
-            name,
-            args,
-            span: self.span_from(name.span),
-        })
+        let args = if self.at(Punct::LParen) { self.paren_args()? } else { vec![] };
+        Ok(Attribute { name, args, span: self.span_from(name.span) })
     }
 
     /// Arguments in parentheses.
@@ -166,33 +147,22 @@ impl Parser<'_> {
         let open = self.pos;
         self.expect(Punct::LParen)?;
         let args = self.expr_list(Punct::RParen)?;
-        self.close(open)?;
+        self.close_or(open, "`,` or ")?;
         Ok(args)
     }
 
     /// Completes a declaration whose last token was just taken.
     pub(super) fn finish(&mut self, prefix: Prefix, kind: DeclKind, out: &mut Vec<Decl>) {
         let span = self.span_from(prefix.start);
-        out.push(Decl {
-            attributes: prefix.attributes,
-            modifiers: prefix.modifiers,
-            kind,
-            span,
-        });
+        out.push(Decl { attributes: prefix.attributes, modifiers: prefix.modifiers, kind, span });
     }
 
     /// Reports attributes and modifiers with nothing behind them.
     pub(super) fn check_not_dangling(&mut self, attributes: &[Attribute], modifiers: &[Modifier]) {
-        let span = attributes
-            .first()
-            .map(|a| a.span)
-            .or(modifiers.first().map(|m| m.span));
+        let span = attributes.first().map(|a| a.span).or(modifiers.first().map(|m| m.span));
         if let Some(span) = span {
-            let error = Diagnostic::new(
-                codes::DANGLING_PREFIX,
-                span,
-                "there is nothing behind this to belong to",
-            );
+            let error =
+                Diagnostic::new(codes::DANGLING_PREFIX, span, "there is nothing behind this to belong to");
             self.report(error.help("remove it, or write the declaration or statement it belongs to"));
         }
     }

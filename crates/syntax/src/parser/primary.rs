@@ -34,11 +34,7 @@ impl Parser<'_> {
                 }
                 TokenKind::Punct(op @ (Punct::PlusPlus | Punct::MinusMinus)) => {
                     self.bump();
-                    let op = if op == Punct::PlusPlus {
-                        UnaryOp::PostInc
-                    } else {
-                        UnaryOp::PostDec
-                    };
+                    let op = if op == Punct::PlusPlus { UnaryOp::PostInc } else { UnaryOp::PostDec };
                     ExprKind::Unary(op, boxed(value))
                 }
                 TokenKind::Punct(Punct::Lt) if is_path(&value) && self.at_generic_args() => {
@@ -48,10 +44,7 @@ impl Parser<'_> {
                 _ => return Ok(value),
             };
             self.grown(height.max(self.height) + 1)?;
-            value = Expr {
-                kind,
-                span: self.span_from(start),
-            };
+            value = Expr { kind, span: self.span_from(start) };
         }
     }
 
@@ -86,16 +79,20 @@ impl Parser<'_> {
             TokenKind::Char(spelling) => {
                 self.bump();
                 match literal::character(spelling.as_str(), token.span) {
-                    Ok(value) => Ok(Expr {
-                        kind: ExprKind::Int(value, Scalar::U32),
-                        span: token.span,
-                    }),
+                    Ok(value) => Ok(Expr { kind: ExprKind::Int(value, Scalar::U32), span: token.span }),
                     Err(error) => self.bad_literal(token, *error),
                 }
             }
             TokenKind::String(_) => self.strings(),
             TokenKind::Punct(Punct::LParen) => self.parenthesized(),
             TokenKind::Punct(Punct::LBrace) => self.list(),
+            TokenKind::Bad(_) => {
+                self.bump();
+                Ok(Expr { kind: ExprKind::Error, span: token.span })
+            }
+            TokenKind::Punct(Punct::ColonColon) if self.nth(1).is_ident() => {
+                self.unsupported(token.span, "a name of the global scope", Some("leave the `::` away"))
+            }
             _ => self.no_operand(token),
         }
     }
@@ -109,10 +106,7 @@ impl Parser<'_> {
             && !punct.is_closer()
             && punct.closer().is_none()
         {
-            error = error.label(
-                previous.span,
-                format!("`{}` needs a value behind it", punct.text()),
-            );
+            error = error.label(previous.span, format!("`{}` needs a value behind it", punct.text()));
         }
         self.fail(error)
     }
@@ -120,10 +114,7 @@ impl Parser<'_> {
     /// A literal whose value is wrong: reported, and read as an error.
     fn bad_literal(&mut self, token: Token, error: Diagnostic) -> Parse<Expr> {
         self.diags.push(error);
-        Ok(Expr {
-            kind: ExprKind::Error,
-            span: token.span,
-        })
+        Ok(Expr { kind: ExprKind::Error, span: token.span })
     }
 
     fn number(&mut self, token: Token, spelling: Symbol) -> Parse<Expr> {
@@ -134,32 +125,21 @@ impl Parser<'_> {
             Some(Number::Float(value, scalar)) => ExprKind::Float(value, scalar),
             None => ExprKind::Error,
         };
-        Ok(Expr {
-            kind,
-            span: token.span,
-        })
+        Ok(Expr { kind, span: token.span })
     }
 
     /// Adjacent strings are one.
     fn strings(&mut self) -> Parse<Expr> {
         let start = self.peek().span;
         let mut text = String::new();
-        while let Token {
-            kind: TokenKind::String(spelling),
-            span,
-            ..
-        } = self.peek()
-        {
+        while let Token { kind: TokenKind::String(spelling), span, .. } = self.peek() {
             self.bump();
             match literal::string(spelling.as_str(), span) {
                 Ok(part) => text.push_str(&part),
                 Err(error) => self.diags.push(*error),
             }
         }
-        Ok(Expr {
-            kind: ExprKind::String(Symbol::new(&text)),
-            span: self.span_from(start),
-        })
+        Ok(Expr { kind: ExprKind::String(Symbol::new(&text)), span: self.span_from(start) })
     }
 
     /// A name, or one of the words that begin an operand.
@@ -180,10 +160,7 @@ impl Parser<'_> {
             Kw::FuncType if called => return self.func_type(),
             Kw::Operator if !self.nth(1).is_ident() => {
                 let operator = self.operator_name()?;
-                return Ok(Expr {
-                    kind: ExprKind::Name(operator.name),
-                    span: operator.span,
-                });
+                return Ok(Expr { kind: ExprKind::Name(operator.name), span: operator.span });
             }
             Kw::If | Kw::For | Kw::While | Kw::Switch | Kw::Return | Kw::Else | Kw::Case => {
                 return self.no_operand(token);
@@ -191,10 +168,7 @@ impl Parser<'_> {
             _ => ExprKind::Name(name),
         };
         self.bump();
-        Ok(Expr {
-            kind,
-            span: token.span,
-        })
+        Ok(Expr { kind, span: token.span })
     }
 
     /// `fwd_diff(f)` and `bwd_diff(f)`.
@@ -205,10 +179,7 @@ impl Parser<'_> {
         let func = self.outside_angles(Self::assign)?;
         self.close(open)?;
         self.grown(self.height + 1)?;
-        Ok(Expr {
-            kind: ExprKind::Diff(mode, Box::new(func)),
-            span: self.span_from(start),
-        })
+        Ok(Expr { kind: ExprKind::Diff(mode, Box::new(func)), span: self.span_from(start) })
     }
 
     /// `sizeof(T)` and its kin, of a type or a value.
@@ -216,16 +187,11 @@ impl Parser<'_> {
         let start = self.bump().span;
         let open = self.pos;
         self.bump();
-        let is_type = self
-            .skim_type(self.pos)
-            .is_some_and(|b| self.tokens[b].is(Punct::RParen));
+        let is_type = self.skim_type(self.pos).is_some_and(|b| self.tokens[b].is(Punct::RParen));
         let what = self.outside_angles(|p| if is_type { p.ty() } else { p.assign() })?;
         self.close(open)?;
         self.grown(self.height + 1)?;
-        Ok(Expr {
-            kind: ExprKind::Measure(measure, Box::new(what)),
-            span: self.span_from(start),
-        })
+        Ok(Expr { kind: ExprKind::Measure(measure, Box::new(what)), span: self.span_from(start) })
     }
 
     /// `(x)`, from 2026 on `(a, b)`, or a lambda.
@@ -241,10 +207,7 @@ impl Parser<'_> {
         let inner = self.outside_angles(Self::expr)?;
         self.close(open)?;
         self.grown(self.height + 1)?;
-        Ok(Expr {
-            kind: ExprKind::Paren(Box::new(inner)),
-            span: self.span_from(start),
-        })
+        Ok(Expr { kind: ExprKind::Paren(Box::new(inner)), span: self.span_from(start) })
     }
 
     fn tuple_or_paren(&mut self, open: usize) -> Parse<Expr> {
@@ -276,17 +239,10 @@ impl Parser<'_> {
         } else {
             StmtKind::Return(Some(self.assign()?))
         };
-        let body = Stmt {
-            attributes: vec![],
-            kind,
-            span: self.span_from(body_start),
-        };
+        let body = Stmt { attributes: vec![], kind, span: self.span_from(body_start) };
         self.grown(self.peak + 1)?;
         self.peak = self.peak.max(peak);
-        Ok(Expr {
-            kind: ExprKind::Lambda(params, Box::new(body)),
-            span: self.span_from(start),
-        })
+        Ok(Expr { kind: ExprKind::Lambda(params, Box::new(body)), span: self.span_from(start) })
     }
 
     /// `{a, b}`.
@@ -294,19 +250,13 @@ impl Parser<'_> {
         let (open, start) = (self.pos, self.peek().span);
         self.bump();
         let items = self.outside_angles(|p| p.expr_list(Punct::RBrace))?;
-        self.close(open)?;
+        self.close_or(open, "`,` or ")?;
         self.grown(self.height + 1)?;
-        Ok(Expr {
-            kind: ExprKind::List(items),
-            span: self.span_from(start),
-        })
+        Ok(Expr { kind: ExprKind::List(items), span: self.span_from(start) })
     }
 }
 
 /// Whether an expression may have generic arguments behind it.
 fn is_path(expr: &Expr) -> bool {
-    matches!(
-        expr.kind,
-        ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::ThisType
-    )
+    matches!(expr.kind, ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::ThisType)
 }

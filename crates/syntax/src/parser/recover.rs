@@ -2,6 +2,7 @@
 
 use super::Parser;
 use crate::token::{Kw, Punct, Token, TokenKind};
+use cotangent_base::Diagnostic;
 
 /// For each opening bracket the index of its partner, or 0 (which no closing bracket has).
 ///
@@ -17,10 +18,7 @@ pub(super) fn partners(tokens: &[Token]) -> Vec<u32> {
         if let Some(closer) = punct.closer() {
             open.push((i, closer));
         } else if punct.is_closer() {
-            let reach = open
-                .iter()
-                .rev()
-                .take_while(|(_, c)| punct == Punct::RBrace || *c != Punct::RBrace);
+            let reach = open.iter().rev().take_while(|(_, c)| punct == Punct::RBrace || *c != Punct::RBrace);
             if let Some(skipped) = reach.clone().position(|(_, c)| *c == punct) {
                 open.truncate(open.len() - skipped);
                 if let Some((at, _)) = open.pop() {
@@ -96,9 +94,67 @@ impl Parser<'_> {
         }
     }
 
+    /// Leaves the brackets that were opened since `start` and in the middle of which an error happened. Says whether
+    /// that was a body in braces, behind which something new begins.
+    fn leave_brackets(&mut self, start: usize) -> bool {
+        let mut i = start;
+        while i < self.pos {
+            let Some(behind) = self.behind(i) else {
+                i += 1;
+                continue;
+            };
+            let brace = self.tokens[i].is(Punct::LBrace);
+            if behind <= self.pos {
+                i = behind;
+            } else if brace && self.is_initializer(i) {
+                // A list whose end is missing has found a partner that closes something else.
+                i += 1;
+            } else {
+                self.pos = behind;
+                return brace;
+            }
+        }
+        false
+    }
+
+    /// Whether the `{` at `open` begins a list of values and not a body.
+    fn is_initializer(&self, open: usize) -> bool {
+        let before = self.tokens[open.saturating_sub(1)];
+        let operators =
+            [Punct::Eq, Punct::LParen, Punct::Comma, Punct::LBrace, Punct::Question, Punct::Colon];
+        before.kw == Kw::Return || operators.into_iter().any(|p| before.is(p))
+    }
+
+    /// Points at braces inside an unclosed one whose partners are indented differently: one of them is probably
+    /// the one that lacks its partner.
+    pub(super) fn suspect_indentation(&self, open: usize, error: Diagnostic) -> Diagnostic {
+        if !self.tokens[open].is(Punct::LBrace) {
+            return error;
+        }
+        let suspect = (open + 1..self.tokens.len()).find_map(|i| {
+            let close = self.behind(i)? - 1;
+            let pair = self.tokens[i].is(Punct::LBrace) && self.tokens[close].at_line_start();
+            (pair && self.indentation(i) != self.indentation(close)).then_some((i, close))
+        });
+        let Some((inner, close)) = suspect else { return error };
+        error
+            .label(self.tokens[inner].span, "perhaps it is this one that is not closed,")
+            .label(self.tokens[close].span, "since this has another indentation")
+    }
+
+    /// The column at which the line of a token begins.
+    fn indentation(&self, pos: usize) -> u32 {
+        let first = (0..=pos).rev().find(|i| self.tokens[*i].at_line_start()).unwrap_or(pos);
+        let span = self.tokens[first].span;
+        if span.is_none() { 0 } else { self.sources.location(span.file, span.start).column }
+    }
+
     /// Skips to where the next statement may begin: behind a `;` or a block, before a `}` or before a word that
     /// begins one on a new line.
     pub(super) fn sync_statement(&mut self, start: usize) {
+        if self.leave_brackets(start) && !self.at(Punct::Semi) {
+            return;
+        }
         loop {
             let token = self.peek();
             let moved = self.pos > start;
@@ -110,18 +166,28 @@ impl Parser<'_> {
                 }
                 TokenKind::Punct(Punct::LBrace) => {
                     self.skip();
-                    if !self.at(Punct::Semi) && self.peek().at_line_start() {
+                    if self.peek().at_line_start() || self.peek().is_ident() {
                         return;
                     }
                 }
-                _ if moved && token.at_line_start() && begins_statement(token.kw) => return,
+                _ if moved && token.at_line_start() && (begins_statement(token.kw) || self.behind_bad()) => {
+                    return;
+                }
                 _ => self.skip(),
             }
         }
     }
 
+    /// Whether the token before this is none. A string without its end swallowed the `;` of its line.
+    fn behind_bad(&self) -> bool {
+        matches!(self.tokens[self.pos.saturating_sub(1)].kind, TokenKind::Bad(_))
+    }
+
     /// Skips to where the next declaration may begin.
     pub(super) fn sync_declaration(&mut self, start: usize) {
+        if self.leave_brackets(start) && !self.at(Punct::Semi) {
+            return;
+        }
         loop {
             let token = self.peek();
             let fresh = self.pos > start && token.at_line_start();

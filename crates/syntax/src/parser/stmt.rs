@@ -16,10 +16,7 @@ impl Parser<'_> {
             stmts.push(self.stmt_or_error());
         }
         self.close(open)?;
-        Ok(Block {
-            stmts,
-            span: self.span_from(start),
-        })
+        Ok(Block { stmts, span: self.span_from(start) })
     }
 
     /// A statement; after an error, an error node and the parser is where the next may begin.
@@ -31,11 +28,7 @@ impl Parser<'_> {
                 self.bump();
             }
             let span = self.span_from(self.tokens[start].span);
-            Stmt {
-                attributes: vec![],
-                kind: StmtKind::Error,
-                span,
-            }
+            Stmt { attributes: vec![], kind: StmtKind::Error, span }
         })
     }
 
@@ -50,11 +43,7 @@ impl Parser<'_> {
                 p.check_not_dangling(&attributes, &[]);
             }
             let kind = p.stmt_kind(&mut attributes)?;
-            Ok(Stmt {
-                attributes,
-                kind,
-                span: p.span_from(start),
-            })
+            Ok(Stmt { attributes, kind, span: p.span_from(start) })
         })
     }
 
@@ -161,10 +150,7 @@ impl Parser<'_> {
     }
 
     fn broken(&self) -> Expr {
-        Expr {
-            kind: ExprKind::Error,
-            span: self.peek().span,
-        }
+        Expr { kind: ExprKind::Error, span: self.peek().span }
     }
 
     fn if_stmt(&mut self) -> Parse<StmtKind> {
@@ -180,11 +166,7 @@ impl Parser<'_> {
             Ok(Cond::Let(name, p.expr()?))
         })?;
         let then = Box::new(self.stmt()?);
-        let otherwise = if self.eat_kw(Kw::Else) {
-            Some(Box::new(self.stmt()?))
-        } else {
-            None
-        };
+        let otherwise = if self.eat_kw(Kw::Else) { Some(Box::new(self.stmt()?)) } else { None };
         Ok(StmtKind::If(cond, then, otherwise))
     }
 
@@ -213,11 +195,7 @@ impl Parser<'_> {
             let init = p.for_init()?;
             let cond = if p.at(Punct::Semi) { None } else { Some(p.expr()?) };
             p.expect(Punct::Semi)?;
-            let step = if p.at(Punct::RParen) {
-                None
-            } else {
-                Some(p.comma_expr()?)
-            };
+            let step = if p.at(Punct::RParen) { None } else { Some(p.comma_expr()?) };
             Ok((init, cond, step))
         })?;
         Ok(StmtKind::For(init, cond, step, Box::new(self.stmt()?)))
@@ -235,11 +213,7 @@ impl Parser<'_> {
             self.expect(Punct::Semi)?;
             StmtKind::Expr(value)
         };
-        Ok(Some(Box::new(Stmt {
-            attributes: vec![],
-            kind,
-            span: self.span_from(start),
-        })))
+        Ok(Some(Box::new(Stmt { attributes: vec![], kind, span: self.span_from(start) })))
     }
 
     /// `do body while (c);` or `do { .. } catch (e : E) { .. }`.
@@ -248,10 +222,7 @@ impl Parser<'_> {
         let body = self.stmt()?;
         if !self.eat_kw(Kw::Catch) {
             if !self.eat_kw(Kw::While) {
-                return self.expected(
-                    codes::EXPECTED_TOKEN,
-                    "`while` or `catch` behind the body of `do`",
-                );
+                return self.expected(codes::EXPECTED_TOKEN, "`while` or `catch` behind the body of `do`");
             }
             let broken = self.broken();
             let cond = self.in_parens("while", broken, Self::expr)?;
@@ -259,14 +230,8 @@ impl Parser<'_> {
             return Ok(StmtKind::DoWhile(Box::new(body), cond));
         }
         let block = match body {
-            Stmt {
-                kind: StmtKind::Block(block),
-                ..
-            } => block,
-            other => Block {
-                span: other.span,
-                stmts: vec![other],
-            },
+            Stmt { kind: StmtKind::Block(block), .. } => block,
+            other => Block { span: other.span, stmts: vec![other] },
         };
         let (name, ty) = match self.at(Punct::LParen) {
             true => self.in_parens("catch", (None, None), Self::catch_param)?,
@@ -274,11 +239,7 @@ impl Parser<'_> {
         };
         let handler = self.block()?;
         if self.at_kw(Kw::Catch) {
-            return self.unsupported(
-                self.peek().span,
-                "a second `catch`",
-                Some("nest one `do` in another"),
-            );
+            return self.unsupported(self.peek().span, "a second `catch`", Some("nest one `do` in another"));
         }
         Ok(StmtKind::Catch(block, name, ty, handler))
     }
@@ -317,11 +278,7 @@ impl Parser<'_> {
         let start = self.peek().span;
         let mut labels = Vec::new();
         while self.at_case() {
-            let label = if self.bump().kw == Kw::Case {
-                Some(self.expr()?)
-            } else {
-                None
-            };
+            let label = if self.bump().kw == Kw::Case { Some(self.expr()?) } else { None };
             self.expect(Punct::Colon)?;
             labels.push(label);
         }
@@ -329,11 +286,7 @@ impl Parser<'_> {
         while !self.at(Punct::RBrace) && !self.at_end() && !self.at_case() {
             body.push(self.stmt_or_error());
         }
-        Ok(SwitchCase {
-            labels,
-            body,
-            span: self.span_from(start),
-        })
+        Ok(SwitchCase { labels, body, span: self.span_from(start) })
     }
 
     fn return_stmt(&mut self) -> Parse<StmtKind> {
@@ -342,11 +295,7 @@ impl Parser<'_> {
             return Ok(StmtKind::Return(None));
         }
         // `return` without `;` before a `}` lacks the `;`, not a value.
-        let value = if self.at(Punct::RBrace) {
-            None
-        } else {
-            Some(self.expr()?)
-        };
+        let value = if self.at(Punct::RBrace) { None } else { Some(self.expr()?) };
         self.semi()?;
         Ok(StmtKind::Return(value))
     }

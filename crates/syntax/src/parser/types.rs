@@ -31,10 +31,7 @@ impl Parser<'_> {
         self.bump();
         let inner = self.ty()?;
         self.grown(self.height + 1)?;
-        Ok(Expr {
-            kind: wrap(Box::new(inner)),
-            span: self.span_from(start),
-        })
+        Ok(Expr { kind: wrap(Box::new(inner)), span: self.span_from(start) })
     }
 
     /// A path with generic arguments and the suffixes `*` and `[n]`.
@@ -46,10 +43,7 @@ impl Parser<'_> {
                 ty = self.array(ty, size)?;
             } else if self.eat(Punct::Star) {
                 self.grown(self.height + 1)?;
-                ty = Expr {
-                    span: self.span_from(ty.span),
-                    kind: ExprKind::Pointer(Box::new(ty)),
-                };
+                ty = Expr { span: self.span_from(ty.span), kind: ExprKind::Pointer(Box::new(ty)) };
             } else {
                 return Ok(ty);
             }
@@ -63,15 +57,8 @@ impl Parser<'_> {
         };
         self.bump();
         self.height = 0;
-        let kind = if first.kw == Kw::ThisType {
-            ExprKind::ThisType
-        } else {
-            ExprKind::Name(name)
-        };
-        let mut path = Expr {
-            kind,
-            span: first.span,
-        };
+        let kind = if first.kw == Kw::ThisType { ExprKind::ThisType } else { ExprKind::Name(name) };
+        let mut path = Expr { kind, span: first.span };
         if first.kw == Kw::Unsigned && self.nth(1).is_ident() {
             return self.unsigned_type(path);
         }
@@ -82,10 +69,8 @@ impl Parser<'_> {
                 self.bump();
                 let member = self.expect_name("a name")?;
                 self.grown(self.height + 1)?;
-                path = Expr {
-                    span: self.span_from(path.span),
-                    kind: ExprKind::Member(Box::new(path), member),
-                };
+                path =
+                    Expr { span: self.span_from(path.span), kind: ExprKind::Member(Box::new(path), member) };
             } else {
                 return Ok(path);
             }
@@ -98,10 +83,7 @@ impl Parser<'_> {
         let error = Diagnostic::new(codes::EXPECTED_TYPE, span, "there is no type `unsigned`");
         self.report(error.help("write `uint`, or `uint8_t`, `uint16_t`, `uint64_t`"));
         self.bump();
-        Ok(Expr {
-            kind: ExprKind::Name(Symbol::new("uint")),
-            span,
-        })
+        Ok(Expr { kind: ExprKind::Name(Symbol::new("uint")), span })
     }
 
     /// `head<args>`, from the `<` on.
@@ -117,10 +99,7 @@ impl Parser<'_> {
             let error = Diagnostic::new(codes::EXPECTED_TOKEN, self.here(), message);
             return self.fail(error.label(open.span, "to close this `<`"));
         }
-        Ok(Expr {
-            span: self.span_from(head.span),
-            kind: ExprKind::Apply(Box::new(head), args),
-        })
+        Ok(Expr { span: self.span_from(head.span), kind: ExprKind::Apply(Box::new(head), args) })
     }
 
     fn generic_args(&mut self, head_height: u32) -> Parse<Vec<Expr>> {
@@ -138,10 +117,7 @@ impl Parser<'_> {
     }
 
     fn at_gt(&self) -> bool {
-        matches!(
-            self.peek().kind,
-            TokenKind::Punct(Punct::Gt | Punct::Shr | Punct::Ge | Punct::ShrEq)
-        )
+        matches!(self.peek().kind, TokenKind::Punct(Punct::Gt | Punct::Shr | Punct::Ge | Punct::ShrEq))
     }
 
     /// A type, or a value computed without comparisons and shifts.
@@ -173,10 +149,7 @@ impl Parser<'_> {
         self.expect(Punct::Arrow)?;
         let result = self.ty()?;
         self.grown(self.height + 1)?;
-        Ok(Expr {
-            kind: ExprKind::FuncType(params, Box::new(result)),
-            span: self.span_from(start),
-        })
+        Ok(Expr { kind: ExprKind::FuncType(params, Box::new(result)), span: self.span_from(start) })
     }
 
     /// `[n]` or `[]`, behind a type or a name.
@@ -193,10 +166,7 @@ impl Parser<'_> {
 
     fn array(&mut self, element: Expr, size: Vec<Expr>) -> Parse<Expr> {
         self.grown(self.height + 1)?;
-        Ok(Expr {
-            span: self.span_from(element.span),
-            kind: ExprKind::Index(Box::new(element), size),
-        })
+        Ok(Expr { span: self.span_from(element.span), kind: ExprKind::Index(Box::new(element), size) })
     }
 
     /// The brackets behind a declared name, applied to the type before it. They read as in C: the first is the
@@ -233,10 +203,7 @@ impl Parser<'_> {
                 self.skip_to_closer(open)?;
                 let spelled: String = self.tokens[open..self.pos].iter().map(|t| t.spelling()).collect();
                 let text = format!("{}{spelled}", name.name);
-                name = Ident {
-                    name: Symbol::new(&text),
-                    span: self.span_from(name.span),
-                };
+                name = Ident { name: Symbol::new(&text), span: self.span_from(name.span) };
             }
             semantic = semantic.or(Some(name));
         }

@@ -17,29 +17,19 @@ impl Preprocessor<'_> {
     /// Whether the condition on `line` holds; one that cannot be computed does not.
     pub(super) fn condition(&mut self, hash: Token, line: &[Token]) -> bool {
         let Some(last) = line.last() else {
-            self.diags.push(Diagnostic::new(
-                codes::BAD_CONDITION,
-                hash.span,
-                "this `#if` has no condition",
-            ));
+            self.diags.push(Diagnostic::new(codes::BAD_CONDITION, hash.span, "this `#if` has no condition"));
             return false;
         };
         let mut tokens = Vec::new();
         let answered = self.answer_defined(line);
         self.expand(&answered, &mut tokens, 0);
-        let mut reader = Condition {
-            tokens: &tokens,
-            end: last.span,
-            depth: 0,
-        };
-        let result = reader
-            .ternary(true)
-            .and_then(|value| match reader.tokens.first() {
-                None => Ok(value),
-                Some(extra) => {
-                    Err(reader.error(extra.span, format!("{} is not expected here", extra.describe())))
-                }
-            });
+        let mut reader = Condition { tokens: &tokens, end: last.span, depth: 0 };
+        let result = reader.ternary(true).and_then(|value| match reader.tokens.first() {
+            None => Ok(value),
+            Some(extra) => {
+                Err(reader.error(extra.span, format!("{} is not expected here", extra.describe())))
+            }
+        });
         match result {
             Ok(value) => value != 0,
             Err(error) => {
@@ -65,19 +55,9 @@ impl Preprocessor<'_> {
             };
             rest = after;
             match found {
-                Some((
-                    Token {
-                        kind: TokenKind::Ident(name),
-                        ..
-                    },
-                    after,
-                )) => {
+                Some((Token { kind: TokenKind::Ident(name), .. }, after)) => {
                     let answer = if self.macros.contains_key(name) { "1" } else { "0" };
-                    out.push(Token {
-                        kind: TokenKind::Number(answer.into()),
-                        kw: Kw::None,
-                        ..*token
-                    });
+                    out.push(Token { kind: TokenKind::Number(answer.into()), kw: Kw::None, ..*token });
                     rest = after;
                 }
                 _ => out.push(*token),
@@ -144,12 +124,7 @@ impl Condition<'_> {
 
     fn binary(&mut self, least: u8, live: bool) -> Value {
         let mut left = self.unary(live)?;
-        while let Some(&Token {
-            kind: TokenKind::Punct(op),
-            span,
-            ..
-        }) = self.tokens.first()
-        {
+        while let Some(&Token { kind: TokenKind::Punct(op), span, .. }) = self.tokens.first() {
             let Some(level) = precedence(op).filter(|level| *level >= least) else {
                 break;
             };

@@ -68,31 +68,24 @@ impl Preprocessor<'_> {
             "language" | "lang" => self.language(name, rest),
             "version" | "extension" => {
                 let message = format!("`#{}` belongs to GLSL, which is not read here", name.spelling());
-                self.diags
-                    .push(Diagnostic::new(codes::UNSUPPORTED_SYNTAX, name.span, message));
+                self.diags.push(Diagnostic::new(codes::UNSUPPORTED_SYNTAX, name.span, message));
             }
             _ => {
                 let message = format!("`#{}` is not a directive", name.spelling());
-                self.diags.push(Diagnostic::new(
-                    codes::UNKNOWN_DIRECTIVE,
-                    hash.span.to(name.span),
-                    message,
-                ));
+                self.diags.push(Diagnostic::new(codes::UNKNOWN_DIRECTIVE, hash.span.to(name.span), message));
             }
         }
     }
 
     pub(super) fn malformed(&mut self, span: Span, message: impl Into<String>) {
-        self.diags
-            .push(Diagnostic::new(codes::BAD_DIRECTIVE, span, message));
+        self.diags.push(Diagnostic::new(codes::BAD_DIRECTIVE, span, message));
     }
 
     /// Warns about what stands behind a complete directive.
     pub(super) fn end_of_directive(&mut self, rest: &[Token]) {
         if let [first, .., last] | [first @ last] = rest {
             let span = first.span.to(last.span);
-            self.diags
-                .push(Diagnostic::new(codes::EXTRA_TOKENS, span, "this is ignored").help("remove it"));
+            self.diags.push(Diagnostic::new(codes::EXTRA_TOKENS, span, "this is ignored").help("remove it"));
         }
     }
 
@@ -104,11 +97,7 @@ impl Preprocessor<'_> {
             true if self.holds(name, rest) => State::Live,
             true => State::Waiting,
         };
-        conditionals.push(Conditional {
-            span: name.span,
-            state,
-            has_else: false,
-        });
+        conditionals.push(Conditional { span: name.span, state, has_else: false });
     }
 
     fn holds(&mut self, name: Token, rest: &[Token]) -> bool {
@@ -128,8 +117,7 @@ impl Preprocessor<'_> {
     fn branch(&mut self, name: Token, rest: &[Token], conditionals: &mut Vec<Conditional>) {
         let Some(open) = conditionals.last_mut() else {
             let message = format!("`#{}` without an `#if` before it", name.spelling());
-            self.diags
-                .push(Diagnostic::new(codes::STRAY_CONDITIONAL, name.span, message));
+            self.diags.push(Diagnostic::new(codes::STRAY_CONDITIONAL, name.span, message));
             return;
         };
         match name.spelling() {
@@ -140,17 +128,12 @@ impl Preprocessor<'_> {
             word if open.has_else => {
                 let message = format!("`#{word}` behind the `#else` of the same conditional");
                 let error = Diagnostic::new(codes::STRAY_CONDITIONAL, name.span, message);
-                self.diags
-                    .push(error.label(open.span, "the conditional begins here"));
+                self.diags.push(error.label(open.span, "the conditional begins here"));
                 open.state = State::Done;
             }
             "else" => {
                 open.has_else = true;
-                open.state = if open.state == State::Waiting {
-                    State::Live
-                } else {
-                    State::Done
-                };
+                open.state = if open.state == State::Waiting { State::Live } else { State::Done };
                 self.end_of_directive(rest);
             }
             _ => {
@@ -167,28 +150,17 @@ impl Preprocessor<'_> {
     fn text_of(&self, line: &[Token]) -> String {
         match line {
             [] => String::new(),
-            [first, ..] => self
-                .sources
-                .snippet(first.span.to(line[line.len() - 1].span))
-                .trim()
-                .into(),
+            [first, ..] => self.sources.snippet(first.span.to(line[line.len() - 1].span)).trim().into(),
         }
     }
 
     /// `#error` and `#warning`.
     fn user_message(&mut self, name: Token, rest: &[Token]) {
-        let code = if name.spelling() == "error" {
-            codes::USER_ERROR
-        } else {
-            codes::USER_WARNING
-        };
+        let code = if name.spelling() == "error" { codes::USER_ERROR } else { codes::USER_WARNING };
         let text = self.text_of(rest);
         let span = rest.last().map_or(name.span, |last| name.span.to(last.span));
-        let message = if text.is_empty() {
-            format!("`#{}` without a message", name.spelling())
-        } else {
-            text
-        };
+        let message =
+            if text.is_empty() { format!("`#{}` without a message", name.spelling()) } else { text };
         self.diags.push(Diagnostic::new(code, span, message));
     }
 
@@ -208,8 +180,7 @@ impl Preprocessor<'_> {
             _ => {
                 let span = rest.last().map_or(name.span.after(), |t| t.span);
                 let error = Diagnostic::new(codes::UNKNOWN_VERSION, span, "unknown version of the language");
-                self.diags
-                    .push(error.help("the versions are `2018`, `2025` and `2026`"));
+                self.diags.push(error.help("the versions are `2018`, `2025` and `2026`"));
                 return;
             }
         };
@@ -224,42 +195,28 @@ impl Preprocessor<'_> {
         if depth >= MAX_INCLUDE_DEPTH || self.includes >= MAX_INCLUDES {
             // One report is enough: the files above would all hit the same wall.
             if self.includes != u32::MAX {
-                let error = Diagnostic::new(
-                    codes::INCLUDE_LIMIT,
-                    span,
-                    format!("including `{wanted}` does not end"),
-                );
-                self.diags
-                    .push(error.help("begin the included file with `#pragma once`"));
+                let error =
+                    Diagnostic::new(codes::INCLUDE_LIMIT, span, format!("including `{wanted}` does not end"));
+                self.diags.push(error.help("begin the included file with `#pragma once`"));
                 self.includes = u32::MAX;
             }
             return;
         }
         self.includes += 1;
-        let found = self
-            .loader
-            .resolve(self.sources.path(file), &wanted)
-            .and_then(|path| self.load(path));
+        let found = self.loader.resolve(self.sources.path(file), &wanted).and_then(|path| self.load(path));
         match found {
             Some(None) => {}
             Some(Some((id, tokens))) => self.file(id, &tokens, depth + 1),
             None => {
-                let error = Diagnostic::new(
-                    codes::INCLUDE_NOT_FOUND,
-                    span,
-                    format!("there is no file `{wanted}`"),
-                );
-                self.diags
-                    .push(error.help("check its spelling, or add its folder with `-I`"));
+                let error =
+                    Diagnostic::new(codes::INCLUDE_NOT_FOUND, span, format!("there is no file `{wanted}`"));
+                self.diags.push(error.help("check its spelling, or add its folder with `-I`"));
             }
         }
     }
 
     /// The tokens of the file at `path`; nothing within if it wants to be included once and was.
-    #[expect(
-        clippy::option_option,
-        reason = "not found, found but not wanted again, and found"
-    )]
+    #[expect(clippy::option_option, reason = "not found, found but not wanted again, and found")]
     fn load(&mut self, path: String) -> Option<Option<(FileId, Rc<[Token]>)>> {
         if self.once.contains(&path) {
             return Some(None);
@@ -277,32 +234,20 @@ impl Preprocessor<'_> {
     /// The file that an `#include` names.
     fn included_name(&mut self, name: Token, rest: &[Token]) -> Option<(String, Span)> {
         let mut expanded = Vec::new();
-        let direct = rest
-            .first()
-            .is_some_and(|t| matches!(t.kind, TokenKind::String(_)) || t.is(Punct::Lt));
+        let direct = rest.first().is_some_and(|t| matches!(t.kind, TokenKind::String(_)) || t.is(Punct::Lt));
         if !direct {
             self.expand(rest, &mut expanded, 0);
         }
         let line = if direct { rest } else { &expanded };
         match line {
-            [
-                Token {
-                    kind: TokenKind::String(quoted),
-                    span,
-                    ..
-                },
-                extra @ ..,
-            ] => {
+            [Token { kind: TokenKind::String(quoted), span, .. }, extra @ ..] => {
                 self.end_of_directive(extra);
                 Some((quoted.as_str().trim_matches('"').into(), *span))
             }
             [open, path @ .., close] if open.is(Punct::Lt) && close.is(Punct::Gt) => {
                 let span = open.span.to(close.span);
-                let path = if direct {
-                    self.text_of(path)
-                } else {
-                    path.iter().map(Token::spelling).collect()
-                };
+                let path =
+                    if direct { self.text_of(path) } else { path.iter().map(Token::spelling).collect() };
                 Some((path, span))
             }
             _ => {

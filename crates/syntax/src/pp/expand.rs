@@ -67,10 +67,7 @@ impl Reader<'_> {
 impl Preprocessor<'_> {
     /// Appends `text` to `out` with its macros expanded. `depth` counts macro arguments around it.
     pub(super) fn expand(&mut self, text: &[Token], out: &mut Vec<Token>, depth: u32) {
-        let mut reader = Reader {
-            text,
-            frames: Vec::new(),
-        };
+        let mut reader = Reader { text, frames: Vec::new() };
         // A macro that stands for nothing leaves its white space to what follows.
         let mut spacing = Flags::NONE;
         while let Some(mut token) = reader.next() {
@@ -85,16 +82,15 @@ impl Preprocessor<'_> {
                         if body.is_empty() {
                             spacing = token.flags.spacing();
                         }
-                        reader.frames.push(Frame {
-                            name,
-                            tokens: body,
-                            pos: 0,
-                        });
+                        reader.frames.push(Frame { name, tokens: body, pos: 0 });
                         continue;
                     }
                     out.push(token);
                 }
-                TokenKind::Bad(error) => self.report_bad(error, token.span),
+                TokenKind::Bad(error) => {
+                    self.report_bad(error, token.span);
+                    out.push(token);
+                }
                 _ => out.push(token),
             }
         }
@@ -120,10 +116,7 @@ impl Preprocessor<'_> {
         let mut body = match &used.body {
             Body::Line => {
                 let line = self.sources.location(token.span.file, token.span.start).line;
-                vec![Token::new(
-                    TokenKind::Number(Symbol::new(&line.to_string())),
-                    token.span,
-                )]
+                vec![Token::new(TokenKind::Number(Symbol::new(&line.to_string())), token.span)]
             }
             Body::File => {
                 let path = quote(self.sources.path(token.span.file));
@@ -134,20 +127,15 @@ impl Preprocessor<'_> {
                     Some(_) => self.arguments(name, token, used, reader),
                     None => Some(vec![]),
                 };
-                arguments.map_or(vec![], |a| {
-                    Substitution {
-                        used,
-                        token,
-                        raw: a,
-                        expanded: vec![],
-                        depth,
-                    }
-                    .run(self)
-                })
+                match arguments {
+                    Some(raw) => Substitution { used, token, raw, expanded: vec![], depth }.run(self),
+                    // The name alone, so that the parser finds an operand.
+                    None => vec![token.flagged(token.flags.with(Flags::NO_EXPAND))],
+                }
             }
         };
         if let Some(first) = body.first_mut() {
-            first.flags = token.flags.spacing();
+            first.flags = first.flags.stepped(token.flags);
         }
         let cost = body.len() as u32 + 1;
         if self.budget < cost || reader.frames.len() >= MAX_FRAMES {
@@ -163,8 +151,7 @@ impl Preprocessor<'_> {
         if self.budget > 0 {
             let error =
                 Diagnostic::new(codes::EXPANSION_LIMIT, token.span, message).here("while expanding this");
-            self.diags
-                .push(error.help("look for macros that use each other twice"));
+            self.diags.push(error.help("look for macros that use each other twice"));
             self.budget = 0;
         }
     }
@@ -184,8 +171,7 @@ impl Preprocessor<'_> {
         loop {
             let Some(next) = reader.next() else {
                 let message = format!("the arguments of the macro `{name}` have no closing `)`");
-                self.diags
-                    .push(Diagnostic::new(codes::UNCLOSED_MACRO_CALL, open.span, message));
+                self.diags.push(Diagnostic::new(codes::UNCLOSED_MACRO_CALL, open.span, message));
                 return None;
             };
             match next.kind {
@@ -215,10 +201,8 @@ impl Preprocessor<'_> {
             return Some(arguments);
         }
         let plural = if params == 1 { "argument" } else { "arguments" };
-        let message = format!(
-            "the macro `{name}` takes {params} {plural}, but {} are given",
-            arguments.len()
-        );
+        let message =
+            format!("the macro `{name}` takes {params} {plural}, but {} are given", arguments.len());
         self.diags.push(
             Diagnostic::new(codes::MACRO_ARGUMENTS, token.span, message).label(used.span, "defined here"),
         );
@@ -263,20 +247,13 @@ impl Substitution<'_> {
                     (paste, left_empty) = (false, true);
                 }
                 let raw = paste || next_pastes;
-                if raw {
-                    self.raw[argument].clone()
-                } else {
-                    self.expanded(argument, pp)
-                }
+                if raw { self.raw[argument].clone() } else { self.expanded(argument, pp) }
             } else {
-                vec![Token {
-                    span: self.token.span,
-                    ..body[i]
-                }]
+                vec![Token { span: self.token.span, ..body[i] }]
             };
             i += 1;
             if let Some(first) = piece.first_mut() {
-                first.flags = first.flags.with(body[start].flags.spacing());
+                first.flags = first.flags.stepped(body[start].flags);
             }
             let empty = piece.is_empty();
             if !paste || left_empty {
@@ -313,10 +290,7 @@ impl Substitution<'_> {
         if self.depth < MAX_ARGUMENT_DEPTH {
             pp.expand(&self.raw[argument], &mut tokens, self.depth + 1);
         } else {
-            pp.give_up(
-                self.token,
-                "macro uses are nested too deeply in arguments of macros",
-            );
+            pp.give_up(self.token, "macro uses are nested too deeply in arguments of macros");
         }
         self.expanded[argument] = Some(tokens.clone());
         tokens
@@ -331,18 +305,11 @@ impl Substitution<'_> {
         let glued = lex(FileId::new(0), &text);
         match glued[..] {
             [token, end] if end.kind == TokenKind::Eof && !matches!(token.kind, TokenKind::Bad(_)) => {
-                out.push(Token {
-                    span: self.token.span,
-                    flags: left.flags,
-                    ..token
-                });
+                out.push(Token { span: self.token.span, flags: left.flags, ..token });
             }
             _ => {
-                let message = format!(
-                    "`{}` and `{}` do not make one token",
-                    left.spelling(),
-                    right.spelling()
-                );
+                let message =
+                    format!("`{}` and `{}` do not make one token", left.spelling(), right.spelling());
                 pp.diags.push(
                     Diagnostic::new(codes::BAD_PASTE, self.token.span, message)
                         .label(self.used.span, "in this macro")

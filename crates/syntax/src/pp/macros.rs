@@ -59,21 +59,13 @@ impl Macro {
 pub(super) fn predefined() -> Map<Symbol, Rc<Macro>> {
     let number = |text: &str| vec![Token::new(TokenKind::Number(text.into()), Span::none())];
     let mut macros = Map::default();
-    for (name, value) in [
-        ("__SLANG__", "1"),
-        ("__SLANG_COMPILER__", "1"),
-        ("__HLSL__", "1"),
-        ("__HLSL_VERSION", "2018"),
-    ] {
+    for (name, value) in
+        [("__SLANG__", "1"), ("__SLANG_COMPILER__", "1"), ("__HLSL__", "1"), ("__HLSL_VERSION", "2018")]
+    {
         macros.insert(Symbol::new(name), Rc::new(object_macro(number(value))));
     }
     for (name, body) in [("__LINE__", Body::Line), ("__FILE__", Body::File)] {
-        let computed = Macro {
-            params: None,
-            variadic: false,
-            body,
-            span: Span::none(),
-        };
+        let computed = Macro { params: None, variadic: false, body, span: Span::none() };
         macros.insert(Symbol::new(name), Rc::new(computed));
     }
     macros
@@ -88,12 +80,8 @@ impl Preprocessor<'_> {
         let TokenKind::Ident(name) = name_token.kind else {
             return self.malformed(name_token.span, "`#define` needs the name of a macro");
         };
-        let mut new = Macro {
-            params: None,
-            variadic: false,
-            body: Body::Tokens(vec![]),
-            span: name_token.span,
-        };
+        let mut new =
+            Macro { params: None, variadic: false, body: Body::Tokens(vec![]), span: name_token.span };
         let mut body = rest;
         if let [open, rest @ ..] = rest
             && open.is(Punct::LParen)
@@ -114,8 +102,7 @@ impl Preprocessor<'_> {
             if !old.span.is_none() {
                 warning = warning.label(old.span, "it was defined here");
             }
-            self.diags
-                .push(warning.help(format!("write `#undef {name}` first if that is intended")));
+            self.diags.push(warning.help(format!("write `#undef {name}` first if that is intended")));
         }
         self.macros.insert(name, Rc::new(new));
     }
@@ -172,11 +159,7 @@ impl Preprocessor<'_> {
                 _ => body.push(*token),
             }
         }
-        let edge = [body.first(), body.last()]
-            .into_iter()
-            .flatten()
-            .find(|t| t.is(Punct::HashHash))
-            .copied();
+        let edge = [body.first(), body.last()].into_iter().flatten().find(|t| t.is(Punct::HashHash)).copied();
         if let Some(edge) = edge {
             let error = Diagnostic::new(codes::BAD_PASTE, edge.span, "`##` needs a token on either side");
             self.diags.push(error.help("remove it"));
@@ -188,8 +171,7 @@ impl Preprocessor<'_> {
             };
             if let Some(at) = (0..body.len()).find(bad) {
                 let message = "`#` must stand before a parameter of the macro";
-                self.diags
-                    .push(Diagnostic::new(codes::BAD_STRINGIZE, body[at].span, message));
+                self.diags.push(Diagnostic::new(codes::BAD_STRINGIZE, body[at].span, message));
                 body.clear();
             }
         }
@@ -203,10 +185,8 @@ impl Preprocessor<'_> {
                 self.macros.remove(&name);
                 self.end_of_directive(&line[1..]);
             }
-            _ => self.malformed(
-                line.first().map_or(hash.span, |t| t.span),
-                "`#undef` needs the name of a macro",
-            ),
+            _ => self
+                .malformed(line.first().map_or(hash.span, |t| t.span), "`#undef` needs the name of a macro"),
         }
     }
 }

@@ -61,10 +61,7 @@ pub fn preprocess(
     pp.out.reserve(tokens.len());
     pp.file(file, &tokens, 0);
     pp.out.extend(tokens.last());
-    TokenStream {
-        tokens: pp.out,
-        version: pp.version,
-    }
+    TokenStream { tokens: pp.out, version: pp.version }
 }
 
 pub(crate) struct Preprocessor<'a> {
@@ -120,23 +117,16 @@ impl Preprocessor<'_> {
         }
         for open in conditionals {
             self.diags.push(
-                Diagnostic::new(
-                    codes::UNCLOSED_CONDITIONAL,
-                    open.span,
-                    "this conditional has no `#endif`",
-                )
-                .help("add `#endif` before the end of the file"),
+                Diagnostic::new(codes::UNCLOSED_CONDITIONAL, open.span, "this conditional has no `#endif`")
+                    .help("add `#endif` before the end of the file"),
             );
         }
     }
 
     /// A comment without an end swallows directives, so it is reported even where text is skipped.
     fn report_open_comment(&mut self, tokens: &[Token]) {
-        let open = tokens
-            .iter()
-            .rev()
-            .nth(1)
-            .filter(|t| t.kind == TokenKind::Bad(LexError::UnterminatedComment));
+        let open =
+            tokens.iter().rev().nth(1).filter(|t| t.kind == TokenKind::Bad(LexError::UnterminatedComment));
         if let Some(open) = open {
             self.diags.push(
                 Diagnostic::new(codes::UNTERMINATED_COMMENT, open.span, "this comment has no end")
@@ -149,12 +139,10 @@ impl Preprocessor<'_> {
     fn report_bad(&mut self, error: LexError, span: Span) {
         let diagnostic = match error {
             LexError::StrayCharacter(c) => stray_character(c, span),
-            LexError::UnterminatedLiteral => Diagnostic::new(
-                codes::UNTERMINATED_LITERAL,
-                span,
-                "this literal has no closing quote",
-            )
-            .help("a string ends on the line it begins on"),
+            LexError::UnterminatedLiteral => {
+                Diagnostic::new(codes::UNTERMINATED_LITERAL, span, "this literal has no closing quote")
+                    .help("a string ends on the line it begins on")
+            }
             // Already reported for the file as a whole.
             LexError::UnterminatedComment => return,
         };
@@ -164,16 +152,10 @@ impl Preprocessor<'_> {
 
 /// The message for a character that begins no token, with what was probably meant.
 fn stray_character(c: char, span: Span) -> Diagnostic {
-    let shown = if c.is_control() || c.is_whitespace() {
-        c.escape_unicode().to_string()
-    } else {
-        c.to_string()
-    };
-    let error = Diagnostic::new(
-        codes::STRAY_CHARACTER,
-        span,
-        format!("the character `{shown}` has no meaning here"),
-    );
+    let shown =
+        if c.is_control() || c.is_whitespace() { c.escape_unicode().to_string() } else { c.to_string() };
+    let error =
+        Diagnostic::new(codes::STRAY_CHARACTER, span, format!("the character `{shown}` has no meaning here"));
     let meant = match c {
         '\u{2018}' | '\u{2019}' => "'",
         '\u{201c}' | '\u{201d}' => "\"",
@@ -192,26 +174,17 @@ fn is_directive(token: &Token) -> bool {
 
 /// The index of the first token from `pos` that begins a line.
 fn line_end(tokens: &[Token], pos: usize) -> usize {
-    (pos..tokens.len())
-        .find(|i| tokens[*i].at_line_start())
-        .unwrap_or(tokens.len() - 1)
+    (pos..tokens.len()).find(|i| tokens[*i].at_line_start()).unwrap_or(tokens.len() - 1)
 }
 
 /// The index of the first directive, or the end of the file, behind `pos`.
 fn text_end(tokens: &[Token], pos: usize) -> usize {
-    (pos..tokens.len() - 1)
-        .find(|i| is_directive(&tokens[*i]))
-        .unwrap_or(tokens.len() - 1)
+    (pos..tokens.len() - 1).find(|i| is_directive(&tokens[*i])).unwrap_or(tokens.len() - 1)
 }
 
 /// A macro that stands for tokens, for tests and predefined names.
 fn object_macro(tokens: Vec<Token>) -> Macro {
-    Macro {
-        params: None,
-        variadic: false,
-        body: Body::Tokens(tokens),
-        span: Span::none(),
-    }
+    Macro { params: None, variadic: false, body: Body::Tokens(tokens), span: Span::none() }
 }
 
 #[cfg(test)]

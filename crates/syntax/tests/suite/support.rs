@@ -25,12 +25,12 @@ pub struct Parsed {
     pub diags: Diagnostics,
 }
 
-/// Parses `text`, which may include nothing.
+/// Parses `text`, which may include one empty file.
 pub fn parse(text: &str) -> Parsed {
     let mut sources = Sources::new();
     let id = sources.add("test.slang", text);
     let mut diags = Diagnostics::new();
-    let file = cotangent_syntax::parse(&mut sources, &Files(&[]), id, &[], &mut diags);
+    let file = cotangent_syntax::parse(&mut sources, &Files(&[("lighting.slang", "")]), id, &[], &mut diags);
     Parsed { sources, file, diags }
 }
 

@@ -1,19 +1,17 @@
 //! Snapshots of trees: what each construct parses to. `UPDATE_EXPECT=1` rewrites them.
 
-mod support;
-
 use cotangent_syntax::ast::{DeclKind, dump};
 use expect_test::{Expect, expect};
 
 /// Parses declarations and compares the dump and the diagnostics, of which there should be none.
 fn check(text: &str, expected: Expect) {
-    let parsed = support::parse(text);
+    let parsed = crate::support::parse(text);
     expected.assert_eq(&format!("{}{}", dump::file(&parsed.file), parsed.messages()));
 }
 
 /// The dump of an expression.
 fn expr(text: &str) -> String {
-    let parsed = support::parse(&format!("static int x = {text};"));
+    let parsed = crate::support::parse(&format!("static int x = {text};"));
     assert_eq!(parsed.messages(), "", "{text}");
     let DeclKind::Var(var) = &parsed.file.decls[0].kind else { panic!("{text} is no initializer") };
     dump::expr(var.init.as_ref().expect("the initializer"))
@@ -21,7 +19,7 @@ fn expr(text: &str) -> String {
 
 /// The dumps of the statements of a function.
 fn stmts(text: &str, expected: Expect) {
-    let parsed = support::parse(&format!("void f() {{\n{text}\n}}"));
+    let parsed = crate::support::parse(&format!("void f() {{\n{text}\n}}"));
     let dump = dump::file(&parsed.file);
     let body: String = dump.lines().skip(1).map(|l| format!("{}\n", &l[2..])).collect();
     expected.assert_eq(&format!("{body}{}", parsed.messages()));
@@ -187,7 +185,7 @@ fn functions_in_both_notations() {
         [shader("compute"), numthreads(8, 1, 1)] void main([[vk::location(0)]] float4 p : A) : SV_Target { }
         "#,
         expect![[r#"
-            [Differentiable] (func f ((nodiff a float) (inout b (index float 2:i32)) (out n int = 3:i32) (t uint3 : SV_DispatchThreadID)) -> no_diff float)
+            [Differentiable] (func f ((no_diff a float) (inout b (index float 2:i32)) (out n int = 3:i32) (t uint3 : SV_DispatchThreadID)) -> no_diff float)
             (func g <(T : IFoo : IBar) (let N : int = 4:i32) (where (== (. T A) float)) (where U : IX)> ((inout b T) (a int)) -> no_diff T)
             (func h () -> void)
             static (func k <T each U (let K : int) V (where T : IA : IB)> ((_ T) (us (expand (each U)))) -> T throws E)
@@ -225,7 +223,7 @@ fn types_and_their_members() {
             public (struct Pair <(T : IDifferentiable) (where T : IX)> : IFoo : IBar)
               (var a T)
               (var b T = {})
-              nodiff (var c float)
+              no_diff (var c float)
               static const (var N int = 3:i32)
               (constructor __init ((a T)))
                 (= (. this a) a)
@@ -376,7 +374,7 @@ fn statements() {
             (= x (* a b))
             (call (apply f int) x)
             (*= (index a i) b)
-            nodiff (var nd float = 1:i32)
+            no_diff (var nd float = 1:i32)
             (no_diff (call f x))
             (struct Local)
               (var x float)
@@ -410,7 +408,9 @@ fn words_may_name_variables() {
 
 #[test]
 fn a_line_break_or_a_semicolon_ends_a_structure() {
-    check("struct A { int v; } g = {1}, h[2];\nstruct B { }\nB b;\nenum E { X } e;", expect![[r#"
+    check(
+        "struct A { int v; } g = {1}, h[2];\nstruct B { }\nB b;\nenum E { X } e;",
+        expect![[r#"
         (struct A)
           (var v int)
         (var g A = {1:i32})
@@ -419,5 +419,6 @@ fn a_line_break_or_a_semicolon_ends_a_structure() {
         (var b B)
         (enum E X)
         (var e E)
-    "#]]);
+    "#]],
+    );
 }
