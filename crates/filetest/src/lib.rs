@@ -74,11 +74,7 @@ pub fn run(folder: impl AsRef<Path>, passes: &[Pass]) -> ! {
     let folder = folder.as_ref();
     let mut files = Vec::new();
     find(folder, &mut files);
-    assert!(
-        !files.is_empty(),
-        "there are no `*.ir` files in {}",
-        folder.display()
-    );
+    assert!(!files.is_empty(), "there are no `*.ir` files in {}", folder.display());
     files.sort();
     let trial = |path: PathBuf| {
         let name = path.strip_prefix(folder).unwrap_or(&path).with_extension("");
@@ -123,16 +119,11 @@ fn split(text: &str) -> (&str, Option<&str>) {
 pub fn output(text: &str, passes: &[Pass]) -> Result<String, String> {
     let input = split(text).0;
     let header = input.lines().next().and_then(|l| l.strip_prefix("; test "));
-    let mut words = header
-        .ok_or("the first line is not `; test <pass>`")?
-        .split_whitespace();
+    let mut words = header.ok_or("the first line is not `; test <pass>`")?.split_whitespace();
     let name = words.next().unwrap_or("");
     let Some(pass) = passes.iter().find(|p| p.name == name) else {
         let names: Vec<&str> = passes.iter().map(|p| p.name).collect();
-        return Err(format!(
-            "there is no pass `{name}`; there are: {}",
-            names.join(", ")
-        ));
+        return Err(format!("there is no pass `{name}`; there are: {}", names.join(", ")));
     };
     let (module, linear) = parse_linear(input).map_err(|e| e.to_string())?;
     verify(&module).map_err(|e| format!("before the pass: {e}"))?;
@@ -153,15 +144,8 @@ fn compare(expected: Option<&str>, output: &str) -> Result<(), String> {
     if expected.trim_end() == output.trim_end() {
         return Ok(());
     }
-    let same = expected
-        .lines()
-        .zip(output.lines())
-        .take_while(|(a, b)| a == b)
-        .count();
+    let same = expected.lines().zip(output.lines()).take_while(|(a, b)| a == b).count();
     let wanted = expected.lines().nth(same).unwrap_or("(the end)");
     let got = output.lines().nth(same).unwrap_or("(the end)");
-    Err(format!(
-        "line {} should be\n  {wanted}\nand is\n  {got}\n\nthe whole output:\n\n{output}",
-        same + 1
-    ))
+    Err(format!("line {} should be\n  {wanted}\nand is\n  {got}\n\nthe whole output:\n\n{output}", same + 1))
 }

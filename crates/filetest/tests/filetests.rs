@@ -7,12 +7,7 @@ const PASSES: &[Pass] = &[
     Pass::new("print", |case| case.text()),
     Pass::new("args", |case| case.args.join("+")),
     Pass::new("break", |case| {
-        let func = case
-            .module
-            .funcs
-            .values_mut()
-            .next()
-            .expect("the file has a function");
+        let func = case.module.funcs.values_mut().next().expect("the file has a function");
         let inst = func.all_insts()[0];
         func.insts[inst].op = cotangent_ir::Op::Math(Math::Add);
         case.text()
@@ -27,22 +22,13 @@ fn refusal(text: &str) -> String {
 fn main() {
     let func = "func @f() -> i32 {\n  %0: i32 = const 2\n  return %0\n}\n";
     assert_eq!(refusal(func), "the first line is not `; test <pass>`");
-    assert_eq!(
-        refusal("; test frob\n"),
-        "there is no pass `frob`; there are: print, args, break"
-    );
+    assert_eq!(refusal("; test frob\n"), "there is no pass `frob`; there are: print, args, break");
     assert_eq!(refusal("; test print\nfunc"), "2:5: expected a function: `@name`");
-    assert_eq!(
-        refusal("; test print\nfunc @f() {}"),
-        "before the pass: @f: region0 is empty"
-    );
+    assert_eq!(refusal("; test print\nfunc @f() {}"), "before the pass: @f: region0 is empty");
     assert!(refusal(&format!("; test break\n{func}")).starts_with("after the pass: @f: "));
     let file = format!("; test print\n{func}");
     let once = blessed(&file, func);
-    assert_eq!(
-        once,
-        format!("{file}\n; expect\n{func}").replace("}\n\n;", "}\n;")
-    );
+    assert_eq!(once, format!("{file}\n; expect\n{func}").replace("}\n\n;", "}\n;"));
     assert_eq!(blessed(&once, func), once);
     run("tests/cases", PASSES);
 }

@@ -20,12 +20,7 @@ impl<'a> Builder<'a> {
     /// Appends to the outermost region of `func`.
     pub fn new(types: &'a mut Types, func: &'a mut Func) -> Self {
         let (region, span) = (func.body, func.span);
-        Builder {
-            types,
-            func,
-            region,
-            span,
-        }
+        Builder { types, func, region, span }
     }
 
     /// The type of a value.

@@ -123,10 +123,7 @@ impl Signature {
     /// The outputs: the result first, then `out` and `inout` parameters, in order.
     pub fn outputs(&self) -> impl Iterator<Item = Ret> {
         let outs = self.params.iter().filter(|p| p.dir != Dir::In);
-        self.ret.into_iter().chain(outs.map(|p| Ret {
-            ty: p.ty,
-            diff: p.diff,
-        }))
+        self.ret.into_iter().chain(outs.map(|p| Ret { ty: p.ty, diff: p.diff }))
     }
 }
 
@@ -238,20 +235,10 @@ impl Func {
     pub fn new_inst(&mut self, op: Op, operands: &[Value], results: &[Ty], span: Span) -> Inst {
         let inst = self.insts.next_key();
         let make = |(i, &ty): (usize, &Ty)| {
-            self.values.push(ValueData {
-                ty,
-                def: ValueDef::Result(inst, i as u32),
-                name: None,
-            })
+            self.values.push(ValueData { ty, def: ValueDef::Result(inst, i as u32), name: None })
         };
         let results = results.iter().enumerate().map(make).collect();
-        self.insts.push(InstData {
-            op,
-            operands: operands.into(),
-            results,
-            regions: SmallVec::new(),
-            span,
-        })
+        self.insts.push(InstData { op, operands: operands.into(), results, regions: SmallVec::new(), span })
     }
 
     /// Gives `inst` one more result.
@@ -287,10 +274,7 @@ impl Func {
 
     /// The exit of a finished region.
     pub fn exit(&self, region: Region) -> &InstData {
-        let last = self.regions[region]
-            .insts
-            .last()
-            .expect("a region ends in an exit");
+        let last = self.regions[region].insts.last().expect("a region ends in an exit");
         &self.insts[*last]
     }
 

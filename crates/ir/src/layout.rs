@@ -17,10 +17,7 @@ pub struct Layout {
 
 impl Layout {
     fn repeated(self, n: u32) -> Self {
-        Layout {
-            size: self.size * n,
-            align: self.align,
-        }
+        Layout { size: self.size * n, align: self.align }
     }
 }
 
@@ -28,20 +25,11 @@ impl Layout {
 pub fn layout(types: &Types, ty: Ty) -> Option<Layout> {
     Some(match types.get(ty) {
         Type::Unit => Layout { size: 0, align: 1 },
-        Type::Scalar(s) => Layout {
-            size: s.bytes(),
-            align: s.bytes(),
-        },
-        Type::Vector(s, n) => Layout {
-            size: s.bytes(),
-            align: s.bytes(),
+        Type::Scalar(s) => Layout { size: s.bytes(), align: s.bytes() },
+        Type::Vector(s, n) => Layout { size: s.bytes(), align: s.bytes() }.repeated(n.into()),
+        Type::Matrix(s, r, c) => {
+            Layout { size: s.bytes(), align: s.bytes() }.repeated(u32::from(r) * u32::from(c))
         }
-        .repeated(n.into()),
-        Type::Matrix(s, r, c) => Layout {
-            size: s.bytes(),
-            align: s.bytes(),
-        }
-        .repeated(u32::from(r) * u32::from(c)),
         Type::Array(elem, n) => layout(types, elem)?.repeated(n),
         Type::Struct(id) => {
             let (mut size, mut align) = (0, 1);
@@ -50,10 +38,7 @@ pub fn layout(types: &Types, ty: Ty) -> Option<Layout> {
                 size = u32::next_multiple_of(size, inner.align) + inner.size;
                 align = align.max(inner.align);
             }
-            Layout {
-                size: size.next_multiple_of(align),
-                align,
-            }
+            Layout { size: size.next_multiple_of(align), align }
         }
         Type::Buffer(..) | Type::Ref(_) => return None,
     })
@@ -84,16 +69,8 @@ mod tests {
         let mut types = Types::default();
         let (byte, double) = (types.scalar(Scalar::U8), types.scalar(Scalar::F64));
         let float3 = types.intern(Type::Vector(Scalar::F32, 3));
-        let field = |name: &str, ty| StructField {
-            name: name.into(),
-            ty,
-        };
-        let fields = vec![
-            field("a", byte),
-            field("b", float3),
-            field("c", double),
-            field("d", byte),
-        ];
+        let field = |name: &str, ty| StructField { name: name.into(), ty };
+        let fields = vec![field("a", byte), field("b", float3), field("c", double), field("d", byte)];
         let id = types.add_struct("S".into(), fields);
         let s = types.intern(Type::Struct(id));
         // a at 0, b at 4 (12 bytes), c at 16, d at 24, padded to 32.

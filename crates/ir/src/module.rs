@@ -54,10 +54,7 @@ impl Module {
 
     /// The global of that name.
     pub fn global_named(&self, name: Symbol) -> Option<Global> {
-        self.globals
-            .iter()
-            .find(|(_, g)| g.name == name)
-            .map(|(id, _)| id)
+        self.globals.iter().find(|(_, g)| g.name == name).map(|(id, _)| id)
     }
 
     /// Adds a function. A name already taken gets a number appended.

@@ -29,9 +29,7 @@ fn test(op: Math, scalar: Scalar, operands: &[Const]) -> bool {
 
 /// A deterministic stream of bits.
 fn noise(seed: &mut u64) -> u64 {
-    *seed = seed
-        .wrapping_mul(6364136223846793005)
-        .wrapping_add(1442695040888963407);
+    *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
     *seed ^ *seed >> 29
 }
 
@@ -43,10 +41,7 @@ fn arithmetic_in_binary32_is_that_of_the_host() {
         let same = |op, operands: &[f32], want: f32| {
             let wide: Vec<f64> = operands.iter().map(|x| f64::from(*x)).collect();
             let got = float(op, Scalar::F32, &wide) as f32;
-            assert!(
-                got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(),
-                "{op:?} {operands:?}"
-            );
+            assert!(got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(), "{op:?} {operands:?}");
         };
         same(Math::Add, &[a, b], a + b);
         same(Math::Sub, &[a, b], a - b);
@@ -102,33 +97,19 @@ fn binary32_has_the_bits_of_the_host() {
             assert_eq!(value, Const::float(host.into()));
         }
     }
-    for pattern in [
-        0,
-        1,
-        0x7f_ffff,
-        0x80_0000,
-        0x7f80_0000,
-        0xff80_0000,
-        0x7f80_0001,
-        0xffc0_1234,
-    ] {
+    for pattern in [0, 1, 0x7f_ffff, 0x80_0000, 0x7f80_0000, 0xff80_0000, 0x7f80_0001, 0xffc0_1234] {
         assert_eq!(bits(from_bits(pattern, Scalar::F32), Scalar::F32), pattern);
     }
 }
 
 #[test]
 fn wide_mode_does_not_round() {
-    let third = |eval: Eval| {
-        eval.math(Math::Div, Scalar::F32, &[Const::float(1.0), Const::float(3.0)])
-            .unwrap()
-    };
+    let third =
+        |eval: Eval| eval.math(Math::Div, Scalar::F32, &[Const::float(1.0), Const::float(3.0)]).unwrap();
     assert_eq!(third(WIDE), Const::float(1.0 / 3.0));
     assert_eq!(third(NARROW), Const::float(f64::from(1.0f32 / 3.0)));
     // Bit casts round first.
-    assert_eq!(
-        bits(third(WIDE), Scalar::F32),
-        u64::from((1.0f32 / 3.0).to_bits())
-    );
+    assert_eq!(bits(third(WIDE), Scalar::F32), u64::from((1.0f32 / 3.0).to_bits()));
 }
 
 #[test]
@@ -158,14 +139,8 @@ fn floats_follow_the_conventions_of_the_language() {
     assert_eq!(f(Math::Exp2, &[3.0]), 8.0);
     assert_eq!(f(Math::Log2, &[8.0]), 3.0);
     assert_eq!(f(Math::Log10, &[1000.0]), 3.0);
-    assert_eq!(
-        f(Math::Atan2, &[1.0, -1.0]),
-        f64::from((0.75 * std::f64::consts::PI) as f32)
-    );
-    assert_eq!(
-        f(Math::Sin, &[1.0]),
-        f64::from(0.841_470_984_807_896_5_f64 as f32)
-    );
+    assert_eq!(f(Math::Atan2, &[1.0, -1.0]), f64::from((0.75 * std::f64::consts::PI) as f32));
+    assert_eq!(f(Math::Sin, &[1.0]), f64::from(0.841_470_984_807_896_5_f64 as f32));
     assert!(f(Math::Log, &[-1.0]).is_nan());
     assert!(f(Math::Sqrt, &[-1.0]).is_nan());
 }
@@ -183,19 +158,14 @@ fn inverse_functions_undo_functions() {
     ];
     for (op, inverse) in pairs {
         let there = float(op, Scalar::F64, &[0.625]);
-        assert!(
-            (float(inverse, Scalar::F64, &[there]) - 0.625).abs() < 1e-14,
-            "{op:?}"
-        );
+        assert!((float(inverse, Scalar::F64, &[there]) - 0.625).abs() < 1e-14, "{op:?}");
         assert_ne!(there, 0.625, "{op:?}");
     }
 }
 
 #[test]
 fn a_nan_made_by_an_operation_has_one_form() {
-    let nan = NARROW
-        .math(Math::Sub, Scalar::F32, &[Const::float(f64::INFINITY); 2])
-        .unwrap();
+    let nan = NARROW.math(Math::Sub, Scalar::F32, &[Const::float(f64::INFINITY); 2]).unwrap();
     assert_eq!(nan, Const::float(f64::NAN));
     assert!(test(Math::IsNan, Scalar::F32, &[nan]));
     assert!(!test(Math::IsInf, Scalar::F32, &[nan]));
@@ -205,19 +175,13 @@ fn a_nan_made_by_an_operation_has_one_form() {
 
 #[test]
 fn integers_wrap_at_their_width() {
-    assert_eq!(
-        int(Math::Add, Scalar::I32, &[i32::MAX.into(), 1]),
-        i32::MIN.into()
-    );
+    assert_eq!(int(Math::Add, Scalar::I32, &[i32::MAX.into(), 1]), i32::MIN.into());
     assert_eq!(int(Math::Sub, Scalar::U32, &[0, 1]), u32::MAX.into());
     assert_eq!(int(Math::Mul, Scalar::U8, &[16, 17]), 16);
     assert_eq!(int(Math::Neg, Scalar::I8, &[-128]), -128);
     assert_eq!(int(Math::Abs, Scalar::I16, &[-32768]), -32768);
     assert_eq!(int(Math::Not, Scalar::U16, &[0]), 65535);
-    assert_eq!(
-        int(Math::Div, Scalar::I32, &[i32::MIN.into(), -1]),
-        i32::MIN.into()
-    );
+    assert_eq!(int(Math::Div, Scalar::I32, &[i32::MIN.into(), -1]), i32::MIN.into());
     assert_eq!(int(Math::Rem, Scalar::I64, &[i64::MIN, -1]), 0);
     assert_eq!(int(Math::Div, Scalar::I32, &[-7, 2]), -3);
     assert_eq!(int(Math::Rem, Scalar::I32, &[-7, 2]), -1);
@@ -271,42 +235,24 @@ fn conversions_saturate_from_floats_and_wrap_between_integers() {
     assert_eq!(from_float(-0.0, Scalar::Bool), Const::Bool(false));
     assert_eq!(from_float(1e30, Scalar::F16), Const::float(f64::INFINITY));
     let from_int = |x: i64, from, to| NARROW.convert(Const::Int(x), from, to);
-    assert_eq!(
-        from_int(-1, Scalar::I32, Scalar::U32),
-        Const::Int(u32::MAX.into())
-    );
+    assert_eq!(from_int(-1, Scalar::I32, Scalar::U32), Const::Int(u32::MAX.into()));
     assert_eq!(from_int(300, Scalar::I32, Scalar::U8), Const::Int(44));
-    assert_eq!(
-        from_int(-1, Scalar::U64, Scalar::F32),
-        Const::float(18446744073709551616.0)
-    );
+    assert_eq!(from_int(-1, Scalar::U64, Scalar::F32), Const::float(18446744073709551616.0));
     // Through binary64 this would become a tie and round down.
     let above_tie = (1i64 << 60) + (1 << 36) + 1;
     assert_eq!(
         from_int(above_tie, Scalar::I64, Scalar::F32),
         Const::float((1u64 << 60) as f64 + (1u64 << 37) as f64)
     );
-    assert_eq!(
-        NARROW.convert(Const::Bool(true), Scalar::Bool, Scalar::F32),
-        Const::float(1.0)
-    );
-    assert_eq!(
-        NARROW.convert(Const::Bool(true), Scalar::Bool, Scalar::I8),
-        Const::Int(1)
-    );
+    assert_eq!(NARROW.convert(Const::Bool(true), Scalar::Bool, Scalar::F32), Const::float(1.0));
+    assert_eq!(NARROW.convert(Const::Bool(true), Scalar::Bool, Scalar::I8), Const::Int(1));
 }
 
 #[test]
 fn constants_take_the_form_of_their_type() {
-    assert_eq!(
-        NARROW.constant(Const::Int(-1), Scalar::U32),
-        Const::Int(u32::MAX.into())
-    );
+    assert_eq!(NARROW.constant(Const::Int(-1), Scalar::U32), Const::Int(u32::MAX.into()));
     assert_eq!(NARROW.constant(Const::Int(255), Scalar::I8), Const::Int(-1));
-    assert_eq!(
-        NARROW.constant(Const::float(0.1), Scalar::F32),
-        Const::float(f64::from(0.1f32))
-    );
+    assert_eq!(NARROW.constant(Const::float(0.1), Scalar::F32), Const::float(f64::from(0.1f32)));
     assert_eq!(WIDE.constant(Const::float(0.1), Scalar::F32), Const::float(0.1));
     assert_eq!(zero(Scalar::Bool), Const::Bool(false));
 }

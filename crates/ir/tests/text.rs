@@ -52,16 +52,9 @@ fn assert_same(a: &Module, b: &Module) {
     }
     assert_eq!(a.funcs.len(), b.funcs.len());
     for (x, y) in a.funcs.values().zip(b.funcs.values()) {
-        assert_eq!(
-            (x.name, &x.sig, x.kind, x.inline),
-            (y.name, &y.sig, y.kind, y.inline)
-        );
+        assert_eq!((x.name, &x.sig, x.kind, x.inline), (y.name, &y.sig, y.kind, y.inline));
         assert_eq!((&x.diff, &x.entry), (&y.diff, &y.entry));
-        let mut compare = Compare {
-            modules: (a, b),
-            funcs: (x, y),
-            values: Map::default(),
-        };
+        let mut compare = Compare { modules: (a, b), funcs: (x, y), values: Map::default() };
         compare.region(x.body, y.body);
     }
 }
@@ -118,11 +111,7 @@ fn floats_keep_their_bits() {
             let text = print_module(&module);
             let back = parse_module(&text).unwrap();
             let func = back.funcs.values().next().unwrap();
-            assert_eq!(
-                func.insts[func.all_insts()[0]].op,
-                Op::Const(Const::float(value)),
-                "{text}"
-            );
+            assert_eq!(func.insts[func.all_insts()[0]].op, Op::Const(Const::float(value)), "{text}");
         }
     }
 }
@@ -132,10 +121,7 @@ fn a_float_literal_is_rounded_to_its_type() {
     let text = "func @f() -> f32 {\n  %0: f32 = const 0.1\n  return %0\n}\n";
     let module = parse_module(text).unwrap();
     let func = module.funcs.values().next().unwrap();
-    assert_eq!(
-        func.insts[func.all_insts()[0]].op,
-        Op::Const(Const::float(f64::from(0.1f32)))
-    );
+    assert_eq!(func.insts[func.all_insts()[0]].op, Op::Const(Const::float(f64::from(0.1f32))));
     assert_eq!(print_module(&module), text);
 }
 
@@ -144,9 +130,8 @@ fn linear_values_have_their_own_sign() {
     let text = "func @f(%x.0: f32, ~dx.1: f32) -> f32 {\n  ~2: f32 = mul %x.0, ~dx.1\n  return ~2\n}\n";
     let (module, linear) = parse_linear(text).unwrap();
     let (id, func) = module.funcs.iter().next().unwrap();
-    let expected: EntitySet<Value> = [func.inputs()[1], func.insts[func.all_insts()[0]].results[0]]
-        .into_iter()
-        .collect();
+    let expected: EntitySet<Value> =
+        [func.inputs()[1], func.insts[func.all_insts()[0]].results[0]].into_iter().collect();
     assert_eq!(linear[&id], expected);
     assert_eq!(print_linear(&module, &linear), text);
     assert_eq!(
@@ -165,25 +150,16 @@ fn odd_names_are_quoted() {
 fn errors_say_where_and_what() {
     let errors = [
         ("func @f() {\n  return %x\n}", "2:10: `%x` is not defined above"),
-        (
-            "func @f() {\n  frobnicate\n}",
-            "2:3: there is no operation `frobnicate`",
-        ),
+        ("func @f() {\n  frobnicate\n}", "2:3: there is no operation `frobnicate`"),
         ("func @f() {\n  %0: f33 = zero\n}", "2:7: `f33` is not a type"),
-        (
-            "func @f() {\n  %0: f32 = zero\n  %0: f32 = zero\n}",
-            "3:3: `%0` is defined twice",
-        ),
+        ("func @f() {\n  %0: f32 = zero\n  %0: f32 = zero\n}", "3:3: `%0` is defined twice"),
         ("func @f() {", "1:12: a `}` is missing"),
         ("}", "1:1: nothing is open here"),
         ("hello", "1:1: expected `struct`, `diff`, `global` or `func`"),
         ("func @f() { call @g() }", "1:18: there is no function `@g`"),
         ("func @f()\nfunc @f()", "2:6: there are two functions `@f`"),
         ("func @f(out %x: f32)", "1:13: expected a name"),
-        (
-            "func @f() {\n  %0: f32 = const one\n}",
-            "2:19: `one` is not a literal",
-        ),
+        ("func @f() {\n  %0: f32 = const one\n}", "2:19: `one` is not a literal"),
         ("func @f() { # }", "1:13: unexpected character `#`"),
         ("struct $S { x: f32 } zero", "1:22: expected the next item"),
     ];

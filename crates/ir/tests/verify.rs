@@ -24,8 +24,7 @@ fn body(insts: &str) -> String {
 /// The part of a complaint about a body behind function and instruction.
 fn complaint(insts: &str) -> String {
     let said = body(insts);
-    said.rsplit_once("`: ")
-        .map_or(said.clone(), |(_, rule)| rule.to_string())
+    said.rsplit_once("`: ").map_or(said.clone(), |(_, rule)| rule.to_string())
 }
 
 #[test]
@@ -68,135 +67,51 @@ fn wrong_types_are_found() {
     let wrong = [
         ("%y: f32 = add %x return %y", "the operation takes 2 operands"),
         ("%y: i32 = add %x, %x return %x", "the result has the wrong type"),
-        (
-            "%y: f32 = shl %x, %x return %y",
-            "the operation is not defined on f32",
-        ),
-        (
-            "%y: bool = add %b, %b return %x",
-            "the operation is not defined on bool",
-        ),
-        (
-            "%y: i32 = sin %i return %x",
-            "the operation is not defined on i32",
-        ),
+        ("%y: f32 = shl %x, %x return %y", "the operation is not defined on f32"),
+        ("%y: bool = add %b, %b return %x", "the operation is not defined on bool"),
+        ("%y: i32 = sin %i return %x", "the operation is not defined on i32"),
         ("%y: f32 = lt %x, %x return %x", "the result has the wrong type"),
         ("%y: i32 = const 1.5 return %x", "a float is not a i32"),
-        (
-            "%y: u8 = const 256 return %x",
-            "the constant does not fit its type",
-        ),
-        (
-            "%y: f32x3 = select %b, %v, %x return %x",
-            "both sides and the result must have one type",
-        ),
-        (
-            "%c: boolx3 = lt %v, %v %y: f32 = select %c, %x, %x return %x",
-            "the condition does not fit",
-        ),
-        (
-            "%y: i32x2 = convert %v return %x",
-            "a conversion keeps the shape of a number",
-        ),
-        (
-            "%y: u32x2 = bitcast %v return %x",
-            "the types are not numbers of one size",
-        ),
-        (
-            "%y: f32x3 = splat %i return %x",
-            "the result is not a shape of the operand",
-        ),
-        (
-            "%y: bool = sum %b return %x",
-            "the operand is not a shape of the result",
-        ),
+        ("%y: u8 = const 256 return %x", "the constant does not fit its type"),
+        ("%y: f32x3 = select %b, %v, %x return %x", "both sides and the result must have one type"),
+        ("%c: boolx3 = lt %v, %v %y: f32 = select %c, %x, %x return %x", "the condition does not fit"),
+        ("%y: i32x2 = convert %v return %x", "a conversion keeps the shape of a number"),
+        ("%y: u32x2 = bitcast %v return %x", "the types are not numbers of one size"),
+        ("%y: f32x3 = splat %i return %x", "the result is not a shape of the operand"),
+        ("%y: bool = sum %b return %x", "the operand is not a shape of the result"),
         ("%y: f32 = swizzle %v2 z return %x", "the vector has no such lane"),
-        (
-            "%y: f32x2 = swizzle %v xyz return %x",
-            "the result is not of those lanes",
-        ),
+        ("%y: f32x2 = swizzle %v xyz return %x", "the result is not of those lanes"),
         ("%y: f32 = dot %v, %v2 return %x", "the shapes do not fit"),
         ("%y: f32x3 = matvec %m, %v return %x", "the shapes do not fit"),
-        (
-            "%y: f32x2x3 = transpose %m return %x",
-            "the result is not the transposed shape",
-        ),
+        ("%y: f32x2x3 = transpose %m return %x", "the result is not the transposed shape"),
         ("%y: f32x3 = pack %x, %x return %x", "the aggregate has 3 parts"),
         ("%y: $S = pack %x, %x return %x", "part 1 has another type"),
-        (
-            "%y: f32 = extract %s [2] return %x",
-            "the path does not fit the type",
-        ),
-        (
-            "%y: f32 = extract %s [%i] return %x",
-            "the path does not fit the type",
-        ),
-        (
-            "%y: i32 = extract %s [1, 4] return %x",
-            "the path does not fit the type",
-        ),
-        (
-            "%y: f32 = extract %v [%x] return %x",
-            "an index is not an integer",
-        ),
-        (
-            "%y: f32 = extract %s [1, 0] return %x",
-            "the result is not the part at that path",
-        ),
-        (
-            "%y: $S = insert %s, %i [0] return %x",
-            "the value is not a part at that path",
-        ),
-        (
-            "%y: f32x3 = insert %s, %x [0] return %x",
-            "the result must have the type of the aggregate",
-        ),
+        ("%y: f32 = extract %s [2] return %x", "the path does not fit the type"),
+        ("%y: f32 = extract %s [%i] return %x", "the path does not fit the type"),
+        ("%y: i32 = extract %s [1, 4] return %x", "the path does not fit the type"),
+        ("%y: f32 = extract %v [%x] return %x", "an index is not an integer"),
+        ("%y: f32 = extract %s [1, 0] return %x", "the result is not the part at that path"),
+        ("%y: $S = insert %s, %i [0] return %x", "the value is not a part at that path"),
+        ("%y: f32x3 = insert %s, %x [0] return %x", "the result must have the type of the aggregate"),
         ("%y: f32 = load %x return %x", "the operand is not a handle"),
         (
             "%h: rwbuffer<$S> = global @buf %y: $S = load %h return %x",
             "the path does not begin with an element",
         ),
-        (
-            "%h: buffer<f32> = global @ro store %h, %x [0] return %x",
-            "the buffer may only be read",
-        ),
-        (
-            "%h: buffer<i32> = global @ro return %x",
-            "the global has another type",
-        ),
+        ("%h: buffer<f32> = global @ro store %h, %x [0] return %x", "the buffer may only be read"),
+        ("%h: buffer<i32> = global @ro return %x", "the global has another type"),
         ("assert loop_bound %x return %x", "the condition is not a `bool`"),
-        (
-            "%r: bool = call @g(%x, %i) return %x",
-            "the results are not the outputs of the function",
-        ),
-        (
-            "%r: bool, %o: i32 = call @g(%x) return %x",
-            "the operands are not the inputs of the function",
-        ),
-        (
-            "if %x { yield } else { yield } return %x",
-            "the condition is not a `bool`",
-        ),
+        ("%r: bool = call @g(%x, %i) return %x", "the results are not the outputs of the function"),
+        ("%r: bool, %o: i32 = call @g(%x) return %x", "the operands are not the inputs of the function"),
+        ("if %x { yield } else { yield } return %x", "the condition is not a `bool`"),
         (
             "switch %i case 1 { yield } case 1 { yield } default { yield } return %x",
             "two cases have one value",
         ),
-        (
-            "for %x () body(%k: i32) { yield } return %x",
-            "the number of rounds is not an `i32`",
-        ),
-        (
-            "for %i () body() { yield } return %x",
-            "the arguments of a region have other types",
-        ),
-        (
-            "%d: f32, %t: f32 = diff_call @f [d] -> [d] (%x, %x) return %x",
-            "a mask does not fit the function",
-        ),
-        (
-            "zero return %x",
-            "the operation takes other operands or gives other results",
-        ),
+        ("for %x () body(%k: i32) { yield } return %x", "the number of rounds is not an `i32`"),
+        ("for %i () body() { yield } return %x", "the arguments of a region have other types"),
+        ("%d: f32, %t: f32 = diff_call @f [d] -> [d] (%x, %x) return %x", "a mask does not fit the function"),
+        ("zero return %x", "the operation takes other operands or gives other results"),
     ];
     for (insts, rule) in wrong {
         assert_eq!(complaint(insts), rule, "{insts}");
@@ -206,14 +121,8 @@ fn wrong_types_are_found() {
 #[test]
 fn exits_must_be_last_and_fit() {
     let wrong = [
-        (
-            "return %x return %x",
-            "an exit must be the last instruction of its region",
-        ),
-        (
-            "%y: f32 = zero",
-            "the last instruction of a region must be an exit",
-        ),
+        ("return %x return %x", "an exit must be the last instruction of its region"),
+        ("%y: f32 = zero", "the last instruction of a region must be an exit"),
         ("yield %x", "the body of a function must end in `return`"),
         ("return", "the values are not the outputs of the function"),
         (
@@ -233,10 +142,7 @@ fn exits_must_be_last_and_fit() {
             "while () cond() { return %x } body() { yield } return %x",
             "the condition of a loop must end in `yield`",
         ),
-        (
-            "while () cond() { break 0 } body() { yield } return %x",
-            "there is no such loop to leave",
-        ),
+        ("while () cond() { break 0 } body() { yield } return %x", "there is no such loop to leave"),
         (
             "while () cond() { yield %x } body() { yield } return %x",
             "the values are not what the region must yield",
@@ -250,18 +156,9 @@ fn exits_must_be_last_and_fit() {
 #[test]
 fn values_are_gone_behind_their_region() {
     let rule = "operand 0 is not in scope";
-    assert_eq!(
-        complaint("if %b { %y: f32 = neg %x yield } else { yield } %z: f32 = neg %y return %x"),
-        rule
-    );
-    assert_eq!(
-        complaint("if %b { %y: f32 = neg %x yield } else { %z: f32 = neg %y yield } return %x"),
-        rule
-    );
-    assert_eq!(
-        complaint("for %i () body(%k: i32) { yield } %z: i32 = neg %k return %x"),
-        rule
-    );
+    assert_eq!(complaint("if %b { %y: f32 = neg %x yield } else { yield } %z: f32 = neg %y return %x"), rule);
+    assert_eq!(complaint("if %b { %y: f32 = neg %x yield } else { %z: f32 = neg %y yield } return %x"), rule);
+    assert_eq!(complaint("for %i () body(%k: i32) { yield } %z: i32 = neg %k return %x"), rule);
 }
 
 #[test]
@@ -299,26 +196,14 @@ fn the_tree_must_be_a_tree() {
 #[test]
 fn modules_are_checked_too() {
     let wrong = [
-        (
-            "struct $S { s: [$T; 2] } struct $T { s: $S }",
-            "structure $S contains itself",
-        ),
-        (
-            "global @g: f32 shared",
-            "global @g: a variable has the type `ref<..>`",
-        ),
-        (
-            "global @g: ref<f32> param",
-            "global @g: the host cannot set a variable",
-        ),
+        ("struct $S { s: [$T; 2] } struct $T { s: $S }", "structure $S contains itself"),
+        ("global @g: f32 shared", "global @g: a variable has the type `ref<..>`"),
+        ("global @g: ref<f32> param", "global @g: the host cannot set a variable"),
         (
             "global @g: ref<f32> static(@f) func @f() -> i32 { %0: i32 = zero return %0 }",
             "global @g: its first value is not what the function gives",
         ),
-        (
-            "struct $S { x: f32 } diff $S = unit { x -> 0 }",
-            "differential of $S: it has no such field",
-        ),
+        ("struct $S { x: f32 } diff $S = unit { x -> 0 }", "differential of $S: it has no such field"),
         (
             "struct $S { x: f32 } diff $S = $S { x -> x } zero @f func @f() { return }",
             "differential of $S: its zero is not `() -> differential`",
@@ -366,44 +251,17 @@ fn linear_code_passes_the_linear_law() {
 #[test]
 fn the_linear_law_finds_what_is_not_linear() {
     let wrong = [
-        (
-            "~a: f32 = mul ~dx, ~dx return",
-            "a linear product has one linear operand, not 2",
-        ),
-        (
-            "~a: f32 = mul %x, %x return",
-            "a linear product has one linear operand, not 0",
-        ),
-        (
-            "%a: f32 = mul %x, ~dx return",
-            "a primal result has a linear operand",
-        ),
-        (
-            "~a: f32 = add %x, ~dx return",
-            "a linear result has a primal operand",
-        ),
+        ("~a: f32 = mul ~dx, ~dx return", "a linear product has one linear operand, not 2"),
+        ("~a: f32 = mul %x, %x return", "a linear product has one linear operand, not 0"),
+        ("%a: f32 = mul %x, ~dx return", "a primal result has a linear operand"),
+        ("~a: f32 = add %x, ~dx return", "a linear result has a primal operand"),
         ("%a: f32 = neg ~dx return", "a primal result has a linear operand"),
-        (
-            "~a: f32 = div ~dx, ~dx return",
-            "the operation is linear in its first operand only",
-        ),
-        (
-            "~a: f32 = div %x, %x return",
-            "the first operand and the result must be of one kind",
-        ),
-        (
-            "~a: f32 = sin ~dx return",
-            "the operation is not linear in this operand",
-        ),
+        ("~a: f32 = div ~dx, ~dx return", "the operation is linear in its first operand only"),
+        ("~a: f32 = div %x, %x return", "the first operand and the result must be of one kind"),
+        ("~a: f32 = sin ~dx return", "the operation is not linear in this operand"),
         ("~a: f32 = const 1.0 return", "the operation gives nothing linear"),
-        (
-            "~a: i32 = convert ~dx return",
-            "only a conversion between floats is linear",
-        ),
-        (
-            "~a: f32 = call @h(~dx) return",
-            "the operation is not linear in this operand",
-        ),
+        ("~a: i32 = convert ~dx return", "only a conversion between floats is linear"),
+        ("~a: f32 = call @h(~dx) return", "the operation is not linear in this operand"),
         (
             "%a: f32 = if %b { yield ~dx } else { yield %x } return",
             "a yield and its result must be of one kind",
@@ -420,10 +278,7 @@ fn the_linear_law_finds_what_is_not_linear() {
             "~a: f32 = for %i (~dx) body(%k: i32, ~c: f32) { break 0 %x } return",
             "an exit and its slot must be of one kind",
         ),
-        (
-            "~a: f32 = lin_call @h [d] -> [d] (~dx; ~dx) return",
-            "the tangents are linear, the rest is not",
-        ),
+        ("~a: f32 = lin_call @h [d] -> [d] (~dx; ~dx) return", "the tangents are linear, the rest is not"),
     ];
     for (insts, rule) in wrong {
         assert_eq!(linear(insts), rule, "{insts}");

@@ -73,13 +73,7 @@ pub fn bits(value: Const, scalar: Scalar) -> u64 {
     let infinity = ((1 << exponent) - 1) << fraction;
     if f64::from_bits(wide).is_nan() {
         let payload = (wide & ((1 << 52) - 1)) >> (52 - fraction);
-        return sign
-            | infinity
-            | if payload == 0 {
-                1 << (fraction - 1)
-            } else {
-                payload
-            };
+        return sign | infinity | if payload == 0 { 1 << (fraction - 1) } else { payload };
     }
     let magnitude = round(f64::from_bits(wide), scalar).abs();
     if magnitude.is_infinite() {

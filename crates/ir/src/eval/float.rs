@@ -21,11 +21,7 @@ fn round_f16(value: f64) -> f64 {
     let exponent = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
     let step = libm::scalbn(1.0, exponent.max(-14) - 10);
     let rounded = libm::rint(value / step) * step;
-    if rounded.abs() > 65504.0 {
-        f64::INFINITY.copysign(value)
-    } else {
-        rounded
-    }
+    if rounded.abs() > 65504.0 { f64::INFINITY.copysign(value) } else { rounded }
 }
 
 /// Operations of one operand.
@@ -173,14 +169,7 @@ pub(super) fn fma(eval: Eval, scalar: Scalar, a: f64, b: f64, c: f64) -> Const {
     if error == 0.0 || sum.to_bits() & 1 == 1 {
         return eval.float(sum, scalar);
     }
-    eval.float(
-        if error > 0.0 {
-            sum.next_up()
-        } else {
-            sum.next_down()
-        },
-        scalar,
-    )
+    eval.float(if error > 0.0 { sum.next_up() } else { sum.next_down() }, scalar)
 }
 
 fn undefined(op: Math) -> ! {

@@ -176,11 +176,7 @@ pub(super) fn binary(op: Math, scalar: Scalar, a: i64, b: i64) -> Result<Const, 
 
 /// `not` on a boolean.
 pub(super) fn not_bool(op: Math, a: bool) -> Const {
-    if op == Math::Not {
-        Const::Bool(!a)
-    } else {
-        undefined(op)
-    }
+    if op == Math::Not { Const::Bool(!a) } else { undefined(op) }
 }
 
 /// Logic and comparison of booleans; `false` is less than `true`.

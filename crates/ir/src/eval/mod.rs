@@ -38,13 +38,9 @@ impl Eval {
     pub fn math(self, op: Math, scalar: Scalar, operands: &[Const]) -> Result<Const, Trap> {
         match *operands {
             [Const::Float(a)] => Ok(float::unary(self, op, scalar, f64::from_bits(a))),
-            [Const::Float(a), Const::Float(b)] => Ok(float::binary(
-                self,
-                op,
-                scalar,
-                f64::from_bits(a),
-                f64::from_bits(b),
-            )),
+            [Const::Float(a), Const::Float(b)] => {
+                Ok(float::binary(self, op, scalar, f64::from_bits(a), f64::from_bits(b)))
+            }
             [Const::Float(a), Const::Float(b), Const::Float(c)] => {
                 let (a, b, c) = (f64::from_bits(a), f64::from_bits(b), f64::from_bits(c));
                 Ok(float::fma(self, scalar, a, b, c))
@@ -59,14 +55,12 @@ impl Eval {
 
     /// `a + b`, for what is added part by part.
     pub fn add(self, scalar: Scalar, a: Const, b: Const) -> Const {
-        self.math(Math::Add, scalar, &[a, b])
-            .expect("a sum does not trap")
+        self.math(Math::Add, scalar, &[a, b]).expect("a sum does not trap")
     }
 
     /// `a * b`, for products of vectors and matrices.
     pub fn mul(self, scalar: Scalar, a: Const, b: Const) -> Const {
-        self.math(Math::Mul, scalar, &[a, b])
-            .expect("a product does not trap")
+        self.math(Math::Mul, scalar, &[a, b]).expect("a product does not trap")
     }
 
     /// A constant in the one form in which values of its type are held.

@@ -20,13 +20,8 @@ pub(super) fn parse<'a>(
 ) -> Parsed<(Func, EntitySet<Value>)> {
     let args = func.inputs().to_vec();
     let body = func.body;
-    let mut body_parser = Body {
-        p: parser,
-        func,
-        values: Map::default(),
-        linear: EntitySet::new(),
-        depth: 0,
-    };
+    let mut body_parser =
+        Body { p: parser, func, values: Map::default(), linear: EntitySet::new(), depth: 0 };
     for (written, value) in inputs.into_iter().zip(args) {
         body_parser.define(&written, value)?;
     }
@@ -48,14 +43,10 @@ struct Body<'p, 'a> {
 impl<'a> Body<'_, 'a> {
     fn define(&mut self, written: &ValueName<'a>, value: Value) -> Parsed<()> {
         if self.values.insert(written.text, value).is_some() {
-            return self
-                .p
-                .error_at(written, format!("`%{}` is defined twice", written.text));
+            return self.p.error_at(written, format!("`%{}` is defined twice", written.text));
         }
         if written.linear && !self.p.linear {
-            return self
-                .p
-                .error_at(written, "only the text of a linearized module has linear values");
+            return self.p.error_at(written, "only the text of a linearized module has linear values");
         }
         if written.linear {
             self.linear.insert(value);
@@ -69,14 +60,10 @@ impl<'a> Body<'_, 'a> {
             return self.p.error_before("expected a value");
         };
         let Some(&value) = self.values.get(written.text) else {
-            return self
-                .p
-                .error_before(format!("`%{}` is not defined above", written.text));
+            return self.p.error_before(format!("`%{}` is not defined above", written.text));
         };
         if written.linear != self.linear.contains(value) {
-            return self
-                .p
-                .error_before("the value was defined with the other of `%` and `~`");
+            return self.p.error_before("the value was defined with the other of `%` and `~`");
         }
         Ok(value)
     }
@@ -232,13 +219,8 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn trap(&mut self) -> Parsed<Trap> {
-        let traps = [
-            Trap::OutOfBounds,
-            Trap::LoopBound,
-            Trap::DivisionByZero,
-            Trap::StepLimit,
-            Trap::CallDepth,
-        ];
+        let traps =
+            [Trap::OutOfBounds, Trap::LoopBound, Trap::DivisionByZero, Trap::StepLimit, Trap::CallDepth];
         self.p.choice(&traps.map(|t| (trap_name(t), t)))
     }
 
@@ -273,11 +255,7 @@ impl<'a> Body<'_, 'a> {
         let func = self.p.func()?;
         let inputs = self.mask()?;
         self.p.expect("->")?;
-        Ok(DiffCall {
-            func,
-            inputs,
-            outputs: self.mask()?,
-        })
+        Ok(DiffCall { func, inputs, outputs: self.mask()? })
     }
 
     fn mask(&mut self) -> Parsed<Box<[bool]>> {
@@ -295,9 +273,7 @@ impl<'a> Body<'_, 'a> {
                 self.p.expect(")")?;
             } else if self.p.eat_word("unroll") {
                 self.p.expect("(")?;
-                info.unroll = self
-                    .p
-                    .choice(&[("force", Unroll::Force), ("never", Unroll::Never)])?;
+                info.unroll = self.p.choice(&[("force", Unroll::Force), ("never", Unroll::Never)])?;
                 self.p.expect(")")?;
             } else if self.p.eat_word("rev") {
                 info.reversed = true;
@@ -406,10 +382,7 @@ fn literal(word: &str, scalar: Option<Scalar>) -> Option<Const> {
     if let Ok(integer) = word.parse() {
         return Some(Const::Int(integer));
     }
-    if !word
-        .trim_start_matches('-')
-        .starts_with(|c: char| c.is_ascii_digit())
-    {
+    if !word.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
     if let Some(exact) = word.strip_suffix('d') {

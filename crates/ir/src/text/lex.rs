@@ -48,11 +48,7 @@ pub(super) fn error(text: &str, start: usize, message: impl Into<String>) -> Par
     let before = &text[..start];
     let line = before.matches('\n').count() as u32 + 1;
     let column = before.chars().rev().take_while(|c| *c != '\n').count() as u32 + 1;
-    ParseError {
-        line,
-        column,
-        message: message.into(),
-    }
+    ParseError { line, column, message: message.into() }
 }
 
 /// All tokens of a text, [`Kind::End`] last.
@@ -192,12 +188,7 @@ impl<'a> Lexer<'a> {
             Some((name, number)) if is_number(number) && !name.is_empty() => Some(name),
             _ => Some(text),
         };
-        Ok(ValueName {
-            linear,
-            name: name.map(Cow::Borrowed),
-            text,
-            start: start - 1,
-        })
+        Ok(ValueName { linear, name: name.map(Cow::Borrowed), text, start: start - 1 })
     }
 }
 

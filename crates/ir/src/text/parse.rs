@@ -85,11 +85,7 @@ impl<'a> Parser<'a> {
 
     /// An error at the token just taken.
     pub(super) fn error_before<T>(&self, message: impl Into<String>) -> Parsed<T> {
-        Err(lex::error(
-            self.text,
-            self.tokens[self.at.saturating_sub(1)].start,
-            message,
-        ))
+        Err(lex::error(self.text, self.tokens[self.at.saturating_sub(1)].start, message))
     }
 
     /// Whether the next token is this word.
@@ -113,20 +109,12 @@ impl<'a> Parser<'a> {
 
     /// Takes this sign.
     pub(super) fn expect(&mut self, punct: &str) -> Parsed<()> {
-        if self.eat(punct) {
-            Ok(())
-        } else {
-            self.error(format!("expected `{punct}`"))
-        }
+        if self.eat(punct) { Ok(()) } else { self.error(format!("expected `{punct}`")) }
     }
 
     /// Takes this word.
     pub(super) fn expect_word(&mut self, word: &str) -> Parsed<()> {
-        if self.eat_word(word) {
-            Ok(())
-        } else {
-            self.error(format!("expected `{word}`"))
-        }
+        if self.eat_word(word) { Ok(()) } else { self.error(format!("expected `{word}`")) }
     }
 
     /// Takes a word.
@@ -143,8 +131,7 @@ impl<'a> Parser<'a> {
     /// Takes a number.
     pub(super) fn number<N: std::str::FromStr>(&mut self) -> Parsed<N> {
         let word = self.word()?;
-        word.parse()
-            .or_else(|_| self.error_before("expected an integer that fits here"))
+        word.parse().or_else(|_| self.error_before("expected an integer that fits here"))
     }
 
     /// Takes a name, quoted or not.
@@ -192,10 +179,7 @@ impl<'a> Parser<'a> {
             return self.error_before("expected a function: `@name`");
         };
         let found = self.funcs.get(&Symbol::new(&name)).copied();
-        found.map_or_else(
-            || self.error_before(format!("there is no function `@{name}`")),
-            Ok,
-        )
+        found.map_or_else(|| self.error_before(format!("there is no function `@{name}`")), Ok)
     }
 
     /// Takes a global's name.
@@ -254,9 +238,7 @@ impl<'a> Parser<'a> {
 fn shape(word: &str) -> Option<Type> {
     let mut parts = word.split('x');
     let scalar = Scalar::from_name(parts.next()?)?;
-    let sizes: Option<Vec<u8>> = parts
-        .map(|n| n.parse().ok().filter(|n| (1..=4).contains(n)))
-        .collect();
+    let sizes: Option<Vec<u8>> = parts.map(|n| n.parse().ok().filter(|n| (1..=4).contains(n))).collect();
     match sizes?[..] {
         [] => Some(Type::Scalar(scalar)),
         [n] => Some(Type::Vector(scalar, n)),
@@ -303,11 +285,7 @@ impl Parser<'_> {
                 _ => {}
             }
         }
-        if depth > 0 {
-            self.error("a `}` is missing")
-        } else {
-            Ok(items)
-        }
+        if depth > 0 { self.error("a `}` is missing") } else { Ok(items) }
     }
 
     fn declare_struct(&mut self) -> Parsed<()> {
@@ -357,10 +335,7 @@ impl Parser<'_> {
             return self.error_before("expected a structure: `$name`");
         };
         let found = self.module.types.struct_named(Symbol::new(&name));
-        found.map_or_else(
-            || self.error_before(format!("there is no structure `${name}`")),
-            Ok,
-        )
+        found.map_or_else(|| self.error_before(format!("there is no structure `${name}`")), Ok)
     }
 
     fn struct_item(&mut self) -> Parsed<()> {
@@ -381,14 +356,7 @@ impl Parser<'_> {
         let differential = self.ty()?;
         self.expect("{")?;
         let targets: Vec<Symbol> = match self.module.types.get(differential) {
-            Type::Struct(d) => self
-                .module
-                .types
-                .struct_def(d)
-                .fields
-                .iter()
-                .map(|f| f.name)
-                .collect(),
+            Type::Struct(d) => self.module.types.struct_def(d).fields.iter().map(|f| f.name).collect(),
             _ => vec![],
         };
         let mut names = self.module.types.struct_def(id).fields.clone().into_iter();
@@ -403,25 +371,9 @@ impl Parser<'_> {
         if names.next().is_some() {
             return self.error_before("a field of the structure is missing");
         }
-        let zero = if self.eat_word("zero") {
-            Some(self.func()?)
-        } else {
-            None
-        };
-        let add = if self.eat_word("add") {
-            Some(self.func()?)
-        } else {
-            None
-        };
-        self.module.diff.set(
-            id,
-            DiffRow {
-                differential,
-                fields,
-                zero,
-                add,
-            },
-        );
+        let zero = if self.eat_word("zero") { Some(self.func()?) } else { None };
+        let add = if self.eat_word("add") { Some(self.func()?) } else { None };
+        self.module.diff.set(id, DiffRow { differential, fields, zero, add });
         self.end_item()
     }
 
@@ -439,12 +391,7 @@ impl Parser<'_> {
 
     fn global_item(&mut self) -> Parsed<()> {
         let id = self.global()?;
-        let name = self
-            .globals
-            .iter()
-            .find(|g| *g.1 == id)
-            .map(|g| *g.0)
-            .expect("it was declared");
+        let name = self.globals.iter().find(|g| *g.1 == id).map(|g| *g.0).expect("it was declared");
         self.expect(":")?;
         let ty = self.ty()?;
         let kind = match self.word()? {
@@ -456,12 +403,7 @@ impl Parser<'_> {
             "static" => GlobalKind::Static(None),
             _ => return self.error_before("expected `param`, `shared` or `static`"),
         };
-        self.module.globals.push(GlobalData {
-            name,
-            ty,
-            kind,
-            span: Span::none(),
-        });
+        self.module.globals.push(GlobalData { name, ty, kind, span: Span::none() });
         self.end_item()
     }
 }
@@ -505,11 +447,7 @@ impl<'a> Parser<'a> {
             _ => Dir::In,
         };
         self.at += usize::from(dir != Dir::In);
-        let written = if matches!(self.peek(), Kind::Value(_)) {
-            None
-        } else {
-            Some(self.name()?)
-        };
+        let written = if matches!(self.peek(), Kind::Value(_)) { None } else { Some(self.name()?) };
         let value = match (dir, self.peek().clone()) {
             (Dir::In | Dir::InOut, Kind::Value(value)) => {
                 self.at += 1;
@@ -518,9 +456,7 @@ impl<'a> Parser<'a> {
             (Dir::In | Dir::InOut, _) => return self.error("expected the value of the parameter: `%name`"),
             (Dir::Out, _) => None,
         };
-        let of_value = value
-            .as_ref()
-            .map(|v| Symbol::new(v.name.as_deref().unwrap_or(v.text)));
+        let of_value = value.as_ref().map(|v| Symbol::new(v.name.as_deref().unwrap_or(v.text)));
         let Some(name) = written.or(of_value) else {
             return self.error("expected a name");
         };
@@ -533,10 +469,7 @@ impl<'a> Parser<'a> {
     fn ret(&mut self) -> Parsed<Ret> {
         let marker = self.marker();
         let ty = self.ty()?;
-        Ok(Ret {
-            ty,
-            diff: marker.unwrap_or_else(|| differentiable(&self.module, ty)),
-        })
+        Ok(Ret { ty, diff: marker.unwrap_or_else(|| differentiable(&self.module, ty)) })
     }
 
     fn mode(&mut self) -> Parsed<Mode> {
@@ -557,10 +490,7 @@ impl<'a> Parser<'a> {
                 "substitute" => func.diff.substitute = Some(self.in_parens(Self::func)?),
                 "constant" => func.diff.constant = true,
                 "prefer" => {
-                    let choices = [
-                        ("recompute", Prefer::Recompute),
-                        ("checkpoint", Prefer::Checkpoint),
-                    ];
+                    let choices = [("recompute", Prefer::Recompute), ("checkpoint", Prefer::Checkpoint)];
                     func.diff.prefer = self.in_parens(|p| p.choice(&choices))?;
                 }
                 "inline" => {
@@ -591,11 +521,7 @@ impl<'a> Parser<'a> {
             SystemValue::GroupIndex,
         ];
         let choices = all.map(|v| (system_name(v), v));
-        let inputs = if self.eat("(") {
-            self.list(")", |p| p.choice(&choices))?
-        } else {
-            vec![]
-        };
+        let inputs = if self.eat("(") { self.list(")", |p| p.choice(&choices))? } else { vec![] };
         Ok(Entry { threads, inputs })
     }
 }

@@ -66,11 +66,7 @@ struct Braces<I>(I);
 impl<I: Iterator<Item: Display> + Clone> Display for Braces<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = List(self.0.clone()).to_string();
-        if text.is_empty() {
-            f.write_str("{}")
-        } else {
-            write!(f, "{{ {text} }}")
-        }
+        if text.is_empty() { f.write_str("{}") } else { write!(f, "{{ {text} }}") }
     }
 }
 
@@ -115,10 +111,7 @@ pub(super) const fn trap_name(trap: Trap) -> &'static str {
 
 /// A function's name, also if there is no such function.
 fn func_name(module: &Module, id: FuncId) -> String {
-    module
-        .funcs
-        .get(id)
-        .map_or_else(|| format!("@?{id}"), |f| format!("@{}", Name(f.name)))
+    module.funcs.get(id).map_or_else(|| format!("@?{id}"), |f| format!("@{}", Name(f.name)))
 }
 
 /// A whole module.
@@ -126,12 +119,7 @@ pub(super) fn module(module: &Module, linear: &LinearValues) -> String {
     let mut out = String::new();
     for (_, def) in module.types.structs() {
         let field = |f: &crate::StructField| format!("{}: {}", Name(f.name), TypeText(&module.types, f.ty));
-        put!(
-            out,
-            "struct ${} {}\n",
-            Name(def.name),
-            Braces(def.fields.iter().map(field))
-        );
+        put!(out, "struct ${} {}\n", Name(def.name), Braces(def.fields.iter().map(field)));
     }
     for (id, row) in module.diff.iter() {
         put!(out, "{}\n", diff_row(module, id, row));
@@ -143,12 +131,7 @@ pub(super) fn module(module: &Module, linear: &LinearValues) -> String {
             GlobalKind::Static(None) => "static".to_string(),
             GlobalKind::Static(Some(init)) => format!("static({})", func_name(module, *init)),
         };
-        put!(
-            out,
-            "global @{}: {} {kind}\n",
-            Name(global.name),
-            TypeText(&module.types, global.ty)
-        );
+        put!(out, "global @{}: {} {kind}\n", Name(global.name), TypeText(&module.types, global.ty));
     }
     let none = EntitySet::new();
     for (id, f) in module.funcs.iter() {
@@ -172,11 +155,7 @@ fn diff_row(module: &Module, id: StructId, row: &DiffRow) -> String {
             return to.to_string();
         };
         let first = targets.iter().position(|f| f.name == field.name) == Some(to as usize);
-        if first {
-            Name(field.name).to_string()
-        } else {
-            to.to_string()
-        }
+        if first { Name(field.name).to_string() } else { to.to_string() }
     };
     let pairs = def.fields.iter().zip(&row.fields);
     let pairs = pairs.map(|(field, to)| format!("{} -> {}", Name(field.name), target(*to)));
@@ -224,13 +203,7 @@ struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     fn new(module: &'a Module, func: &'a Func, linear: &'a EntitySet<Value>) -> Self {
-        let mut printer = Printer {
-            module,
-            func,
-            linear,
-            numbers: Map::default(),
-            out: String::new(),
-        };
+        let mut printer = Printer { module, func, linear, numbers: Map::default(), out: String::new() };
         printer.number_region(func.body);
         printer
     }
@@ -289,22 +262,13 @@ impl<'a> Printer<'a> {
         put!(self.out, "func @{}(", Name(self.func.name));
         let mut inputs = self.func.inputs().iter();
         for (i, param) in self.func.sig.params.iter().enumerate() {
-            let input = if param.dir == Dir::Out {
-                None
-            } else {
-                inputs.next()
-            };
+            let input = if param.dir == Dir::Out { None } else { inputs.next() };
             let text = self.param(param, input.copied());
             put!(self.out, "{}{text}", if i == 0 { "" } else { ", " });
         }
         self.out.push(')');
         if let Some(ret) = self.func.sig.ret {
-            put!(
-                self.out,
-                " -> {}{}",
-                self.marker(ret.ty, ret.diff),
-                self.ty(ret.ty)
-            );
+            put!(self.out, " -> {}{}", self.marker(ret.ty, ret.diff), self.ty(ret.ty));
         }
     }
 
@@ -328,24 +292,13 @@ impl<'a> Printer<'a> {
     }
 
     fn attributes(&mut self) {
-        let DiffInfo {
-            differentiable,
-            rule,
-            forward,
-            backward,
-            substitute,
-            constant,
-            prefer,
-        } = self.func.diff;
+        let DiffInfo { differentiable, rule, forward, backward, substitute, constant, prefer } =
+            self.func.diff;
         if let Some(mode) = differentiable {
             put!(self.out, " differentiable({})", mode_name(mode));
         }
-        let links = [
-            ("rule", rule),
-            ("forward", forward),
-            ("backward", backward),
-            ("substitute", substitute),
-        ];
+        let links =
+            [("rule", rule), ("forward", forward), ("backward", backward), ("substitute", substitute)];
         for (word, func) in links {
             if let Some(func) = func {
                 put!(self.out, " {word}({})", func_name(self.module, func));
@@ -365,20 +318,11 @@ impl<'a> Printer<'a> {
         if let Some(entry) = &self.func.entry {
             put!(self.out, " entry({})", List(entry.threads.iter()));
             if !entry.inputs.is_empty() {
-                put!(
-                    self.out,
-                    "({})",
-                    List(entry.inputs.iter().map(|v| system_name(*v)))
-                );
+                put!(self.out, "({})", List(entry.inputs.iter().map(|v| system_name(*v))));
             }
         }
         if let FuncKind::Request(mode, of) = self.func.kind {
-            put!(
-                self.out,
-                " request({} {})",
-                mode_name(mode),
-                func_name(self.module, of)
-            );
+            put!(self.out, " request({} {})", mode_name(mode), func_name(self.module, of));
         }
     }
 
@@ -424,10 +368,7 @@ impl<'a> Printer<'a> {
             | Op::Yield
             | Op::Return => self.operands(&data.operands),
             Op::Const(c) => {
-                let scalar = data
-                    .results
-                    .first()
-                    .and_then(|v| self.module.types.scalar_of(self.func.ty(*v)));
+                let scalar = data.results.first().and_then(|v| self.module.types.scalar_of(self.func.ty(*v)));
                 put!(self.out, " {}", const_text(*c, scalar));
             }
             Op::Swizzle(lanes) => {
@@ -441,10 +382,7 @@ impl<'a> Printer<'a> {
             Op::LinCall(call) => {
                 let primals = (call.primals as usize).min(data.operands.len());
                 let (primals, tangents) = data.operands.split_at(primals);
-                self.diff_call(
-                    &call.call,
-                    &format!("{}; {}", self.list(primals), self.list(tangents)),
-                );
+                self.diff_call(&call.call, &format!("{}; {}", self.list(primals), self.list(tangents)));
             }
             Op::Global(global) => {
                 let name = self.module.globals.get(*global).map(|g| Name(g.name).to_string());
@@ -455,12 +393,7 @@ impl<'a> Printer<'a> {
                 self.operands(&data.operands);
             }
             Op::Call(func) => {
-                put!(
-                    self.out,
-                    " {}({})",
-                    func_name(self.module, *func),
-                    self.list(&data.operands)
-                );
+                put!(self.out, " {}({})", func_name(self.module, *func), self.list(&data.operands));
             }
             Op::If => {
                 self.operands(&data.operands);
@@ -469,11 +402,7 @@ impl<'a> Printer<'a> {
             Op::Switch(cases) => {
                 self.operands(&data.operands);
                 let cases = cases.iter().map(|c| format!(" case {c}"));
-                self.blocks(
-                    &data.regions,
-                    &cases.chain([" default".into()]).collect::<Vec<_>>(),
-                    depth,
-                );
+                self.blocks(&data.regions, &cases.chain([" default".into()]).collect::<Vec<_>>(), depth);
             }
             Op::While(info) => {
                 put!(self.out, " ({})", self.list(&data.operands));
@@ -481,11 +410,7 @@ impl<'a> Printer<'a> {
             }
             Op::For(info) => {
                 self.operands(data.operands.get(..1).unwrap_or(&[]));
-                put!(
-                    self.out,
-                    " ({})",
-                    self.list(data.operands.get(1..).unwrap_or(&[]))
-                );
+                put!(self.out, " ({})", self.list(data.operands.get(1..).unwrap_or(&[])));
                 self.loop_rest(info, &["body"], data, depth);
             }
             Op::Break(out) | Op::Continue(out) => {
@@ -520,11 +445,7 @@ impl<'a> Printer<'a> {
     fn diff_call(&mut self, call: &DiffCall, operands: &str) {
         let mask = |mask: &[bool]| List(mask.iter().map(|d| if *d { "d" } else { "_" })).to_string();
         let (inputs, outputs) = (mask(&call.inputs), mask(&call.outputs));
-        put!(
-            self.out,
-            " {} [{inputs}] -> [{outputs}] ({operands})",
-            func_name(self.module, call.func)
-        );
+        put!(self.out, " {} [{inputs}] -> [{outputs}] ({operands})", func_name(self.module, call.func));
     }
 
     fn blocks(&mut self, regions: &[Region], labels: &[String], depth: usize) {
@@ -545,10 +466,7 @@ impl<'a> Printer<'a> {
         });
         self.out.push_str(if info.reversed { " rev" } else { "" });
         let args = |region: &Region| self.typed_list(&self.func.regions[*region].args);
-        let labels = labels
-            .iter()
-            .zip(&data.regions)
-            .map(|(label, r)| format!(" {label}({})", args(r)));
+        let labels = labels.iter().zip(&data.regions).map(|(label, r)| format!(" {label}({})", args(r)));
         self.blocks(&data.regions, &labels.collect::<Vec<_>>(), depth);
     }
 }
@@ -562,11 +480,7 @@ fn const_text(value: Const, scalar: Option<Scalar>) -> String {
     };
     let float = f64::from_bits(bits);
     if float.is_nan() {
-        return if bits == f64::NAN.to_bits() {
-            "nan".into()
-        } else {
-            format!("nan.{bits:016x}")
-        };
+        return if bits == f64::NAN.to_bits() { "nan".into() } else { format!("nan.{bits:016x}") };
     }
     if float.is_infinite() {
         return if float > 0.0 { "inf".into() } else { "-inf".into() };

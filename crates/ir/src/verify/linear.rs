@@ -13,13 +13,7 @@ use cotangent_base::EntitySet;
 
 /// Checks that `linear` is a consistent set of linear values of `func`, which is otherwise valid.
 pub fn verify_linear(func: &Func, linear: &EntitySet<Value>, module: &Module) -> Result<(), VerifyError> {
-    let mut checker = Checker {
-        func,
-        linear,
-        module,
-        loops: Vec::new(),
-        current: None,
-    };
+    let mut checker = Checker { func, linear, module, loops: Vec::new(), current: None };
     checker.region(func.body, None).map_err(|rule| VerifyError {
         func: Some(func.name),
         inst: checker.current.map(|i| text::print_inst(module, func, i)),
@@ -68,43 +62,26 @@ impl Checker<'_> {
             !data.operands.iter().any(|v| self.is_linear(*v)),
             "the operation is not linear in this operand"
         );
-        ensure!(
-            !data.results.iter().any(|v| self.is_linear(*v)),
-            "the operation gives nothing linear"
-        );
+        ensure!(!data.results.iter().any(|v| self.is_linear(*v)), "the operation gives nothing linear");
         Ok(())
     }
 
     fn jointly(&self, data: &InstData) -> Check {
-        let (values, rest) = data
-            .operands
-            .split_at(value_operands(&data.op).min(data.operands.len()));
+        let (values, rest) = data.operands.split_at(value_operands(&data.op).min(data.operands.len()));
         let (values, selectors) = match data.op {
             Op::Select => (&data.operands[1..], &data.operands[..1]),
             _ => (values, rest),
         };
-        ensure!(
-            !selectors.iter().any(|v| self.is_linear(*v)),
-            "a condition or an index is linear"
-        );
+        ensure!(!selectors.iter().any(|v| self.is_linear(*v)), "a condition or an index is linear");
         let result = data.results.iter().any(|v| self.is_linear(*v));
         for &value in values {
-            ensure!(
-                result || !self.is_linear(value),
-                "a primal result has a linear operand"
-            );
-            ensure!(
-                !result || self.is_linear(value),
-                "a linear result has a primal operand"
-            );
+            ensure!(result || !self.is_linear(value), "a primal result has a linear operand");
+            ensure!(!result || self.is_linear(value), "a linear result has a primal operand");
         }
         let scalar = |v: &Value| self.module.types.scalar_of(self.func.ty(*v));
         if result && data.op == Op::Convert {
-            let floats = data
-                .operands
-                .iter()
-                .chain(&data.results)
-                .all(|v| scalar(v).is_some_and(|s| s.is_float()));
+            let floats =
+                data.operands.iter().chain(&data.results).all(|v| scalar(v).is_some_and(|s| s.is_float()));
             ensure!(floats, "only a conversion between floats is linear");
         }
         Ok(())
@@ -113,10 +90,7 @@ impl Checker<'_> {
     fn each(&self, data: &InstData) -> Check {
         let linear = data.operands.iter().filter(|v| self.is_linear(**v)).count();
         match data.results.iter().any(|v| self.is_linear(*v)) {
-            true => ensure!(
-                linear == 1,
-                "a linear product has one linear operand, not {linear}"
-            ),
+            true => ensure!(linear == 1, "a linear product has one linear operand, not {linear}"),
             false => ensure!(linear == 0, "a primal result has a linear operand"),
         }
         Ok(())
@@ -126,14 +100,8 @@ impl Checker<'_> {
         let result = data.results.iter().any(|v| self.is_linear(*v));
         for (i, &operand) in data.operands.iter().enumerate() {
             let linear = self.is_linear(operand);
-            ensure!(
-                i == 0 || !linear,
-                "the operation is linear in its first operand only"
-            );
-            ensure!(
-                i > 0 || linear == result,
-                "the first operand and the result must be of one kind"
-            );
+            ensure!(i == 0 || !linear, "the operation is linear in its first operand only");
+            ensure!(i > 0 || linear == result, "the first operand and the result must be of one kind");
         }
         Ok(())
     }
@@ -143,53 +111,33 @@ impl Checker<'_> {
         let results = self.kinds(&data.results);
         match &data.op {
             Op::Call(f) if results == [true] && self.is_user_arithmetic(*f) => {
-                ensure!(
-                    operands.iter().all(|linear| *linear),
-                    "a sum of differentials has linear operands"
-                );
+                ensure!(operands.iter().all(|linear| *linear), "a sum of differentials has linear operands");
                 Ok(())
             }
             // The linear half of a function, which `unzip` has made: primal inputs, then tangents; gives tangents.
             Op::Call(_) if !results.is_empty() && results.iter().all(|linear| *linear) => {
                 let primals = operands.iter().take_while(|linear| !**linear).count();
-                ensure!(
-                    operands[primals..].iter().all(|linear| *linear),
-                    "the tangents come last"
-                );
+                ensure!(operands[primals..].iter().all(|linear| *linear), "the tangents come last");
                 Ok(())
             }
             Op::Call(_) => self.primal(data),
             Op::DiffCall(call) => {
                 let split = |kinds: &[bool], primals: usize| {
-                    kinds
-                        .iter()
-                        .enumerate()
-                        .all(|(i, linear)| *linear == (i >= primals))
+                    kinds.iter().enumerate().all(|(i, linear)| *linear == (i >= primals))
                 };
-                ensure!(
-                    split(&operands, call.inputs.len()),
-                    "inputs are primal, tangents linear"
-                );
-                ensure!(
-                    split(&results, call.outputs.len()),
-                    "outputs are primal, tangents linear"
-                );
+                ensure!(split(&operands, call.inputs.len()), "inputs are primal, tangents linear");
+                ensure!(split(&results, call.outputs.len()), "outputs are primal, tangents linear");
                 Ok(())
             }
             Op::LinCall(call) => {
                 let fits = |(i, linear): (usize, &bool)| *linear == (i >= call.primals as usize);
-                ensure!(
-                    operands.iter().enumerate().all(fits),
-                    "the tangents are linear, the rest is not"
-                );
+                ensure!(operands.iter().enumerate().all(fits), "the tangents are linear, the rest is not");
                 ensure!(results.iter().all(|linear| *linear), "the results are linear");
                 Ok(())
             }
             Op::If | Op::Switch(_) => {
                 ensure!(!operands[0], "a condition or a selector is linear");
-                data.regions
-                    .iter()
-                    .try_for_each(|r| self.region(*r, Some(&results)))
+                data.regions.iter().try_for_each(|r| self.region(*r, Some(&results)))
             }
             Op::While(_) => {
                 ensure!(operands == results, "a slot and its result must be of one kind");
@@ -199,29 +147,16 @@ impl Checker<'_> {
             }
             Op::For(_) => {
                 ensure!(!operands[0], "a number of rounds is linear");
-                ensure!(
-                    operands[1..] == results,
-                    "a slot and its result must be of one kind"
-                );
+                ensure!(operands[1..] == results, "a slot and its result must be of one kind");
                 self.loop_body(data.regions[0], operands, results)
             }
             Op::Yield => {
-                ensure!(
-                    yields.is_some_and(|y| operands == y),
-                    "a yield and its result must be of one kind"
-                );
+                ensure!(yields.is_some_and(|y| operands == y), "a yield and its result must be of one kind");
                 Ok(())
             }
             Op::Break(out) | Op::Continue(out) => {
-                let slots = self
-                    .loops
-                    .len()
-                    .checked_sub(1 + *out as usize)
-                    .map(|i| &self.loops[i]);
-                ensure!(
-                    slots == Some(&operands),
-                    "an exit and its slot must be of one kind"
-                );
+                let slots = self.loops.len().checked_sub(1 + *out as usize).map(|i| &self.loops[i]);
+                ensure!(slots == Some(&operands), "an exit and its slot must be of one kind");
                 Ok(())
             }
             Op::Return => Ok(()),
@@ -256,10 +191,7 @@ impl Checker<'_> {
 
     /// Whether a function is the user's `dzero` or `dadd`, which stand for `zero` and `add`.
     fn is_user_arithmetic(&self, func: FuncId) -> bool {
-        self.module
-            .diff
-            .iter()
-            .any(|(_, row)| row.zero == Some(func) || row.add == Some(func))
+        self.module.diff.iter().any(|(_, row)| row.zero == Some(func) || row.add == Some(func))
     }
 
     fn args(&self, region: Region, kinds: &[bool]) -> Check {

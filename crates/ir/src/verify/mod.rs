@@ -62,11 +62,7 @@ use ensure;
 
 /// Checks a whole module.
 pub fn verify(module: &Module) -> Result<(), VerifyError> {
-    module::check(module).map_err(|rule| VerifyError {
-        func: None,
-        inst: None,
-        rule,
-    })?;
+    module::check(module).map_err(|rule| VerifyError { func: None, inst: None, rule })?;
     for func in module.funcs.values() {
         verify_func(module, func)?;
     }
@@ -171,14 +167,8 @@ impl Verifier<'_> {
             ensure!(self.insts.insert(inst), "the instruction is used twice");
             let last = i + 1 == data.insts.len();
             let is_exit = func.insts[inst].op.is_exit();
-            ensure!(
-                !is_exit || last,
-                "an exit must be the last instruction of its region"
-            );
-            ensure!(
-                is_exit || !last,
-                "the last instruction of a region must be an exit"
-            );
+            ensure!(!is_exit || last, "an exit must be the last instruction of its region");
+            ensure!(is_exit || !last, "the last instruction of a region must be an exit");
             self.inst(inst, ending)?;
             for (i, &result) in func.insts[inst].results.iter().enumerate() {
                 self.define(result, ValueDef::Result(inst, i as u32))?;
@@ -193,10 +183,7 @@ impl Verifier<'_> {
 
     fn define(&mut self, value: Value, def: ValueDef) -> Check {
         let data = self.func.values.get(value);
-        ensure!(
-            data.is_some_and(|d| d.def == def),
-            "{value} does not say where it is made"
-        );
+        ensure!(data.is_some_and(|d| d.def == def), "{value} does not say where it is made");
         ensure!(self.scope.insert(value), "{value} is defined twice");
         Ok(())
     }
@@ -274,28 +261,15 @@ impl Verifier<'_> {
     }
 
     fn exit(&self, data: &InstData, ending: &Ending) -> Check {
-        ensure!(
-            data.results.is_empty() && data.regions.is_empty(),
-            "an exit gives nothing"
-        );
+        ensure!(data.results.is_empty() && data.regions.is_empty(), "an exit gives nothing");
         let carried = self.tys(&data.operands);
         if data.op == Op::Return {
             ensure!(!self.in_condition, "the condition of a loop must end in `yield`");
-            ensure!(
-                carried == self.outputs(self.func),
-                "the values are not the outputs of the function"
-            );
+            ensure!(carried == self.outputs(self.func), "the values are not the outputs of the function");
         } else if let Op::Break(out) | Op::Continue(out) = data.op {
-            let slots = self
-                .loops
-                .len()
-                .checked_sub(1 + out as usize)
-                .map(|i| &self.loops[i]);
+            let slots = self.loops.len().checked_sub(1 + out as usize).map(|i| &self.loops[i]);
             ensure!(slots.is_some(), "there is no such loop to leave");
-            ensure!(
-                slots == Some(&carried),
-                "the values are not the slots of the loop"
-            );
+            ensure!(slots == Some(&carried), "the values are not the slots of the loop");
         } else {
             let Ending::Yield(types) = ending else {
                 return Err("the body of a function must end in `return`".into());
@@ -307,9 +281,6 @@ impl Verifier<'_> {
 
     /// The function called, if it exists.
     fn callee(&self, func: FuncId) -> Result<&Func, String> {
-        self.module
-            .funcs
-            .get(func)
-            .ok_or_else(|| "there is no such function".to_string())
+        self.module.funcs.get(func).ok_or_else(|| "there is no such function".to_string())
     }
 }

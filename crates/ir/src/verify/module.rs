@@ -7,11 +7,7 @@ use cotangent_base::{Scalar, Set};
 /// Checks types, globals, derivative rows and names.
 pub(super) fn check(module: &Module) -> Check {
     for (id, def) in module.types.structs() {
-        ensure!(
-            !contains(module, id, id, &mut Set::default()),
-            "structure ${} contains itself",
-            def.name
-        );
+        ensure!(!contains(module, id, id, &mut Set::default()), "structure ${} contains itself", def.name);
     }
     for (id, row) in module.diff.iter() {
         let name = module.types.struct_def(id).name;
@@ -19,11 +15,7 @@ pub(super) fn check(module: &Module) -> Check {
     }
     let mut names = Set::default();
     for global in module.globals.values() {
-        ensure!(
-            names.insert(global.name),
-            "there are two globals @{}",
-            global.name
-        );
+        ensure!(names.insert(global.name), "there are two globals @{}", global.name);
         check_global(module, global).map_err(|rule| format!("global @{}: {rule}", global.name))?;
     }
     names.clear();
@@ -50,24 +42,15 @@ fn contains(module: &Module, outer: StructId, inner: StructId, seen: &mut Set<St
 
 fn diff_row(module: &Module, id: StructId, row: &DiffRow) -> Check {
     let fields = module.types.struct_def(id).fields.len();
-    ensure!(
-        row.fields.len() == fields,
-        "it must say of every field where its derivative is"
-    );
+    ensure!(row.fields.len() == fields, "it must say of every field where its derivative is");
     let arity = module.types.arity(row.differential).unwrap_or(0);
-    ensure!(
-        row.fields.iter().flatten().all(|to| *to < arity),
-        "it has no such field"
-    );
+    ensure!(row.fields.iter().flatten().all(|to| *to < arity), "it has no such field");
     let d = row.differential;
     ensure!(
         row.zero.is_none_or(|f| has_signature(module, f, &[], d)),
         "its zero is not `() -> differential`"
     );
-    ensure!(
-        row.add.is_none_or(|f| has_signature(module, f, &[d, d], d)),
-        "its add does not add two of them"
-    );
+    ensure!(row.add.is_none_or(|f| has_signature(module, f, &[d, d], d)), "its add does not add two of them");
     Ok(())
 }
 
@@ -87,10 +70,7 @@ fn check_global(module: &Module, global: &crate::GlobalData) -> Check {
                 return Err("a variable has the type `ref<..>`".into());
             };
             let fits = |f| has_signature(module, f, &[], inner);
-            ensure!(
-                init.is_none_or(fits),
-                "its first value is not what the function gives"
-            );
+            ensure!(init.is_none_or(fits), "its first value is not what the function gives");
         }
     }
     Ok(())
@@ -105,10 +85,7 @@ pub(super) fn check_func(module: &Module, func: &Func) -> Check {
         FuncKind::Request(_, of) => Some(of),
     };
     for link in links.into_iter().flatten().chain(of) {
-        ensure!(
-            module.funcs.get(link).is_some(),
-            "it refers to a function that does not exist"
-        );
+        ensure!(module.funcs.get(link).is_some(), "it refers to a function that does not exist");
     }
     if let Some(entry) = &func.entry {
         let expected = entry.inputs.iter().map(|value| match value {
@@ -118,14 +95,8 @@ pub(super) fn check_func(module: &Module, func: &Func) -> Check {
             SystemValue::GroupIndex => Type::Scalar(Scalar::U32),
         });
         let inputs = func.sig.inputs().map(|p| module.types.get(p.ty));
-        ensure!(
-            expected.eq(inputs),
-            "the inputs of an entry point are not what the host gives"
-        );
-        ensure!(
-            func.sig.outputs().next().is_none(),
-            "an entry point gives nothing"
-        );
+        ensure!(expected.eq(inputs), "the inputs of an entry point are not what the host gives");
+        ensure!(func.sig.outputs().next().is_none(), "an entry point gives nothing");
     }
     Ok(())
 }

@@ -31,10 +31,7 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
             Ok(())
         }
         (Op::Bitcast, [a], [r]) => {
-            ensure!(
-                bits(*a).is_some() && bits(*a) == bits(*r),
-                "the types are not numbers of one size"
-            );
+            ensure!(bits(*a).is_some() && bits(*a) == bits(*r), "the types are not numbers of one size");
             Ok(())
         }
         (Op::Splat, [a], [r]) => {
@@ -51,18 +48,12 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
             product(&data.op, *a, *b, *r)
         }
         (Op::Transpose, [Type::Matrix(s, r, c)], [result]) => {
-            ensure!(
-                *result == Type::Matrix(*s, *c, *r),
-                "the result is not the transposed shape"
-            );
+            ensure!(*result == Type::Matrix(*s, *c, *r), "the result is not the transposed shape");
             Ok(())
         }
         (Op::Pack, parts, [r]) => pack(v, parts, *r),
         (Op::Extract(path), [a, indices @ ..], [r]) => {
-            ensure!(
-                part(v, *a, path, indices)? == *r,
-                "the result is not the part at that path"
-            );
+            ensure!(part(v, *a, path, indices)? == *r, "the result is not the part at that path");
             Ok(())
         }
         (Op::Insert(path), [a, part_ty, indices @ ..], [r]) => insert(v, *a, *part_ty, path, indices, *r),
@@ -76,42 +67,24 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
         }
         (Op::DiffCall(call), operands, results) => diff_call(v, call, operands, results),
         (Op::LinCall(call), operands, results) => {
-            ensure!(
-                call.primals as usize <= operands.len(),
-                "there are fewer operands than primals"
-            );
+            ensure!(call.primals as usize <= operands.len(), "there are fewer operands than primals");
             let (inputs, outputs) = tangents(v, &call.call)?;
-            ensure!(
-                operands[call.primals as usize..] == inputs,
-                "the tangents do not fit the function"
-            );
+            ensure!(operands[call.primals as usize..] == inputs, "the tangents do not fit the function");
             ensure!(*results == outputs, "the results do not fit the function");
             Ok(())
         }
         (Op::Global(global), [], [r]) => {
             let data = v.module.globals.get(*global);
-            ensure!(
-                data.is_some_and(|g| v.module.types.get(g.ty) == *r),
-                "the global has another type"
-            );
+            ensure!(data.is_some_and(|g| v.module.types.get(g.ty) == *r), "the global has another type");
             Ok(())
         }
         (Op::Load(path), [handle, indices @ ..], [r]) => {
-            ensure!(
-                place(v, *handle, path, indices)? == *r,
-                "the result is not the part at that path"
-            );
+            ensure!(place(v, *handle, path, indices)? == *r, "the result is not the part at that path");
             Ok(())
         }
         (Op::Store(path), [handle, value, indices @ ..], []) => {
-            ensure!(
-                !matches!(handle, Type::Buffer(_, Access::Read)),
-                "the buffer may only be read"
-            );
-            ensure!(
-                place(v, *handle, path, indices)? == *value,
-                "the value is not a part at that path"
-            );
+            ensure!(!matches!(handle, Type::Buffer(_, Access::Read)), "the buffer may only be read");
+            ensure!(place(v, *handle, path, indices)? == *value, "the value is not a part at that path");
             Ok(())
         }
         (Op::Length, [Type::Buffer(..)], [r]) => {
@@ -124,14 +97,8 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
         }
         (Op::Call(func), operands, results) => {
             let callee = v.callee(*func)?;
-            ensure!(
-                *operands == v.inputs(callee),
-                "the operands are not the inputs of the function"
-            );
-            ensure!(
-                *results == v.outputs(callee),
-                "the results are not the outputs of the function"
-            );
+            ensure!(*operands == v.inputs(callee), "the operands are not the inputs of the function");
+            ensure!(*results == v.outputs(callee), "the results are not the outputs of the function");
             Ok(())
         }
         (Op::If, [cond], _) => {
@@ -230,28 +197,15 @@ fn addable(v: &Verifier<'_>, ty: Type) -> bool {
         Type::Unit => true,
         Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s != Scalar::Bool,
         Type::Array(elem, _) => addable(v, get(elem)),
-        Type::Struct(id) => v
-            .module
-            .types
-            .struct_def(id)
-            .fields
-            .iter()
-            .all(|f| addable(v, get(f.ty))),
+        Type::Struct(id) => v.module.types.struct_def(id).fields.iter().all(|f| addable(v, get(f.ty))),
         Type::Buffer(..) | Type::Ref(_) => false,
     }
 }
 
 fn math(op: Math, operands: &[Type], result: Type) -> Check {
-    ensure!(
-        operands.len() == op.arity(),
-        "the operation takes {} operands",
-        op.arity()
-    );
+    ensure!(operands.len() == op.arity(), "the operation takes {} operands", op.arity());
     let ty = operands[0];
-    ensure!(
-        operands.iter().all(|t| *t == ty),
-        "the operands must have one type"
-    );
+    ensure!(operands.iter().all(|t| *t == ty), "the operands must have one type");
     let Some(s) = number(ty) else {
         return Err("the operands are not numbers".into());
     };
@@ -298,15 +252,9 @@ fn swizzle(lanes: &[u8], a: Type, r: Type) -> Check {
     let Type::Vector(s, n) = a else {
         return Err("the operand is not a vector".into());
     };
-    ensure!(
-        !lanes.is_empty() && lanes.iter().all(|l| *l < n),
-        "the vector has no such lane"
-    );
+    ensure!(!lanes.is_empty() && lanes.iter().all(|l| *l < n), "the vector has no such lane");
     let scalar = lanes.len() == 1 && r == Type::Scalar(s);
-    ensure!(
-        scalar || r == Type::Vector(s, lanes.len() as u8),
-        "the result is not of those lanes"
-    );
+    ensure!(scalar || r == Type::Vector(s, lanes.len() as u8), "the result is not of those lanes");
     Ok(())
 }
 
@@ -355,10 +303,7 @@ fn pack(v: &Verifier<'_>, parts: &[Type], result: Type) -> Check {
     };
     ensure!(parts.len() == arity, "the aggregate has {arity} parts");
     for (i, &ty) in parts.iter().enumerate() {
-        ensure!(
-            part_of(v, result, Some(i as u32)) == Some(ty),
-            "part {i} has another type"
-        );
+        ensure!(part_of(v, result, Some(i as u32)) == Some(ty), "part {i} has another type");
     }
     Ok(())
 }
@@ -384,10 +329,7 @@ fn walk(v: &Verifier<'_>, mut ty: Type, steps: &[Step], indices: &[Type]) -> Res
 
 fn insert(v: &Verifier<'_>, a: Type, value: Type, path: &Path, indices: &[Type], r: Type) -> Check {
     ensure!(a == r, "the result must have the type of the aggregate");
-    ensure!(
-        part(v, a, path, indices)? == value,
-        "the value is not a part at that path"
-    );
+    ensure!(part(v, a, path, indices)? == value, "the value is not a part at that path");
     Ok(())
 }
 
@@ -426,9 +368,7 @@ fn tangents(v: &Verifier<'_>, call: &DiffCall) -> Result<(Vec<Type>, Vec<Type>),
         ensure!(types.len() == mask.len(), "a mask does not fit the function");
         let active = types.iter().zip(mask).filter(|(_, active)| **active);
         let tangent = |ty| differential(v, ty).ok_or("a type has no derivative");
-        active
-            .map(|(ty, _)| Ok(v.module.types.get(tangent(*ty)?)))
-            .collect()
+        active.map(|(ty, _)| Ok(v.module.types.get(tangent(*ty)?))).collect()
     };
     Ok((active(&inputs, &call.inputs)?, active(&outputs, &call.outputs)?))
 }
@@ -438,14 +378,8 @@ fn diff_call(v: &Verifier<'_>, call: &DiffCall, operands: &[Type], results: &[Ty
     let (tangents_in, tangents_out) = tangents(v, call)?;
     let takes = [v.inputs(callee), tangents_in].concat();
     let gives = [v.outputs(callee), tangents_out].concat();
-    ensure!(
-        *operands == takes,
-        "the operands are not inputs and tangents of the function"
-    );
-    ensure!(
-        *results == gives,
-        "the results are not outputs and tangents of the function"
-    );
+    ensure!(*operands == takes, "the operands are not inputs and tangents of the function");
+    ensure!(*results == gives, "the results are not outputs and tangents of the function");
     Ok(())
 }
 
@@ -461,9 +395,6 @@ fn region_args(v: &Verifier<'_>, region: Region, types: &[Type]) -> Check {
     };
     let exists = |a: &Value| v.func.values.get(*a).is_some();
     ensure!(data.args.iter().all(exists), "an argument is no value");
-    ensure!(
-        v.tys(&data.args) == types,
-        "the arguments of a region have other types"
-    );
+    ensure!(v.tys(&data.args) == types, "the arguments of a region have other types");
     Ok(())
 }
