@@ -224,11 +224,12 @@ fn modules_are_checked_too() {
 fn linear(insts: &str) -> String {
     let text = format!(
         "func @h(%x: f32) -> f32 {{ return %x }}
+         func @k(%x: f32, %y: f32) -> f32 {{ return %x }}
          func @f(%x: f32, %i: i32, %b: bool, %v: f32x3, ~dx: f32, ~dv: f32x3) {{ {insts} }}"
     );
     let (module, linear) = parse_linear(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     verify(&module).unwrap();
-    let (id, func) = module.funcs.iter().nth(1).unwrap();
+    let (id, func) = module.funcs.iter().last().unwrap();
     verify_linear(func, &linear[&id], &module).map_or_else(|e| e.rule, |()| "ok".into())
 }
 
@@ -237,6 +238,7 @@ fn linear_code_passes_the_linear_law() {
     let right = [
         "~a: f32 = mul %x, ~dx ~c: f32 = mul ~a, %x ~d: f32 = add ~a, ~c ~e: f32 = div ~d, %x return",
         "~a: f32 = dot %v, ~dv ~z: f32 = zero ~s: f32 = select %b, ~a, ~z return",
+        "~a: f32 = call @h(~dx) ~c: f32 = call @k(%x, ~dx) return",
         "~a: f32 = extract ~dv [%i] ~c: f32x3 = insert_add ~dv, ~a [%i] ~d: f64 = convert ~a return",
         "%y: f32, ~dy: f32 = if %b { yield %x, ~dx } else { ~z: f32 = undef yield %x, ~z } return",
         "%y: f32, ~dy: f32 = diff_call @h [d] -> [d] (%x, ~dx) ~r: f32 = lin_call @h [d] -> [d] (%x; ~dx) return",
@@ -261,7 +263,8 @@ fn the_linear_law_finds_what_is_not_linear() {
         ("~a: f32 = sin ~dx return", "the operation is not linear in this operand"),
         ("~a: f32 = const 1.0 return", "the operation gives nothing linear"),
         ("~a: i32 = convert ~dx return", "only a conversion between floats is linear"),
-        ("~a: f32 = call @h(~dx) return", "the operation is not linear in this operand"),
+        ("%a: f32 = call @h(~dx) return", "the operation is not linear in this operand"),
+        ("~a: f32 = call @k(~dx, %x) return", "the tangents come last"),
         (
             "%a: f32 = if %b { yield ~dx } else { yield %x } return",
             "a yield and its result must be of one kind",
