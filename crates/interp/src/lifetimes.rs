@@ -45,6 +45,12 @@ impl Lifetimes {
         walk.depths(func.body, 0);
         let mut live = EntitySet::new();
         walk.region(func.body, &mut live);
+        // What only code behind an exit uses is never used, but that code is decoded too and names it.
+        for inst in func.all_insts() {
+            for &operand in &func.insts[inst].operands {
+                walk.found.unused.remove(operand);
+            }
+        }
         walk.found
     }
 
