@@ -12,6 +12,7 @@
 //! - [`mod@checkpoint`] decides what the linear part gets from the primal part, and how; [`mincut`] is its engine.
 //! - [`mod@unzip`] takes the two parts apart, and [`mod@transpose`] turns the linear one round.
 //! - [`extract`] runs these in order: reverse mode.
+//! - [`mod@report`] tells what a backward derivative keeps and what it computes twice.
 //! - [`driver`] finds the requests and fills them, inner ones first.
 
 pub mod checkpoint;
@@ -22,6 +23,7 @@ pub mod forward;
 pub mod linearize;
 pub mod mincut;
 pub mod prepare;
+pub mod report;
 pub mod tangent;
 pub mod transpose;
 pub mod unzip;

@@ -29,10 +29,7 @@ pub const SINK: Node = Node(1);
 
 impl Default for Network {
     fn default() -> Self {
-        Network {
-            edges: Vec::new(),
-            out: vec![Vec::new(), Vec::new()],
-        }
+        Network { edges: Vec::new(), out: vec![Vec::new(), Vec::new()] }
     }
 }
 
@@ -71,10 +68,7 @@ impl Network {
         loop {
             let level = self.levels();
             if level[SINK.0 as usize] == u32::MAX || cost >= INFINITE {
-                return Cut {
-                    cost,
-                    near: level.iter().map(|l| *l != u32::MAX).collect(),
-                };
+                return Cut { cost, near: level.iter().map(|l| *l != u32::MAX).collect() };
             }
             cost = cost.saturating_add(self.blocking_flow(&level));
         }
@@ -141,11 +135,7 @@ impl Network {
 
     /// Sends as much as fits along `path`.
     fn push(&mut self, path: &[u32]) -> u64 {
-        let flow = path
-            .iter()
-            .map(|e| self.edges[*e as usize].left)
-            .min()
-            .unwrap_or(0);
+        let flow = path.iter().map(|e| self.edges[*e as usize].left).min().unwrap_or(0);
         for &edge in path {
             self.edges[edge as usize].left -= flow;
             self.edges[edge as usize ^ 1].left += flow;
@@ -185,15 +175,7 @@ mod tests {
         // The flow has to be rerouted: a greedy choice of the first path finds 1, not 2.
         let mut net = Network::default();
         let [a, b, c, d] = std::array::from_fn(|_| net.node());
-        for (from, to) in [
-            (SOURCE, a),
-            (SOURCE, b),
-            (a, c),
-            (a, d),
-            (b, c),
-            (c, SINK),
-            (d, SINK),
-        ] {
+        for (from, to) in [(SOURCE, a), (SOURCE, b), (a, c), (a, d), (b, c), (c, SINK), (d, SINK)] {
             net.edge(from, to, 1);
         }
         assert_eq!(net.cut().cost, 2);
@@ -213,30 +195,20 @@ mod tests {
         // Second source: all 2^6 ways to split six nodes.
         let mut state = 12345u64;
         let mut random = move |n: u64| {
-            state = state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (state >> 33) % n
         };
         for _ in 0..200 {
-            let edges: Vec<(usize, usize, u64)> = (0..18)
-                .map(|_| (random(8) as usize, random(8) as usize, random(9)))
-                .collect();
+            let edges: Vec<(usize, usize, u64)> =
+                (0..18).map(|_| (random(8) as usize, random(8) as usize, random(9))).collect();
             let mut net = Network::default();
-            let nodes: Vec<Node> = [SOURCE, SINK]
-                .into_iter()
-                .chain((0..6).map(|_| net.node()))
-                .collect();
+            let nodes: Vec<Node> = [SOURCE, SINK].into_iter().chain((0..6).map(|_| net.node())).collect();
             for &(from, to, capacity) in &edges {
                 net.edge(nodes[from], nodes[to], capacity);
             }
             let cost = |near: usize| -> u64 {
                 let is_near = |n: usize| n == 0 || (n > 1 && near >> (n - 2) & 1 == 1);
-                edges
-                    .iter()
-                    .filter(|(f, t, _)| is_near(*f) && !is_near(*t))
-                    .map(|e| e.2)
-                    .sum()
+                edges.iter().filter(|(f, t, _)| is_near(*f) && !is_near(*t)).map(|e| e.2).sum()
             };
             let best = (0..64).map(cost).min().unwrap();
             assert_eq!(net.cut().cost, best);

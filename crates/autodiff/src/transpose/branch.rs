@@ -35,9 +35,7 @@ impl Transposer<'_, '_> {
         }
         let selector = self.copy.get(data.operands[0]);
         let new = self.build(|b, _| b.emit(data.op.clone(), &[selector], &types));
-        self.out.insts[new]
-            .regions
-            .extend(branches.iter().map(|(region, _)| *region));
+        self.out.insts[new].regions.extend(branches.iter().map(|(region, _)| *region));
         for (&value, &cotangent) in captured.iter().zip(&before) {
             if let Some(cotangent) = cotangent {
                 self.cotangents.set(value, cotangent);
@@ -59,17 +57,11 @@ impl Transposer<'_, '_> {
         captured: &[Value],
         before: &[Option<Value>],
     ) -> Result<(Region, Vec<Option<Value>>), Reported> {
-        let known: Vec<(Value, Value)> = captured
-            .iter()
-            .zip(before)
-            .filter_map(|(v, c)| c.map(|c| (*v, c)))
-            .collect();
+        let known: Vec<(Value, Value)> =
+            captured.iter().zip(before).filter_map(|(v, c)| c.map(|c| (*v, c))).collect();
         let yields = &self.func().exit(branch).operands;
-        let given: Vec<(Value, Value)> = yields
-            .iter()
-            .zip(seeds)
-            .filter_map(|(v, s)| s.map(|s| (*v, s)))
-            .collect();
+        let given: Vec<(Value, Value)> =
+            yields.iter().zip(seeds).filter_map(|(v, s)| s.map(|s| (*v, s))).collect();
         let new = self.out.new_region();
         let mut after = self.nested(branch, new, &known, &given)?;
         Ok((new, self.values_in(new, &mut after, captured)))
@@ -83,10 +75,7 @@ impl Transposer<'_, '_> {
         values: &[Value],
     ) -> Vec<Option<Value>> {
         let outer = std::mem::replace(&mut self.region, region);
-        let found = values
-            .iter()
-            .map(|v| cotangents.take(*v).map(|c| self.value(c)))
-            .collect();
+        let found = values.iter().map(|v| cotangents.take(*v).map(|c| self.value(c))).collect();
         self.region = outer;
         found
     }
@@ -94,11 +83,8 @@ impl Transposer<'_, '_> {
     /// Ends a region with a yield of these values; what is absent is zero.
     pub(super) fn end_branch(&mut self, region: Region, values: &[Option<Value>], types: &[Ty]) {
         let outer = std::mem::replace(&mut self.region, region);
-        let values: Vec<Value> = values
-            .iter()
-            .zip(types)
-            .map(|(v, ty)| v.unwrap_or_else(|| self.zero(*ty)))
-            .collect();
+        let values: Vec<Value> =
+            values.iter().zip(types).map(|(v, ty)| v.unwrap_or_else(|| self.zero(*ty))).collect();
         self.build(|b, _| b.yield_(&values));
         self.region = outer;
     }

@@ -29,18 +29,9 @@ impl Transposer<'_, '_> {
         let turned = extract::backward(self.cx, callee, &seeds)?;
 
         let mut operands = self.copy.all(primal);
-        operands.extend(
-            data.results
-                .iter()
-                .filter_map(|r| self.take(*r))
-                .collect::<Vec<_>>(),
-        );
+        operands.extend(data.results.iter().filter_map(|r| self.take(*r)).collect::<Vec<_>>());
         let accumulators = tangents.iter().zip(&seeds.inputs).filter(|(_, given)| **given);
-        operands.extend(
-            accumulators
-                .filter_map(|(t, _)| self.take(*t))
-                .collect::<Vec<_>>(),
-        );
+        operands.extend(accumulators.filter_map(|(t, _)| self.take(*t)).collect::<Vec<_>>());
         let given: Vec<(Value, bool)> = tangents
             .iter()
             .zip(&seeds.inputs)
@@ -48,10 +39,7 @@ impl Transposer<'_, '_> {
             .filter(|(_, contributes)| **contributes)
             .map(|((tangent, given), _)| (*tangent, *given))
             .collect();
-        let types: Vec<Ty> = given
-            .iter()
-            .map(|(tangent, _)| self.func().ty(*tangent))
-            .collect();
+        let types: Vec<Ty> = given.iter().map(|(tangent, _)| self.func().ty(*tangent)).collect();
         let call = self.build(|b, _| b.emit(cotangent_ir::Op::Call(turned), &operands, &types));
         let results = self.out.insts[call].results.clone();
         self.collect(&given, &results);

@@ -129,11 +129,7 @@ impl Transposer<'_, '_> {
     }
 
     pub(super) fn part_type(&mut self, ty: Ty, part: u32) -> Ty {
-        self.cx
-            .module
-            .types
-            .part(ty, Some(part))
-            .expect("the path fits the type")
+        self.cx.module.types.part(ty, Some(part)).expect("the path fits the type")
     }
 
     fn join(&mut self, a: Cotangent, b: Cotangent) -> Cotangent {
@@ -210,9 +206,7 @@ impl Transposer<'_, '_> {
             (whole, path) => {
                 let whole = self.value(whole.clone());
                 let path = Path(path.into());
-                Some(Cotangent::Whole(
-                    self.build(|b, _| b.extract(whole, path, indices)),
-                ))
+                Some(Cotangent::Whole(self.build(|b, _| b.extract(whole, path, indices))))
             }
         }
     }

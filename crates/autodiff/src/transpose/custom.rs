@@ -36,10 +36,7 @@ pub fn roles(sig: &Signature) -> Vec<Role> {
     for param in &sig.params {
         roles.extend(match (param.dir, param.diff) {
             (Dir::In, true) => Some(Role::Pair { input, output: None }),
-            (Dir::InOut, true) => Some(Role::Pair {
-                input,
-                output: Some(output),
-            }),
+            (Dir::InOut, true) => Some(Role::Pair { input, output: Some(output) }),
             (Dir::Out, true) => Some(Role::Seed(output)),
             (Dir::In | Dir::InOut, false) => Some(Role::Plain(input)),
             (Dir::Out, false) => None,
@@ -61,12 +58,7 @@ impl Transposer<'_, '_> {
             return Err(self.not_linear(inst));
         };
         let roles = roles(&original.sig);
-        let types: Vec<Ty> = self.cx.module.funcs[custom]
-            .sig
-            .params
-            .iter()
-            .map(|p| p.ty)
-            .collect();
+        let types: Vec<Ty> = self.cx.module.funcs[custom].sig.params.iter().map(|p| p.ty).collect();
         if roles.len() != types.len() {
             return Err(self.not_linear(inst));
         }
@@ -104,11 +96,7 @@ impl Transposer<'_, '_> {
     fn seeds(&mut self, outputs: &[bool], results: &[Value]) -> Vec<Option<Value>> {
         let mut results = results.iter();
         let mut seed = |active: &bool| {
-            if *active {
-                results.next().and_then(|r| self.take(*r))
-            } else {
-                None
-            }
+            if *active { results.next().and_then(|r| self.take(*r)) } else { None }
         };
         outputs.iter().map(&mut seed).collect()
     }

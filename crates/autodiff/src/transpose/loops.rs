@@ -27,11 +27,7 @@ impl Transposer<'_, '_> {
         let captured = self.captured(inst);
         let n = self.copy.get(data.operands[0]);
         let mut inits = vec![n];
-        for value in slots
-            .iter()
-            .map(|i| data.results[*i])
-            .chain(captured.iter().copied())
-        {
+        for value in slots.iter().map(|i| data.results[*i]).chain(captured.iter().copied()) {
             inits.push(self.take_or_zero(value));
         }
 
@@ -43,29 +39,14 @@ impl Transposer<'_, '_> {
         let carried: Vec<Value> = types.iter().map(|ty| self.out.add_arg(new, *ty)).collect();
         let (yields, accumulators) = carried.split_at(slots.len());
         let next = &self.func().exit(body).operands;
-        let given: Vec<(Value, Value)> = slots
-            .iter()
-            .map(|i| next[*i])
-            .zip(yields.iter().copied())
-            .collect();
-        let known: Vec<(Value, Value)> = captured
-            .iter()
-            .copied()
-            .zip(accumulators.iter().copied())
-            .collect();
+        let given: Vec<(Value, Value)> = slots.iter().map(|i| next[*i]).zip(yields.iter().copied()).collect();
+        let known: Vec<(Value, Value)> = captured.iter().copied().zip(accumulators.iter().copied()).collect();
         let mut after = self.nested(body, new, &known, &given)?;
-        let ends: Vec<Value> = slots
-            .iter()
-            .map(|i| args[i + 1])
-            .chain(captured.iter().copied())
-            .collect();
+        let ends: Vec<Value> = slots.iter().map(|i| args[i + 1]).chain(captured.iter().copied()).collect();
         let ends = self.values_in(new, &mut after, &ends);
         self.end_branch(new, &ends, &types);
 
-        let info = LoopInfo {
-            reversed: !info.reversed,
-            ..info
-        };
+        let info = LoopInfo { reversed: !info.reversed, ..info };
         let turned = self.build(|b, _| b.emit(Op::For(info), &inits, &types));
         self.out.insts[turned].regions.push(new);
         let results = self.out.insts[turned].results.clone();

@@ -83,10 +83,7 @@ pub fn transpose(
 /// The tangent inputs of a linear function.
 pub fn tangents(linear: &LinearFunc) -> &[Value] {
     let inputs = linear.func.inputs();
-    let first = inputs
-        .iter()
-        .position(|v| linear.lin.contains(*v))
-        .unwrap_or(inputs.len());
+    let first = inputs.iter().position(|v| linear.lin.contains(*v)).unwrap_or(inputs.len());
     &inputs[first..]
 }
 
@@ -98,11 +95,7 @@ fn signature(module: &mut Module, linear: &LinearFunc, seeds: &Seeds, contribute
     let primal = &func.inputs()[..func.inputs().len() - tangents.len()];
     named.extend(primal.iter().map(|v| (text(*v), func.ty(*v), Dir::In)));
     let outputs = &func.exit(func.body).operands;
-    let seeded = outputs
-        .iter()
-        .zip(&seeds.outputs)
-        .enumerate()
-        .filter(|(_, (_, seeded))| **seeded);
+    let seeded = outputs.iter().zip(&seeds.outputs).enumerate().filter(|(_, (_, seeded))| **seeded);
     named.extend(seeded.map(|(i, (v, _))| (format!("out{i}_ct"), func.ty(*v), Dir::In)));
     for (i, &tangent) in tangents.iter().enumerate().filter(|(i, _)| contributes[*i]) {
         let dir = if seeds.inputs[i] { Dir::InOut } else { Dir::Out };
@@ -110,10 +103,7 @@ fn signature(module: &mut Module, linear: &LinearFunc, seeds: &Seeds, contribute
         let base = name.strip_suffix("_t").unwrap_or(&name);
         named.push((format!("{base}_ct"), func.ty(tangent), dir));
     }
-    let params = named
-        .into_iter()
-        .map(|(name, ty, dir)| param(module, &name, ty, dir))
-        .collect();
+    let params = named.into_iter().map(|(name, ty, dir)| param(module, &name, ty, dir)).collect();
     Signature { params, ret: None }
 }
 
@@ -145,12 +135,7 @@ impl<'a> Transposer<'a, '_> {
     /// Emits with a builder that stands where we are.
     fn build<R>(&mut self, emit: impl FnOnce(&mut Builder<'_>, &DiffTable) -> R) -> R {
         let Module { types, diff, .. } = &mut *self.cx.module;
-        let mut b = Builder {
-            types,
-            func: &mut self.out,
-            region: self.region,
-            span: self.span,
-        };
+        let mut b = Builder { types, func: &mut self.out, region: self.region, span: self.span };
         emit(&mut b, diff)
     }
 
@@ -160,15 +145,11 @@ impl<'a> Transposer<'a, '_> {
         let primal = func.inputs().len() - tangents.len();
         let mut inputs = self.out.inputs().to_vec().into_iter();
         for &old in &func.inputs()[..primal] {
-            self.copy
-                .rename(old, inputs.next().expect("an input for each primal one"));
+            self.copy.rename(old, inputs.next().expect("an input for each primal one"));
         }
         let outputs = func.exit(func.body).operands.clone();
-        let given: Vec<Option<Value>> = seeds
-            .outputs
-            .iter()
-            .map(|s| if *s { inputs.next() } else { None })
-            .collect();
+        let given: Vec<Option<Value>> =
+            seeds.outputs.iter().map(|s| if *s { inputs.next() } else { None }).collect();
         for (&tangent, seeded) in tangents.iter().zip(&seeds.inputs) {
             if *seeded && self.reach.contains(tangent) {
                 let value = inputs.next().expect("an input for each cotangent to add to");
@@ -182,11 +163,7 @@ impl<'a> Transposer<'a, '_> {
             }
         }
         self.linear_insts(func.body)?;
-        let reached: Vec<Value> = tangents
-            .iter()
-            .copied()
-            .filter(|t| self.reach.contains(*t))
-            .collect();
+        let reached: Vec<Value> = tangents.iter().copied().filter(|t| self.reach.contains(*t)).collect();
         let results: Vec<Value> = reached.into_iter().map(|t| self.take_or_zero(t)).collect();
         self.build(|b, _| b.emit(Op::Return, &results, &[]));
         Ok(())
@@ -200,12 +177,7 @@ impl<'a> Transposer<'a, '_> {
             let is_linear = data.results.iter().any(|v| self.source.lin.contains(*v));
             if !is_linear && !data.op.is_exit() {
                 let Module { types, .. } = &mut *self.cx.module;
-                let mut b = Builder {
-                    types,
-                    func: &mut self.out,
-                    region: self.region,
-                    span: self.span,
-                };
+                let mut b = Builder { types, func: &mut self.out, region: self.region, span: self.span };
                 self.copy.inst(func, inst, &mut b);
             }
         }

@@ -19,11 +19,7 @@ pub struct Reach {
 impl Reach {
     /// What is reached in `linear` if the given outputs have a cotangent.
     pub fn of(cx: &mut Context<'_>, linear: &LinearFunc, outputs: &[bool]) -> Result<Self, Reported> {
-        let mut sweep = Sweep {
-            cx,
-            source: linear,
-            values: EntitySet::new(),
-        };
+        let mut sweep = Sweep { cx, source: linear, values: EntitySet::new() };
         let returned = &linear.func.exit(linear.func.body).operands;
         for (&value, _) in returned.iter().zip(outputs).filter(|(_, seeded)| **seeded) {
             sweep.mark(value);
@@ -34,10 +30,7 @@ impl Reach {
 
     /// Which tangent inputs get a cotangent.
     pub fn contributions(&self, linear: &LinearFunc) -> Box<[bool]> {
-        super::tangents(linear)
-            .iter()
-            .map(|t| self.values.contains(*t))
-            .collect()
+        super::tangents(linear).iter().map(|t| self.values.contains(*t)).collect()
     }
 
     /// The values themselves.

@@ -88,8 +88,7 @@ impl Transposer<'_, '_> {
     pub(super) fn not_linear(&mut self, inst: Inst) -> Reported {
         let data = &self.func().insts[inst];
         let message = format!("`{}` of a tangent has no transpose", data.op.name());
-        self.cx
-            .report(Diagnostic::new(codes::NONLINEAR_RULE, data.span, message))
+        self.cx.report(Diagnostic::new(codes::NONLINEAR_RULE, data.span, message))
     }
 
     fn math_rule(
@@ -183,14 +182,8 @@ impl Transposer<'_, '_> {
 
     /// The primal operand, as it is called here, and the linear one.
     fn primal_and_linear(&self, operands: &[Value]) -> (Value, Value) {
-        let [a, b] = operands else {
-            unreachable!("a product has two factors")
-        };
-        if self.is_linear(*a) {
-            (self.copy.get(*b), *a)
-        } else {
-            (self.copy.get(*a), *b)
-        }
+        let [a, b] = operands else { unreachable!("a product has two factors") };
+        if self.is_linear(*a) { (self.copy.get(*b), *a) } else { (self.copy.get(*a), *b) }
     }
 
     /// Emits an operation with one result.
@@ -308,12 +301,7 @@ impl Transposer<'_, '_> {
     }
 
     fn pack_rule(&mut self, parts: &[Value], y: &Cotangent) {
-        for (i, &to) in parts
-            .iter()
-            .enumerate()
-            .filter(|(_, v)| self.wants(**v))
-            .collect::<Vec<_>>()
-        {
+        for (i, &to) in parts.iter().enumerate().filter(|(_, v)| self.wants(**v)).collect::<Vec<_>>() {
             if let Some(part) = self.part(y, &Path::part(i as u32).0, &[]) {
                 self.add_cotangent(to, part);
             }
@@ -323,11 +311,7 @@ impl Transposer<'_, '_> {
     fn insert_rule(&mut self, operands: &[Value], path: &Path, y: Cotangent) {
         let (a, v) = (operands[0], operands[1]);
         let indices = self.copy.all(&operands[2..]);
-        let part = if self.wants(v) {
-            self.part(&y, &path.0, &indices)
-        } else {
-            None
-        };
+        let part = if self.wants(v) { self.part(&y, &path.0, &indices) } else { None };
         if self.wants(a)
             && let Some(rest) = self.clear(y, &path.0, &indices)
         {

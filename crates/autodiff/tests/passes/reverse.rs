@@ -37,10 +37,7 @@ pub fn run_unzip(case: &mut Case) -> String {
         Some("min") => Policy::StoreMin,
         _ => Policy::Cut,
     };
-    let free = case
-        .args
-        .get(2)
-        .map_or_else(|| vec![false; inputs.len()].into(), |w| mask(w));
+    let free = case.args.get(2).map_or_else(|| vec![false; inputs.len()].into(), |w| mask(w));
     let prepared = prepare(&mut case.module.types, &case.module.funcs[id]);
     let mut diagnostics = Diagnostics::new();
     let mut linearized = linearize(&mut case.module, prepared.func, &inputs, &mut diagnostics);
@@ -60,15 +57,7 @@ pub fn run_unzip(case: &mut Case) -> String {
         Ok(plan) => plan,
         Err(diagnostic) => return format!("; {}: {}\n", diagnostic.code.name, diagnostic.message),
     };
-    let halves = unzip(
-        &mut case.module,
-        name,
-        &sig,
-        &linearized,
-        &prepared.induction,
-        &calls,
-        &plan,
-    );
+    let halves = unzip(&mut case.module, name, &sig, &linearized, &prepared.induction, &calls, &plan);
     let linear = &halves.linear;
     verify_func(&case.module, &halves.primal).unwrap_or_else(|e| panic!("the primal half is not valid: {e}"));
     verify_func(&case.module, &linear.func).unwrap_or_else(|e| panic!("the linear half is not valid: {e}"));
@@ -88,10 +77,7 @@ pub fn run_unzip(case: &mut Case) -> String {
 pub fn run_transpose(case: &mut Case) -> String {
     let linear = last(case);
     let outputs = mask(&case.args[0]);
-    let inputs = case
-        .args
-        .get(1)
-        .map_or_else(|| vec![false; tangents(&linear).len()].into(), |w| mask(w));
+    let inputs = case.args.get(1).map_or_else(|| vec![false; tangents(&linear).len()].into(), |w| mask(w));
     let name: Symbol = linear.func.name;
     let mut cx = Context::new(&mut case.module);
     let turned = transpose(&mut cx, name, &linear, &Seeds { outputs, inputs });
@@ -104,10 +90,7 @@ pub fn run_transpose(case: &mut Case) -> String {
         }
         Err(_) => {
             assert!(diagnostics.iter().all(|d| codes::CODES.contains(&d.code)));
-            diagnostics
-                .iter()
-                .map(|d| format!("; {}: {}\n", d.code.name, d.message))
-                .collect()
+            diagnostics.iter().map(|d| format!("; {}: {}\n", d.code.name, d.message)).collect()
         }
     }
 }

@@ -11,7 +11,8 @@ pub fn pair(module: &mut Module, ty: Ty) -> Ty {
     if let Some(known) = module.types.struct_named(name) {
         return module.types.intern(Type::Struct(known));
     }
-    let inner = module.diff.differential(&mut module.types, ty).expect("only differentiable types have pairs");
+    let inner =
+        module.diff.differential(&mut module.types, ty).expect("only differentiable types have pairs");
     let field = |name: &str, ty| StructField { name: Symbol::new(name), ty };
     let id = module.types.add_struct(name, vec![field("p", ty), field("d", inner)]);
     let own = Symbol::new(&format!("{name}.Differential"));
@@ -43,5 +44,19 @@ pub fn backward(module: &mut Module, of: FuncId, name: &str) -> FuncId {
     }
     let mut func = Func::new(Symbol::new(name), Signature { params, ret: None }, Span::none());
     func.kind = FuncKind::Request(Mode::Backward, of);
+    module.add_func(func)
+}
+
+/// Adds a request for the forward derivative of `of`.
+pub fn forward(module: &mut Module, of: FuncId, name: &str) -> FuncId {
+    let mut sig = module.funcs[of].sig.clone();
+    for param in sig.params.iter_mut().filter(|p| p.diff) {
+        param.ty = pair(module, param.ty);
+    }
+    if let Some(ret) = sig.ret.as_mut().filter(|r| r.diff) {
+        ret.ty = pair(module, ret.ty);
+    }
+    let mut func = Func::new(Symbol::new(name), sig, Span::none());
+    func.kind = FuncKind::Request(Mode::Forward, of);
     module.add_func(func)
 }

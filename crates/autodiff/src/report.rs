@@ -1,0 +1,199 @@
+//! What a backward derivative costs: what it keeps between its two passes, and what it computes twice.
+//!
+//! Everything here is read off the functions that [`extract`](crate::extract) wrote, so it is what will run and not what
+//! was once decided. Ask right after [`differentiate`](crate::differentiate): later passes may inline the parts.
+
+use crate::checkpoint::size;
+use cotangent_base::{EntitySet, Set, Span, Symbol};
+use cotangent_ir::{Effect, Func, FuncId, Inst, Module, Op, Step, Ty, Type, Value, ValueDef, text};
+
+/// The cost of a backward derivative.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// What is kept for the backward pass, in the order of the context's fields.
+    pub kept: Vec<Kept>,
+    /// The size of the context in bytes, laid out as in C.
+    pub bytes: u64,
+    /// What the backward pass computes again.
+    pub repeated: Vec<Repeated>,
+    /// The instructions of the pass that computes the values; 0 if there is nothing to compute first.
+    pub primal_instructions: usize,
+    /// The instructions of the pass that computes the gradient.
+    pub backward_instructions: usize,
+}
+
+/// A field of a context.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// Its name: of the variable, if it was one.
+    pub name: Symbol,
+    /// Its type, as IR text: arrays hold one element per round of a loop.
+    pub ty: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Where the value is computed.
+    pub span: Span,
+    /// Why it is not computed again.
+    pub why: Why,
+}
+
+/// Why a value is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// A loop carries it: it differs from round to round.
+    Carried,
+    /// A loop computed it.
+    LoopResult,
+    /// It is how often a loop ran.
+    Trips,
+    /// It was loaded from memory that may have changed since.
+    Loaded,
+    /// It is what a call keeps for its own backward pass.
+    Call,
+    /// Computing it again would cost more.
+    Cheaper,
+}
+
+impl Why {
+    /// The reason as a phrase.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Why::Carried => "differs from round to round",
+            Why::LoopResult => "was computed by a loop",
+            Why::Trips => "says how often a loop ran",
+            Why::Loaded => "comes from memory that may change",
+            Why::Call => "is what a call keeps",
+            Why::Cheaper => "is cheaper to keep than to compute again",
+        }
+    }
+}
+
+/// Something computed in both passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repeated {
+    /// The variable it is, or the operation that computes it.
+    pub name: Symbol,
+    /// Where.
+    pub span: Span,
+}
+
+/// The cost of `func`, a backward derivative whose body has been written.
+pub fn report(module: &Module, func: FuncId) -> Report {
+    let body = &module.funcs[func];
+    let mut report = Report::default();
+    let called = body.all_insts().into_iter().filter_map(|inst| match body.insts[inst].op {
+        Op::Call(callee) => Some(callee),
+        _ => None,
+    });
+    for callee in called {
+        let part = &module.funcs[callee];
+        let count = part.all_insts().len();
+        if let Some(context) = context_output(part) {
+            report.kept = kept(module, part, context);
+            report.bytes = size::layout(&module.types, context).map_or(0, |l| l.size);
+            report.primal_instructions += count;
+        } else if is_backward(part) {
+            report.repeated = repeated(part);
+            report.backward_instructions += count;
+        } else {
+            report.primal_instructions += count;
+        }
+    }
+    report
+}
+
+/// The type of the context, if `func` is the primal half of something.
+fn context_output(func: &Func) -> Option<Ty> {
+    let last = func.sig.params.last().filter(|p| p.name == "context" && p.dir == cotangent_ir::Dir::Out);
+    last.map(|p| p.ty)
+}
+
+fn is_backward(func: &Func) -> bool {
+    func.name.as_str().rsplit_once(".bwd").is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn kept(module: &Module, primal: &Func, context: Ty) -> Vec<Kept> {
+    let Type::Struct(id) = module.types.get(context) else { return Vec::new() };
+    let fields = module.types.struct_def(id).fields.iter().enumerate();
+    let field = |(i, field): (usize, &cotangent_ir::StructField)| {
+        let value = stored_value(primal, context, i as u32);
+        Kept {
+            name: field.name,
+            ty: text::print_type(&module.types, field.ty),
+            bytes: size::layout(&module.types, field.ty).map_or(0, |l| l.size),
+            span: value.map_or(primal.span, |v| span_of(primal, v)),
+            why: value.map_or(Why::Cheaper, |v| why(module, primal, v, field.name)),
+        }
+    };
+    fields.map(field).collect()
+}
+
+/// The value that `func` writes into that field of the context.
+fn stored_value(func: &Func, context: Ty, field: u32) -> Option<Value> {
+    func.all_insts().into_iter().find_map(|inst| {
+        let data = &func.insts[inst];
+        let is_context = data.results.first().is_some_and(|r| func.ty(*r) == context);
+        match &data.op {
+            Op::Insert(path) if is_context && path.0.first() == Some(&Step::Part(field)) => {
+                Some(data.operands[1])
+            }
+            Op::Pack if is_context => data.operands.get(field as usize).copied(),
+            _ => None,
+        }
+    })
+}
+
+fn span_of(func: &Func, value: Value) -> Span {
+    match func.values[value].def {
+        ValueDef::Result(inst, _) => func.insts[inst].span,
+        ValueDef::Arg(region, _) => {
+            let owns = |inst: &Inst| func.insts[*inst].regions.contains(&region);
+            func.all_insts().into_iter().find(owns).map_or(func.span, |inst| func.insts[inst].span)
+        }
+    }
+}
+
+fn why(module: &Module, func: &Func, value: Value, field: Symbol) -> Why {
+    match func.values[value].def {
+        ValueDef::Arg(..) => Why::Carried,
+        ValueDef::Result(inst, _) => match &func.insts[inst].op {
+            Op::While(_) if field.as_str().starts_with("trips") => Why::Trips,
+            Op::While(_) | Op::For(_) => Why::LoopResult,
+            Op::Load(_) => Why::Loaded,
+            Op::Call(callee) if context_output(&module.funcs[*callee]) == Some(func.ty(value)) => Why::Call,
+            _ => Why::Cheaper,
+        },
+    }
+}
+
+/// What in a backward function does not depend on a cotangent, beyond constants and what it is given.
+fn repeated(func: &Func) -> Vec<Repeated> {
+    let mut dependent: EntitySet<Value> = EntitySet::new();
+    let is_cotangent = |v: &Value| func.values[*v].name.is_some_and(|n| n.as_str().ends_with("_ct"));
+    dependent.extend(func.inputs().iter().copied().filter(is_cotangent));
+    let mut found = Vec::new();
+    let mut seen = Set::default();
+    for inst in func.all_insts() {
+        let data = &func.insts[inst];
+        let depends = data.operands.iter().any(|v| dependent.contains(*v)) || !data.regions.is_empty();
+        if depends {
+            dependent.extend(data.results.iter().copied());
+            let args = data.regions.iter().flat_map(|r| &func.regions[*r].args);
+            let counter = usize::from(matches!(data.op, Op::For(_)));
+            dependent.extend(args.copied().skip(counter));
+            continue;
+        }
+        let is_work = match data.op {
+            Op::Extract(_) | Op::Zero | Op::Undef | Op::Const(_) | Op::Global(_) => false,
+            _ => data.op.effect() != Effect::Exit && !data.results.is_empty(),
+        };
+        if is_work {
+            let name = data.results.first().and_then(|r| func.values[*r].name);
+            let name = name.unwrap_or_else(|| Symbol::new(data.op.name()));
+            if seen.insert((name, data.span)) {
+                found.push(Repeated { name, span: data.span });
+            }
+        }
+    }
+    found
+}
