@@ -143,6 +143,10 @@ impl Frame<'_, '_> {
 
     fn element(&mut self, base: &Expr, index: &Expr) -> Place {
         let ty = self.ty(base.ty);
+        let source = self.lowerer.checked.subst(base.ty, &self.subst);
+        if self.lowerer.is_block(source) {
+            return self.place(base);
+        }
         let base = match self.lowerer.module.types.get(ty) {
             Type::Buffer(..) => Place::Part(Root::Handle(self.expr(base)), Steps::default()),
             _ => self.place(base),

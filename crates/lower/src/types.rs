@@ -2,7 +2,7 @@
 //!
 //! Structures are made once for each list of generic arguments. Enumerations are their integers, tuples are
 //! structures with fields `_0`, `_1` and so on. A structure of the library that is *magic* is something the IR
-//! knows: `[__magic("rwbuffer")]` is a buffer.
+//! knows: `[__magic("rwbuffer")]` is a buffer. A constant buffer or parameter block is what it holds.
 
 use crate::codes;
 use crate::instance::Lowerer;
@@ -215,6 +215,13 @@ impl Lowerer<'_> {
         lowered
     }
 
+    /// Whether a type is a constant buffer or parameter block, which is written as a buffer of one element.
+    pub fn is_block(&self, ty: Ty) -> bool {
+        let TyKind::Struct(id, _) = self.checked.program.types.kind(ty) else { return false };
+        let magic = self.checked.program.structs[id].magic;
+        magic.is_some_and(|m| matches!(m.as_str(), "constantbuffer" | "parameterblock"))
+    }
+
     /// What a magic structure of the library is.
     fn lower_magic(&mut self, ty: Ty, magic: Symbol, args: Args, span: Span) -> ir::Ty {
         let first = self.checked.program.types.list(args).first().copied();
@@ -225,7 +232,7 @@ impl Lowerer<'_> {
         let kind = match (magic.as_str(), elem) {
             ("buffer", Some(elem)) => Type::Buffer(elem, Access::Read),
             ("rwbuffer", Some(elem)) => Type::Buffer(elem, Access::ReadWrite),
-            ("uniform", Some(elem)) => return elem,
+            ("constantbuffer" | "parameterblock", Some(elem)) => return elem,
             _ => {
                 let message = format!("the resource type `{}` is not supported yet", self.checked.show(ty));
                 let diagnostic = Diagnostic::new(codes::UNSUPPORTED_TYPE, span, message)
