@@ -233,6 +233,12 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_and_carriage_returns_are_nothing() {
+        assert_eq!(spellings("\u{feff}a\r\nb\r\n"), ["a", "b"]);
+        assert!(lex(FileId::new(0), "a\r\nb")[1].at_line_start());
+    }
+
+    #[test]
     fn comments_are_white_space() {
         assert_eq!(spellings("a/*x*/b // c\nd"), ["a", "b", "d"]);
         assert_eq!(spellings("a // b \\\n still b\nc"), ["a", "c"]);

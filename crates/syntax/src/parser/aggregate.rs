@@ -4,7 +4,8 @@ use super::func::joined;
 use super::prefix::Prefix;
 use super::{Parse, Parser};
 use crate::ast::{
-    Decl, DeclKind, EnumDecl, Expr, ExprKind, ExtensionDecl, Generics, Ident, InterfaceDecl, StructDecl,
+    AliasDecl, Decl, DeclKind, EnumDecl, Expr, ExprKind, ExtensionDecl, Generics, Ident, InterfaceDecl,
+    StructDecl,
 };
 use crate::codes;
 use crate::token::{Kw, Punct};
@@ -51,7 +52,7 @@ impl Parser<'_> {
         }
         let members = self.members()?;
         let ty = Self::named_type(name, &generics);
-        let inner = Prefix { attributes: vec![], modifiers: prefix.modifiers.clone(), ..prefix.clone() };
+        let inner = Prefix { attributes: vec![], ..prefix.clone() };
         self.finish(prefix, DeclKind::Struct(Box::new(StructDecl { name, generics, bases, members })), out);
         self.after_body(inner, ty, out)
     }
@@ -82,6 +83,27 @@ impl Parser<'_> {
                 .here("add `;` here")
                 .label(next.span, "on the same line this would be the name of a variable"),
         );
+        Ok(())
+    }
+
+    /// `struct Tag { .. } Name;` behind `typedef`: a structure called `Name`, and `Tag` as well.
+    pub(super) fn typedef_struct(&mut self, prefix: Prefix, out: &mut Vec<Decl>) -> Parse<()> {
+        self.bump();
+        let tag = self.ident_at(self.pos);
+        if tag.is_some() {
+            self.bump();
+        }
+        let members = self.members()?;
+        let name = self.expect_name("a name for the type")?;
+        self.semi()?;
+        let plain = Prefix { attributes: vec![], ..prefix.clone() };
+        let structure = StructDecl { name, generics: Generics::default(), bases: vec![], members };
+        self.finish(prefix, DeclKind::Struct(Box::new(structure)), out);
+        if let Some(tag) = tag.filter(|tag| tag.name != name.name) {
+            let ty = Self::named_type(name, &Generics::default());
+            let alias = AliasDecl { name: tag, generics: Generics::default(), ty };
+            self.finish(plain, DeclKind::Alias(Box::new(alias)), out);
+        }
         Ok(())
     }
 

@@ -205,11 +205,8 @@ impl Parser<'_> {
     /// `typedef float3 Color, Palette[4];`.
     fn typedef(&mut self, prefix: Prefix, out: &mut Vec<Decl>) -> Parse<()> {
         self.bump();
-        if matches!(self.peek().kw, Kw::Struct | Kw::Enum)
-            && (self.nth(1).is(Punct::LBrace) || self.nth(2).is(Punct::LBrace))
-        {
-            let help = "declare the type on its own: `struct Name { .. }`";
-            return self.unsupported(self.peek().span, "a type declared inside `typedef`", Some(help));
+        if self.at_kw(Kw::Struct) && (self.nth(1).is(Punct::LBrace) || self.nth(2).is(Punct::LBrace)) {
+            return self.typedef_struct(prefix, out);
         }
         let ty = self.ty()?;
         loop {

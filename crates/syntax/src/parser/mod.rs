@@ -259,6 +259,9 @@ impl Parser<'_> {
         if self.eat(closer) {
             return Ok(());
         }
+        if self.gave_up {
+            return Err(Abort);
+        }
         let unclosed = self.partners[open] == 0;
         let found = self.peek().describe();
         let error = if unclosed {

@@ -2,7 +2,7 @@
 
 use super::expr::begins_expression;
 use super::{Parse, Parser};
-use crate::ast::{DiffMode, Expr, ExprKind, Measure, Stmt, StmtKind, UnaryOp, Version};
+use crate::ast::{DiffMode, Expr, ExprKind, Ident, Measure, Stmt, StmtKind, UnaryOp, Version};
 use crate::codes;
 use crate::literal::{self, Number};
 use crate::token::{Kw, Punct, Token, TokenKind};
@@ -14,28 +14,28 @@ impl Parser<'_> {
         let mut value = self.primary()?;
         loop {
             let height = self.height;
-            let (start, boxed) = (value.span, |value| Box::new(value));
+            let start = value.span;
             let kind = match self.peek().kind {
                 TokenKind::Punct(Punct::LParen) => {
                     let args = self.outside_angles(Self::paren_args)?;
-                    ExprKind::Call(boxed(value), args)
+                    ExprKind::Call(Box::new(value), args)
                 }
                 TokenKind::Punct(Punct::LBracket) => {
                     let open = self.pos;
                     self.bump();
                     let index = self.outside_angles(|p| p.expr_list(Punct::RBracket))?;
                     self.close(open)?;
-                    ExprKind::Index(boxed(value), index)
+                    ExprKind::Index(Box::new(value), index)
                 }
                 TokenKind::Punct(Punct::Dot | Punct::Arrow | Punct::ColonColon) => {
                     self.bump();
                     let member = self.member_name()?;
-                    ExprKind::Member(boxed(value), member)
+                    ExprKind::Member(Box::new(value), member)
                 }
                 TokenKind::Punct(op @ (Punct::PlusPlus | Punct::MinusMinus)) => {
                     self.bump();
                     let op = if op == Punct::PlusPlus { UnaryOp::PostInc } else { UnaryOp::PostDec };
-                    ExprKind::Unary(op, boxed(value))
+                    ExprKind::Unary(op, Box::new(value))
                 }
                 TokenKind::Punct(Punct::Lt) if is_path(&value) && self.at_generic_args() => {
                     value = self.apply(value)?;
@@ -48,7 +48,7 @@ impl Parser<'_> {
         }
     }
 
-    fn member_name(&mut self) -> Parse<crate::ast::Ident> {
+    fn member_name(&mut self) -> Parse<Ident> {
         if self.at_kw(Kw::Operator) && !self.nth(1).is_ident() {
             return self.operator_name();
         }

@@ -1,6 +1,6 @@
 //! Directives: the lines that begin with `#`.
 
-use super::{MAX_INCLUDE_DEPTH, MAX_INCLUDES, Preprocessor};
+use super::{MAX_INCLUDE_DEPTH, MAX_INCLUDES, MAX_TOKENS, Preprocessor};
 use crate::ast::Version;
 use crate::codes;
 use crate::lexer::lex;
@@ -192,7 +192,7 @@ impl Preprocessor<'_> {
         let Some((wanted, span)) = self.included_name(name, rest) else {
             return;
         };
-        if depth >= MAX_INCLUDE_DEPTH || self.includes >= MAX_INCLUDES {
+        if depth >= MAX_INCLUDE_DEPTH || self.includes >= MAX_INCLUDES || self.out.len() > MAX_TOKENS {
             // One report is enough: the files above would all hit the same wall.
             if self.includes != u32::MAX {
                 let error =

@@ -1,6 +1,6 @@
 //! Macros: what `#define` makes.
 
-use super::{Preprocessor, object_macro};
+use super::Preprocessor;
 use crate::codes;
 use crate::token::{Flags, Punct, Token, TokenKind};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
@@ -57,18 +57,17 @@ impl Macro {
 
 /// The macros that exist before the first line.
 pub(super) fn predefined() -> Map<Symbol, Rc<Macro>> {
-    let number = |text: &str| vec![Token::new(TokenKind::Number(text.into()), Span::none())];
-    let mut macros = Map::default();
-    for (name, value) in
-        [("__SLANG__", "1"), ("__SLANG_COMPILER__", "1"), ("__HLSL__", "1"), ("__HLSL_VERSION", "2018")]
-    {
-        macros.insert(Symbol::new(name), Rc::new(object_macro(number(value))));
-    }
-    for (name, body) in [("__LINE__", Body::Line), ("__FILE__", Body::File)] {
-        let computed = Macro { params: None, variadic: false, body, span: Span::none() };
-        macros.insert(Symbol::new(name), Rc::new(computed));
-    }
-    macros
+    let number = |text: &str| Body::Tokens(vec![Token::new(TokenKind::Number(text.into()), Span::none())]);
+    let all = [
+        ("__SLANG__", number("1")),
+        ("__SLANG_COMPILER__", number("1")),
+        ("__HLSL__", number("1")),
+        ("__HLSL_VERSION", number("2018")),
+        ("__LINE__", Body::Line),
+        ("__FILE__", Body::File),
+    ];
+    let object = |body| Rc::new(Macro { params: None, variadic: false, body, span: Span::none() });
+    all.into_iter().map(|(name, body)| (Symbol::new(name), object(body))).collect()
 }
 
 impl Preprocessor<'_> {

@@ -16,13 +16,15 @@ use crate::lexer::lex;
 use crate::token::{LexError, Punct, Token, TokenKind};
 use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Map, Set, Sources, Span, Symbol};
 use directive::Conditional;
-use macros::{Body, Macro};
+use macros::Macro;
 use std::rc::Rc;
 
 /// Deepest nesting of `#include`.
 const MAX_INCLUDE_DEPTH: u32 = 64;
 /// Most files one file may pull in, counting each time.
 const MAX_INCLUDES: u32 = 4096;
+/// Most tokens of a file with all it includes.
+const MAX_TOKENS: usize = 10_000_000;
 /// Most tokens that macros may produce for one file.
 const MAX_EXPANSION: u32 = 2_000_000;
 
@@ -180,11 +182,6 @@ fn line_end(tokens: &[Token], pos: usize) -> usize {
 /// The index of the first directive, or the end of the file, behind `pos`.
 fn text_end(tokens: &[Token], pos: usize) -> usize {
     (pos..tokens.len() - 1).find(|i| is_directive(&tokens[*i])).unwrap_or(tokens.len() - 1)
-}
-
-/// A macro that stands for tokens, for tests and predefined names.
-fn object_macro(tokens: Vec<Token>) -> Macro {
-    Macro { params: None, variadic: false, body: Body::Tokens(tokens), span: Span::none() }
 }
 
 #[cfg(test)]

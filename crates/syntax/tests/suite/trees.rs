@@ -212,6 +212,8 @@ fn types_and_their_members() {
             __subscript(int i, int j) -> T { get { return a; } set { a = newValue; } }
             typealias D = T.Differential;
             typedef float Scalar, Grid[2][3];
+            typedef struct Tag { int x; } Name;
+            typedef struct { } Empty;
             struct Inner { } inner;
         }
         interface IFoo : IBase { associatedtype D : IA, IB where D.D == D; static This zero(); This operator()(float x); }
@@ -243,6 +245,10 @@ fn types_and_their_members() {
               (alias D (. T Differential))
               (alias Scalar float)
               (alias Grid (index (index float 3:i32) 2:i32))
+              (struct Name)
+                (var x int)
+              (alias Tag Name)
+              (struct Empty)
               (struct Inner)
               (var inner Inner)
             (interface IFoo : IBase)
