@@ -8,8 +8,8 @@ use crate::literal::{self, Number};
 use crate::token::{Kw, Punct, Token, TokenKind};
 use cotangent_base::{Scalar, Span};
 
-/// The precedence of `+`: generic arguments have no looser operators.
-const ADDITIVE: u8 = 9;
+/// The precedence of `<<`: generic arguments have no looser operators.
+const SHIFT: u8 = 8;
 const RELATIONAL: u8 = 7;
 
 impl Parser<'_> {
@@ -69,9 +69,9 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::Ternary(Box::new(cond), Box::new(then), Box::new(otherwise)), span })
     }
 
-    /// A sum, as tight as a generic argument must be.
-    pub(super) fn additive(&mut self) -> Parse<Expr> {
-        self.nested(|p| p.binary(ADDITIVE))
+    /// A value as a generic argument, in which `>` and `>>` close the list.
+    pub(super) fn generic_value(&mut self) -> Parse<Expr> {
+        self.nested(|p| p.binary(SHIFT))
     }
 
     /// Operators of at least this precedence, all of which associate to the left.
@@ -89,7 +89,7 @@ impl Parser<'_> {
             let Some((op, level)) = operator(punct).filter(|(_, level)| *level >= least) else {
                 return Ok(left);
             };
-            if self.angles > 0 && level < ADDITIVE {
+            if self.angles > 0 && (level < SHIFT || punct == Punct::Shr) {
                 return Ok(left);
             }
             self.bump();
@@ -245,10 +245,10 @@ fn operator(punct: Punct) -> Option<(BinaryOp, u8)> {
         Punct::Le => (BinaryOp::Le, RELATIONAL),
         Punct::Gt => (BinaryOp::Gt, RELATIONAL),
         Punct::Ge => (BinaryOp::Ge, RELATIONAL),
-        Punct::Shl => (BinaryOp::Shl, 8),
-        Punct::Shr => (BinaryOp::Shr, 8),
-        Punct::Plus => (BinaryOp::Add, ADDITIVE),
-        Punct::Minus => (BinaryOp::Sub, ADDITIVE),
+        Punct::Shl => (BinaryOp::Shl, SHIFT),
+        Punct::Shr => (BinaryOp::Shr, SHIFT),
+        Punct::Plus => (BinaryOp::Add, 9),
+        Punct::Minus => (BinaryOp::Sub, 9),
         Punct::Star => (BinaryOp::Mul, 10),
         Punct::Slash => (BinaryOp::Div, 10),
         Punct::Percent => (BinaryOp::Rem, 10),

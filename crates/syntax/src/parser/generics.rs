@@ -89,7 +89,7 @@ impl Parser<'_> {
         }
         match self.skim_type(self.pos).map(|behind| self.tokens[behind].kind) {
             Some(TokenKind::Punct(Punct::Comma | Punct::Gt)) => self.ty().map(Some),
-            _ => self.additive().map(Some),
+            _ => self.generic_value().map(Some),
         }
     }
 
@@ -141,12 +141,12 @@ impl Parser<'_> {
         }
         let subject = match self.skim_type(self.pos).map(|behind| self.tokens[behind].kind) {
             Some(TokenKind::Punct(Punct::Colon | Punct::EqEq)) => self.ty()?,
-            _ => self.additive()?,
+            _ => self.generic_value()?,
         };
         if self.eat(Punct::EqEq) {
             let other = match self.peek().is_ident() {
                 true => self.ty()?,
-                false => self.additive()?,
+                false => self.generic_value()?,
             };
             return Ok(Where::Equal(subject, other));
         }

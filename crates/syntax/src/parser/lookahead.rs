@@ -216,6 +216,7 @@ fn may_be_in_generic(token: &Token) -> bool {
                 | Punct::Slash
                 | Punct::Percent
                 | Punct::Arrow
+                | Punct::Shl
                 | Punct::Tilde
         ),
         _ => false,

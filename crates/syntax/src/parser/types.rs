@@ -120,7 +120,7 @@ impl Parser<'_> {
         matches!(self.peek().kind, TokenKind::Punct(Punct::Gt | Punct::Shr | Punct::Ge | Punct::ShrEq))
     }
 
-    /// A type, or a value computed without comparisons and shifts.
+    /// A type, or a value computed without comparisons.
     fn generic_arg(&mut self) -> Parse<Expr> {
         if let Some(behind) = self.skim_type(self.pos)
             && matches!(
@@ -130,7 +130,7 @@ impl Parser<'_> {
         {
             return self.ty();
         }
-        self.additive()
+        self.generic_value()
     }
 
     /// `functype(A, B) -> R`.

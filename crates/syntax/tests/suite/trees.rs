@@ -81,6 +81,7 @@ fn a_less_sign_opens_generic_arguments_only_if_they_close_and_are_used() {
         ("A<B<C<int>>>(1)", "(call (apply A (apply B (apply C int))) 1:i32)"),
         ("vector<float, N * 2 - 1>(0)", "(call (apply vector float (- (* N 2:i32) 1:i32)) 0:i32)"),
         ("P<float[4], int*, (a > b)>.x", "(. (apply P (index float 4:i32) (pointer int) (paren (> a b))) x)"),
+        ("A<1 << 2, B<-N>>.x", "(. (apply A (<< 1:i32 2:i32) (apply B (- N))) x)"),
         ("i < n", "(< i n)"),
         ("a < b >> 1", "(< a (>> b 1:i32))"),
         ("s.get<float>() + 1", "(+ (call (apply (. s get) float)) 1:i32)"),
