@@ -128,12 +128,13 @@ fn is_plain(diff: &DiffInfo) -> bool {
     rule.or(*forward).or(*backward).or(*substitute).is_none() && !diff.constant && diff.prefer == Prefer::Auto
 }
 
-/// After linearizing: small functions called for their values are inlined, equal things are computed once, and
-/// invariant ones outside of loops. Linear values keep their numbers.
+/// After linearizing: small functions called for their values are inlined (not those with a derivative of their own:
+/// the result may be differentiated again), equal things are computed once, and invariant ones outside of loops.
+/// Linear values keep their numbers.
 fn polish(module: &mut Module, place: FuncId, linearized: Linearized, root: &Root) -> Linearized {
     let is_straight = |f: &Func| f.all_insts().iter().all(|i| f.insts[*i].regions.is_empty());
     let is_small = |f: &Func| f.regions[f.body].insts.len() <= SMALL && is_straight(f);
-    let wanted = |f: &Func| is_small(f) && f.inline != Inline::Never && f.diff.prefer == Prefer::Auto;
+    let wanted = |f: &Func| is_small(f) && f.inline != Inline::Never && is_plain(&f.diff);
     let mut func = inlined(module, place, linearized.func, &wanted);
     tidy(&mut module.types, &mut func, &root.effects);
     hoist(&module.types, &mut func);
