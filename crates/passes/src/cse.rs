@@ -38,21 +38,15 @@
 
 use crate::edit::Renaming;
 use crate::effects::Effects;
+use crate::types::holds_array;
 use cotangent_base::Map;
-use cotangent_ir::{Func, Inst, Math, Op, Region, Ty, Type, Types, Value};
+use cotangent_ir::{Func, Inst, Math, Op, Region, Ty, Types, Value};
 use smallvec::SmallVec;
 
 /// Removes common subexpressions from `func`. Says whether there were any.
 pub fn cse(types: &Types, func: &mut Func, effects: &Effects) -> bool {
     let body = func.body;
-    let mut cse = Cse {
-        types,
-        func,
-        effects,
-        available: Map::default(),
-        renaming: Renaming::default(),
-        arrays: Map::default(),
-    };
+    let mut cse = Cse { types, func, effects, available: Map::default(), renaming: Renaming::default() };
     cse.region(body);
     !cse.renaming.is_empty()
 }
@@ -70,7 +64,6 @@ struct Cse<'a> {
     effects: &'a Effects,
     available: Map<Key, Inst>,
     renaming: Renaming,
-    arrays: Map<Ty, bool>,
 }
 
 impl Cse<'_> {
@@ -108,7 +101,7 @@ impl Cse<'_> {
     }
 
     /// What makes the instruction equal to another, if it may be merged at all.
-    fn key(&mut self, inst: Inst) -> Option<Key> {
+    fn key(&self, inst: Inst) -> Option<Key> {
         let data = &self.func.insts[inst];
         let is_fresh = matches!(data.op, Op::Zero | Op::Undef);
         if is_fresh || !data.regions.is_empty() || data.op.is_exit() || data.results.is_empty() {
@@ -119,30 +112,13 @@ impl Cse<'_> {
         }
         let results: SmallVec<[Ty; 1]> = data.results.iter().map(|v| self.func.ty(*v)).collect();
         let (op, mut operands) = (data.op.clone(), data.operands.clone());
-        if results.iter().any(|ty| self.holds_array(*ty)) {
+        if results.iter().any(|ty| holds_array(self.types, *ty)) {
             return None;
         }
         if is_commutative(&op) {
             operands.sort();
         }
         Some(Key { op, operands, results })
-    }
-
-    fn holds_array(&mut self, ty: Ty) -> bool {
-        if let Some(&known) = self.arrays.get(&ty) {
-            return known;
-        }
-        let holds = match self.types.get(ty) {
-            Type::Array(..) => true,
-            Type::Struct(id) => {
-                let fields: Vec<Ty> = self.types.struct_def(id).fields.iter().map(|f| f.ty).collect();
-                fields.into_iter().any(|ty| self.holds_array(ty))
-            }
-            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
-            Type::Buffer(..) | Type::Ref(_) => false,
-        };
-        self.arrays.insert(ty, holds);
-        holds
     }
 }
 

@@ -36,14 +36,18 @@
 //!   the `if` yields what the loop would have given.
 //! - Otherwise the `if` also yields whether it goes on, and the rest sits in an `if` on that.
 //!
-//! Nothing is duplicated. A loop of one round that is left from within a loop inside it stays, and so do all
-//! other loops: to be rid of those exits too, as derivatives need, is the business of `prepare`.
+//! Nothing is duplicated. A loop of one round that is left from within a loop inside it, or in very many places, stays,
+//! and so do all other loops: to be rid of those exits too, as derivatives need, is the business of `prepare`.
 
 use crate::consts;
 use crate::edit::{Renaming, change_exits};
 use crate::shape::{Exit, Loop, Shape, exit_of};
 use cotangent_base::{EntitySet, Scalar};
 use cotangent_ir::{Func, Inst, Op, Region, Ty, Types, Value};
+
+/// A loop that is left in more places than this stays. Each may nest the rest of the code one level deeper, and all that
+/// reads code goes as deep.
+const MOST_EXITS: usize = 64;
 
 /// Removes loops of one round from `func`, where it can. Says whether there were any.
 pub fn exits(types: &mut Types, func: &mut Func) -> bool {
@@ -87,12 +91,14 @@ fn runs_once(types: &Types, func: &Func, inst: Inst) -> bool {
     matches!(data.op, Op::For(_)) && consts::int(types, func, data.operands[0]) == Some(1)
 }
 
-/// Whether no exit that ends at `inst` is inside another loop.
+/// Whether the exits that end at `inst` are few, and none is inside another loop.
 fn is_left_directly(func: &Func, shape: &Shape, inst: Inst) -> bool {
-    shape.exits(inst).iter().all(|exit| match exit_of(&func.insts[*exit].op) {
-        Some(Exit::Break(out) | Exit::Continue(out)) => out == 0,
-        Some(Exit::Yield | Exit::Return) | None => true,
-    })
+    let exits = shape.exits(inst);
+    exits.len() <= MOST_EXITS
+        && exits.iter().all(|exit| match exit_of(&func.insts[*exit].op) {
+            Some(Exit::Break(out) | Exit::Continue(out)) => out == 0,
+            Some(Exit::Yield | Exit::Return) | None => true,
+        })
 }
 
 struct Exits<'a> {

@@ -28,11 +28,13 @@
 //! run once too often.
 //!
 //! Only what has no effect and cannot trap moves: not divisions of integers by what may be zero, not `extract`
-//! with a dynamic index, not loads, not calls, nothing with regions. What takes no operands stays where it is
+//! with a dynamic index, not loads, not calls, nothing with regions. Arrays stay too: one that all rounds share is
+//! copied by each round that updates it. What takes no operands stays where it is
 //! until something that needs it moves.
 
 use crate::effects::may_trap;
 use crate::shape::Loop;
+use crate::types::holds_array;
 use cotangent_base::EntityMap;
 use cotangent_ir::{Effect, Func, Inst, Region, Types, Value, ValueDef};
 
@@ -127,7 +129,10 @@ impl Hoist<'_> {
     }
 
     fn is_movable(&self, inst: Inst) -> bool {
-        self.func.insts[inst].op.effect() == Effect::None && !may_trap(self.types, self.func, inst)
+        let data = &self.func.insts[inst];
+        data.op.effect() == Effect::None
+            && !may_trap(self.types, self.func, inst)
+            && !data.results.iter().any(|v| holds_array(self.types, self.func.ty(*v)))
     }
 
     /// Puts `inst` in front of the loop number `depth`, counted from outside, with copies of the constants it

@@ -39,4 +39,5 @@ pub mod optimize;
 mod rewrite;
 pub mod shape;
 pub mod simplify;
+mod types;
 pub mod unroll;

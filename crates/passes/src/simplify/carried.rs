@@ -10,18 +10,20 @@ use crate::consts::same;
 use crate::edit::Renaming;
 use crate::rewrite::{Change, Rewriter};
 use crate::shape::{Exit, Loop, Shape, exit_of};
-use cotangent_base::Map;
-use cotangent_ir::{Func, Inst, Op, Region, Value};
+use crate::types::holds_array;
+use cotangent_base::{EntityMap, Map};
+use cotangent_ir::{Func, Inst, Op, Region, Types, Value};
 
 /// Replaces slots that do not change, and merges slots that are always equal. Says whether there were any.
 ///
 /// Inner loops come first: if an inner loop only hands a slot through, the outer one can see that it does too.
-pub(super) fn carried(func: &mut Func) -> bool {
+pub(super) fn carried(types: &Types, func: &mut Func) -> bool {
     let shape = Shape::of(func);
     let mut renaming = Renaming::default();
+    let mut moves = Moves::new(func);
     for inst in func.all_insts().into_iter().rev() {
         if let Some(looped) = Loop::of(func, inst) {
-            invariant_slots(func, &shape, looped, &mut renaming);
+            invariant_slots(types, func, &shape, looped, &mut renaming, &mut moves);
             equal_slots(func, &shape, looped, &mut renaming);
         }
     }
@@ -40,23 +42,62 @@ fn edges(func: &Func, shape: &Shape, looped: Loop) -> Vec<(Inst, bool)> {
     exits.map(|exit| (*exit, looped.is_back_edge(func, shape, *exit))).collect()
 }
 
-fn invariant_slots(func: &mut Func, shape: &Shape, looped: Loop, renaming: &mut Renaming) {
+/// A slot that only a `break` changes is what it starts with inside the loop. Not so an array that is not only read
+/// there: a carried one may be updated in place on the way out, a captured one must be copied.
+fn invariant_slots(
+    types: &Types,
+    func: &mut Func,
+    shape: &Shape,
+    looped: Loop,
+    renaming: &mut Renaming,
+    moves: &mut Moves,
+) {
     let edges = edges(func, shape, looped);
     for slot in 0..looped.slots(func) {
+        let result = func.insts[looped.inst].results[slot];
         let init = renaming.get(func.insts[looped.inst].operands[looped.lead + slot]);
         let args = slot_args(func, looped, slot);
-        let mut unchanged = |exit: Inst| {
-            let passed = renaming.get(func.insts[exit].operands[slot]);
-            passed == init || args.contains(&passed)
-        };
-        if !edges.iter().all(|(exit, back)| !back || unchanged(*exit)) {
+        let passed: Vec<Value> =
+            edges.iter().map(|(exit, _)| renaming.get(func.insts[*exit].operands[slot])).collect();
+        let is_kept = |value: &Value| *value == init || args.contains(value);
+        if edges.iter().zip(&passed).any(|((_, is_back), value)| *is_back && !is_kept(value)) {
             continue;
         }
-        let always = edges.iter().all(|(exit, _)| unchanged(*exit));
-        let used = func.insts[looped.inst].results[slot];
-        for old in args.into_iter().chain(always.then_some(used)) {
+        let always = passed.iter().all(is_kept);
+        let handed_on = passed.iter().filter(|value| args.contains(value)).count();
+        if holds_array(types, func.ty(result)) && !(always && moves.of(&args) == handed_on) {
+            continue;
+        }
+        moves.merge(init, result, 1 + passed.iter().filter(|value| **value == init).count());
+        for old in args.into_iter().chain(always.then_some(result)) {
             renaming.rename(func, old, init);
         }
+    }
+}
+
+/// How often each value is used other than to read a part of it.
+struct Moves(EntityMap<Value, usize>);
+
+impl Moves {
+    fn new(func: &Func) -> Moves {
+        let mut moves = EntityMap::filled(0, func.values.len());
+        for inst in func.all_insts() {
+            let data = &func.insts[inst];
+            let reads = usize::from(matches!(data.op, Op::Extract(_)));
+            for &operand in &data.operands[reads..] {
+                moves[operand] += 1;
+            }
+        }
+        Moves(moves)
+    }
+
+    fn of(&self, values: &[Value]) -> usize {
+        values.iter().map(|value| self.0[*value]).sum()
+    }
+
+    /// `result` is `init` from now on, which is no longer used to carry it.
+    fn merge(&mut self, init: Value, result: Value, carried: usize) {
+        self.0[init] = (self.0[init] + self.0[result]).saturating_sub(carried);
     }
 }
 

@@ -43,7 +43,7 @@ use cotangent_ir::{Func, Inst, Op, Types};
 
 /// Simplifies `func`. Says whether anything changed.
 pub fn simplify(types: &mut Types, func: &mut Func) -> bool {
-    let carried = carried::carried(func);
+    let carried = carried::carried(types, func);
     rewrite(types, func, &mut Simplify) | carried
 }
 

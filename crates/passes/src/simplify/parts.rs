@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 /// take quadratic time.
 const REACH: usize = 32;
 
-/// Aggregates of at most this many scalars are read from any version without a second thought.
+/// Aggregates without arrays and of at most this many scalars are read from any version without a second thought.
 const SMALL: u32 = 16;
 
 /// A part of an aggregate: the way there, dynamic steps filled in.
@@ -83,14 +83,15 @@ fn settle(cx: &mut Rewriter<'_>, of: Value, path: &Path, indices: &[Value]) -> O
     (rest.len() < indices.len()).then_some((Path(steps), rest))
 }
 
-/// How many scalars a type has, counted up to a little over [`SMALL`].
+/// How many scalars a type has, counted up to a little over [`SMALL`]. An array counts as large whatever its length, so
+/// that what a program costs does not jump with it.
 fn size(types: &Types, ty: Ty) -> u32 {
     match types.get(ty) {
         Type::Unit => 0,
         Type::Scalar(_) | Type::Buffer(..) | Type::Ref(_) => 1,
         Type::Vector(_, n) => n.into(),
         Type::Matrix(_, r, c) => u32::from(r) * u32::from(c),
-        Type::Array(elem, n) => size(types, elem).saturating_mul(n),
+        Type::Array(..) => u32::MAX,
         Type::Struct(id) => {
             let mut sum = 0u32;
             for field in &types.struct_def(id).fields {

@@ -271,7 +271,7 @@ impl Generator {
         let leaves = self.choices.below(3);
         let then = b.region(&[], |b, _| {
             let state = self.block(b, state, depth);
-            if leaves == 0 { b.yield_(&state) } else { self.end(b, state) }
+            if leaves == 1 { self.end(b, state) } else { b.yield_(&state) }
         });
         let otherwise = b.region(&[], |b, _| {
             let state = if leaves == 1 { state } else { self.block(b, state, depth) };
@@ -286,10 +286,10 @@ impl Generator {
         let mask = b.int(3);
         let selector = b.math(Math::And, &[state[I], mask]);
         let regions: Vec<_> = (0..3)
-            .map(|_| {
+            .map(|case| {
                 b.region(&[], |b, _| {
                     let state = self.block(b, state, depth);
-                    self.end(b, state);
+                    if case == 1 { b.yield_(&state) } else { self.end(b, state) }
                 })
             })
             .collect();

@@ -1,0 +1,13 @@
+//! Questions about types.
+
+use cotangent_ir::{Ty, Type, Types};
+
+/// Whether a value of this type holds an array: what is updated in place, and dear to copy.
+pub(crate) fn holds_array(types: &Types, ty: Ty) -> bool {
+    match types.get(ty) {
+        Type::Array(..) => true,
+        Type::Struct(id) => types.struct_def(id).fields.iter().any(|field| holds_array(types, field.ty)),
+        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
+        Type::Buffer(..) | Type::Ref(_) => false,
+    }
+}
