@@ -286,10 +286,10 @@ impl Generator {
         let mask = b.int(3);
         let selector = b.math(Math::And, &[state[I], mask]);
         let regions: Vec<_> = (0..3)
-            .map(|case| {
+            .map(|_| {
                 b.region(&[], |b, _| {
                     let state = self.block(b, state, depth);
-                    if case == 1 { b.yield_(&state) } else { self.end(b, state) }
+                    self.end(b, state);
                 })
             })
             .collect();
