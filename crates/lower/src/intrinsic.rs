@@ -1,9 +1,10 @@
 //! Library functions that stand for one operation: `[__intrinsic("sqrt")]`.
 //!
-//! The name is that of the operation in the IR's table; nothing here lists built-in functions. One name is not in the
-//! table: `element` is the accessor of an aggregate or a buffer and becomes `extract`, `insert` or `load`. The result is an
-//! ordinary function whose body is that operation. Calls of it stay calls, so that autodiff sees the rule the
-//! library gives for it; later passes put the operation in place of the call.
+//! The name is that of the operation in the IR's table; nothing here lists built-in functions. Two names are not in the
+//! table: `element` is the accessor of an aggregate or a buffer and becomes `extract`, `insert` or `load`; `stride` is the
+//! constant number of bytes from one element of a buffer to the next. The result is an ordinary function whose body is that
+//! operation. Calls of it stay calls, so that autodiff sees the rule the library gives for it; later passes put the operation
+//! in place of the call.
 //!
 //! ```text
 //! [__intrinsic("sqrt")] float sqrt(float x);      func @sqrt(%x: f32) -> f32 { %1: f32 = sqrt %x  return %1 }
@@ -73,10 +74,26 @@ fn element(types: &Types, func: &Func) -> Option<(Op, Vec<Value>)> {
     Some((op, inputs.to_vec()))
 }
 
+/// `stride`: the size of the elements of a buffer.
+fn stride(types: &Types, func: &Func) -> Option<(Op, Vec<Value>)> {
+    let &[buffer] = func.inputs() else {
+        return None;
+    };
+    match types.get(func.ty(buffer)) {
+        Type::Buffer(elem, _) => {
+            let size = ir::layout::layout(types, elem)?.size;
+            Some((Op::Const(ir::Const::Int(size.into())), vec![]))
+        }
+        _ => None,
+    }
+}
+
 /// The operation and its operands.
 fn operation(types: &Types, func: &Func, name: &str) -> Option<(Op, Vec<Value>)> {
-    if name == "element" {
-        return element(types, func);
+    match name {
+        "element" => return element(types, func),
+        "stride" => return stride(types, func),
+        _ => {}
     }
     let inputs = func.inputs();
     Some((named(name, inputs.len())?, inputs.to_vec()))

@@ -5,9 +5,11 @@
 //!   name.
 //! * [`signature`] translates a signature into that of the derivative; calls of `fwd_diff(f)` are checked against it.
 //! * [`flow`] finds derivatives that get lost inside a differentiable function.
+//! * [`calls`] says of which functions a derivative may be called.
 //! * [`declared`] checks what differentiable functions must hold to otherwise.
 //! * [`codes`] are the diagnostics of all of them.
 
+mod calls;
 pub mod codes;
 mod custom;
 mod declared;
@@ -15,9 +17,13 @@ mod flags;
 mod flow;
 mod signature;
 mod synth;
+#[cfg(test)]
+mod tests;
 mod validate;
 
-pub(crate) use signature::{DiffKind, SigParam, Signature};
+pub(crate) use calls::retain_derivable;
+pub(crate) use flags::{derivative_member, no_diff_this};
+pub(crate) use signature::{SigParam, Signature};
 
 use crate::Checked;
 use crate::hir::{AssocId, Body, ConformanceId, FuncId, Ty, Witness};

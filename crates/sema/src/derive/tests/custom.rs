@@ -99,9 +99,9 @@ fn a_derivative_of_the_wrong_signature_is_an_error() {
         [ForwardDerivative(wrong_result)] float h(float x) { return x; }
         float wrong_result(DifferentialPair<float> x) { return 1.0; }";
     let expected = [
-        "E0505 [BackwardDerivative(no_inout)]",
-        "E0505 [BackwardDerivative(no_seed)]",
-        "E0505 [ForwardDerivative(wrong_result)]",
+        "E0505 BackwardDerivative(no_inout)",
+        "E0505 BackwardDerivative(no_seed)",
+        "E0505 ForwardDerivative(wrong_result)",
     ];
     let mut found = problems(text);
     found.sort();
@@ -114,7 +114,7 @@ fn a_derivative_with_other_constraints_is_an_error() {
     let text = "
         [ForwardDerivative(f_fwd)] T f<T : IDifferentiable>(T x) { return x; }
         DifferentialPair<T> f_fwd<T : __BuiltinFloatingPointType>(DifferentialPair<T> x) { return x; }";
-    assert_eq!(problems(text), ["E0506 [ForwardDerivative(f_fwd)]"]);
+    assert_eq!(problems(text), ["E0506 ForwardDerivative(f_fwd)"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod custom;
 mod flow;
+mod library;
 mod signature;
 mod types;
 
@@ -32,12 +33,31 @@ struct Program {
 fn program(text: &str) -> Program {
     let mut sources = Sources::new();
     let mut diagnostics = Diagnostics::new();
-    let mut inputs: Vec<Input> = crate::library(&mut sources, &mut diagnostics);
+    let mut inputs = vec![];
+    for (path, text) in library() {
+        let file = sources.add_library(path, text);
+        let tree = cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], &mut diagnostics);
+        inputs.push(Input { file, tree, library: true });
+    }
     let file = sources.add("test.slang", text);
     let tree = cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], &mut diagnostics);
-    inputs.push(Input { tree, library: false });
-    let checked = crate::check(inputs, diagnostics);
+    inputs.push(Input { file, tree, library: false });
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let checked = crate::check(inputs);
     Program { checked, sources }
+}
+
+/// The files of the library, in order of their names.
+fn library() -> Vec<(String, String)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../std");
+    let entries = std::fs::read_dir(folder).expect("the library is there");
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let read = |path: std::path::PathBuf| {
+        let text = std::fs::read_to_string(&path).expect("a readable file");
+        (path.display().to_string(), text)
+    };
+    paths.into_iter().map(read).collect()
 }
 
 /// Checks a program that must have no errors.

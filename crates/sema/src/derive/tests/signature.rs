@@ -121,7 +121,7 @@ fn the_older_spellings_mean_the_same() {
 fn a_function_without_derivative_cannot_be_differentiated() {
     // req: DIAG-01
     let text = "float f(float x) { return x * x; } float g() { return fwd_diff(f)(diffPair(3.0, 1.0)).d; }";
-    assert_eq!(problems(text), ["E0501 fwd_diff(f)"]);
+    assert_eq!(problems(text), ["E0501 f"]);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_derivative_in_one_direction_does_not_serve_the_other() {
         [ForwardDerivative(f_fwd)] float f(float x) { return x * x; }
         DifferentialPair<float> f_fwd(DifferentialPair<float> x) { return diffPair(x.p * x.p, 2.0 * x.p * x.d); }
         void g() { var x = diffPair(3.0); bwd_diff(f)(x, 1.0); }";
-    assert_eq!(problems(text), ["E0514 bwd_diff(f)"]);
+    assert_eq!(problems(text), ["E0514 f"]);
 }
 
 #[test]
