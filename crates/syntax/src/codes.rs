@@ -588,6 +588,20 @@ cotangent_base::codes! {
     /// ```
     E0214 NO_GOTO = "no goto";
 
+    /// The file has so many mistakes that reading on would not help: perhaps it is not a program at all, or one
+    /// mistake near its start spoils everything behind it.
+    ///
+    /// ```slang
+    /// %PDF-1.7
+    /// ```
+    ///
+    /// Fix the first errors and try again.
+    ///
+    /// ```slang
+    /// float f(float x) { return x; }
+    /// ```
+    E0215 TOO_MANY_ERRORS = "too many errors";
+
     /// The construct is part of the language, but this compiler does not know it yet. It is refused rather
     /// than misunderstood.
     ///

@@ -36,6 +36,9 @@ const MAX_DEPTH: u32 = 128;
 /// No expression in a tree is deeper than this many nodes, up to the constant few that one nesting level has.
 pub const MAX_HEIGHT: u32 = 400;
 
+/// After so many errors the rest of a file is not read.
+const MAX_ERRORS: u32 = 100;
+
 /// Parses the tokens of a file. The text in `sources` is only consulted for better messages.
 pub fn parse_tokens(stream: TokenStream, sources: &Sources, diags: &mut Diagnostics) -> ast::File {
     let partners = recover::partners(&stream.tokens);
@@ -51,6 +54,7 @@ pub fn parse_tokens(stream: TokenStream, sources: &Sources, diags: &mut Diagnost
         peak: 0,
         angles: 0,
         last_error: usize::MAX,
+        errors: 0,
         gave_up: false,
     };
     ast::File { decls: parser.file(), version: stream.version }
@@ -79,6 +83,8 @@ struct Parser<'d> {
     angles: u32,
     /// Where the last error was: one per token is enough.
     last_error: usize,
+    /// How many errors there were.
+    errors: u32,
     /// Parsing ended early and all further errors are consequences.
     gave_up: bool,
 }
@@ -180,8 +186,21 @@ impl Parser<'_> {
         }
         if diagnostic.is_error() {
             self.last_error = self.pos;
+            self.errors += 1;
         }
         self.diags.push(diagnostic);
+        if self.errors >= MAX_ERRORS {
+            let message = "there are too many errors to read on";
+            let error = Diagnostic::new(codes::TOO_MANY_ERRORS, self.here(), message);
+            self.diags.push(error.help("fix the first ones and try again"));
+            self.give_up();
+        }
+    }
+
+    /// Ends the parse: the tokens that are left are skipped and nothing more is reported.
+    fn give_up(&mut self) {
+        self.gave_up = true;
+        self.pos = self.tokens.len() - 1;
     }
 
     /// Reports and unwinds.
@@ -299,8 +318,7 @@ impl Parser<'_> {
         let error = Diagnostic::new(codes::TOO_DEEP, self.here(), "this is nested too deeply to be read");
         self.last_error = usize::MAX;
         self.report(error.help("store intermediate results in variables or split the function"));
-        self.gave_up = true;
-        self.pos = self.tokens.len() - 1;
+        self.give_up();
         Err(Abort)
     }
 

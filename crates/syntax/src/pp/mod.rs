@@ -23,6 +23,8 @@ use std::rc::Rc;
 const MAX_INCLUDE_DEPTH: u32 = 64;
 /// Most files one file may pull in, counting each time.
 const MAX_INCLUDES: u32 = 4096;
+/// Most pieces of text that are no tokens to report.
+const MAX_STRAY: u32 = 20;
 /// Most tokens of a file with all it includes.
 const MAX_TOKENS: usize = 10_000_000;
 /// Most tokens that macros may produce for one file.
@@ -57,6 +59,7 @@ pub fn preprocess(
         includes: 0,
         budget: MAX_EXPANSION,
         version: Version::default(),
+        stray: 0,
     };
     pp.define_all(defines);
     let tokens: Rc<[Token]> = lex(file, &pp.sources.text(file)).into();
@@ -80,6 +83,8 @@ pub(crate) struct Preprocessor<'a> {
     /// How many more tokens macros may produce.
     budget: u32,
     version: Version,
+    /// How many pieces of text that are no tokens were reported.
+    stray: u32,
 }
 
 impl Preprocessor<'_> {
@@ -148,7 +153,11 @@ impl Preprocessor<'_> {
             // Already reported for the file as a whole.
             LexError::UnterminatedComment => return,
         };
-        self.diags.push(diagnostic);
+        // A file that is no text at all is full of these.
+        if self.stray < MAX_STRAY {
+            self.stray += 1;
+            self.diags.push(diagnostic);
+        }
     }
 }
 

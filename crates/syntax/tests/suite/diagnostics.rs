@@ -11,7 +11,7 @@
 //! parsed and the comments are made again; any difference fails, so an unexpected diagnostic does too.
 //! `BLESS=1` rewrites the files.
 
-use crate::support::Parsed;
+use crate::support::{self, Parsed};
 use cotangent_base::{Diagnostic, Location, Span};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ fn annotations(parsed: &Parsed, d: &Diagnostic) -> Vec<(u32, String)> {
 /// The text with a comment under each place that a diagnostic points to.
 fn annotated(text: &str) -> String {
     let plain: String = text.lines().filter(|l| !is_annotation(l)).map(|l| format!("{l}\n")).collect();
-    let parsed = crate::support::parse(&plain);
+    let parsed = support::parse(&plain);
     let comments: Vec<_> = parsed.diags.iter().flat_map(|d| annotations(&parsed, d)).collect();
     let last = plain.lines().count() as u32;
     let mut out = String::new();
@@ -88,7 +88,7 @@ fn programs_without_mistakes_give_no_diagnostics() {
     assert!(paths.len() >= 4, "the files are gone");
     for path in paths {
         let text = fs::read_to_string(&path).expect("the file");
-        let parsed = crate::support::parse(&text);
+        let parsed = support::parse(&text);
         assert_eq!(parsed.messages(), "", "{}", path.display());
         assert!(parsed.file.decls.len() > 3, "{}", path.display());
     }
@@ -104,9 +104,8 @@ fn blocks(page: &str) -> Vec<String> {
 #[test]
 fn every_page_shows_the_mistake_and_the_way_out() {
     // These examples only hint at what would be too long to show.
-    let hints = ["E0116", "E0119", "E0208"];
-    let codes =
-        |text: &str| crate::support::parse(text).diags.iter().map(|d| d.code.name).collect::<Vec<_>>();
+    let hints = ["E0116", "E0119", "E0208", "E0215"];
+    let codes = |text: &str| support::parse(text).diags.iter().map(|d| d.code.name).collect::<Vec<_>>();
     // Statements stand in a function; declarations and directives do not.
     let wrapped = |text: &str| codes(&format!("void example() {{\n{text}\n}}"));
     let mut wrong = vec![];

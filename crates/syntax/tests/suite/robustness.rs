@@ -1,6 +1,7 @@
 //! No input makes the parser panic, overflow the stack or run without end: truncated and mutated programs, and inputs
 //! made to hurt.
 
+use crate::support;
 use std::time::{Duration, Instant};
 
 const PROGRAMS: [&str; 4] = [
@@ -26,7 +27,7 @@ impl Random {
 fn every_prefix_of_a_program_parses() {
     for program in PROGRAMS {
         for (end, _) in program.char_indices() {
-            crate::support::parse(&program[..end]);
+            support::parse(&program[..end]);
         }
     }
 }
@@ -75,14 +76,14 @@ fn mutated_programs_parse() {
                 }
             }
         }
-        crate::support::parse(&String::from_utf8_lossy(&text));
+        support::parse(&String::from_utf8_lossy(&text));
     }
 }
 
 /// Parses a text that is nested or long beyond reason, in time.
 fn parses_in_time(name: &str, text: &str) {
     let start = Instant::now();
-    let parsed = crate::support::parse(text);
+    let parsed = support::parse(text);
     assert!(start.elapsed() < Duration::from_secs(10), "{name} took {:?}", start.elapsed());
     assert!(parsed.diags.len() < 10, "{name} gives {} diagnostics", parsed.diags.len());
 }
@@ -142,11 +143,21 @@ fn input_made_to_hurt_ends_in_time() {
 }
 
 #[test]
+fn a_file_full_of_mistakes_is_given_up() {
+    let mistakes = support::parse(&"void f() { x = ; }\n".repeat(1000));
+    let last = mistakes.diags.iter().last().expect("a diagnostic");
+    assert_eq!((mistakes.diags.len(), last.code.name), (101, "E0215"));
+    let garbage: String =
+        (0..100_000u32).filter_map(|i| char::from_u32(i.wrapping_mul(2_654_435_761) >> 16)).collect();
+    assert!(support::parse(&garbage).diags.len() <= 130);
+}
+
+#[test]
 fn the_stack_of_a_small_thread_is_enough_for_the_deepest_tree() {
     // Every level uses every precedence, so that as many functions as possible are active.
     let level = "a || b && c | d ^ e & f == g < h << i + j * -(";
     let text = format!("void f() {{ {} x = {}1; }}", "{ if (1) ".repeat(20), level.repeat(400));
-    let work = move || crate::support::parse(&text).diags.len();
+    let work = move || support::parse(&text).diags.len();
     let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(work).expect("a thread");
     assert_eq!(thread.join().expect("no overflow"), 1);
 }

@@ -1,17 +1,18 @@
 //! Snapshots of trees: what each construct parses to. `UPDATE_EXPECT=1` rewrites them.
 
-use cotangent_syntax::ast::{DeclKind, dump};
+use crate::support::{self, Parsed};
+use cotangent_syntax::ast::{self, Decl, DeclKind, dump};
 use expect_test::{Expect, expect};
 
 /// Parses declarations and compares the dump and the diagnostics, of which there should be none.
 fn check(text: &str, expected: Expect) {
-    let parsed = crate::support::parse(text);
+    let parsed = support::parse(text);
     expected.assert_eq(&format!("{}{}", dump::file(&parsed.file), parsed.messages()));
 }
 
 /// The dump of an expression.
 fn expr(text: &str) -> String {
-    let parsed = crate::support::parse(&format!("static int x = {text};"));
+    let parsed = support::parse(&format!("static int x = {text};"));
     assert_eq!(parsed.messages(), "", "{text}");
     let DeclKind::Var(var) = &parsed.file.decls[0].kind else { panic!("{text} is no initializer") };
     dump::expr(var.init.as_ref().expect("the initializer"))
@@ -19,7 +20,7 @@ fn expr(text: &str) -> String {
 
 /// The dumps of the statements of a function.
 fn stmts(text: &str, expected: Expect) {
-    let parsed = crate::support::parse(&format!("void f() {{\n{text}\n}}"));
+    let parsed = support::parse(&format!("void f() {{\n{text}\n}}"));
     let dump = dump::file(&parsed.file);
     let body: String = dump.lines().skip(1).map(|l| format!("{}\n", &l[2..])).collect();
     expected.assert_eq(&format!("{body}{}", parsed.messages()));
@@ -428,4 +429,37 @@ fn a_line_break_or_a_semicolon_ends_a_structure() {
         (var e E)
     "#]],
     );
+}
+
+/// Asserts that the text under the span of each declaration, and of each initializer, reads as that node again.
+fn check_spans(parsed: &Parsed, decls: &[Decl]) -> usize {
+    for decl in decls {
+        let text = parsed.sources.snippet(decl.span);
+        let alone = ast::File { decls: vec![decl.clone()], version: parsed.file.version };
+        assert_eq!(dump::file(&support::parse(text).file), dump::file(&alone), "{text}");
+        if let DeclKind::Var(var) = &decl.kind
+            && let Some(init) = &var.init
+        {
+            assert_eq!(expr(parsed.sources.snippet(init.span)), dump::expr(init), "{text}");
+        }
+    }
+    let members = |d: &Decl| match &d.kind {
+        DeclKind::Struct(s) => check_spans(parsed, &s.members),
+        DeclKind::Interface(i) => check_spans(parsed, &i.members),
+        DeclKind::Extension(e) => check_spans(parsed, &e.members),
+        DeclKind::Namespace(_, members) | DeclKind::CBuffer(_, members) => check_spans(parsed, members),
+        _ => 0,
+    };
+    decls.len() + decls.iter().map(members).sum::<usize>()
+}
+
+#[test]
+fn the_text_under_a_span_reads_as_the_node_again() {
+    // Without macros, whose tokens have the span of their use.
+    let programs =
+        [include_str!("../programs/materials.slang"), include_str!("../programs/containers.slang")];
+    for program in programs {
+        let parsed = support::parse(program);
+        assert!(check_spans(&parsed, &parsed.file.decls) > 20);
+    }
 }
