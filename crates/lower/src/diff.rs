@@ -98,10 +98,11 @@ fn struct_span(lowerer: &Lowerer<'_>, ty: Ty) -> cotangent_base::Span {
 fn derivative_names(lowerer: &mut Lowerer<'_>, ty: Ty) -> Vec<Option<Symbol>> {
     let (names, types): (Vec<Option<Symbol>>, Vec<Ty>) = match lowerer.checked.program.types.kind(ty) {
         TyKind::Struct(id, args) => {
+            let types = lowerer.checked.field_types(id, args);
             let fields = &lowerer.checked.program.structs[id].fields;
             let name = |f: &hir::Field| (!f.no_diff).then(|| f.derivative.unwrap_or(f.name));
             let names = fields.iter().map(name).collect();
-            (names, lowerer.checked.field_types(id, args))
+            (names, types)
         }
         TyKind::Tuple(args) => {
             let types = lowerer.tuple_types(args);

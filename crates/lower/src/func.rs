@@ -89,7 +89,8 @@ impl<'a, 'c> Frame<'a, 'c> {
         let locals = self.body.params.clone();
         let params = self.func.sig.params.clone();
         if locals.len() != params.len() {
-            return self.internal("a body has other parameters than its function");
+            let message = format!("the body of `{}` has {} parameters", self.func.name, locals.len());
+            return self.internal(message);
         }
         let mut inputs = self.func.inputs().to_vec().into_iter();
         for (&local, param) in locals.iter().zip(&params) {

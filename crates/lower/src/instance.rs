@@ -153,6 +153,12 @@ impl<'c> Lowerer<'c> {
         None
     }
 
+    /// Makes sure that what the program says of a function is complete: of the library, the checker knows only what
+    /// somebody asked for.
+    pub fn resolve(&mut self, func: hir::FuncId) {
+        self.checked.body(func);
+    }
+
     /// The signature a function was declared with, in types of the language.
     pub fn source_sig(&self, id: ir::FuncId) -> SourceSig {
         self.signatures.get(&id).cloned().unwrap_or_default()
@@ -180,6 +186,7 @@ impl<'c> Lowerer<'c> {
     }
 
     fn declare_func(&mut self, func: FuncRef) -> Option<(ir::Func, SourceSig)> {
+        self.resolve(func.func);
         let data = &self.checked.program.funcs[func.func];
         let (span, inline) = (data.span, data.inline);
         if self.types.nesting(self.checked, func.args) > MAX_NESTING {

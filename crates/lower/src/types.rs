@@ -176,13 +176,14 @@ impl Lowerer<'_> {
     }
 
     fn lower_struct(&mut self, ty: Ty, id: StructId, args: Args, span: Span) -> ir::Ty {
+        // Asked first, since it completes what the program says of the structure.
+        let types = self.checked.field_types(id, args);
         if let Some(magic) = self.checked.program.structs[id].magic {
             let lowered = self.lower_magic(ty, magic, args, span);
             self.types.types.insert(ty, lowered);
             return lowered;
         }
         let names: Vec<Symbol> = self.checked.program.structs[id].fields.iter().map(|f| f.name).collect();
-        let types = self.checked.field_types(id, args);
         self.make_struct(ty, &names, &types, span)
     }
 
