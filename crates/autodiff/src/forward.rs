@@ -70,7 +70,7 @@ pub(crate) fn request(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Resu
 }
 
 /// The function that computes `func` and, given tangents for `inputs`, the tangents of its outputs.
-pub(crate) fn function(cx: &mut Context<'_>, func: FuncId, inputs: &[bool]) -> Result<FuncId, Reported> {
+pub fn function(cx: &mut Context<'_>, func: FuncId, inputs: &[bool]) -> Result<FuncId, Reported> {
     let key = (func, inputs.into());
     if let Some(&known) = cx.forward.functions.get(&key) {
         return Ok(known);

@@ -1,11 +1,13 @@
 //! Laws that hold of every program, tried on random ones.
 
 mod random;
+mod running;
 
 use cotangent_autodiff::linearize::linearize;
 use cotangent_autodiff::prepare::prepare;
 use cotangent_base::{Diagnostics, Symbol};
 use cotangent_ir::{Module, Op, text, verify, verify_linear};
+use running::{Run, all_floats, inputs, shifted};
 
 const PROGRAMS: u64 = 300;
 
@@ -69,4 +71,70 @@ fn every_linear_instruction_is_linear_and_no_primal_one_reads_a_tangent() {
             }
         }
     }
+}
+
+// req: IR-NORM-1 IR-NORM-10 LOOP-09
+#[test]
+fn a_prepared_function_computes_the_same_bits() {
+    for seed in 0..PROGRAMS {
+        let mut module = random::module(seed);
+        let f = func(&module, "f");
+        let prepared = prepare(&mut module.types, &module.funcs[f]).func;
+        let mut changed = module.clone();
+        changed.funcs[f] = prepared;
+        for start in 0..4 {
+            let arguments = inputs(seed, start);
+            let before = Run::narrow(&module).call(f, arguments.clone());
+            let after = Run::narrow(&changed).call(f, arguments);
+            assert_eq!(before, after, "seed {seed}, start {start}\n{}", text::print_func(&module, f));
+        }
+    }
+}
+
+/// Compares each tangent with a central difference along the same direction.
+fn check_forward(
+    seed: u64,
+    module: &Module,
+    f: cotangent_ir::FuncId,
+    fwd: cotangent_ir::FuncId,
+    values: &[f64],
+) {
+    let direction = running::direction(seed, values.len());
+    for start in 0..3 {
+        let along = |h: f64| all_floats(&Run::wide(module).call(f, shifted(values, &direction, h, start)));
+        let h = 1e-5;
+        let (above, below) = (along(h), along(-h));
+        let expected: Vec<f64> = above.iter().zip(&below).map(|(a, b)| (a - b) / (2.0 * h)).collect();
+        let mut arguments = shifted(values, &direction, 0.0, start);
+        arguments.extend(running::state(&direction));
+        let mut run = Run::wide(module);
+        let outputs = run.call(fwd, arguments);
+        let got = all_floats(&outputs[3..].to_vec());
+        assert_eq!(run.undef_reads(), 0, "seed {seed}");
+        for (i, (e, g)) in expected.iter().zip(&got).enumerate() {
+            let tolerance = 1e-6 * (1.0 + e.abs());
+            assert!((e - g).abs() < tolerance, "seed {seed} start {start}: {i} should be {e}, is {g}");
+        }
+        let primal = Run::wide(module).call(f, shifted(values, &direction, 0.0, start));
+        assert_eq!(primal[..], outputs[..3], "seed {seed}: the derivative also gives the values");
+    }
+}
+
+// req: OP-15 OP-16 OP-22 IR-FWD-6 LOOP-01 LOOP-02 LOOP-08
+#[test]
+fn tangents_agree_with_central_differences() {
+    for seed in 0..PROGRAMS {
+        let mut module = random::module(seed);
+        let f = func(&module, "f");
+        let fwd = forward(&mut module, f, &[true, true, true, true, false]);
+        check_forward(seed, &module, f, fwd, &running::values(seed));
+    }
+}
+
+fn forward(module: &mut Module, f: cotangent_ir::FuncId, mask: &[bool]) -> cotangent_ir::FuncId {
+    let mut cx = cotangent_autodiff::Context::new(module);
+    let fwd = cotangent_autodiff::forward::function(&mut cx, f, mask);
+    assert!(cx.diagnostics.is_empty(), "{:?}", cx.diagnostics);
+    verify(module).unwrap_or_else(|e| panic!("{e}"));
+    fwd.expect("nothing was told")
 }
