@@ -4,3 +4,4 @@ mod common;
 mod control;
 mod in_place;
 mod operations;
+mod random;
