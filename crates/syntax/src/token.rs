@@ -108,6 +108,23 @@ impl Token {
     pub fn is_ident(&self) -> bool {
         matches!(self.kind, TokenKind::Ident(_))
     }
+    /// Whether it can name something: any word but the few that begin statements, which nobody means as a name.
+    pub fn is_name(&self) -> bool {
+        let statement = matches!(
+            self.kw,
+            Kw::If
+                | Kw::Else
+                | Kw::For
+                | Kw::While
+                | Kw::Do
+                | Kw::Switch
+                | Kw::Case
+                | Kw::Return
+                | Kw::Break
+                | Kw::Continue
+        );
+        self.is_ident() && !statement
+    }
     /// Whether it is the first token of its line.
     pub fn at_line_start(&self) -> bool {
         self.flags.has(Flags::LINE_START)

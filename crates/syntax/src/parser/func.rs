@@ -22,7 +22,9 @@ impl Parser<'_> {
     ) -> Parse<()> {
         let mut generics = std::mem::take(&mut prefix.generics);
         generics.params.append(&mut self.generic_params()?);
-        let params = self.params()?;
+        let params = self.params_or_skip()?;
+        let broken = params.is_none();
+        let params = params.unwrap_or_default();
         let no_diff_result = prefix.take(ModifierKind::NoDiff);
         let mut func = FuncDecl {
             kind,
@@ -41,8 +43,22 @@ impl Parser<'_> {
         } else if !self.eat(Punct::Semi) {
             return self.expected(codes::EXPECTED_TOKEN, "`{` or `;` behind the head of the function");
         }
-        self.finish(prefix, DeclKind::Func(Box::new(func)), out);
+        let kind = if broken { DeclKind::Error } else { DeclKind::Func(Box::new(func)) };
+        self.finish(prefix, kind, out);
         Ok(())
+    }
+
+    /// The parameters; or nothing if they cannot be read but a body follows, whose own errors are worth reporting.
+    fn params_or_skip(&mut self) -> Parse<Option<Vec<Param>>> {
+        let open = self.pos;
+        match (self.params(), self.behind(open)) {
+            (Ok(params), _) => Ok(Some(params)),
+            (Err(_), Some(behind)) if self.tokens[behind].is(Punct::LBrace) && !self.gave_up => {
+                self.pos = behind;
+                Ok(None)
+            }
+            (Err(abort), _) => Err(abort),
+        }
     }
 
     /// `throws E`, `-> T`, `: SV_Target` and `where` clauses, in any order.

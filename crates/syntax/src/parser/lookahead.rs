@@ -135,7 +135,7 @@ impl Parser<'_> {
         let Some(name) = self.skim_type(i) else {
             return false;
         };
-        if !self.tokens[name].is_ident() || matches!(self.tokens[name].kw, Kw::Is | Kw::As) {
+        if !self.tokens[name].is_name() || matches!(self.tokens[name].kw, Kw::Is | Kw::As) {
             return false;
         }
         if !self.tokens[name - 1].is(Punct::Star) {

@@ -168,7 +168,7 @@ impl Parser<'_> {
     fn ident_at(&self, pos: usize) -> Option<Ident> {
         let token = self.tokens[pos];
         match token.kind {
-            TokenKind::Ident(name) => Some(Ident { name, span: token.span }),
+            TokenKind::Ident(name) if token.is_name() => Some(Ident { name, span: token.span }),
             _ => None,
         }
     }
