@@ -26,8 +26,8 @@
 //! ```
 //!
 //! Scalars and vectors of constants are computed by [`cotangent_ir::eval`], which is also what the interpreter uses, so
-//! folding never changes a result. What would trap is left to trap. A choice by a constant becomes the branch
-//! chosen, also if that branch leaves; a loop whose condition fails at once, or that runs no round, becomes its
+//! folding never changes a result. What would trap is left to trap. A choice by a constant, or by a condition on which
+//! a branch around it was taken, becomes the branch chosen, also if that branch leaves; a loop whose condition fails at once, or that runs no round, becomes its
 //! initial values.
 //!
 //! The result of `zero`s is a `zero` again, not a constant: it may be linear, and a constant is not.
@@ -39,23 +39,34 @@ use crate::consts::{self, is_zero};
 use crate::evaluate::{Trial, scalar_op};
 use crate::rewrite::{Change, Rewriter, Rules, rewrite};
 use crate::shape::Loop;
-use cotangent_base::Scalar;
+use cotangent_base::{Map, Scalar};
 use cotangent_ir::eval::Eval;
 use cotangent_ir::{Const, Effect, Func, Inst, Op, Region, Ty, Type, Types, Value};
 use smallvec::SmallVec;
 
 /// Folds constants in `func`. Says whether there were any.
 pub fn fold(types: &mut Types, func: &mut Func) -> bool {
-    rewrite(types, func, &mut Fold)
+    rewrite(types, func, &mut Fold::default())
 }
 
-struct Fold;
+#[derive(Default)]
+struct Fold {
+    /// Conditions of the branches around the code being visited, and what they are there.
+    known: Map<Value, bool>,
+}
+
+impl Fold {
+    /// Whether `value` holds, if that is known here.
+    fn truth(&self, cx: &Rewriter<'_>, value: Value) -> Option<bool> {
+        self.known.get(&value).copied().or_else(|| consts::bool(cx.types, cx.func, value))
+    }
+}
 
 impl Rules for Fold {
     fn enter(&mut self, cx: &mut Rewriter<'_>, inst: Inst) -> Change {
         let data = &cx.func.insts[inst];
         if let Op::If = data.op {
-            choose(data.regions[0], data.regions[1], consts::bool(cx.types, cx.func, data.operands[0]))
+            choose(data.regions[0], data.regions[1], self.truth(cx, data.operands[0]))
         } else if let Op::Switch(cases) = &data.op {
             switch(cx, inst, cases)
         } else if let Some(looped) = Loop::of(cx.func, inst) {
@@ -65,11 +76,23 @@ impl Rules for Fold {
         }
     }
 
+    fn begin(&mut self, cx: &Rewriter<'_>, inst: Inst, index: usize) {
+        if let Op::If = cx.func.insts[inst].op {
+            self.known.insert(cx.func.insts[inst].operands[0], index == 0);
+        }
+    }
+
+    fn end(&mut self, cx: &Rewriter<'_>, inst: Inst, _: usize) {
+        if let Op::If = cx.func.insts[inst].op {
+            self.known.remove(&cx.func.insts[inst].operands[0]);
+        }
+    }
+
     fn leave(&mut self, cx: &mut Rewriter<'_>, inst: Inst) -> Change {
         match cx.func.insts[inst].op {
             Op::Math(_) | Op::Convert => numbers(cx, inst),
             Op::Bitcast => scalars_only(cx, inst),
-            Op::Select => select(cx, inst),
+            Op::Select => select(cx, inst, self.truth(cx, cx.func.insts[inst].operands[0])),
             Op::Const(_) | Op::Zero | Op::Undef | Op::Splat | Op::Sum | Op::Swizzle(_) => Change::Keep,
             Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer | Op::Transpose => Change::Keep,
             Op::Pack | Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) | Op::Detach => Change::Keep,
@@ -124,13 +147,17 @@ pub(crate) fn is_silent(func: &Func, region: Region) -> bool {
     ops.all(|op| matches!(op.effect(), Effect::None | Effect::Read) || *op == Op::Yield)
 }
 
-/// The one side of a choice by a constant.
-fn select(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
+/// The one side of a choice whose condition is known.
+fn select(cx: &Rewriter<'_>, inst: Inst, truth: Option<bool>) -> Change {
     let data = &cx.func.insts[inst];
-    match consts::uniform(cx.types, cx.func, data.operands[0]) {
-        Some(Const::Bool(true)) => Change::value(data.operands[1]),
-        Some(Const::Bool(false)) => Change::value(data.operands[2]),
-        Some(Const::Int(_) | Const::Float(_)) | None => Change::Keep,
+    let uniform = match consts::uniform(cx.types, cx.func, data.operands[0]) {
+        Some(Const::Bool(side)) => Some(side),
+        Some(Const::Int(_) | Const::Float(_)) | None => None,
+    };
+    match truth.or(uniform) {
+        Some(true) => Change::value(data.operands[1]),
+        Some(false) => Change::value(data.operands[2]),
+        None => Change::Keep,
     }
 }
 

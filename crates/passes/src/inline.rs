@@ -40,7 +40,16 @@ use cotangent_ir::{
 
 /// Replaces the calls in `func` of functions that are wanted. Says whether there were any.
 pub fn inline_calls(module: &mut Module, func: FuncId, want: &dyn Fn(&Func) -> bool) -> bool {
-    let recursive = recursive(module);
+    inline_known(module, func, &recursive(module), want)
+}
+
+/// The same, for one who knows already which functions are recursive.
+pub fn inline_known(
+    module: &mut Module,
+    func: FuncId,
+    recursive: &EntitySet<FuncId>,
+    want: &dyn Fn(&Func) -> bool,
+) -> bool {
     let placeholder = Func::new(module.funcs[func].name, Signature::default(), module.funcs[func].span);
     let caller = std::mem::replace(&mut module.funcs[func], placeholder);
     let body = caller.body;
@@ -66,7 +75,7 @@ pub fn inline_calls(module: &mut Module, func: FuncId, want: &dyn Fn(&Func) -> b
 struct Inliner<'a> {
     module: &'a mut Module,
     caller: Func,
-    recursive: EntitySet<FuncId>,
+    recursive: &'a EntitySet<FuncId>,
     want: &'a dyn Fn(&Func) -> bool,
     renaming: Renaming,
     inlined: bool,
@@ -161,22 +170,32 @@ pub fn is_single_exit(func: &Func) -> bool {
 
 /// The functions that call themselves, directly or through others.
 pub fn recursive(module: &Module) -> EntitySet<FuncId> {
-    let calls: EntityMap<FuncId, Vec<FuncId>> = module.funcs.values().map(callees).collect();
-    let unseen = EntityMap::filled(0, calls.len());
-    let mut search = Search {
-        calls,
-        order: unseen.clone(),
-        low: unseen,
-        path: Vec::new(),
-        seen: 0,
-        found: EntitySet::new(),
-    };
-    for func in module.funcs.keys() {
-        if search.order[func] == 0 {
-            search.visit(func);
+    Calls::of(module).recursive
+}
+
+/// Who calls whom.
+pub struct Calls {
+    /// The functions that call themselves, directly or through others.
+    pub recursive: EntitySet<FuncId>,
+    /// All functions, callees before callers as far as recursion allows.
+    pub callees_first: Vec<FuncId>,
+}
+
+impl Calls {
+    /// The calls of a module.
+    pub fn of(module: &Module) -> Calls {
+        let calls: EntityMap<FuncId, Vec<FuncId>> = module.funcs.values().map(callees).collect();
+        let unseen = EntityMap::filled(0, calls.len());
+        let found = Calls { recursive: EntitySet::new(), callees_first: Vec::with_capacity(calls.len()) };
+        let mut search =
+            Search { calls, order: unseen.clone(), low: unseen, path: Vec::new(), seen: 0, found };
+        for func in module.funcs.keys() {
+            if search.order[func] == 0 {
+                search.visit(func);
+            }
         }
+        search.found
     }
-    search.found
 }
 
 fn callees(func: &Func) -> Vec<FuncId> {
@@ -196,7 +215,7 @@ struct Search {
     low: EntityMap<FuncId, u32>,
     path: Vec<FuncId>,
     seen: u32,
-    found: EntitySet<FuncId>,
+    found: Calls,
 }
 
 impl Search {
@@ -210,7 +229,7 @@ impl Search {
                 continue;
             }
             if callee == func {
-                self.found.insert(func);
+                self.found.recursive.insert(func);
             }
             if self.order[callee] == 0 {
                 self.visit(callee);
@@ -222,8 +241,9 @@ impl Search {
         if self.low[func] == self.order[func] {
             let component = self.path.split_off(start);
             if component.len() > 1 {
-                self.found.extend(component.iter().copied());
+                self.found.recursive.extend(component.iter().copied());
             }
+            self.found.callees_first.extend(component.iter().copied());
             for member in component {
                 self.low[member] = 0;
             }

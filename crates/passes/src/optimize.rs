@@ -10,7 +10,7 @@ use crate::effects::Effects;
 use crate::exits::exits;
 use crate::fold::fold;
 use crate::hoist::hoist;
-use crate::inline::{inline_calls, is_single_exit};
+use crate::inline::{Calls, inline_known, is_single_exit};
 use crate::simplify::simplify;
 use cotangent_ir::{Func, Inline, Module, Types};
 
@@ -44,8 +44,9 @@ pub fn optimize(module: &mut Module) {
     for func in module.funcs.keys() {
         tidy(&mut module.types, &mut module.funcs[func], &effects);
     }
-    for func in module.funcs.keys() {
-        inline_calls(module, func, &is_worth_inlining);
+    let Calls { recursive, callees_first } = Calls::of(module);
+    for func in callees_first {
+        inline_known(module, func, &recursive, &is_worth_inlining);
     }
     let effects = Effects::of(module);
     for func in module.funcs.keys() {

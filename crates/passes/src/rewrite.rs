@@ -38,6 +38,10 @@ impl Change {
 pub(crate) trait Rules {
     /// Looks at an instruction with regions before they are visited.
     fn enter(&mut self, cx: &mut Rewriter<'_>, inst: Inst) -> Change;
+    /// Region number `index` of `inst` is about to be visited.
+    fn begin(&mut self, _cx: &Rewriter<'_>, _inst: Inst, _index: usize) {}
+    /// Region number `index` of `inst` was visited.
+    fn end(&mut self, _cx: &Rewriter<'_>, _inst: Inst, _index: usize) {}
     /// Looks at an instruction; if it has regions, after they were visited.
     fn leave(&mut self, cx: &mut Rewriter<'_>, inst: Inst) -> Change;
 }
@@ -125,8 +129,10 @@ impl Rewriter<'_> {
                 Change::Keep => {}
                 change => return self.apply(rules, inst, change),
             }
-            for region in self.func.insts[inst].regions.clone() {
+            for (index, region) in self.func.insts[inst].regions.clone().into_iter().enumerate() {
+                rules.begin(self, inst, index);
                 self.region(rules, region);
+                rules.end(self, inst, index);
             }
         }
         for _ in 0..PATIENCE {

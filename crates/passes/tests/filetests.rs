@@ -1,7 +1,7 @@
 //! Tests of the passes, as files of IR text in `tests/filetests`.
 
 use cotangent_filetest::{Case, Pass, run};
-use cotangent_ir::{Func, Inline, Types};
+use cotangent_ir::{Func, Inline, Types, verify_linear};
 use cotangent_passes::counted::counted;
 use cotangent_passes::cse::cse;
 use cotangent_passes::dce::dce;
@@ -34,11 +34,16 @@ fn main() {
     )
 }
 
-/// Runs a pass on each function of the module.
+/// Runs a pass on each function of the module. What was linear must be so still.
 fn each(case: &mut Case, pass: fn(&mut Types, &mut Func, &Effects)) -> String {
     let effects = Effects::of(&case.module);
     for func in case.module.funcs.values_mut() {
         pass(&mut case.module.types, func, &effects);
+    }
+    for (id, func) in case.module.funcs.iter() {
+        if let Some(linear) = case.linear.get(&id) {
+            verify_linear(func, linear, &case.module).expect("linear values stay linear");
+        }
     }
     case.text()
 }

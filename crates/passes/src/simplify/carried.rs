@@ -6,7 +6,7 @@
 //! ```
 //! `%y` and `%t` are `%b`. The slot itself is then dead, and [`dce`](crate::dce) removes it.
 
-use crate::consts::same;
+use crate::consts::{self, same};
 use crate::edit::Renaming;
 use crate::rewrite::{Change, Rewriter};
 use crate::shape::{Exit, Loop, Shape, exit_of};
@@ -125,33 +125,39 @@ fn equal_slots(func: &mut Func, shape: &Shape, looped: Loop, renaming: &mut Rena
     }
 }
 
-/// Results of an `if` or `switch` that every region yields alike.
+/// Results of an `if` or `switch` that every region yields alike, or that say which way an `if` went.
 pub(super) fn choice(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
     let regions = cx.func.insts[inst].regions.clone();
     let is_yield = |region: &Region| exit_of(&cx.func.exit(*region).op) == Some(Exit::Yield);
     let yielding: Vec<Region> = regions.into_iter().filter(is_yield).collect();
-    let [first, others @ ..] = &yielding[..] else {
-        return Change::Keep;
-    };
-    if others.is_empty() {
+    if yielding.len() < 2 {
         return Change::Keep;
     }
     for index in 0..cx.func.insts[inst].results.len() {
-        let value = cx.func.exit(*first).operands[index];
-        if !others.iter().all(|other| same(cx.func, value, cx.func.exit(*other).operands[index])) {
-            continue;
-        }
         let result = cx.func.insts[inst].results[index];
         if cx.uses(result) == 0 {
             continue;
         }
-        if others.iter().all(|other| cx.func.exit(*other).operands[index] == value) {
+        let values: Vec<Value> = yielding.iter().map(|r| cx.func.exit(*r).operands[index]).collect();
+        if let Some(value) = common(cx, inst, &values) {
             cx.rename(result, value);
-        } else if let Some(Op::Const(constant)) = cx.func.op(value).cloned() {
-            let ty = cx.func.ty(value);
-            let copy = cx.constant(constant, ty, inst);
-            cx.rename(result, copy);
         }
     }
     Change::Keep
+}
+
+/// The value, visible outside, that a choice gives whichever of `values` it is.
+fn common(cx: &mut Rewriter<'_>, inst: Inst, values: &[Value]) -> Option<Value> {
+    let first = values[0];
+    if values.iter().all(|value| *value == first) {
+        return Some(first);
+    }
+    if values.iter().all(|value| same(cx.func, *value, first)) {
+        let constant = consts::constant(cx.types, cx.func, first)?;
+        return Some(cx.constant(constant, cx.func.ty(first), inst));
+    }
+    let [then, otherwise] = values else { return None };
+    let sides = [then, otherwise].map(|value| consts::bool(cx.types, cx.func, *value));
+    let data = &cx.func.insts[inst];
+    (data.op == Op::If && sides == [Some(true), Some(false)]).then_some(data.operands[0])
 }
