@@ -6,8 +6,8 @@
 //!
 //! Arrays nest from the outside in: `Index(T, [n])` is an array of `n` elements of type `T`. The parser
 //! brings both notations to that form, so that nobody behind it needs to know them: `float[2][3] c` is
-//! `Index(Index(float, 2), 3)`, three elements of type `float[2]`, while the declarator in `float d[2][3]` reads as in C,
-//! two arrays of three, and is `Index(Index(float, 3), 2)`.
+//! `Index(Index(float, 2), 3)`, three elements of type `float[2]`, while the declarator in `float d[2][3]`
+//! reads as in C, two arrays of three, and is `Index(Index(float, 3), 2)`.
 //!
 //! Where only name resolution could tell two readings apart, the parser takes the likelier one:
 //! - `(A)(b)` and `(A) b` are a [`Cast`](ExprKind::Cast) if `A` looks like a type. Should `A` turn out to be a
@@ -16,7 +16,8 @@
 //!   [`Paren`](ExprKind::Paren) turn out to hold a type, it is a cast of `-b`.
 //! - `a < b > (c)` is a generic application if what stands in the brackets may be arguments.
 //!
-//! No tree is deeper than a few hundred nodes (see [`MAX_HEIGHT`](crate::MAX_HEIGHT)), so recursion over it is safe.
+//! No tree is deeper than a few hundred nodes (see [`MAX_HEIGHT`](crate::MAX_HEIGHT)), so recursion over it
+//! is safe.
 
 pub mod dump;
 
@@ -65,8 +66,9 @@ pub struct Decl {
     pub span: Span,
 }
 
-/// `[name(args)]`; `[a::b]` is the name `a::b`. Two things that are written otherwise become attributes too: the
-/// `: register(b0)` of a `cbuffer` is an attribute `register` of it, and `__implicit_conversion(n)` one of that name.
+/// `[name(args)]`; `[a::b]` is the name `a::b`. Two things that are written otherwise become attributes too:
+/// the `: register(b0)` of a `cbuffer` is an attribute `register` of it, and `__implicit_conversion(n)` one
+/// of that name.
 #[derive(Clone, Debug)]
 pub struct Attribute {
     /// The name.
@@ -496,8 +498,8 @@ pub enum ExprKind {
     This,
     /// `This`.
     ThisType,
-    /// `-x`, `!x`, `*p`, `&x`, `++x`. The operand of `-` may be the literal 2^31 of type `int` or 2^63 of type
-    /// `int64_t`, which only fit negated.
+    /// `-x`, `!x`, `*p`, `&x`, `++x`. The operand of `-` may be the literal 2^31 of type `int` or 2^63 of
+    /// type `int64_t`, which only fit negated.
     Unary(UnaryOp, Box<Expr>),
     /// `a + b`, and `a, b`.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),

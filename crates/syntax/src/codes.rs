@@ -83,8 +83,8 @@ cotangent_base::codes! {
     /// ```
     E0106 BAD_CHARACTER = "malformed character literal";
 
-    /// A backslash in a string begins one of `\n \t \r \a \b \f \v \\ \' \" \?`, an octal number or `\x` and a
-    /// hexadecimal one.
+    /// A backslash in a string begins one of `\n \t \r \a \b \f \v \\ \' \" \?`, an octal number or `\x` and
+    /// a hexadecimal one.
     ///
     /// ```slang
     /// printf("100\%");
@@ -160,8 +160,8 @@ cotangent_base::codes! {
     /// ```
     E0113 UNCLOSED_CONDITIONAL = "#if without #endif";
 
-    /// The condition of an `#if` is a constant integer expression of numbers, `defined(NAME)` and C operators.
-    /// Names that are no macros count as 0.
+    /// The condition of an `#if` is a constant integer expression of numbers, `defined(NAME)` and C
+    /// operators. Names that are no macros count as 0.
     ///
     /// ```slang
     /// #if SIZE >
@@ -233,8 +233,8 @@ cotangent_base::codes! {
     /// ```
     E0118 UNCLOSED_MACRO_CALL = "macro arguments without a closing parenthesis";
 
-    /// Macros that use each other produced more code than any program needs, or their arguments are nested too
-    /// deeply; usually each doubles the one before.
+    /// Macros that use each other produced more code than any program needs, or their arguments are nested
+    /// too deeply; usually each doubles the one before.
     ///
     /// ```slang
     /// #define A x x
@@ -492,8 +492,8 @@ cotangent_base::codes! {
     /// ```
     E0207 EXPECTED_SEMICOLON = "`;` expected";
 
-    /// Expressions, types and statements may be nested a few hundred levels deep, which no hand-written program
-    /// reaches.
+    /// Expressions, types and statements may be nested a few hundred levels deep, which no hand-written
+    /// program reaches.
     ///
     /// ```slang
     /// float x = ((((((((((1)))))))))); // and some hundreds more
@@ -567,8 +567,8 @@ cotangent_base::codes! {
     /// float operator.(V a, V b);
     /// ```
     ///
-    /// The operators are `+ - * / % & | ^ ~ ! << >> == != < > <= >= && || ++ --`, their assignment forms, `()`
-    /// and `,`.
+    /// The operators are `+ - * / % & | ^ ~ ! << >> == != < > <= >= && || ++ --`, their assignment forms,
+    /// `()` and `,`.
     ///
     /// ```slang
     /// float operator*(V a, V b);
@@ -588,8 +588,8 @@ cotangent_base::codes! {
     /// ```
     E0214 NO_GOTO = "no goto";
 
-    /// The file has so many mistakes that reading on would not help: perhaps it is not a program at all, or one
-    /// mistake near its start spoils everything behind it.
+    /// The file has so many mistakes that reading on would not help: perhaps it is not a program at all, or
+    /// one mistake near its start spoils everything behind it.
     ///
     /// ```slang
     /// %PDF-1.7

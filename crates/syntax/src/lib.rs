@@ -1,9 +1,9 @@
 //! The first stage: text to syntax tree.
 //!
-//! [`lex`] makes raw tokens of a text, [`preprocess`] acts on directives and expands macros, [`parse_tokens`] builds the
-//! tree of [`ast`]; [`parse`] is all three. Each is a pure function of its input: files come through the
-//! [`Loader`], and what is wrong goes to the [`Diagnostics`]. There is always a tree, with error nodes where
-//! the text made no sense, and nothing here panics, recurses without bound or loops on any input.
+//! [`lex`] makes raw tokens of a text, [`preprocess`] acts on directives and expands macros, [`parse_tokens`]
+//! builds the tree of [`ast`]; [`parse`] is all three. Each is a pure function of its input: files come
+//! through the [`Loader`], and what is wrong goes to the [`Diagnostics`]. There is always a tree, with error
+//! nodes where the text made no sense, and nothing here panics, recurses without bound or loops on any input.
 //!
 //! This stage knows no names: whether `a` is a type or a variable is decided by the checker.
 

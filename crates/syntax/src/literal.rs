@@ -1,8 +1,8 @@
 //! What literals stand for: the value and type that a spelling gives a number, character or string.
 //!
 //! An integer takes the first type it fits: `int`, then `int64_t` for a decimal one; `int`, `uint`,
-//! `int64_t`, `uint64_t` for other bases. A floating-point literal is a `float` unless its suffix says otherwise,
-//! and is rounded once, straight from its decimal form.
+//! `int64_t`, `uint64_t` for other bases. A floating-point literal is a `float` unless its suffix says
+//! otherwise, and is rounded once, straight from its decimal form.
 
 use crate::codes;
 use cotangent_base::{Diagnostic, Scalar, Span};
@@ -117,7 +117,7 @@ fn float(radix: u32, digits: &str, span: Span) -> Read {
         _ => return Err(bad_suffix(suffix, span).into()),
     };
     let body: String = body.chars().filter(|c| *c != '_').collect();
-    let value = if radix == 16 { hex_float(&body) } else { decimal_float(&body, scalar) };
+    let value = if radix == 16 { hex_float(&body, scalar) } else { decimal_float(&body, scalar) };
     let Some(value) = value else {
         return Err(Diagnostic::new(codes::BAD_NUMBER, span, "this is not a floating-point number").into());
     };
@@ -145,7 +145,7 @@ fn decimal_float(body: &str, scalar: Scalar) -> Option<f64> {
 }
 
 /// The value of `1.8p-3`, in base 16 but for the exponent.
-fn hex_float(body: &str) -> Option<f64> {
+fn hex_float(body: &str, scalar: Scalar) -> Option<f64> {
     let (mantissa, exponent) = body.split_once('p').unwrap_or((body, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     if whole.is_empty() && fraction.is_empty() {
@@ -160,7 +160,7 @@ fn hex_float(body: &str) -> Option<f64> {
     // Powers of two are exact, so scaling step by step loses nothing but what does not fit.
     let step = if scale < 0 { 0.5 } else { 2.0 };
     (0..scale.abs()).for_each(|_| value *= step);
-    Some(value)
+    Some(if scalar == Scalar::F32 { f64::from(value as f32) } else { value })
 }
 
 /// The value of a character literal: the character's number.

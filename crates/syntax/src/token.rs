@@ -108,7 +108,8 @@ impl Token {
     pub fn is_ident(&self) -> bool {
         matches!(self.kind, TokenKind::Ident(_))
     }
-    /// Whether it can name something: any word but the few that begin statements, which nobody means as a name.
+    /// Whether it can name something: any word but the few that begin statements, which nobody means as a
+    /// name.
     pub fn is_name(&self) -> bool {
         let statement = matches!(
             self.kw,

@@ -1,6 +1,7 @@
 //! Expressions with operators, by precedence climbing; operands are in [`primary`](super::primary).
 //!
-//! Every function leaves in `height` how deep the tree it gives is, so that loops which build deep trees stop in time.
+//! Every function leaves in `height` how deep the tree it gives is, so that loops which build deep trees stop
+//! in time.
 
 use super::{Parse, Parser};
 use crate::ast::{BinaryOp, Expr, ExprKind, UnaryOp, Version};

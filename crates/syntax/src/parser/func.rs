@@ -48,7 +48,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The parameters; or nothing if they cannot be read but a body follows, whose own errors are worth reporting.
+    /// The parameters; or nothing if they cannot be read but a body follows, whose own errors are worth
+    /// reporting.
     fn params_or_skip(&mut self) -> Parse<Option<Vec<Param>>> {
         let open = self.pos;
         match (self.params(), self.behind(open)) {

@@ -51,8 +51,8 @@ impl Parser<'_> {
         }
     }
 
-    /// The index behind the generic arguments whose `<` is at `pos`. If they end with the first half of a `>>`
-    /// whose second half closes an outer list, the index of that token.
+    /// The index behind the generic arguments whose `<` is at `pos`. If they end with the first half of a
+    /// `>>` whose second half closes an outer list, the index of that token.
     pub(super) fn skim_generic(&self, pos: usize) -> Option<usize> {
         let (mut i, mut depth) = (pos, 0);
         while i < pos + MAX_GENERIC_TOKENS {
@@ -79,8 +79,8 @@ impl Parser<'_> {
         None
     }
 
-    /// Whether the `<` at hand, behind a name in an expression, opens generic arguments: they must close, and what
-    /// follows must not be the right side of a comparison.
+    /// Whether the `<` at hand, behind a name in an expression, opens generic arguments: they must close, and
+    /// what follows must not be the right side of a comparison.
     pub(super) fn at_generic_args(&self) -> bool {
         let Some(behind) = self.skim_generic(self.pos) else {
             return false;

@@ -1,16 +1,17 @@
 //! The recursive-descent parser: tokens to the tree of [`ast`].
 //!
-//! Each function reads one construct and gives it back, or reports an error and gives [`Abort`], which unwinds to the
-//! nearest statement or declaration; there [`recover`] skips to a place where the next one may begin. So independent
-//! mistakes give independent diagnostics. A few mistakes that are easy to see through, such as a missing `;`, are
-//! reported without unwinding.
+//! Each function reads one construct and gives it back, or reports an error and gives [`Abort`], which
+//! unwinds to the nearest statement or declaration; there [`recover`] skips to a place where the next one may
+//! begin. So independent mistakes give independent diagnostics. A few mistakes that are easy to see through,
+//! such as a missing `;`, are reported without unwinding.
 //!
 //! Nothing is reserved and no names are known, so some decisions need a look ahead: whether a statement is a
-//! declaration, whether `<` opens generic arguments, whether `(A)` is a cast. [`lookahead`] makes them by walking over tokens
-//! without building anything; the table of bracket partners made at the start lets it jump.
+//! declaration, whether `<` opens generic arguments, whether `(A)` is a cast. [`lookahead`] makes them by
+//! walking over tokens without building anything; the table of bracket partners made at the start lets it
+//! jump.
 //!
-//! Recursion is bounded by [`MAX_DEPTH`], and chains that are read in a loop but make deep trees, such as `a + b + c`,
-//! by [`MAX_HEIGHT`]. Going over either ends the parse with one diagnostic.
+//! Recursion is bounded by [`MAX_DEPTH`], and chains that are read in a loop but make deep trees, such as `a
+//! + b + c`, by [`MAX_HEIGHT`]. Going over either ends the parse with one diagnostic.
 
 mod aggregate;
 mod decl;
@@ -176,8 +177,8 @@ impl Parser<'_> {
 
 /// Asking for tokens and reporting what is wrong.
 impl Parser<'_> {
-    /// Reports, unless something was already reported here. What is no token was reported by the preprocessor, and
-    /// errors around it are its consequences.
+    /// Reports, unless something was already reported here. What is no token was reported by the
+    /// preprocessor, and errors around it are its consequences.
     fn report(&mut self, diagnostic: Diagnostic) {
         let is_bad = |pos: usize| matches!(self.tokens[pos].kind, TokenKind::Bad(_));
         let repeated = self.last_error == self.pos || is_bad(self.pos) || is_bad(self.pos.saturating_sub(1));

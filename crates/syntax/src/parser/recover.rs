@@ -6,8 +6,8 @@ use cotangent_base::Diagnostic;
 
 /// For each opening bracket the index of its partner, or 0 (which no closing bracket has).
 ///
-/// Braces are stronger than other brackets: a `}` closes its `{` over open parentheses, while a `)` does not reach over
-/// an open `{`. So a forgotten parenthesis spoils one statement and not the file.
+/// Braces are stronger than other brackets: a `}` closes its `{` over open parentheses, while a `)` does not
+/// reach over an open `{`. So a forgotten parenthesis spoils one statement and not the file.
 pub(super) fn partners(tokens: &[Token]) -> Vec<u32> {
     let mut partners = vec![0; tokens.len()];
     let mut open: Vec<(usize, Punct)> = Vec::new();
@@ -94,8 +94,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Leaves the brackets that were opened since `start` and in the middle of which an error happened. Says whether
-    /// that was a body in braces, behind which something new begins.
+    /// Leaves the brackets that were opened since `start` and in the middle of which an error happened. Says
+    /// whether that was a body in braces, behind which something new begins.
     fn leave_brackets(&mut self, start: usize) -> bool {
         let mut i = start;
         while i < self.pos {
@@ -125,8 +125,8 @@ impl Parser<'_> {
         before.kw == Kw::Return || operators.into_iter().any(|p| before.is(p))
     }
 
-    /// Points at braces inside an unclosed one whose partners are indented differently: one of them is probably
-    /// the one that lacks its partner.
+    /// Points at braces inside an unclosed one whose partners are indented differently: one of them is
+    /// probably the one that lacks its partner.
     pub(super) fn suspect_indentation(&self, open: usize, error: Diagnostic) -> Diagnostic {
         if !self.tokens[open].is(Punct::LBrace) {
             return error;
@@ -149,8 +149,8 @@ impl Parser<'_> {
         if span.is_none() { 0 } else { self.sources.location(span.file, span.start).column }
     }
 
-    /// Skips to where the next statement may begin: behind a `;` or a block, before a `}` or before a word that
-    /// begins one on a new line.
+    /// Skips to where the next statement may begin: behind a `;` or a block, before a `}` or before a word
+    /// that begins one on a new line.
     pub(super) fn sync_statement(&mut self, start: usize) {
         if self.leave_brackets(start) && !self.at(Punct::Semi) {
             return;

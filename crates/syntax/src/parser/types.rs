@@ -169,8 +169,8 @@ impl Parser<'_> {
         Ok(Expr { span: self.span_from(element.span), kind: ExprKind::Index(Box::new(element), size) })
     }
 
-    /// The brackets behind a declared name, applied to the type before it. They read as in C: the first is the
-    /// outermost.
+    /// The brackets behind a declared name, applied to the type before it. They read as in C: the first is
+    /// the outermost.
     pub(super) fn array_suffixes(&mut self, ty: Expr) -> Parse<Expr> {
         let mut sizes = Vec::new();
         let height = self.height;

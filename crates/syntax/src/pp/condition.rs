@@ -1,8 +1,8 @@
 //! The constant expressions of `#if` and `#elif`.
 //!
-//! `defined` is answered first, then macros are expanded, then the rest is computed in 64-bit integers with C's
-//! precedence. A name that is no macro counts as 0. The side of `&&`, `||` and `?:` that is not taken is read but may divide by
-//! zero.
+//! `defined` is answered first, then macros are expanded, then the rest is computed in 64-bit integers with
+//! C's precedence. A name that is no macro counts as 0. The side of `&&`, `||` and `?:` that is not taken is
+//! read but may divide by zero.
 
 use super::Preprocessor;
 use crate::codes;

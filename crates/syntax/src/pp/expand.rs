@@ -1,8 +1,9 @@
 //! Macro expansion.
 //!
-//! Text is read from a stack of frames. Using a macro pushes its substituted body as a new frame, so that the body is read
-//! again and may use further macros; while a macro's frame is on the stack its name is not expanded, and a name met in
-//! that state is marked and never expanded later. That is C's rule against endless recursion.
+//! Text is read from a stack of frames. Using a macro pushes its substituted body as a new frame, so that the
+//! body is read again and may use further macros; while a macro's frame is on the stack its name is not
+//! expanded, and a name met in that state is marked and never expanded later. That is C's rule against
+//! endless recursion.
 //!
 //! Tokens of a body get the span of the macro's use; tokens of arguments keep their own, which is in the
 //! user's text as well.

@@ -1,5 +1,6 @@
-//! Diagnostics, shown where they point: each file in `tests/diagnostics` carries, under the line concerned, a comment
-//! with carets under the main span, the code, the message and the help, and dashes under further labels.
+//! Diagnostics, shown where they point: each file in `tests/diagnostics` carries, under the line concerned, a
+//! comment with carets under the main span, the code, the message and the help, and dashes under further
+//! labels.
 //!
 //! ```text
 //! float y = x * ;
@@ -7,8 +8,8 @@
 //! //          - `*` needs a value behind it
 //! ```
 //!
-//! A span that starts in the first two columns is marked `//<` instead. The comments are taken out, the rest is
-//! parsed and the comments are made again; any difference fails, so an unexpected diagnostic does too.
+//! A span that starts in the first two columns is marked `//<` instead. The comments are taken out, the rest
+//! is parsed and the comments are made again; any difference fails, so an unexpected diagnostic does too.
 //! `BLESS=1` rewrites the files.
 
 use crate::support::{self, Parsed};

@@ -431,7 +431,8 @@ fn a_line_break_or_a_semicolon_ends_a_structure() {
     );
 }
 
-/// Asserts that the text under the span of each declaration, and of each initializer, reads as that node again.
+/// Asserts that the text under the span of each declaration, and of each initializer, reads as that node
+/// again.
 fn check_spans(parsed: &Parsed, decls: &[Decl]) -> usize {
     for decl in decls {
         let text = parsed.sources.snippet(decl.span);
