@@ -53,10 +53,12 @@ cotangent_base::codes! {
     E0609 NOT_KEEPABLE = "the backward pass needs a resource chosen at run time";
 
     /// What the forward pass keeps for the backward pass is a structure that contains those of the functions called.
-    /// That of a function which calls itself, directly or through others, would contain itself.
+    /// That of a function which calls itself, directly or through others, would contain itself. So the backward pass of
+    /// such a function runs it again at every level instead, and it must be one that may run again: one that writes no
+    /// memory and reads none that changes.
     ///
     /// Write the recursion as a loop with `[MaxIters(n)]`, or give the function a backward derivative of your own.
-    E0610 RECURSION = "a recursive function has no backward derivative";
+    E0610 RECURSION = "a recursive function cannot run again";
 
     /// A loop marked `[ForceUnroll]` is unrolled before derivatives are taken, so how often it runs must follow from
     /// constants.

@@ -15,11 +15,13 @@
 //! it is turned round, which calls the user's function.
 
 mod halves;
+mod recursive;
 
+use crate::checkpoint::work::Works;
 use crate::checkpoint::{Callee, Policy};
 use crate::driver::{Context, Reported};
 use crate::transpose::reach::Reach;
-use crate::transpose::{DERIVATIVE, PRIMAL, Role, Seeds, roles, transpose};
+use crate::transpose::{DERIVATIVE, PRIMAL, Role, Seeds, declare, roles, transpose};
 use crate::unzip::LinearFunc;
 use crate::{codes, tangent};
 use cotangent_base::{Diagnostic, EntitySet, Map, Set, Span, Symbol};
@@ -29,6 +31,7 @@ use cotangent_ir::{
 };
 use cotangent_passes::effects::{Effects, Place};
 use cotangent_passes::hoist::hoist;
+use cotangent_passes::inline::recursive as recursive_functions;
 use cotangent_passes::optimize::tidy;
 use std::rc::Rc;
 
@@ -44,8 +47,12 @@ pub struct Cache {
     linear: Map<FuncId, Rc<LinearFunc>>,
     contributions: Map<(FuncId, Mask), Mask>,
     backward: Map<(FuncId, Seeds), FuncId>,
-    /// The functions being taken apart, to notice recursion.
-    open: Vec<FuncId>,
+    /// What functions cost.
+    works: Works,
+    /// The linear halves of recursive functions, and how many tangents each takes.
+    recursive: Map<FuncId, usize>,
+    /// What is being taken apart, to notice recursion that no call shows.
+    open: Vec<Key>,
     /// Functions written and not yet tidied.
     rough: Vec<FuncId>,
     /// Where the current request starts, and what functions do.
@@ -71,6 +78,8 @@ struct Root {
     func: FuncId,
     effects: Rc<Effects>,
     changing: Mask,
+    /// The functions that call themselves, directly or through others.
+    recursive: EntitySet<FuncId>,
 }
 
 impl Root {
@@ -78,7 +87,7 @@ impl Root {
         let effects = Rc::new(Effects::of(module));
         let changes = |g| effects.derivative_may_write(func, Place::Global(g));
         let changing = module.globals.keys().map(changes).collect();
-        Root { func, effects, changing }
+        Root { func, effects, changing, recursive: recursive_functions(module) }
     }
 }
 
@@ -250,6 +259,10 @@ pub(crate) fn contributions(
     if let Some(known) = cx.reverse.contributions.get(&key) {
         return Ok(known.clone());
     }
+    // A recursive function contributes to all its inputs or to none, rather than to what it contributes to.
+    if let Some(&tangents) = cx.reverse.recursive.get(&linear) {
+        return Ok(vec![outputs.contains(&true); tangents].into());
+    }
     let half = cx.reverse.linear[&linear].clone();
     let found = Reach::of(cx, &half, outputs)?.contributions(&half);
     cx.reverse.contributions.insert(key, found.clone());
@@ -265,11 +278,15 @@ pub(crate) fn backward(cx: &mut Context<'_>, linear: FuncId, seeds: &Seeds) -> R
     let half = cx.reverse.linear[&linear].clone();
     let full = half.func.name.as_str();
     let name = Symbol::new(full.rfind(".linear").map_or(full, |end| &full[..end]));
-    let turned = transpose(cx, name, &half, seeds)?;
-    check(cx.module, "transpose", &turned, None);
-    let differentiable = half.func.diff.differentiable;
-    let id = halves::add(cx, turned, differentiable);
+    let contributes = contributions(cx, linear, &seeds.outputs)?;
+    let declared = declare(cx.module, name, &half, seeds, &contributes);
+    let id = halves::add(cx, declared.clone(), half.func.diff.differentiable);
     cx.reverse.backward.insert(key, id);
+    let turned = transpose(cx, declared, &half, seeds, &contributes)?;
+    check(cx.module, "transpose", &turned, None);
+    let name = cx.module.funcs[id].name;
+    let diff = cx.module.funcs[id].diff.clone();
+    cx.module.funcs[id] = Func { name, diff, ..turned };
     Ok(id)
 }
 

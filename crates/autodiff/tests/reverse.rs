@@ -18,7 +18,7 @@ const POLICIES: [Policy; 3] = [Policy::StoreAll, Policy::Cut, Policy::StoreMin];
 // req: OP-03 IR-TR-6 IR-CFG-1 IR-CFG-5 IR-CFG-6 IR-CFG-8 IR-CKPT-1 IR-CKPT-4 IR-CKPT-20 LOOP-01 LOOP-02 LOOP-09
 #[test]
 fn backward_forward_and_differences_agree_on_random_programs() {
-    for seed in 0..300 {
+    for seed in 0..150 {
         for policy in POLICIES {
             let module = random::module(seed);
             let f = module.func_named(Symbol::new("f")).expect("the function is there");
@@ -34,7 +34,7 @@ fn backward_forward_and_differences_agree_on_random_programs() {
 // Backward of backward: a context is data like any other.
 #[test]
 fn the_same_holds_of_the_backward_derivative_itself() {
-    for seed in 0..75 {
+    for seed in 0..50 {
         for policy in POLICIES {
             let module = random::module(seed);
             let f = module.func_named(Symbol::new("f")).expect("the function is there");

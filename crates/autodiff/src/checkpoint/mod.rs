@@ -44,6 +44,7 @@ use cotangent_base::{Diagnostic, Map};
 use cotangent_ir::{FuncId, Inst, Module, Op, Prefer, Region, Ty, Value, ValueDef};
 use nest::Nest;
 use recipe::Recipes;
+use work::Works;
 
 /// Something of the primal part that the linear part may need.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -100,6 +101,8 @@ pub struct Input<'a> {
     /// The primal instructions that must not run twice although their operation alone could: loads of what may
     /// change, and calls with effects.
     pub unrepeatable: &'a dyn Fn(Inst) -> bool,
+    /// What functions cost.
+    pub works: &'a Works,
     /// Which inputs cost nothing.
     pub free: &'a [bool],
     /// How eagerly to keep.

@@ -1,7 +1,7 @@
 //! How a residual is computed again, if it can be.
 
 use super::nest::{Nest, init_of, loop_bound};
-use super::{Input, Residual, work};
+use super::{Input, Residual};
 use crate::linearize::Linearized;
 use cotangent_base::{Scalar, Set};
 use cotangent_ir::{Effect, Inst, Op, Region, Ty, Type, Value, ValueDef};
@@ -69,7 +69,7 @@ impl Recipes<'_, '_> {
                 Effect::Write | Effect::Exit => Recipe::None,
                 Effect::None | Effect::Read | Effect::Inner => Recipe::Of {
                     operands: data.operands.to_vec(),
-                    work: work::of_inst(self.input.module, func, data, 0),
+                    work: self.input.works.inst(self.input.module, func, data),
                 },
             },
         }
@@ -161,7 +161,7 @@ impl Branches<'_, '_, '_> {
         };
         self.take_primal(inst);
         self.inside.extend(data.results.iter().copied());
-        self.work += work::of_inst(input.module, func, data, 0);
+        self.work += input.works.inst(input.module, func, data);
         repeatable && self.enter(inst)
     }
 

@@ -1,14 +1,13 @@
 //! The primal and the linear half of a function: the passes of reverse mode, in order, callees first.
 
-use super::{Key, Root, check, require_backward};
+use super::{Key, Root, check, recursive, require_backward};
 use crate::checkpoint::nest::init_of;
-use crate::checkpoint::{self, Callee, checkpoint, work};
-use crate::codes;
+use crate::checkpoint::{self, Callee, checkpoint};
 use crate::driver::{Context, Reported};
 use crate::linearize::{Linearized, linearize};
 use crate::prepare::{Induction, prepare};
 use crate::unzip::{Unzipped, unzip};
-use cotangent_base::{Diagnostic, Map, Span, Symbol};
+use cotangent_base::{Map, Span, Symbol};
 use cotangent_ir::{
     Builder, DiffInfo, Effect, Func, FuncId, Inline, Inst, Mode, Module, Op, Prefer, Signature, Type, Value,
 };
@@ -31,17 +30,17 @@ pub(super) fn halves(
         return custom_halves(cx, func);
     }
     let root = cx.reverse.root.clone().expect("a request is being written");
-    let key = Key { func, inputs: inputs.into(), free, changing: root.changing.clone() };
+    let mut key = Key { func, inputs: inputs.into(), free, changing: root.changing.clone() };
+    if root.recursive.contains(func) {
+        key.free.fill(true);
+    }
     if let Some(known) = cx.reverse.halves.get(&key) {
         return Ok(known.clone());
     }
-    if cx.reverse.open.contains(&func) {
-        return Err(recursion(cx, func));
-    }
-    cx.reverse.open.push(func);
-    let result = take_apart(cx, &key, &root);
-    cx.reverse.open.pop();
-    let callee = result?;
+    let callee = match root.recursive.contains(func) {
+        true => recursive::halves(cx, &key, &root)?,
+        false => take_apart(cx, &key, &root)?,
+    };
     cx.reverse.halves.insert(key, callee.clone());
     Ok(callee)
 }
@@ -58,12 +57,12 @@ fn custom_halves(cx: &mut Context<'_>, func: FuncId) -> Result<Callee, Reported>
         needed: vec![true; original.sig.inputs().count()].into(),
         repeatable: is_repeatable(cx, func),
         prefer: original.diff.prefer,
-        work: work::of_func(cx.module, func, 0),
+        work: cx.reverse.works.func(cx.module, func),
     })
 }
 
 /// Whether a call may run again in the backward pass: it writes nothing, and what it reads has not changed.
-fn is_repeatable(cx: &Context<'_>, func: FuncId) -> bool {
+pub(super) fn is_repeatable(cx: &Context<'_>, func: FuncId) -> bool {
     let Some(root) = &cx.reverse.root else {
         return false;
     };
@@ -72,7 +71,17 @@ fn is_repeatable(cx: &Context<'_>, func: FuncId) -> bool {
 }
 
 /// The passes of reverse mode, in order, up to the two halves.
-fn take_apart(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Reported> {
+pub(super) fn take_apart(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Reported> {
+    if cx.reverse.open.contains(key) {
+        return Err(recursive::refuse(cx, key.func));
+    }
+    cx.reverse.open.push(key.clone());
+    let result = run_passes(cx, key, root);
+    cx.reverse.open.pop();
+    result
+}
+
+fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Reported> {
     let body = cx.body_of(key.func)?;
     let (name, sig, span) = (cx.module.funcs[key.func].name, body.sig.clone(), body.span);
     let linear = reserve(cx.module, name, span);
@@ -94,6 +103,7 @@ fn take_apart(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
         induction: &prepared.induction,
         calls: &calls,
         unrepeatable: &unrepeatable,
+        works: &cx.reverse.works,
         free: &key.free,
         policy: cx.reverse.policy,
     });
@@ -106,7 +116,7 @@ fn take_apart(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
 
 /// A place in the module for the linear half, which is also where passes on whole modules find the function while
 /// it is being worked on.
-fn reserve(module: &mut Module, name: Symbol, span: Span) -> FuncId {
+pub(super) fn reserve(module: &mut Module, name: Symbol, span: Span) -> FuncId {
     let mut func = Func::new(Symbol::new(&format!("{name}.linear")), Signature::default(), span);
     Builder::new(&mut module.types, &mut func).emit(Op::Return, &[], &[]);
     module.add_func(func)
@@ -187,7 +197,7 @@ fn add_halves(
         needed,
         repeatable: is_repeatable(cx, func),
         prefer: cx.module.funcs[func].diff.prefer,
-        work: work::of_func(cx.module, primal, 0),
+        work: cx.reverse.works.func(cx.module, primal),
     }
 }
 
@@ -215,7 +225,7 @@ fn callees(
         };
         require_backward(cx, call.func, func.insts[inst].span)?;
         cx.fill(call.func)?;
-        let cheap = cheap.get_or_insert_with(|| cheap_values(cx.module, func, induction, &key.free));
+        let cheap = cheap.get_or_insert_with(|| cheap_values(cx, func, induction, &key.free));
         let operands = &func.insts[inst].operands[..call.inputs.len()];
         let free = operands.iter().map(|v| cheap.contains_key(v)).collect();
         calls.insert(inst, halves(cx, call.func, &call.inputs, free)?);
@@ -229,11 +239,12 @@ const CHEAP: u64 = 8;
 /// The values that cost next to nothing to have in the backward pass: free inputs, constants, counters, handles,
 /// and what a few operations make of them.
 fn cheap_values(
-    module: &Module,
+    cx: &Context<'_>,
     func: &Func,
     induction: &Map<Value, Induction>,
     free: &[bool],
 ) -> Map<Value, u64> {
+    let (module, works) = (&*cx.module, &cx.reverse.works);
     let mut cheap: Map<Value, u64> = Map::default();
     let is_handle = |v: Value| matches!(module.types.get(func.ty(v)), Type::Buffer(..) | Type::Ref(_));
     for (&value, &free) in func.inputs().iter().zip(free) {
@@ -255,7 +266,7 @@ fn cheap_values(
         let Some(operands) = data.operands.iter().map(|v| cheap.get(v)).sum::<Option<u64>>() else {
             continue;
         };
-        let cost = operands + work::of_inst(module, func, data, 0);
+        let cost = operands + works.inst(module, func, data);
         if data.op.effect() == Effect::None && cost <= CHEAP {
             cheap.extend(data.results.iter().map(|r| (*r, cost)));
         }
@@ -273,12 +284,4 @@ fn is_unrepeatable(cx: &Context<'_>, root: &Root, func: &Func, inst: Inst) -> bo
     } else {
         false
     }
-}
-
-fn recursion(cx: &mut Context<'_>, func: FuncId) -> Reported {
-    let f = &cx.module.funcs[func];
-    let message = format!("`{}` calls itself, so its backward derivative would have to keep itself", f.name);
-    let diagnostic = Diagnostic::new(codes::RECURSION, f.span, message)
-        .help("write the recursion as a loop with `[MaxIters(n)]`, or give it a backward derivative with `[BackwardDerivative(g)]`");
-    cx.report(diagnostic)
 }

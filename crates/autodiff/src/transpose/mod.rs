@@ -52,31 +52,44 @@ pub struct Seeds {
     pub inputs: Box<[bool]>,
 }
 
-/// The transpose of `linear`, under the name `<name>.bwd`. Its inputs are the primal inputs of `linear`, the
-/// cotangents of the outputs that have one, and those of the inputs that have one already; its outputs are the
-/// cotangents of the inputs that get a contribution, see [`contributions`](reach::Reach::contributions).
-pub fn transpose(
-    cx: &mut Context<'_>,
+/// The transpose of `linear` with an empty body, under the name `<name>.bwd`. Its inputs are the primal inputs of
+/// `linear`, the cotangents of the outputs that have one, and those of the inputs that have one already; its outputs
+/// are the cotangents of the inputs in `contributes`.
+pub fn declare(
+    module: &mut Module,
     name: Symbol,
     linear: &LinearFunc,
     seeds: &Seeds,
+    contributes: &[bool],
+) -> Func {
+    let sig = signature(module, linear, seeds, contributes);
+    let mut func = Func::new(Symbol::new(&format!("{name}.bwd")), sig, linear.func.span);
+    func.diff.differentiable = Some(Mode::Backward);
+    func
+}
+
+/// Gives `declared`, the transpose of `linear`, its body. The inputs in `contributes` are at least those that
+/// [`Reach`](reach::Reach) finds.
+pub fn transpose(
+    cx: &mut Context<'_>,
+    declared: Func,
+    linear: &LinearFunc,
+    seeds: &Seeds,
+    contributes: &[bool],
 ) -> Result<Func, Reported> {
     let reach = reach::Reach::of(cx, linear, &seeds.outputs)?;
-    let sig = signature(cx.module, linear, seeds, &reach.contributions(linear));
-    let mut out = Func::new(Symbol::new(&format!("{name}.bwd")), sig, linear.func.span);
-    out.diff.differentiable = Some(Mode::Backward);
     let mut transposer = Transposer {
         nest: Nest::of(&linear.func),
         cx,
         source: linear,
         reach: reach.into_values(),
-        region: out.body,
-        span: out.span,
-        out,
+        region: declared.body,
+        span: declared.span,
+        out: declared,
         copy: Copier::new(),
         cotangents: Cotangents::default(),
     };
-    transposer.run(seeds)?;
+    transposer.run(seeds, contributes)?;
     Ok(transposer.out)
 }
 
@@ -139,7 +152,7 @@ impl<'a> Transposer<'a, '_> {
         emit(&mut b, diff)
     }
 
-    fn run(&mut self, seeds: &Seeds) -> Result<(), Reported> {
+    fn run(&mut self, seeds: &Seeds, contributes: &[bool]) -> Result<(), Reported> {
         let func = self.func();
         let tangents = tangents(self.source);
         let primal = func.inputs().len() - tangents.len();
@@ -150,8 +163,8 @@ impl<'a> Transposer<'a, '_> {
         let outputs = func.exit(func.body).operands.clone();
         let given: Vec<Option<Value>> =
             seeds.outputs.iter().map(|s| if *s { inputs.next() } else { None }).collect();
-        for (&tangent, seeded) in tangents.iter().zip(&seeds.inputs) {
-            if *seeded && self.reach.contains(tangent) {
+        for (i, &tangent) in tangents.iter().enumerate() {
+            if seeds.inputs[i] && contributes[i] {
                 let value = inputs.next().expect("an input for each cotangent to add to");
                 self.cotangents.set(tangent, value);
             }
@@ -163,8 +176,8 @@ impl<'a> Transposer<'a, '_> {
             }
         }
         self.linear_insts(func.body)?;
-        let reached: Vec<Value> = tangents.iter().copied().filter(|t| self.reach.contains(*t)).collect();
-        let results: Vec<Value> = reached.into_iter().map(|t| self.take_or_zero(t)).collect();
+        let given = tangents.iter().zip(contributes).filter(|(_, contributes)| **contributes);
+        let results: Vec<Value> = given.map(|(t, _)| self.take_or_zero(*t)).collect();
         self.build(|b, _| b.emit(Op::Return, &results, &[]));
         Ok(())
     }

@@ -27,6 +27,10 @@ pub fn random_value(module: &Module, ty: Ty, random: &mut Random) -> Val {
         Type::Scalar(cotangent_base::Scalar::Bool) => Val::bool(random.once_in(2)),
         Type::Scalar(_) => Val::int(random.below(4) as i64),
         Type::Vector(s, n) => many(n.into(), scalar(module, s), random),
+        Type::Matrix(s, rows, columns) => {
+            let row = |random: &mut Random| many(columns.into(), scalar(module, s), random);
+            Val::aggregate((0..rows).map(|_| row(random)))
+        }
         Type::Array(elem, n) => many(n.into(), elem, random),
         Type::Struct(id) => {
             let fields = &module.types.struct_def(id).fields;
@@ -42,10 +46,12 @@ fn scalar(module: &Module, s: cotangent_base::Scalar) -> Ty {
 
 /// `x + h * v`, where `v` is of the differential of `x`'s type.
 fn moved(module: &Module, ty: Ty, x: &Val, v: &Val, h: f64) -> Val {
+    if let Type::Matrix(..) | Type::Vector(..) = module.types.get(ty) {
+        return moved_number(x, v, h);
+    }
     let part = |i: usize, ty: Ty| moved(module, ty, &x.parts()[i], &v.parts()[i], h);
     match module.types.get(ty) {
         Type::Scalar(_) => Val::float(float(x) + h * float(v)),
-        Type::Vector(s, n) => Val::aggregate((0..n.into()).map(|i| part(i, scalar(module, s)))),
         Type::Array(elem, n) => Val::aggregate((0..n as usize).map(|i| part(i, elem))),
         Type::Struct(id) => {
             let row = module.diff.get(id).expect("the structure is differentiable");
@@ -56,6 +62,14 @@ fn moved(module: &Module, ty: Ty, x: &Val, v: &Val, h: f64) -> Val {
             }))
         }
         other => panic!("{other:?} has no derivative"),
+    }
+}
+
+/// The same for a number of any shape.
+fn moved_number(x: &Val, v: &Val, h: f64) -> Val {
+    match x {
+        Val::Scalar(_) => Val::float(float(x) + h * float(v)),
+        _ => Val::aggregate(x.parts().iter().zip(v.parts()).map(|(x, v)| moved_number(x, v, h))),
     }
 }
 

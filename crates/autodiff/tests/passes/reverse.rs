@@ -4,10 +4,12 @@
 //!   policies are `all`, `cut` and `min`, and `free` has a `d` for each input that costs nothing.
 //! - `transpose <outputs> <inputs>`: turns the last function round; `d` marks what has a cotangent.
 
+use cotangent_autodiff::checkpoint::work::Works;
 use cotangent_autodiff::checkpoint::{self, Policy, checkpoint};
 use cotangent_autodiff::linearize::linearize;
 use cotangent_autodiff::prepare::prepare;
-use cotangent_autodiff::transpose::{Seeds, tangents, transpose};
+use cotangent_autodiff::transpose::reach::Reach;
+use cotangent_autodiff::transpose::{Seeds, declare, tangents, transpose};
 use cotangent_autodiff::unzip::{LinearFunc, unzip};
 use cotangent_autodiff::{Context, codes};
 use cotangent_base::{Diagnostics, Map, Symbol};
@@ -50,6 +52,7 @@ pub fn run_unzip(case: &mut Case) -> String {
         induction: &prepared.induction,
         calls: &calls,
         unrepeatable: &|_| true,
+        works: &Works::default(),
         free: &free,
         policy,
     });
@@ -80,7 +83,12 @@ pub fn run_transpose(case: &mut Case) -> String {
     let inputs = case.args.get(1).map_or_else(|| vec![false; tangents(&linear).len()].into(), |w| mask(w));
     let name: Symbol = linear.func.name;
     let mut cx = Context::new(&mut case.module);
-    let turned = transpose(&mut cx, name, &linear, &Seeds { outputs, inputs });
+    let seeds = Seeds { outputs, inputs };
+    let turned = Reach::of(&mut cx, &linear, &seeds.outputs).and_then(|reach| {
+        let contributes = reach.contributions(&linear);
+        let declared = declare(cx.module, name, &linear, &seeds, &contributes);
+        transpose(&mut cx, declared, &linear, &seeds, &contributes)
+    });
     let diagnostics: Diagnostics = std::mem::take(&mut cx.diagnostics);
     match turned {
         Ok(mut turned) => {

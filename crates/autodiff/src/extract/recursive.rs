@@ -1,0 +1,117 @@
+//! The halves of functions that call themselves, directly or through others.
+//!
+//! The context of such a function would contain itself. So nothing is handed from the primal half of a *call* to its
+//! linear half but the inputs, and the linear half runs the primal one again:
+//!
+//! ```text
+//! f.linear(x.., x_t..) -> y_t.. {
+//!   y, context = call f.primal x..          what the body keeps; calls of f inside keep nothing
+//!   y_t = call f.linear.1 context, x.., x_t..
+//! }
+//! ```
+//!
+//! Every level runs what is below it once more, which costs a factor of the depth of the recursion and no memory
+//! beyond the stack. Since it runs again, it must give the same again: a recursive function that writes memory, or
+//! reads what changes, is refused.
+
+use super::halves::{is_repeatable, reserve, take_apart};
+use super::{Key, Root, check};
+use crate::checkpoint::Callee;
+use crate::codes;
+use crate::driver::{Context, Reported};
+use crate::unzip::{LinearFunc, param};
+use cotangent_base::{Diagnostic, EntitySet};
+use cotangent_ir::{Builder, Dir, Func, FuncId, Op, Param, Ty, Value};
+use std::rc::Rc;
+
+/// Both halves of a recursive function.
+pub(super) fn halves(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Reported> {
+    if !is_repeatable(cx, key.func) {
+        return Err(refuse(cx, key.func));
+    }
+    let f = &cx.module.funcs[key.func];
+    let (name, span, prefer) = (f.name, f.span, f.diff.prefer);
+    let linear = reserve(cx.module, name, span);
+    declare(cx, key, linear);
+    let callee = Callee {
+        primal: key.func,
+        linear: Some(linear),
+        context: None,
+        needed: vec![true; key.inputs.len()].into(),
+        repeatable: true,
+        prefer,
+        work: cx.reverse.works.func(cx.module, key.func),
+    };
+    // Calls of itself in its body find this.
+    cx.reverse.halves.insert(key.clone(), callee.clone());
+    let tangents = key.inputs.iter().filter(|active| **active).count();
+    cx.reverse.recursive.insert(linear, tangents);
+    match take_apart(cx, key, root) {
+        Ok(inner) => define(cx, linear, &inner),
+        Err(reported) => {
+            // What was written meanwhile may call what will never be.
+            cx.reverse.halves.clear();
+            return Err(reported);
+        }
+    }
+    Ok(callee)
+}
+
+/// Gives the reserved function its signature: all inputs, tangents; tangents out.
+fn declare(cx: &mut Context<'_>, key: &Key, linear: FuncId) {
+    let sig = cx.module.funcs[key.func].sig.clone();
+    let module = &mut *cx.module;
+    let tangent = |ty: Ty, module: &mut cotangent_ir::Module| {
+        module.diff.differential(&mut module.types, ty).expect("what is active is differentiable")
+    };
+    let mut params: Vec<Param> = Vec::new();
+    params.extend(sig.inputs().map(|p| Param { dir: Dir::In, ..*p }));
+    for (input, _) in sig.inputs().zip(&key.inputs).filter(|(_, active)| **active) {
+        let ty = tangent(input.ty, module);
+        params.push(param(module, &format!("{}_t", input.name), ty, Dir::In));
+    }
+    for (i, output) in sig.outputs().filter(|o| o.diff).enumerate() {
+        let ty = tangent(output.ty, module);
+        params.push(param(module, &format!("out{i}_t"), ty, Dir::Out));
+    }
+    let old = &module.funcs[linear];
+    let mut func = Func::new(old.name, cotangent_ir::Signature { params, ret: None }, old.span);
+    func.diff = cx.derived_diff(key.func);
+    cx.module.funcs[linear] = func;
+}
+
+/// Writes the body: the primal half of `inner`, then its linear half.
+fn define(cx: &mut Context<'_>, linear: FuncId, inner: &Callee) {
+    let mut func = cx.module.funcs[linear].clone();
+    let inputs = func.inputs().to_vec();
+    let (primal, tangents) = inputs.split_at(inner.needed.len());
+    let half = inner.linear.expect("its derivative was generated");
+    let outputs = |f: FuncId| cx.module.funcs[f].sig.outputs().map(|o| o.ty).collect::<Vec<Ty>>();
+    let (all, tangent_types) = (outputs(inner.primal), outputs(half));
+    let mut b = Builder::new(&mut cx.module.types, &mut func);
+    let mut operands: Vec<Value> = Vec::new();
+    if inner.context.is_some() {
+        let call = b.emit(Op::Call(inner.primal), primal, &all);
+        operands.extend(b.func.insts[call].results.last());
+    }
+    operands.extend(primal.iter().zip(&inner.needed).filter(|(_, needed)| **needed).map(|(v, _)| *v));
+    operands.extend(tangents);
+    let call = b.emit(Op::Call(half), &operands, &tangent_types);
+    let results = b.func.insts[call].results.to_vec();
+    b.emit(Op::Return, &results, &[]);
+    let lin: EntitySet<Value> = tangents.iter().chain(&results).copied().collect();
+    check(cx.module, "extract", &func, Some(&lin));
+    cx.module.funcs[linear] = func.clone();
+    cx.reverse.rough.push(linear);
+    cx.reverse.linear.insert(linear, Rc::new(LinearFunc { func, lin }));
+}
+
+/// A recursive function that cannot run twice.
+pub(super) fn refuse(cx: &mut Context<'_>, func: FuncId) -> Reported {
+    let f = &cx.module.funcs[func];
+    let message = format!("`{}` calls itself and does something that must not be done twice", f.name);
+    let diagnostic = Diagnostic::new(codes::RECURSION, f.span, message)
+        .note("the backward pass of a recursive function runs it again at every level")
+        .help("write the recursion as a loop with `[MaxIters(n)]`, or give it a backward derivative with `[BackwardDerivative(g)]`");
+    cx.report(diagnostic)
+}
