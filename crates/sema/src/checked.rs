@@ -1,21 +1,26 @@
 //! What the checker hands out: the typed program and the questions lowering may ask about it.
 //!
 //! Bodies of the user's functions are checked before anybody sees a [`Checked`]; those of the library when
-//! they are first asked for.
+//! they are first asked for. The same value is the checker's own state while it works: the other modules of
+//! this crate add their part to it.
 
 use crate::hir::{
     Args, Body, ConformanceRef, FuncId, FuncRef, GenericParamId, Generics, GlobalId, InterfaceRef, Program,
     StructId, Ty, Val, Witness,
 };
+use crate::tables::Tables;
 use cotangent_base::Diagnostics;
 use std::rc::Rc;
 
 /// A program without errors, or with those in `diagnostics`.
+#[derive(Default)]
 pub struct Checked {
     /// All declarations.
     pub program: Program,
     /// What there is to tell.
     pub diagnostics: Diagnostics,
+    /// Scopes and syntax behind the declarations.
+    pub(crate) tables: Tables,
 }
 
 /// Arguments for generic parameters.
@@ -30,62 +35,74 @@ pub struct Subst {
 impl Subst {
     /// Arguments for the parameters of a declaration.
     pub fn new(generics: &Generics, args: Args) -> Self {
-        Self {
-            params: generics.params.clone(),
-            args,
-        }
+        Self { params: generics.params.clone(), args }
     }
 }
 
 impl Checked {
     /// The body of a function, or `None` if it has none. Checks it if that was not done yet.
-    pub fn body(&mut self, _func: FuncId) -> Option<Rc<Body>> {
-        panic!("not yet")
+    pub fn body(&mut self, func: FuncId) -> Option<Rc<Body>> {
+        let body = self.check_body(func);
+        self.settle();
+        body
     }
 
     /// The initializer of a global, as a body with one `return`.
-    pub fn initializer(&mut self, _global: GlobalId) -> Option<Rc<Body>> {
-        panic!("not yet")
+    pub fn initializer(&mut self, global: GlobalId) -> Option<Rc<Body>> {
+        let body = self.check_initializer(global);
+        self.settle();
+        body
     }
 
     /// `ty` with parameters replaced and associated types of known types looked up.
-    pub fn subst(&mut self, _ty: Ty, _subst: &Subst) -> Ty {
-        panic!("not yet")
+    pub fn subst(&mut self, ty: Ty, subst: &Subst) -> Ty {
+        let ty = self.replace(ty, &subst.params, subst.args);
+        self.settle();
+        ty
     }
 
     /// `val` with parameters replaced and arithmetic done.
-    pub fn subst_val(&mut self, _val: Val, _subst: &Subst) -> Val {
-        panic!("not yet")
+    pub fn subst_val(&mut self, val: Val, subst: &Subst) -> Val {
+        self.replace_val(val, &subst.params, subst.args)
     }
 
     /// A reference with the parameters in its arguments replaced.
-    pub fn subst_func(&mut self, _func: FuncRef, _subst: &Subst) -> FuncRef {
-        panic!("not yet")
+    pub fn subst_func(&mut self, func: FuncRef, subst: &Subst) -> FuncRef {
+        FuncRef { func: func.func, args: self.replace_args(func.args, &subst.params, subst.args) }
     }
 
     /// How a (concrete) type conforms to an interface, if it does.
-    pub fn conformance(&mut self, _ty: Ty, _interface: InterfaceRef) -> Option<ConformanceRef> {
-        panic!("not yet")
+    pub fn conformance(&mut self, ty: Ty, interface: InterfaceRef) -> Option<ConformanceRef> {
+        let found = self.find_conformance(ty, interface)?;
+        self.complete_witnesses(found.conformance);
+        self.settle();
+        Some(found)
     }
 
     /// What stands for a called requirement: `requirement.args` are the conforming type, the interface's arguments
     /// and the requirement's own. The result's arguments are concrete if those are.
-    pub fn witness(&mut self, _requirement: FuncRef) -> Option<Witness> {
-        panic!("not yet")
+    pub fn witness(&mut self, requirement: FuncRef) -> Option<Witness> {
+        let witness = self.find_witness(requirement);
+        self.settle();
+        witness
     }
 
     /// The types of a structure's fields under its arguments.
-    pub fn field_types(&mut self, _id: StructId, _args: Args) -> Vec<Ty> {
-        panic!("not yet")
+    pub fn field_types(&mut self, id: StructId, args: Args) -> Vec<Ty> {
+        let types = self.fields_under(id, args);
+        self.settle();
+        types
     }
 
     /// `T.Differential`, if the (concrete) type is differentiable.
-    pub fn differential(&mut self, _ty: Ty) -> Option<Ty> {
-        panic!("not yet")
+    pub fn differential(&mut self, ty: Ty) -> Option<Ty> {
+        let ty = self.differential_of(ty);
+        self.settle();
+        ty
     }
 
     /// A type as the user would write it.
-    pub fn show(&self, _ty: Ty) -> String {
-        panic!("not yet")
+    pub fn show(&self, ty: Ty) -> String {
+        self.show_ty(ty)
     }
 }

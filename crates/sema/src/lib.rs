@@ -1,7 +1,81 @@
 //! The checker: from syntax tree to typed program.
-//! (header to be written)
+//!
+//! [`check`] takes the files of a program, those of the library first, and gives a [`Checked`]: the typed program of [`hir`] and
+//! the questions lowering asks about it. The way there:
+//!
+//! 1. `collect`: every declaration gets a number, a scope and an entry in a name table.
+//! 2. Extensions are filed under what they extend (`conform`).
+//! 3. The user's declarations are resolved and their bodies checked. Whatever they mention is resolved on the way, so that
+//!    of the library only what is used costs anything. Resolution is on demand everywhere and remembered in `tables`.
+//!
+//! Where to find what:
+//!
+//! | subject | modules |
+//! |---|---|
+//! | names | `lookup`, `suggest` |
+//! | types as written, types as shown | `resolve`, `show` |
+//! | generic parameters, bounds, arguments | `generics`, `subst`, `substexpr`, `infer` |
+//! | interfaces: who conforms, and how | `conform`, `witness` |
+//! | signatures, fields, enumerators, globals | `signature` |
+//! | conversions, operators, overloads | `convert`, `operators`, `overload` |
+//! | expressions, places, construction, lists | `expr`, `place`, `construct`, `init` |
+//! | statements and bodies | `stmt`, `body` |
+//! | compile-time integers | `constant` |
+//! | derivatives | `derive` |
+//!
+//! A mistake gives one diagnostic: what depends on it has the error type, which fits everywhere.
 
+mod attrs;
+mod body;
 mod checked;
+pub mod codes;
+mod collect;
+mod conform;
+mod constant;
+mod construct;
+mod convert;
+pub mod derive;
+mod expr;
+mod generics;
 pub mod hir;
+mod infer;
+mod init;
+mod lookup;
+mod operators;
+mod overload;
+mod place;
+mod program;
+mod resolve;
+mod show;
+mod signature;
+mod stmt;
+mod subst;
+mod substexpr;
+mod suggest;
+mod tables;
+mod witness;
 
 pub use checked::{Checked, Subst};
+
+use cotangent_base::FileId;
+use cotangent_syntax::ast;
+
+/// A file to check.
+pub struct Input {
+    /// Which file.
+    pub file: FileId,
+    /// Its syntax tree.
+    pub tree: ast::File,
+    /// Whether it belongs to the standard library.
+    pub library: bool,
+}
+
+/// Checks a program: the files of the library first, then the user's.
+pub fn check(inputs: Vec<Input>) -> Checked {
+    let mut checked = Checked::default();
+    checked.collect(inputs);
+    checked.index_extensions();
+    derive::attach(&mut checked);
+    checked.check_user_program();
+    checked
+}

@@ -1,0 +1,41 @@
+//! Attributes and names the checker itself knows.
+
+use cotangent_base::Symbol;
+use cotangent_syntax::ast::{Attribute, ExprKind};
+
+/// The operation a bodiless function of the library stands for.
+pub(crate) const INTRINSIC: &str = "__intrinsic";
+/// What a structure of the library is to the compiler.
+pub(crate) const MAGIC: &str = "__magic";
+/// A declaration of the library that the language speaks of.
+pub(crate) const LANG: &str = "__lang";
+/// The intrinsic of accessors that denote an element as a place.
+pub(crate) const ELEMENT: &str = "element";
+/// The name under which constructors are found.
+pub(crate) const INIT: &str = "__init";
+/// The name under which subscripts are found.
+pub(crate) const SUBSCRIPT: &str = "__subscript";
+
+/// The attribute of that name. Names of attributes are compared without regard to case, as `[NumThreads]` is common.
+pub(crate) fn find<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a Attribute> {
+    attributes.iter().find(|a| a.name.name.as_str().eq_ignore_ascii_case(name))
+}
+
+/// Whether there is an attribute of that name.
+pub(crate) fn has(attributes: &[Attribute], name: &str) -> bool {
+    find(attributes, name).is_some()
+}
+
+/// The string in `[name("string")]`.
+pub(crate) fn string(attributes: &[Attribute], name: &str) -> Option<Symbol> {
+    match find(attributes, name)?.args.first()?.kind {
+        ExprKind::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The name under which an operator function is found, whether or not the word `operator` is part of `text`.
+pub(crate) fn operator_name(text: &str) -> Symbol {
+    let symbol = text.strip_prefix("operator").unwrap_or(text).trim();
+    Symbol::new(&format!("operator{symbol}"))
+}

@@ -1,0 +1,283 @@
+//! Checking bodies: the state while one is checked, and the ways in.
+
+use crate::Checked;
+use crate::codes;
+use crate::derive;
+use crate::hir::{
+    Block, Body, Dir, Expr, ExprKind, FuncId, FuncKind, GlobalId, GlobalKind, Label, Local, LocalId, Stmt,
+    StmtKind, Ty, TyKind,
+};
+use crate::tables::{FuncSource, Progress, ScopeId};
+use cotangent_base::{Diagnostic, Entity, EntityMap, Map, Scalar, Span, Symbol};
+use cotangent_syntax::ast::{self, ModifierKind};
+use std::rc::Rc;
+
+/// The state of checking one body, or one expression outside any.
+pub(crate) struct BodyCx<'a> {
+    /// The program.
+    pub cx: &'a mut Checked,
+    /// Where names of declarations are looked up.
+    pub scope: ScopeId,
+    /// Variables.
+    pub locals: EntityMap<LocalId, Local>,
+    /// Why a variable may not be assigned; nothing if it may.
+    pub frozen: Map<LocalId, &'static str>,
+    /// The names of variables, innermost block last.
+    pub vars: Vec<Map<Symbol, LocalId>>,
+    /// `this`, if there is one.
+    pub this: Option<LocalId>,
+    /// What `return` must give.
+    pub result: Option<Ty>,
+    /// Whether `return` gives `this`: in constructors.
+    pub constructor: bool,
+    /// What `break` and `continue` may leave, innermost last.
+    pub targets: Vec<Target>,
+    /// The next label.
+    pub labels: usize,
+}
+
+/// Something `break` can leave.
+pub(crate) struct Target {
+    /// Its label.
+    pub label: Label,
+    /// Its name, if it has one.
+    pub name: Option<Symbol>,
+    /// Whether it is a loop.
+    pub is_loop: bool,
+}
+
+impl<'a> BodyCx<'a> {
+    /// Begins with no variables.
+    pub(crate) fn new(cx: &'a mut Checked, scope: ScopeId) -> Self {
+        Self {
+            cx,
+            scope,
+            locals: EntityMap::new(),
+            frozen: Map::default(),
+            vars: vec![Map::default()],
+            this: None,
+            result: None,
+            constructor: false,
+            targets: vec![],
+            labels: 0,
+        }
+    }
+
+    /// A variable without a name in any scope.
+    pub(crate) fn temp(&mut self, name: &str, ty: Ty, span: Span) -> LocalId {
+        self.locals.push(Local { name: name.into(), ty, span })
+    }
+
+    /// A variable under a name in the innermost block.
+    pub(crate) fn declare(&mut self, name: ast::Ident, ty: Ty) -> LocalId {
+        let local = self.temp(name.name.as_str(), ty, name.span);
+        let block = self.vars.last_mut().expect("there is always a block");
+        if let Some(previous) = block.insert(name.name, local) {
+            let first = self.locals[previous].span;
+            self.cx.diagnostics.push(
+                Diagnostic::new(
+                    codes::REDECLARED,
+                    name.span,
+                    format!("`{}` is declared twice in this block", name.name),
+                )
+                .label(first, "first declared here")
+                .help("rename one of them; an inner block may use the name again"),
+            );
+        }
+        local
+    }
+
+    /// A new label.
+    pub(crate) fn label(&mut self) -> Label {
+        self.labels += 1;
+        Label::new(self.labels - 1)
+    }
+
+    /// Reports an error.
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        self.cx.diagnostics.push(diagnostic);
+    }
+
+    /// An expression of the error type.
+    pub(crate) fn error(&mut self, span: Span) -> Expr {
+        let ty = self.cx.error_ty();
+        Expr { kind: ExprKind::Error, ty, span }
+    }
+
+    /// A type by kind.
+    pub(crate) fn ty(&mut self, kind: TyKind) -> Ty {
+        self.cx.program.types.ty(kind)
+    }
+
+    /// A scalar type.
+    pub(crate) fn scalar(&mut self, scalar: Scalar) -> Ty {
+        self.ty(TyKind::Scalar(scalar))
+    }
+
+    /// What a type is.
+    pub(crate) fn kind(&self, ty: Ty) -> TyKind {
+        self.cx.program.types.kind(ty)
+    }
+
+    /// A type in words.
+    pub(crate) fn show(&self, ty: Ty) -> String {
+        self.cx.show_ty(ty)
+    }
+
+    /// Reading a variable.
+    pub(crate) fn local(&self, id: LocalId, span: Span) -> Expr {
+        Expr { kind: ExprKind::Local(id), ty: self.locals[id].ty, span }
+    }
+
+    /// Does something that may fail and forgets what it reported.
+    pub(crate) fn quietly<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, bool) {
+        let before = self.cx.diagnostics.len();
+        let result = work(self);
+        let failed = self.cx.diagnostics.iter().skip(before).any(Diagnostic::is_error);
+        self.cx.diagnostics.truncate(before);
+        (result, !failed)
+    }
+
+    fn finish(self, params: Vec<LocalId>, block: Block) -> Body {
+        Body { locals: self.locals, params, block }
+    }
+}
+
+impl Checked {
+    /// Checks the body of a function, once.
+    pub(crate) fn check_body(&mut self, id: FuncId) -> Option<Rc<Body>> {
+        self.ensure_func(id);
+        if self.tables.funcs[id].checking != Progress::New {
+            return self.tables.funcs[id].body.clone();
+        }
+        self.tables.funcs[id].checking = Progress::Busy;
+        let syntax = self.body_syntax(id)?;
+        let generics = self.tables.funcs[id].generics;
+        let saved = self.enter(generics);
+        let body = Rc::new(self.check_block_of(id, &syntax));
+        self.tables.funcs[id].body = Some(body.clone());
+        self.tables.funcs[id].checking = Progress::Done;
+        derive::check_flow(self, id, &body);
+        self.leave(saved);
+        Some(body)
+    }
+
+    /// The block of a function, owned, so that the tables can change meanwhile.
+    fn body_syntax(&self, id: FuncId) -> Option<BodySyntax> {
+        match &self.tables.funcs[id].source {
+            FuncSource::Func(decl) => decl.body.as_ref().map(|_| BodySyntax::Func(decl.clone())),
+            FuncSource::Accessor(property, number) => {
+                let accessors = &self.tables.props[*property].accessors;
+                accessors[*number].body.as_ref()?;
+                Some(BodySyntax::Accessor(accessors.clone(), *number))
+            }
+        }
+    }
+
+    fn check_block_of(&mut self, id: FuncId, syntax: &BodySyntax) -> Body {
+        let func = self.program.funcs[id].clone();
+        let scope = self.tables.funcs[id].scope;
+        let consts = self.const_params(id);
+        let mut cx = BodyCx::new(self, scope);
+        cx.result = Some(func.result);
+        let mut params = vec![];
+        if let Some(this) = func.this {
+            let local = cx.temp("this", this.ty, func.span);
+            if !this.mutating {
+                cx.frozen.insert(local, "`this` is read-only in a method without `[mutating]`");
+            }
+            cx.this = Some(local);
+            params.push(local);
+        }
+        for (number, param) in func.params.iter().enumerate() {
+            let name = ast::Ident { name: param.name, span: param.span };
+            let local = if param.name == "_" {
+                cx.temp("_", param.ty, param.span)
+            } else {
+                cx.declare(name, param.ty)
+            };
+            if consts.contains(&number) && param.dir == Dir::In {
+                cx.frozen.insert(local, "the parameter is `const`");
+            }
+            params.push(local);
+        }
+        let mut block = vec![];
+        let is_init = func.kind == FuncKind::Constructor;
+        if is_init {
+            cx.begin_constructor(func.result, func.span, &mut block);
+        }
+        let stmts = &syntax.block().stmts;
+        let inner = cx.block(stmts);
+        block.extend(inner);
+        if is_init && let Some(this) = cx.this {
+            let value = cx.local(this, func.span);
+            block.push(Stmt { kind: StmtKind::Return(Some(value)), span: func.span });
+        }
+        cx.finish(params, block)
+    }
+
+    /// The numbers of parameters that are `const`.
+    fn const_params(&self, id: FuncId) -> Vec<usize> {
+        let FuncSource::Func(decl) = &self.tables.funcs[id].source else {
+            return vec![];
+        };
+        let is_const = |p: &ast::Param| {
+            let fixed = [ModifierKind::Const, ModifierKind::ConstRef];
+            p.modifiers.iter().any(|m| fixed.contains(&m.kind))
+        };
+        let numbered = decl.params.iter().enumerate();
+        numbered.filter(|(_, p)| is_const(p)).map(|(i, _)| i).collect()
+    }
+
+    /// Checks the initializer of a global, once.
+    pub(crate) fn check_initializer(&mut self, id: GlobalId) -> Option<Rc<Body>> {
+        let info = &self.tables.globals[id];
+        let (decl, scope, generics) = (info.decl.clone(), info.scope, info.generics);
+        if info.checking == Progress::Busy {
+            let message = format!("`{}` is defined by itself", decl.name.name);
+            self.diagnostics.push(Diagnostic::new(codes::CYCLE, decl.name.span, message));
+            return None;
+        }
+        if info.checking == Progress::Done {
+            return info.init.clone();
+        }
+        if self.program.globals[id].kind == GlobalKind::Param {
+            return None;
+        }
+        let init = decl.init.as_ref()?;
+        self.tables.globals[id].checking = Progress::Busy;
+        self.ensure_global(id);
+        let saved = self.enter(generics);
+        let ty = self.program.globals[id].ty;
+        let mut cx = BodyCx::new(self, scope);
+        let value = if decl.ty.is_some() { cx.expr_as(init, ty) } else { cx.expr(init) };
+        let block = vec![Stmt { span: value.span, kind: StmtKind::Return(Some(value)) }];
+        let body = Rc::new(cx.finish(vec![], block));
+        self.leave(saved);
+        self.tables.globals[id].init = Some(body.clone());
+        self.tables.globals[id].checking = Progress::Done;
+        Some(body)
+    }
+
+    /// Reports a construct that is not supported yet.
+    pub(crate) fn unsupported(&mut self, span: Span, what: &str) {
+        let message = format!("{what} is not supported yet");
+        self.diagnostics.push(Diagnostic::new(codes::UNSUPPORTED, span, message));
+    }
+}
+
+/// Syntax that has a block, kept alive while it is checked.
+enum BodySyntax {
+    Func(Rc<ast::FuncDecl>),
+    Accessor(Rc<[ast::Accessor]>, usize),
+}
+
+impl BodySyntax {
+    fn block(&self) -> &ast::Block {
+        let block = match self {
+            BodySyntax::Func(decl) => decl.body.as_ref(),
+            BodySyntax::Accessor(accessors, number) => accessors[*number].body.as_ref(),
+        };
+        block.expect("only syntax with a block is kept")
+    }
+}

@@ -1,0 +1,119 @@
+//! What can be wrong with names and types (E03), generics and interfaces (E04), and what is not supported yet (E07).
+
+cotangent_base::codes! {
+    /// A name stands for nothing that can be seen from here. It may be misspelt, declared in another block that has
+    /// ended, or a member of a type or namespace that must be named with it: `S.f`, `a.b.f`.
+    E0301 UNKNOWN_NAME = "unknown name";
+
+    /// A type of this name cannot be seen from here. Scalars are `bool`, `int`, `uint`, `half`, `float`, `double`, `int8_t`
+    /// to `uint64_t`; a vector is `float3`, a matrix of three rows and two columns `float3x2`.
+    E0302 UNKNOWN_TYPE = "unknown type";
+
+    /// The type or namespace has no member of this name. Members are its fields, methods, properties and nested types, those
+    /// that extensions add, and what its interfaces provide. Of a generic parameter only what its bounds promise is known.
+    E0303 UNKNOWN_MEMBER = "unknown member";
+
+    /// Two declarations in one scope have the same name. Only functions may share a name, if their parameters differ.
+    E0304 REDECLARED = "a name is declared twice";
+
+    /// The value has another type than the one that is needed here, and does not convert to it implicitly. Numbers
+    /// convert to each other, a scalar to a vector or matrix with all elements equal, an enumeration to integers, a structure
+    /// to the one it inherits from. Vectors are never shortened by conversion: use a swizzle. A constructor is not an
+    /// implicit conversion: write `S(x)`.
+    E0305 MISMATCH = "mismatched types";
+
+    /// A type must stand here.
+    E0306 NOT_A_TYPE = "not a type";
+
+    /// A value must stand here, but the name is that of a type, a namespace or a function that is not called.
+    E0307 NOT_A_VALUE = "not a value";
+
+    /// None of the functions of this name takes these arguments. The notes say for each why not.
+    E0308 NO_OVERLOAD = "no function fits the call";
+
+    /// Several functions of this name take these arguments, and the costs of the conversions are equal. The costs of all
+    /// arguments are added up; there is no other preference between conversions. Convert an argument to the type you mean.
+    E0309 AMBIGUOUS = "the call is ambiguous";
+
+    /// The function, constructor or type takes another number of values. A vector is made of exactly as many components as
+    /// it has, or of one scalar for all of them.
+    E0310 ARGUMENT_COUNT = "wrong number of arguments";
+
+    /// The operator is not defined for these types. On vectors and matrices operators work element by element, so the shapes must
+    /// be equal or one operand a scalar; `mul` multiplies matrices. For structures declare a function such as
+    /// `S operator+(S a, S b)` outside the structure. For a generic parameter a bound such as `IFloat` gives the arithmetic
+    /// operators; numbers must be converted to it: `x * T(2.0)`.
+    E0311 NO_OPERATOR = "no such operator for these types";
+
+    /// Only places can be assigned or passed as `out` and `inout`: variables, fields and elements of places, swizzles without
+    /// repetition, and properties and subscripts that have a `set`. Not variables declared by `let` or `const`, shader
+    /// parameters, or `this` in a method without `[mutating]`.
+    E0312 NOT_A_PLACE = "this cannot be assigned";
+
+    /// The value is needed while compiling: as the size of an array, a generic argument, an enumerator, a `case` label.
+    /// Literals, `static const` variables, `const` locals with such a value, enumerators, generic value parameters and arithmetic on
+    /// these will do. A `let` will not.
+    E0313 NOT_CONSTANT = "not known at compile time";
+
+    /// An initializer list takes its meaning from the type it initializes. It may have fewer values than there are elements
+    /// (the rest is zero or what the field's initializer says) but not more. Inner braces may be left out.
+    E0314 BAD_LIST = "the initializer list does not fit";
+
+    /// There is no object here that could be meant: a static method, a free function, or a member named through its type.
+    E0315 NO_THIS = "there is no object";
+
+    /// Indices count from 0, and a constant one must be less than the number of elements.
+    E0316 OUT_OF_RANGE = "index out of range";
+
+    /// Arrays, vectors, matrices, buffers and types that declare `__subscript` can be indexed.
+    E0317 NO_SUBSCRIPT = "this cannot be indexed";
+
+    /// Functions, types (which are constructed) and objects with `operator()` can be called.
+    E0318 NOT_CALLABLE = "this cannot be called";
+
+    /// `break` leaves the innermost loop or `switch`, or the one with the label; `continue` stands in a loop.
+    E0319 BAD_JUMP = "a jump to nowhere";
+
+    /// The declaration cannot stand where it stands.
+    E0320 MISPLACED = "misplaced declaration";
+
+    /// The definition leads back to itself.
+    E0321 CYCLE = "defined by itself";
+
+    /// `using` makes the names of a namespace visible, not those of a type.
+    E0322 NOT_A_NAMESPACE = "not a namespace";
+
+    /// Something that may stand behind the colon of a generic parameter or type must be an interface (or, for a structure,
+    /// another structure).
+    E0401 NOT_AN_INTERFACE = "not an interface";
+
+    /// The generic declaration takes another number of arguments, or the thing takes none at all. Arguments may be left out if
+    /// they have defaults, and in a call if they follow from the arguments of the call.
+    E0402 GENERIC_ARGS = "wrong generic arguments";
+
+    /// Generic arguments are inferred from the types of the arguments of a call, never from what is done with the result.
+    /// A parameter that occurs in no argument must be given: `f<float>(x)`.
+    E0403 CANNOT_INFER = "a generic argument cannot be inferred";
+
+    /// A generic argument does not satisfy the bounds of its parameter. A type conforms to an interface if it says so where it is
+    /// declared, `struct S : IFoo`, or in an extension, `extension S : IFoo`.
+    E0404 UNMET_BOUND = "a bound does not hold";
+
+    /// A type that conforms to an interface must provide all that the interface requires: methods with the same
+    /// parameters and result, and a type for each associated type.
+    E0405 MISSING_REQUIREMENT = "a requirement is missing";
+
+    /// The construct is part of the language, but this compiler cannot translate it yet.
+    E0701 UNSUPPORTED = "not supported yet";
+
+    /// An implicit conversion drops information: a fraction, large values, or precision. If that is meant, write the conversion out:
+    /// `int(x)`.
+    W0301 LOSSY_CONVERSION = "a conversion may lose information";
+
+    /// A variable at the outer level that is not `static` is a parameter of the shader, set by the host. Its initializer is
+    /// ignored. Write `static const` for a constant, and `static` for a variable of each thread.
+    W0302 IGNORED_INITIALIZER = "an initializer without effect";
+
+    /// The value is computed and dropped.
+    W0303 NO_EFFECT = "a statement without effect";
+}

@@ -1,0 +1,441 @@
+//! Conformances: which types conform to which interfaces, and how.
+//!
+//! A structure or extension that names an interface states one conformance for it and one for each interface that
+//! it inherits. They are filed under the head of the type and found by matching. What stands for associated types
+//! is filled in when first asked for, what stands for requirements later still, because signatures need the former.
+
+use crate::Checked;
+use crate::codes;
+use crate::derive;
+use crate::hir::{
+    Arg, Args, AssocId, Bound, Conformance, ConformanceId, ConformanceRef, FuncKind, FuncRef, InterfaceId,
+    InterfaceRef, StructId, Ty, TyKind, Witness,
+};
+use crate::tables::{ConformanceInfo, ExtId, GenericsId, Head, Owner, Progress};
+use cotangent_base::{Diagnostic, Span};
+use cotangent_syntax::ast;
+
+impl Checked {
+    /// Files every extension under the head of the type it extends.
+    pub(crate) fn index_extensions(&mut self) {
+        for ext in self.tables.exts.keys() {
+            let Some(target) = self.ext_target(ext) else {
+                continue;
+            };
+            let head = match self.program.types.kind(target) {
+                TyKind::Param(_) => Some(Head::Any),
+                TyKind::Error => None,
+                TyKind::Interface(..) => {
+                    let message = "an interface cannot be extended";
+                    let span = self.tables.exts[ext].decl.target.span;
+                    self.diagnostics.push(
+                        Diagnostic::new(codes::MISPLACED, span, message)
+                            .help("extend every conforming type instead: `extension<T : IFoo> T { .. }`"),
+                    );
+                    None
+                }
+                _ => self.head_of(target),
+            };
+            if let Some(head) = head {
+                self.tables.exts_of.entry(head).or_default().push(ext);
+            }
+        }
+    }
+
+    /// The type an extension extends, in terms of its parameters.
+    pub(crate) fn ext_target(&mut self, ext: ExtId) -> Option<Ty> {
+        let info = &self.tables.exts[ext];
+        if info.resolved == Progress::New {
+            let (decl, scope) = (info.decl.clone(), info.scope);
+            self.tables.exts[ext].resolved = Progress::Busy;
+            let ty = self.resolve_ty(&decl.target, scope);
+            self.tables.exts[ext].target = Some(ty);
+            self.tables.exts[ext].resolved = Progress::Done;
+        }
+        self.tables.exts[ext].target
+    }
+
+    /// What stands at the front of a known type.
+    pub(crate) fn head_of(&mut self, ty: Ty) -> Option<Head> {
+        match self.program.types.kind(ty) {
+            TyKind::Enum(id) => Some(Head::Enum(id)),
+            _ => self.struct_of(ty).map(|(id, _)| Head::Struct(id)),
+        }
+    }
+
+    /// Resolves what stands behind the colon of a structure.
+    pub(crate) fn ensure_bases(&mut self, id: StructId) {
+        if self.tables.structs[id].bases != Progress::New {
+            return;
+        }
+        self.tables.structs[id].bases = Progress::Busy;
+        let info = &self.tables.structs[id];
+        let (decl, scope, generics) = (info.decl.clone(), info.scope, info.generics);
+        let args = self.identity(generics);
+        let this = self.struct_ty(id, args);
+        let saved = self.enter(generics);
+        for base in &decl.bases {
+            let ty = self.resolve_ty(base, scope);
+            match self.program.types.kind(ty) {
+                TyKind::Interface(interface, args) => {
+                    let interface = InterfaceRef { interface, args };
+                    self.state_conformance(generics, this, interface, Owner::Struct(id), base.span);
+                }
+                TyKind::Struct(..) => self.tables.structs[id].base = Some(ty),
+                TyKind::Error => {}
+                _ => self.bad_base(ty, base),
+            }
+        }
+        self.leave(saved);
+        self.tables.structs[id].bases = Progress::Done;
+    }
+
+    fn bad_base(&mut self, ty: Ty, base: &ast::Expr) {
+        let message = format!("`{}` is neither an interface nor a structure", self.show_ty(ty));
+        self.diagnostics.push(Diagnostic::new(codes::NOT_AN_INTERFACE, base.span, message));
+    }
+
+    /// Resolves the conformances that structures and extensions state for types of a head.
+    fn ensure_conformances(&mut self, head: Head) {
+        if let Head::Struct(id) = head {
+            self.ensure_bases(id);
+        }
+        let progress = self.tables.bases_of.entry(head).or_default();
+        if *progress != Progress::New {
+            return;
+        }
+        *progress = Progress::Busy;
+        for ext in self.tables.exts_of.get(&head).cloned().unwrap_or_default() {
+            self.ensure_ext_bases(ext);
+        }
+        self.tables.bases_of.insert(head, Progress::Done);
+    }
+
+    pub(crate) fn ensure_ext_bases(&mut self, ext: ExtId) {
+        let info = &self.tables.exts[ext];
+        if info.bases != Progress::New {
+            return;
+        }
+        let (decl, scope, generics) = (info.decl.clone(), info.scope, info.generics);
+        self.tables.exts[ext].bases = Progress::Busy;
+        let Some(target) = self.ext_target(ext) else {
+            return;
+        };
+        let saved = self.enter(generics);
+        for base in &decl.bases {
+            if let Some(interface) = self.resolve_interface(base, scope) {
+                self.state_conformance(generics, target, interface, Owner::Extension(ext), base.span);
+            }
+        }
+        self.leave(saved);
+        self.tables.exts[ext].bases = Progress::Done;
+    }
+
+    /// Files a conformance and those to inherited interfaces.
+    pub(crate) fn state_conformance(
+        &mut self,
+        generics: GenericsId,
+        ty: Ty,
+        interface: InterfaceRef,
+        owner: Owner,
+        span: Span,
+    ) {
+        let head = match self.program.types.kind(ty) {
+            TyKind::Param(_) => Head::Any,
+            _ => match self.head_of(ty) {
+                Some(head) => head,
+                None => return,
+            },
+        };
+        for interface in self.closure(ty, vec![interface]) {
+            let filed = self.tables.conformances_of.entry(head).or_default().clone();
+            let program = &self.program;
+            let same = |c: &ConformanceId| {
+                program.conformances[*c].ty == ty && program.conformances[*c].interface == interface
+            };
+            if filed.iter().any(same) {
+                continue;
+            }
+            let generics = self.hir_generics(generics);
+            let id = self.program.conformances.push(Conformance {
+                generics,
+                ty,
+                interface,
+                witnesses: Default::default(),
+                assocs: Default::default(),
+                span,
+            });
+            self.tables.conformances.push(ConformanceInfo {
+                owner,
+                assocs: Progress::New,
+                witnesses: Progress::New,
+            });
+            self.tables.conformances_of.entry(head).or_default().push(id);
+        }
+    }
+
+    /// Interfaces and all that they inherit, for the conforming type `ty`, each once, the given ones first.
+    pub(crate) fn closure(&mut self, ty: Ty, mut interfaces: Vec<InterfaceRef>) -> Vec<InterfaceRef> {
+        let mut next = 0;
+        while next < interfaces.len() {
+            let interface = interfaces[next];
+            self.ensure_interface_bases(interface.interface);
+            let args = self.interface_args(ty, interface);
+            let params = self.interface_params(interface.interface);
+            for base in self.program.interfaces[interface.interface].bases.clone() {
+                let base = self.replace_interface(base, &params, args);
+                if !interfaces.contains(&base) {
+                    interfaces.push(base);
+                }
+            }
+            next += 1;
+        }
+        interfaces
+    }
+
+    /// An interface's parameters: `This`, then its own.
+    pub(crate) fn interface_params(&self, id: InterfaceId) -> std::rc::Rc<[crate::hir::GenericParamId]> {
+        self.tables.generics[self.tables.interfaces[id].generics].params.clone()
+    }
+
+    fn ensure_interface_bases(&mut self, id: InterfaceId) {
+        if self.tables.interfaces[id].bases != Progress::New {
+            return;
+        }
+        self.tables.interfaces[id].bases = Progress::Busy;
+        let (decl, scope) = (self.tables.interfaces[id].decl.clone(), self.tables.interfaces[id].scope);
+        for base in &decl.bases {
+            if let Some(base) = self.resolve_interface(base, scope) {
+                self.program.interfaces[id].bases.push(base);
+            }
+        }
+        self.tables.interfaces[id].bases = Progress::Done;
+    }
+
+    /// Resolves the bounds of an associated type.
+    pub(crate) fn ensure_assoc(&mut self, id: AssocId) {
+        if self.tables.assocs[id].resolved != Progress::New {
+            return;
+        }
+        self.tables.assocs[id].resolved = Progress::Busy;
+        let decl = self.tables.assocs[id].decl.clone();
+        let interface = self.program.assocs[id].interface;
+        let scope = self.tables.interfaces[interface].scope;
+        let mut equal = vec![];
+        for bound in &decl.bounds {
+            if let Some(bound) = self.resolve_interface(bound, scope) {
+                self.program.assocs[id].bounds.push(bound);
+            }
+        }
+        for clause in &decl.wheres {
+            if let ast::Where::Equal(a, b) = clause {
+                equal.push((self.resolve_ty(a, scope), self.resolve_ty(b, scope)));
+            }
+        }
+        self.tables.assocs[id].equal = equal;
+        self.tables.assocs[id].resolved = Progress::Done;
+    }
+
+    /// The interfaces that a type not yet known conforms to, by the assumptions in force.
+    pub(crate) fn bounds_of(&mut self, ty: Ty) -> Vec<InterfaceRef> {
+        let mut interfaces: Vec<InterfaceRef> = vec![];
+        for bound in &self.tables.env {
+            if let Bound::Conforms(bounded, interface) = bound
+                && *bounded == ty
+            {
+                interfaces.push(*interface);
+            }
+        }
+        if let TyKind::Assoc(base, assoc, args) = self.program.types.kind(ty) {
+            self.ensure_assoc(assoc);
+            let interface = self.program.assocs[assoc].interface;
+            let list = self.interface_args(base, InterfaceRef { interface, args });
+            let params = self.interface_params(interface);
+            for bound in self.program.assocs[assoc].bounds.clone() {
+                interfaces.push(self.replace_interface(bound, &params, list));
+            }
+        }
+        self.closure(ty, interfaces)
+    }
+
+    /// Every interface a known type conforms to.
+    pub(crate) fn interfaces_of(&mut self, ty: Ty) -> Vec<InterfaceRef> {
+        let found = self.conformances_for(ty);
+        found.into_iter().map(|(_, interface)| interface).collect()
+    }
+
+    /// Every conformance of a known type.
+    pub(crate) fn conformances_for(&mut self, ty: Ty) -> Vec<(ConformanceRef, InterfaceRef)> {
+        let mut found = vec![];
+        for id in self.filed_conformances(ty, None) {
+            if let Some(pair) = self.conformance_fits(id, ty) {
+                found.push(pair);
+            }
+        }
+        found
+    }
+
+    /// The conformances filed under a type's head, then those for any type.
+    fn filed_conformances(&mut self, ty: Ty, interface: Option<InterfaceId>) -> Vec<ConformanceId> {
+        let mut ids = vec![];
+        for head in self.head_of(ty).into_iter().chain([Head::Any]) {
+            self.ensure_conformances(head);
+            let filed = self.tables.conformances_of.get(&head);
+            let wanted = |id: &&ConformanceId| {
+                interface.is_none_or(|i| self.program.conformances[**id].interface.interface == i)
+            };
+            ids.extend(filed.into_iter().flatten().filter(wanted));
+        }
+        ids
+    }
+
+    fn conformance_fits(&mut self, id: ConformanceId, ty: Ty) -> Option<(ConformanceRef, InterfaceRef)> {
+        let generics = self.owner_generics(self.tables.conformances[id].owner);
+        let (pattern, interface) =
+            (self.program.conformances[id].ty, self.program.conformances[id].interface);
+        let args = self.match_under(generics, pattern, ty)?;
+        let params = self.tables.generics[generics].params.clone();
+        let interface = self.replace_interface(interface, &params, args);
+        let reference = ConformanceRef { conformance: id, args };
+        Some((reference, interface))
+    }
+
+    /// The parameters of a declaration with members.
+    pub(crate) fn owner_generics(&self, owner: Owner) -> GenericsId {
+        match owner {
+            Owner::Struct(id) => self.tables.structs[id].generics,
+            Owner::Extension(id) => self.tables.exts[id].generics,
+            Owner::Interface(id) => self.tables.interfaces[id].generics,
+            Owner::Enum(id) => self.tables.scopes[self.tables.enums[id].scope].generics,
+            Owner::Module => cotangent_base::Entity::new(0),
+        }
+    }
+
+    /// How a known type conforms to an interface.
+    pub(crate) fn find_conformance(&mut self, ty: Ty, interface: InterfaceRef) -> Option<ConformanceRef> {
+        for id in self.filed_conformances(ty, Some(interface.interface)) {
+            if let Some((reference, found)) = self.conformance_fits(id, ty)
+                && found == interface
+            {
+                return Some(reference);
+            }
+        }
+        None
+    }
+
+    /// Whether a type, known or not, conforms to an interface.
+    pub(crate) fn conforms(&mut self, ty: Ty, interface: InterfaceRef) -> bool {
+        match self.program.types.kind(ty) {
+            TyKind::Error => true,
+            TyKind::Param(_) | TyKind::Assoc(..) => {
+                self.bounds_of(ty).contains(&interface) || self.find_conformance(ty, interface).is_some()
+            }
+            TyKind::Interface(id, args) => {
+                let own = InterfaceRef { interface: id, args };
+                self.closure(ty, vec![own]).contains(&interface)
+            }
+            _ => self.find_conformance(ty, interface).is_some(),
+        }
+    }
+
+    /// The associated type of a known type.
+    pub(crate) fn assoc_of(&mut self, ty: Ty, assoc: AssocId, interface: InterfaceRef) -> Option<Ty> {
+        let found = self.find_conformance(ty, interface)?;
+        self.complete_assocs(found.conformance);
+        let known = *self.program.conformances[found.conformance].assocs.get(&assoc)?;
+        let params = self.program.conformances[found.conformance].generics.params.clone();
+        Some(self.replace(known, &params, found.args))
+    }
+
+    /// Finds what stands for the associated types of a conformance.
+    pub(crate) fn complete_assocs(&mut self, id: ConformanceId) {
+        if self.tables.conformances[id].assocs != Progress::New {
+            return;
+        }
+        self.tables.conformances[id].assocs = Progress::Busy;
+        let owner = self.tables.conformances[id].owner;
+        let saved = self.enter(self.owner_generics(owner));
+        let (ty, interface) = (self.program.conformances[id].ty, self.program.conformances[id].interface);
+        for assoc in self.program.interfaces[interface.interface].assocs.clone() {
+            let name = self.program.assocs[assoc].name;
+            let members = self.own_members(ty, name);
+            let member = members.into_iter().find(|f| self.is_type_item(f.item));
+            let scope = self.tables.scopes.keys().next();
+            let path = match (member, scope) {
+                (Some(found), Some(scope)) => self.found_path(found, Span::none(), scope, false),
+                _ => None,
+            };
+            let known = match path {
+                Some(crate::resolve::Path::Ty(ty)) => Some(ty),
+                _ => derive::associated_type(self, id, assoc),
+            };
+            match known {
+                Some(known) => {
+                    self.program.conformances[id].assocs.insert(assoc, known);
+                }
+                None => self.missing_assoc(id, assoc),
+            }
+        }
+        self.leave(saved);
+        self.tables.conformances[id].assocs = Progress::Done;
+    }
+
+    fn missing_assoc(&mut self, id: ConformanceId, assoc: AssocId) {
+        let conformance = &self.program.conformances[id];
+        let (ty, span) = (conformance.ty, conformance.span);
+        let interface = conformance.interface;
+        let name = self.program.assocs[assoc].name;
+        let message = format!(
+            "`{}` does not say what `{name}` of `{}` is",
+            self.show_ty(ty),
+            self.show_interface(interface)
+        );
+        let declared = self.program.assocs[assoc].span;
+        self.diagnostics.push(
+            Diagnostic::new(codes::MISSING_REQUIREMENT, span, message)
+                .label(declared, "required here")
+                .help(format!("add `typealias {name} = ..;`")),
+        );
+        let error = self.error_ty();
+        self.program.conformances[id].assocs.insert(assoc, error);
+    }
+
+    /// What stands for a requirement; see [`Checked::witness`].
+    pub(crate) fn find_witness(&mut self, requirement: FuncRef) -> Option<Witness> {
+        let FuncKind::Requirement(interface) = self.program.funcs[requirement.func].kind else {
+            return None;
+        };
+        let list = self.program.types.list(requirement.args).to_vec();
+        let count = self.interface_params(interface).len();
+        let Some((Arg::Ty(ty), rest)) = list.split_first() else {
+            return None;
+        };
+        let (iface_args, own) = rest.split_at((count - 1).min(rest.len()));
+        let args = self.program.types.args(iface_args);
+        let found = self.find_conformance(*ty, InterfaceRef { interface, args })?;
+        self.complete_witnesses(found.conformance);
+        let conformance = &self.program.conformances[found.conformance];
+        let witness = *conformance.witnesses.get(&requirement.func)?;
+        let Witness::Func(func) = witness else {
+            return Some(witness);
+        };
+        let mut params = conformance.generics.params.clone();
+        let own_params = &self.program.funcs[requirement.func].generics.params[count..];
+        params.extend_from_slice(own_params);
+        let mut args = self.program.types.list(found.args).to_vec();
+        args.extend_from_slice(own);
+        let args: Args = self.program.types.args(&args);
+        Some(Witness::Func(self.replace_func(func, &params, args)))
+    }
+
+    /// `T.Differential`, if the type is differentiable.
+    pub(crate) fn differential_of(&mut self, ty: Ty) -> Option<Ty> {
+        let (interface, assoc) = (self.program.lang.differentiable?, self.program.lang.differential?);
+        let args = self.program.types.args(&[]);
+        let reference = InterfaceRef { interface, args };
+        if !self.conforms(ty, reference) {
+            return None;
+        }
+        Some(self.project(ty, assoc, args))
+    }
+}

@@ -1,0 +1,101 @@
+//! Assignments, compound assignments and increments.
+
+use crate::body::BodyCx;
+use crate::hir::{Const, Expr, ExprKind, Ty, TyKind};
+use crate::show::binary_text;
+use cotangent_base::{Scalar, Span};
+use cotangent_syntax::ast::{self, BinaryOp, UnaryOp};
+
+impl BodyCx<'_> {
+    /// `place = value` and `place op= value`.
+    pub(super) fn assign(
+        &mut self,
+        op: Option<BinaryOp>,
+        place: &ast::Expr,
+        value: &ast::Expr,
+        span: Span,
+    ) -> Expr {
+        let target = self.expr(place);
+        match op {
+            None => {
+                let ty = target.ty;
+                let value = if self.cx.is_error(ty) { self.expr(value) } else { self.expr_as(value, ty) };
+                self.require_place(&target);
+                Expr { kind: ExprKind::Assign(target.into(), value.into()), ty, span }
+            }
+            Some(op) => {
+                let value = self.expr(value);
+                self.compound(op, target, value, span)
+            }
+        }
+    }
+
+    fn compound(&mut self, op: BinaryOp, place: Expr, value: Expr, span: Span) -> Expr {
+        if self.cx.is_error(place.ty) || self.cx.is_error(value.ty) {
+            return self.error(span);
+        }
+        if self.is_user_type(place.ty) {
+            let text = format!("{}=", binary_text(op));
+            if let Some(call) = self.declared_operator(&text, &[place.clone(), value.clone()], span) {
+                return call;
+            }
+            if !matches!(self.kind(place.ty), TyKind::Param(_) | TyKind::Assoc(..) | TyKind::Enum(_)) {
+                return self.no_operator(
+                    &text,
+                    &[&place, &value],
+                    span,
+                    Some("it does not follow from the operator without `=`"),
+                );
+            }
+        }
+        self.modify(place, false, span, |cx, old| cx.binary(op, old, value, span))
+    }
+
+    fn is_user_type(&self, ty: Ty) -> bool {
+        !matches!(self.kind(ty), TyKind::Scalar(_) | TyKind::Vector(..) | TyKind::Matrix(..))
+    }
+
+    /// `++place` and its kin.
+    pub(super) fn increment(&mut self, op: UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
+        let place = self.expr(operand);
+        if self.cx.is_error(place.ty) {
+            return self.error(span);
+        }
+        let (binary, text) = match op {
+            UnaryOp::PreInc | UnaryOp::PostInc => (BinaryOp::Add, "++"),
+            _ => (BinaryOp::Sub, "--"),
+        };
+        let post = matches!(op, UnaryOp::PostInc | UnaryOp::PostDec);
+        if self.is_user_type(place.ty) {
+            if let Some(call) = self.declared_operator(text, std::slice::from_ref(&place), span) {
+                return call;
+            }
+            return self.no_operator(text, &[&place], span, None);
+        }
+        let one = Expr { kind: ExprKind::Const(Const::Int(1)), ty: self.scalar(Scalar::I32), span };
+        self.modify(place, post, span, |cx, old| {
+            let ty = old.ty;
+            let one = cx.cx.converted(one, ty);
+            cx.binary(binary, old, one, span)
+        })
+    }
+
+    /// Replaces what a place holds by something computed from it.
+    fn modify(
+        &mut self,
+        place: Expr,
+        post: bool,
+        span: Span,
+        new: impl FnOnce(&mut Self, Expr) -> Expr,
+    ) -> Expr {
+        self.require_place(&place);
+        let ty = place.ty;
+        let old = self.temp("old", ty, span);
+        let value = self.local(old, place.span);
+        let new = new(self, value);
+        // `x += y` converts back as a cast would: `int8_t x; x += 1000;` is accepted.
+        let new =
+            if self.cx.cost(&new, ty).is_some() { self.cx.converted(new, ty) } else { self.coerce(new, ty) };
+        Expr { kind: ExprKind::Modify { place: place.into(), old, new: new.into(), post }, ty, span }
+    }
+}

@@ -1,0 +1,113 @@
+//! `f(..)`: calls of functions, constructors, derivatives and objects.
+
+use super::Entity;
+use crate::attrs;
+use crate::body::BodyCx;
+use crate::codes;
+use crate::derive;
+use crate::hir::{DiffMode, Expr, ExprKind};
+use crate::overload::{Argument, Callee, Choice};
+use cotangent_base::{Diagnostic, Span};
+use cotangent_syntax::ast;
+
+impl BodyCx<'_> {
+    /// `callee(args)`.
+    pub(super) fn call_expr(&mut self, callee: &ast::Expr, args: &[ast::Expr], span: Span) -> Expr {
+        let (inner, modes) = peel_derivatives(callee);
+        let entity = self.entity(inner);
+        let args = self.arguments(args);
+        match entity {
+            Entity::Funcs(mut callee) => {
+                if modes.is_empty() {
+                    return self.call(&callee, args, span);
+                }
+                callee.diff = modes;
+                self.call_derivative(&callee, args, span)
+            }
+            _ if !modes.is_empty() => {
+                self.value_to_call(entity, inner.span, "a derivative is taken of a function")
+            }
+            Entity::Type(ty) => self.construct(ty, args, span),
+            Entity::Open(found) => {
+                let scope = self.scope;
+                let ty = self.cx.apply(&found, &[], inner.span, scope);
+                self.construct(ty, args, span)
+            }
+            Entity::Value(value) if self.cx.is_error(value.ty) => self.error(span),
+            Entity::Value(value) => self.call_object(value, args, span),
+            Entity::Namespace(_) => self.value_to_call(entity, inner.span, "a namespace cannot be called"),
+        }
+    }
+
+    fn value_to_call(&mut self, entity: Entity, span: Span, message: &str) -> Expr {
+        let reported = matches!(&entity, Entity::Value(value) if self.cx.is_error(value.ty));
+        if !reported {
+            self.report(Diagnostic::new(codes::NOT_CALLABLE, span, message));
+        }
+        self.error(span)
+    }
+
+    /// An object with `operator()`.
+    fn call_object(&mut self, object: Expr, args: Vec<Argument>, span: Span) -> Expr {
+        let name = attrs::operator_name("()");
+        let found = self.cx.members(object.ty, name);
+        if found.is_empty() {
+            let message = format!("a value of type `{}` cannot be called", self.show(object.ty));
+            self.report(Diagnostic::new(codes::NOT_CALLABLE, object.span, message));
+            return self.error(span);
+        }
+        let mut callee = Callee::new(name, &found, object.span);
+        callee.this = Some(object);
+        self.call(&callee, args, span)
+    }
+
+    /// `fwd_diff(f)(..)`, `bwd_diff(f)(..)` and compositions of them.
+    fn call_derivative(&mut self, callee: &Callee, args: Vec<Argument>, span: Span) -> Expr {
+        let mut callee = callee.clone();
+        if !derive::retain_derivable(self.cx, &mut callee) {
+            return self.error(span);
+        }
+        match self.choose(&callee, &args) {
+            Choice::One(fit) => self.emit_call(&callee, *fit, args, span),
+            _ => self.call(&callee, args, span),
+        }
+    }
+
+    /// `x == none` and `x != none`.
+    pub(crate) fn compare_with_none(
+        &mut self,
+        op: ast::BinaryOp,
+        a: &Expr,
+        b: &Expr,
+        span: Span,
+    ) -> Option<Expr> {
+        use crate::hir::{TyKind, UnaryOp};
+        let none = |cx: &Self, e: &Expr| cx.kind(e.ty) == TyKind::None;
+        let value = match (none(self, a), none(self, b)) {
+            (false, true) => a,
+            (true, false) => b,
+            _ => return None,
+        };
+        let negate = match op {
+            ast::BinaryOp::Eq => true,
+            ast::BinaryOp::Ne => false,
+            _ => return None,
+        };
+        let has = self.named_member(value.clone(), "hasValue", span);
+        let ty = has.ty;
+        Some(if negate { Expr { kind: ExprKind::Unary(UnaryOp::Not, has.into()), ty, span } } else { has })
+    }
+}
+
+/// What derivatives are taken of, and which, innermost first.
+fn peel_derivatives(callee: &ast::Expr) -> (&ast::Expr, Vec<DiffMode>) {
+    match &callee.kind {
+        ast::ExprKind::Paren(inner) => peel_derivatives(inner),
+        ast::ExprKind::Diff(mode, inner) => {
+            let (function, mut modes) = peel_derivatives(inner);
+            modes.push(*mode);
+            (function, modes)
+        }
+        _ => (callee, vec![]),
+    }
+}

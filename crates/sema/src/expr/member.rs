@@ -1,0 +1,301 @@
+//! `a.b`: members of values, types and namespaces; swizzles.
+
+use super::Entity;
+use crate::body::BodyCx;
+use crate::codes;
+use crate::hir::{Arg, Expr, ExprKind, FuncRef, Ty, TyKind};
+use crate::lookup::Found;
+use crate::overload::Callee;
+use crate::tables::{Item, PropId};
+use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_syntax::ast;
+
+impl BodyCx<'_> {
+    /// `base.name`.
+    pub(super) fn member(&mut self, base: &ast::Expr, name: ast::Ident, span: Span) -> Entity {
+        match self.entity(base) {
+            Entity::Namespace(scope) => self.namespace_member(scope, base, name, span),
+            Entity::Type(ty) => self.type_member(ty, name, span),
+            Entity::Open(found) => {
+                let scope = self.scope;
+                let ty = self.cx.apply(&found, &[], base.span, scope);
+                self.type_member(ty, name, span)
+            }
+            Entity::Value(value) => self.value_member(value, name, span),
+            Entity::Funcs(callee) => {
+                let message = format!("`{}` is a function; it has no members", callee.name);
+                self.report(Diagnostic::new(codes::NOT_A_VALUE, base.span, message));
+                Entity::Value(self.error(span))
+            }
+        }
+    }
+
+    fn namespace_member(
+        &mut self,
+        scope: crate::tables::ScopeId,
+        base: &ast::Expr,
+        name: ast::Ident,
+        span: Span,
+    ) -> Entity {
+        let found = self.cx.lookup_in_namespace(scope, name.name);
+        match found.first() {
+            Some(first) if matches!(first.item, Item::Func(_)) => {
+                Entity::Funcs(Callee::new(name.name, &found, span))
+            }
+            Some(first) => self.found(*first, None, name.name, span),
+            None => {
+                let message =
+                    format!("nothing is called `{}` in namespace `{}`", name.name, crate::show::syntax(base));
+                let names: Vec<Symbol> = self.cx.tables.scopes[scope].names.keys().copied().collect();
+                self.report_unknown(message, name, &names);
+                Entity::Value(self.error(span))
+            }
+        }
+    }
+
+    fn report_unknown(&mut self, message: String, name: ast::Ident, names: &[Symbol]) {
+        let mut diagnostic = Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message);
+        if let Some(near) = crate::suggest::nearest(name.name.as_str(), names.iter().map(|n| n.as_str())) {
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+        }
+        self.report(diagnostic);
+    }
+
+    fn type_member(&mut self, ty: Ty, name: ast::Ident, span: Span) -> Entity {
+        if self.cx.is_error(ty) {
+            return Entity::Value(self.error(span));
+        }
+        let found = self.cx.members(ty, name.name);
+        match found.first() {
+            Some(first) if matches!(first.item, Item::Func(_)) => {
+                let mut callee = Callee::new(name.name, &found, span);
+                // Inside a method of the type, `Base.f()` means this object.
+                callee.this = self.this.map(|t| self.local(t, span)).filter(|t| t.ty == ty);
+                Entity::Funcs(callee)
+            }
+            Some(first) => self.found(*first, None, name.name, span),
+            None => {
+                let message = format!("`{}` has no member `{}`", self.show(ty), name.name);
+                let names = self.cx.member_names(ty);
+                self.report_unknown(message, name, &names);
+                Entity::Value(self.error(span))
+            }
+        }
+    }
+
+    /// A member of a value by a name the compiler gives.
+    pub(crate) fn named_member(&mut self, value: Expr, name: &str, span: Span) -> Expr {
+        let ident = ast::Ident { name: name.into(), span };
+        let entity = self.value_member(value, ident, span);
+        self.value_of(entity, span)
+    }
+
+    fn value_member(&mut self, value: Expr, name: ast::Ident, span: Span) -> Entity {
+        if self.cx.is_error(value.ty) {
+            return Entity::Value(self.error(span));
+        }
+        if let Some(swizzle) = self.swizzle(&value, name, span) {
+            return Entity::Value(swizzle);
+        }
+        if let TyKind::Tuple(args) = self.kind(value.ty)
+            && let Some(number) = tuple_index(name.name.as_str())
+            && let Some(Arg::Ty(ty)) = self.cx.program.types.list(args).get(number as usize)
+        {
+            let ty = *ty;
+            return self.value(ExprKind::Field(value.into(), number), ty, span);
+        }
+        let found = self.cx.members(value.ty, name.name);
+        if let Some(first) = found.first() {
+            return self.member_found(value, &found, *first, name, span);
+        }
+        if let Some(content) = self.cx.block_content(value.ty) {
+            let inner = self.cx.block_value(value, content);
+            return self.value_member(inner, name, span);
+        }
+        if let TyKind::Interface(..) = self.kind(value.ty) {
+            self.cx.unsupported(value.span, "a value of interface type");
+            return Entity::Value(self.error(span));
+        }
+        let message = format!("`{}` has no member `{}`", self.show(value.ty), name.name);
+        let names = self.cx.member_names(value.ty);
+        self.report_unknown(message, name, &names);
+        Entity::Value(self.error(span))
+    }
+
+    fn member_found(
+        &mut self,
+        value: Expr,
+        found: &[Found],
+        first: Found,
+        name: ast::Ident,
+        span: Span,
+    ) -> Entity {
+        if matches!(self.kind(value.ty), TyKind::Interface(..)) {
+            self.cx.unsupported(value.span, "a value of interface type");
+            return Entity::Value(self.error(span));
+        }
+        if let Item::Func(_) = first.item {
+            let mut callee = Callee::new(name.name, found, span);
+            callee.this = Some(value);
+            return Entity::Funcs(callee);
+        }
+        self.found(first, Some(value), name.name, span)
+    }
+
+    /// A property or subscript of an object.
+    pub(super) fn property(
+        &mut self,
+        id: PropId,
+        found: Found,
+        this: Option<Expr>,
+        args: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
+        let info = &self.cx.tables.props[id];
+        let (get, set, is_static) = (info.get, info.set, info.is_static);
+        if !is_static && this.is_none() {
+            self.report(Diagnostic::new(codes::NO_THIS, span, "a property needs an object"));
+            return self.error(span);
+        }
+        let mut ty = self.cx.error_ty();
+        let mut mutating = false;
+        if let Some(set) = set {
+            self.cx.ensure_func(set);
+            let func = &self.cx.program.funcs[set];
+            ty = func.params.last().map_or(ty, |p| p.ty);
+            mutating = func.this.is_some_and(|t| t.mutating);
+        }
+        if let Some(get) = get {
+            self.cx.ensure_func(get);
+            ty = self.cx.program.funcs[get].result;
+        }
+        let generics = self.cx.tables.props[id].generics;
+        let params = self.cx.tables.generics[generics].params.clone();
+        let ty = self.cx.replace(ty, &params, found.args);
+        let this = match this {
+            Some(this) if !is_static => Some(Box::new(self.as_base(this, found.base))),
+            _ => None,
+        };
+        let reference = |func| FuncRef { func, args: found.args };
+        Expr {
+            kind: ExprKind::Property {
+                this,
+                args,
+                get: get.map(reference),
+                set: set.map(reference),
+                mutating,
+            },
+            ty,
+            span,
+        }
+    }
+
+    /// Lanes of a vector or scalar, elements of a matrix.
+    fn swizzle(&mut self, value: &Expr, name: ast::Ident, span: Span) -> Option<Expr> {
+        let (element, lanes) = match self.kind(value.ty) {
+            TyKind::Scalar(_) => (value.ty, Some(1)),
+            TyKind::Vector(t, n) => (t, self.cx.program.types.known(n)),
+            TyKind::Matrix(..) => return self.matrix_swizzle(value, name, span),
+            _ => return None,
+        };
+        let picked = swizzle_lanes(name.name.as_str())?;
+        let limit = lanes.unwrap_or(4);
+        if picked.iter().any(|l| i64::from(*l) >= limit) {
+            // A scalar type may have a member that only looks like a swizzle.
+            if !self.cx.members(value.ty, name.name).is_empty() {
+                return None;
+            }
+            let message = format!("`{}` has no component for `.{}`", self.show(value.ty), name.name);
+            self.report(Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message));
+            return Some(self.error(span));
+        }
+        let ty = self.lanes(element, picked.len());
+        Some(Expr { kind: ExprKind::Swizzle(value.clone().into(), picked), ty, span })
+    }
+
+    fn lanes(&mut self, element: Ty, count: usize) -> Ty {
+        if count == 1 {
+            return element;
+        }
+        let n = self.cx.int_val(count as i64);
+        self.ty(TyKind::Vector(element, n))
+    }
+
+    fn matrix_swizzle(&mut self, value: &Expr, name: ast::Ident, span: Span) -> Option<Expr> {
+        let TyKind::Matrix(element, r, c) = self.kind(value.ty) else {
+            return None;
+        };
+        let picked = matrix_elements(name.name.as_str())?;
+        let types = &self.cx.program.types;
+        let (rows, columns) = (types.known(r).unwrap_or(4), types.known(c).unwrap_or(4));
+        if picked.iter().any(|(i, j)| i64::from(*i) >= rows || i64::from(*j) >= columns) {
+            let message = format!("`{}` has no element for `.{}`", self.show(value.ty), name.name);
+            self.report(
+                Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message)
+                    .help("`_m01` counts rows and columns from 0, `_12` from 1"),
+            );
+            return Some(self.error(span));
+        }
+        let ty = self.lanes(element, picked.len());
+        Some(Expr { kind: ExprKind::MatrixSwizzle(value.clone().into(), picked), ty, span })
+    }
+}
+
+/// The lanes that `xyzw` or `rgba` letters pick.
+fn swizzle_lanes(name: &str) -> Option<Vec<u8>> {
+    if name.len() > 4 {
+        return None;
+    }
+    let lane = |c| match c {
+        'x' | 'r' => Some(0),
+        'y' | 'g' => Some(1),
+        'z' | 'b' => Some(2),
+        'w' | 'a' => Some(3),
+        _ => None,
+    };
+    name.chars().map(lane).collect()
+}
+
+/// The elements that `_m01` (from 0) or `_12` (from 1) pick, one or several.
+fn matrix_elements(name: &str) -> Option<Vec<(u8, u8)>> {
+    let rest = name.strip_prefix('_')?;
+    let element = |part: &str| {
+        let (digits, base) = match part.strip_prefix('m') {
+            Some(digits) => (digits, b'0'),
+            None => (part, b'1'),
+        };
+        match digits.as_bytes() {
+            [i, j] if *i >= base && *j >= base && i.is_ascii_digit() && j.is_ascii_digit() => {
+                Some((i - base, j - base))
+            }
+            _ => None,
+        }
+    };
+    let parts: Option<Vec<_>> = rest.split('_').map(element).collect();
+    parts.filter(|p| p.len() <= 4)
+}
+
+/// The number in `_0`, `_1`, ...
+fn tuple_index(name: &str) -> Option<u32> {
+    name.strip_prefix('_')?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_of_both_sets_may_be_mixed() {
+        assert_eq!(swizzle_lanes("xg"), Some(vec![0, 1]));
+        assert_eq!(swizzle_lanes("wzyx"), Some(vec![3, 2, 1, 0]));
+        assert_eq!(swizzle_lanes("size"), None);
+    }
+
+    #[test]
+    fn matrix_elements_count_from_zero_or_one() {
+        assert_eq!(matrix_elements("_m01"), Some(vec![(0, 1)]));
+        assert_eq!(matrix_elements("_12"), Some(vec![(0, 1)]));
+        assert_eq!(matrix_elements("_m00_m11"), Some(vec![(0, 0), (1, 1)]));
+        assert_eq!(matrix_elements("_0"), None);
+    }
+}

@@ -1,0 +1,282 @@
+//! Expressions.
+
+mod assign;
+mod call;
+mod index;
+mod member;
+mod path;
+
+use crate::body::BodyCx;
+use crate::codes;
+use crate::derive;
+use crate::hir::{Const, Expr, ExprKind, Ty, TyKind};
+use crate::lookup::Found;
+use crate::overload::Callee;
+use crate::tables::ScopeId;
+use cotangent_base::{Diagnostic, Scalar, Span};
+use cotangent_syntax::ast::{self, UnaryOp};
+
+/// What an expression stands for before it is known what is wanted.
+pub(crate) enum Entity {
+    /// A value or place.
+    Value(Expr),
+    /// A type.
+    Type(Ty),
+    /// A type that wants generic arguments.
+    Open(Found),
+    /// A namespace.
+    Namespace(ScopeId),
+    /// Functions to be called.
+    Funcs(Callee),
+}
+
+impl BodyCx<'_> {
+    /// An expression as a value or place.
+    pub(crate) fn expr(&mut self, expr: &ast::Expr) -> Expr {
+        let entity = self.entity(expr);
+        self.value_of(entity, expr.span)
+    }
+
+    /// An expression as a value of a type.
+    pub(crate) fn expr_as(&mut self, expr: &ast::Expr, ty: Ty) -> Expr {
+        match &expr.kind {
+            ast::ExprKind::List(items) => self.list_as(items, ty, expr.span),
+            ast::ExprKind::Paren(inner) => self.expr_as(inner, ty),
+            _ => {
+                let value = self.expr(expr);
+                self.coerce(value, ty)
+            }
+        }
+    }
+
+    /// An entity where a value must stand.
+    fn value_of(&mut self, entity: Entity, span: Span) -> Expr {
+        let message = match entity {
+            Entity::Value(value) => return value,
+            Entity::Type(ty) if self.cx.is_error(ty) => return self.error(span),
+            Entity::Type(ty) => format!("`{}` is a type, not a value", self.show(ty)),
+            Entity::Open(_) => "this is a generic type, not a value".into(),
+            Entity::Namespace(_) => "this is a namespace, not a value".into(),
+            Entity::Funcs(callee) => format!("`{}` is a function; it must be called", callee.name),
+        };
+        self.report(Diagnostic::new(codes::NOT_A_VALUE, span, message));
+        self.error(span)
+    }
+
+    fn value(&self, kind: ExprKind, ty: Ty, span: Span) -> Entity {
+        Entity::Value(Expr { kind, ty, span })
+    }
+
+    /// What an expression stands for.
+    pub(crate) fn entity(&mut self, expr: &ast::Expr) -> Entity {
+        let span = expr.span;
+        match &expr.kind {
+            ast::ExprKind::Name(name) => self.name(*name, span),
+            ast::ExprKind::Member(base, name) => self.member(base, *name, span),
+            ast::ExprKind::Apply(base, args) => self.apply(base, args, span),
+            ast::ExprKind::Paren(inner) => self.entity(inner),
+            ast::ExprKind::ThisType => match self.cx.this_type(self.scope) {
+                Some(ty) => Entity::Type(ty),
+                None => {
+                    let message = "`This` stands outside a type";
+                    self.report(Diagnostic::new(codes::MISPLACED, span, message));
+                    Entity::Value(self.error(span))
+                }
+            },
+            ast::ExprKind::Index(base, indices) => self.index(base, indices, span),
+            ast::ExprKind::Call(callee, args) => Entity::Value(self.call_expr(callee, args, span)),
+            _ => Entity::Value(self.plain(expr)),
+        }
+    }
+
+    /// Expressions that are always values.
+    fn plain(&mut self, expr: &ast::Expr) -> Expr {
+        let span = expr.span;
+        let make = |kind, ty| Expr { kind, ty, span };
+        match &expr.kind {
+            ast::ExprKind::Int(n, scalar) => {
+                let ty = self.scalar(*scalar);
+                make(ExprKind::Const(Const::Int(*n as i64)), ty)
+            }
+            ast::ExprKind::Float(x, scalar) => {
+                let ty = self.scalar(*scalar);
+                make(ExprKind::Const(Const::Float(*x)), ty)
+            }
+            ast::ExprKind::Bool(b) => {
+                let ty = self.scalar(Scalar::Bool);
+                make(ExprKind::Const(Const::Bool(*b)), ty)
+            }
+            ast::ExprKind::String(text) => {
+                let ty = self.ty(TyKind::String);
+                make(ExprKind::String(*text), ty)
+            }
+            ast::ExprKind::None => {
+                let ty = self.ty(TyKind::None);
+                make(ExprKind::Zero, ty)
+            }
+            ast::ExprKind::This => self.this(span),
+            ast::ExprKind::Unary(op, operand) => self.unary_expr(*op, operand, span),
+            ast::ExprKind::Binary(op, a, b) => self.binary_expr(*op, a, b, span),
+            ast::ExprKind::Assign(op, place, value) => self.assign(*op, place, value, span),
+            ast::ExprKind::Ternary(cond, a, b) => {
+                let cond = self.expr(cond);
+                let (a, b) = (self.expr(a), self.expr(b));
+                self.ternary(cond, a, b, span)
+            }
+            ast::ExprKind::Cast(ty, value) => self.cast_expr(ty, value, span),
+            ast::ExprKind::List(_) => {
+                let message = "an initializer list needs a type to go by";
+                self.report(
+                    Diagnostic::new(codes::BAD_LIST, span, message)
+                        .help("declare the variable with its type, or write `T(..)`"),
+                );
+                self.error(span)
+            }
+            ast::ExprKind::Tuple(items) => self.tuple(items, span),
+            ast::ExprKind::NoDiff(inner) => self.no_diff(inner, span),
+            ast::ExprKind::Measure(measure, inner) => self.measure(*measure, inner, span),
+            ast::ExprKind::Diff(..) => {
+                let message = "a derivative must be called: `fwd_diff(f)(..)`";
+                self.report(Diagnostic::new(codes::NOT_A_VALUE, span, message));
+                self.error(span)
+            }
+            ast::ExprKind::Null => self.refuse(span, "`nullptr`"),
+            ast::ExprKind::Pointer(_) => self.refuse(span, "a pointer"),
+            ast::ExprKind::Is(..) => self.refuse(span, "`is`"),
+            ast::ExprKind::As(..) => self.refuse(span, "`as`"),
+            ast::ExprKind::Each(_) | ast::ExprKind::Expand(_) => self.refuse(span, "a parameter pack"),
+            ast::ExprKind::Try(_) => self.refuse(span, "`try`"),
+            ast::ExprKind::Lambda(..) => self.refuse(span, "a lambda"),
+            ast::ExprKind::FuncType(..) => self.refuse(span, "a function type"),
+            ast::ExprKind::Error => self.error(span),
+            ast::ExprKind::Name(_)
+            | ast::ExprKind::Member(..)
+            | ast::ExprKind::Apply(..)
+            | ast::ExprKind::Paren(_)
+            | ast::ExprKind::ThisType
+            | ast::ExprKind::Index(..)
+            | ast::ExprKind::Call(..) => self.expr(expr),
+        }
+    }
+
+    fn refuse(&mut self, span: Span, what: &str) -> Expr {
+        self.cx.unsupported(span, what);
+        self.error(span)
+    }
+
+    /// `this`.
+    pub(crate) fn this(&mut self, span: Span) -> Expr {
+        match self.this {
+            Some(this) => self.local(this, span),
+            None => {
+                self.report(
+                    Diagnostic::new(codes::NO_THIS, span, "there is no `this` here")
+                        .help("`this` exists in methods and constructors that are not static"),
+                );
+                self.error(span)
+            }
+        }
+    }
+
+    fn unary_expr(&mut self, op: UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
+        match op {
+            UnaryOp::PreInc | UnaryOp::PreDec | UnaryOp::PostInc | UnaryOp::PostDec => {
+                self.increment(op, operand, span)
+            }
+            UnaryOp::Deref | UnaryOp::AddressOf => self.refuse(span, "a pointer"),
+            UnaryOp::Plus | UnaryOp::Neg | UnaryOp::Not | UnaryOp::BitNot => {
+                let operand = self.expr(operand);
+                self.unary(op, operand, span)
+            }
+        }
+    }
+
+    fn binary_expr(&mut self, op: ast::BinaryOp, a: &ast::Expr, b: &ast::Expr, span: Span) -> Expr {
+        // `(T) - x` reads as a difference, but is a cast if `T` is a type.
+        if let ast::ExprKind::Paren(inner) = &a.kind
+            && let Some(sign) = sign_of(op)
+            && let ast::ExprKind::Name(_) | ast::ExprKind::Member(..) | ast::ExprKind::Apply(..) = &inner.kind
+            && let (Entity::Type(ty), true) = self.quietly(|cx| cx.entity(inner))
+        {
+            let operand = self.expr(b);
+            let operand = self.unary(sign, operand, span);
+            return self.cast(operand, ty, span);
+        }
+        let (a, b) = (self.expr(a), self.expr(b));
+        self.binary(op, a, b, span)
+    }
+
+    fn cast_expr(&mut self, ty: &ast::Expr, value: &ast::Expr, span: Span) -> Expr {
+        let scope = self.scope;
+        let (target, _) = self.quietly(|cx| cx.entity(ty));
+        if let Entity::Funcs(_) = target {
+            // `(f)(x)` was read as a cast.
+            return self.call_expr(ty, std::slice::from_ref(value), span);
+        }
+        let ty = self.cx.resolve_ty(ty, scope);
+        match &value.kind {
+            ast::ExprKind::List(items) => self.list_as(items, ty, span),
+            _ => {
+                let value = self.expr(value);
+                self.cast(value, ty, span)
+            }
+        }
+    }
+
+    fn tuple(&mut self, items: &[ast::Expr], span: Span) -> Expr {
+        let items: Vec<Expr> = items.iter().map(|i| self.expr(i)).collect();
+        let types: Vec<_> = items.iter().map(|i| crate::hir::Arg::Ty(i.ty)).collect();
+        let args = self.cx.program.types.args(&types);
+        let ty = self.ty(TyKind::Tuple(args));
+        Expr { kind: ExprKind::Construct(items), ty, span }
+    }
+
+    fn no_diff(&mut self, inner: &ast::Expr, span: Span) -> Expr {
+        let value = self.expr(inner);
+        let is_call = matches!(
+            value.kind,
+            ExprKind::Call(_) | ExprKind::Property { .. } | ExprKind::Element(..) | ExprKind::Error
+        );
+        if !is_call {
+            self.report(
+                Diagnostic::new(
+                    derive::codes::NO_DIFF_CALL,
+                    span,
+                    "`no_diff` stands before something that is no call",
+                )
+                .help("use `detach(..)`"),
+            );
+        }
+        let ty = value.ty;
+        Expr { kind: ExprKind::NoDiff(value.into()), ty, span }
+    }
+
+    /// `countof(array)`; sizes in bytes are not supported yet.
+    fn measure(&mut self, measure: ast::Measure, inner: &ast::Expr, span: Span) -> Expr {
+        let (entity, fine) = self.quietly(|cx| cx.entity(inner));
+        let ty = match entity {
+            Entity::Type(ty) => Some(ty),
+            Entity::Value(value) => Some(value.ty),
+            _ => None,
+        };
+        let int = self.scalar(Scalar::I32);
+        if let (Some(ty), true, ast::Measure::CountOf) = (ty, fine, measure)
+            && let TyKind::Array(_, n) | TyKind::Vector(_, n) = self.kind(ty)
+        {
+            return Expr { kind: ExprKind::Val(n), ty: int, span };
+        }
+        match measure {
+            ast::Measure::SizeOf => self.refuse(span, "`sizeof`"),
+            ast::Measure::AlignOf => self.refuse(span, "`alignof`"),
+            ast::Measure::CountOf => self.refuse(span, "`countof` of this"),
+        }
+    }
+}
+
+fn sign_of(op: ast::BinaryOp) -> Option<UnaryOp> {
+    match op {
+        ast::BinaryOp::Sub => Some(UnaryOp::Neg),
+        ast::BinaryOp::Add => Some(UnaryOp::Plus),
+        _ => None,
+    }
+}

@@ -1,0 +1,174 @@
+//! Names in expressions.
+
+use super::Entity;
+use crate::body::BodyCx;
+use crate::codes;
+use crate::hir::{Const, Expr, ExprKind, GlobalId, GlobalKind, TyKind, ValKind};
+use crate::lookup::Found;
+use crate::overload::Callee;
+use crate::resolve::Path;
+use crate::tables::Item;
+use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
+use cotangent_syntax::ast;
+
+impl BodyCx<'_> {
+    /// A plain name.
+    pub(super) fn name(&mut self, name: Symbol, span: Span) -> Entity {
+        if let Some(local) = self.vars.iter().rev().find_map(|block| block.get(&name)) {
+            return Entity::Value(self.local(*local, span));
+        }
+        let scope = self.scope;
+        let found = self.cx.lookup(scope, name);
+        match found.first() {
+            Some(first) if matches!(first.item, Item::Func(_)) => {
+                let mut callee = Callee::new(name, &found, span);
+                callee.this = self.this.map(|t| self.local(t, span));
+                Entity::Funcs(callee)
+            }
+            Some(first) => {
+                let this = self.this.map(|t| self.local(t, span));
+                self.found(*first, this, name, span)
+            }
+            None => match self.cx.shaped_type(scope, name) {
+                Some(ty) => Entity::Type(ty),
+                None => {
+                    self.unknown_name(name, span);
+                    Entity::Value(self.error(span))
+                }
+            },
+        }
+    }
+
+    fn unknown_name(&mut self, name: Symbol, span: Span) {
+        let mut names: Vec<Symbol> = self.vars.iter().flat_map(|block| block.keys().copied()).collect();
+        names.extend(self.cx.visible_names(self.scope, false));
+        if let Some(this) = self.this {
+            names.extend(self.cx.member_names(self.locals[this].ty));
+        }
+        let mut diagnostic = Diagnostic::new(codes::UNKNOWN_NAME, span, format!("unknown name `{name}`"));
+        if let Some(near) = crate::suggest::nearest(name.as_str(), names.iter().map(|n| n.as_str())) {
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+        }
+        self.report(diagnostic);
+    }
+
+    /// An item that is no function, with the object it is a member of, if there is one.
+    pub(super) fn found(&mut self, found: Found, this: Option<Expr>, name: Symbol, span: Span) -> Entity {
+        match found.item {
+            Item::Func(_) => Entity::Funcs(Callee::new(name, &[found], span)),
+            Item::Global(id) => Entity::Value(self.global(id, found, span)),
+            Item::BufferField(id, number) => {
+                self.cx.ensure_global(id);
+                let ty = self.cx.program.globals[id].ty;
+                let global = Expr { kind: ExprKind::Global(id), ty, span };
+                Entity::Value(self.field(global, number, span))
+            }
+            Item::Field(number) => match this {
+                Some(this) => {
+                    let this = self.as_base(this, found.base);
+                    Entity::Value(self.field(this, number, span))
+                }
+                None => {
+                    self.report(
+                        Diagnostic::new(codes::NO_THIS, span, format!("field `{name}` needs an object"))
+                            .help("a static method or a type has no fields of its own"),
+                    );
+                    Entity::Value(self.error(span))
+                }
+            },
+            Item::Property(id) => Entity::Value(self.property(id, found, this, vec![], span)),
+            Item::Case(id, number) => {
+                self.cx.ensure_enum(id);
+                let value = self.cx.program.enums[id].cases[number as usize].1;
+                let ty = self.ty(TyKind::Enum(id));
+                self.value(ExprKind::Const(Const::Int(value)), ty, span)
+            }
+            Item::Param(param) => match self.cx.program.params[param].value {
+                Some(ty) => {
+                    let val = self.cx.program.types.val(ValKind::Param(param));
+                    self.value(ExprKind::Val(val), ty, span)
+                }
+                None => Entity::Type(self.ty(TyKind::Param(param))),
+            },
+            Item::Const(val) => {
+                let ty = self.scalar(Scalar::I32);
+                self.value(ExprKind::Val(val), ty, span)
+            }
+            Item::Struct(_)
+            | Item::Interface(_)
+            | Item::Enum(_)
+            | Item::Alias(_)
+            | Item::Assoc(_)
+            | Item::Namespace(_) => {
+                let scope = self.scope;
+                match self.cx.found_path(found, span, scope, true) {
+                    Some(Path::Ty(ty)) => Entity::Type(ty),
+                    Some(Path::Open(found)) => Entity::Open(found),
+                    Some(Path::Namespace(scope)) => Entity::Namespace(scope),
+                    None => Entity::Value(self.error(span)),
+                }
+            }
+        }
+    }
+
+    fn global(&mut self, id: GlobalId, found: Found, span: Span) -> Expr {
+        self.cx.ensure_global(id);
+        let ty = self.cx.program.globals[id].ty;
+        let expr = Expr { kind: ExprKind::Global(id), ty, span };
+        let generics = self.cx.tables.globals[id].generics;
+        let params = self.cx.tables.generics[generics].params.clone();
+        if params.is_empty() {
+            return expr;
+        }
+        // A constant of a generic type depends on its arguments, so its value stands here instead.
+        let constant = self.cx.program.globals[id].kind == GlobalKind::Const;
+        let body = if constant { self.cx.check_initializer(id) } else { None };
+        match body.as_deref().and_then(crate::constant::returned) {
+            Some(value) => {
+                let mut value = self.cx.replace_expr(value.clone(), &params, found.args);
+                value.span = span;
+                value
+            }
+            None => {
+                self.cx.unsupported(span, "a static variable of a generic type");
+                self.error(span)
+            }
+        }
+    }
+
+    /// The field of that number among those a structure declares itself.
+    pub(super) fn field(&mut self, base: Expr, number: u32, span: Span) -> Expr {
+        let TyKind::Struct(id, args) = self.kind(base.ty) else {
+            return self.error(span);
+        };
+        let types = self.cx.fields_under(id, args);
+        let offset = types.len() - self.cx.tables.structs[id].fields.len().min(types.len());
+        let number = number as usize + offset;
+        let Some(ty) = types.get(number) else {
+            return self.error(span);
+        };
+        Expr { kind: ExprKind::Field(base.into(), number as u32), ty: *ty, span }
+    }
+
+    /// `base<args>`.
+    pub(super) fn apply(&mut self, base: &ast::Expr, args: &[ast::Expr], span: Span) -> Entity {
+        match self.entity(base) {
+            Entity::Funcs(mut callee) => {
+                callee.explicit = args.to_vec();
+                callee.span = span;
+                Entity::Funcs(callee)
+            }
+            Entity::Open(found) => {
+                let scope = self.scope;
+                Entity::Type(self.cx.apply(&found, args, span, scope))
+            }
+            Entity::Value(value) if self.cx.is_error(value.ty) => Entity::Value(value),
+            Entity::Type(ty) if self.cx.is_error(ty) => Entity::Type(ty),
+            Entity::Value(_) | Entity::Type(_) | Entity::Namespace(_) => {
+                let message = format!("`{}` takes no generic arguments", crate::show::syntax(base));
+                self.report(Diagnostic::new(codes::GENERIC_ARGS, span, message));
+                Entity::Value(self.error(span))
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Generic parameters: their bounds, and the environment of assumptions in which code is checked.
+
+use crate::Checked;
+use crate::codes;
+use crate::hir::{Arg, Args, Bound, GenericParamId, Generics, InterfaceRef, Ty, TyKind, ValKind};
+use crate::tables::{GenericsId, Progress, ScopeId};
+use cotangent_base::{Diagnostic, Span};
+use cotangent_syntax::ast;
+use std::rc::Rc;
+
+impl Checked {
+    /// All assumptions of a list and of those around it. Met again while it is being resolved, it is what is known
+    /// so far: `<T : IFoo<T.A>>` may look at `T`'s earlier bounds.
+    pub(crate) fn bounds(&mut self, id: GenericsId) -> Rc<[Bound]> {
+        let info = &self.tables.generics[id];
+        if let Some(bounds) = &info.bounds {
+            return bounds.clone();
+        }
+        let parent = info.parent.map_or_else(|| Rc::new([]) as Rc<[Bound]>, |p| self.bounds(p));
+        if self.tables.generics[id].resolved == Progress::New {
+            self.tables.generics[id].resolved = Progress::Busy;
+            let saved = std::mem::replace(&mut self.tables.env, parent.to_vec());
+            self.resolve_bounds(id);
+            self.tables.env = saved;
+            self.tables.generics[id].resolved = Progress::Done;
+        }
+        let own = &self.tables.generics[id].own_bounds;
+        let all: Rc<[Bound]> = parent.iter().chain(own).copied().collect();
+        if self.tables.generics[id].resolved == Progress::Done {
+            self.tables.generics[id].bounds = Some(all.clone());
+        }
+        all
+    }
+
+    fn resolve_bounds(&mut self, id: GenericsId) {
+        let info = &self.tables.generics[id];
+        let (syntax, scope, own) = (info.syntax.clone(), info.scope, info.own.clone());
+        if let Some(interface) = info.interface {
+            let this = self.program.interfaces[interface].this;
+            let this = self.program.types.ty(TyKind::Param(this));
+            let reference = self.own_interface(interface);
+            self.assume(id, Bound::Conforms(this, reference));
+        }
+        for (param, syntax) in own.into_iter().zip(&syntax.params) {
+            match &syntax.kind {
+                ast::GenericParamKind::Value(ty) => {
+                    let ty = self.resolve_ty(ty, scope);
+                    self.program.params[param].value = Some(ty);
+                }
+                ast::GenericParamKind::Type(bounds) | ast::GenericParamKind::Pack(bounds) => {
+                    let ty = self.program.types.ty(TyKind::Param(param));
+                    self.assume_all(id, ty, bounds, scope);
+                }
+            }
+        }
+        for clause in &syntax.wheres {
+            match clause {
+                ast::Where::Conforms(ty, bounds) => {
+                    let ty = self.resolve_ty(ty, scope);
+                    self.assume_all(id, ty, bounds, scope);
+                }
+                ast::Where::Equal(a, b) => {
+                    let (a, b) = (self.resolve_ty(a, scope), self.resolve_ty(b, scope));
+                    self.assume(id, Bound::Equal(a, b));
+                }
+            }
+        }
+    }
+
+    fn assume_all(&mut self, id: GenericsId, ty: Ty, bounds: &[ast::Expr], scope: ScopeId) {
+        for bound in bounds {
+            if let Some(interface) = self.resolve_interface(bound, scope) {
+                self.assume(id, Bound::Conforms(ty, interface));
+            }
+        }
+    }
+
+    fn assume(&mut self, id: GenericsId, bound: Bound) {
+        self.tables.generics[id].own_bounds.push(bound);
+        self.tables.env.push(bound);
+    }
+
+    /// Works under the assumptions of `id` from now on. Give the result to [`leave`](Self::leave).
+    pub(crate) fn enter(&mut self, id: GenericsId) -> Vec<Bound> {
+        let bounds = self.bounds(id).to_vec();
+        std::mem::replace(&mut self.tables.env, bounds)
+    }
+
+    /// Goes back to earlier assumptions.
+    pub(crate) fn leave(&mut self, saved: Vec<Bound>) {
+        self.tables.env = saved;
+    }
+
+    /// Parameters and bounds as the typed program has them.
+    pub(crate) fn hir_generics(&mut self, id: GenericsId) -> Generics {
+        let bounds = self.bounds(id).to_vec();
+        let params = self.tables.generics[id].params.to_vec();
+        Generics { params, bounds }
+    }
+
+    /// Each parameter as its own argument.
+    pub(crate) fn identity(&mut self, id: GenericsId) -> Args {
+        let params = self.tables.generics[id].params.clone();
+        self.identity_of(&params)
+    }
+
+    /// Each of `params` as its own argument.
+    pub(crate) fn identity_of(&mut self, params: &[GenericParamId]) -> Args {
+        let args: Vec<Arg> = params.iter().map(|p| self.param_arg(*p)).collect();
+        self.program.types.args(&args)
+    }
+
+    /// A parameter as an argument.
+    pub(crate) fn param_arg(&mut self, param: GenericParamId) -> Arg {
+        if self.program.params[param].value.is_some() {
+            Arg::Val(self.program.types.val(ValKind::Param(param)))
+        } else {
+            Arg::Ty(self.program.types.ty(TyKind::Param(param)))
+        }
+    }
+
+    /// An interface with its own parameters as arguments.
+    pub(crate) fn own_interface(&mut self, interface: crate::hir::InterfaceId) -> InterfaceRef {
+        let generics = self.tables.interfaces[interface].generics;
+        let params = self.tables.generics[generics].params.clone();
+        // The first parameter is `This`, which is no argument of the interface.
+        let args = self.identity_of(&params[1..]);
+        InterfaceRef { interface, args }
+    }
+
+    /// Checks that `args` satisfy the bounds of `id`; says so at `span` if not.
+    pub(crate) fn check_bounds(&mut self, id: GenericsId, args: Args, span: Span) -> bool {
+        match self.unmet_bound(id, args) {
+            None => true,
+            Some(bound) => {
+                let message = self.describe_unmet(bound);
+                self.diagnostics.push(
+                    Diagnostic::new(codes::UNMET_BOUND, span, message)
+                        .help("give an argument that satisfies the bound, or add the conformance"),
+                );
+                false
+            }
+        }
+    }
+
+    /// A bound that does not hold, in words.
+    pub(crate) fn describe_unmet(&self, bound: Bound) -> String {
+        match bound {
+            Bound::Conforms(ty, interface) => {
+                format!("`{}` does not conform to `{}`", self.show_ty(ty), self.show_interface(interface))
+            }
+            Bound::Equal(a, b) => format!("`{}` is not `{}`", self.show_ty(a), self.show_ty(b)),
+        }
+    }
+
+    /// The first bound of `id` that does not hold for `args`.
+    pub(crate) fn unmet_bound(&mut self, id: GenericsId, args: Args) -> Option<Bound> {
+        let bounds = self.bounds(id);
+        let params = self.tables.generics[id].params.clone();
+        for bound in bounds.iter() {
+            match *bound {
+                Bound::Conforms(ty, interface) => {
+                    let ty = self.replace(ty, &params, args);
+                    let interface = self.replace_interface(interface, &params, args);
+                    if !self.conforms(ty, interface) {
+                        return Some(Bound::Conforms(ty, interface));
+                    }
+                }
+                Bound::Equal(a, b) => {
+                    let (a, b) = (self.replace(a, &params, args), self.replace(b, &params, args));
+                    if a != b && !self.is_error(a) && !self.is_error(b) {
+                        return Some(Bound::Equal(a, b));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether a type is the result of a reported mistake.
+    pub(crate) fn is_error(&self, ty: Ty) -> bool {
+        self.program.types.kind(ty) == TyKind::Error
+    }
+}

@@ -1,0 +1,279 @@
+//! Initializer lists and construction from fields.
+//!
+//! A list takes its meaning from the type it initializes. For a structure with a constructor that has parameters it is
+//! a call of it. Otherwise elements are filled in order, missing ones are zero or the field's own initializer, and
+//! braces around inner elements may be left out: `{1, 2, 3, 4}` fills two `float2` in a row.
+
+use crate::body::BodyCx;
+use crate::codes;
+use crate::hir::{Arg, Expr, ExprKind, StructId, Ty, TyKind};
+use crate::overload::Argument;
+use crate::tables::{GenericsId, ScopeId};
+use cotangent_base::{Diagnostic, Map, Span};
+use cotangent_syntax::ast;
+use std::collections::VecDeque;
+
+/// What is left of a list.
+type Items = VecDeque<Argument>;
+
+impl BodyCx<'_> {
+    /// `{items}` as a value of a type.
+    pub(crate) fn list_as(&mut self, items: &[ast::Expr], ty: Ty, span: Span) -> Expr {
+        if self.cx.is_error(ty) {
+            return self.error(span);
+        }
+        let args = self.arguments(items);
+        match self.kind(ty) {
+            TyKind::Struct(id, _) if self.suppresses_memberwise(id) => self.construct(ty, args, span),
+            TyKind::Struct(..) if args.is_empty() => self.construct(ty, args, span),
+            TyKind::Param(_) | TyKind::Assoc(..) => self.construct(ty, args, span),
+            TyKind::Scalar(_) | TyKind::Enum(_) => match args.len() {
+                0 => self.zero(ty, span),
+                _ => self.aggregate(ty, args, span),
+            },
+            TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Array(..) if args.is_empty() => {
+                self.zero(ty, span)
+            }
+            TyKind::Interface(..) | TyKind::Void | TyKind::String | TyKind::None => {
+                let message = format!("`{}` cannot be initialized from a list", self.show(ty));
+                self.report(Diagnostic::new(codes::BAD_LIST, span, message));
+                self.error(span)
+            }
+            _ => self.aggregate(ty, args, span),
+        }
+    }
+
+    /// The arguments of a call, or the elements of a list.
+    pub(crate) fn arguments(&mut self, exprs: &[ast::Expr]) -> Vec<Argument> {
+        exprs
+            .iter()
+            .map(|e| match &e.kind {
+                ast::ExprKind::List(items) => Argument::List(items.clone(), e.span),
+                _ => Argument::Value(self.expr(e)),
+            })
+            .collect()
+    }
+
+    /// Fills a type with the given values.
+    pub(crate) fn aggregate(&mut self, ty: Ty, args: Vec<Argument>, span: Span) -> Expr {
+        let mut items: Items = args.into();
+        let value = if let TyKind::UnsizedArray(element) = self.kind(ty) {
+            let mut elements = vec![];
+            while !items.is_empty() {
+                let before = items.len();
+                elements.push(self.element(element, &mut items, span));
+                if items.len() == before {
+                    break;
+                }
+            }
+            let count = self.cx.int_val(elements.len() as i64);
+            let ty = self.ty(TyKind::Array(element, count));
+            Expr { kind: ExprKind::Construct(elements), ty, span }
+        } else {
+            self.fill(ty, &mut items, span)
+        };
+        if let Some(extra) = items.front() {
+            let message = format!("too many values for `{}`", self.show(value.ty));
+            let at = extra.span();
+            self.report(Diagnostic::new(codes::BAD_LIST, at, message));
+        }
+        value
+    }
+
+    /// Takes what a type needs from the front of a list, element by element.
+    fn fill(&mut self, ty: Ty, items: &mut Items, span: Span) -> Expr {
+        let known = |cx: &Self, val| cx.cx.program.types.known(val).and_then(|n| usize::try_from(n).ok());
+        let parts = match self.kind(ty) {
+            TyKind::Vector(element, n) => match known(self, n) {
+                Some(n) => return self.fill_vector(ty, element, n, items, span),
+                None => None,
+            },
+            TyKind::Matrix(element, r, c) => known(self, r).map(|r| {
+                let row = self.ty(TyKind::Vector(element, c));
+                vec![row; r]
+            }),
+            TyKind::Array(element, n) => known(self, n).map(|n| vec![element; n]),
+            TyKind::Tuple(args) => Some(
+                self.cx
+                    .program
+                    .types
+                    .list(args)
+                    .iter()
+                    .filter_map(|a| match a {
+                        Arg::Ty(ty) => Some(*ty),
+                        Arg::Val(_) => None,
+                    })
+                    .collect(),
+            ),
+            TyKind::Struct(id, args) => return self.fill_struct(ty, id, args, items, span),
+            _ => {
+                return match items.pop_front() {
+                    Some(Argument::Value(value)) => self.coerce(value, ty),
+                    Some(Argument::List(inner, at)) => self.list_as(&inner, ty, at),
+                    None => self.zero(ty, span),
+                };
+            }
+        };
+        let Some(parts) = parts else {
+            let message =
+                format!("`{}` has an unknown size, so it cannot be filled from a list", self.show(ty));
+            self.report(
+                Diagnostic::new(codes::BAD_LIST, span, message).help("use `{}` for all zero, or a loop"),
+            );
+            items.clear();
+            return self.error(span);
+        };
+        if parts.len() > 1 << 16 && items.is_empty() {
+            return self.zero(ty, span);
+        }
+        let parts = parts.into_iter().map(|part| self.element(part, items, span)).collect();
+        Expr { kind: ExprKind::Construct(parts), ty, span }
+    }
+
+    /// Lanes from scalars and vectors, until there are enough.
+    fn fill_vector(&mut self, ty: Ty, element: Ty, n: usize, items: &mut Items, span: Span) -> Expr {
+        let mut parts = vec![];
+        let mut lanes = 0;
+        while lanes < n {
+            match items.pop_front() {
+                None => {
+                    parts.push(self.zero(element, span));
+                    lanes += 1;
+                }
+                Some(Argument::List(inner, at)) => {
+                    parts.push(self.list_as(&inner, element, at));
+                    lanes += 1;
+                }
+                Some(Argument::Value(value)) => {
+                    let (wanted, width) = match self.kind(value.ty) {
+                        TyKind::Vector(_, m) => {
+                            let width = self.cx.program.types.known(m).unwrap_or(1);
+                            (self.ty(TyKind::Vector(element, m)), width as usize)
+                        }
+                        _ => (element, 1),
+                    };
+                    lanes += width;
+                    parts.push(self.coerce(value, wanted));
+                }
+            }
+        }
+        if lanes > n {
+            let message = format!("the values do not add up to `{}`", self.show(ty));
+            self.report(Diagnostic::new(codes::BAD_LIST, span, message));
+            return self.error(span);
+        }
+        if let [only] = parts.as_slice()
+            && only.ty == ty
+        {
+            return parts.remove(0);
+        }
+        Expr { kind: ExprKind::Concat(parts), ty, span }
+    }
+
+    fn fill_struct(
+        &mut self,
+        ty: Ty,
+        id: StructId,
+        args: crate::hir::Args,
+        items: &mut Items,
+        span: Span,
+    ) -> Expr {
+        let types = self.cx.fields_under(id, args);
+        let mut parts = vec![];
+        for (number, field) in types.into_iter().enumerate() {
+            let part = if items.is_empty() {
+                self.field_default(ty, id, number, field, span)
+            } else {
+                self.element(field, items, span)
+            };
+            parts.push(part);
+        }
+        Expr { kind: ExprKind::Construct(parts), ty, span }
+    }
+
+    /// One element: the next value if it converts and has the shape, else several, as if there were braces.
+    fn element(&mut self, ty: Ty, items: &mut Items, span: Span) -> Expr {
+        match items.front() {
+            None => self.default_value(ty, span),
+            Some(Argument::List(..)) => match items.pop_front() {
+                Some(Argument::List(inner, at)) => self.list_as(&inner, ty, at),
+                _ => self.error(span),
+            },
+            Some(Argument::Value(value)) => {
+                let value = value.clone();
+                let is_scalar = matches!(self.kind(value.ty), TyKind::Scalar(_) | TyKind::Enum(_));
+                let has_parts = match self.kind(ty) {
+                    TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Array(..) | TyKind::Tuple(_) => true,
+                    TyKind::Struct(id, _) => !self.suppresses_memberwise(id),
+                    _ => false,
+                };
+                let whole = self.cx.is_error(value.ty) || self.cx.cost(&value, ty).is_some();
+                if (whole && !(is_scalar && has_parts)) || !has_parts {
+                    items.pop_front();
+                    return self.coerce(value, ty);
+                }
+                self.fill(ty, items, span)
+            }
+        }
+    }
+
+    /// What `{}` makes of a type.
+    fn default_value(&mut self, ty: Ty, span: Span) -> Expr {
+        match self.kind(ty) {
+            TyKind::Struct(..) => self.construct(ty, vec![], span),
+            _ => self.zero(ty, span),
+        }
+    }
+
+    /// The initializer of a field, or zero.
+    fn field_default(&mut self, ty: Ty, id: StructId, number: usize, field: Ty, span: Span) -> Expr {
+        match self.field_initializer(ty, id, number, span) {
+            Some(value) => value,
+            None => self.default_value(field, span),
+        }
+    }
+
+    /// The initializer written at a field, for a structure with these arguments.
+    fn field_initializer(&mut self, ty: Ty, id: StructId, number: usize, span: Span) -> Option<Expr> {
+        let offset = self.cx.program.structs[id].fields.len() - self.cx.tables.structs[id].fields.len();
+        let decl = self.cx.tables.structs[id].fields.get(number.checked_sub(offset)?)?.0.clone();
+        let init = decl.init.as_ref()?;
+        let declared = self.cx.program.structs[id].fields[number].ty;
+        let (scope, generics) = (self.cx.tables.structs[id].scope, self.cx.tables.structs[id].generics);
+        let value = self.foreign(init, declared, scope, generics);
+        let params = self.cx.tables.generics[generics].params.clone();
+        let (_, args) = self.cx.struct_of(ty)?;
+        let mut value = self.cx.replace_expr(value, &params, args);
+        value.span = span;
+        Some(value)
+    }
+
+    /// A new value of a structure as its constructor finds it, if any field has an initializer.
+    pub(crate) fn initialized_fields(&mut self, ty: Ty, id: StructId, span: Span) -> Option<Expr> {
+        let (_, args) = self.cx.struct_of(ty)?;
+        let types = self.cx.fields_under(id, args);
+        if !self.cx.tables.structs[id].fields.iter().any(|(f, _)| f.init.is_some()) {
+            return None;
+        }
+        let mut parts = vec![];
+        for (number, field) in types.into_iter().enumerate() {
+            let init = self.field_initializer(ty, id, number, span);
+            parts.push(init.unwrap_or(Expr { kind: ExprKind::Undef, ty: field, span }));
+        }
+        Some(Expr { kind: ExprKind::Construct(parts), ty, span })
+    }
+
+    /// Checks an expression that stands in another declaration: a default argument or a field's initializer.
+    pub(crate) fn foreign(&mut self, expr: &ast::Expr, ty: Ty, scope: ScopeId, generics: GenericsId) -> Expr {
+        let saved = self.cx.enter(generics);
+        let scope = std::mem::replace(&mut self.scope, scope);
+        let vars = std::mem::replace(&mut self.vars, vec![Map::default()]);
+        let this = self.this.take();
+        let value = self.expr_as(expr, ty);
+        self.this = this;
+        self.vars = vars;
+        self.scope = scope;
+        self.cx.leave(saved);
+        value
+    }
+}

@@ -1,0 +1,434 @@
+//! Names to what they stand for.
+//!
+//! A plain name is looked for from the innermost scope outwards. The first scope that has something decides,
+//! except that functions do not hide functions: overload sets merge across scopes, and each candidate remembers
+//! how far out it was found. In the scope of a type its members are visible: its own, those of extensions that
+//! fit, those of its base, and what its interfaces provide.
+
+use crate::Checked;
+use crate::codes;
+use crate::hir::{Arg, Args, GenericParamId, InterfaceRef, StructId, Ty, TyKind};
+use crate::tables::{Builtin, ExtId, Head, Item, Owner, ScopeId};
+use cotangent_base::{Diagnostic, Span, Symbol};
+
+/// An item found under a name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    /// What it is.
+    pub item: Item,
+    /// Arguments for the generic parameters around it.
+    pub args: Args,
+    /// How many scopes out it was found.
+    pub depth: u32,
+    /// Whether an extension declares it.
+    pub extension: bool,
+    /// The type it is a member of.
+    pub of: Option<Ty>,
+    /// How many base structures down it is.
+    pub base: u32,
+}
+
+impl Checked {
+    /// Everything a plain name can mean in `scope`: one item, or functions.
+    pub(crate) fn lookup(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
+        let mut found: Vec<Found> = vec![];
+        let mut at = Some(scope);
+        let mut depth = 0;
+        while let Some(scope) = at {
+            let mut level = self.level(scope, name);
+            level.iter_mut().for_each(|f| f.depth = depth);
+            let is_func = |f: &Found| matches!(f.item, Item::Func(_));
+            if found.is_empty() && level.first().is_some_and(|f| !is_func(f)) {
+                level.truncate(1);
+                return level;
+            }
+            for new in level.into_iter().filter(is_func) {
+                if !found.iter().any(|f| f.item == new.item) {
+                    found.push(new);
+                }
+            }
+            depth += 1;
+            at = self.tables.scopes[scope].parent;
+        }
+        found
+    }
+
+    /// The type or namespace a plain name means.
+    pub(crate) fn lookup_type(&mut self, scope: ScopeId, name: Symbol) -> Option<Found> {
+        let mut at = Some(scope);
+        while let Some(scope) = at {
+            let level = self.level(scope, name);
+            if let Some(found) = level.into_iter().find(|f| self.is_type_item(f.item)) {
+                return Some(found);
+            }
+            at = self.tables.scopes[scope].parent;
+        }
+        None
+    }
+
+    /// What a name means in one scope, not looking further out.
+    fn level(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
+        let owner = self.tables.scopes[scope].owner;
+        let mut found = vec![];
+        let direct = self.direct(scope, name);
+        match owner {
+            Owner::Module | Owner::Enum(_) => found.extend(direct),
+            Owner::Struct(_) | Owner::Extension(_) | Owner::Interface(_) => {
+                found.extend(direct.into_iter().filter(|f| matches!(f.item, Item::Param(_))));
+                if found.is_empty()
+                    && let Some(this) = self.owner_ty(owner)
+                {
+                    found = self.members(this, name);
+                }
+                if found.is_empty() {
+                    // While a type's own header is resolved its members may not be reachable as members yet.
+                    found = self.direct(scope, name);
+                }
+            }
+        }
+        if found.is_empty() {
+            found = self.imported(scope, name);
+        }
+        found
+    }
+
+    /// The names declared in a scope itself.
+    fn direct(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
+        let Some(items) = self.tables.scopes[scope].names.get(&name).cloned() else {
+            return vec![];
+        };
+        let args = self.identity(self.tables.scopes[scope].generics);
+        let found = |item| Found { item, args, depth: 0, extension: false, of: None, base: 0 };
+        items.into_iter().map(found).collect()
+    }
+
+    fn imported(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
+        for (path, span) in std::mem::take(&mut self.tables.scopes[scope].usings) {
+            match self.type_path(&path, scope, true) {
+                Some(crate::resolve::Path::Namespace(inner)) => self.tables.scopes[scope].imports.push(inner),
+                Some(_) => {
+                    let message = "`using` takes a namespace";
+                    self.diagnostics.push(Diagnostic::new(codes::NOT_A_NAMESPACE, span, message));
+                }
+                None => {}
+            }
+        }
+        let imports = self.tables.scopes[scope].imports.clone();
+        imports.into_iter().flat_map(|s| self.direct(s, name)).collect()
+    }
+
+    /// What a name means in a namespace.
+    pub(crate) fn lookup_in_namespace(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
+        let found = self.direct(scope, name);
+        if found.is_empty() { self.imported(scope, name) } else { found }
+    }
+
+    /// The members of a type under a name.
+    pub(crate) fn members(&mut self, ty: Ty, name: Symbol) -> Vec<Found> {
+        match self.program.types.kind(ty) {
+            TyKind::Error | TyKind::None => vec![],
+            TyKind::Param(_) | TyKind::Assoc(..) => self.open_members(ty, name),
+            TyKind::Interface(interface, args) => {
+                self.interface_members(ty, InterfaceRef { interface, args }, name)
+            }
+            TyKind::Enum(id) => {
+                let scope = self.tables.enums[id].scope;
+                let mut found = self.direct(scope, name);
+                found.extend(self.extension_members(Head::Enum(id), ty, name));
+                found
+            }
+            _ => self.struct_members(ty, name),
+        }
+    }
+
+    /// Members of a type that is not known yet: what its bounds promise.
+    fn open_members(&mut self, ty: Ty, name: Symbol) -> Vec<Found> {
+        let mut found: Vec<Found> = vec![];
+        for interface in self.bounds_of(ty) {
+            for new in self.interface_members(ty, interface, name) {
+                if !found.iter().any(|f| f.item == new.item) {
+                    found.push(new);
+                }
+            }
+        }
+        found.extend(self.extension_members(Head::Any, ty, name));
+        found
+    }
+
+    fn struct_members(&mut self, ty: Ty, name: Symbol) -> Vec<Found> {
+        let mut found = self.own_members(ty, name);
+        let Some((id, _)) = self.struct_of(ty) else {
+            return found;
+        };
+        if found.is_empty()
+            && let Some(base) = self.base_of(ty, id)
+        {
+            found = self.members(base, name);
+            found.iter_mut().for_each(|f| f.base += 1);
+        }
+        if found.is_empty() {
+            for interface in self.interfaces_of(ty) {
+                let new = self.interface_members(ty, interface, name);
+                let new = new.into_iter().filter(|f| !matches!(f.item, Item::Param(_)));
+                found.extend(new);
+                if !found.is_empty() {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// What a type itself and extensions of it declare under a name.
+    pub(crate) fn own_members(&mut self, ty: Ty, name: Symbol) -> Vec<Found> {
+        let mut found = vec![];
+        if let Some((id, args)) = self.struct_of(ty) {
+            let scope = self.tables.structs[id].scope;
+            if let Some(items) = self.tables.scopes[scope].names.get(&name) {
+                let items = items.iter().filter(|i| !matches!(i, Item::Param(_)));
+                found.extend(items.map(|item| Found {
+                    item: *item,
+                    args,
+                    depth: 0,
+                    extension: false,
+                    of: Some(ty),
+                    base: 0,
+                }));
+            }
+            found.extend(self.extension_members(Head::Struct(id), ty, name));
+        } else if let TyKind::Enum(id) = self.program.types.kind(ty) {
+            found.extend(self.extension_members(Head::Enum(id), ty, name));
+        }
+        found.extend(self.extension_members(Head::Any, ty, name));
+        found
+    }
+
+    fn extension_members(&mut self, head: Head, ty: Ty, name: Symbol) -> Vec<Found> {
+        let mut found = vec![];
+        for ext in self.tables.exts_of.get(&head).cloned().unwrap_or_default() {
+            let scope = self.tables.exts[ext].scope;
+            let items = self.tables.scopes[scope].names.get(&name).cloned().unwrap_or_default();
+            if items.iter().all(|i| matches!(i, Item::Param(_))) {
+                continue;
+            }
+            let Some(args) = self.extension_fits(ext, ty) else {
+                continue;
+            };
+            let items = items.into_iter().filter(|i| !matches!(i, Item::Param(_)));
+            found.extend(items.map(|item| Found {
+                item,
+                args,
+                depth: 0,
+                extension: true,
+                of: Some(ty),
+                base: 0,
+            }));
+        }
+        found
+    }
+
+    /// Arguments for an extension's parameters under which it extends `ty`.
+    fn extension_fits(&mut self, ext: ExtId, ty: Ty) -> Option<Args> {
+        let target = self.ext_target(ext)?;
+        let generics = self.tables.exts[ext].generics;
+        self.match_under(generics, target, ty)
+    }
+
+    /// What an interface declares under a name, seen from a conforming type.
+    pub(crate) fn interface_members(&mut self, ty: Ty, interface: InterfaceRef, name: Symbol) -> Vec<Found> {
+        let scope = self.tables.interfaces[interface.interface].scope;
+        let Some(items) = self.tables.scopes[scope].names.get(&name).cloned() else {
+            return vec![];
+        };
+        let args = self.interface_args(ty, interface);
+        let items = items.into_iter().filter(|i| !matches!(i, Item::Param(_)));
+        items.map(|item| Found { item, args, depth: 0, extension: false, of: Some(ty), base: 0 }).collect()
+    }
+
+    /// Arguments for an interface's parameters: the conforming type, then its own.
+    pub(crate) fn interface_args(&mut self, ty: Ty, interface: InterfaceRef) -> Args {
+        let mut args = vec![Arg::Ty(ty)];
+        args.extend_from_slice(self.program.types.list(interface.args));
+        self.program.types.args(&args)
+    }
+
+    /// The structure that describes a type, with arguments.
+    pub(crate) fn struct_of(&mut self, ty: Ty) -> Option<(StructId, Args)> {
+        let builtin = |cx: &Self, b: Builtin| cx.tables.builtins.get(&b).copied();
+        let (id, args) = match self.program.types.kind(ty) {
+            TyKind::Struct(id, args) => return Some((id, args)),
+            TyKind::Tuple(args) => return Some((builtin(self, Builtin::Tuple)?, args)),
+            TyKind::Scalar(s) => (builtin(self, Builtin::Scalar(s))?, vec![]),
+            TyKind::Void => (builtin(self, Builtin::Void)?, vec![]),
+            TyKind::String => (builtin(self, Builtin::String)?, vec![]),
+            TyKind::Vector(t, n) => (builtin(self, Builtin::Vector)?, vec![Arg::Ty(t), Arg::Val(n)]),
+            TyKind::Matrix(t, r, c) => {
+                (builtin(self, Builtin::Matrix)?, vec![Arg::Ty(t), Arg::Val(r), Arg::Val(c)])
+            }
+            TyKind::Array(t, n) => (builtin(self, Builtin::Array)?, vec![Arg::Ty(t), Arg::Val(n)]),
+            TyKind::Error
+            | TyKind::UnsizedArray(_)
+            | TyKind::Enum(_)
+            | TyKind::Interface(..)
+            | TyKind::Param(_)
+            | TyKind::Assoc(..)
+            | TyKind::None => return None,
+        };
+        Some((id, self.program.types.args(&args)))
+    }
+
+    /// The structure `ty` inherits from.
+    pub(crate) fn base_of(&mut self, ty: Ty, id: StructId) -> Option<Ty> {
+        self.ensure_bases(id);
+        let base = self.tables.structs[id].base?;
+        let (_, args) = self.struct_of(ty)?;
+        let params = self.tables.generics[self.tables.structs[id].generics].params.clone();
+        Some(self.replace(base, &params, args))
+    }
+
+    /// Arguments for `generics` under which `pattern` is `ty` and the bounds hold.
+    pub(crate) fn match_under(
+        &mut self,
+        generics: crate::tables::GenericsId,
+        pattern: Ty,
+        ty: Ty,
+    ) -> Option<Args> {
+        let params = self.tables.generics[generics].params.clone();
+        if params.is_empty() {
+            return (pattern == ty).then(|| self.program.types.args(&[]));
+        }
+        let mut bindings = vec![None; params.len()];
+        if !self.match_ty(pattern, ty, &params, &mut bindings) {
+            return None;
+        }
+        let args: Option<Vec<Arg>> = bindings.into_iter().collect();
+        let args = self.program.types.args(&args?);
+        if self.tables.depth > 12 {
+            return None;
+        }
+        self.tables.depth += 1;
+        let unmet = self.unmet_bound(generics, args);
+        self.tables.depth -= 1;
+        unmet.is_none().then_some(args)
+    }
+
+    /// Matches a type against a pattern with parameters, binding them. Parameters in `ty` are opaque.
+    pub(crate) fn match_ty(
+        &mut self,
+        pattern: Ty,
+        ty: Ty,
+        params: &[GenericParamId],
+        bindings: &mut [Option<Arg>],
+    ) -> bool {
+        use TyKind::*;
+        if let Param(param) = self.program.types.kind(pattern)
+            && let Some(index) = params.iter().position(|p| *p == param)
+        {
+            return bind(bindings, index, Arg::Ty(ty));
+        }
+        match (self.program.types.kind(pattern), self.program.types.kind(ty)) {
+            (Vector(p, m), Vector(t, n)) | (Array(p, m), Array(t, n)) => {
+                self.match_ty(p, t, params, bindings) && self.match_val(m, n, params, bindings)
+            }
+            (Matrix(p, a, b), Matrix(t, c, d)) => {
+                self.match_ty(p, t, params, bindings)
+                    && self.match_val(a, c, params, bindings)
+                    && self.match_val(b, d, params, bindings)
+            }
+            (UnsizedArray(p), UnsizedArray(t)) => self.match_ty(p, t, params, bindings),
+            (Struct(a, p), Struct(b, t)) if a == b => self.match_args(p, t, params, bindings),
+            (Interface(a, p), Interface(b, t)) if a == b => self.match_args(p, t, params, bindings),
+            (Tuple(p), Tuple(t)) => self.match_args(p, t, params, bindings),
+            _ => pattern == ty,
+        }
+    }
+
+    /// Matches argument lists.
+    pub(crate) fn match_args(
+        &mut self,
+        pattern: Args,
+        args: Args,
+        params: &[GenericParamId],
+        bindings: &mut [Option<Arg>],
+    ) -> bool {
+        let pattern = self.program.types.list(pattern).to_vec();
+        let args = self.program.types.list(args).to_vec();
+        pattern.len() == args.len()
+            && pattern.into_iter().zip(args).all(|pair| match pair {
+                (Arg::Ty(p), Arg::Ty(t)) => self.match_ty(p, t, params, bindings),
+                (Arg::Val(p), Arg::Val(t)) => self.match_val(p, t, params, bindings),
+                _ => false,
+            })
+    }
+
+    fn match_val(
+        &mut self,
+        pattern: crate::hir::Val,
+        val: crate::hir::Val,
+        params: &[GenericParamId],
+        bindings: &mut [Option<Arg>],
+    ) -> bool {
+        if let crate::hir::ValKind::Param(param) = self.program.types.val_kind(pattern)
+            && let Some(index) = params.iter().position(|p| *p == param)
+        {
+            return bind(bindings, index, Arg::Val(val));
+        }
+        // Arithmetic on parameters is not solved for them; a later comparison of whole types decides.
+        pattern == val || matches!(self.program.types.val_kind(pattern), crate::hir::ValKind::Binary(..))
+    }
+
+    /// Reports an unknown type, with what it may have meant.
+    pub(crate) fn unknown_type(&mut self, name: Symbol, span: Span, scope: ScopeId) {
+        let message = format!("unknown type `{name}`");
+        let mut diagnostic = Diagnostic::new(codes::UNKNOWN_TYPE, span, message);
+        let len = self.diagnostics.len();
+        let names = self.visible_names(scope, true);
+        self.diagnostics.truncate(len);
+        if let Some(near) = crate::suggest::nearest(name.as_str(), names.iter().map(|n| n.as_str())) {
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+        }
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// The names visible in a scope, for suggestions.
+    pub(crate) fn visible_names(&mut self, scope: ScopeId, types: bool) -> Vec<Symbol> {
+        let mut names = vec![];
+        let mut at = Some(scope);
+        while let Some(id) = at {
+            let scope = &self.tables.scopes[id];
+            let wanted = |items: &&Vec<Item>| !types || items.iter().any(|i| self.is_type_item(*i));
+            names.extend(scope.names.iter().filter(|(_, i)| wanted(i)).map(|(name, _)| *name));
+            at = scope.parent;
+        }
+        names
+    }
+
+    /// The names of a type's own members, for suggestions.
+    pub(crate) fn member_names(&mut self, ty: Ty) -> Vec<Symbol> {
+        let mut names = vec![];
+        if let Some((id, _)) = self.struct_of(ty) {
+            let scope = self.tables.structs[id].scope;
+            names.extend(self.tables.scopes[scope].names.keys().copied());
+        }
+        for interface in self.bounds_of(ty) {
+            let scope = self.tables.interfaces[interface.interface].scope;
+            names.extend(self.tables.scopes[scope].names.keys().copied());
+        }
+        if let TyKind::Enum(id) = self.program.types.kind(ty) {
+            let scope = self.tables.enums[id].scope;
+            names.extend(self.tables.scopes[scope].names.keys().copied());
+        }
+        names
+    }
+}
+
+/// Binds a parameter, or checks that it is bound to the same.
+fn bind(bindings: &mut [Option<Arg>], index: usize, arg: Arg) -> bool {
+    match bindings[index] {
+        None => {
+            bindings[index] = Some(arg);
+            true
+        }
+        Some(old) => old == arg,
+    }
+}

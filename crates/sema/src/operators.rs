@@ -1,0 +1,549 @@
+//! Operators.
+//!
+//! On built-in numbers the result follows from a small set of rules: the shapes are joined (a scalar is splat), the
+//! element types are joined (see [`join_scalars`]), both sides are converted, and the operator does the rest. Only if an
+//! operand is something else are functions `operator+` looked for, and for a generic parameter the method of its
+//! interface that stands for the operator.
+
+use crate::attrs;
+use crate::body::BodyCx;
+use crate::codes;
+use crate::convert::fits;
+use crate::hir::{Const, Expr, ExprKind, Ty, TyKind, UnaryOp, Val};
+use crate::infer::is_int_literal;
+use crate::lookup::Found;
+use crate::overload::{Argument, Callee, Choice};
+use crate::show::binary_text;
+use crate::tables::Item;
+use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
+use cotangent_syntax::ast::{self, BinaryOp};
+
+/// The shape of a built-in number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Shape {
+    Scalar,
+    Vector(Val),
+    Matrix(Val, Val),
+}
+
+/// A built-in number: element type and shape.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Number {
+    element: Ty,
+    shape: Shape,
+}
+
+/// What an operator does with the types of its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Family {
+    Arithmetic,
+    Bits,
+    Shift,
+    Compare,
+    Logic,
+}
+
+fn family(op: BinaryOp) -> Family {
+    use BinaryOp::*;
+    match op {
+        Add | Sub | Mul | Div | Rem | Comma => Family::Arithmetic,
+        BitAnd | BitOr | BitXor => Family::Bits,
+        Shl | Shr => Family::Shift,
+        Eq | Ne | Lt | Le | Gt | Ge => Family::Compare,
+        And | Or => Family::Logic,
+    }
+}
+
+/// The type in which two different scalars meet. There is no promotion to `int`: the wider wins, of equal width the
+/// unsigned one; any float beats any integer.
+pub(crate) fn join_scalars(a: Scalar, b: Scalar) -> Scalar {
+    match (a.is_float(), b.is_float()) {
+        (true, false) => a,
+        (false, true) => b,
+        (true, true) => {
+            if a.bits() >= b.bits() {
+                a
+            } else {
+                b
+            }
+        }
+        (false, false) => match a.bits().cmp(&b.bits()) {
+            std::cmp::Ordering::Greater => a,
+            std::cmp::Ordering::Less => b,
+            std::cmp::Ordering::Equal if a.is_signed() => b,
+            std::cmp::Ordering::Equal => a,
+        },
+    }
+}
+
+impl BodyCx<'_> {
+    fn number(&self, ty: Ty) -> Option<Number> {
+        let (element, shape) = match self.kind(ty) {
+            TyKind::Scalar(_) => (ty, Shape::Scalar),
+            TyKind::Vector(t, n) => (t, Shape::Vector(n)),
+            TyKind::Matrix(t, r, c) => (t, Shape::Matrix(r, c)),
+            _ => return None,
+        };
+        Some(Number { element, shape })
+    }
+
+    fn shaped(&mut self, element: Ty, shape: Shape) -> Ty {
+        match shape {
+            Shape::Scalar => element,
+            Shape::Vector(n) => self.ty(TyKind::Vector(element, n)),
+            Shape::Matrix(r, c) => self.ty(TyKind::Matrix(element, r, c)),
+        }
+    }
+
+    fn join_shapes(&self, a: Shape, b: Shape) -> Option<Shape> {
+        match (a, b) {
+            (a, b) if a == b => Some(a),
+            (Shape::Scalar, other) | (other, Shape::Scalar) => Some(other),
+            _ => None,
+        }
+    }
+
+    /// The type two types meet in: for branches of `?:` and for inference.
+    pub(crate) fn join_types(&mut self, a: Ty, a_literal: bool, b: Ty, b_literal: bool) -> Option<Ty> {
+        if a == b || self.cx.is_error(b) {
+            return Some(a);
+        }
+        if self.cx.is_error(a) {
+            return Some(b);
+        }
+        let (Some(x), Some(y)) = (self.number(a), self.number(b)) else {
+            if let (Some(x), None) = (self.number(a), self.number(b)) {
+                return (x.element == b).then_some(a);
+            }
+            if let (None, Some(y)) = (self.number(a), self.number(b)) {
+                return (y.element == a).then_some(b);
+            }
+            return match (self.cx.type_cost(a, b), self.cx.type_cost(b, a)) {
+                (Some(_), None) => Some(b),
+                (None, Some(_)) => Some(a),
+                _ => None,
+            };
+        };
+        let shape = self.join_shapes(x.shape, y.shape)?;
+        let element = self.join_elements(x.element, a_literal, y.element, b_literal)?;
+        Some(self.shaped(element, shape))
+    }
+
+    fn join_elements(&mut self, a: Ty, a_literal: bool, b: Ty, b_literal: bool) -> Option<Ty> {
+        match (self.kind(a), self.kind(b)) {
+            (TyKind::Scalar(x), TyKind::Scalar(y)) => {
+                let joined = match (a_literal && x.is_int(), b_literal && y.is_int()) {
+                    (true, false) if y.is_int() => y,
+                    (false, true) if x.is_int() => x,
+                    _ => join_scalars(x, y),
+                };
+                Some(self.scalar(joined))
+            }
+            _ => (a == b).then_some(a),
+        }
+    }
+
+    /// `a op b`.
+    pub(crate) fn binary(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+        if op == BinaryOp::Comma {
+            let ty = b.ty;
+            return Expr { kind: ExprKind::Sequence(a.into(), b.into()), ty, span };
+        }
+        if self.cx.is_error(a.ty) || self.cx.is_error(b.ty) {
+            return self.error(span);
+        }
+        if let Some(result) = self.compare_with_none(op, &a, &b, span) {
+            return result;
+        }
+        let (a, b) = (self.unwrap_block(a), self.unwrap_block(b));
+        if let Some(result) = self.enum_operation(op, &a, &b, span) {
+            return result;
+        }
+        let (a, b) = (self.enum_value(a), self.enum_value(b));
+        match (self.number(a.ty), self.number(b.ty)) {
+            (Some(x), Some(y)) => self.number_operation(op, (a, x), (b, y), span),
+            // A generic scalar meets a vector of it.
+            (Some(x), None) if x.element == b.ty => {
+                let b = self.cx.converted(b, a.ty);
+                self.number_operation(op, (a, x), (b, x), span)
+            }
+            (None, Some(y)) if y.element == a.ty => {
+                let a = self.cx.converted(a, b.ty);
+                self.number_operation(op, (a, y), (b, y), span)
+            }
+            _ => self.user_operation(op, a, b, span),
+        }
+    }
+
+    /// What a constant buffer holds, where a number is wanted.
+    fn unwrap_block(&mut self, expr: Expr) -> Expr {
+        match self.cx.block_content(expr.ty) {
+            Some(content) => self.cx.block_value(expr, content),
+            None => expr,
+        }
+    }
+
+    /// Bits of, and comparisons between, values of one enumeration stay with it.
+    fn enum_operation(&mut self, op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
+        if a.ty != b.ty || !matches!(self.kind(a.ty), TyKind::Enum(_)) || family(op) != Family::Bits {
+            return None;
+        }
+        let ty = a.ty;
+        let (a, b) = (self.enum_value(a.clone()), self.enum_value(b.clone()));
+        let result = self.binary(op, a, b, span);
+        Some(Expr { kind: ExprKind::Convert(result.into()), ty, span })
+    }
+
+    /// An enumeration's value as its integer type.
+    fn enum_value(&mut self, expr: Expr) -> Expr {
+        match self.kind(expr.ty) {
+            TyKind::Enum(id) => {
+                self.cx.ensure_enum(id);
+                let underlying = self.cx.program.enums[id].underlying;
+                self.cx.converted(expr, underlying)
+            }
+            _ => expr,
+        }
+    }
+
+    fn number_operation(
+        &mut self,
+        op: BinaryOp,
+        (a, x): (Expr, Number),
+        (b, y): (Expr, Number),
+        span: Span,
+    ) -> Expr {
+        let Some(shape) = self.join_shapes(x.shape, y.shape) else {
+            return self.no_operator(binary_text(op), &[&a, &b], span, Some("the shapes differ"));
+        };
+        let family = family(op);
+        let bool_ty = self.scalar(Scalar::Bool);
+        let element = match family {
+            Family::Logic => Some(bool_ty),
+            Family::Shift => Some(x.element),
+            Family::Arithmetic | Family::Bits | Family::Compare => self.meet(&a, x.element, &b, y.element),
+        };
+        let Some(element) = element else {
+            return self.no_operator(binary_text(op), &[&a, &b], span, Some("the element types differ"));
+        };
+        let Some(element) = self.admissible(op, family, element) else {
+            return self.no_operator(binary_text(op), &[&a, &b], span, Some("it needs integers"));
+        };
+        let operand = self.shaped(element, shape);
+        let right = match family {
+            Family::Shift => match self.shift_amount(y.element) {
+                Some(amount) => self.shaped(amount, shape),
+                None => return self.no_operator(binary_text(op), &[&a, &b], span, Some("it needs integers")),
+            },
+            _ => operand,
+        };
+        let (a, b) = (self.cx.converted(a, operand), self.cx.converted(b, right));
+        let ty = match family {
+            Family::Compare | Family::Logic => self.shaped(bool_ty, shape),
+            Family::Arithmetic | Family::Bits | Family::Shift => operand,
+        };
+        Expr { kind: ExprKind::Binary(op, a.into(), b.into()), ty, span }
+    }
+
+    /// The element type two operands meet in. A literal takes the integer type of the other side if it fits.
+    fn meet(&mut self, a: &Expr, x: Ty, b: &Expr, y: Ty) -> Option<Ty> {
+        let adapts = |cx: &Self, literal: &Expr, other: &Expr, to: Ty| {
+            let (ExprKind::Const(Const::Int(n)), TyKind::Scalar(from)) = (&literal.kind, cx.kind(literal.ty))
+            else {
+                return false;
+            };
+            let TyKind::Scalar(to) = cx.kind(to) else { return false };
+            !is_int_literal(other) && to.is_int() && fits(*n, from, to)
+        };
+        if adapts(self, a, b, y) {
+            return Some(y);
+        }
+        if adapts(self, b, a, x) {
+            return Some(x);
+        }
+        self.join_elements(x, false, y, false)
+    }
+
+    /// The element type an operator works in, given the one its operands meet in.
+    fn admissible(&mut self, op: BinaryOp, family: Family, element: Ty) -> Option<Ty> {
+        let TyKind::Scalar(scalar) = self.kind(element) else {
+            return Some(element);
+        };
+        let int = |cx: &mut Self| Some(cx.scalar(Scalar::I32));
+        match family {
+            Family::Arithmetic if scalar == Scalar::Bool => int(self),
+            Family::Compare if scalar == Scalar::Bool && !matches!(op, BinaryOp::Eq | BinaryOp::Ne) => {
+                int(self)
+            }
+            Family::Shift if scalar == Scalar::Bool => int(self),
+            Family::Bits | Family::Shift if scalar.is_float() => None,
+            _ => Some(element),
+        }
+    }
+
+    fn shift_amount(&mut self, element: Ty) -> Option<Ty> {
+        match self.kind(element) {
+            TyKind::Scalar(Scalar::Bool) => Some(self.scalar(Scalar::I32)),
+            TyKind::Scalar(s) if s.is_float() => None,
+            _ => Some(element),
+        }
+    }
+
+    /// An operator declared as a function, or the method that an interface of a generic parameter gives for it.
+    fn user_operation(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+        let text = binary_text(op);
+        if let Some(result) = self.declared_operator(text, &[a.clone(), b.clone()], span) {
+            return result;
+        }
+        if let Some(result) = self.method_operator(op, &a, &b, span) {
+            return result;
+        }
+        self.no_operator(text, &[&a, &b], span, None)
+    }
+
+    /// A call of `operator+` if one fits; reports ambiguity only.
+    pub(crate) fn declared_operator(&mut self, text: &str, operands: &[Expr], span: Span) -> Option<Expr> {
+        let name = attrs::operator_name(text);
+        let scope = self.scope;
+        let found = self.cx.lookup(scope, name);
+        if found.is_empty() {
+            return None;
+        }
+        let callee = Callee::new(name, &found, span);
+        let args: Vec<Argument> = operands.iter().cloned().map(Argument::Value).collect();
+        match self.choose(&callee, &args) {
+            Choice::One(fit) => Some(self.emit_call(&callee, *fit, args, span)),
+            Choice::Many(_) => Some(self.call(&callee, args, span)),
+            Choice::None(_) => None,
+        }
+    }
+
+    fn method_operator(&mut self, op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
+        let (name, swap, negate) = operator_method(op)?;
+        let (this, other) = if swap { (b, a) } else { (a, b) };
+        let result = self.interface_method(this.clone(), name, vec![other.clone()], span)?;
+        if !negate {
+            return Some(result);
+        }
+        let ty = result.ty;
+        Some(Expr { kind: ExprKind::Unary(UnaryOp::Not, result.into()), ty, span })
+    }
+
+    /// A call of a method that the library's interfaces promise of a generic type.
+    fn interface_method(&mut self, this: Expr, name: &str, args: Vec<Expr>, span: Span) -> Option<Expr> {
+        if !matches!(self.kind(this.ty), TyKind::Param(_) | TyKind::Assoc(..)) {
+            return None;
+        }
+        let found: Vec<Found> = self.cx.members(this.ty, name.into());
+        let found: Vec<Found> = found.into_iter().filter(|f| self.is_library_func(f.item)).collect();
+        let mut callee = Callee::new(Symbol::new(name), &found, span);
+        callee.this = Some(this);
+        let args: Vec<Argument> = args.into_iter().map(Argument::Value).collect();
+        match self.choose(&callee, &args) {
+            Choice::One(fit) => Some(self.emit_call(&callee, *fit, args, span)),
+            Choice::None(_) | Choice::Many(_) => None,
+        }
+    }
+
+    fn is_library_func(&self, item: Item) -> bool {
+        match item {
+            Item::Func(id) => self.cx.tables.scopes[self.cx.tables.funcs[id].scope].library,
+            _ => false,
+        }
+    }
+
+    /// Reports that an operator does not exist for its operands.
+    pub(crate) fn no_operator(
+        &mut self,
+        text: &str,
+        operands: &[&Expr],
+        span: Span,
+        why: Option<&str>,
+    ) -> Expr {
+        let types: Vec<String> = operands.iter().map(|e| format!("`{}`", self.show(e.ty))).collect();
+        let message = format!("no operator `{text}` for {}", types.join(" and "));
+        let mut diagnostic = Diagnostic::new(codes::NO_OPERATOR, span, message);
+        if let Some(why) = why {
+            diagnostic = diagnostic.note(why);
+        }
+        let generic = operands.iter().any(|e| matches!(self.kind(e.ty), TyKind::Param(_)));
+        let literal = operands.iter().any(|e| matches!(e.kind, ExprKind::Const(_)));
+        let is_struct = operands.iter().any(|e| matches!(self.kind(e.ty), TyKind::Struct(..)));
+        if generic && literal {
+            diagnostic = diagnostic.help("convert the number to the generic type, as in `T(2.0)`");
+        } else if generic {
+            diagnostic =
+                diagnostic.help("give the generic parameter a bound such as `IFloat` or `IArithmetic`");
+        } else if is_struct {
+            diagnostic = diagnostic.help(format!("declare a function `operator{text}` for these types"));
+        }
+        self.report(diagnostic);
+        self.error(span)
+    }
+
+    /// `-x`, `!x`, `~x`, `+x`.
+    pub(crate) fn unary(&mut self, op: ast::UnaryOp, operand: Expr, span: Span) -> Expr {
+        if self.cx.is_error(operand.ty) {
+            return self.error(span);
+        }
+        let operand = self.unwrap_block(operand);
+        let text = match op {
+            ast::UnaryOp::Neg => "-",
+            ast::UnaryOp::Not => "!",
+            ast::UnaryOp::BitNot => "~",
+            _ => "+",
+        };
+        let enum_ty = matches!(self.kind(operand.ty), TyKind::Enum(_)).then_some(operand.ty);
+        let operand = self.enum_value(operand);
+        let Some(number) = self.number(operand.ty) else {
+            return self.user_unary(op, text, operand, span);
+        };
+        let scalar = match self.kind(number.element) {
+            TyKind::Scalar(scalar) => Some(scalar),
+            _ => None,
+        };
+        let int = self.scalar(Scalar::I32);
+        let bool_ty = self.scalar(Scalar::Bool);
+        let build = |kind, operand: Expr| {
+            let ty = operand.ty;
+            Expr { kind: ExprKind::Unary(kind, operand.into()), ty, span }
+        };
+        let result = match op {
+            ast::UnaryOp::Neg => {
+                let operand = if scalar == Some(Scalar::Bool) {
+                    let ty = self.shaped(int, number.shape);
+                    self.cx.converted(operand, ty)
+                } else {
+                    operand
+                };
+                negated(operand, scalar, span)
+            }
+            ast::UnaryOp::BitNot => {
+                if scalar.is_some_and(Scalar::is_float) {
+                    return self.no_operator(text, &[&operand], span, Some("it needs integers"));
+                }
+                build(UnaryOp::BitNot, operand)
+            }
+            ast::UnaryOp::Not => {
+                let ty = operand.ty;
+                let truth = self.shaped(bool_ty, number.shape);
+                let truth = self.cx.converted(operand, truth);
+                let result = build(UnaryOp::Not, truth);
+                self.cx.converted(result, ty)
+            }
+            _ => operand,
+        };
+        match enum_ty {
+            Some(ty) if op == ast::UnaryOp::BitNot => {
+                Expr { kind: ExprKind::Convert(result.into()), ty, span }
+            }
+            _ => result,
+        }
+    }
+
+    fn user_unary(&mut self, op: ast::UnaryOp, text: &str, operand: Expr, span: Span) -> Expr {
+        if let Some(result) = self.declared_operator(text, std::slice::from_ref(&operand), span) {
+            return result;
+        }
+        let method = match op {
+            ast::UnaryOp::Neg => Some("neg"),
+            ast::UnaryOp::Not => Some("not"),
+            ast::UnaryOp::BitNot => Some("bitNot"),
+            _ => None,
+        };
+        if let Some(method) = method
+            && let Some(result) = self.interface_method(operand.clone(), method, vec![], span)
+        {
+            return result;
+        }
+        self.no_operator(text, &[&operand], span, None)
+    }
+
+    /// `c ? a : b`.
+    pub(crate) fn ternary(&mut self, cond: Expr, a: Expr, b: Expr, span: Span) -> Expr {
+        let (a_literal, b_literal) = (is_int_literal(&a), is_int_literal(&b));
+        let Some(ty) = self.join_types(a.ty, a_literal, b.ty, b_literal) else {
+            let message = format!("`{}` and `{}` have no type in common", self.show(a.ty), self.show(b.ty));
+            self.report(Diagnostic::new(codes::MISMATCH, span, message));
+            return self.error(span);
+        };
+        let bool_ty = self.scalar(Scalar::Bool);
+        match self.number(cond.ty) {
+            Some(Number { shape, .. }) if shape != Shape::Scalar => {
+                let wanted =
+                    self.number(ty).and_then(|n| self.join_shapes(n.shape, shape).map(|s| (n.element, s)));
+                let Some((element, joined)) = wanted.filter(|(_, joined)| *joined == shape) else {
+                    return self.no_operator("?:", &[&cond, &a, &b], span, Some("the shapes differ"));
+                };
+                let ty = self.shaped(element, joined);
+                let truth = self.shaped(bool_ty, shape);
+                let cond = self.cx.converted(cond, truth);
+                let (a, b) = (self.coerce(a, ty), self.coerce(b, ty));
+                Expr { kind: ExprKind::Select(cond.into(), a.into(), b.into()), ty, span }
+            }
+            _ => {
+                let cond = self.coerce(cond, bool_ty);
+                let (a, b) = (self.coerce(a, ty), self.coerce(b, ty));
+                Expr { kind: ExprKind::Cond(cond.into(), a.into(), b.into()), ty, span }
+            }
+        }
+    }
+}
+
+/// `-x`; of a literal a literal.
+fn negated(operand: Expr, scalar: Option<Scalar>, span: Span) -> Expr {
+    let ty = operand.ty;
+    let kind = match operand.kind {
+        ExprKind::Const(Const::Int(n)) => {
+            let n = crate::constant::wrap(n.wrapping_neg(), scalar.unwrap_or(Scalar::I64));
+            ExprKind::Const(Const::Int(n))
+        }
+        ExprKind::Const(Const::Float(x)) => ExprKind::Const(Const::Float(-x)),
+        kind => ExprKind::Unary(UnaryOp::Neg, Box::new(Expr { kind, ..operand })),
+    };
+    Expr { kind, ty, span }
+}
+
+/// The method that stands for an operator on a generic parameter; whether the operands are swapped, and whether the
+/// result is negated.
+fn operator_method(op: BinaryOp) -> Option<(&'static str, bool, bool)> {
+    use BinaryOp::*;
+    Some(match op {
+        Add => ("add", false, false),
+        Sub => ("sub", false, false),
+        Mul => ("mul", false, false),
+        Div => ("div", false, false),
+        Rem => ("mod", false, false),
+        BitAnd => ("bitAnd", false, false),
+        BitOr => ("bitOr", false, false),
+        BitXor => ("bitXor", false, false),
+        Shl => ("shl", false, false),
+        Shr => ("shr", false, false),
+        And => ("and", false, false),
+        Or => ("or", false, false),
+        Eq => ("equals", false, false),
+        Ne => ("equals", false, true),
+        Lt => ("lessThan", false, false),
+        Gt => ("lessThan", true, false),
+        Le => ("lessThanOrEquals", false, false),
+        Ge => ("lessThanOrEquals", true, false),
+        Comma => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::join_scalars;
+    use cotangent_base::Scalar::*;
+
+    #[test]
+    fn scalars_meet_without_promotion() {
+        assert_eq!(join_scalars(I8, U8), U8);
+        assert_eq!(join_scalars(I32, U32), U32);
+        assert_eq!(join_scalars(I64, U32), I64);
+        assert_eq!(join_scalars(U64, I32), U64);
+        assert_eq!(join_scalars(I64, F16), F16);
+        assert_eq!(join_scalars(F16, F32), F32);
+        assert_eq!(join_scalars(I16, I16), I16);
+    }
+}

@@ -1,0 +1,557 @@
+//! Which function a call means.
+//!
+//! Every candidate is tried: its generic arguments are inferred ([`crate::infer`]), then each argument must convert
+//! to its parameter. The candidate with the smallest sum of conversion costs wins. Equal sums are decided by, in this
+//! order: declared in the type before in an extension; requirement of a more derived interface; fewer generic
+//! parameters; tighter bounds; nearer scope. What is left then is ambiguous.
+//!
+//! A call of a derivative is the same with the derived [`Signature`] of each candidate.
+
+use crate::body::BodyCx;
+use crate::codes;
+use crate::convert::{Cost, PLACE};
+use crate::derive::Signature;
+use crate::hir::{
+    Arg, Args, Bound, Call, DiffMode, Dir, Expr, ExprKind, FuncId, FuncKind, FuncRef, GenericParamId, Ty,
+    TyKind,
+};
+use crate::lookup::Found;
+use crate::tables::{FuncSource, Item};
+use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_syntax::ast;
+
+/// An argument of a call: a value, or an initializer list that waits for the type of its parameter.
+#[derive(Clone)]
+pub(crate) enum Argument {
+    /// A checked value.
+    Value(Expr),
+    /// `{ .. }`.
+    List(Vec<ast::Expr>, Span),
+}
+
+impl Argument {
+    /// Where it stands.
+    pub(crate) fn span(&self) -> Span {
+        match self {
+            Argument::Value(expr) => expr.span,
+            Argument::List(_, span) => *span,
+        }
+    }
+}
+
+/// A function that a call may mean.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    /// Which.
+    pub func: FuncId,
+    /// Arguments for the generic parameters around it.
+    pub around: Args,
+    /// How many scopes out it was found.
+    pub depth: u32,
+    /// Whether an extension declares it.
+    pub extension: bool,
+    /// How many base structures down from the type of `this` it is.
+    pub base: u32,
+}
+
+/// What is called: functions of one name, perhaps with an object and explicit generic arguments.
+#[derive(Clone)]
+pub(crate) struct Callee {
+    /// The name.
+    pub name: Symbol,
+    /// The functions.
+    pub candidates: Vec<Candidate>,
+    /// The object, for candidates that take `this`. Without one they are named through their type.
+    pub this: Option<Expr>,
+    /// `f<A, B>`.
+    pub explicit: Vec<ast::Expr>,
+    /// Derivatives to take, innermost first.
+    pub diff: Vec<DiffMode>,
+    /// Where it is named.
+    pub span: Span,
+}
+
+impl Callee {
+    /// The functions among what was found under a name.
+    pub(crate) fn new(name: Symbol, found: &[Found], span: Span) -> Self {
+        let candidates = found.iter().filter_map(|f| match f.item {
+            Item::Func(func) => {
+                Some(Candidate { func, around: f.args, depth: f.depth, extension: f.extension, base: f.base })
+            }
+            _ => None,
+        });
+        Self { name, candidates: candidates.collect(), this: None, explicit: vec![], diff: vec![], span }
+    }
+}
+
+/// A candidate that can be called.
+pub(crate) struct Fit {
+    pub candidate: Candidate,
+    /// All generic arguments.
+    pub args: Args,
+    /// The signature under them.
+    pub signature: Signature,
+    pub cost: Cost,
+}
+
+/// Why a candidate cannot be called.
+pub(crate) enum Misfit {
+    /// Another number of arguments is needed: at least, at most.
+    Count(usize, usize),
+    /// A generic argument cannot be inferred.
+    Open(GenericParamId),
+    /// A bound does not hold.
+    Bound(Bound),
+    /// An argument does not convert: its number, what it is, what it must be.
+    Argument(usize, String, Ty),
+    /// An argument that is written to is no place: its number and why.
+    Place(usize, String),
+    /// It takes `this`.
+    NoThis,
+    /// Too many explicit generic arguments.
+    Explicit,
+}
+
+impl BodyCx<'_> {
+    /// A call of one of some functions.
+    pub(crate) fn call(&mut self, callee: &Callee, args: Vec<Argument>, span: Span) -> Expr {
+        match self.choose(callee, &args) {
+            Choice::One(fit) => self.emit_call(callee, *fit, args, span),
+            Choice::None(misfits) => {
+                self.report_misfits(callee, &args, misfits, span);
+                self.error(span)
+            }
+            Choice::Many(fits) => {
+                self.report_ambiguity(callee, &fits, span);
+                self.error(span)
+            }
+        }
+    }
+
+    /// The function that a call with these arguments means.
+    pub(crate) fn choose(&mut self, callee: &Callee, args: &[Argument]) -> Choice {
+        let mut fits: Vec<Fit> = vec![];
+        let mut misfits = vec![];
+        for candidate in &callee.candidates {
+            match self.fit(callee, *candidate, args) {
+                Ok(fit) => fits.push(fit),
+                Err(misfit) => misfits.push((candidate.func, misfit)),
+            }
+        }
+        let mut best: Vec<Fit> = vec![];
+        for fit in fits {
+            if best.iter().any(|other| self.better(other, &fit)) {
+                continue;
+            }
+            best.retain(|other| !self.better(&fit, other));
+            best.push(fit);
+        }
+        match best.len() {
+            0 => Choice::None(misfits),
+            1 => Choice::One(Box::new(best.remove(0))),
+            _ => Choice::Many(best),
+        }
+    }
+
+    fn fit(&mut self, callee: &Callee, candidate: Candidate, args: &[Argument]) -> Result<Fit, Misfit> {
+        self.cx.ensure_func(candidate.func);
+        let signature = self.called_signature(callee, candidate.func);
+        let takes_this = self.cx.program.funcs[candidate.func].this.is_some() && callee.diff.is_empty();
+        let with_this;
+        let args = match (takes_this, &callee.this) {
+            (false, _) => args,
+            (true, None) => return Err(Misfit::NoThis),
+            (true, Some(this)) => {
+                let this = Argument::Value(self.as_base(this.clone(), candidate.base));
+                with_this = std::iter::once(this).chain(args.iter().cloned()).collect::<Vec<_>>();
+                &with_this
+            }
+        };
+        let required = self.required_args(callee, candidate.func, &signature);
+        if args.len() < required || args.len() > signature.params.len() {
+            let this = usize::from(takes_this);
+            return Err(Misfit::Count(required - this, signature.params.len() - this));
+        }
+        let inferred = self.infer(callee, candidate, &signature, args)?;
+        let generics = self.cx.tables.funcs[candidate.func].generics;
+        let params = self.cx.tables.generics[generics].params.clone();
+        let mut signature = signature;
+        for param in &mut signature.params {
+            param.ty = self.cx.replace(param.ty, &params, inferred.args);
+        }
+        signature.result = self.cx.replace(signature.result, &params, inferred.args);
+        let mut cost = inferred.cost;
+        for (number, (arg, param)) in args.iter().zip(&signature.params).enumerate() {
+            let shown = number + 1 - usize::from(takes_this);
+            if takes_this && number == 0 {
+                self.fit_this(arg, param.dir)?;
+                continue;
+            }
+            cost += self.argument_cost(arg, param.ty, param.dir, shown)?;
+        }
+        Ok(Fit { candidate, args: inferred.args, signature, cost })
+    }
+
+    /// The signature of what is called, in terms of the function's parameters.
+    fn called_signature(&mut self, callee: &Callee, func: FuncId) -> Signature {
+        let mut signature = Signature::of(&self.cx.program.funcs[func]);
+        if !callee.diff.is_empty() {
+            let saved = self.cx.enter(self.cx.tables.funcs[func].generics);
+            for mode in &callee.diff {
+                signature = self.cx.derived(&signature, *mode);
+            }
+            self.cx.leave(saved);
+        }
+        signature
+    }
+
+    /// A mutating method needs a place to work on. That is no matter of overloading.
+    fn fit_this(&mut self, this: &Argument, dir: Dir) -> Result<(), Misfit> {
+        let Argument::Value(this) = this else { return Ok(()) };
+        match (dir, self.not_a_place(this)) {
+            (Dir::InOut, Some(why)) => Err(Misfit::Place(0, why)),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many arguments are needed at least: trailing parameters may have defaults.
+    fn required_args(&self, callee: &Callee, func: FuncId, signature: &Signature) -> usize {
+        let all = signature.params.len();
+        if !callee.diff.is_empty() {
+            return all;
+        }
+        match &self.cx.tables.funcs[func].source {
+            FuncSource::Func(decl) => {
+                let defaults = decl.params.iter().rev().take_while(|p| p.default.is_some()).count();
+                all - defaults
+            }
+            FuncSource::Accessor(..) => all,
+        }
+    }
+
+    fn argument_cost(&mut self, arg: &Argument, ty: Ty, dir: Dir, number: usize) -> Result<Cost, Misfit> {
+        let expr = match arg {
+            Argument::Value(expr) => expr,
+            Argument::List(items, span) => {
+                let (items, span) = (items.clone(), *span);
+                let (_, fine) = self.quietly(|cx| cx.list_as(&items, ty, span));
+                let misfit = || Misfit::Argument(number, "the initializer list".into(), ty);
+                return if fine && dir == Dir::In { Ok(0) } else { Err(misfit()) };
+            }
+        };
+        if self.cx.is_error(expr.ty) {
+            return Ok(0);
+        }
+        let misfit = |cx: &Self| Misfit::Argument(number, format!("`{}`", cx.show(expr.ty)), ty);
+        if dir == Dir::In {
+            return self.cx.cost(expr, ty).ok_or_else(|| misfit(self));
+        }
+        if let Some(why) = self.not_a_place(expr) {
+            return Err(Misfit::Place(number, why));
+        }
+        if expr.ty == ty {
+            return Ok(0);
+        }
+        if self.same_width(expr.ty, ty) { Ok(PLACE) } else { Err(misfit(self)) }
+    }
+
+    /// Whether two types are integers of one width and shape, so that a place of one may be written as the other; or
+    /// an array without a size stands for one with it.
+    fn same_width(&self, a: Ty, b: Ty) -> bool {
+        match (self.kind(a), self.kind(b)) {
+            (TyKind::Scalar(a), TyKind::Scalar(b)) => a.is_int() && b.is_int() && a.bits() == b.bits(),
+            (TyKind::Vector(a, m), TyKind::Vector(b, n)) => m == n && self.same_width(a, b),
+            (TyKind::Array(a, _), TyKind::UnsizedArray(b)) => a == b,
+            _ => false,
+        }
+    }
+
+    /// Whether `a` is to be preferred to `b`.
+    fn better(&mut self, a: &Fit, b: &Fit) -> bool {
+        if a.cost != b.cost {
+            return a.cost < b.cost;
+        }
+        if a.candidate.extension != b.candidate.extension {
+            return b.candidate.extension;
+        }
+        match (self.requirement_of(a.candidate.func), self.requirement_of(b.candidate.func)) {
+            (Some(x), Some(y)) if x != y => {
+                if self.inherits(x, y) {
+                    return true;
+                }
+                if self.inherits(y, x) {
+                    return false;
+                }
+            }
+            _ => {}
+        }
+        let generic = |cx: &Self, fit: &Fit| cx.own_params(fit).len();
+        if generic(self, a) != generic(self, b) {
+            return generic(self, a) < generic(self, b);
+        }
+        let (tight_a, tight_b) = (self.tightness(a), self.tightness(b));
+        if tight_a != tight_b {
+            return tight_a > tight_b;
+        }
+        if a.candidate.depth != b.candidate.depth {
+            return a.candidate.depth < b.candidate.depth;
+        }
+        let rank = |cx: &Self, fit: &Fit| cx.overload_rank(fit.candidate.func);
+        rank(self, a) > rank(self, b)
+    }
+
+    fn overload_rank(&self, func: FuncId) -> i64 {
+        let attributes = &self.cx.tables.funcs[func].prefix.attributes;
+        let rank = crate::attrs::find(attributes, "OverloadRank").and_then(|a| a.args.first());
+        match rank.map(|e| &e.kind) {
+            Some(ast::ExprKind::Int(n, _)) => *n as i64,
+            _ => 0,
+        }
+    }
+
+    fn requirement_of(&self, func: FuncId) -> Option<crate::hir::InterfaceId> {
+        match self.cx.program.funcs[func].kind {
+            FuncKind::Requirement(interface) => Some(interface),
+            FuncKind::Plain | FuncKind::Constructor => None,
+        }
+    }
+
+    /// Whether interface `a` inherits `b`.
+    pub(crate) fn inherits(&mut self, a: crate::hir::InterfaceId, b: crate::hir::InterfaceId) -> bool {
+        let this = self.cx.program.interfaces[a].this;
+        let this = self.ty(TyKind::Param(this));
+        let own = self.cx.own_interface(a);
+        let all = self.cx.closure(this, vec![own]);
+        a != b && all.iter().any(|i| i.interface == b)
+    }
+
+    fn own_params(&self, fit: &Fit) -> Vec<GenericParamId> {
+        let generics = self.cx.tables.funcs[fit.candidate.func].generics;
+        let around = self.cx.program.types.list(fit.candidate.around).len();
+        self.cx.tables.generics[generics].params.iter().skip(around).copied().collect()
+    }
+
+    /// How much is asked of a candidate's own generic parameters.
+    fn tightness(&mut self, fit: &Fit) -> usize {
+        let own = self.own_params(fit);
+        if own.is_empty() {
+            return 0;
+        }
+        let generics = self.cx.tables.funcs[fit.candidate.func].generics;
+        let saved = self.cx.enter(generics);
+        let mut count = 0;
+        for param in own {
+            let ty = self.ty(TyKind::Param(param));
+            count += self.cx.bounds_of(ty).len();
+        }
+        self.cx.leave(saved);
+        count
+    }
+
+    /// Writes out the call of a chosen function.
+    pub(crate) fn emit_call(&mut self, callee: &Callee, fit: Fit, args: Vec<Argument>, span: Span) -> Expr {
+        let func = fit.candidate.func;
+        let takes_this = self.cx.program.funcs[func].this.is_some() && callee.diff.is_empty();
+        let mut given = vec![];
+        if takes_this && let Some(this) = &callee.this {
+            given.push(Argument::Value(self.as_base(this.clone(), fit.candidate.base)));
+        }
+        given.extend(args);
+        let supplied = given.len();
+        let mut passed = vec![];
+        for (arg, param) in given.into_iter().zip(&fit.signature.params) {
+            passed.push((param.dir, self.pass(arg, param.ty, param.dir)));
+        }
+        for number in supplied..fit.signature.params.len() {
+            let param = &fit.signature.params[number];
+            let number = number - usize::from(takes_this);
+            let value = self.default_argument(func, number, fit.args, param.ty, span);
+            passed.push((param.dir, value));
+        }
+        let call = Call { callee: FuncRef { func, args: fit.args }, diff: callee.diff.clone(), args: passed };
+        Expr { kind: ExprKind::Call(Box::new(call)), ty: fit.signature.result, span }
+    }
+
+    fn pass(&mut self, arg: Argument, ty: Ty, dir: Dir) -> Expr {
+        match (arg, dir) {
+            (Argument::Value(expr), Dir::In) => self.coerce(expr, ty),
+            (Argument::Value(expr), Dir::Out | Dir::InOut) => {
+                if expr.ty == ty
+                    || matches!(self.kind(ty), TyKind::UnsizedArray(_))
+                    || self.cx.is_error(expr.ty)
+                {
+                    return expr;
+                }
+                let span = expr.span;
+                Expr { kind: ExprKind::Convert(expr.into()), ty, span }
+            }
+            (Argument::List(items, span), _) => self.list_as(&items, ty, span),
+        }
+    }
+
+    /// The default of a parameter, as seen by a caller with these generic arguments.
+    fn default_argument(&mut self, func: FuncId, number: usize, args: Args, ty: Ty, span: Span) -> Expr {
+        let FuncSource::Func(decl) = self.cx.tables.funcs[func].source.clone() else {
+            return self.error(span);
+        };
+        let Some(default) = decl.params.get(number).and_then(|p| p.default.as_ref()) else {
+            return self.error(span);
+        };
+        let declared = self.cx.program.funcs[func].params[number].ty;
+        let (scope, generics) = (self.cx.tables.funcs[func].scope, self.cx.tables.funcs[func].generics);
+        let value = self.foreign(default, declared, scope, generics);
+        let params = self.cx.tables.generics[generics].params.clone();
+        let mut value = self.cx.replace_expr(value, &params, args);
+        value.span = span;
+        self.coerce(value, ty)
+    }
+
+    /// `this` as one of the structures it inherits from.
+    pub(crate) fn as_base(&mut self, mut this: Expr, levels: u32) -> Expr {
+        for _ in 0..levels {
+            let Some((id, _)) = self.cx.struct_of(this.ty) else { break };
+            let Some(ty) = self.cx.base_of(this.ty, id) else { break };
+            let span = this.span;
+            this = Expr { kind: ExprKind::Field(this.into(), 0), ty, span };
+        }
+        this
+    }
+
+    fn report_misfits(
+        &mut self,
+        callee: &Callee,
+        args: &[Argument],
+        misfits: Vec<(FuncId, Misfit)>,
+        span: Span,
+    ) {
+        if args.iter().any(|a| matches!(a, Argument::Value(e) if self.cx.is_error(e.ty))) {
+            return;
+        }
+        if callee.this.as_ref().is_some_and(|t| self.cx.is_error(t.ty)) {
+            return;
+        }
+        let diagnostic = match misfits.as_slice() {
+            [(func, misfit)] => self.single_misfit(callee, *func, misfit, args, span),
+            _ => {
+                let shown: Vec<String> = args.iter().map(|a| self.show_argument(a)).collect();
+                let message = format!("no `{}` takes ({})", callee.name, shown.join(", "));
+                let mut diagnostic = Diagnostic::new(codes::NO_OVERLOAD, span, message);
+                for (func, misfit) in misfits.iter().take(8) {
+                    let name = self.cx.show_func(*func);
+                    let why = self.describe_misfit(misfit);
+                    diagnostic = diagnostic.note(format!("`{name}`: {why}"));
+                }
+                if misfits.len() > 8 {
+                    diagnostic = diagnostic.note(format!("and {} more", misfits.len() - 8));
+                }
+                diagnostic
+            }
+        };
+        self.report(diagnostic);
+    }
+
+    fn single_misfit(
+        &mut self,
+        callee: &Callee,
+        func: FuncId,
+        misfit: &Misfit,
+        args: &[Argument],
+        span: Span,
+    ) -> Diagnostic {
+        let declared = self.cx.program.funcs[func].span;
+        let name = self.cx.show_func(func);
+        let why = self.describe_misfit(misfit);
+        let (code, at) = match misfit {
+            Misfit::Count(..) => (codes::ARGUMENT_COUNT, span),
+            Misfit::Open(_) | Misfit::Explicit => (codes::CANNOT_INFER, span),
+            Misfit::Bound(_) => (codes::UNMET_BOUND, span),
+            Misfit::Argument(number, ..) => (codes::MISMATCH, argument_span(args, *number, span)),
+            Misfit::Place(0, _) => (codes::NOT_A_PLACE, callee.this.as_ref().map_or(span, |t| t.span)),
+            Misfit::Place(number, _) => (codes::NOT_A_PLACE, argument_span(args, *number, span)),
+            Misfit::NoThis => (codes::NO_THIS, callee.span),
+        };
+        let diagnostic = Diagnostic::new(code, at, format!("cannot call `{}`: {why}", callee.name));
+        let diagnostic = diagnostic.label(declared, format!("`{name}` is declared here"));
+        match misfit {
+            Misfit::Open(param) => {
+                let param = self.cx.program.params[*param].name;
+                diagnostic
+                    .help(format!("give it explicitly: `{}<..>(..)` with a value for `{param}`", callee.name))
+            }
+            _ => diagnostic,
+        }
+    }
+
+    fn describe_misfit(&self, misfit: &Misfit) -> String {
+        match misfit {
+            Misfit::Count(least, most) if least == most => match least {
+                1 => "it takes 1 argument".into(),
+                n => format!("it takes {n} arguments"),
+            },
+            Misfit::Count(least, most) => format!("it takes {least} to {most} arguments"),
+            Misfit::Open(param) => {
+                format!("`{}` cannot be inferred from the arguments", self.cx.program.params[*param].name)
+            }
+            Misfit::Bound(bound) => self.cx.describe_unmet(*bound),
+            Misfit::Argument(number, from, to) => {
+                format!("argument {number} is {from}, which does not convert to `{}`", self.show(*to))
+            }
+            Misfit::Place(0, why) => format!("it changes its object, but {why}"),
+            Misfit::Place(number, why) => format!("argument {number} is written to, but {why}"),
+            Misfit::NoThis => "it needs an object".into(),
+            Misfit::Explicit => "it takes fewer generic arguments".into(),
+        }
+    }
+
+    fn show_argument(&self, arg: &Argument) -> String {
+        match arg {
+            Argument::Value(expr) => self.show(expr.ty),
+            Argument::List(..) => "{..}".into(),
+        }
+    }
+
+    fn report_ambiguity(&mut self, callee: &Callee, fits: &[Fit], span: Span) {
+        let message = format!("several functions `{}` fit equally well", callee.name);
+        let mut diagnostic = Diagnostic::new(codes::AMBIGUOUS, span, message);
+        for fit in fits.iter().take(8) {
+            diagnostic = diagnostic.note(format!("`{}`", self.cx.show_func(fit.candidate.func)));
+        }
+        self.report(diagnostic.help("convert an argument to the type you mean"));
+    }
+
+    /// Generic arguments that are the same for everybody: `around`, then those written.
+    pub(crate) fn written_args(
+        &mut self,
+        callee: &Callee,
+        candidate: Candidate,
+    ) -> Result<Vec<Option<Arg>>, Misfit> {
+        let generics = self.cx.tables.funcs[candidate.func].generics;
+        let params = self.cx.tables.generics[generics].params.clone();
+        let around = self.cx.program.types.list(candidate.around).to_vec();
+        let mut bindings: Vec<Option<Arg>> = around.iter().copied().map(Some).collect();
+        let own = params.len() - around.len().min(params.len()) - self.cx.tables.funcs[candidate.func].hidden;
+        if callee.explicit.len() > own {
+            return Err(Misfit::Explicit);
+        }
+        for (expr, param) in callee.explicit.iter().zip(&params[around.len()..]) {
+            let scope = self.scope;
+            bindings.push(Some(self.cx.generic_arg(*param, expr, scope)));
+        }
+        bindings.resize(params.len(), None);
+        Ok(bindings)
+    }
+}
+
+fn argument_span(args: &[Argument], number: usize, otherwise: Span) -> Span {
+    args.get(number.wrapping_sub(1)).map_or(otherwise, Argument::span)
+}
+
+/// What overload resolution found.
+pub(crate) enum Choice {
+    /// One function.
+    One(Box<Fit>),
+    /// None, and why.
+    None(Vec<(FuncId, Misfit)>),
+    /// Several that are equally good.
+    Many(Vec<Fit>),
+}

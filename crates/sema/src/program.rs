@@ -1,0 +1,98 @@
+//! The user's modules, checked whole.
+
+use crate::Checked;
+use crate::hir::FuncKind;
+use crate::tables::{Owner, ScopeId};
+
+impl Checked {
+    /// Resolves every declaration of the user's and checks every body.
+    pub(crate) fn check_user_program(&mut self) {
+        self.resolve_user_types();
+        let mut next = 0;
+        while let Some(func) = self.tables.user_funcs.get(next).copied() {
+            self.ensure_func(func);
+            next += 1;
+        }
+        self.resolve_user_globals();
+        self.complete_user_conformances();
+        self.settle();
+        // Local types add functions while bodies are checked.
+        let mut next = 0;
+        while let Some(func) = self.tables.user_funcs.get(next).copied() {
+            self.check_body(func);
+            self.settle();
+            next += 1;
+        }
+        self.complete_user_conformances();
+        self.settle();
+        let is_root = |kind: FuncKind| !matches!(kind, FuncKind::Requirement(_));
+        let funcs = self.tables.user_funcs.iter().copied();
+        self.program.user_funcs = funcs
+            .filter(|f| self.program.funcs[*f].has_body && is_root(self.program.funcs[*f].kind))
+            .collect();
+    }
+
+    fn is_user(&self, scope: ScopeId) -> bool {
+        !self.tables.scopes[scope].library
+    }
+
+    fn resolve_user_types(&mut self) {
+        for id in self.tables.structs.keys() {
+            if self.is_user(self.tables.structs[id].scope) {
+                self.ensure_struct(id);
+            }
+        }
+        for id in self.tables.enums.keys() {
+            if self.is_user(self.tables.enums[id].scope) {
+                self.ensure_enum(id);
+            }
+        }
+        for id in self.tables.aliases.keys() {
+            if self.is_user(self.tables.aliases[id].scope) {
+                self.alias_ty(id);
+            }
+        }
+        for id in self.tables.exts.keys() {
+            if self.is_user(self.tables.exts[id].scope) {
+                self.ensure_ext_bases(id);
+            }
+        }
+        for id in self.tables.interfaces.keys() {
+            if self.is_user(self.tables.interfaces[id].scope) {
+                let own = self.own_interface(id);
+                let this = self.program.interfaces[id].this;
+                let this = self.program.types.ty(crate::hir::TyKind::Param(this));
+                self.closure(this, vec![own]);
+                self.program.interfaces[id].generics = self.hir_generics(self.tables.interfaces[id].generics);
+                for assoc in self.program.interfaces[id].assocs.clone() {
+                    self.ensure_assoc(assoc);
+                }
+            }
+        }
+    }
+
+    fn resolve_user_globals(&mut self) {
+        for id in self.tables.globals.keys() {
+            if self.is_user(self.tables.globals[id].scope) {
+                self.ensure_global(id);
+                self.check_initializer(id);
+            }
+        }
+    }
+
+    fn complete_user_conformances(&mut self) {
+        let mut next = 0;
+        while next < self.tables.conformances.len() {
+            let id = cotangent_base::Entity::new(next);
+            let scope = match self.tables.conformances[id].owner {
+                Owner::Struct(id) => Some(self.tables.structs[id].scope),
+                Owner::Extension(id) => Some(self.tables.exts[id].scope),
+                _ => None,
+            };
+            if scope.is_some_and(|s| self.is_user(s)) {
+                self.complete_witnesses(id);
+            }
+            next += 1;
+        }
+    }
+}

@@ -1,0 +1,495 @@
+//! Types as written to types as meant.
+
+use crate::Checked;
+use crate::codes;
+use crate::hir::{Arg, Args, GenericParamId, InterfaceRef, StructId, Ty, TyKind, Val, ValKind};
+use crate::lookup::Found;
+use crate::tables::{AliasId, Builtin, GenericsId, Item, Obligation, Owner, Progress, ScopeId};
+use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_syntax::ast::{self, ExprKind};
+
+/// What a path stands for where a type or namespace may stand.
+#[derive(Clone, Debug)]
+pub(crate) enum Path {
+    /// A type.
+    Ty(Ty),
+    /// A namespace.
+    Namespace(ScopeId),
+    /// A declaration that still wants its generic arguments.
+    Open(Found),
+}
+
+impl Checked {
+    /// The type an expression denotes; reports what is wrong and gives the error type then.
+    pub(crate) fn resolve_ty(&mut self, expr: &ast::Expr, scope: ScopeId) -> Ty {
+        match self.type_path(expr, scope, true) {
+            Some(path) => self.path_ty(path, expr.span, scope),
+            None => self.error_ty(),
+        }
+    }
+
+    /// A path that must be a type.
+    pub(crate) fn path_ty(&mut self, path: Path, span: Span, scope: ScopeId) -> Ty {
+        match path {
+            Path::Ty(ty) => ty,
+            Path::Open(found) => self.apply(&found, &[], span, scope),
+            Path::Namespace(_) => {
+                self.diagnostics.push(Diagnostic::new(
+                    codes::NOT_A_TYPE,
+                    span,
+                    "this is a namespace, not a type",
+                ));
+                self.error_ty()
+            }
+        }
+    }
+
+    /// The interface an expression denotes.
+    pub(crate) fn resolve_interface(&mut self, expr: &ast::Expr, scope: ScopeId) -> Option<InterfaceRef> {
+        let ty = self.resolve_ty(expr, scope);
+        match self.program.types.kind(ty) {
+            TyKind::Interface(interface, args) => Some(InterfaceRef { interface, args }),
+            TyKind::Error => None,
+            _ => {
+                let message = format!("`{}` is not an interface", self.show_ty(ty));
+                self.diagnostics.push(
+                    Diagnostic::new(codes::NOT_AN_INTERFACE, expr.span, message)
+                        .help("only interfaces bound generic parameters"),
+                );
+                None
+            }
+        }
+    }
+
+    /// What a path denotes among types and namespaces. With `report`, says why if it is nothing.
+    pub(crate) fn type_path(&mut self, expr: &ast::Expr, scope: ScopeId, report: bool) -> Option<Path> {
+        match &expr.kind {
+            ExprKind::Name(name) => {
+                let Some(found) = self.lookup_type(scope, *name) else {
+                    let shaped = self.shaped_type(scope, *name);
+                    if shaped.is_none() && report {
+                        self.unknown_type(*name, expr.span, scope);
+                    }
+                    return shaped.map(Path::Ty);
+                };
+                self.found_path(found, expr.span, scope, report)
+            }
+            ExprKind::ThisType => match self.this_type(scope) {
+                Some(ty) => Some(Path::Ty(ty)),
+                None if report => {
+                    let message = "`This` stands outside a type";
+                    self.diagnostics.push(Diagnostic::new(codes::MISPLACED, expr.span, message));
+                    None
+                }
+                None => None,
+            },
+            ExprKind::Paren(inner) | ExprKind::NoDiff(inner) => self.type_path(inner, scope, report),
+            ExprKind::Member(base, name) => self.member_path(base, *name, scope, report),
+            ExprKind::Apply(base, args) => match self.type_path(base, scope, report)? {
+                Path::Open(found) => Some(Path::Ty(self.apply(&found, args, expr.span, scope))),
+                Path::Ty(ty) if self.is_error(ty) => Some(Path::Ty(ty)),
+                Path::Ty(_) | Path::Namespace(_) => {
+                    if report {
+                        let message = format!("`{}` takes no generic arguments", crate::show::syntax(base));
+                        self.diagnostics.push(Diagnostic::new(codes::GENERIC_ARGS, expr.span, message));
+                    }
+                    None
+                }
+            },
+            ExprKind::Index(base, sizes) => {
+                let path = self.type_path(base, scope, report)?;
+                let element = self.path_ty(path, base.span, scope);
+                Some(Path::Ty(self.array_of(element, sizes, scope)))
+            }
+            ExprKind::Tuple(items) => {
+                let items: Vec<Arg> = items.iter().map(|i| Arg::Ty(self.resolve_ty(i, scope))).collect();
+                let args = self.program.types.args(&items);
+                Some(Path::Ty(self.program.types.ty(TyKind::Tuple(args))))
+            }
+            ExprKind::Pointer(_) => self.unsupported_ty(expr.span, "a pointer type", report),
+            ExprKind::FuncType(..) => self.unsupported_ty(expr.span, "a function type", report),
+            ExprKind::Each(_) | ExprKind::Expand(_) => {
+                self.unsupported_ty(expr.span, "a parameter pack", report)
+            }
+            ExprKind::Error => Some(Path::Ty(self.error_ty())),
+            _ => {
+                if report {
+                    let message = "a type must stand here";
+                    self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, expr.span, message));
+                }
+                None
+            }
+        }
+    }
+
+    fn unsupported_ty(&mut self, span: Span, what: &str, report: bool) -> Option<Path> {
+        if report {
+            self.unsupported(span, what);
+        }
+        report.then(|| Path::Ty(self.error_ty()))
+    }
+
+    fn array_of(&mut self, element: Ty, sizes: &[ast::Expr], scope: ScopeId) -> Ty {
+        let kind = match sizes.first() {
+            None => TyKind::UnsizedArray(element),
+            Some(size) => TyKind::Array(element, self.const_val(size, scope)),
+        };
+        self.program.types.ty(kind)
+    }
+
+    fn member_path(
+        &mut self,
+        base: &ast::Expr,
+        name: ast::Ident,
+        scope: ScopeId,
+        report: bool,
+    ) -> Option<Path> {
+        let path = self.type_path(base, scope, report)?;
+        if let Path::Namespace(inner) = path {
+            let found = self.lookup_in_namespace(inner, name.name);
+            let found = found.into_iter().find(|f| self.is_type_item(f.item));
+            if found.is_none() && report {
+                let message = format!("no type `{}` in namespace `{}`", name.name, crate::show::syntax(base));
+                self.diagnostics.push(Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message));
+            }
+            return self.found_path(found?, name.span, scope, report);
+        }
+        let ty = self.path_ty(path, base.span, scope);
+        if self.is_error(ty) {
+            return Some(Path::Ty(ty));
+        }
+        let found = self.members(ty, name.name);
+        let found = found.into_iter().find(|f| self.is_type_item(f.item));
+        if found.is_none() && report {
+            let message = format!("`{}` has no member type `{}`", self.show_ty(ty), name.name);
+            let mut diagnostic = Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message);
+            if self.program.lang.differential.is_some_and(|d| self.program.assocs[d].name == name.name) {
+                diagnostic = diagnostic
+                    .help("only differentiable types have one; declare the type `: IDifferentiable`");
+            }
+            self.diagnostics.push(diagnostic);
+        }
+        self.found_path(found?, name.span, scope, report)
+    }
+
+    /// Whether an item can stand where a type stands.
+    pub(crate) fn is_type_item(&self, item: Item) -> bool {
+        match item {
+            Item::Struct(_)
+            | Item::Interface(_)
+            | Item::Enum(_)
+            | Item::Alias(_)
+            | Item::Assoc(_)
+            | Item::Namespace(_) => true,
+            Item::Param(param) => self.program.params[param].value.is_none(),
+            _ => false,
+        }
+    }
+
+    /// A found item as a path; generic ones stay open.
+    pub(crate) fn found_path(
+        &mut self,
+        found: Found,
+        span: Span,
+        scope: ScopeId,
+        report: bool,
+    ) -> Option<Path> {
+        match found.item {
+            Item::Namespace(scope) => Some(Path::Namespace(scope)),
+            Item::Param(param) => {
+                if self.program.params[param].value.is_some() {
+                    if report {
+                        let name = self.program.params[param].name;
+                        let message = format!("`{name}` is a value, not a type");
+                        self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, span, message));
+                    }
+                    return None;
+                }
+                Some(Path::Ty(self.program.types.ty(TyKind::Param(param))))
+            }
+            Item::Enum(id) => Some(Path::Ty(self.program.types.ty(TyKind::Enum(id)))),
+            Item::Assoc(assoc) => {
+                let list = self.program.types.list(found.args).to_vec();
+                let Some((Arg::Ty(this), rest)) = list.split_first() else {
+                    return None;
+                };
+                let rest = self.program.types.args(rest);
+                Some(Path::Ty(self.project(*this, assoc, rest)))
+            }
+            Item::Struct(_) | Item::Interface(_) | Item::Alias(_) => {
+                if self.wants_args(&found) {
+                    return Some(Path::Open(found));
+                }
+                Some(Path::Ty(self.apply(&found, &[], span, scope)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a declaration has generic parameters beyond those around it.
+    fn wants_args(&self, found: &Found) -> bool {
+        let Some(generics) = self.item_generics(found.item) else {
+            return false;
+        };
+        let given = self.program.types.list(found.args).len() + self.hidden_this(found.item);
+        self.tables.generics[generics].params.len() > given
+    }
+
+    /// Interfaces count `This` among their parameters, but it is never written.
+    fn hidden_this(&self, item: Item) -> usize {
+        usize::from(matches!(item, Item::Interface(_)))
+    }
+
+    fn item_generics(&self, item: Item) -> Option<GenericsId> {
+        match item {
+            Item::Struct(id) => Some(self.tables.structs[id].generics),
+            Item::Interface(id) => Some(self.tables.interfaces[id].generics),
+            Item::Alias(id) => Some(self.tables.aliases[id].generics),
+            _ => None,
+        }
+    }
+
+    /// A declaration with generic arguments, defaults filled in.
+    pub(crate) fn apply(&mut self, found: &Found, explicit: &[ast::Expr], span: Span, scope: ScopeId) -> Ty {
+        if let Item::Struct(id) = found.item
+            && self.tables.structs[id].builtin == Some(Builtin::Tuple)
+        {
+            let items: Vec<Arg> = explicit.iter().map(|e| Arg::Ty(self.resolve_ty(e, scope))).collect();
+            let args = self.program.types.args(&items);
+            return self.program.types.ty(TyKind::Tuple(args));
+        }
+        let Some(generics) = self.item_generics(found.item) else {
+            return self.error_ty();
+        };
+        let params = self.tables.generics[generics].params.clone();
+        let hidden = self.hidden_this(found.item);
+        let around = self.program.types.list(found.args).to_vec();
+        let own = &params[(around.len() + hidden).min(params.len())..];
+        let Some(args) = self.generic_args(generics, around, own, explicit, span, scope) else {
+            return self.error_ty();
+        };
+        let args = self.program.types.args(&args);
+        self.owe_bounds(generics, args, span, scope, hidden);
+        match found.item {
+            Item::Struct(id) => self.struct_ty(id, args),
+            Item::Interface(id) => self.program.types.ty(TyKind::Interface(id, args)),
+            Item::Alias(id) => {
+                let ty = self.alias_ty(id);
+                self.replace(ty, &params, args)
+            }
+            _ => self.error_ty(),
+        }
+    }
+
+    /// Has the bounds on written arguments checked later, when conformances can be asked for without going round in
+    /// circles. The library is trusted.
+    fn owe_bounds(&mut self, generics: GenericsId, args: Args, span: Span, scope: ScopeId, hidden: usize) {
+        let library = self.tables.scopes[scope].library;
+        if !library && hidden == 0 && !self.program.types.list(args).is_empty() {
+            let env = self.tables.env.clone();
+            self.tables.obligations.push(Obligation { generics, args, span, env });
+        }
+    }
+
+    /// Arguments for the parameters `own`, behind those `around`.
+    fn generic_args(
+        &mut self,
+        generics: GenericsId,
+        mut args: Vec<Arg>,
+        own: &[GenericParamId],
+        explicit: &[ast::Expr],
+        span: Span,
+        scope: ScopeId,
+    ) -> Option<Vec<Arg>> {
+        if self.tables.generics[generics].variadic {
+            self.unsupported(span, "a parameter pack");
+            return None;
+        }
+        if explicit.len() > own.len() {
+            let message = format!("{} generic arguments given, {} expected", explicit.len(), own.len());
+            self.diagnostics.push(Diagnostic::new(codes::GENERIC_ARGS, span, message));
+            return None;
+        }
+        for (index, param) in own.iter().enumerate() {
+            let arg = match explicit.get(index) {
+                Some(expr) => self.generic_arg(*param, expr, scope),
+                None => match self.default_arg(generics, *param, &args) {
+                    Some(arg) => arg,
+                    None => {
+                        let name = self.program.params[*param].name;
+                        let message = format!("generic argument `{name}` is missing");
+                        let declared = self.program.params[*param].span;
+                        self.diagnostics.push(
+                            Diagnostic::new(codes::GENERIC_ARGS, span, message)
+                                .label(declared, "declared here"),
+                        );
+                        return None;
+                    }
+                },
+            };
+            args.push(arg);
+        }
+        Some(args)
+    }
+
+    /// An expression as the argument for a parameter.
+    pub(crate) fn generic_arg(&mut self, param: GenericParamId, expr: &ast::Expr, scope: ScopeId) -> Arg {
+        if self.program.params[param].value.is_some() {
+            Arg::Val(self.const_val(expr, scope))
+        } else {
+            Arg::Ty(self.resolve_ty(expr, scope))
+        }
+    }
+
+    /// The default of a parameter, under the arguments before it.
+    pub(crate) fn default_arg(
+        &mut self,
+        generics: GenericsId,
+        param: GenericParamId,
+        before: &[Arg],
+    ) -> Option<Arg> {
+        let mut at = Some(generics);
+        while let Some(id) = at {
+            let info = &self.tables.generics[id];
+            if let Some(index) = info.own.iter().position(|p| *p == param) {
+                let default = info.syntax.params.get(index)?.default.clone()?;
+                let (scope, params) = (info.scope, info.params.clone());
+                let offset = params.len().min(before.len());
+                let args = self.program.types.args(before);
+                return Some(match self.generic_arg(param, &default, scope) {
+                    Arg::Ty(ty) => Arg::Ty(self.replace(ty, &params[..offset], args)),
+                    Arg::Val(val) => Arg::Val(self.replace_val(val, &params[..offset], args)),
+                });
+            }
+            at = info.parent;
+        }
+        None
+    }
+
+    /// A structure with arguments; those that describe built-in types are the built-in types.
+    pub(crate) fn struct_ty(&mut self, id: StructId, args: Args) -> Ty {
+        let list = self.program.types.list(args).to_vec();
+        let kind = match (self.tables.structs[id].builtin, list.as_slice()) {
+            (Some(Builtin::Scalar(scalar)), _) => TyKind::Scalar(scalar),
+            (Some(Builtin::Void), _) => TyKind::Void,
+            (Some(Builtin::String), _) => TyKind::String,
+            (Some(Builtin::Vector), [Arg::Ty(t), Arg::Val(n)]) => TyKind::Vector(*t, *n),
+            (Some(Builtin::Matrix), [Arg::Ty(t), Arg::Val(r), Arg::Val(c), ..]) => TyKind::Matrix(*t, *r, *c),
+            (Some(Builtin::Array), [Arg::Ty(t), Arg::Val(n)]) => TyKind::Array(*t, *n),
+            _ => {
+                self.mention(id);
+                TyKind::Struct(id, args)
+            }
+        };
+        self.program.types.ty(kind)
+    }
+
+    /// Notes that a structure's fields will be wanted.
+    fn mention(&mut self, id: StructId) {
+        if self.tables.structs[id].resolved == Progress::New && !self.tables.pending.contains(&id) {
+            self.tables.pending.push(id);
+        }
+    }
+
+    /// What an alias stands for, in terms of its parameters.
+    pub(crate) fn alias_ty(&mut self, id: AliasId) -> Ty {
+        let info = &self.tables.aliases[id];
+        if let Some(ty) = info.ty {
+            return ty;
+        }
+        let (decl, scope, generics) = (info.decl.clone(), info.scope, info.generics);
+        if info.resolved == Progress::Busy {
+            let message = format!("`{}` is defined by itself", decl.name.name);
+            self.diagnostics.push(Diagnostic::new(codes::CYCLE, decl.name.span, message));
+            let ty = self.error_ty();
+            self.tables.aliases[id].ty = Some(ty);
+            return ty;
+        }
+        self.tables.aliases[id].resolved = Progress::Busy;
+        let saved = self.enter(generics);
+        let ty = self.resolve_ty(&decl.ty, scope);
+        self.leave(saved);
+        self.tables.aliases[id].resolved = Progress::Done;
+        *self.tables.aliases[id].ty.get_or_insert(ty)
+    }
+
+    /// `This` where `scope` is.
+    pub(crate) fn this_type(&mut self, scope: ScopeId) -> Option<Ty> {
+        let mut at = Some(scope);
+        while let Some(scope) = at {
+            let owner = self.tables.scopes[scope].owner;
+            if let Some(ty) = self.owner_ty(owner) {
+                return Some(ty);
+            }
+            at = self.tables.scopes[scope].parent;
+        }
+        None
+    }
+
+    /// The type whose members a declaration holds, in terms of its own parameters.
+    pub(crate) fn owner_ty(&mut self, owner: Owner) -> Option<Ty> {
+        match owner {
+            Owner::Module => None,
+            Owner::Struct(id) => {
+                let args = self.identity(self.tables.structs[id].generics);
+                Some(self.struct_ty(id, args))
+            }
+            Owner::Extension(id) => self.ext_target(id),
+            Owner::Interface(id) => {
+                let this = self.program.interfaces[id].this;
+                Some(self.program.types.ty(TyKind::Param(this)))
+            }
+            Owner::Enum(id) => Some(self.program.types.ty(TyKind::Enum(id))),
+        }
+    }
+
+    /// The scalar type of a name with a shape behind it: `float3`, `half2x4`.
+    pub(crate) fn shaped_type(&mut self, scope: ScopeId, name: Symbol) -> Option<Ty> {
+        let (word, shape) = split_shape(name.as_str())?;
+        let found = self.lookup_type(scope, Symbol::new(word))?;
+        let Some(Path::Ty(element)) = self.found_path(found, Span::none(), scope, false) else {
+            return None;
+        };
+        if !matches!(self.program.types.kind(element), TyKind::Scalar(_)) {
+            return None;
+        }
+        let kind = match shape {
+            (n, None) => TyKind::Vector(element, self.int_val(n)),
+            (r, Some(c)) => TyKind::Matrix(element, self.int_val(r), self.int_val(c)),
+        };
+        Some(self.program.types.ty(kind))
+    }
+
+    /// A known compile-time integer.
+    pub(crate) fn int_val(&mut self, n: i64) -> Val {
+        self.program.types.val(ValKind::Int(n))
+    }
+}
+
+/// Splits `float3` into (`float`, 3) and `half2x4` into (`half`, 2 by 4).
+fn split_shape(name: &str) -> Option<(&str, (i64, Option<i64>))> {
+    let digit = |b: u8| (b'1'..=b'4').contains(&b).then(|| i64::from(b - b'0'));
+    let bytes = name.as_bytes();
+    let last = digit(*bytes.last()?)?;
+    if let [.., rows, b'x', _] = bytes
+        && let Some(rows) = digit(*rows)
+        && bytes.len() > 3
+    {
+        return Some((&name[..name.len() - 3], (rows, Some(last))));
+    }
+    (bytes.len() > 1).then(|| (&name[..name.len() - 1], (last, None)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_shape;
+
+    #[test]
+    fn a_shape_is_the_digits_behind_a_scalar() {
+        assert_eq!(split_shape("float3"), Some(("float", (3, None))));
+        assert_eq!(split_shape("int64_t2"), Some(("int64_t", (2, None))));
+        assert_eq!(split_shape("half3x2"), Some(("half", (3, Some(2)))));
+        assert_eq!(split_shape("float5"), None);
+        assert_eq!(split_shape("3"), None);
+    }
+}

@@ -1,0 +1,364 @@
+//! Signatures of functions, fields of structures, cases of enumerations, types of globals.
+
+use crate::Checked;
+use crate::attrs;
+use crate::codes;
+use crate::derive;
+use crate::hir::{
+    Args, Bound, Dir, Entry, Field, FuncId, GenericParam, GlobalId, GlobalKind, Inline, InterfaceRef, Param,
+    StructId, This, Ty, TyKind, Val,
+};
+use crate::tables::{FuncSource, GenericsInfo, Progress, ScopeId};
+use cotangent_base::{Diagnostic, Scalar, Symbol};
+use cotangent_syntax::ast::{self, ModifierKind};
+use std::rc::Rc;
+
+impl Checked {
+    /// Resolves the signature of a function.
+    pub(crate) fn ensure_func(&mut self, id: FuncId) {
+        if self.tables.funcs[id].signature != Progress::New {
+            return;
+        }
+        self.tables.funcs[id].signature = Progress::Busy;
+        let info = &self.tables.funcs[id];
+        let (source, scope, generics) = (info.source.clone(), info.scope, info.generics);
+        let saved = self.enter(generics);
+        self.program.funcs[id].generics = self.hir_generics(generics);
+        self.resolve_this(id, &source);
+        match &source {
+            FuncSource::Func(decl) => self.resolve_plain(id, decl, scope),
+            FuncSource::Accessor(property, number) => {
+                let info = &self.tables.props[*property];
+                let (params, ty, accessors) = (info.params.clone(), info.ty.clone(), info.accessors.clone());
+                self.resolve_accessor(id, &params, &ty, &accessors[*number], scope);
+            }
+        }
+        self.resolve_inline(id);
+        self.resolve_entry(id, scope);
+        derive::attributes(self, id);
+        self.leave(saved);
+        self.tables.funcs[id].signature = Progress::Done;
+    }
+
+    fn resolve_this(&mut self, id: FuncId, source: &FuncSource) {
+        let info = &self.tables.funcs[id];
+        let (owner, is_static, prefix) = (info.owner, info.is_static, info.prefix.clone());
+        if is_static {
+            return;
+        }
+        let Some(ty) = self.owner_ty(owner) else {
+            return;
+        };
+        let is_setter = match source {
+            FuncSource::Func(_) => false,
+            FuncSource::Accessor(property, number) => {
+                self.tables.props[*property].accessors[*number].kind == ast::AccessorKind::Set
+            }
+        };
+        let nonmutating = attrs::has(&prefix.attributes, "nonmutating");
+        let mutating = attrs::has(&prefix.attributes, "mutating") || (is_setter && !nonmutating);
+        let no_diff = derive::no_diff_this(&prefix.attributes);
+        self.program.funcs[id].this = Some(This { ty, mutating, no_diff });
+    }
+
+    fn resolve_plain(&mut self, id: FuncId, decl: &ast::FuncDecl, scope: ScopeId) {
+        for param in &decl.params {
+            let param = self.resolve_param(param, scope);
+            let param = self.open_interface_param(id, param);
+            self.program.funcs[id].params.push(param);
+        }
+        let owner = self.tables.funcs[id].owner;
+        let result = match (&decl.result, decl.kind) {
+            (_, ast::FuncKind::Constructor) => self.owner_ty(owner),
+            (Some(ty), _) => Some(self.resolve_ty(ty, scope)),
+            (None, _) => Some(self.program.types.ty(TyKind::Void)),
+        };
+        let result = result.unwrap_or_else(|| {
+            let message = "a constructor stands outside a type";
+            self.diagnostics.push(Diagnostic::new(codes::MISPLACED, decl.name.span, message));
+            self.error_ty()
+        });
+        self.program.funcs[id].result = result;
+        let written = decl.result.as_ref().is_some_and(is_no_diff);
+        self.program.funcs[id].no_diff_result = decl.no_diff_result || written;
+    }
+
+    fn resolve_accessor(
+        &mut self,
+        id: FuncId,
+        params: &[ast::Param],
+        ty: &ast::Expr,
+        accessor: &ast::Accessor,
+        scope: ScopeId,
+    ) {
+        for param in params {
+            let param = self.resolve_param(param, scope);
+            self.program.funcs[id].params.push(param);
+        }
+        let no_diff = is_no_diff(ty);
+        let ty = self.resolve_ty(ty, scope);
+        if accessor.kind == ast::AccessorKind::Get {
+            self.program.funcs[id].result = ty;
+            self.program.funcs[id].no_diff_result = no_diff;
+            return;
+        }
+        self.program.funcs[id].result = self.program.types.ty(TyKind::Void);
+        let (name, span) = match accessor.value {
+            Some(name) => (name.name, name.span),
+            None => ("newValue".into(), accessor.span),
+        };
+        self.program.funcs[id].params.push(Param { name, ty, dir: Dir::In, no_diff, semantic: None, span });
+    }
+
+    fn resolve_param(&mut self, param: &ast::Param, scope: ScopeId) -> Param {
+        let has = |kind| param.modifiers.iter().any(|m| m.kind == kind);
+        let dir = if has(ModifierKind::InOut) || (has(ModifierKind::In) && has(ModifierKind::Out)) {
+            Dir::InOut
+        } else if has(ModifierKind::Out) {
+            Dir::Out
+        } else if has(ModifierKind::Ref) {
+            Dir::InOut
+        } else {
+            Dir::In
+        };
+        Param {
+            name: param.name.map_or_else(|| "_".into(), |n| n.name),
+            ty: self.resolve_ty(&param.ty, scope),
+            dir,
+            no_diff: has(ModifierKind::NoDiff) || is_no_diff(&param.ty),
+            semantic: param.semantic.map(lower_case),
+            span: param.name.map_or(param.span, |n| n.span),
+        }
+    }
+
+    /// A parameter of interface type is a generic one in disguise: `f(IShape s)` is `f<S : IShape>(S s)`.
+    fn open_interface_param(&mut self, id: FuncId, mut param: Param) -> Param {
+        let TyKind::Interface(interface, args) = self.program.types.kind(param.ty) else {
+            return param;
+        };
+        if param.dir != Dir::In {
+            self.unsupported(param.span, "an `out` or `inout` parameter of interface type");
+            param.ty = self.error_ty();
+            return param;
+        }
+        let name = self.program.interfaces[interface].name;
+        let hidden = self.program.params.push(GenericParam { name, value: None, span: param.span });
+        let ty = self.program.types.ty(TyKind::Param(hidden));
+        let bound = Bound::Conforms(ty, InterfaceRef { interface, args });
+        let parent = self.tables.funcs[id].generics;
+        let around = self.tables.generics[parent].params.clone();
+        let bounds: Rc<[Bound]> = self.bounds(parent).iter().copied().chain([bound]).collect();
+        let generics = self.tables.generics.push(GenericsInfo {
+            parent: Some(parent),
+            own: vec![hidden],
+            params: around.iter().copied().chain([hidden]).collect(),
+            syntax: Rc::default(),
+            scope: self.tables.funcs[id].scope,
+            resolved: Progress::Done,
+            own_bounds: vec![bound],
+            bounds: Some(bounds),
+            interface: None,
+            variadic: false,
+        });
+        self.tables.funcs[id].generics = generics;
+        self.tables.funcs[id].hidden += 1;
+        self.program.funcs[id].generics = self.hir_generics(generics);
+        param.ty = ty;
+        param
+    }
+
+    fn resolve_inline(&mut self, id: FuncId) {
+        let attributes = self.tables.funcs[id].prefix.attributes.clone();
+        let early = ["ForceInline", "__unsafeForceInlineEarly"];
+        self.program.funcs[id].inline = if early.iter().any(|a| attrs::has(&attributes, a)) {
+            Inline::Early
+        } else if attrs::has(&attributes, "noinline") {
+            Inline::Never
+        } else {
+            Inline::Auto
+        };
+    }
+
+    fn resolve_entry(&mut self, id: FuncId, scope: ScopeId) {
+        let attributes = self.tables.funcs[id].prefix.attributes.clone();
+        let stage = attrs::string(&attributes, "shader");
+        let threads = attrs::find(&attributes, "numthreads");
+        if let Some(stage) = stage
+            && stage != "compute"
+        {
+            let span = self.program.funcs[id].span;
+            self.unsupported(span, &format!("a `{stage}` entry point"));
+            return;
+        }
+        if threads.is_none() && stage.is_none() {
+            return;
+        }
+        let mut counts: [Val; 3] = [self.int_val(1); 3];
+        for (count, arg) in counts.iter_mut().zip(threads.into_iter().flat_map(|t| &t.args)) {
+            *count = self.const_val(arg, scope);
+        }
+        self.program.funcs[id].entry = Some(Entry { threads: counts });
+    }
+
+    /// Resolves the fields of a structure.
+    pub(crate) fn ensure_struct(&mut self, id: StructId) {
+        if self.tables.structs[id].resolved != Progress::New {
+            return;
+        }
+        self.tables.structs[id].resolved = Progress::Busy;
+        self.ensure_bases(id);
+        let info = &self.tables.structs[id];
+        let (fields, scope, generics) = (info.fields.clone(), info.scope, info.generics);
+        let base = info.base;
+        let saved = self.enter(generics);
+        self.program.structs[id].generics = self.hir_generics(generics);
+        if let Some(ty) = base {
+            let span = self.program.structs[id].span;
+            self.program.structs[id].fields.push(Field {
+                name: "base".into(),
+                ty,
+                no_diff: false,
+                derivative: None,
+                span,
+            });
+        }
+        for (decl, prefix) in fields {
+            let ty = match &decl.ty {
+                Some(ty) => self.resolve_ty(ty, scope),
+                None => {
+                    let message = format!("field `{}` has no type", decl.name.name);
+                    self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, decl.name.span, message));
+                    self.error_ty()
+                }
+            };
+            let marked = prefix.modifiers.iter().any(|m| m.kind == ModifierKind::NoDiff);
+            self.program.structs[id].fields.push(Field {
+                name: decl.name.name,
+                ty,
+                no_diff: marked || decl.ty.as_ref().is_some_and(is_no_diff),
+                derivative: derive::derivative_member(&prefix.attributes),
+                span: decl.name.span,
+            });
+        }
+        self.leave(saved);
+        self.tables.structs[id].resolved = Progress::Done;
+    }
+
+    /// The types of a structure's fields under its arguments.
+    pub(crate) fn fields_under(&mut self, id: StructId, args: Args) -> Vec<Ty> {
+        self.ensure_struct(id);
+        let params = self.program.structs[id].generics.params.clone();
+        let types: Vec<Ty> = self.program.structs[id].fields.iter().map(|f| f.ty).collect();
+        types.into_iter().map(|ty| self.replace(ty, &params, args)).collect()
+    }
+
+    /// Resolves the cases of an enumeration.
+    pub(crate) fn ensure_enum(&mut self, id: crate::hir::EnumId) {
+        if self.tables.enums[id].resolved != Progress::New {
+            return;
+        }
+        self.tables.enums[id].resolved = Progress::Busy;
+        let info = &self.tables.enums[id];
+        let (decl, scope) = (info.decl.clone(), info.scope);
+        let flags = attrs::has(&info.prefix.attributes, "Flags");
+        let underlying = match &decl.underlying {
+            Some(ty) => self.resolve_ty(ty, scope),
+            None => self.program.types.ty(TyKind::Scalar(Scalar::I32)),
+        };
+        self.program.enums[id].underlying = underlying;
+        let mut next: i64 = i64::from(flags);
+        for (number, (_, value)) in decl.cases.iter().enumerate() {
+            if let Some(value) = value {
+                let val = self.const_val(value, scope);
+                next = self.program.types.known(val).unwrap_or(next);
+            }
+            self.program.enums[id].cases[number].1 = next;
+            next = if flags { next.wrapping_mul(2) } else { next.wrapping_add(1) };
+        }
+        self.tables.enums[id].resolved = Progress::Done;
+    }
+
+    /// Resolves the type of a global.
+    pub(crate) fn ensure_global(&mut self, id: GlobalId) {
+        if self.tables.globals[id].resolved != Progress::New {
+            return;
+        }
+        self.tables.globals[id].resolved = Progress::Busy;
+        let info = &self.tables.globals[id];
+        let (decl, scope, buffer) = (info.decl.clone(), info.scope, info.buffer);
+        let saved = self.enter(info.generics);
+        let ty = match (&decl.ty, buffer) {
+            (_, Some(buffer)) => {
+                let args = self.program.types.args(&[]);
+                self.struct_ty(buffer, args)
+            }
+            (Some(ty), None) => self.resolve_ty(ty, scope),
+            (None, None) => self.error_ty(),
+        };
+        self.program.globals[id].ty = ty;
+        self.leave(saved);
+        let unsized_or_untyped =
+            matches!(self.program.types.kind(ty), TyKind::UnsizedArray(_)) || decl.ty.is_none();
+        if unsized_or_untyped && decl.init.is_some() {
+            // The initializer decides the type.
+            if let Some(body) = self.check_initializer(id)
+                && let Some(result) = crate::constant::returned(&body)
+            {
+                self.program.globals[id].ty = result.ty;
+            }
+        }
+        self.check_global(id, &decl);
+        self.tables.globals[id].resolved = Progress::Done;
+    }
+
+    fn check_global(&mut self, id: GlobalId, decl: &ast::VarDecl) {
+        let global = &self.program.globals[id];
+        let Some(init) = &decl.init else { return };
+        match global.kind {
+            GlobalKind::Shared => {
+                let message = "a `groupshared` variable cannot have an initializer";
+                self.diagnostics.push(
+                    Diagnostic::new(codes::MISPLACED, init.span, message)
+                        .help("let one thread write it, then a barrier"),
+                );
+            }
+            GlobalKind::Param => {
+                let message =
+                    format!("`{}` is a shader parameter, so its initializer has no effect", global.name);
+                self.diagnostics.push(
+                    Diagnostic::new(codes::IGNORED_INITIALIZER, init.span, message)
+                        .help("write `static const` for a constant, `static` for a variable"),
+                );
+            }
+            GlobalKind::Const | GlobalKind::Static => {}
+        }
+    }
+
+    /// Resolves what was mentioned and checks bounds that were put off, until nothing is left.
+    pub(crate) fn settle(&mut self) {
+        loop {
+            if let Some(id) = self.tables.pending.pop() {
+                self.ensure_struct(id);
+            } else if let Some(owed) = self.tables.obligations.pop() {
+                let saved = std::mem::replace(&mut self.tables.env, owed.env);
+                self.check_bounds(owed.generics, owed.args, owed.span);
+                self.tables.env = saved;
+            } else {
+                return;
+            }
+        }
+    }
+}
+
+fn lower_case(name: ast::Ident) -> Symbol {
+    Symbol::new(&name.name.as_str().to_ascii_lowercase())
+}
+
+/// Whether a type is written `no_diff T`.
+fn is_no_diff(ty: &ast::Expr) -> bool {
+    match &ty.kind {
+        ast::ExprKind::NoDiff(_) => true,
+        ast::ExprKind::Paren(inner) | ast::ExprKind::Index(inner, _) => is_no_diff(inner),
+        _ => false,
+    }
+}

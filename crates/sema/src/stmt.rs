@@ -1,0 +1,475 @@
+//! Statements.
+
+use crate::attrs;
+use crate::body::{BodyCx, Target};
+use crate::codes;
+use crate::hir::{
+    Block, Case, Expr, ExprKind, GlobalKind, Loop, LoopAttrs, LoopKind, Stmt, StmtKind, Ty, TyKind, Unroll,
+};
+use crate::tables::{Item, Owner, Prefix};
+use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol};
+use cotangent_syntax::ast::{self, ModifierKind};
+
+impl BodyCx<'_> {
+    /// The statements of a block, in a scope of their own.
+    pub(crate) fn block(&mut self, stmts: &[ast::Stmt]) -> Block {
+        self.scoped(|cx| {
+            let mut block = vec![];
+            for (index, stmt) in stmts.iter().enumerate() {
+                if let ast::StmtKind::Defer(deferred) = &stmt.kind {
+                    cx.deferred(deferred, &stmts[index + 1..], &mut block);
+                    break;
+                }
+                cx.stmt(stmt, None, &mut block);
+            }
+            block
+        })
+    }
+
+    fn scoped<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let scope = self.scope;
+        self.vars.push(Map::default());
+        let result = work(self);
+        self.vars.pop();
+        self.scope = scope;
+        result
+    }
+
+    /// A statement that stands alone, as a block.
+    fn single(&mut self, stmt: &ast::Stmt) -> Block {
+        match &stmt.kind {
+            ast::StmtKind::Block(block) => self.block(&block.stmts),
+            _ => self.block(std::slice::from_ref(stmt)),
+        }
+    }
+
+    /// `defer s; rest` is `rest; s` if nothing in the rest jumps away.
+    fn deferred(&mut self, deferred: &ast::Stmt, rest: &[ast::Stmt], out: &mut Block) {
+        if rest.iter().any(jumps) {
+            self.cx.unsupported(deferred.span, "`defer` in a block that is left by a jump");
+            return;
+        }
+        let span = deferred.span;
+        let inner = self.block(rest);
+        out.push(Stmt { kind: StmtKind::Block(inner), span });
+        self.stmt(deferred, None, out);
+    }
+
+    fn stmt(&mut self, stmt: &ast::Stmt, label: Option<Symbol>, out: &mut Block) {
+        let span = stmt.span;
+        let mut push = |kind| out.push(Stmt { kind, span });
+        match &stmt.kind {
+            ast::StmtKind::Empty | ast::StmtKind::Error => {}
+            ast::StmtKind::Expr(expr) => {
+                let expr = self.expr_for_effect(expr);
+                push(StmtKind::Expr(expr));
+            }
+            ast::StmtKind::Decl(decls) => {
+                for decl in decls {
+                    self.local_decl(decl, out);
+                }
+            }
+            ast::StmtKind::Block(block) => {
+                let inner = self.block(&block.stmts);
+                push(StmtKind::Block(inner));
+            }
+            ast::StmtKind::If(cond, then, other) => match cond {
+                ast::Cond::Expr(cond) => {
+                    let cond = self.condition(cond);
+                    let then = self.single(then);
+                    let other = other.as_ref().map_or_else(Vec::new, |s| self.single(s));
+                    push(StmtKind::If(cond, then, other));
+                }
+                ast::Cond::Let(name, value) => {
+                    let inner = self.if_let(*name, value, then, other.as_deref(), span);
+                    push(StmtKind::Block(inner));
+                }
+            },
+            ast::StmtKind::For(init, cond, step, body) => {
+                let inner = self.scoped(|cx| {
+                    let mut inner = vec![];
+                    if let Some(init) = init {
+                        cx.stmt(init, None, &mut inner);
+                    }
+                    let parts = (cond.as_ref(), step.as_ref(), &**body);
+                    let kind = cx.looped(LoopKind::Pre, parts, &stmt.attributes, label);
+                    inner.push(Stmt { kind, span });
+                    inner
+                });
+                push(StmtKind::Block(inner));
+            }
+            ast::StmtKind::While(cond, body) => {
+                let parts = (Some(cond), None, &**body);
+                let kind = self.looped(LoopKind::Pre, parts, &stmt.attributes, label);
+                push(kind);
+            }
+            ast::StmtKind::DoWhile(body, cond) => {
+                let parts = (Some(cond), None, &**body);
+                let kind = self.looped(LoopKind::Post, parts, &stmt.attributes, label);
+                push(kind);
+            }
+            ast::StmtKind::Switch(selector, cases) => {
+                let kind = self.switch(selector, cases, label);
+                push(kind);
+            }
+            ast::StmtKind::Break(name) => {
+                if let Some(kind) = self.break_(*name, span) {
+                    push(kind);
+                }
+            }
+            ast::StmtKind::Continue => {
+                let target = self.targets.iter().rev().find(|t| t.is_loop).map(|t| t.label);
+                match target {
+                    Some(label) => push(StmtKind::Continue(label)),
+                    None => self.outside_loop(span, "continue"),
+                }
+            }
+            ast::StmtKind::Return(value) => {
+                let kind = self.return_(value.as_ref(), span);
+                push(kind);
+            }
+            ast::StmtKind::Labelled(name, inner) => self.stmt(inner, Some(name.name), out),
+            ast::StmtKind::Discard => self.cx.unsupported(span, "`discard`"),
+            ast::StmtKind::Defer(inner) => self.stmt(inner, None, out),
+            ast::StmtKind::Throw(_) => self.cx.unsupported(span, "`throw`"),
+            ast::StmtKind::Catch(..) => self.cx.unsupported(span, "`catch`"),
+        }
+    }
+
+    /// An expression statement. A comparison or name alone is a mistake worth a word.
+    fn expr_for_effect(&mut self, expr: &ast::Expr) -> Expr {
+        let checked = self.expr(expr);
+        let idle = matches!(
+            checked.kind,
+            ExprKind::Const(_)
+                | ExprKind::Local(_)
+                | ExprKind::Global(_)
+                | ExprKind::Binary(..)
+                | ExprKind::Field(..)
+        );
+        if idle {
+            self.report(
+                Diagnostic::new(codes::NO_EFFECT, expr.span, "this expression has no effect")
+                    .help("assign the value, or remove the statement"),
+            );
+        }
+        checked
+    }
+
+    /// An expression as a truth value.
+    pub(crate) fn condition(&mut self, cond: &ast::Expr) -> Expr {
+        let checked = self.expr(cond);
+        let bool_ty = self.scalar(Scalar::Bool);
+        if let TyKind::Vector(..) | TyKind::Matrix(..) = self.kind(checked.ty) {
+            let message = format!("the condition has type `{}`, not `bool`", self.show(checked.ty));
+            self.report(
+                Diagnostic::new(codes::MISMATCH, cond.span, message)
+                    .help("use `all(..)` or `any(..)` to get one truth value of several"),
+            );
+            return self.error(cond.span);
+        }
+        self.coerce(checked, bool_ty)
+    }
+
+    fn looped(
+        &mut self,
+        kind: LoopKind,
+        (cond, step, body): (Option<&ast::Expr>, Option<&ast::Expr>, &ast::Stmt),
+        attributes: &[ast::Attribute],
+        name: Option<Symbol>,
+    ) -> StmtKind {
+        let label = self.label();
+        let attrs = self.loop_attrs(attributes);
+        let cond = cond.map(|c| self.condition(c));
+        let step = step.map(|s| self.expr(s));
+        self.targets.push(Target { label, name, is_loop: true });
+        let body = self.single(body);
+        self.targets.pop();
+        StmtKind::Loop(Box::new(Loop { label, kind, cond, step, body, attrs }))
+    }
+
+    fn loop_attrs(&mut self, attributes: &[ast::Attribute]) -> LoopAttrs {
+        let max = attrs::find(attributes, "MaxIters").and_then(|a| a.args.first());
+        let scope = self.scope;
+        let max_iters = max.map(|e| self.cx.const_val(e, scope));
+        let unroll = if attrs::has(attributes, "ForceUnroll") {
+            Unroll::Force
+        } else if attrs::has(attributes, "loop") {
+            Unroll::Never
+        } else {
+            Unroll::Auto
+        };
+        LoopAttrs { max_iters, unroll }
+    }
+
+    fn switch(&mut self, selector: &ast::Expr, cases: &[ast::SwitchCase], name: Option<Symbol>) -> StmtKind {
+        let label = self.label();
+        let mut selector = self.expr(selector);
+        let enum_ty = matches!(self.kind(selector.ty), TyKind::Enum(_)).then_some(selector.ty);
+        let is_int = match self.kind(selector.ty) {
+            TyKind::Scalar(s) => !s.is_float(),
+            TyKind::Enum(_) | TyKind::Error => true,
+            _ => false,
+        };
+        if !is_int {
+            let message =
+                format!("`switch` takes an integer or enumeration, not `{}`", self.show(selector.ty));
+            self.report(Diagnostic::new(codes::MISMATCH, selector.span, message));
+            selector = self.error(selector.span);
+        }
+        self.targets.push(Target { label, name, is_loop: false });
+        let selector_ty = enum_ty.unwrap_or(selector.ty);
+        let cases = self.scoped(|cx| cases.iter().map(|c| cx.case(c, selector_ty)).collect());
+        self.targets.pop();
+        StmtKind::Switch(label, selector, cases)
+    }
+
+    fn case(&mut self, case: &ast::SwitchCase, selector: Ty) -> Case {
+        let mut values = vec![];
+        let mut default = false;
+        for label in &case.labels {
+            let Some(label) = label else {
+                default = true;
+                continue;
+            };
+            let value = self.expr(label);
+            let value = self.coerce(value, selector);
+            match self.cx.fold(&value).and_then(|v| self.cx.program.types.known(v)) {
+                Some(n) => values.push(n),
+                None if matches!(value.kind, ExprKind::Error) => {}
+                None => self.report(Diagnostic::new(
+                    codes::NOT_CONSTANT,
+                    label.span,
+                    "a `case` value must be known at compile time",
+                )),
+            }
+        }
+        // Declarations in one case are visible in the next, so the scope is the switch's.
+        let mut body = vec![];
+        for stmt in &case.body {
+            self.stmt(stmt, None, &mut body);
+        }
+        Case { values, default, body, span: case.span }
+    }
+
+    fn break_(&mut self, name: Option<ast::Ident>, span: Span) -> Option<StmtKind> {
+        let target = match name {
+            Some(name) => self.targets.iter().rev().find(|t| t.name == Some(name.name)),
+            None => self.targets.last(),
+        };
+        if let Some(target) = target {
+            return Some(StmtKind::Break(target.label));
+        }
+        match name {
+            Some(name) => {
+                let message = format!("no loop or switch around this is labelled `{}`", name.name);
+                self.report(Diagnostic::new(codes::BAD_JUMP, name.span, message));
+            }
+            None => self.outside_loop(span, "break"),
+        }
+        None
+    }
+
+    fn outside_loop(&mut self, span: Span, word: &str) {
+        let message = format!("`{word}` stands outside a loop");
+        self.report(Diagnostic::new(codes::BAD_JUMP, span, message));
+    }
+
+    fn return_(&mut self, value: Option<&ast::Expr>, span: Span) -> StmtKind {
+        if self.constructor {
+            if let Some(value) = value {
+                self.report(Diagnostic::new(
+                    codes::MISMATCH,
+                    value.span,
+                    "a constructor returns nothing; assign the fields of `this`",
+                ));
+            }
+            let this = self.this.map(|t| self.local(t, span));
+            return StmtKind::Return(this);
+        }
+        let expected = self.result;
+        let is_void = expected.is_none_or(|t| self.kind(t) == TyKind::Void);
+        match (value, expected) {
+            (Some(value), Some(ty)) if !is_void => {
+                let value = self.expr_as(value, ty);
+                StmtKind::Return(Some(value))
+            }
+            (Some(value), _) => {
+                let value = self.expr(value);
+                if self.kind(value.ty) == TyKind::Void {
+                    // `return f();` in a void function is a call and a return.
+                    return StmtKind::Return(Some(value));
+                }
+                if self.kind(value.ty) != TyKind::Error {
+                    self.report(
+                        Diagnostic::new(codes::MISMATCH, value.span, "a `void` function returns no value")
+                            .help("declare a result type, or write `return;`"),
+                    );
+                }
+                StmtKind::Return(None)
+            }
+            (None, Some(ty)) if !is_void => {
+                let message =
+                    format!("`return` without a value in a function that returns `{}`", self.show(ty));
+                self.report(Diagnostic::new(codes::MISMATCH, span, message));
+                StmtKind::Return(None)
+            }
+            (None, _) => StmtKind::Return(None),
+        }
+    }
+
+    /// `if (let x = optional) ..`.
+    fn if_let(
+        &mut self,
+        name: ast::Ident,
+        value: &ast::Expr,
+        then: &ast::Stmt,
+        other: Option<&ast::Stmt>,
+        span: Span,
+    ) -> Block {
+        let value = self.expr(value);
+        let ty = value.ty;
+        let holder = self.temp("optional", ty, span);
+        let mut block = vec![Stmt { kind: StmtKind::Let(holder, Some(value)), span }];
+        let has = self.local(holder, name.span);
+        let has = self.named_member(has, "hasValue", name.span);
+        let content = self.local(holder, name.span);
+        let content = self.named_member(content, "value", name.span);
+        let then = self.scoped(|cx| {
+            let local = cx.declare(name, content.ty);
+            cx.frozen.insert(local, "it is declared by `let`");
+            let mut inner = vec![Stmt { kind: StmtKind::Let(local, Some(content)), span }];
+            inner.extend(cx.single(then));
+            inner
+        });
+        let other = other.map_or_else(Vec::new, |s| self.single(s));
+        block.push(Stmt { kind: StmtKind::If(has, then, other), span });
+        block
+    }
+
+    fn local_decl(&mut self, decl: &ast::Decl, out: &mut Block) {
+        match &decl.kind {
+            ast::DeclKind::Var(var) => self.local_var(var, decl, out),
+            ast::DeclKind::Struct(_) | ast::DeclKind::Alias(_) | ast::DeclKind::Enum(_) => {
+                self.open_scope();
+                self.cx.collect_local(decl.clone(), self.scope);
+            }
+            ast::DeclKind::Error => {}
+            ast::DeclKind::Func(func) => {
+                self.report(
+                    Diagnostic::new(
+                        codes::MISPLACED,
+                        func.name.span,
+                        "a function cannot be declared in a function",
+                    )
+                    .help("move it out"),
+                );
+            }
+            _ => {
+                self.report(Diagnostic::new(
+                    codes::MISPLACED,
+                    decl.span,
+                    "this declaration cannot stand in a function",
+                ));
+            }
+        }
+    }
+
+    /// A scope for declarations of the current block that are not variables.
+    fn open_scope(&mut self) {
+        let around = &self.cx.tables.scopes[self.scope];
+        let (path, library, generics) = (around.path.clone(), around.library, around.generics);
+        self.scope = self.cx.new_scope(Some(self.scope), Owner::Module, generics, &path, library);
+    }
+
+    fn local_var(&mut self, var: &ast::VarDecl, decl: &ast::Decl, out: &mut Block) {
+        let has = |kind| decl.modifiers.iter().any(|m| m.kind == kind);
+        if has(ModifierKind::Static) {
+            return self.static_var(var, decl, has(ModifierKind::Const));
+        }
+        let scope = self.scope;
+        let declared = var.ty.as_ref().map(|ty| self.cx.resolve_ty(ty, scope));
+        let value = match (&var.init, declared) {
+            (Some(init), Some(ty)) => Some(self.expr_as(init, ty)),
+            (Some(init), None) => Some(self.expr(init)),
+            (None, Some(ty)) => self.default_of(ty, var.name.span),
+            (None, None) => {
+                let message = format!("`{}` has neither a type nor a value", var.name.name);
+                self.report(Diagnostic::new(codes::NOT_A_TYPE, var.name.span, message));
+                None
+            }
+        };
+        let ty = match (declared, &value) {
+            (Some(ty), Some(value)) if matches!(self.kind(ty), TyKind::UnsizedArray(_)) => value.ty,
+            (Some(ty), _) => ty,
+            (None, Some(value)) => value.ty,
+            (None, None) => self.cx.error_ty(),
+        };
+        if self.kind(ty) == TyKind::Void {
+            let message = format!("`{}` would have type `void`", var.name.name);
+            self.report(Diagnostic::new(codes::MISMATCH, var.name.span, message));
+        }
+        if let TyKind::Interface(..) = self.kind(ty) {
+            self.cx.unsupported(var.name.span, "a variable of interface type");
+        }
+        let local = self.declare(var.name, ty);
+        let is_const = has(ModifierKind::Const);
+        if var.is_let || is_const {
+            let why = if is_const { "it is declared `const`" } else { "it is declared by `let`" };
+            self.frozen.insert(local, why);
+        }
+        if is_const && let Some(value) = &value {
+            self.note_constant(var.name.name, value);
+        }
+        out.push(Stmt { kind: StmtKind::Let(local, value), span: decl.span });
+    }
+
+    /// Makes a local `const` known where sizes are computed.
+    fn note_constant(&mut self, name: Symbol, value: &Expr) {
+        if let Some(val) = self.cx.fold(value) {
+            self.open_scope();
+            let names = &mut self.cx.tables.scopes[self.scope].names;
+            names.entry(name).or_default().push(Item::Const(val));
+        }
+    }
+
+    fn static_var(&mut self, var: &ast::VarDecl, decl: &ast::Decl, is_const: bool) {
+        let prefix =
+            Prefix { attributes: decl.attributes.clone().into(), modifiers: decl.modifiers.clone().into() };
+        let kind = if is_const { GlobalKind::Const } else { GlobalKind::Static };
+        self.open_scope();
+        let global = self.cx.local_static(var.clone(), prefix, kind, self.scope);
+        self.cx.ensure_global(global);
+        self.cx.check_initializer(global);
+    }
+
+    /// What a variable declared without an initializer holds: nothing, unless its type has a constructor without
+    /// parameters, which runs.
+    fn default_of(&mut self, ty: Ty, span: Span) -> Option<Expr> {
+        let is_user = matches!(self.kind(ty), TyKind::Struct(..) | TyKind::Param(_) | TyKind::Assoc(..));
+        (is_user && self.has_default_constructor(ty)).then(|| self.construct(ty, vec![], span))
+    }
+}
+
+/// Whether a statement may jump out of the block it stands in.
+fn jumps(stmt: &ast::Stmt) -> bool {
+    match &stmt.kind {
+        ast::StmtKind::Break(_)
+        | ast::StmtKind::Continue
+        | ast::StmtKind::Return(_)
+        | ast::StmtKind::Throw(_)
+        | ast::StmtKind::Discard => true,
+        ast::StmtKind::Block(block) => block.stmts.iter().any(jumps),
+        ast::StmtKind::If(_, then, other) => jumps(then) || other.as_deref().is_some_and(jumps),
+        ast::StmtKind::For(_, _, _, body)
+        | ast::StmtKind::While(_, body)
+        | ast::StmtKind::DoWhile(body, _)
+        | ast::StmtKind::Defer(body)
+        | ast::StmtKind::Labelled(_, body) => jumps(body),
+        ast::StmtKind::Switch(_, cases) => cases.iter().any(|c| c.body.iter().any(jumps)),
+        ast::StmtKind::Catch(body, _, _, handler) => body.stmts.iter().chain(&handler.stmts).any(jumps),
+        ast::StmtKind::Empty | ast::StmtKind::Expr(_) | ast::StmtKind::Decl(_) | ast::StmtKind::Error => {
+            false
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Replacing generic parameters, and looking associated types up once the type they belong to is known.
+
+use crate::Checked;
+use crate::hir::{Arg, Args, Bound, FuncRef, GenericParamId, InterfaceRef, Ty, TyKind, Val, ValKind};
+use cotangent_syntax::ast::BinaryOp;
+
+impl Checked {
+    /// `ty` with each of `params` replaced by its argument.
+    pub(crate) fn replace(&mut self, ty: Ty, params: &[GenericParamId], args: Args) -> Ty {
+        if params.is_empty() {
+            return ty;
+        }
+        let kind = match self.program.types.kind(ty) {
+            kind @ (TyKind::Error
+            | TyKind::Void
+            | TyKind::Scalar(_)
+            | TyKind::Enum(_)
+            | TyKind::String
+            | TyKind::None) => kind,
+            TyKind::Param(param) => return self.argument_ty(param, params, args).unwrap_or(ty),
+            TyKind::Vector(t, n) => {
+                TyKind::Vector(self.replace(t, params, args), self.replace_val(n, params, args))
+            }
+            TyKind::Matrix(t, r, c) => TyKind::Matrix(
+                self.replace(t, params, args),
+                self.replace_val(r, params, args),
+                self.replace_val(c, params, args),
+            ),
+            TyKind::Array(t, n) => {
+                TyKind::Array(self.replace(t, params, args), self.replace_val(n, params, args))
+            }
+            TyKind::UnsizedArray(t) => TyKind::UnsizedArray(self.replace(t, params, args)),
+            TyKind::Struct(id, list) => TyKind::Struct(id, self.replace_args(list, params, args)),
+            TyKind::Interface(id, list) => TyKind::Interface(id, self.replace_args(list, params, args)),
+            TyKind::Tuple(list) => TyKind::Tuple(self.replace_args(list, params, args)),
+            TyKind::Assoc(t, assoc, list) => {
+                let t = self.replace(t, params, args);
+                let list = self.replace_args(list, params, args);
+                return self.project(t, assoc, list);
+            }
+        };
+        self.program.types.ty(kind)
+    }
+
+    fn argument_ty(&self, param: GenericParamId, params: &[GenericParamId], args: Args) -> Option<Ty> {
+        let index = params.iter().position(|p| *p == param)?;
+        match self.program.types.list(args).get(index)? {
+            Arg::Ty(ty) => Some(*ty),
+            Arg::Val(_) => None,
+        }
+    }
+
+    /// `val` with parameters replaced, computed as far as possible.
+    pub(crate) fn replace_val(&mut self, val: Val, params: &[GenericParamId], args: Args) -> Val {
+        match self.program.types.val_kind(val) {
+            ValKind::Int(_) | ValKind::Error => val,
+            ValKind::Param(param) => {
+                let index = params.iter().position(|p| *p == param);
+                match index.and_then(|i| self.program.types.list(args).get(i)) {
+                    Some(Arg::Val(val)) => *val,
+                    Some(Arg::Ty(_)) | None => val,
+                }
+            }
+            ValKind::Binary(op, a, b) => {
+                let a = self.replace_val(a, params, args);
+                let b = self.replace_val(b, params, args);
+                self.binary_val(op, a, b)
+            }
+        }
+    }
+
+    /// `a op b`, computed if both are known.
+    pub(crate) fn binary_val(&mut self, op: BinaryOp, a: Val, b: Val) -> Val {
+        let types = &mut self.program.types;
+        let kind = match (types.val_kind(a), types.val_kind(b)) {
+            (ValKind::Error, _) | (_, ValKind::Error) => ValKind::Error,
+            (ValKind::Int(x), ValKind::Int(y)) => {
+                crate::constant::int_binary(op, x, y).map_or(ValKind::Error, ValKind::Int)
+            }
+            _ => ValKind::Binary(op, a, b),
+        };
+        types.val(kind)
+    }
+
+    /// A list with parameters replaced.
+    pub(crate) fn replace_args(&mut self, list: Args, params: &[GenericParamId], args: Args) -> Args {
+        let items = self.program.types.list(list).to_vec();
+        if items.is_empty() {
+            return list;
+        }
+        let items: Vec<Arg> = items
+            .into_iter()
+            .map(|arg| match arg {
+                Arg::Ty(ty) => Arg::Ty(self.replace(ty, params, args)),
+                Arg::Val(val) => Arg::Val(self.replace_val(val, params, args)),
+            })
+            .collect();
+        self.program.types.args(&items)
+    }
+
+    /// An interface with parameters replaced.
+    pub(crate) fn replace_interface(
+        &mut self,
+        interface: InterfaceRef,
+        params: &[GenericParamId],
+        args: Args,
+    ) -> InterfaceRef {
+        InterfaceRef { interface: interface.interface, args: self.replace_args(interface.args, params, args) }
+    }
+
+    /// A function with parameters replaced in its arguments.
+    pub(crate) fn replace_func(&mut self, func: FuncRef, params: &[GenericParamId], args: Args) -> FuncRef {
+        FuncRef { func: func.func, args: self.replace_args(func.args, params, args) }
+    }
+
+    /// `ty.assoc`, looked up if `ty` is known or the environment equates it with something.
+    pub(crate) fn project(&mut self, ty: Ty, assoc: crate::hir::AssocId, args: Args) -> Ty {
+        let interface = self.program.assocs[assoc].interface;
+        match self.program.types.kind(ty) {
+            TyKind::Error => return ty,
+            TyKind::Param(_) | TyKind::Assoc(..) | TyKind::Interface(..) => {}
+            _ => {
+                let reference = InterfaceRef { interface, args };
+                if let Some(known) = self.assoc_of(ty, assoc, reference) {
+                    return known;
+                }
+            }
+        }
+        let open = self.program.types.ty(TyKind::Assoc(ty, assoc, args));
+        self.equated(open).unwrap_or(open)
+    }
+
+    /// What the environment or a `where` clause of an associated type equates an open projection with.
+    fn equated(&mut self, open: Ty) -> Option<Ty> {
+        for bound in self.tables.env.clone() {
+            if let Bound::Equal(a, b) = bound {
+                if a == open && b != open {
+                    return Some(b);
+                }
+                if b == open && a != open {
+                    return Some(a);
+                }
+            }
+        }
+        // `associatedtype D : I where D.D == D`, met as `(x.D).D`.
+        let TyKind::Assoc(inner, _, _) = self.program.types.kind(open) else {
+            return None;
+        };
+        let TyKind::Assoc(base, outer_assoc, args) = self.program.types.kind(inner) else {
+            return None;
+        };
+        self.ensure_assoc(outer_assoc);
+        let interface = self.program.assocs[outer_assoc].interface;
+        let generics = self.tables.interfaces[interface].generics;
+        let params = self.tables.generics[generics].params.clone();
+        let mut list = vec![Arg::Ty(base)];
+        list.extend_from_slice(self.program.types.list(args));
+        let list = self.program.types.args(&list);
+        for (a, b) in self.tables.assocs[outer_assoc].equal.clone() {
+            // The left side is compared by shape: replacing parameters in it would project it away.
+            if self.same_shape(a, open, &params, list) {
+                return Some(self.replace(b, &params, list));
+            }
+        }
+        None
+    }
+
+    /// Whether `pattern`, with parameters replaced but nothing looked up, is `ty`.
+    fn same_shape(&mut self, pattern: Ty, ty: Ty, params: &[GenericParamId], args: Args) -> bool {
+        match (self.program.types.kind(pattern), self.program.types.kind(ty)) {
+            (TyKind::Assoc(p, a, _), TyKind::Assoc(t, b, _)) => a == b && self.same_shape(p, t, params, args),
+            (TyKind::Param(param), _) => self.argument_ty(param, params, args) == Some(ty),
+            _ => pattern == ty,
+        }
+    }
+}

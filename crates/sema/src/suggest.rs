@@ -1,0 +1,47 @@
+//! "Did you mean": the nearest of some names.
+
+/// The name with the fewest edits from `name`, if they are few for its length. Equal ones: the first in the
+/// alphabet, so that the answer does not depend on the order of `names`.
+pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (name.chars().count() / 3).max(1);
+    names
+        .filter(|candidate| *candidate != name && !candidate.starts_with("operator"))
+        .map(|candidate| (distance(name, candidate), candidate))
+        .filter(|(distance, _)| *distance <= limit)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// How many characters must be put in, left out, changed or swapped with their neighbour.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    rows[0] = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let change = usize::from(!a[i - 1].eq_ignore_ascii_case(&b[j - 1]));
+            let mut best = (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + change);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = best;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_misspelt_name_finds_its_neighbour() {
+        let names = ["origin", "direction", "dot", "length"];
+        assert_eq!(nearest("orgin", names.into_iter()), Some("origin"));
+        assert_eq!(nearest("lenght", names.into_iter()), Some("length"));
+        assert_eq!(nearest("colour", names.into_iter()), None);
+    }
+}

@@ -1,0 +1,364 @@
+//! What the checker remembers beside the typed program: scopes, the syntax of declarations, and how far each was
+//! resolved.
+//!
+//! Declarations are collected once ([`crate::collect`]): each gets its number in [`Program`](crate::hir::Program)
+//! with a placeholder, and an entry here that holds its syntax and its scope. Everything else (signatures, fields,
+//! bases, bodies) is resolved when somebody first needs it, so the order of declarations does not matter and the
+//! library costs what is used of it. A [`Progress`] guards against going round in circles.
+
+use crate::hir::{
+    AssocId, Body, Bound, ConformanceId, EnumId, FuncId, GenericParamId, GlobalId, InterfaceId, StructId, Ty,
+    Val,
+};
+use cotangent_base::{EntityMap, Map, Scalar, Span, Symbol, entity};
+use cotangent_syntax::ast;
+use std::rc::Rc;
+
+entity!(
+    /// A scope with names.
+    ScopeId,
+    "scope"
+);
+entity!(
+    /// A `typealias` or `typedef`.
+    AliasId,
+    "alias"
+);
+entity!(
+    /// A property or subscript.
+    PropId,
+    "property"
+);
+entity!(
+    /// An extension.
+    ExtId,
+    "extension"
+);
+entity!(
+    /// A list of generic parameters with those around it.
+    GenericsId,
+    "generics"
+);
+
+/// What a name stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Item {
+    /// A function, method, constructor or requirement.
+    Func(FuncId),
+    /// A structure.
+    Struct(StructId),
+    /// An interface.
+    Interface(InterfaceId),
+    /// An enumeration.
+    Enum(EnumId),
+    /// Another name of a type.
+    Alias(AliasId),
+    /// An associated type.
+    Assoc(AssocId),
+    /// A global or static member.
+    Global(GlobalId),
+    /// A member of a `cbuffer`: a field of a global.
+    BufferField(GlobalId, u32),
+    /// A field of the structure whose scope this is.
+    Field(u32),
+    /// A property.
+    Property(PropId),
+    /// A namespace.
+    Namespace(ScopeId),
+    /// A generic parameter.
+    Param(GenericParamId),
+    /// A case of an enumeration.
+    Case(EnumId, u32),
+    /// A local constant, as far as types and sizes are concerned.
+    Const(Val),
+}
+
+/// The declaration whose members a scope holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Owner {
+    /// None: a module, namespace or block.
+    Module,
+    /// A structure.
+    Struct(StructId),
+    /// An extension.
+    Extension(ExtId),
+    /// An interface.
+    Interface(InterfaceId),
+    /// An enumeration.
+    Enum(EnumId),
+}
+
+/// Names and what is around them.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    /// Where to look next.
+    pub parent: Option<ScopeId>,
+    /// The names; functions may share one.
+    pub names: Map<Symbol, Vec<Item>>,
+    /// Whose members these are.
+    pub owner: Owner,
+    /// Scopes whose names are visible as if they stood here: `using`, `import`.
+    pub imports: Vec<ScopeId>,
+    /// `using` paths not looked up yet.
+    pub usings: Vec<(Rc<ast::Expr>, Span)>,
+    /// Dotted names around, for display: `Outer.`.
+    pub path: Rc<str>,
+    /// The generic parameters in force.
+    pub generics: GenericsId,
+    /// Whether it belongs to the library.
+    pub library: bool,
+}
+
+/// How far something was resolved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Progress {
+    /// Not begun.
+    #[default]
+    New,
+    /// Begun; whoever meets it again must do with what is there.
+    Busy,
+    /// Finished.
+    Done,
+}
+
+/// Attributes and modifiers of a declaration.
+#[derive(Clone, Debug)]
+pub(crate) struct Prefix {
+    pub attributes: Rc<[ast::Attribute]>,
+    pub modifiers: Rc<[ast::Modifier]>,
+}
+
+/// What a function was written as.
+#[derive(Clone, Debug)]
+pub(crate) enum FuncSource {
+    /// A function, operator or constructor.
+    Func(Rc<ast::FuncDecl>),
+    /// An accessor of a property or subscript: which, and its number there.
+    Accessor(PropId, usize),
+}
+
+/// A function beside its [`hir::Func`](crate::hir::Func).
+#[derive(Debug)]
+pub(crate) struct FuncInfo {
+    pub source: FuncSource,
+    pub prefix: Prefix,
+    /// The scope of its generic parameters.
+    pub scope: ScopeId,
+    pub generics: GenericsId,
+    pub owner: Owner,
+    pub is_static: bool,
+    pub signature: Progress,
+    pub checking: Progress,
+    pub body: Option<Rc<Body>>,
+    /// Which parameters are hidden generic ones made for parameters of interface type.
+    pub hidden: usize,
+}
+
+/// A structure beside its [`hir::Struct`](crate::hir::Struct).
+#[derive(Debug)]
+pub(crate) struct StructInfo {
+    pub decl: Rc<ast::StructDecl>,
+    pub prefix: Prefix,
+    pub fields: Vec<(Rc<ast::VarDecl>, Prefix)>,
+    pub scope: ScopeId,
+    pub generics: GenericsId,
+    pub resolved: Progress,
+    pub bases: Progress,
+    /// The structure it inherits from, with arguments.
+    pub base: Option<Ty>,
+    /// What built-in type it describes.
+    pub builtin: Option<Builtin>,
+}
+
+/// The built-in types that structures of the library describe.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Builtin {
+    Scalar(Scalar),
+    Vector,
+    Matrix,
+    Array,
+    Tuple,
+    String,
+    Void,
+}
+
+/// An interface beside its [`hir::Interface`](crate::hir::Interface).
+#[derive(Debug)]
+pub(crate) struct InterfaceInfo {
+    pub decl: Rc<ast::InterfaceDecl>,
+    pub scope: ScopeId,
+    pub generics: GenericsId,
+    pub bases: Progress,
+}
+
+/// An enumeration beside its [`hir::Enum`](crate::hir::Enum).
+#[derive(Debug)]
+pub(crate) struct EnumInfo {
+    pub decl: Rc<ast::EnumDecl>,
+    pub prefix: Prefix,
+    pub scope: ScopeId,
+    pub resolved: Progress,
+}
+
+/// An associated type beside its [`hir::Assoc`](crate::hir::Assoc).
+#[derive(Debug)]
+pub(crate) struct AssocInfo {
+    pub decl: Rc<ast::AssocDecl>,
+    pub resolved: Progress,
+    /// `where` clauses that equate types, in terms of the interface's parameters.
+    pub equal: Vec<(Ty, Ty)>,
+}
+
+/// A global beside its [`hir::Global`](crate::hir::Global).
+#[derive(Debug)]
+pub(crate) struct GlobalInfo {
+    pub decl: Rc<ast::VarDecl>,
+    pub prefix: Prefix,
+    pub scope: ScopeId,
+    pub generics: GenericsId,
+    pub resolved: Progress,
+    pub checking: Progress,
+    pub init: Option<Rc<Body>>,
+    /// The type of the structure that stands behind a `cbuffer`.
+    pub buffer: Option<StructId>,
+}
+
+/// A `typealias`.
+#[derive(Debug)]
+pub(crate) struct AliasInfo {
+    pub decl: Rc<ast::AliasDecl>,
+    pub scope: ScopeId,
+    pub generics: GenericsId,
+    pub resolved: Progress,
+    pub ty: Option<Ty>,
+}
+
+/// A property or subscript.
+#[derive(Debug)]
+pub(crate) struct PropInfo {
+    /// Its name; none for a subscript.
+    pub name: Option<Symbol>,
+    pub span: Span,
+    /// The indices.
+    pub params: Rc<[ast::Param]>,
+    pub ty: Rc<ast::Expr>,
+    pub accessors: Rc<[ast::Accessor]>,
+    pub get: Option<FuncId>,
+    pub set: Option<FuncId>,
+    /// `ref`, or an intrinsic accessor: access is an [`Element`](crate::hir::ExprKind::Element).
+    pub element: Option<ElementAccess>,
+    pub is_static: bool,
+    pub generics: GenericsId,
+    pub scope: ScopeId,
+    pub owner: Owner,
+}
+
+/// How a subscript that stands for an element may be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ElementAccess {
+    /// Read only.
+    Get,
+    /// Read and written.
+    Ref,
+}
+
+/// An extension.
+#[derive(Debug)]
+pub(crate) struct ExtInfo {
+    pub decl: Rc<ast::ExtensionDecl>,
+    pub scope: ScopeId,
+    pub generics: GenericsId,
+    pub span: Span,
+    pub resolved: Progress,
+    pub bases: Progress,
+    /// The extended type, in terms of `generics`.
+    pub target: Option<Ty>,
+}
+
+/// Generic parameters.
+#[derive(Debug)]
+pub(crate) struct GenericsInfo {
+    pub parent: Option<GenericsId>,
+    /// Parameters of this list alone.
+    pub own: Vec<GenericParamId>,
+    /// All, those around first.
+    pub params: Rc<[GenericParamId]>,
+    pub syntax: Rc<ast::Generics>,
+    /// Where names in bounds are looked up.
+    pub scope: ScopeId,
+    pub resolved: Progress,
+    /// Own assumptions so far.
+    pub own_bounds: Vec<Bound>,
+    /// All assumptions, once resolved.
+    pub bounds: Option<Rc<[Bound]>>,
+    /// The interface whose list this is, which assumes that `This` conforms.
+    pub interface: Option<InterfaceId>,
+    /// Whether a parameter is a pack.
+    pub variadic: bool,
+}
+
+/// What stands at the front of a type, by which extensions and conformances are found.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Head {
+    /// A structure; built-in types are the structures that describe them.
+    Struct(StructId),
+    /// An enumeration.
+    Enum(EnumId),
+    /// Any type: `extension<T : IA> T`.
+    Any,
+}
+
+/// A conformance beside its [`hir::Conformance`](crate::hir::Conformance).
+#[derive(Debug)]
+pub(crate) struct ConformanceInfo {
+    /// The structure or extension that states it.
+    pub owner: Owner,
+    pub assocs: Progress,
+    pub witnesses: Progress,
+}
+
+/// Generic arguments whose bounds are still to be checked, under the assumptions where they stand.
+#[derive(Debug)]
+pub(crate) struct Obligation {
+    pub generics: GenericsId,
+    pub args: crate::hir::Args,
+    pub span: Span,
+    pub env: Vec<Bound>,
+}
+
+/// All of it.
+#[derive(Default, Debug)]
+pub(crate) struct Tables {
+    pub scopes: EntityMap<ScopeId, Scope>,
+    pub funcs: EntityMap<FuncId, FuncInfo>,
+    pub structs: EntityMap<StructId, StructInfo>,
+    pub interfaces: EntityMap<InterfaceId, InterfaceInfo>,
+    pub enums: EntityMap<EnumId, EnumInfo>,
+    pub assocs: EntityMap<AssocId, AssocInfo>,
+    pub globals: EntityMap<GlobalId, GlobalInfo>,
+    pub aliases: EntityMap<AliasId, AliasInfo>,
+    pub props: EntityMap<PropId, PropInfo>,
+    pub exts: EntityMap<ExtId, ExtInfo>,
+    pub generics: EntityMap<GenericsId, GenericsInfo>,
+    pub conformances: EntityMap<ConformanceId, ConformanceInfo>,
+    /// The structures that describe built-in types.
+    pub builtins: Map<Builtin, StructId>,
+    /// Declarations marked `[__lang("..")]`, by that name.
+    pub lang: Map<Symbol, Item>,
+    pub exts_of: Map<Head, Vec<ExtId>>,
+    pub conformances_of: Map<Head, Vec<ConformanceId>>,
+    /// Whether bases of extensions of a head were looked at.
+    pub bases_of: Map<Head, Progress>,
+    /// What may be assumed of generic parameters where the checker works now.
+    pub env: Vec<Bound>,
+    /// Structures mentioned by types whose fields nobody asked for yet.
+    pub pending: Vec<StructId>,
+    /// Bounds to check when there is time.
+    pub obligations: Vec<Obligation>,
+    /// How deep the search for conformances is, to end endless ones.
+    pub depth: u32,
+    /// Functions of the user's modules, in order.
+    pub user_funcs: Vec<FuncId>,
+    /// The scope of the library.
+    pub core: Option<ScopeId>,
+}

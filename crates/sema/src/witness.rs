@@ -1,0 +1,206 @@
+//! What stands for the requirements of a conformance.
+//!
+//! A requirement is met by a member of the conforming type (its own or an extension's) with the same name and, once
+//! the interface's parameters are replaced, the same signature; by a field, for a property; by its own default body; or by
+//! what the compiler makes for `IDifferentiable`.
+
+use crate::Checked;
+use crate::attrs;
+use crate::codes;
+use crate::derive::{self, Signature};
+use crate::hir::{Arg, Args, ConformanceId, FuncId, FuncRef, GenericParamId, Witness};
+use crate::lookup::Found;
+use crate::tables::{FuncSource, Item, Progress};
+use cotangent_base::{Diagnostic, Symbol};
+use cotangent_syntax::ast::AccessorKind;
+
+/// A requirement as a conforming type must meet it.
+struct Wanted {
+    func: FuncId,
+    signature: Signature,
+    is_static: bool,
+    /// The requirement's own generic parameters, as arguments.
+    own: Vec<Arg>,
+}
+
+impl Checked {
+    /// Finds what stands for each requirement of a conformance, and reports what is missing.
+    pub(crate) fn complete_witnesses(&mut self, id: ConformanceId) {
+        if self.tables.conformances[id].witnesses != Progress::New {
+            return;
+        }
+        self.tables.conformances[id].witnesses = Progress::Busy;
+        self.complete_assocs(id);
+        let owner = self.tables.conformances[id].owner;
+        let saved = self.enter(self.owner_generics(owner));
+        let interface = self.program.conformances[id].interface;
+        for requirement in self.program.interfaces[interface.interface].requirements.clone() {
+            self.ensure_func(requirement);
+            match self.witness_for(id, requirement) {
+                Some(witness) => {
+                    if let Witness::Func(func) = witness {
+                        derive::check_witness(self, requirement, func.func);
+                    }
+                    self.program.conformances[id].witnesses.insert(requirement, witness);
+                }
+                None => self.missing_requirement(id, requirement),
+            }
+        }
+        self.leave(saved);
+        self.tables.conformances[id].witnesses = Progress::Done;
+        derive::check_conformance(self, id);
+    }
+
+    fn witness_for(&mut self, id: ConformanceId, requirement: FuncId) -> Option<Witness> {
+        let (wanted, around) = self.wanted(id, requirement);
+        let ty = self.program.conformances[id].ty;
+        let (name, accessor) = self.requirement_name(requirement);
+        let found = self.own_members(ty, name);
+        let found: Vec<Found> = found.into_iter().filter(|f| !self.is_requirement(f.item)).collect();
+        for member in &found {
+            if let Some(witness) = self.meets(&wanted, *member, accessor) {
+                return Some(witness);
+            }
+        }
+        if self.program.funcs[requirement].has_body {
+            let args = self.program.types.args(&around);
+            return Some(Witness::Func(FuncRef { func: requirement, args }));
+        }
+        derive::witness(self, requirement)
+    }
+
+    fn is_requirement(&self, item: Item) -> bool {
+        match item {
+            Item::Func(func) => matches!(self.program.funcs[func].kind, crate::hir::FuncKind::Requirement(_)),
+            _ => false,
+        }
+    }
+
+    /// The requirement seen from the conforming type, and the arguments under which it is seen.
+    fn wanted(&mut self, id: ConformanceId, requirement: FuncId) -> (Wanted, Vec<Arg>) {
+        let (ty, interface) = (self.program.conformances[id].ty, self.program.conformances[id].interface);
+        let params = self.program.funcs[requirement].generics.params.clone();
+        let outer = self.interface_params(interface.interface).len();
+        let own: Vec<Arg> = params[outer.min(params.len())..].iter().map(|p| self.param_arg(*p)).collect();
+        let mut around = vec![Arg::Ty(ty)];
+        around.extend_from_slice(self.program.types.list(interface.args));
+        around.extend_from_slice(&own);
+        let args = self.program.types.args(&around);
+        let signature = self.signature_under(requirement, &params, args);
+        let wanted =
+            Wanted { func: requirement, signature, is_static: self.tables.funcs[requirement].is_static, own };
+        (wanted, around)
+    }
+
+    fn signature_under(&mut self, func: FuncId, params: &[GenericParamId], args: Args) -> Signature {
+        let mut signature = Signature::of(&self.program.funcs[func]);
+        for param in &mut signature.params {
+            param.ty = self.replace(param.ty, params, args);
+        }
+        signature.result = self.replace(signature.result, params, args);
+        signature
+    }
+
+    /// The name under which a requirement is met, and which accessor of it.
+    fn requirement_name(&self, requirement: FuncId) -> (Symbol, Option<AccessorKind>) {
+        match &self.tables.funcs[requirement].source {
+            FuncSource::Func(decl) => match decl.kind {
+                cotangent_syntax::ast::FuncKind::Constructor => (attrs::INIT.into(), None),
+                cotangent_syntax::ast::FuncKind::Operator => {
+                    (attrs::operator_name(decl.name.name.as_str()), None)
+                }
+                cotangent_syntax::ast::FuncKind::Plain => (decl.name.name, None),
+            },
+            FuncSource::Accessor(property, number) => {
+                let info = &self.tables.props[*property];
+                let name = info.name.unwrap_or_else(|| attrs::SUBSCRIPT.into());
+                (name, Some(info.accessors[*number].kind))
+            }
+        }
+    }
+
+    /// Whether a member meets a requirement.
+    fn meets(&mut self, wanted: &Wanted, member: Found, accessor: Option<AccessorKind>) -> Option<Witness> {
+        match (member.item, accessor) {
+            (Item::Func(func), None) => self.func_meets(wanted, func, member),
+            (Item::Property(property), Some(kind)) => {
+                let info = &self.tables.props[property];
+                let func = match kind {
+                    AccessorKind::Set => info.set,
+                    AccessorKind::Get | AccessorKind::Ref => info.get,
+                };
+                self.func_meets(wanted, func?, member)
+            }
+            (Item::Field(number), Some(kind)) => {
+                let of = member.of?;
+                let (id, args) = self.struct_of(of)?;
+                let types = self.fields_under(id, args);
+                let offset = types.len() - self.tables.structs[id].fields.len();
+                let index = number as usize + offset;
+                let required = match kind {
+                    AccessorKind::Set => wanted.signature.params.last()?.ty,
+                    AccessorKind::Get | AccessorKind::Ref => wanted.signature.result,
+                };
+                (types.get(index) == Some(&required)).then_some(Witness::Field(index as u32))
+            }
+            _ => None,
+        }
+    }
+
+    fn func_meets(&mut self, wanted: &Wanted, func: FuncId, member: Found) -> Option<Witness> {
+        self.ensure_func(func);
+        if self.tables.funcs[func].is_static != wanted.is_static {
+            return None;
+        }
+        let mut args = self.program.types.list(member.args).to_vec();
+        args.extend_from_slice(&wanted.own);
+        let params = self.program.funcs[func].generics.params.clone();
+        if params.len() != args.len() {
+            return None;
+        }
+        let args = self.program.types.args(&args);
+        let own = self.signature_under(func, &params, args);
+        let required = &wanted.signature;
+        let same =
+            |a: &derive::SigParam, b: &derive::SigParam| a.ty == b.ty && (a.dir == b.dir || a.name == "this");
+        let this_fits = match (self.program.funcs[func].this, self.program.funcs[wanted.func].this) {
+            (Some(own), Some(required)) => required.mutating || !own.mutating,
+            _ => true,
+        };
+        let fits = own.params.len() == required.params.len()
+            && own.params.iter().zip(&required.params).all(|(a, b)| same(a, b))
+            && own.result == required.result
+            && this_fits;
+        fits.then_some(Witness::Func(FuncRef { func, args }))
+    }
+
+    fn missing_requirement(&mut self, id: ConformanceId, requirement: FuncId) {
+        let conformance = &self.program.conformances[id];
+        let (ty, interface, span) = (conformance.ty, conformance.interface, conformance.span);
+        let (name, _) = self.requirement_name(requirement);
+        let found = self.own_members(ty, name);
+        let is_element = found.iter().any(|f| match f.item {
+            Item::Property(p) => self.tables.props[p].element.is_some(),
+            _ => false,
+        });
+        if is_element || self.is_error(ty) {
+            // Elements of arrays and vectors are places the compiler knows; there is no function to name.
+            return;
+        }
+        let shown = self.show_func(requirement);
+        let message = format!(
+            "`{}` does not provide `{shown}` for `{}`",
+            self.show_ty(ty),
+            self.show_interface(interface)
+        );
+        let mut diagnostic = Diagnostic::new(codes::MISSING_REQUIREMENT, span, message);
+        diagnostic = diagnostic.label(self.program.funcs[requirement].span, "required here");
+        for member in &found {
+            if let Item::Func(func) = member.item {
+                let declared = self.program.funcs[func].span;
+                diagnostic = diagnostic.label(declared, "this one has another signature");
+            }
+        }
+        self.diagnostics.push(diagnostic.help("add it with the same parameters and result"));
+    }
+}
