@@ -6,6 +6,7 @@ mod running;
 use cotangent_autodiff::linearize::linearize;
 use cotangent_autodiff::prepare::prepare;
 use cotangent_base::{Diagnostics, Symbol};
+use cotangent_interp::Val;
 use cotangent_ir::{Module, Op, text, verify, verify_linear};
 use running::{Run, all_floats, inputs, shifted};
 
@@ -137,4 +138,74 @@ fn forward(module: &mut Module, f: cotangent_ir::FuncId, mask: &[bool]) -> cotan
     assert!(cx.diagnostics.is_empty(), "{:?}", cx.diagnostics);
     verify(module).unwrap_or_else(|e| panic!("{e}"));
     fwd.expect("nothing was told")
+}
+
+// req: NODIFF-01 OP-16
+#[test]
+fn an_inactive_input_is_one_whose_tangent_is_zero() {
+    for seed in 0..PROGRAMS {
+        let mut module = random::module(seed);
+        let f = func(&module, "f");
+        let full = forward(&mut module, f, &[true, true, true, true, false]);
+        for active in 0..3 {
+            let mask: Vec<bool> = (0..5).map(|i| i == active).collect();
+            let partial = forward(&mut module, f, &mask);
+            let mut arguments = inputs(seed, 1);
+            arguments.push(Val::float(1.0));
+            let got = all_floats(&Run::wide(&module).call(partial, arguments));
+            let mut arguments = inputs(seed, 1);
+            let unit: Vec<f64> = (0..running::FLOATS).map(|i| f64::from(i == active)).collect();
+            arguments.extend(running::state(&unit));
+            let expected = all_floats(&Run::wide(&module).call(full, arguments));
+            let close = |(e, g): (&f64, &f64)| (e - g).abs() < 1e-12 * (1.0 + e.abs());
+            assert!(expected.iter().zip(&got).all(close), "seed {seed}: {expected:?}, not {got:?}");
+        }
+    }
+}
+
+// req: HO-02 HO-07
+#[test]
+fn derivatives_of_derivatives_agree_with_central_differences() {
+    for seed in 0..PROGRAMS / 2 {
+        let mut module = random::module(seed);
+        let f = func(&module, "f");
+        let first = forward(&mut module, f, &[true, true, true, true, false]);
+        let mask = [true, true, true, true, false, true, true, true, true];
+        let second = forward(&mut module, first, &mask);
+        let (values, v, w) =
+            (running::values(seed), running::direction(seed, 7), running::direction(seed + 1, 7));
+        let at = |h: f64| {
+            let mut arguments = shifted(&values, &w, h, 1);
+            arguments.extend(running::state(&v));
+            all_floats(&Run::wide(&module).call(first, arguments))
+        };
+        let h = 1e-5;
+        let (above, below) = (at(h), at(-h));
+        let mut arguments = shifted(&values, &w, 0.0, 1);
+        arguments.extend(running::state(&v));
+        arguments.extend(running::state(&w));
+        arguments.extend(running::state(&[0.0; running::FLOATS]));
+        let outputs = Run::wide(&module).call(second, arguments);
+        let got = all_floats(&outputs[5..]);
+        assert_eq!(got.len(), above.len());
+        for ((a, b), g) in above.iter().zip(&below).zip(&got) {
+            let e = (a - b) / (2.0 * h);
+            assert!((e - g).abs() < 1e-5 * (1.0 + e.abs()), "seed {seed}: {e}, not {g}");
+        }
+    }
+}
+
+// req: IR-PASS-1 IR-PASS-8
+#[test]
+fn without_requests_nothing_changes_and_originals_never_do() {
+    for seed in 0..20 {
+        let mut module = random::module(seed);
+        let before = text::print_module(&module);
+        assert!(cotangent_autodiff::differentiate(&mut module).is_empty());
+        assert_eq!(before, text::print_module(&module));
+        let f = func(&module, "f");
+        let original = text::print_func(&module, f);
+        forward(&mut module, f, &[true, true, true, true, false]);
+        assert_eq!(original, text::print_func(&module, f));
+    }
 }
