@@ -29,7 +29,7 @@
 //! ```
 //!
 //! One walk with a table of what is available; on leaving a region its entries go. Only what has no effects
-//! counts, calls of such functions included; memory is never assumed unchanged.
+//! counts, calls of such functions and loads of read-only buffers included; other memory is never assumed unchanged.
 //!
 //! It does not merge values that hold an array: two names for one array mean a copy as soon as one of them is
 //! updated, and a read of an old version after an update is just what in-place updates cannot bear. Nor does it
@@ -40,7 +40,7 @@ use crate::edit::Renaming;
 use crate::effects::Effects;
 use crate::types::holds_array;
 use cotangent_base::Map;
-use cotangent_ir::{Func, Inst, Math, Op, Region, Ty, Types, Value};
+use cotangent_ir::{Access, Func, Inst, Math, Op, Region, Ty, Type, Types, Value};
 use smallvec::SmallVec;
 
 /// Removes common subexpressions from `func`. Says whether there were any.
@@ -100,6 +100,14 @@ impl Cse<'_> {
         }
     }
 
+    /// Whether `inst` reads memory that nobody writes while the program runs.
+    fn is_fixed_load(&self, inst: Inst) -> bool {
+        let data = &self.func.insts[inst];
+        let is_fixed =
+            |handle: Value| matches!(self.types.get(self.func.ty(handle)), Type::Buffer(_, Access::Read));
+        matches!(data.op, Op::Load(_)) && is_fixed(data.operands[0])
+    }
+
     /// What makes the instruction equal to another, if it may be merged at all.
     fn key(&self, inst: Inst) -> Option<Key> {
         let data = &self.func.insts[inst];
@@ -107,7 +115,7 @@ impl Cse<'_> {
         if is_fresh || !data.regions.is_empty() || data.op.is_exit() || data.results.is_empty() {
             return None;
         }
-        if !self.effects.shallow(&data.op).is_pure() {
+        if !self.effects.shallow(&data.op).is_pure() && !self.is_fixed_load(inst) {
             return None;
         }
         let results: SmallVec<[Ty; 1]> = data.results.iter().map(|v| self.func.ty(*v)).collect();

@@ -86,7 +86,7 @@ fn counts_are_right_at_both_ends_of_the_numbers() {
             .filter(|n| (low..=high).contains(n))
             .collect();
         for compare in ["lt", "le", "gt", "ge", "ne"] {
-            for step in [1, 2, 3, 7, -1, -2, -5] {
+            for step in [1, 2, 3, 7, 1024, -1, -2, -5] {
                 for (&start, &bound) in numbers.iter().flat_map(|a| numbers.iter().map(move |b| (a, b))) {
                     let Some(expected) = expected(ty == "i32", compare, step, start, bound) else { continue };
                     let text = source(ty, compare, step, start, bound);

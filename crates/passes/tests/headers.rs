@@ -10,7 +10,7 @@ use cotangent_passes::effects::Effects;
 use support::PASSES;
 
 const SOURCES: &[(&str, &str)] = &[
-    ("counted", include_str!("../src/counted.rs")),
+    ("counted", include_str!("../src/counted/mod.rs")),
     ("cse", include_str!("../src/cse.rs")),
     ("dce", include_str!("../src/dce.rs")),
     ("exits", include_str!("../src/exits.rs")),
