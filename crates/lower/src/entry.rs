@@ -43,22 +43,10 @@ fn accepts(value: SystemValue, ty: Type) -> bool {
     }
 }
 
-/// The semantics of the parameters, where there are any.
-fn semantics(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Vec<(hir::Param, Option<SystemValue>)> {
-    let params = lowerer.checked.program.funcs[func.func].params.clone();
-    let mut all = Vec::new();
-    for param in params {
-        let value = param.semantic.and_then(|s| system_value(s.as_str()));
-        if let Some(semantic) = param.semantic.filter(|_| value.is_none()) {
-            unsuitable(
-                lowerer,
-                param.span,
-                format!("the semantic `{semantic}` is not known to compute shaders"),
-            );
-        }
-        all.push((param, value));
-    }
-    all
+/// The parameters, with what the host gives for those that have a semantic.
+fn semantics(lowerer: &Lowerer<'_>, func: FuncRef) -> Vec<(hir::Param, Option<SystemValue>)> {
+    let params = &lowerer.checked.program.funcs[func.func].params;
+    params.iter().map(|p| (*p, p.semantic.and_then(|s| system_value(s.as_str())))).collect()
 }
 
 fn unsuitable(lowerer: &mut Lowerer<'_>, span: Span, message: String) {
@@ -68,6 +56,7 @@ fn unsuitable(lowerer: &mut Lowerer<'_>, span: Span, message: String) {
 
 /// Declares an entry point.
 pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
+    lowerer.resolve(func.func);
     let hir::Func { name, span, result, entry, .. } = lowerer.checked.program.funcs[func.func].clone();
     if lowerer.checked.program.types.kind(result) != hir::TyKind::Void {
         let message = format!("the entry point `{name}` has a result");
@@ -76,7 +65,13 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
     let mut sig = ir::Signature::default();
     let mut inputs = Vec::new();
     for (param, value) in semantics(lowerer, func) {
-        let Some(value) = value else { continue };
+        let Some(value) = value else {
+            if let Some(semantic) = param.semantic {
+                let message = format!("the semantic `{semantic}` is not known to compute shaders");
+                unsuitable(lowerer, param.span, message);
+            }
+            continue;
+        };
         let ty = lowerer.module.types.intern(canonical(value));
         sig.params.push(ir::Param { name: param.name, ty, dir: Dir::In, diff: false });
         inputs.push(value);

@@ -128,8 +128,10 @@ impl<'c> Lowerer<'c> {
         if let Origin::Func(func) | Origin::Entry(func) | Origin::Field(func, _) | Origin::Synth(func, _) =
             origin
         {
-            let info = diff::info(self, func);
-            self.module.funcs[id].diff = info;
+            self.module.funcs[id].diff = diff::info(self, func);
+            if self.checked.program.funcs[func.func].intrinsic.is_some() {
+                intrinsic::inline(&mut self.module.funcs[id]);
+            }
         }
         Some(id)
     }

@@ -2,9 +2,9 @@
 //!
 //! The name is that of the operation in the IR's table; nothing here lists built-in functions. Two names are not in the
 //! table: `element` is the accessor of an aggregate or a buffer and becomes `extract`, `insert` or `load`; `stride` is the
-//! constant number of bytes from one element of a buffer to the next. The result is an ordinary function whose body is that
-//! operation. Calls of it stay calls, so that autodiff sees the rule the library gives for it; later passes put the operation
-//! in place of the call.
+//! constant number of bytes from one element of a buffer to the next. The result is an ordinary function whose body is
+//! that operation. If the library gives a rule for its derivative, calls of it stay calls until autodiff has seen the
+//! rule; otherwise the operation takes the place of the call as soon as possible.
 //!
 //! ```text
 //! [__intrinsic("sqrt")] float sqrt(float x);      func @sqrt(%x: f32) -> f32 { %1: f32 = sqrt %x  return %1 }
@@ -12,7 +12,9 @@
 
 use crate::instance::Lowerer;
 use cotangent_base::Symbol;
-use cotangent_ir::{self as ir, Builder, Dir, Func, Math, Op, Path, Step, Type, Types, Value};
+use cotangent_ir::{
+    self as ir, Builder, DiffInfo, Dir, Func, Inline, Math, Op, Path, Step, Type, Types, Value,
+};
 
 /// The operations without payload that an intrinsic may name.
 const PLAIN: &[Op] = &[
@@ -120,6 +122,18 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
     };
     b.emit(Op::Return, &results, &[]);
     lowerer.module.funcs[id] = func;
+}
+
+/// Lets the operation take the place of calls where the call itself says nothing: a derivative that follows from the
+/// operation, or no derivative at all. An operation on floats that is not differentiable stays a call, so that
+/// autodiff can refuse it by name.
+pub(crate) fn inline(func: &mut Func) {
+    let DiffInfo { differentiable, rule, forward, backward, substitute, constant, .. } = func.diff;
+    let by_hand = rule.or(forward).or(backward).or(substitute).is_some() || constant;
+    let carries = func.sig.inputs().any(|p| p.diff) && func.sig.outputs().any(|o| o.diff);
+    if !by_hand && (differentiable.is_some() || !carries) && func.inline == Inline::Auto {
+        func.inline = Inline::Early;
+    }
 }
 
 /// Whether the signature has the form of the operation, as far as that can be seen without its types; the

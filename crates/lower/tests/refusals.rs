@@ -1,0 +1,59 @@
+//! What cannot be lowered is refused with a code and a place, and nothing panics.
+
+mod common;
+
+use common::{codes_of, lower_roots};
+use cotangent_base::Symbol;
+use cotangent_ir::Mode;
+use cotangent_lower::Roots;
+
+#[test]
+fn a_generic_function_cannot_be_a_root() {
+    let source = "T twice<T : IFloat>(T x) { return x + x; }";
+    let lowered = lower_roots(source, Roots::Function(Symbol::new("twice")));
+    let codes: Vec<&str> = lowered.diagnostics.iter().map(|d| d.code.name).collect();
+    assert_eq!(codes, ["E0723"]);
+    assert!(lowered.roots.is_empty());
+}
+
+#[test]
+fn the_derivative_of_a_plain_function_is_refused() {
+    let source = "float f(float x) { return x; }";
+    let roots = Roots::Derivatives { func: Symbol::new("f"), modes: vec![Mode::Backward] };
+    let lowered = lower_roots(source, roots);
+    let codes: Vec<&str> = lowered.diagnostics.iter().map(|d| d.code.name).collect();
+    assert_eq!(codes, ["E0726"]);
+}
+
+#[test]
+fn overloads_cannot_be_told_apart_by_name() {
+    let source = "float f(float x) { return x; } int f(int x) { return x; }";
+    let lowered = lower_roots(source, Roots::Function(Symbol::new("f")));
+    let codes: Vec<&str> = lowered.diagnostics.iter().map(|d| d.code.name).collect();
+    assert_eq!(codes, ["E0724"]);
+}
+
+#[test]
+fn an_unknown_semantic_is_refused() {
+    let source = "[shader(\"compute\")] [numthreads(1, 1, 1)] void main(uint v : SV_VertexID) {}";
+    assert_eq!(codes_of(source), ["E0727"]);
+}
+
+#[test]
+fn a_system_value_is_an_integer() {
+    let source = "[shader(\"compute\")] [numthreads(1, 1, 1)] void main(float3 v : SV_DispatchThreadID) {}";
+    assert_eq!(codes_of(source), ["E0727"]);
+}
+
+#[test]
+fn instances_that_grow_without_end_are_refused() {
+    let source = "struct Box<T> { T value; }
+        int depth<T>(T x, int n) {
+            if (n == 0) return 0;
+            Box<T> box;
+            box.value = x;
+            return 1 + depth<Box<T>>(box, n - 1);
+        }
+        int f(int n) { return depth<int>(1, n); }";
+    assert_eq!(codes_of(source), ["E0722"]);
+}
