@@ -40,8 +40,13 @@ pub struct Reported;
 
 /// Gives every reachable request in `module` its body. Functions that are no requests are left as they are.
 pub fn differentiate(module: &mut Module) -> Diagnostics {
+    differentiate_also(module, &[])
+}
+
+/// As [`differentiate`], and gives `roots` their bodies too, called or not.
+pub fn differentiate_also(module: &mut Module, roots: &[FuncId]) -> Diagnostics {
     let mut cx = Context::new(module);
-    let is_root = |f: &FuncId| cx.module.funcs[*f].kind == FuncKind::Defined;
+    let is_root = |f: &FuncId| cx.module.funcs[*f].kind == FuncKind::Defined || roots.contains(f);
     let mut todo: Vec<FuncId> = cx.module.funcs.keys().filter(is_root).collect();
     let mut seen: Set<FuncId> = todo.iter().copied().collect();
     todo.reverse();
@@ -149,7 +154,9 @@ impl<'m> Context<'m> {
             return Ok(self.caller_of(func));
         }
         let original = self.module.funcs[func].clone();
-        inline_calls(self.module, func, &is_inlined_early);
+        if callees(&original).iter().any(|f| is_inlined_early(&self.module.funcs[*f])) {
+            inline_calls(self.module, func, &is_inlined_early);
+        }
         let mut copy = std::mem::replace(&mut self.module.funcs[func], original);
         self.unroll(&mut copy)?;
         optimize_func(&mut self.module.types, &mut copy, &self.effects);

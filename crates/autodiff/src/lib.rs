@@ -28,4 +28,4 @@ pub mod tangent;
 pub mod transpose;
 pub mod unzip;
 
-pub use driver::{Context, differentiate};
+pub use driver::{Context, differentiate, differentiate_also};

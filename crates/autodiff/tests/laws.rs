@@ -110,7 +110,7 @@ fn check_forward(
         arguments.extend(running::state(&direction));
         let mut run = Run::wide(module);
         let outputs = run.call(fwd, arguments);
-        let got = all_floats(&outputs[3..].to_vec());
+        let got = all_floats(&outputs[3..]);
         assert_eq!(run.undef_reads(), 0, "seed {seed}");
         for (i, (e, g)) in expected.iter().zip(&got).enumerate() {
             let tolerance = 1e-6 * (1.0 + e.abs());

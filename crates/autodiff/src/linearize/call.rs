@@ -33,6 +33,7 @@ use crate::codes;
 use crate::prepare::prepare;
 use cotangent_base::{Diagnostic, EntityMap};
 use cotangent_ir::{Builder, Copier, DiffCall, Func, FuncId, FuncKind, Inst, Op, Value};
+use std::rc::Rc;
 
 /// How deep rules may call each other before that looks like a circle.
 const RULE_DEPTH: usize = 32;
@@ -191,13 +192,11 @@ impl Linearizer<'_> {
     }
 
     /// The body of `func`, which a rule needs, with one `return` at its end.
-    fn without_exits(&mut self, func: FuncId) -> Func {
-        if let Some(known) = self.prepared.get(&func) {
-            return known.clone();
-        }
-        let body = prepare(self.types, &self.funcs[func]).func;
-        self.prepared.insert(func, body.clone());
-        body
+    fn without_exits(&mut self, func: FuncId) -> Rc<Func> {
+        let (types, funcs) = (&mut *self.types, self.funcs);
+        let prepared =
+            self.prepared.entry(func).or_insert_with(|| Rc::new(prepare(types, &funcs[func]).func));
+        Rc::clone(prepared)
     }
 
     /// Whether a rule is being written out.

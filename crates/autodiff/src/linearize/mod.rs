@@ -32,6 +32,7 @@ use cotangent_base::{Diagnostics, EntityMap, EntitySet, Map, Span, Symbol};
 use cotangent_ir::{
     Builder, DiffTable, Dir, Func, FuncId, Inst, Module, Op, Param, Region, Signature, Ty, Types, Value,
 };
+use std::rc::Rc;
 
 /// A function beside its derivative. Its inputs are those of the original function and then a tangent for each
 /// active one; its outputs are those of the original and then a tangent for each active one.
@@ -140,7 +141,7 @@ struct Linearizer<'m> {
     /// The library rules being written out, innermost last; see `call`.
     rules: Vec<FuncId>,
     /// Bodies of rules without early exits.
-    prepared: Map<FuncId, Func>,
+    prepared: Map<FuncId, Rc<Func>>,
 }
 
 impl Linearizer<'_> {
