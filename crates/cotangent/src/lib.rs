@@ -1,1 +1,22 @@
-//! (header to be written)
+//! The compiler as a library.
+//!
+//! A [`Compiler`] reads modules through a [`Loader`], checks them and turns them into IR; [`pipeline`] is the list of
+//! passes in order; [`gradient`] evaluates a function and its derivatives at a point; [`render`] shows
+//! diagnostics. Nothing here touches the environment: the caller brings files in and carries results out.
+
+mod codes;
+mod compiler;
+pub mod gradient;
+mod library;
+pub mod pipeline;
+pub mod render;
+
+pub use codes::explain;
+pub use compiler::{Compiler, Stop};
+pub use cotangent_autodiff::report;
+pub use cotangent_base::{Code, Diagnostic, Diagnostics, Loader, Scalar, Severity, Sources, Span, Symbol};
+pub use cotangent_emit_naga::wgsl;
+pub use cotangent_interp as interp;
+pub use cotangent_ir as ir;
+pub use cotangent_lower::Roots;
+pub use cotangent_runtime as runtime;

@@ -1,0 +1,195 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Gradients of Slang programs.
+///
+/// Exit codes: 0 fine, 1 the program has errors, 2 bad command line, 3 internal error, 4 the program trapped.
+#[derive(Parser, Debug)]
+#[command(name = "cotangent", version, about, long_about)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Value and derivatives of a differentiable function at a point.
+    Grad(Grad),
+    /// Run an entry point over buffers.
+    Run(Run),
+    /// Report all diagnostics of whole modules.
+    Check(Check),
+    /// Compile to IR or a target's source.
+    Compile(Compile),
+    /// Show what the backward pass of a function stores.
+    Report(Report),
+    /// Show the page of one diagnostic.
+    Explain(Explain),
+}
+
+/// What every command that reads a module takes.
+#[derive(Args, Debug, Default)]
+pub struct Source {
+    /// The module.
+    pub file: PathBuf,
+    /// Directories to look for imports and includes in.
+    #[arg(short = 'I', value_name = "DIR")]
+    pub include: Vec<PathBuf>,
+    /// Macros.
+    #[arg(short = 'D', value_name = "NAME[=VAL]")]
+    pub define: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum Format {
+    #[default]
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum GradMode {
+    /// Forward mode: one run per input.
+    Fwd,
+    /// Reverse mode: one run per output.
+    Bwd,
+    /// Both, compared.
+    Both,
+}
+
+#[derive(Args, Debug)]
+pub struct Grad {
+    #[command(flatten)]
+    pub source: Source,
+    /// The function.
+    #[arg(long = "fn", value_name = "NAME")]
+    pub function: String,
+    /// The point: `x=3, p.dir=[1, 0, 0]`. What is not named is zero.
+    #[arg(long, value_name = "POINT", default_value = "")]
+    pub at: String,
+    /// Only derivatives with respect to these parameters.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub wrt: Vec<String>,
+    /// How to compute them.
+    #[arg(long, value_enum, default_value = "bwd")]
+    pub mode: GradMode,
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Backend {
+    /// The reference interpreter.
+    Interp,
+    /// Compiled for this machine.
+    Cpu,
+    /// On a graphics processor.
+    Gpu,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum MatrixLayout {
+    Row,
+    Column,
+}
+
+#[derive(Args, Debug)]
+pub struct Run {
+    #[command(flatten)]
+    pub source: Source,
+    /// The entry point; not needed if there is only one.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// How many thread groups.
+    #[arg(long, value_name = "X,Y,Z", default_value = "1,1,1")]
+    pub groups: String,
+    /// What runs it.
+    #[arg(long, value_enum, default_value = "interp")]
+    pub backend: Backend,
+    /// Set a parameter: `NAME=f32[1, 2]`, `NAME=3`, `NAME=zeros(f32, 8)`, `NAME=@file.npy`, `NAME=bytes[00ff]`.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Print a parameter afterwards, as that type.
+    #[arg(long, value_name = "NAME[:TYPE]")]
+    pub print: Vec<String>,
+    /// Save a parameter afterwards.
+    #[arg(long, value_name = "NAME=FILE.npy")]
+    pub save: Vec<String>,
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+    /// Stop after so many steps.
+    #[arg(long, value_name = "N")]
+    pub max_steps: Option<u64>,
+    /// How matrices lie in memory.
+    #[arg(long, value_enum, default_value = "row")]
+    pub matrix_layout: MatrixLayout,
+    /// A type that may stand behind an interface value, and its number.
+    #[arg(long, value_name = "TYPE:INTERFACE=ID")]
+    pub conformance: Vec<String>,
+    /// Arguments for the entry point's generic parameters.
+    #[arg(long, value_name = "TYPE")]
+    pub specialize: Vec<String>,
+    /// Arguments for global generic parameters.
+    #[arg(long, value_name = "TYPE")]
+    pub specialize_global: Vec<String>,
+    /// The type of an interface-typed parameter.
+    #[arg(long, value_name = "PATH=TYPE")]
+    pub set_type: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct Check {
+    /// The modules.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Directories to look for imports and includes in.
+    #[arg(short = 'I', value_name = "DIR")]
+    pub include: Vec<PathBuf>,
+    /// Macros.
+    #[arg(short = 'D', value_name = "NAME[=VAL]")]
+    pub define: Vec<String>,
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub struct Compile {
+    #[command(flatten)]
+    pub source: Source,
+    /// What to make: ir, wgsl.
+    #[arg(long, value_name = "TARGET")]
+    pub target: String,
+    /// Entry points; without any, the whole module.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Vec<String>,
+    /// The stage of the entry points.
+    #[arg(long, value_name = "STAGE", default_value = "compute")]
+    pub stage: String,
+    /// Also print the IR after this pass.
+    #[arg(long, value_name = "PASS")]
+    pub dump_after: Option<String>,
+    /// Where to write; `-` is the terminal.
+    #[arg(short, value_name = "OUT", default_value = "-")]
+    pub output: String,
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub struct Report {
+    #[command(flatten)]
+    pub source: Source,
+    /// The function.
+    #[arg(long = "fn", value_name = "NAME")]
+    pub function: String,
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub struct Explain {
+    /// The code, such as E0301.
+    pub code: String,
+}

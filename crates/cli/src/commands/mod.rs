@@ -1,0 +1,52 @@
+//! One file per command.
+
+mod check;
+mod compile;
+mod explain;
+mod grad;
+mod report;
+mod run;
+
+use crate::args::{Command, Source};
+use crate::loader::Disk;
+use crate::report::Failure;
+use std::path::Path;
+
+/// Does what was asked.
+pub fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Grad(args) => grad::grad(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Check(args) => check::check(&args),
+        Command::Compile(args) => compile::compile(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Explain(args) => explain::explain(&args),
+    }
+}
+
+impl Source {
+    fn loader(&self) -> Disk {
+        Disk { include: self.include.clone() }
+    }
+
+    fn path(&self) -> String {
+        show_path(&self.file)
+    }
+
+    fn defines(&self) -> Vec<(String, String)> {
+        defines(&self.define)
+    }
+}
+
+fn show_path(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// `NAME=VAL`, or `NAME` for 1.
+fn defines(items: &[String]) -> Vec<(String, String)> {
+    let split = |item: &String| match item.split_once('=') {
+        Some((name, value)) => (name.to_string(), value.to_string()),
+        None => (item.clone(), "1".to_string()),
+    };
+    items.iter().map(split).collect()
+}

@@ -1,0 +1,48 @@
+//! `cotangent report`: what the backward pass of a function keeps and computes twice.
+
+use crate::args::{Format, Report};
+use crate::report::{Failure, finish};
+use cotangent::report::Report as Costs;
+use cotangent::{Compiler, Sources, Symbol};
+use serde_json::json;
+
+pub fn report(args: &Report) -> Result<(), Failure> {
+    let loader = args.source.loader();
+    let mut compiler = Compiler::new(&loader, args.source.defines());
+    let result = compiler.report(&args.source.path(), Symbol::new(&args.function));
+    let costs = finish(&compiler, args.format, result)?;
+    match args.format {
+        Format::Text => text(&args.function, &costs, &compiler.sources),
+        Format::Json => println!("{}", json(&args.function, &costs, &compiler.sources)),
+    }
+    Ok(())
+}
+
+fn text(function: &str, costs: &Costs, sources: &Sources) {
+    println!("{function}: the backward pass keeps {} bytes", costs.bytes);
+    for kept in &costs.kept {
+        println!("  {:>8} bytes  {}: {}  at {} ({})", kept.bytes, kept.name, kept.ty, sources.place(kept.span), kept.why.text());
+    }
+    println!("\nand computes {} values again", costs.repeated.len());
+    for repeated in &costs.repeated {
+        println!("  {} at {}", repeated.name, sources.place(repeated.span));
+    }
+    let (primal, backward) = (costs.primal_instructions, costs.backward_instructions);
+    println!("\n{primal} instructions compute the values, {backward} the gradient");
+}
+
+fn json(function: &str, costs: &Costs, sources: &Sources) -> serde_json::Value {
+    let kept = costs.kept.iter().map(|k| {
+        let (name, place, why) = (k.name.as_str(), sources.place(k.span), k.why.text());
+        json!({ "name": name, "type": k.ty, "bytes": k.bytes, "place": place, "why": why })
+    });
+    let repeated = costs.repeated.iter().map(|r| json!({ "name": r.name.as_str(), "place": sources.place(r.span) }));
+    json!({
+        "function": function,
+        "bytes": costs.bytes,
+        "kept": kept.collect::<Vec<_>>(),
+        "repeated": repeated.collect::<Vec<_>>(),
+        "primal_instructions": costs.primal_instructions,
+        "backward_instructions": costs.backward_instructions,
+    })
+}

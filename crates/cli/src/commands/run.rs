@@ -1,0 +1,178 @@
+//! `cotangent run`: an entry point over buffers.
+
+use crate::args::{Backend, Format, MatrixLayout, Run};
+use crate::report::{Failure, finish, trapped};
+use cotangent::runtime::{Data, Params, RunOptions, data, npy, run as dispatch};
+use cotangent::{Compiler, Roots, Scalar, Symbol, ir};
+use serde_json::{Map, Value, json};
+
+pub fn run(args: &Run) -> Result<(), Failure> {
+    refuse_what_is_not_built(args)?;
+    let groups = groups(&args.groups)?;
+    let loader = args.source.loader();
+    let mut compiler = Compiler::new(&loader, args.source.defines());
+    let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
+    let result = compiler.compile(&args.source.path(), roots);
+    let lowered = finish(&compiler, args.format, result)?;
+    let entry = entry(&lowered.module, &lowered.entries, args.entry.as_deref())?;
+    let mut params = Params::new(&lowered.module);
+    for item in &args.set {
+        let (name, data) = setting(item)?;
+        params.set(&name, &data)?;
+    }
+    let prints = prints(args, &mut params)?;
+    let saves = saves(args, &mut params)?;
+    let options = RunOptions { max_steps: args.max_steps, ..RunOptions::default() };
+    let outcome = dispatch(&lowered.module, entry, groups, &mut params, &options)
+        .map_err(|stopped| trapped(&compiler.sources, &stopped, args.format))?;
+    for (name, path) in saves {
+        save(&mut params, &name, &path)?;
+    }
+    match args.format {
+        Format::Text => print_text(&prints, &mut params, &outcome.stdout),
+        Format::Json => print_json(&prints, &mut params, &outcome.stdout),
+    }
+}
+
+fn refuse_what_is_not_built(args: &Run) -> Result<(), Failure> {
+    let refuse = |what: &str| Err(Failure::Usage(format!("{what} is not supported yet")));
+    match args.backend {
+        Backend::Interp => {}
+        Backend::Cpu => return refuse("--backend cpu"),
+        Backend::Gpu => return refuse("--backend gpu"),
+    }
+    if args.matrix_layout == MatrixLayout::Column {
+        return refuse("--matrix-layout column");
+    }
+    let unbuilt = [
+        ("--conformance", &args.conformance),
+        ("--specialize", &args.specialize),
+        ("--specialize-global", &args.specialize_global),
+        ("--set-type", &args.set_type),
+    ];
+    match unbuilt.iter().find(|(_, values)| !values.is_empty()) {
+        Some((flag, _)) => refuse(flag),
+        None => Ok(()),
+    }
+}
+
+/// The entry point to run: the one named, or the only one.
+fn entry(module: &ir::Module, entries: &[ir::FuncId], name: Option<&str>) -> Result<ir::FuncId, Failure> {
+    let names: Vec<&str> = entries.iter().map(|f| module.funcs[*f].name.as_str()).collect();
+    let list = names.join(", ");
+    let found = match (name, entries) {
+        (Some(name), _) => names.iter().position(|n| *n == name).map(|i| entries[i]),
+        (None, [only]) => Some(*only),
+        (None, _) => None,
+    };
+    found.ok_or_else(|| {
+        Failure::Usage(match (name, entries) {
+            (_, []) => "the module has no entry point: mark one with [numthreads(x, y, z)]".into(),
+            (Some(name), _) => format!("there is no entry point `{name}`; the module has {list}"),
+            (None, _) => format!("the module has several entry points, name one with --entry: {list}"),
+        })
+    })
+}
+
+fn groups(text: &str) -> Result<[u32; 3], Failure> {
+    let mut groups = [1; 3];
+    let words: Vec<&str> = text.split(',').collect();
+    if words.len() > 3 {
+        return Err(Failure::Usage(format!("--groups takes X,Y,Z, not `{text}`")));
+    }
+    for (group, word) in groups.iter_mut().zip(words) {
+        *group =
+            word.trim().parse().map_err(|_| Failure::Usage(format!("--groups: `{word}` is not a count")))?;
+    }
+    Ok(groups)
+}
+
+fn setting(item: &str) -> Result<(String, Data), Failure> {
+    let Some((name, value)) = item.split_once('=') else {
+        return Err(Failure::Usage(format!("--set takes NAME=VALUE, not `{item}`")));
+    };
+    let data = match value.trim().strip_prefix('@') {
+        Some(path) => {
+            let bytes =
+                std::fs::read(path).map_err(|e| Failure::Usage(format!("cannot read `{path}`: {e}")))?;
+            let (scalar, bytes) = npy::read(&bytes).map_err(|e| Failure::Usage(format!("{path}: {e}")))?;
+            Data::Bytes(Some(scalar), bytes)
+        }
+        None => Data::parse(value)?,
+    };
+    Ok((name.trim().to_string(), data))
+}
+
+/// A parameter to print, and the type to print it in.
+type Print = (String, Option<Scalar>);
+
+fn prints(args: &Run, params: &mut Params) -> Result<Vec<Print>, Failure> {
+    if args.print.is_empty() && args.save.is_empty() {
+        return Ok(params.writable().iter().map(|name| (name.to_string(), None)).collect());
+    }
+    let mut prints = Vec::new();
+    for item in &args.print {
+        let (name, ty) = item.split_once(':').map_or((item.as_str(), None), |(name, ty)| (name, Some(ty)));
+        params.find(name)?;
+        prints.push((name.to_string(), ty.map(data::scalar).transpose()?));
+    }
+    Ok(prints)
+}
+
+fn saves(args: &Run, params: &mut Params) -> Result<Vec<(String, String)>, Failure> {
+    let mut saves = Vec::new();
+    for item in &args.save {
+        let Some((name, path)) = item.split_once('=') else {
+            return Err(Failure::Usage(format!("--save takes NAME=FILE.npy, not `{item}`")));
+        };
+        params.find(name)?;
+        saves.push((name.to_string(), path.to_string()));
+    }
+    Ok(saves)
+}
+
+fn save(params: &mut Params, name: &str, path: &str) -> Result<(), Failure> {
+    let (scalar, bytes) = params.get(name)?;
+    let file = npy::write(scalar.unwrap_or(Scalar::U8), bytes);
+    std::fs::write(path, file).map_err(|e| Failure::Usage(format!("cannot write `{path}`: {e}")))
+}
+
+fn print_text(prints: &[Print], params: &mut Params, stdout: &str) -> Result<(), Failure> {
+    print!("{stdout}");
+    for (name, ty) in prints {
+        let (scalar, bytes) = params.get(name)?;
+        match ty.or(scalar) {
+            Some(scalar) => {
+                let numbers: Vec<String> = data::numbers(scalar, bytes).map(|n| n.show(scalar)).collect();
+                println!("{name} = {scalar}[{}]", numbers.join(", "));
+            }
+            None => println!("{name} = bytes[{}]", data::show_hex(bytes)),
+        }
+    }
+    Ok(())
+}
+
+fn print_json(prints: &[Print], params: &mut Params, stdout: &str) -> Result<(), Failure> {
+    let mut buffers = Map::new();
+    for (name, ty) in prints {
+        let (scalar, bytes) = params.get(name)?;
+        let scalar = ty.or(scalar);
+        let values = scalar.map(|s| data::numbers(s, bytes).map(|n| number(n, s)).collect::<Vec<_>>());
+        let entry =
+            json!({ "type": scalar.map(Scalar::name), "values": values, "bytes": data::show_hex(bytes) });
+        buffers.insert(name.clone(), entry);
+    }
+    println!("{}", json!({ "buffers": buffers, "stdout": stdout }));
+    Ok(())
+}
+
+/// A number in JSON, which has no infinities: they and NaN become strings.
+pub fn number(number: data::Number, scalar: Scalar) -> Value {
+    match number {
+        data::Number::Int(n) if scalar == Scalar::Bool => json!(n != 0),
+        data::Number::Int(n) if n < 0 => json!(n as i64),
+        data::Number::Int(n) => json!(n as u64),
+        data::Number::Float(x) if x.is_finite() => json!(x),
+        data::Number::Float(x) => json!(x.to_string()),
+    }
+}

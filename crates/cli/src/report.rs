@@ -1,0 +1,102 @@
+//! How a command fails, and what the user and the shell hear of it.
+
+use crate::args::Format;
+use cotangent::interp::Stopped;
+use cotangent::render::{self, Style};
+use cotangent::{Compiler, Diagnostic, Severity, Sources, Stop};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// The exit code of an internal error.
+pub const INTERNAL: u8 = 3;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// The program has errors, which have been shown.
+    Program,
+    /// The command line asks for something that is not there.
+    Usage(String),
+    /// The compiler is at fault.
+    Internal(String),
+    /// The program stopped before its end, which has been shown.
+    Trap,
+}
+
+impl Failure {
+    /// Tells the user and gives the exit code.
+    pub fn report(self) -> ExitCode {
+        let (code, message) = match self {
+            Failure::Program => (1, None),
+            Failure::Usage(message) => (2, Some(message)),
+            Failure::Internal(message) => {
+                (INTERNAL, Some(format!("internal error: {message}\n{PLEASE_REPORT}")))
+            }
+            Failure::Trap => (4, None),
+        };
+        if let Some(message) = message {
+            eprintln!("error: {message}");
+        }
+        ExitCode::from(code)
+    }
+}
+
+impl From<cotangent::runtime::Error> for Failure {
+    fn from(error: cotangent::runtime::Error) -> Self {
+        Failure::Usage(error.0)
+    }
+}
+
+const PLEASE_REPORT: &str = "This is a fault in cotangent. Please report it with the program that caused it.";
+
+/// Shows a panic as what it is: our fault.
+pub fn internal_error(info: &std::panic::PanicHookInfo<'_>) {
+    eprintln!("error: internal error: {info}\n{PLEASE_REPORT}");
+}
+
+fn style() -> Style {
+    if std::io::stderr().is_terminal() { Style::Coloured } else { Style::Plain }
+}
+
+fn show_one(sources: &Sources, diagnostic: &Diagnostic, format: Format) {
+    eprintln!("{}\n", render::render(sources, diagnostic, style()));
+    if format == Format::Json {
+        eprintln!("{}", render::json(sources, diagnostic));
+    }
+}
+
+/// Shows where and why a program stopped.
+pub fn trapped(sources: &Sources, stopped: &Stopped, format: Format) -> Failure {
+    show_one(sources, &stopped.diagnostic(), format);
+    Failure::Trap
+}
+
+/// Shows all diagnostics of a compilation.
+pub fn show(compiler: &Compiler<'_>, format: Format) {
+    let (mut errors, mut warnings) = (0, 0);
+    for diagnostic in compiler.diagnostics.iter() {
+        match diagnostic.code.severity() {
+            Severity::Error => errors += 1,
+            Severity::Warning => warnings += 1,
+        }
+        show_one(&compiler.sources, diagnostic, format);
+    }
+    if errors > 0 {
+        let warnings =
+            if warnings > 0 { format!(" and {}", count(warnings, "warning")) } else { String::new() };
+        eprintln!("{}{warnings}; `cotangent explain CODE` says more about one", count(errors, "error"));
+    }
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Shows what a compilation has to tell and turns its stop into ours.
+pub fn finish<T>(compiler: &Compiler<'_>, format: Format, result: Result<T, Stop>) -> Result<T, Failure> {
+    show(compiler, format);
+    result.map_err(|stop| match stop {
+        Stop::Errors => Failure::Program,
+        Stop::NoFile(path) => Failure::Usage(format!("cannot read `{path}`")),
+    })
+}

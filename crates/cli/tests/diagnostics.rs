@@ -1,0 +1,93 @@
+//! Programs in `tests/diagnostics` that must be rejected, with the place marked below the line:
+//!
+//! ```text
+//! float f() { return y; }
+//! //                 ^ E0301 unknown name
+//! ```
+//!
+//! The mark names the code and begins the message. Every diagnostic must be marked, and every mark met.
+//! If a file `name.rendered` lies beside the program, it holds everything the command prints.
+
+mod support;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use support::{bless, cotangent, folder, programs};
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let root = folder("diagnostics");
+    let trial = |path: PathBuf| {
+        let name = path.strip_prefix(&root).unwrap_or(&path).with_extension("").display().to_string();
+        Trial::test(name, move || check(&path).map_err(Failed::from))
+    };
+    let trials = programs(&root).into_iter().map(trial).collect();
+    libtest_mimic::run(&arguments, trials).exit()
+}
+
+/// A diagnostic: line, column, and its code and message.
+type Mark = (u64, u64, String);
+
+fn check(path: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let output = cotangent(&["check".into(), path.display().to_string(), "--format".into(), "json".into()]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let found: Vec<Mark> = said.lines().filter(|l| l.starts_with('{')).filter_map(mark_of).collect();
+    let errors = found.iter().any(|(_, _, text)| text.starts_with('E'));
+    if output.status.code() != Some(i32::from(errors)) {
+        return Err(format!("exit code {:?}\n{said}", output.status.code()));
+    }
+    let mut missing = marks(&text);
+    if missing.is_empty() {
+        return Err("the program marks no diagnostic".into());
+    }
+    for (line, column, message) in &found {
+        let hit =
+            missing.iter().position(|(l, c, m)| l == line && c == column && message.starts_with(m.as_str()));
+        match hit {
+            Some(index) => drop(missing.remove(index)),
+            None => return Err(format!("not expected: {line}:{column} {message}\n{said}")),
+        }
+    }
+    match missing.first() {
+        Some((line, column, message)) => Err(format!("not reported: {line}:{column} {message}\n{said}")),
+        None => rendered(path, &said),
+    }
+}
+
+fn mark_of(line: &str) -> Option<Mark> {
+    let value: Value = serde_json::from_str(line).ok()?;
+    let place = &value["place"];
+    let text = format!("{} {}", value["code"].as_str()?, value["message"].as_str()?);
+    Some((place["line"].as_u64()?, place["column"].as_u64()?, text))
+}
+
+/// The marks of a program. A mark is a comment with a caret under the first character meant.
+fn marks(text: &str) -> Vec<Mark> {
+    let (mut line, mut found) = (0, Vec::new());
+    for (number, source) in text.lines().enumerate() {
+        let comment = source.trim_start().strip_prefix("//").map(|c| c.trim_start());
+        match comment.filter(|c| c.starts_with('^')) {
+            Some(mark) => {
+                let column = source.find('^').unwrap_or(0) as u64 + 1;
+                found.push((line, column, mark.trim_start_matches('^').trim().to_string()));
+            }
+            None => line = number as u64 + 1,
+        }
+    }
+    found
+}
+
+/// Compares all that was printed for people with the file that holds it, if there is one.
+fn rendered(path: &Path, said: &str) -> Result<(), String> {
+    let file = path.with_extension("rendered");
+    let folder = path.parent().map(|p| format!("{}/", p.display())).unwrap_or_default();
+    let shown: Vec<&str> = said.lines().filter(|l| !l.starts_with('{')).collect();
+    let shown = shown.join("\n").replace(&folder, "").trim_end().to_string() + "\n";
+    match std::fs::read_to_string(&file) {
+        Ok(_) if bless() => std::fs::write(&file, shown).map_err(|e| e.to_string()),
+        Ok(expected) if expected != shown => Err(format!("printed\n\n{shown}\nand not\n\n{expected}")),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,127 @@
+//! Programs in `tests/run`, run on the interpreter and compared with the buffers in their headers.
+//!
+//! ```text
+//! //run: --set 'x=f32[1, 2]' --set 'out=zeros(f32, 2)'
+//! //expect: out=f32[2, 8]
+//! //source: oracle
+//! ```
+//!
+//! Integers must be equal, floats within 1e-5 relative or 1e-6 absolute. `source` says where the expected numbers come
+//! from besides our own output: another compiler, finite differences, or a derivation by hand. A program that must
+//! trap says `//trap: text` in place of `//expect:`.
+
+mod support;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use support::{bless, cotangent, folder, header, programs, words};
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let root = folder("run");
+    let trial = |path: PathBuf| {
+        let name = path.strip_prefix(&root).unwrap_or(&path).with_extension("").display().to_string();
+        Trial::test(name, move || check(&path).map_err(Failed::from))
+    };
+    let trials = programs(&root).into_iter().map(trial).collect();
+    libtest_mimic::run(&arguments, trials).exit()
+}
+
+fn check(path: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let runs = header(&text, "run");
+    let [run] = runs[..] else { return Err(format!("{} lines begin with //run:, not one", runs.len())) };
+    if header(&text, "source").is_empty() {
+        return Err("no line says with //source: where the expected numbers come from".into());
+    }
+    let mut args = vec!["run".to_string(), path.display().to_string()];
+    args.extend(words(run));
+    if let [message] = header(&text, "trap")[..] {
+        return trap(&args, message);
+    }
+    let expected = header(&text, "expect");
+    args.extend(["--format".into(), "json".into()]);
+    for (name, ty, _) in expected.iter().map(|e| split(e)).collect::<Result<Vec<_>, _>>()? {
+        args.extend(["--print".to_string(), format!("{name}:{ty}")]);
+    }
+    let output = cotangent(&args);
+    if !output.status.success() {
+        return Err(format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+    }
+    let result: Value = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
+    if bless() {
+        return rewrite(path, &text, &result);
+    }
+    if expected.is_empty() {
+        return Err("no line says with //expect: what must come out".into());
+    }
+    expected.iter().try_for_each(|line| compare(line, &result))
+}
+
+fn trap(args: &[String], message: &str) -> Result<(), String> {
+    let output = cotangent(args);
+    let said = String::from_utf8_lossy(&output.stderr);
+    match output.status.code() {
+        Some(4) if said.contains(message) => Ok(()),
+        code => Err(format!("expected a trap that says `{message}`, got exit code {code:?}\n{said}")),
+    }
+}
+
+/// `name=type[numbers]`.
+fn split(line: &str) -> Result<(&str, &str, &str), String> {
+    let parts = line.split_once('=').and_then(|(name, rest)| {
+        let (ty, numbers) = rest.strip_suffix(']')?.split_once('[')?;
+        Some((name.trim(), ty.trim(), numbers))
+    });
+    parts.ok_or_else(|| format!("`{line}` is not of the form name=type[numbers]"))
+}
+
+fn compare(line: &str, result: &Value) -> Result<(), String> {
+    let (name, ty, numbers) = split(line)?;
+    let found =
+        result["buffers"][name]["values"].as_array().ok_or_else(|| format!("no buffer {name}: {result}"))?;
+    let expected: Vec<&str> = numbers.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
+    let fail =
+        || format!("{name} should be\n  [{}]\nand is\n  {}", expected.join(", "), Value::from(found.clone()));
+    if expected.len() != found.len() {
+        return Err(fail());
+    }
+    let all = expected.iter().zip(found).all(|(want, have)| same(want, have, ty.starts_with('f')));
+    if all { Ok(()) } else { Err(fail()) }
+}
+
+fn same(want: &str, have: &Value, float: bool) -> bool {
+    if !float {
+        return have.to_string() == want;
+    }
+    let have = have.as_f64().or_else(|| have.as_str().and_then(|s| s.parse().ok()));
+    let (Ok(want), Some(have)) = (want.parse::<f64>(), have) else { return false };
+    let apart = (want - have).abs();
+    want == have || want.is_nan() && have.is_nan() || apart <= 1e-6 || apart <= 1e-5 * want.abs()
+}
+
+/// Writes what came out as the expectation.
+fn rewrite(path: &Path, text: &str, result: &Value) -> Result<(), String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines().filter(|l| !l.starts_with("//expect:")) {
+        lines.push(line.to_string());
+        if line.starts_with("//run:") {
+            for (name, buffer) in result["buffers"].as_object().into_iter().flatten() {
+                let numbers: Vec<String> =
+                    buffer["values"].as_array().into_iter().flatten().map(plain).collect();
+                let ty = buffer["type"].as_str().unwrap_or("u8");
+                lines.push(format!("//expect: {name}={ty}[{}]", numbers.join(", ")));
+            }
+        }
+    }
+    std::fs::write(path, lines.join("\n") + "\n").map_err(|e| e.to_string())
+}
+
+fn plain(number: &Value) -> String {
+    match number {
+        Value::Number(n) if n.is_f64() => (n.as_f64().unwrap_or(0.0) as f32).to_string(),
+        Value::String(s) => s.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,65 @@
+//! What the tests of programs share: finding files, reading their headers, running the command.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of the repository's `tests`.
+pub fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").join(name)
+}
+
+/// All `.slang` files below a folder, in order. None is an error: a test that cannot be found must not pass.
+pub fn programs(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    collect(folder, &mut found);
+    assert!(!found.is_empty(), "no programs in {}", folder.display());
+    found.sort();
+    found
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() && path.file_name().is_some_and(|n| n != "modules") {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|e| e == "slang") {
+            found.push(path);
+        }
+    }
+}
+
+/// The texts behind `//key:` in a file.
+pub fn header<'t>(text: &'t str, key: &str) -> Vec<&'t str> {
+    let behind = |line: &'t str| line.strip_prefix("//")?.strip_prefix(key)?.strip_prefix(':').map(str::trim);
+    text.lines().filter_map(behind).collect()
+}
+
+/// Splits at blanks, minding quotes, as a shell does.
+pub fn words(text: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in text.chars() {
+        match (quote, c) {
+            (Some(q), c) if c == q => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// Runs `cotangent`.
+pub fn cotangent(args: &[String]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cotangent")).args(args).output().expect("the command starts")
+}
+
+/// Whether expectations are to be rewritten.
+pub fn bless() -> bool {
+    std::env::var_os("BLESS").is_some_and(|v| v == "1")
+}

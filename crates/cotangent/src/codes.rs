@@ -1,0 +1,26 @@
+//! Every diagnostic code there is.
+
+use cotangent_base::Code;
+
+cotangent_base::codes! {
+    /// An `import` names a module for which no file was found.
+    ///
+    /// `import scene.lights;` looks for `scene/lights.slang`, and an underscore in the name may be a hyphen in
+    /// the file's. The file is searched beside the importing one and in the directories given with `-I`.
+    E0901 NO_MODULE = "imported module not found";
+}
+
+/// The code of that name, in either case, from any stage.
+pub fn explain(name: &str) -> Option<Code> {
+    let stages = [
+        CODES,
+        cotangent_syntax::codes::CODES,
+        cotangent_sema::codes::CODES,
+        cotangent_sema::derive::codes::CODES,
+        cotangent_lower::codes::CODES,
+        cotangent_autodiff::codes::CODES,
+        cotangent_emit_naga::codes::CODES,
+        cotangent_interp::CODES,
+    ];
+    stages.into_iter().flatten().find(|code| code.name.eq_ignore_ascii_case(name)).copied()
+}

@@ -1,0 +1,136 @@
+//! Loads modules, and takes them through the stages.
+
+use crate::{library, pipeline};
+use cotangent_autodiff::report::{Report, report};
+use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Set, Sources, Symbol};
+use cotangent_ir::Mode;
+use cotangent_lower::{Lowered, Roots};
+use cotangent_sema::{Checked, Input};
+use cotangent_syntax::ast::{self, DeclKind};
+
+/// Why there is no result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// The program has errors; they are in [`Compiler::diagnostics`].
+    Errors,
+    /// There is no such file.
+    NoFile(String),
+}
+
+/// One compilation: its files, its macros, and what it has to tell.
+pub struct Compiler<'l> {
+    loader: &'l dyn Loader,
+    defines: Vec<(String, String)>,
+    /// All files read.
+    pub sources: Sources,
+    /// What there is to tell so far, warnings included.
+    pub diagnostics: Diagnostics,
+}
+
+impl<'l> Compiler<'l> {
+    /// A compilation with these macros.
+    pub fn new(loader: &'l dyn Loader, defines: Vec<(String, String)>) -> Self {
+        Compiler { loader, defines, sources: Sources::new(), diagnostics: Diagnostics::new() }
+    }
+
+    /// Reads the module at `path` and what it imports, and checks all of it.
+    pub fn check(&mut self, path: &str) -> Result<Checked, Stop> {
+        let mut inputs = self.library();
+        let mut seen = Set::default();
+        self.load(path, &mut inputs, &mut seen)?;
+        let mut checked = cotangent_sema::check(inputs);
+        self.tell(std::mem::take(&mut checked.diagnostics))?;
+        Ok(checked)
+    }
+
+    /// Checks the module at `path`, lowers what `roots` names, and writes its derivatives.
+    pub fn compile(&mut self, path: &str, roots: Roots) -> Result<Lowered, Stop> {
+        self.compile_with(path, roots, &mut |_, _| {})
+    }
+
+    /// As [`compile`](Self::compile), showing `observe` the module after each pass.
+    pub fn compile_with(
+        &mut self,
+        path: &str,
+        roots: Roots,
+        observe: &mut pipeline::Observer<'_>,
+    ) -> Result<Lowered, Stop> {
+        let mut lowered = self.lower(path, roots)?;
+        let diagnostics = pipeline::run(&mut lowered.module, &lowered.roots, observe);
+        self.tell(diagnostics)?;
+        Ok(lowered)
+    }
+
+    /// What the backward derivative of a function keeps and computes twice.
+    pub fn report(&mut self, path: &str, func: Symbol) -> Result<Report, Stop> {
+        let modes = vec![Mode::Backward];
+        let mut lowered = self.lower(path, Roots::Derivatives { func, modes })?;
+        let diagnostics = cotangent_autodiff::differentiate_also(&mut lowered.module, &lowered.roots);
+        self.tell(diagnostics)?;
+        Ok(report(&lowered.module, lowered.roots[1]))
+    }
+
+    /// Checks the module at `path` and lowers what `roots` names; derivatives are not written yet.
+    fn lower(&mut self, path: &str, roots: Roots) -> Result<Lowered, Stop> {
+        let mut checked = self.check(path)?;
+        let mut lowered = cotangent_lower::lower(&mut checked, roots);
+        self.tell(std::mem::take(&mut checked.diagnostics))?;
+        self.tell(std::mem::take(&mut lowered.diagnostics))?;
+        Ok(lowered)
+    }
+
+    fn tell(&mut self, diagnostics: Diagnostics) -> Result<(), Stop> {
+        self.diagnostics.append(diagnostics);
+        if self.diagnostics.has_errors() { Err(Stop::Errors) } else { Ok(()) }
+    }
+
+    fn library(&mut self) -> Vec<Input> {
+        let mut inputs = Vec::new();
+        for (path, text) in library::FILES {
+            let file = self.sources.add_library(*path, *text);
+            let tree = self.parse(file, &[]);
+            inputs.push(Input { file, tree, library: true });
+        }
+        inputs
+    }
+
+    /// Adds the module at `path` behind those it imports.
+    fn load(&mut self, path: &str, inputs: &mut Vec<Input>, seen: &mut Set<String>) -> Result<FileId, Stop> {
+        let text = self.loader.load(path).ok_or_else(|| Stop::NoFile(path.to_string()))?;
+        seen.insert(path.to_string());
+        let file = self.sources.add(path, text);
+        let defines = self.defines.clone();
+        let tree = self.parse(file, &defines);
+        for name in imports(&tree) {
+            match self.resolve(path, name.name.as_str()) {
+                Some(found) if seen.contains(&found) => {}
+                Some(found) => drop(self.load(&found, inputs, seen)?),
+                None => self.diagnostics.push(
+                    Diagnostic::new(crate::codes::NO_MODULE, name.span, format!("there is no module `{}`", name.name))
+                        .help("modules are looked for beside the importing file and in the directories given with -I"),
+                ),
+            }
+        }
+        inputs.push(Input { file, tree, library: false });
+        Ok(file)
+    }
+
+    fn parse(&mut self, file: FileId, defines: &[(String, String)]) -> ast::File {
+        cotangent_syntax::parse(&mut self.sources, self.loader, file, defines, &mut self.diagnostics)
+    }
+
+    /// `import foo_bar` may mean `foo_bar.slang` or `foo-bar.slang`.
+    fn resolve(&self, from: &str, name: &str) -> Option<String> {
+        let plain = name.strip_suffix(".slang").unwrap_or(name);
+        let candidates = [format!("{}.slang", plain.replace('_', "-")), format!("{plain}.slang")];
+        candidates.iter().find_map(|c| self.loader.resolve(from, c))
+    }
+}
+
+fn imports(tree: &ast::File) -> Vec<ast::Ident> {
+    let import = |decl: &ast::Decl| match &decl.kind {
+        DeclKind::Import(name) => Some(*name),
+        _ => None,
+    };
+    tree.decls.iter().filter_map(import).collect()
+}

@@ -1,0 +1,369 @@
+//! A function and its derivatives at a point, all of them: the Jacobian.
+//!
+//! Forward mode runs once per input number and gives a column each; reverse mode runs once per output number and
+//! gives a row each. Both go through the functions a program would call, `fwd_diff(f)` and `bwd_diff(f)`, so that
+//! what is shown is what a program gets. Central differences need neither; they are what both are checked with, in
+//! the interpreter's wide mode, where `float` is evaluated in double precision.
+
+use cotangent_interp::{Machine, Options, Stopped, Val};
+use cotangent_ir::{Const, Dir, FuncId, Mode, Module, Param, Ty, Type, Types, layout};
+use cotangent_runtime::Error;
+use cotangent_runtime::data::Number;
+use cotangent_runtime::path::{Leaf, descend, leaves, split};
+
+/// A function with the derivatives the module has of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Functions {
+    /// The function.
+    pub primal: FuncId,
+    /// `fwd_diff` of it.
+    pub forward: Option<FuncId>,
+    /// `bwd_diff` of it.
+    pub backward: Option<FuncId>,
+}
+
+/// A value with its name; the result of a function has none.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The parameter's name, or nothing for the result.
+    pub name: String,
+    /// Its type.
+    pub ty: Ty,
+    /// The value.
+    pub value: Val,
+    /// Whether it carries a derivative.
+    pub diff: bool,
+}
+
+/// All derivatives of outputs with respect to inputs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Jacobian {
+    /// The output numbers.
+    pub rows: Vec<Entry>,
+    /// The input numbers.
+    pub columns: Vec<Entry>,
+    /// A row per output number.
+    pub entries: Vec<Vec<f64>>,
+}
+
+/// A number of an input or output, as part of its differential.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Which input or output.
+    pub of: usize,
+    /// Which of the differential's numbers, in order.
+    pub index: usize,
+    /// Where it is in the differential.
+    pub leaf: Leaf,
+}
+
+/// Evaluates a function and its derivatives at a point.
+pub struct Evaluator<'m> {
+    module: &'m Module,
+    types: Types,
+    functions: Functions,
+    options: Options,
+    /// The inputs, in order; `out` parameters are none.
+    pub inputs: Vec<Named>,
+}
+
+impl<'m> Evaluator<'m> {
+    /// With every input zero.
+    pub fn new(module: &'m Module, functions: Functions, options: Options) -> Self {
+        let types = module.types.clone();
+        let named = |p: &Param| Named {
+            name: p.name.to_string(),
+            ty: p.ty,
+            value: Val::zero(&types, p.ty),
+            diff: p.diff,
+        };
+        let inputs = module.funcs[functions.primal].sig.inputs().map(named).collect();
+        Evaluator { module, types, functions, options, inputs }
+    }
+
+    /// Sets inputs from `x=3, p.dir=[1, 0, 0]`.
+    pub fn set_point(&mut self, text: &str) -> Result<(), Error> {
+        for item in split_commas(text) {
+            let Some((path, value)) = item.split_once('=') else {
+                return Err(Error(format!("`{item}` is not of the form name=value")));
+            };
+            self.set(path.trim(), value.trim())?;
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, path: &str, value: &str) -> Result<(), Error> {
+        let (name, steps) = split(path)?;
+        let Some(input) = self.inputs.iter().position(|i| i.name == name) else {
+            let names: Vec<&str> = self.inputs.iter().map(|i| i.name.as_str()).collect();
+            return Err(Error(format!("the function has no input `{name}`; it has {}", names.join(", "))));
+        };
+        let places =
+            self.part(self.inputs[input].ty, &steps).ok_or_else(|| Error(format!("there is no `{path}`")))?;
+        let apart = |c: char| ",[]{}".contains(c) || c.is_whitespace();
+        let numbers: Vec<&str> = value.split(apart).filter(|w| !w.is_empty()).collect();
+        if numbers.len() != places.len() {
+            let wanted = if places.len() == 1 {
+                "one number".to_string()
+            } else {
+                format!("{} numbers", places.len())
+            };
+            return Err(Error(format!("`{path}` takes {wanted}, but {} are given", numbers.len())));
+        }
+        for ((index, leaf), word) in places.iter().zip(numbers) {
+            let number = Number::parse(word).ok_or_else(|| Error(format!("`{word}` is not a number")))?;
+            let constant = constant(number, leaf)?;
+            replace(&mut self.inputs[input].value, &mut { *index }, constant);
+        }
+        Ok(())
+    }
+
+    /// The numbers of the part of `ty` at `steps`, with their positions among all.
+    fn part(&mut self, ty: Ty, steps: &[String]) -> Option<Vec<(usize, Leaf)>> {
+        let (mut start, mut inner) = (0, ty);
+        for step in steps {
+            let (offset, next) = descend(&mut self.types, inner, step)?;
+            (start, inner) = (start + offset as usize, next);
+        }
+        let end = start + layout::layout(&self.types, inner)?.size as usize;
+        let all = leaves(&mut self.types, ty).into_iter().enumerate();
+        Some(all.filter(|(_, leaf)| (start..end).contains(&leaf.offset)).collect())
+    }
+
+    fn call(&self, func: FuncId, inputs: Vec<Val>) -> Result<Vec<Val>, Stopped> {
+        Machine::new(self.module, self.options.clone()).call(func, inputs)
+    }
+
+    /// The outputs: the result first, then `out` and `inout` parameters.
+    pub fn outputs(&mut self) -> Result<Vec<Named>, Stopped> {
+        let inputs = self.inputs.iter().map(|i| i.value.clone()).collect();
+        let values = self.call(self.functions.primal, inputs)?;
+        let sig = &self.module.funcs[self.functions.primal].sig;
+        let names = sig.ret.iter().map(|_| String::new());
+        let names = names.chain(sig.params.iter().filter(|p| p.dir != Dir::In).map(|p| p.name.to_string()));
+        let all = names.zip(values).zip(sig.outputs());
+        Ok(all.map(|((name, value), out)| Named { name, ty: out.ty, value, diff: out.diff }).collect())
+    }
+
+    /// The Jacobian by one of the modes, with respect to the inputs that `wrt` accepts.
+    pub fn jacobian(&mut self, mode: Mode, wrt: &dyn Fn(&str) -> bool) -> Result<Jacobian, Stopped> {
+        let mut jacobian = self.shape(wrt);
+        match mode {
+            Mode::Forward => self.fill_columns(&mut jacobian)?,
+            Mode::Backward => self.fill_rows(&mut jacobian)?,
+        }
+        Ok(jacobian)
+    }
+
+    /// The rows and columns there are, with zeros.
+    fn shape(&mut self, wrt: &dyn Fn(&str) -> bool) -> Jacobian {
+        let sig = self.module.funcs[self.functions.primal].sig.clone();
+        let inputs = sig.inputs().enumerate().filter(|(_, p)| p.diff && wrt(p.name.as_str()));
+        let columns: Vec<Entry> = inputs.flat_map(|(i, p)| self.entries(i, p.ty)).collect();
+        let outputs = sig.outputs().enumerate().filter(|(_, o)| o.diff);
+        let rows: Vec<Entry> = outputs.flat_map(|(i, o)| self.entries(i, o.ty)).collect();
+        let entries = vec![vec![0.0; columns.len()]; rows.len()];
+        Jacobian { rows, columns, entries }
+    }
+
+    fn entries(&mut self, of: usize, ty: Ty) -> Vec<Entry> {
+        let differential = self.differential(ty);
+        let all = leaves(&mut self.types, differential).into_iter().enumerate();
+        all.map(|(index, leaf)| Entry { of, index, leaf }).collect()
+    }
+
+    fn differential(&mut self, ty: Ty) -> Ty {
+        self.module.diff.differential(&mut self.types, ty).unwrap_or(ty)
+    }
+
+    /// The differential of `ty` that is one at `seed` and zero elsewhere.
+    fn seed(&mut self, ty: Ty, seed: Option<&Entry>) -> Val {
+        let differential = self.differential(ty);
+        let mut value = Val::zero(&self.types, differential);
+        if let Some(entry) = seed {
+            replace(&mut value, &mut { entry.index }, Const::float(1.0));
+        }
+        value
+    }
+
+    /// An input as it is, or as a pair whose derivative is one at `seed`.
+    fn argument(&mut self, input: usize, seed: Option<&Entry>) -> Val {
+        let Named { value, diff, ty, .. } = self.inputs[input].clone();
+        if diff { Val::aggregate([value, self.seed(ty, seed)]) } else { value }
+    }
+
+    fn fill_columns(&mut self, jacobian: &mut Jacobian) -> Result<(), Stopped> {
+        let Some(forward) = self.functions.forward else { return Ok(()) };
+        for column in 0..jacobian.columns.len() {
+            let entry = jacobian.columns[column].clone();
+            let count = self.inputs.len();
+            let inputs = (0..count).map(|i| self.argument(i, (i == entry.of).then_some(&entry))).collect();
+            let values = self.call(forward, inputs)?;
+            for (row, Entry { of, index, .. }) in jacobian.rows.iter().enumerate() {
+                jacobian.entries[row][column] = number_at(&values[*of].parts()[1], *index);
+            }
+        }
+        Ok(())
+    }
+
+    fn fill_rows(&mut self, jacobian: &mut Jacobian) -> Result<(), Stopped> {
+        let Some(backward) = self.functions.backward else { return Ok(()) };
+        for row in 0..jacobian.rows.len() {
+            let (inputs, pairs) = self.backward_arguments(&jacobian.rows[row].clone());
+            let values = self.call(backward, inputs)?;
+            for (column, Entry { of, index, .. }) in jacobian.columns.iter().enumerate() {
+                let at = pairs.iter().position(|p| p == of).expect("a differentiable input comes back");
+                jacobian.entries[row][column] = number_at(&values[at].parts()[1], *index);
+            }
+        }
+        Ok(())
+    }
+
+    /// The arguments of `bwd_diff(f)` with the derivative of one output number one, and which of our inputs come
+    /// back as pairs, in order.
+    fn backward_arguments(&mut self, row: &Entry) -> (Vec<Val>, Vec<usize>) {
+        let sig = self.module.funcs[self.functions.primal].sig.clone();
+        let (mut arguments, mut pairs) = (Vec::new(), Vec::new());
+        let (mut input, mut output) = (0, usize::from(sig.ret.is_some()));
+        for param in &sig.params {
+            let seed = (param.dir != Dir::In && output == row.of).then_some(row);
+            match (param.dir, param.diff) {
+                (Dir::In | Dir::InOut, diff) => {
+                    arguments.push(self.argument(input, seed));
+                    pairs.extend(diff.then_some(input));
+                }
+                (Dir::Out, true) => arguments.push(self.seed(param.ty, seed)),
+                (Dir::Out, false) => {}
+            }
+            input += usize::from(param.dir != Dir::Out);
+            output += usize::from(param.dir != Dir::In);
+        }
+        if let Some(ret) = sig.ret.filter(|r| r.diff) {
+            arguments.push(self.seed(ret.ty, (row.of == 0).then_some(row)));
+        }
+        (arguments, pairs)
+    }
+
+    /// The Jacobian by central differences: no derivative code takes part. Only for types whose derivatives lie
+    /// under the names of what they are derivatives of; numbers without such a name get a NaN.
+    pub fn differences(&mut self, wrt: &dyn Fn(&str) -> bool) -> Result<Jacobian, Stopped> {
+        let mut jacobian = self.shape(wrt);
+        for column in 0..jacobian.columns.len() {
+            let Entry { of, leaf, .. } = jacobian.columns[column].clone();
+            let places = leaves(&mut self.types, self.inputs[of].ty);
+            let Some(index) = places.iter().position(|l| l.path == leaf.path) else {
+                jacobian.entries.iter_mut().for_each(|row| row[column] = f64::NAN);
+                continue;
+            };
+            let at = number_at(&self.inputs[of].value, index);
+            let step = 1e-5 * (1.0 + at.abs());
+            let [above, below] = [at + step, at - step].map(|x| self.outputs_at(of, index, x));
+            let (above, below) = (above?, below?);
+            for (row, entry) in jacobian.rows.iter().enumerate() {
+                let numbers = [&above, &below].map(|outputs| self.output_number(&outputs[entry.of], entry));
+                jacobian.entries[row][column] = (numbers[0] - numbers[1]) / (2.0 * step);
+            }
+        }
+        Ok(jacobian)
+    }
+
+    fn outputs_at(&mut self, input: usize, index: usize, x: f64) -> Result<Vec<Named>, Stopped> {
+        let before = self.inputs[input].value.clone();
+        replace(&mut self.inputs[input].value, &mut { index }, Const::float(x));
+        let outputs = self.outputs();
+        self.inputs[input].value = before;
+        outputs
+    }
+
+    fn output_number(&mut self, output: &Named, entry: &Entry) -> f64 {
+        let places = leaves(&mut self.types, output.ty);
+        let index = places.iter().position(|l| l.path == entry.leaf.path);
+        index.map_or(f64::NAN, |i| number_at(&output.value, i))
+    }
+
+    /// The numbers of a value with their places.
+    pub fn numbers(&mut self, named: &Named) -> Vec<(Leaf, Number)> {
+        let number = |constant| match constant {
+            Const::Bool(b) => Number::Int(b.into()),
+            Const::Int(n) => Number::Int(n.into()),
+            Const::Float(bits) => Number::Float(f64::from_bits(bits)),
+        };
+        let places = leaves(&mut self.types, named.ty);
+        places.into_iter().zip(named.value.scalars().into_iter().map(number)).collect()
+    }
+
+    /// Whether a value is one number.
+    pub fn is_scalar(&self, named: &Named) -> bool {
+        matches!(self.types.get(named.ty), Type::Scalar(_))
+    }
+}
+
+fn constant(number: Number, leaf: &Leaf) -> Result<Const, Error> {
+    let mut bytes = Vec::new();
+    // Writing it checks that it fits.
+    number.write(leaf.scalar, &mut bytes)?;
+    Ok(match number {
+        Number::Float(x) if leaf.scalar.is_float() => Const::float(x),
+        Number::Int(n) if leaf.scalar.is_float() => Const::float(n as f64),
+        number if leaf.scalar == cotangent_base::Scalar::Bool => Const::Bool(number.as_f64() != 0.0),
+        Number::Int(n) => Const::Int(n as i64),
+        Number::Float(x) => Const::Int(x as i64),
+    })
+}
+
+/// Replaces the scalar that `index` others precede; counts `index` down on the way.
+fn replace(value: &mut Val, index: &mut usize, constant: Const) {
+    match value {
+        Val::Scalar(scalar) => {
+            if *index == 0 {
+                *scalar = constant;
+            }
+            *index = index.wrapping_sub(1);
+        }
+        Val::Aggregate(parts) => {
+            let mut new = parts.to_vec();
+            new.iter_mut().for_each(|part| replace(part, index, constant));
+            *value = Val::aggregate(new);
+        }
+        Val::Undef | Val::Unit | Val::Handle(_) => {}
+    }
+}
+
+/// The number that `index` others precede.
+fn number_at(value: &Val, index: usize) -> f64 {
+    match value.scalars().get(index) {
+        Some(Const::Float(bits)) => f64::from_bits(*bits),
+        Some(Const::Int(n)) => *n as f64,
+        Some(Const::Bool(b)) => f64::from(u8::from(*b)),
+        None => f64::NAN,
+    }
+}
+
+/// Splits at commas that stand in no brackets.
+fn split_commas(text: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut items) = (0i32, 0, Vec::new());
+    for (i, c) in text.char_indices() {
+        match c {
+            '[' | '{' => depth += 1,
+            ']' | '}' => depth -= 1,
+            ',' | ';' if depth == 0 => {
+                items.push(&text[start..i]);
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    items.push(&text[start..]);
+    items.into_iter().map(str::trim).filter(|item| !item.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_commas;
+
+    #[test]
+    fn a_point_is_split_outside_brackets() {
+        assert_eq!(split_commas("x=3, p.dir=[1, 0, 0], "), ["x=3", "p.dir=[1, 0, 0]"]);
+        assert_eq!(split_commas(""), Vec::<&str>::new());
+    }
+}

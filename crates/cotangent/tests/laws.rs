@@ -1,0 +1,177 @@
+//! Gradient laws on the programs in `tests/grad`.
+//!
+//! ```text
+//! //grad: f(x=3, a=2) = 18; x=12, a=9
+//! //kink: g(x=0) = 0; x=0
+//! ```
+//!
+//! At each point: forward mode, reverse mode and central differences give the same Jacobian, all in the interpreter's
+//! wide mode; and in ordinary precision value and derivatives are the expected ones, where the line gives any. The
+//! derivatives are those of the one output, or of the sum of all output numbers. At a `kink` there are no central
+//! differences. `--D NAME=VALUE` before the function defines a macro.
+
+use cotangent::gradient::{Evaluator, Functions, Jacobian};
+use cotangent::interp::Options;
+use cotangent::ir::Mode;
+use cotangent::{Compiler, Loader, Roots, Symbol, render};
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/grad");
+    let mut files = Vec::new();
+    collect(&root, &mut files);
+    assert!(!files.is_empty(), "no programs in {}", root.display());
+    files.sort();
+    let trial = |path: PathBuf| {
+        let name = path.strip_prefix(&root).unwrap_or(&path).with_extension("").display().to_string();
+        Trial::test(name, move || check(&path).map_err(Failed::from))
+    };
+    libtest_mimic::run(&arguments, files.into_iter().map(trial).collect()).exit()
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()) {
+        if path.is_dir() {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|e| e == "slang") {
+            found.push(path);
+        }
+    }
+}
+
+/// One line of a header.
+struct Law<'t> {
+    defines: Vec<(String, String)>,
+    function: &'t str,
+    point: &'t str,
+    value: Option<&'t str>,
+    derivatives: Vec<(&'t str, f64)>,
+    smooth: bool,
+}
+
+fn parse(line: &str) -> Option<Law<'_>> {
+    let (mut rest, smooth) = match line.strip_prefix("//grad:") {
+        Some(rest) => (rest.trim(), true),
+        None => (line.strip_prefix("//kink:")?.trim(), false),
+    };
+    let mut defines = Vec::new();
+    while let Some(more) = rest.strip_prefix("-D ") {
+        let (define, tail) = more.split_once(' ')?;
+        let (name, value) = define.split_once('=')?;
+        defines.push((name.to_string(), value.to_string()));
+        rest = tail.trim();
+    }
+    let (function, rest) = rest.split_once('(')?;
+    let (point, rest) = rest.rsplit_once(')')?;
+    let (value, derivatives) = rest.split_once(';').unwrap_or((rest, ""));
+    let pair =
+        |item| str::split_once(item, '=').and_then(|(name, x)| Some((name.trim(), x.trim().parse().ok()?)));
+    let derivatives =
+        derivatives.split(',').filter(|d| !d.trim().is_empty()).map(pair).collect::<Option<_>>()?;
+    let value = value.trim().strip_prefix('=').map(str::trim);
+    Some(Law { defines, function, point, value, derivatives, smooth })
+}
+
+fn check(path: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let lines: Vec<&str> =
+        text.lines().filter(|l| l.starts_with("//grad:") || l.starts_with("//kink:")).collect();
+    if lines.is_empty() {
+        return Err("no line begins with //grad: or //kink:".into());
+    }
+    for line in lines {
+        let law = parse(line).ok_or_else(|| format!("cannot read `{line}`"))?;
+        hold(path, &law).map_err(|e| format!("{line}\n{e}"))?;
+    }
+    Ok(())
+}
+
+struct Disk;
+
+impl Loader for Disk {
+    fn load(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(path).ok()
+    }
+    fn resolve(&self, from: &str, name: &str) -> Option<String> {
+        let path = Path::new(from).parent()?.join(name);
+        path.is_file().then(|| path.display().to_string())
+    }
+}
+
+fn hold(path: &Path, law: &Law<'_>) -> Result<(), String> {
+    let mut compiler = Compiler::new(&Disk, law.defines.clone());
+    let modes = vec![Mode::Forward, Mode::Backward];
+    let roots = Roots::Derivatives { func: Symbol::new(law.function), modes };
+    let lowered = compiler.compile(&path.display().to_string(), roots).map_err(|stop| {
+        let shown =
+            compiler.diagnostics.iter().map(|d| render::render(&compiler.sources, d, render::Style::Plain));
+        format!("{stop:?}\n{}", shown.collect::<Vec<_>>().join("\n"))
+    })?;
+    let [primal, forward, backward] = lowered.roots[..] else { return Err("not three functions".into()) };
+    let functions = Functions { primal, forward: Some(forward), backward: Some(backward) };
+    let evaluator = |wide: bool| {
+        let mut evaluator =
+            Evaluator::new(&lowered.module, functions, Options { wide, ..Options::default() });
+        evaluator.set_point(law.point).map(|()| evaluator).map_err(|e| e.to_string())
+    };
+    let said = |stopped: cotangent::interp::Stopped| {
+        render::render(&compiler.sources, &stopped.diagnostic(), render::Style::Plain)
+    };
+    let all = |_: &str| true;
+    let mut wide = evaluator(true)?;
+    let by_forward = wide.jacobian(Mode::Forward, &all).map_err(said)?;
+    let by_backward = wide.jacobian(Mode::Backward, &all).map_err(said)?;
+    same(&by_forward, &by_backward, 1e-9, "forward and reverse mode")?;
+    if law.smooth {
+        let by_differences = wide.differences(&all).map_err(said)?;
+        same(&by_differences, &by_backward, 1e-6, "central differences and reverse mode")?;
+    }
+    let mut narrow = evaluator(false)?;
+    if let Some(value) = law.value {
+        let outputs = narrow.outputs().map_err(said)?;
+        let found: Vec<f64> =
+            outputs.iter().flat_map(|o| narrow.numbers(o)).map(|(_, n)| n.as_f64()).collect();
+        let words = value.split(|c: char| ",[]{}".contains(c) || c.is_whitespace()).filter(|w| !w.is_empty());
+        let expected: Option<Vec<f64>> = words.map(|w| w.parse().ok()).collect();
+        let expected = expected.ok_or_else(|| format!("`{value}` is not a list of numbers"))?;
+        let close =
+            expected.len() == found.len() && expected.iter().zip(&found).all(|(a, b)| near(*a, *b, 1e-5));
+        if !close {
+            return Err(format!("the value is {found:?}"));
+        }
+    }
+    for mode in [Mode::Forward, Mode::Backward] {
+        let jacobian = narrow.jacobian(mode, &all).map_err(said)?;
+        for (name, expected) in &law.derivatives {
+            let named = |c: usize| {
+                let entry = &jacobian.columns[c];
+                format!("{}{}", narrow.inputs[entry.of].name, entry.leaf.path) == **name
+            };
+            let column =
+                (0..jacobian.columns.len()).find(|c| named(*c)).ok_or_else(|| format!("no input {name}"))?;
+            let found: f64 = jacobian.entries.iter().map(|row| row[column]).sum();
+            if !near(*expected, found, 1e-5) {
+                return Err(format!("{mode:?}: the derivative by {name} is {found}, not {expected}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn near(a: f64, b: f64, relative: f64) -> bool {
+    a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= relative * (0.1 + a.abs().max(b.abs()))
+}
+
+fn same(a: &Jacobian, b: &Jacobian, relative: f64, what: &str) -> Result<(), String> {
+    for (row, (x, y)) in a.entries.iter().zip(&b.entries).enumerate() {
+        for (column, (x, y)) in x.iter().zip(y).enumerate() {
+            if !near(*x, *y, relative) {
+                let (row, column) = (&a.rows[row], &a.columns[column]);
+                return Err(format!("{what} differ: {x} and {y} (output {row:?}, input {column:?})"));
+            }
+        }
+    }
+    Ok(())
+}
