@@ -10,6 +10,9 @@ use std::sync::Arc;
 /// The way to a part, all indices known.
 pub(crate) type Positions = SmallVec<[usize; 4]>;
 
+/// The scalars of a number, row by row.
+pub(crate) type Numbers = SmallVec<[Const; 4]>;
+
 impl Machine<'_> {
     /// The scalar a value is; zero, and a mark in the book, if nobody may look at it.
     pub(crate) fn scalar(&mut self, value: &Val, scalar: Scalar) -> Const {
@@ -85,7 +88,7 @@ impl Machine<'_> {
             Type::Vector(s, _) | Type::Matrix(s, ..) => {
                 let shape = types.get(ty);
                 let (x, y) = (self.numbers(a, shape), self.numbers(b, shape));
-                let sums: Vec<Const> = x.iter().zip(&y).map(|(x, y)| self.eval.add(s, *x, *y)).collect();
+                let sums: Numbers = x.iter().zip(&y).map(|(x, y)| self.eval.add(s, *x, *y)).collect();
                 *a = build(shape, &sums);
             }
             Type::Array(elem, n) => {
@@ -112,7 +115,7 @@ impl Machine<'_> {
     }
 
     /// All scalars of a number, row by row.
-    pub(crate) fn numbers(&mut self, value: &Val, shape: Type) -> SmallVec<[Const; 4]> {
+    pub(crate) fn numbers(&mut self, value: &Val, shape: Type) -> Numbers {
         match shape {
             Type::Scalar(s) => SmallVec::from_slice(&[self.scalar(value, s)]),
             Type::Vector(s, n) => (0..n.into()).map(|i| self.scalar(value.part(i), s)).collect(),

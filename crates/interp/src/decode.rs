@@ -18,9 +18,9 @@
 
 use crate::lifetimes::Lifetimes;
 use crate::take_part::moves_out;
-use cotangent_base::{EntityMap, Span};
+use cotangent_base::{EntityMap, Scalar, Span};
 use cotangent_ir::eval::Eval;
-use cotangent_ir::{Const, Func, FuncId, Inst, InstData, Module, Op, Path, Region, Step, Type, Value};
+use cotangent_ir::{Const, Func, FuncId, Inst, InstData, Math, Module, Op, Path, Region, Step, Type, Value};
 
 /// A place in a frame.
 pub(crate) type Slot = u32;
@@ -46,7 +46,9 @@ pub(crate) struct Level {
 /// What to do next.
 #[derive(Debug)]
 pub(crate) enum Code {
-    /// An instruction without regions.
+    /// Arithmetic on scalars: a short way for the most frequent instructions.
+    Scalar { op: Math, scalar: Scalar, args: Box<[Arg]>, result: Option<Slot> },
+    /// Any other instruction without regions.
     Run { inst: Inst, args: Box<[Arg]>, levels: Box<[Level]>, result: Option<Slot> },
     /// An extract that leaves a hole behind.
     TakePart { from: Slot, indices: Box<[Arg]>, levels: Box<[Level]>, result: Slot },
@@ -158,7 +160,11 @@ impl Decoder<'_> {
                 Code::Branch { otherwise, .. } => *otherwise = self.labels[*otherwise],
                 Code::Round { done, .. } => *done = self.labels[*done],
                 Code::Switch { targets, .. } => targets.iter_mut().for_each(|t| *t = self.labels[*t]),
-                Code::Run { .. } | Code::TakePart { .. } | Code::Count { .. } | Code::Drop { .. } => {}
+                Code::Scalar { .. }
+                | Code::Run { .. }
+                | Code::TakePart { .. }
+                | Code::Count { .. }
+                | Code::Drop { .. } => {}
                 Code::Call { .. } | Code::Return { .. } => {}
             }
         }
@@ -302,7 +308,13 @@ impl Decoder<'_> {
     fn run(&mut self, inst: Inst, data: &InstData, levels: Box<[Level]>) {
         let args = self.args(inst, 0);
         let result = self.define(&data.results).first().copied().flatten();
-        self.emit(Code::Run { inst, args, levels, result });
+        let first = data.operands.first().map(|v| self.module.types.get(self.func.ty(*v)));
+        match (&data.op, first) {
+            (Op::Math(op), Some(Type::Scalar(scalar))) => {
+                self.emit(Code::Scalar { op: *op, scalar, args, result });
+            }
+            _ => self.emit(Code::Run { inst, args, levels, result }),
+        }
     }
 
     /// Only parts that could be costly to copy are worth a look.

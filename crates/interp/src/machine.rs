@@ -214,6 +214,15 @@ impl<'m> Machine<'m> {
                 return Err(Trap::StepLimit);
             }
             match code {
+                Code::Scalar { op, scalar, args, result } => {
+                    let mut operands = [Const::Bool(false); 3];
+                    for (operand, arg) in operands.iter_mut().zip(args) {
+                        let value = self.read(base, *arg);
+                        *operand = self.scalar(&value, *scalar);
+                    }
+                    let value = self.eval.math(*op, *scalar, &operands[..args.len()])?;
+                    self.write(base, *result, Val::Scalar(value));
+                }
                 Code::Run { inst, args, levels, result } => {
                     let mut args = self.read_all(base, args);
                     let value = self.operation(func, &func.insts[*inst], levels, &mut args)?;

@@ -1,6 +1,6 @@
 //! What each instruction without regions does to values.
 
-use crate::aggregate::{array_elements, build};
+use crate::aggregate::{Numbers, array_elements, build};
 use crate::decode::Level;
 use crate::{Machine, Val};
 use cotangent_base::Scalar;
@@ -24,10 +24,7 @@ impl Machine<'_> {
         let first = data.operands.first().copied().map_or(Type::Unit, ty);
         Ok(match &data.op {
             Op::Math(math) => return self.math(*math, first, shape, args),
-            Op::Const(value) => match shape {
-                Type::Scalar(s) => Val::Scalar(self.eval.constant(*value, s)),
-                _ => unreachable!("a constant is a scalar"),
-            },
+            Op::Const(value) => Val::Scalar(self.eval.constant(*value, scalar_of(shape))),
             Op::Zero => self.zero(func.ty(result.expect("a zero is a result"))),
             Op::Undef => Val::Undef,
             Op::Select => self.select(first, shape, args),
@@ -36,8 +33,8 @@ impl Machine<'_> {
             Op::Splat => self.splat(shape, &args[0]),
             Op::Sum => self.sum(func.ty(data.operands[0]), &args[0]),
             Op::Swizzle(lanes) => {
-                let parts: SmallVec<[Const; 4]> = self.numbers(&args[0], first);
-                let lanes: Vec<Const> = lanes.iter().map(|l| parts[usize::from(*l)]).collect();
+                let parts = self.numbers(&args[0], first);
+                let lanes: Numbers = lanes.iter().map(|l| parts[usize::from(*l)]).collect();
                 build(shape, &lanes)
             }
             Op::Dot => self.product(shape, (first, &args[0]), (ty(data.operands[1]), &args[1]), (1, 1)),
@@ -110,16 +107,12 @@ impl Machine<'_> {
 
     fn math(&mut self, op: Math, operand: Type, result: Type, args: &[Val]) -> Result<Val, Trap> {
         let scalar = scalar_of(operand);
-        if let Type::Scalar(_) = operand {
-            let args: SmallVec<[Const; 3]> = args.iter().map(|a| self.scalar(a, scalar)).collect();
-            return self.eval.math(op, scalar, &args).map(Val::Scalar);
-        }
-        let args: Vec<_> = args.iter().map(|a| self.numbers(a, operand)).collect();
+        let args: SmallVec<[Numbers; 3]> = args.iter().map(|a| self.numbers(a, operand)).collect();
         let element = |i: usize| {
             let element: SmallVec<[Const; 3]> = args.iter().map(|a| a[i]).collect();
             self.eval.math(op, scalar, &element)
         };
-        let elements: Result<Vec<Const>, Trap> = (0..args[0].len()).map(element).collect();
+        let elements: Result<Numbers, Trap> = (0..args[0].len()).map(element).collect();
         Ok(build(result, &elements?))
     }
 
@@ -136,13 +129,13 @@ impl Machine<'_> {
         let cond = self.numbers(&args[0], cond);
         let (a, b) = (self.numbers(&args[1], shape), self.numbers(&args[2], shape));
         let pick = |i: usize| if cond[i] == Const::Bool(true) { a[i] } else { b[i] };
-        build(shape, &(0..a.len()).map(pick).collect::<Vec<_>>())
+        build(shape, &(0..a.len()).map(pick).collect::<Numbers>())
     }
 
     fn convert(&mut self, from: Type, to: Type, value: &Val) -> Val {
         let numbers = self.numbers(value, from);
         let (s, t) = (scalar_of(from), scalar_of(to));
-        build(to, &numbers.iter().map(|n| self.eval.convert(*n, s, t)).collect::<Vec<_>>())
+        build(to, &numbers.iter().map(|n| self.eval.convert(*n, s, t)).collect::<Numbers>())
     }
 
     /// The bits one after the other, low ones first, cut anew.
@@ -157,7 +150,7 @@ impl Machine<'_> {
             let bits = bytes.iter().rev().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
             eval::from_bits(bits, t)
         };
-        build(to, &bytes.chunks(t.bytes() as usize).map(scalar).collect::<Vec<_>>())
+        build(to, &bytes.chunks(t.bytes() as usize).map(scalar).collect::<Numbers>())
     }
 
     fn splat(&mut self, shape: Type, value: &Val) -> Val {
@@ -197,7 +190,7 @@ impl Machine<'_> {
         let s = scalar_of(shape);
         let (a, b) = (self.numbers(a, a_shape), self.numbers(b, b_shape));
         let k = a.len() / rows;
-        let mut elements = Vec::with_capacity(rows * columns);
+        let mut elements = Numbers::with_capacity(rows * columns);
         for row in 0..rows {
             for column in 0..columns {
                 let term = |i: usize| self.eval.mul(s, a[row * k + i], b[i * columns + column]);
@@ -213,7 +206,7 @@ impl Machine<'_> {
         let Type::Matrix(_, rows, columns) = to else { unreachable!("a transposed matrix is a matrix") };
         let (rows, columns) = (usize::from(rows), usize::from(columns));
         let element = |i: usize| numbers[(i % columns) * rows + i / columns];
-        build(to, &(0..rows * columns).map(element).collect::<Vec<_>>())
+        build(to, &(0..rows * columns).map(element).collect::<Numbers>())
     }
 }
 
