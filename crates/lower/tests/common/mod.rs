@@ -95,15 +95,27 @@ pub fn codes_of(source: &str) -> Vec<&'static str> {
     lowered.diagnostics.iter().map(|d| d.code.name).collect()
 }
 
-/// The result of a function of integers. Nothing may be read that was not written.
-pub fn run_int(source: &str, func: &str, args: &[i64]) -> i64 {
+/// All outputs of a function. Nothing may be read that was not written.
+fn run(source: &str, func: &str, inputs: Vec<Val>) -> Vec<Val> {
     let module = module(source);
     let id = module.func_named(Symbol::new(func)).unwrap_or_else(|| panic!("no function {func}"));
     let mut machine = Machine::new(&module, Options::default());
-    let outputs = machine.call(id, args.iter().map(|x| Val::int(*x)).collect());
+    let outputs = machine.call(id, inputs);
     let outputs = outputs.unwrap_or_else(|stop| panic!("{stop:?}\n{}", text::print_module(&module)));
     assert_eq!(machine.counters().undef_reads, 0, "{}", text::print_module(&module));
+    outputs
+}
+
+/// The result of a function of integers.
+pub fn run_int(source: &str, func: &str, args: &[i64]) -> i64 {
+    let outputs = run(source, func, args.iter().map(|x| Val::int(*x)).collect());
     outputs[0].as_int().expect("the function gives an integer")
+}
+
+/// The results of a function of floats.
+pub fn run_floats(source: &str, func: &str, args: &[f64]) -> Vec<f64> {
+    let outputs = run(source, func, args.iter().map(|x| Val::float(*x)).collect());
+    outputs.iter().map(|v| v.as_float().expect("the function gives floats")).collect()
 }
 
 /// The results of a function of one integer.
