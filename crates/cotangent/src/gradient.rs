@@ -244,10 +244,10 @@ impl<'m> Evaluator<'m> {
         (arguments, pairs)
     }
 
-    /// The Jacobian by central differences: no derivative code takes part. Only for types whose derivatives lie
-    /// under the names of what they are derivatives of; numbers without such a name get a NaN.
-    pub fn differences(&mut self, wrt: &dyn Fn(&str) -> bool) -> Result<Jacobian, Stopped> {
-        let mut jacobian = self.shape(wrt);
+    /// The Jacobian by central differences: no derivative code takes part. `step` gives how far to go from a number.
+    /// Only for types whose derivatives lie under the names of what they are derivatives of; others get a NaN.
+    pub fn differences(&mut self, step: fn(f64) -> f64) -> Result<Jacobian, Stopped> {
+        let mut jacobian = self.shape(&|_| true);
         for column in 0..jacobian.columns.len() {
             let Entry { of, leaf, .. } = jacobian.columns[column].clone();
             let places = leaves(&mut self.types, self.inputs[of].ty);
@@ -256,7 +256,7 @@ impl<'m> Evaluator<'m> {
                 continue;
             };
             let at = number_at(&self.inputs[of].value, index);
-            let step = 1e-5 * (1.0 + at.abs());
+            let step = step(at);
             let [above, below] = [at + step, at - step].map(|x| self.outputs_at(of, index, x));
             let (above, below) = (above?, below?);
             for (row, entry) in jacobian.rows.iter().enumerate() {

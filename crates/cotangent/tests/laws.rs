@@ -125,8 +125,11 @@ fn hold(path: &Path, law: &Law<'_>) -> Result<(), String> {
     let by_backward = wide.jacobian(Mode::Backward, &all).map_err(said)?;
     same(&by_forward, &by_backward, 1e-9, "forward and reverse mode")?;
     if law.smooth {
-        let by_differences = wide.differences(&all).map_err(said)?;
-        same(&by_differences, &by_backward, 1e-6, "central differences and reverse mode")?;
+        // The right step depends on the function: one that suits numbers near one, or one relative to the number.
+        let steps: [fn(f64) -> f64; 2] = [|x| 1e-5 * (1.0 + x.abs()), |x| 1e-5 * x.abs().max(1e-30)];
+        let [absolute, relative] = steps.map(|step| wide.differences(step));
+        same(&absolute.map_err(said)?, &by_backward, 1e-6, "central differences and reverse mode")
+            .or(same(&relative.map_err(said)?, &by_backward, 1e-6, "relative central differences and reverse mode"))?;
     }
     let mut narrow = evaluator(false)?;
     if let Some(value) = law.value {
