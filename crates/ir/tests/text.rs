@@ -167,3 +167,50 @@ fn errors_say_where_and_what() {
         assert_eq!(parse_module(text).unwrap_err().to_string(), message, "{text}");
     }
 }
+
+#[test]
+fn the_listing_of_the_documentation_is_what_is_printed() {
+    let source = include_str!("../src/text/mod.rs");
+    let listing = source.split("//! ```text\n").nth(1).and_then(|rest| rest.split("//! ```").next());
+    let lines = listing.expect("there is a listing").lines().map(|l| l.trim_start_matches("//!"));
+    let text: String = lines.map(|l| format!("{}\n", l.strip_prefix(' ').unwrap_or(l))).collect();
+    let module = parse_module(&text).unwrap();
+    cotangent_ir::verify(&module).unwrap();
+    assert_text(&print_module(&module), &text);
+}
+
+#[test]
+fn no_text_makes_the_reader_or_the_verifier_panic() {
+    let words: Vec<&str> = ALL.split_inclusive(|c: char| " \n,()[]{}:".contains(c)).collect();
+    let mut seed = 1u64;
+    let mut roll = |sides: usize| {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (seed >> 33) as usize % sides
+    };
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..1500 {
+        let mut text = words.clone();
+        for _ in 0..=roll(3) {
+            let at = roll(text.len());
+            match roll(3) {
+                0 => drop(text.remove(at)),
+                1 => text[at] = words[roll(words.len())],
+                _ => text.insert(at, words[roll(words.len())]),
+            }
+        }
+        match parse_module(&text.concat()) {
+            Ok(module) => {
+                read += 1;
+                refused += usize::from(cotangent_ir::verify(&module).is_err());
+                print_module(&module);
+            }
+            Err(error) => assert!(error.line > 0),
+        }
+    }
+    assert!(read > 50 && refused > 50, "{read} texts were read and {refused} refused");
+    let deep = format!("global @g: {}f32 param", "[".repeat(100_000));
+    assert_eq!(parse_module(&deep).unwrap_err().message, "types nest too deeply");
+    let (open, close) = ("if %c { ".repeat(100_000), "yield } else { yield } ".repeat(100_000));
+    let deep = format!("func @f(%c: bool) {{ {open} {close} return }}");
+    assert_eq!(parse_module(&deep).unwrap_err().message, "regions nest too deeply");
+}

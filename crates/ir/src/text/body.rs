@@ -1,7 +1,7 @@
 //! Text to function bodies.
 
 use super::lex::{Kind, ValueName};
-use super::parse::{Parsed, Parser};
+use super::parser::{Parsed, Parser};
 use super::print::trap_name;
 use crate::{
     Const, DiffCall, Func, Inst, LinCall, LoopInfo, Math, Op, Path, Region, Step, Trap, Ty, Unroll, Value,

@@ -4,9 +4,15 @@
 //! printed, except for spans, which are not printed, and for entities nothing refers to.
 //!
 //! ```text
-//! struct $Ray { origin: f32x3, t: f32, id: i32 }
-//! diff $Ray = $Ray.d { origin -> origin, t -> t, id -> - } zero @zero add @add
+//! struct $Ray { origin: f32x3, id: i32 }
+//! struct $Ray.d { origin: f32x3, id: unit }
+//! diff $Ray = $Ray.d { origin -> origin, id -> - } zero @zero
 //! global @out: rwbuffer<f32> param
+//!
+//! func @zero() -> $Ray.d {
+//!   %0: $Ray.d = zero
+//!   return %0
+//! }
 //!
 //! func @f(%x.0: f32, no_diff %y.1: f32, out z: f32) -> f32 differentiable(backward) {
 //!   %2: f32 = const 2.0
@@ -63,8 +69,10 @@
 //! hexadecimal digits, the bits, are floats too.
 
 mod body;
+mod header;
 mod lex;
 mod parse;
+mod parser;
 mod print;
 
 use crate::{Func, FuncId, Inst, Module, Ty, Types, Value};

@@ -242,7 +242,8 @@ impl<'a> Printer<'a> {
     }
 
     fn typed_list(&self, values: &[Value]) -> String {
-        let typed = |v: &Value| format!("{}: {}", self.value(*v), self.ty(self.func.ty(*v)));
+        let ty = |v: &Value| self.func.values.get(*v).map_or("?".into(), |d| self.ty(d.ty).to_string());
+        let typed = |v: &Value| format!("{}: {}", self.value(*v), ty(v));
         List(values.iter().map(typed)).to_string()
     }
 

@@ -1,0 +1,127 @@
+//! Text to functions, up to their bodies.
+
+use super::LinearValues;
+use super::body;
+use super::lex::{self, Kind};
+use super::parser::{Parsed, Parser};
+use super::print::{differentiable, mode_name, system_name};
+use crate::{Dir, Entry, Func, FuncKind, Inline, Mode, Param, Prefer, Ret, Signature, SystemValue};
+use cotangent_base::{Span, Symbol};
+
+/// A parameter and how its value, if it is an input, is written.
+type ParsedParam<'a> = (Param, Option<lex::ValueName<'a>>);
+
+/// Functions.
+impl<'a> Parser<'a> {
+    pub(super) fn func_item(&mut self, linear: &mut LinearValues) -> Parsed<()> {
+        let Kind::At(name) = self.next() else {
+            return self.error_before("expected a function");
+        };
+        self.expect("(")?;
+        let params = self.list(")", Self::param)?;
+        let ret = if self.eat("->") { Some(self.ret()?) } else { None };
+        let (params, inputs): (Vec<_>, Vec<_>) = params.into_iter().unzip();
+        let mut func = Func::new(Symbol::new(&name), Signature { params, ret }, Span::none());
+        self.attributes(&mut func)?;
+        let inputs: Vec<_> = inputs.into_iter().flatten().collect();
+        let (func, set) = body::parse(self, func, inputs)?;
+        let id = self.module.funcs.push(func);
+        linear.insert(id, set);
+        self.end_item()
+    }
+
+    fn marker(&mut self) -> Option<bool> {
+        let named = matches!(self.peek_second(), Kind::Punct(":"));
+        if !named && self.eat_word("no_diff") {
+            return Some(false);
+        }
+        (!named && self.eat_word("diff")).then_some(true)
+    }
+
+    fn param(&mut self) -> Parsed<ParsedParam<'a>> {
+        let marker = self.marker();
+        let named = matches!(self.peek_second(), Kind::Punct(":"));
+        let dir = match self.peek() {
+            Kind::Word("out") if !named => Dir::Out,
+            Kind::Word("inout") if !named => Dir::InOut,
+            _ => Dir::In,
+        };
+        self.at += usize::from(dir != Dir::In);
+        let written = if matches!(self.peek(), Kind::Value(_)) { None } else { Some(self.name()?) };
+        let value = match (dir, self.peek().clone()) {
+            (Dir::In | Dir::InOut, Kind::Value(value)) => {
+                self.at += 1;
+                Some(value)
+            }
+            (Dir::In | Dir::InOut, _) => return self.error("expected the value of the parameter: `%name`"),
+            (Dir::Out, _) => None,
+        };
+        let of_value = value.as_ref().map(|v| Symbol::new(v.name.as_deref().unwrap_or(v.text)));
+        let Some(name) = written.or(of_value) else {
+            return self.error("expected a name");
+        };
+        self.expect(":")?;
+        let ty = self.ty()?;
+        let diff = marker.unwrap_or_else(|| differentiable(&self.module, ty));
+        Ok((Param { name, ty, dir, diff }, value))
+    }
+
+    fn ret(&mut self) -> Parsed<Ret> {
+        let marker = self.marker();
+        let ty = self.ty()?;
+        Ok(Ret { ty, diff: marker.unwrap_or_else(|| differentiable(&self.module, ty)) })
+    }
+
+    fn mode(&mut self) -> Parsed<Mode> {
+        self.choice(&[Mode::Forward, Mode::Backward].map(|m| (mode_name(m), m)))
+    }
+
+    fn attributes(&mut self, func: &mut Func) -> Parsed<()> {
+        while let Kind::Word(word) = *self.peek() {
+            if matches!(word, "struct" | "diff" | "global" | "func") {
+                return Ok(());
+            }
+            self.at += 1;
+            match word {
+                "differentiable" => func.diff.differentiable = Some(self.in_parens(Self::mode)?),
+                "rule" => func.diff.rule = Some(self.in_parens(Self::func)?),
+                "forward" => func.diff.forward = Some(self.in_parens(Self::func)?),
+                "backward" => func.diff.backward = Some(self.in_parens(Self::func)?),
+                "substitute" => func.diff.substitute = Some(self.in_parens(Self::func)?),
+                "constant" => func.diff.constant = true,
+                "prefer" => {
+                    let choices = [("recompute", Prefer::Recompute), ("checkpoint", Prefer::Checkpoint)];
+                    func.diff.prefer = self.in_parens(|p| p.choice(&choices))?;
+                }
+                "inline" => {
+                    let choices = [("early", Inline::Early), ("never", Inline::Never)];
+                    func.inline = self.in_parens(|p| p.choice(&choices))?;
+                }
+                "entry" => func.entry = Some(self.entry()?),
+                "request" => {
+                    let (mode, of) = self.in_parens(|p| Ok((p.mode()?, p.func()?)))?;
+                    func.kind = FuncKind::Request(mode, of);
+                }
+                _ => return self.error_before(format!("`{word}` is not an attribute of functions")),
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self) -> Parsed<Entry> {
+        self.expect("(")?;
+        let threads = self.list(")", Self::number::<u32>)?;
+        let Ok(threads) = threads.try_into() else {
+            return self.error_before("expected three sizes");
+        };
+        let all = [
+            SystemValue::DispatchThreadId,
+            SystemValue::GroupId,
+            SystemValue::GroupThreadId,
+            SystemValue::GroupIndex,
+        ];
+        let choices = all.map(|v| (system_name(v), v));
+        let inputs = if self.eat("(") { self.list(")", |p| p.choice(&choices))? } else { vec![] };
+        Ok(Entry { threads, inputs })
+    }
+}
