@@ -305,11 +305,11 @@ impl FuncEmitter<'_, '_> {
         let result = (!data.results.is_empty()).then(|| self.expr(Expression::CallResult(function)));
         self.statement(Statement::Call { function, arguments, result });
         match (&data.results[..], result) {
-            ([only], Some(result)) => drop(self.places.insert(*only, Place::Expr(result))),
+            ([only], Some(result)) => self.place(*only, Place::Expr(result))?,
             (many, Some(base)) => {
                 for (index, value) in many.iter().enumerate() {
                     let part = self.expr(Expression::AccessIndex { base, index: index as u32 });
-                    self.places.insert(*value, Place::Expr(part));
+                    self.place(*value, Place::Expr(part))?;
                 }
             }
             (_, None) => {}
@@ -347,7 +347,7 @@ impl FuncEmitter<'_, '_> {
             _ => Some(Place::Expr(self.operation(data)?)),
         };
         if let (Some(place), Some(result)) = (place, data.results.first()) {
-            self.places.insert(*result, place);
+            self.place(*result, place)?;
             if let (Place::Expr(handle), Some(name)) = (place, self.name_of(*result)) {
                 self.out.named_expressions.insert(handle, name);
             }

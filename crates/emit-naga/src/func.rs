@@ -4,7 +4,7 @@ use crate::control::LoopFrame;
 use crate::values::Place;
 use crate::{Emitter, Result, last_use};
 use cotangent_base::{Map, Set, Span, Symbol};
-use cotangent_ir::{Entry, Func, FuncId, GlobalKind, Inst, Module, SystemValue, Ty, Value};
+use cotangent_ir::{Entry, Func, FuncId, GlobalKind, Inst, Module, Op, SystemValue, Ty, Value};
 use naga::{Block, Expression, Handle, Range, Span as NoSpan, Statement};
 
 /// The function under construction.
@@ -20,6 +20,8 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub loops: Vec<LoopFrame>,
     /// Updates that may overwrite.
     pub overwriting: Set<Inst>,
+    /// Values that are read at a dynamic index: they live in variables from the start.
+    pub indexed: Set<Value>,
     /// What is being emitted, for diagnostics.
     pub span: Span,
 }
@@ -29,7 +31,7 @@ impl<'m> Emitter<'m> {
     pub fn function(&mut self, id: FuncId) -> Result<()> {
         let module: &'m Module = self.module;
         let func = &module.funcs[id];
-        let mut out = naga::Function { name: Some(func.name.to_string()), ..Default::default() };
+        let mut out = naga::Function { name: Some(plain_name(func.name)), ..Default::default() };
         out.arguments = self.arguments(func)?;
         out.result = self.result(id, func)?;
         let mut emitter = FuncEmitter {
@@ -41,6 +43,7 @@ impl<'m> Emitter<'m> {
             blocks: vec![Block::new()],
             loops: vec![],
             overwriting: last_use::overwriting(func),
+            indexed: indexed(func),
             span: func.span,
         };
         emitter.body()?;
@@ -81,13 +84,27 @@ impl<'m> Emitter<'m> {
                 for (i, ty) in outputs.into_iter().enumerate() {
                     fields.push((format!("_{i}"), self.ty(ty, func.span)?));
                 }
-                let ty = self.structure_of(&format!("{}_outputs", func.name), fields);
+                let ty = self.structure_of(&format!("{}_outputs", plain_name(func.name)), fields);
                 self.results.insert(id, ty);
                 ty
             }
         };
         Ok(Some(naga::FunctionResult { ty, binding: None }))
     }
+}
+
+/// The values that some `extract` reads at a dynamic index.
+fn indexed(func: &Func) -> Set<Value> {
+    let base = |inst: Inst| match &func.insts[inst].op {
+        Op::Extract(path) if path.indices() > 0 => Some(func.insts[inst].operands[0]),
+        _ => None,
+    };
+    func.all_insts().into_iter().filter_map(base).collect()
+}
+
+/// A name that WGSL accepts.
+pub(crate) fn plain_name(name: Symbol) -> String {
+    name.as_str().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect()
 }
 
 fn builtin(value: SystemValue) -> naga::BuiltIn {
@@ -101,7 +118,7 @@ fn builtin(value: SystemValue) -> naga::BuiltIn {
 
 fn entry_point(name: Symbol, entry: &Entry, function: naga::Function) -> naga::EntryPoint {
     naga::EntryPoint {
-        name: name.to_string(),
+        name: plain_name(name),
         stage: naga::ShaderStage::Compute,
         early_depth_test: None,
         workgroup_size: entry.threads,
@@ -121,7 +138,7 @@ impl<'m> FuncEmitter<'_, 'm> {
     fn body(&mut self) -> Result<()> {
         for (i, input) in self.func.inputs().iter().enumerate() {
             let argument = self.expr(Expression::FunctionArgument(i as u32));
-            self.places.insert(*input, Place::Expr(argument));
+            self.place(*input, Place::Expr(argument))?;
         }
         if self.func.entry.is_some() {
             self.initialize_statics()?;

@@ -1,5 +1,6 @@
 //! Types and their memory layout in WGSL.
 
+use crate::func::plain_name;
 use crate::{Emitter, Result, unsupported};
 use cotangent_base::{Scalar, Span};
 use cotangent_ir::{StructId, Ty, Type};
@@ -135,7 +136,7 @@ impl Emitter<'_> {
         for field in &def.fields {
             fields.push((field.name.to_string(), self.ty(field.ty, span)?));
         }
-        Ok(self.structure_of(def.name.as_str(), fields))
+        Ok(self.structure_of(&plain_name(def.name), fields))
     }
 
     /// A structure with these members; an empty one gets one that nobody reads, since WGSL has no empty ones.

@@ -27,6 +27,17 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
+    /// Says where a value is, once. One that is read at a dynamic index is put in a variable here and now, since later
+    /// may be inside a loop.
+    pub fn place(&mut self, value: Value, place: Place) -> Result<()> {
+        self.places.insert(value, place);
+        if self.indexed.contains(&value) {
+            let var = self.variable_of(value)?;
+            self.places.insert(value, Place::Var(var));
+        }
+        Ok(())
+    }
+
     /// The variable a value is in; one is made for it if need be.
     pub fn variable_of(&mut self, value: Value) -> Result<Handle<naga::LocalVariable>> {
         if let Place::Var(var) = self.places[&value] {
@@ -78,6 +89,14 @@ impl FuncEmitter<'_, '_> {
     }
 
     pub fn zero(&mut self, ty: Ty) -> Result<Handle<Expression>> {
+        if let Type::Scalar(scalar) = self.module().types.get(ty) {
+            let zero = match scalar {
+                Scalar::Bool => Const::Bool(false),
+                s if s.is_float() => Const::float(0.0),
+                _ => Const::Int(0),
+            };
+            return self.literal(zero, ty);
+        }
         let ty = self.emitter.ty(ty, self.span)?;
         Ok(self.expr(Expression::ZeroValue(ty)))
     }
