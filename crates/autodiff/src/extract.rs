@@ -16,6 +16,7 @@
 
 mod halves;
 mod recursive;
+mod root;
 
 use crate::checkpoint::work::Works;
 use crate::checkpoint::{Callee, Policy};
@@ -29,10 +30,10 @@ use cotangent_ir::{
     Builder, DiffTable, Func, FuncId, FuncKind, Mode, Module, Op, Signature, Ty, Value, text, verify_func,
     verify_linear,
 };
-use cotangent_passes::effects::{Effects, Place};
+use cotangent_passes::effects::Effects;
 use cotangent_passes::hoist::hoist;
-use cotangent_passes::inline::recursive as recursive_functions;
 use cotangent_passes::optimize::tidy;
+use root::Root;
 use std::rc::Rc;
 
 /// One answer for each of some inputs or outputs.
@@ -55,8 +56,8 @@ pub struct Cache {
     open: Vec<Key>,
     /// Functions written and not yet tidied.
     rough: Vec<FuncId>,
-    /// Where the current request starts, and what functions do.
-    root: Option<Root>,
+    /// The request being written.
+    root: Option<Rc<Root>>,
 }
 
 /// A function differentiated on behalf of one kind of caller.
@@ -71,27 +72,12 @@ struct Key {
     changing: Mask,
 }
 
-/// The function that the user asked a derivative of. All it calls runs in both passes, so what any of that
-/// writes may differ between them.
-#[derive(Clone)]
-struct Root {
-    func: FuncId,
-    effects: Rc<Effects>,
-    changing: Mask,
-    /// The functions that call themselves, directly or through others.
-    recursive: EntitySet<FuncId>,
-}
-
-impl Root {
-    fn of(module: &Module, func: FuncId) -> Self {
-        let effects = Rc::new(Effects::of(module));
-        let changes = |g| effects.derivative_may_write(func, Place::Global(g));
-        let changing = module.globals.keys().map(changes).collect();
-        Root { func, effects, changing, recursive: recursive_functions(module) }
-    }
-}
-
 impl Cache {
+    /// The request being written.
+    fn root(&self) -> Rc<Root> {
+        self.root.clone().expect("a request is being written")
+    }
+
     /// Whether `func` is the linear half of something.
     pub fn is_linear_half(&self, func: FuncId) -> bool {
         self.linear.contains_key(&func)
@@ -112,7 +98,7 @@ pub(crate) fn backward_request(cx: &mut Context<'_>, request: FuncId, of: FuncId
         return forward_to(cx, request, custom);
     }
     fill_below(cx, of);
-    let root = Root::of(cx.module, of);
+    let root = Rc::new(Root::of(cx.module, of));
     let outer = cx.reverse.root.replace(root);
     let result = generate(cx, request, of);
     cx.reverse.root = outer;

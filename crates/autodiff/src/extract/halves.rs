@@ -12,7 +12,6 @@ use cotangent_ir::{
     Builder, DiffInfo, Effect, Func, FuncId, Inline, Inst, Mode, Module, Op, Prefer, Signature, Type, Value,
 };
 use cotangent_passes::counted::counted;
-use cotangent_passes::effects::place;
 use cotangent_passes::hoist::hoist;
 use cotangent_passes::inline::inline_calls;
 use cotangent_passes::optimize::tidy;
@@ -29,7 +28,7 @@ pub(super) fn halves(
     if cx.module.funcs[func].diff.backward.is_some() {
         return custom_halves(cx, func);
     }
-    let root = cx.reverse.root.clone().expect("a request is being written");
+    let root = cx.reverse.root();
     let mut key = Key { func, inputs: inputs.into(), free, changing: root.changing.clone() };
     if root.recursive.contains(func) {
         key.free.fill(true);
@@ -49,25 +48,16 @@ fn custom_halves(cx: &mut Context<'_>, func: FuncId) -> Result<Callee, Reported>
     if let Some(custom) = cx.module.funcs[func].diff.backward {
         cx.fill(custom)?;
     }
-    let original = &cx.module.funcs[func];
+    let (original, root) = (&cx.module.funcs[func], cx.reverse.root());
     Ok(Callee {
         primal: func,
         linear: None,
         context: None,
         needed: vec![true; original.sig.inputs().count()].into(),
-        repeatable: is_repeatable(cx, func),
+        repeatable: root.may_repeat(cx.module, func),
         prefer: original.diff.prefer,
         work: cx.reverse.works.func(cx.module, func),
     })
-}
-
-/// Whether a call may run again in the backward pass: it writes nothing, and what it reads has not changed.
-pub(super) fn is_repeatable(cx: &Context<'_>, func: FuncId) -> bool {
-    let Some(root) = &cx.reverse.root else {
-        return false;
-    };
-    let does = root.effects.func(func);
-    !(does.writes || does.reads && root.effects.derivative(root.func).writes)
 }
 
 /// The passes of reverse mode, in order, up to the two halves.
@@ -96,7 +86,7 @@ fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
     check(cx.module, "linearize", &linearized.func, Some(&linearized.lin));
 
     let calls = callees(cx, key, &linearized, &prepared.induction)?;
-    let unrepeatable = |inst: Inst| is_unrepeatable(cx, root, &linearized.func, inst);
+    let unrepeatable = |inst: Inst| !root.may_repeat_inst(cx.module, &linearized.func, inst);
     let plan = checkpoint(&checkpoint::Input {
         module: cx.module,
         linearized: &linearized,
@@ -178,7 +168,7 @@ fn add_halves(
     halves: Unzipped,
     needed: Box<[bool]>,
 ) -> Callee {
-    let differentiable = cx.derived_diff(func).differentiable;
+    let (differentiable, root) = (cx.derived_diff(func).differentiable, cx.reverse.root());
     let Unzipped { primal, linear: half, context } = halves;
     let primal = match context {
         Some(_) => add(cx, primal, differentiable),
@@ -195,7 +185,7 @@ fn add_halves(
         linear: Some(linear),
         context,
         needed,
-        repeatable: is_repeatable(cx, func),
+        repeatable: root.may_repeat(cx.module, func),
         prefer: cx.module.funcs[func].diff.prefer,
         work: cx.reverse.works.func(cx.module, primal),
     }
@@ -272,16 +262,4 @@ fn cheap_values(
         }
     }
     cheap
-}
-
-/// Whether an instruction must not run again in the backward pass.
-fn is_unrepeatable(cx: &Context<'_>, root: &Root, func: &Func, inst: Inst) -> bool {
-    let data = &func.insts[inst];
-    if let Op::Call(callee) = data.op {
-        !is_repeatable(cx, callee)
-    } else if let Op::Load(_) = data.op {
-        root.effects.derivative_may_write(root.func, place(func, data.operands[0]))
-    } else {
-        false
-    }
 }

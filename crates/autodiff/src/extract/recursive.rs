@@ -14,7 +14,7 @@
 //! beyond the stack. Since it runs again, it must give the same again: a recursive function that writes memory, or
 //! reads what changes, is refused.
 
-use super::halves::{is_repeatable, reserve, take_apart};
+use super::halves::{reserve, take_apart};
 use super::{Key, Root, check};
 use crate::checkpoint::Callee;
 use crate::codes;
@@ -26,7 +26,7 @@ use std::rc::Rc;
 
 /// Both halves of a recursive function.
 pub(super) fn halves(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Reported> {
-    if !is_repeatable(cx, key.func) {
+    if !root.may_repeat(cx.module, key.func) {
         return Err(refuse(cx, key.func));
     }
     let f = &cx.module.funcs[key.func];
