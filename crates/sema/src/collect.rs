@@ -124,10 +124,10 @@ impl Checked {
             DeclKind::Func(func) => self.collect_func(func.into(), prefix, place),
             DeclKind::Var(var) => self.collect_var(var.into(), prefix, place),
             DeclKind::Struct(decl) => {
-                self.collect_struct(*decl, prefix, place);
+                self.collect_struct(*decl, &prefix, place);
             }
             DeclKind::Interface(decl) => self.collect_interface(*decl, &prefix, place),
-            DeclKind::Extension(ext) => self.collect_extension(*ext, decl.span, place),
+            DeclKind::Extension(ext) => self.collect_extension(*ext, place),
             DeclKind::Enum(decl) => self.collect_enum(decl.into(), prefix, place),
             DeclKind::Alias(decl) => self.collect_alias(decl.into(), place),
             DeclKind::Assoc(decl) => self.collect_assoc(decl.into(), &prefix, place),
@@ -138,7 +138,7 @@ impl Checked {
                 let span = path.span;
                 self.tables.scopes[place.scope].usings.push((path.into(), span));
             }
-            DeclKind::CBuffer(name, decls) => self.collect_cbuffer(name, decls, prefix, place),
+            DeclKind::CBuffer(name, decls) => self.collect_cbuffer(name, decls, place),
             DeclKind::Import(_) | DeclKind::Module(_) | DeclKind::Error => {}
             DeclKind::Include(name) | DeclKind::Implementing(name) => {
                 self.unsupported(name.span, "modules of several files");
@@ -308,8 +308,8 @@ impl Checked {
             return;
         }
         match place.owner {
-            Owner::Interface(interface) => {
-                return self.collect_constant_requirement(&decl, &prefix, interface, place);
+            Owner::Interface(_) => {
+                return self.collect_constant_requirement(&decl, &prefix, place);
             }
             Owner::Extension(_) if !has(ModifierKind::Static) => {
                 let message = "an extension cannot add fields".to_string();
@@ -329,7 +329,7 @@ impl Checked {
             GlobalKind::Param
         };
         let name = decl.name;
-        let id = self.push_global(decl, prefix, kind, None, place);
+        let id = self.push_global(decl, kind, None, place);
         self.declare(place.scope, name, Item::Global(id));
     }
 
@@ -337,7 +337,6 @@ impl Checked {
     fn push_global(
         &mut self,
         decl: Rc<ast::VarDecl>,
-        prefix: Prefix,
         kind: GlobalKind,
         buffer: Option<StructId>,
         place: Place,
@@ -351,7 +350,6 @@ impl Checked {
         });
         self.tables.globals.push(GlobalInfo {
             decl,
-            prefix,
             scope: place.scope,
             generics: place.generics,
             resolved: Progress::New,
@@ -362,35 +360,52 @@ impl Checked {
         id
     }
 
+    /// A function that gives the value of a static member, for an interface that requires one.
+    pub(crate) fn getter_of(&mut self, global: crate::hir::GlobalId) -> FuncId {
+        let info = &self.tables.globals[global];
+        let (scope, generics, var) = (info.scope, info.generics, info.decl.clone());
+        let (name, span) = (var.name, var.name.span);
+        let value = ast::Expr { kind: ast::ExprKind::Name(name.name), span };
+        let stmt = ast::Stmt { attributes: vec![], kind: ast::StmtKind::Return(Some(value)), span };
+        let decl = ast::FuncDecl {
+            kind: ast::FuncKind::Plain,
+            name,
+            generics: Default::default(),
+            params: vec![],
+            result: var.ty.clone(),
+            no_diff_result: false,
+            throws: None,
+            semantic: None,
+            body: Some(ast::Block { stmts: vec![stmt], span }),
+        };
+        let owner = self.tables.scopes[scope].owner;
+        let place = Place { scope, owner, generics };
+        let func = self.push_func(name, FuncSource::Func(decl.into()), Prefix::none(), true, place);
+        self.program.funcs[func].has_body = true;
+        func
+    }
+
     /// A `static` variable inside a function.
     pub(crate) fn local_static(
         &mut self,
         decl: ast::VarDecl,
-        prefix: Prefix,
         kind: GlobalKind,
         scope: ScopeId,
     ) -> crate::hir::GlobalId {
         let generics = self.tables.scopes[scope].generics;
         let place = Place { scope, owner: Owner::Module, generics };
         let name = decl.name;
-        let id = self.push_global(decl.into(), prefix, kind, None, place);
+        let id = self.push_global(decl.into(), kind, None, place);
         self.declare(scope, name, Item::Global(id));
         id
     }
 
     /// `static const This maxValue;` in an interface is a static property that can be read.
-    fn collect_constant_requirement(
-        &mut self,
-        decl: &ast::VarDecl,
-        prefix: &Prefix,
-        interface: InterfaceId,
-        place: Place,
-    ) {
+    fn collect_constant_requirement(&mut self, decl: &ast::VarDecl, prefix: &Prefix, place: Place) {
         let Some(ty) = decl.ty.clone() else {
             self.unsupported(decl.name.span, "a requirement without a type");
             return;
         };
-        let _ = interface;
         let get = ast::Accessor {
             attributes: vec![],
             kind: ast::AccessorKind::Get,
@@ -402,7 +417,7 @@ impl Checked {
         self.collect_property(property, prefix, place);
     }
 
-    fn collect_struct(&mut self, mut decl: ast::StructDecl, prefix: Prefix, place: Place) -> StructId {
+    fn collect_struct(&mut self, mut decl: ast::StructDecl, prefix: &Prefix, place: Place) -> StructId {
         let members = std::mem::take(&mut decl.members);
         let decl = Rc::new(decl);
         let id = self.tables.structs.next_key();
@@ -421,7 +436,6 @@ impl Checked {
         self.note_lang(&prefix.attributes, Item::Struct(id));
         self.tables.structs.push(StructInfo {
             decl: decl.clone(),
-            prefix,
             fields: vec![],
             scope,
             generics: place.generics,
@@ -473,7 +487,7 @@ impl Checked {
         self.collect_decls(members, Place { scope, owner, generics });
     }
 
-    fn collect_extension(&mut self, mut decl: ast::ExtensionDecl, span: Span, place: Place) {
+    fn collect_extension(&mut self, mut decl: ast::ExtensionDecl, place: Place) {
         let members = std::mem::take(&mut decl.members);
         let decl = Rc::new(decl);
         let id = self.tables.exts.next_key();
@@ -486,7 +500,6 @@ impl Checked {
             decl,
             scope,
             generics,
-            span,
             resolved: Progress::New,
             bases: Progress::New,
             target: None,
@@ -567,7 +580,6 @@ impl Checked {
                 is_static: is_static || place.owner == Owner::Module,
                 generics: place.generics,
                 scope: place.scope,
-                owner: place.owner,
             },
             place,
         );
@@ -595,7 +607,6 @@ impl Checked {
                 is_static,
                 generics,
                 scope,
-                owner: place.owner,
             },
             inner,
         );
@@ -676,7 +687,7 @@ impl Checked {
     }
 
     /// A `cbuffer` is a global of a structure of its members; their names are visible around it.
-    fn collect_cbuffer(&mut self, name: ast::Ident, decls: Vec<ast::Decl>, prefix: Prefix, place: Place) {
+    fn collect_cbuffer(&mut self, name: ast::Ident, decls: Vec<ast::Decl>, place: Place) {
         let names: Vec<_> = decls
             .iter()
             .filter_map(|d| match &d.kind {
@@ -690,10 +701,9 @@ impl Checked {
             bases: vec![],
             members: decls,
         };
-        let plain = Prefix { attributes: Rc::new([]), modifiers: Rc::new([]) };
-        let id = self.collect_struct(decl, plain, place);
+        let id = self.collect_struct(decl, &Prefix::none(), place);
         let var = ast::VarDecl { name, ty: None, init: None, semantic: None, is_let: false };
-        let global = self.push_global(var.into(), prefix, GlobalKind::Param, Some(id), place);
+        let global = self.push_global(var.into(), GlobalKind::Param, Some(id), place);
         for (number, name) in names.into_iter().enumerate() {
             self.declare(place.scope, name, Item::BufferField(global, number as u32));
         }

@@ -3,7 +3,7 @@
 use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
-use crate::convert::LOSSY;
+use crate::convert::{LOSSY, fits};
 use crate::hir::{Const, Expr, ExprKind, Stmt, StmtKind, StructId, Ty, TyKind};
 use crate::infer::is_int_literal;
 use crate::overload::{Argument, Callee};
@@ -36,7 +36,7 @@ impl BodyCx<'_> {
 
     /// A word about an implicit conversion that may lose something. Literals are meant as they are written.
     fn warn_lossy(&mut self, expr: &Expr, to: Ty) {
-        if matches!(expr.kind, ExprKind::Const(_)) {
+        if matches!(expr.kind, ExprKind::Const(_)) || self.keeps_value(expr, to) {
             return;
         }
         let message = format!(
@@ -46,6 +46,14 @@ impl BodyCx<'_> {
         );
         let help = format!("write the conversion out: `{}(..)`", self.show(to));
         self.report(Diagnostic::new(codes::LOSSY_CONVERSION, expr.span, message).help(help));
+    }
+
+    /// Whether an expression is a known integer that its new type can hold.
+    fn keeps_value(&mut self, expr: &Expr, to: Ty) -> bool {
+        let TyKind::Scalar(to) = self.kind(to) else { return false };
+        let TyKind::Scalar(from) = self.kind(expr.ty) else { return false };
+        let known = self.cx.fold(expr).and_then(|val| self.cx.program.types.known(val));
+        to.is_int() && known.is_some_and(|n| fits(n, from, to))
     }
 
     /// Reports a value of the wrong type.
@@ -64,8 +72,7 @@ impl BodyCx<'_> {
                 diagnostic = diagnostic.help(format!("convert explicitly: `{}(..)`", self.show(to)));
             }
             (_, TyKind::Interface(..)) => {
-                diagnostic = diagnostic
-                    .note("values of interface type are not supported yet; use a generic parameter");
+                diagnostic = diagnostic.help("the type must say that it conforms to the interface");
             }
             _ => {}
         }
@@ -95,11 +102,11 @@ impl BodyCx<'_> {
             TyKind::Array(..) | TyKind::Tuple(_) => self.aggregate(ty, args, span),
             TyKind::Struct(id, _) => self.construct_struct(ty, id, args, span),
             TyKind::Param(_) | TyKind::Assoc(..) => self.construct_generic(ty, args, span),
-            TyKind::Interface(..) => {
-                self.cx.unsupported(span, "a value of interface type");
-                self.error(span)
-            }
-            TyKind::Error | TyKind::Void | TyKind::UnsizedArray(_) | TyKind::None => {
+            TyKind::Interface(..) if args.len() == 1 => match args.pop() {
+                Some(Argument::Value(value)) => self.coerce(value, ty),
+                _ => self.error(span),
+            },
+            TyKind::Interface(..) | TyKind::Error | TyKind::Void | TyKind::UnsizedArray(_) | TyKind::None => {
                 let message = format!("`{}` has no constructor", self.show(ty));
                 self.report(Diagnostic::new(codes::NO_OVERLOAD, span, message));
                 self.error(span)
@@ -379,6 +386,10 @@ impl BodyCx<'_> {
             && value.ty == ty
         {
             return value.clone();
+        }
+        if let (Some(content), [Argument::Value(value)]) = (self.cx.optional_content(ty), args.as_slice()) {
+            let value = self.coerce(value.clone(), content);
+            return self.coerce(value, ty);
         }
         let found = self.constructors(ty);
         if self.suppresses_memberwise(id) || (args.is_empty() && self.has_default_constructor(ty)) {

@@ -4,7 +4,8 @@
 //! variables of their type, and a literal that is converted becomes a literal of the other type.
 
 use crate::Checked;
-use crate::hir::{Const, Expr, ExprKind, Ty, TyKind};
+use crate::hir::{Arg, Const, Expr, ExprKind, InterfaceRef, Ty, TyKind};
+use crate::tables::Item;
 use cotangent_base::Scalar;
 
 /// The cost of a conversion; 0 for none.
@@ -18,6 +19,10 @@ const SPLAT_MATRIX: Cost = 10;
 const ONE_LANE: Cost = 1;
 /// From a structure to its base.
 const TO_BASE: Cost = 50;
+/// To a value of some type that conforms to an interface.
+const TO_INTERFACE: Cost = 50;
+/// From a value, or none, to an optional one.
+const TO_OPTIONAL: Cost = 150;
 /// From an array to one without a size.
 const UNSIZED: Cost = 30;
 /// From an enumeration to its integer type.
@@ -104,12 +109,25 @@ impl Checked {
 
     /// What it costs to convert a value of one type to another.
     pub(crate) fn type_cost(&mut self, from: Ty, to: Ty) -> Option<Cost> {
-        use TyKind::{Array, Assoc, Enum, Error, Matrix, Param, Scalar, Struct, UnsizedArray, Vector};
+        use TyKind::{
+            Array, Assoc, Enum, Error, Interface, Matrix, Param, Scalar, Struct, UnsizedArray, Vector,
+        };
         if from == to {
             return Some(0);
         }
         match (self.program.types.kind(from), self.program.types.kind(to)) {
             (Error, _) | (_, Error) => Some(0),
+            (_, Interface(interface, args)) => {
+                let interface = InterfaceRef { interface, args };
+                self.conforms(from, interface).then_some(TO_INTERFACE)
+            }
+            (_, Struct(..)) if self.optional_content(to).is_some() => {
+                let content = self.optional_content(to)?;
+                if self.program.types.kind(from) == TyKind::None {
+                    return Some(TO_OPTIONAL);
+                }
+                Some(self.type_cost(from, content)? + TO_OPTIONAL)
+            }
             (Scalar(a), Scalar(b)) => Some(scalar_cost(a, b)),
             (Scalar(_) | Param(_) | Assoc(..), Vector(t, _)) => Some(self.type_cost(from, t)? + SPLAT_VECTOR),
             (Scalar(_) | Param(_) | Assoc(..), Matrix(t, _, _)) => {
@@ -161,14 +179,16 @@ impl Checked {
             return None;
         }
         match self.program.types.list(args).first()? {
-            crate::hir::Arg::Ty(ty) => Some(*ty),
-            crate::hir::Arg::Val(_) => None,
+            Arg::Ty(ty) => Some(*ty),
+            Arg::Val(_) => None,
         }
     }
 
     /// Converts an expression, which must be possible. Literals become literals of the other type.
     pub(crate) fn converted(&mut self, expr: Expr, to: Ty) -> Expr {
-        use TyKind::{Array, Assoc, Enum, Error, Matrix, Param, Scalar, Struct, UnsizedArray, Vector};
+        use TyKind::{
+            Array, Assoc, Enum, Error, Interface, Matrix, Param, Scalar, Struct, UnsizedArray, Vector,
+        };
         if expr.ty == to {
             return expr;
         }
@@ -176,6 +196,8 @@ impl Checked {
         let make = |kind, ty| Expr { kind, ty, span };
         match (self.program.types.kind(expr.ty), self.program.types.kind(to)) {
             (Error, _) | (_, Error) => make(ExprKind::Error, to),
+            (_, Interface(..)) => make(ExprKind::Convert(expr.into()), to),
+            (_, Struct(..)) if self.optional_content(to).is_some() => self.optional_value(expr, to),
             (Scalar(from), Scalar(target)) => {
                 if let ExprKind::Const(value) = expr.kind
                     && let Some(value) = convert_const(value, from, target)
@@ -216,6 +238,40 @@ impl Checked {
             }
             _ => make(ExprKind::Convert(expr.into()), to),
         }
+    }
+
+    /// What an `Optional` may hold.
+    pub(crate) fn optional_content(&self, ty: Ty) -> Option<Ty> {
+        let TyKind::Struct(id, args) = self.program.types.kind(ty) else {
+            return None;
+        };
+        if self.tables.lang.get(&"Optional".into()) != Some(&Item::Struct(id)) {
+            return None;
+        }
+        match self.program.types.list(args).first()? {
+            Arg::Ty(ty) => Some(*ty),
+            Arg::Val(_) => None,
+        }
+    }
+
+    /// A value, or `none`, as an optional one: whether it is there, then what it is.
+    fn optional_value(&mut self, expr: Expr, to: Ty) -> Expr {
+        let span = expr.span;
+        let Some(content) = self.optional_content(to) else {
+            return expr;
+        };
+        let is_none = self.program.types.kind(expr.ty) == TyKind::None;
+        let present = Expr {
+            kind: ExprKind::Const(Const::Bool(!is_none)),
+            ty: self.program.types.ty(TyKind::Scalar(Scalar::Bool)),
+            span,
+        };
+        let value = if is_none {
+            Expr { kind: ExprKind::Zero, ty: content, span }
+        } else {
+            self.converted(expr, content)
+        };
+        Expr { kind: ExprKind::Construct(vec![present, value]), ty: to, span }
     }
 
     /// What stands in a constant buffer: its only element.

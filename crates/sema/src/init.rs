@@ -208,7 +208,7 @@ impl BodyCx<'_> {
                     _ => false,
                 };
                 let whole = self.cx.is_error(value.ty) || self.cx.cost(&value, ty).is_some();
-                if (whole && !(is_scalar && has_parts)) || !has_parts {
+                if !has_parts || (whole && !is_scalar) {
                     items.pop_front();
                     return self.coerce(value, ty);
                 }

@@ -9,7 +9,7 @@ use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::convert::fits;
-use crate::hir::{Const, Expr, ExprKind, Ty, TyKind, UnaryOp, Val};
+use crate::hir::{Arg, Call, Const, Dir, Expr, ExprKind, FuncRef, Ty, TyKind, UnaryOp, Val};
 use crate::infer::is_int_literal;
 use crate::lookup::Found;
 use crate::overload::{Argument, Callee, Choice};
@@ -242,7 +242,22 @@ impl BodyCx<'_> {
             Family::Compare | Family::Logic => self.shaped(bool_ty, shape),
             Family::Arithmetic | Family::Bits | Family::Shift => operand,
         };
+        if op == BinaryOp::Rem
+            && let Some(call) = self.float_remainder(&a, &b, span)
+        {
+            return call;
+        }
         Expr { kind: ExprKind::Binary(op, a.into(), b.into()), ty, span }
+    }
+
+    /// `a % b` on floats is the library's `fmod`, which has a derivative.
+    fn float_remainder(&mut self, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
+        let Item::Func(func) = *self.cx.tables.lang.get(&"fmod".into())? else { return None };
+        self.cx.differential_of(a.ty)?;
+        let callee = FuncRef { func, args: self.cx.program.types.args(&[Arg::Ty(a.ty)]) };
+        let args = vec![(Dir::In, a.clone()), (Dir::In, b.clone())];
+        let call = Call { callee, diff: vec![], args };
+        Some(Expr { kind: ExprKind::Call(call.into()), ty: a.ty, span })
     }
 
     /// The element type two operands meet in. A literal takes the integer type of the other side if it fits.

@@ -1,8 +1,10 @@
 //! The user's modules, checked whole.
 
 use crate::Checked;
-use crate::hir::FuncKind;
+use crate::codes;
+use crate::hir::{FuncKind, StructId, Ty, TyKind};
 use crate::tables::{Owner, ScopeId};
+use cotangent_base::{Diagnostic, Entity};
 
 impl Checked {
     /// Resolves every declaration of the user's and checks every body.
@@ -42,6 +44,11 @@ impl Checked {
                 self.ensure_struct(id);
             }
         }
+        for id in self.tables.structs.keys() {
+            if self.is_user(self.tables.structs[id].scope) {
+                self.check_containment(id);
+            }
+        }
         for id in self.tables.enums.keys() {
             if self.is_user(self.tables.enums[id].scope) {
                 self.ensure_enum(id);
@@ -61,13 +68,47 @@ impl Checked {
             if self.is_user(self.tables.interfaces[id].scope) {
                 let own = self.own_interface(id);
                 let this = self.program.interfaces[id].this;
-                let this = self.program.types.ty(crate::hir::TyKind::Param(this));
+                let this = self.program.types.ty(TyKind::Param(this));
                 self.closure(this, vec![own]);
                 self.program.interfaces[id].generics = self.hir_generics(self.tables.interfaces[id].generics);
                 for assoc in self.program.interfaces[id].assocs.clone() {
                     self.ensure_assoc(assoc);
                 }
             }
+        }
+    }
+
+    /// A structure cannot have itself among its fields, or it would have no size.
+    fn check_containment(&mut self, id: StructId) {
+        for number in 0..self.program.structs[id].fields.len() {
+            let field = self.program.structs[id].fields[number].clone();
+            let mut seen = vec![];
+            if !self.contains(field.ty, id, &mut seen) {
+                continue;
+            }
+            let name = self.program.structs[id].name;
+            let message = format!("`{name}` contains itself through its field `{}`", field.name);
+            self.diagnostics.push(
+                Diagnostic::new(codes::CYCLE, field.span, message)
+                    .help("keep an index into a buffer of such values instead"),
+            );
+            self.program.structs[id].fields[number].ty = self.error_ty();
+        }
+    }
+
+    fn contains(&mut self, ty: Ty, id: StructId, seen: &mut Vec<StructId>) -> bool {
+        match self.program.types.kind(ty) {
+            TyKind::Array(element, _) => self.contains(element, id, seen),
+            TyKind::Struct(other, _) if other == id => true,
+            TyKind::Struct(other, _)
+                if self.program.structs[other].magic.is_none() && !seen.contains(&other) =>
+            {
+                seen.push(other);
+                self.ensure_struct(other);
+                let fields: Vec<Ty> = self.program.structs[other].fields.iter().map(|f| f.ty).collect();
+                fields.into_iter().any(|field| self.contains(field, id, seen))
+            }
+            _ => false,
         }
     }
 
@@ -83,7 +124,7 @@ impl Checked {
     fn complete_user_conformances(&mut self) {
         let mut next = 0;
         while next < self.tables.conformances.len() {
-            let id = cotangent_base::Entity::new(next);
+            let id = Entity::new(next);
             let scope = match self.tables.conformances[id].owner {
                 Owner::Struct(id) => Some(self.tables.structs[id].scope),
                 Owner::Extension(id) => Some(self.tables.exts[id].scope),

@@ -137,8 +137,6 @@ impl Checked {
             return param;
         };
         if param.dir != Dir::In {
-            self.unsupported(param.span, "an `out` or `inout` parameter of interface type");
-            param.ty = self.error_ty();
             return param;
         }
         let name = self.program.interfaces[interface].name;

@@ -6,7 +6,7 @@ use crate::codes;
 use crate::hir::{
     Block, Case, Expr, ExprKind, GlobalKind, Loop, LoopAttrs, LoopKind, Stmt, StmtKind, Ty, TyKind, Unroll,
 };
-use crate::tables::{Item, Owner, Prefix};
+use crate::tables::{Item, Owner};
 use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
 
@@ -385,7 +385,7 @@ impl BodyCx<'_> {
     fn local_var(&mut self, var: &ast::VarDecl, decl: &ast::Decl, out: &mut Block) {
         let has = |kind| decl.modifiers.iter().any(|m| m.kind == kind);
         if has(ModifierKind::Static) {
-            return self.static_var(var, decl, has(ModifierKind::Const));
+            return self.static_var(var, has(ModifierKind::Const));
         }
         let scope = self.scope;
         let declared = var.ty.as_ref().map(|ty| self.cx.resolve_ty(ty, scope));
@@ -409,9 +409,6 @@ impl BodyCx<'_> {
             let message = format!("`{}` would have type `void`", var.name.name);
             self.report(Diagnostic::new(codes::MISMATCH, var.name.span, message));
         }
-        if let TyKind::Interface(..) = self.kind(ty) {
-            self.cx.unsupported(var.name.span, "a variable of interface type");
-        }
         let local = self.declare(var.name, ty);
         let is_const = has(ModifierKind::Const);
         if var.is_let || is_const {
@@ -433,19 +430,20 @@ impl BodyCx<'_> {
         }
     }
 
-    fn static_var(&mut self, var: &ast::VarDecl, decl: &ast::Decl, is_const: bool) {
-        let prefix =
-            Prefix { attributes: decl.attributes.clone().into(), modifiers: decl.modifiers.clone().into() };
+    fn static_var(&mut self, var: &ast::VarDecl, is_const: bool) {
         let kind = if is_const { GlobalKind::Const } else { GlobalKind::Static };
         self.open_scope();
-        let global = self.cx.local_static(var.clone(), prefix, kind, self.scope);
+        let global = self.cx.local_static(var.clone(), kind, self.scope);
         self.cx.ensure_global(global);
         self.cx.check_initializer(global);
     }
 
     /// What a variable declared without an initializer holds: nothing, unless its type has a constructor without
-    /// parameters, which runs.
+    /// parameters, which runs. An optional one is empty.
     fn default_of(&mut self, ty: Ty, span: Span) -> Option<Expr> {
+        if self.cx.optional_content(ty).is_some() {
+            return Some(self.zero(ty, span));
+        }
         let is_user = matches!(self.kind(ty), TyKind::Struct(..) | TyKind::Param(_) | TyKind::Assoc(..));
         (is_user && self.has_default_constructor(ty)).then(|| self.construct(ty, vec![], span))
     }

@@ -1,15 +1,17 @@
 //! "Did you mean": the nearest of some names.
 
-/// The name with the fewest edits from `name`, if they are few for its length. Equal ones: the first in the
-/// alphabet, so that the answer does not depend on the order of `names`.
+/// The name with the fewest edits from `name`, if they are few for its length. Of equals one that begins with a letter
+/// of the same case, then the first in the alphabet, so that the answer does not depend on the order of `names`.
 pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 3).max(1);
+    let length = name.chars().count();
+    let limit = if length < 3 { 0 } else { (length / 3).max(1) };
+    let is_upper = |text: &str| text.starts_with(char::is_uppercase);
     names
         .filter(|candidate| *candidate != name && !candidate.starts_with("operator"))
-        .map(|candidate| (distance(name, candidate), candidate))
-        .filter(|(distance, _)| *distance <= limit)
+        .map(|candidate| (distance(name, candidate), is_upper(name) != is_upper(candidate), candidate))
+        .filter(|(distance, _, _)| *distance <= limit)
         .min()
-        .map(|(_, candidate)| candidate)
+        .map(|(_, _, candidate)| candidate)
 }
 
 /// How many characters must be put in, left out, changed or swapped with their neighbour.
@@ -43,5 +45,7 @@ mod tests {
         assert_eq!(nearest("orgin", names.into_iter()), Some("origin"));
         assert_eq!(nearest("lenght", names.into_iter()), Some("length"));
         assert_eq!(nearest("colour", names.into_iter()), None);
+        assert_eq!(nearest("spher", ["Sphere", "sphere"].into_iter()), Some("sphere"));
+        assert_eq!(nearest("q", ["N", "x"].into_iter()), None);
     }
 }

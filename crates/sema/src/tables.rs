@@ -128,6 +128,13 @@ pub(crate) struct Prefix {
     pub modifiers: Rc<[ast::Modifier]>,
 }
 
+impl Prefix {
+    /// Nothing stands before the declaration.
+    pub(crate) fn none() -> Self {
+        Self { attributes: Rc::new([]), modifiers: Rc::new([]) }
+    }
+}
+
 /// What a function was written as.
 #[derive(Clone, Debug)]
 pub(crate) enum FuncSource {
@@ -158,7 +165,6 @@ pub(crate) struct FuncInfo {
 #[derive(Debug)]
 pub(crate) struct StructInfo {
     pub decl: Rc<ast::StructDecl>,
-    pub prefix: Prefix,
     pub fields: Vec<(Rc<ast::VarDecl>, Prefix)>,
     pub scope: ScopeId,
     pub generics: GenericsId,
@@ -213,7 +219,6 @@ pub(crate) struct AssocInfo {
 #[derive(Debug)]
 pub(crate) struct GlobalInfo {
     pub decl: Rc<ast::VarDecl>,
-    pub prefix: Prefix,
     pub scope: ScopeId,
     pub generics: GenericsId,
     pub resolved: Progress,
@@ -250,7 +255,6 @@ pub(crate) struct PropInfo {
     pub is_static: bool,
     pub generics: GenericsId,
     pub scope: ScopeId,
-    pub owner: Owner,
 }
 
 /// How a subscript that stands for an element may be used.
@@ -268,7 +272,6 @@ pub(crate) struct ExtInfo {
     pub decl: Rc<ast::ExtensionDecl>,
     pub scope: ScopeId,
     pub generics: GenericsId,
-    pub span: Span,
     pub resolved: Progress,
     pub bases: Progress,
     /// The extended type, in terms of `generics`.

@@ -143,6 +143,11 @@ impl Checked {
                 };
                 (types.get(index) == Some(&required)).then_some(Witness::Field(index as u32))
             }
+            (Item::Global(global), Some(AccessorKind::Get)) => {
+                self.ensure_global(global);
+                let getter = self.getter_of(global);
+                self.func_meets(wanted, getter, member)
+            }
             _ => None,
         }
     }

@@ -123,7 +123,6 @@ impl Checked {
                 bases: vec![],
                 members: vec![],
             }),
-            prefix: no_prefix(),
             fields: fields.iter().map(|f| (field_syntax(f), no_prefix())).collect(),
             scope,
             generics,

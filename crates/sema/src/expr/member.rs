@@ -112,10 +112,6 @@ impl BodyCx<'_> {
             let inner = self.cx.block_value(value, content);
             return self.value_member(inner, name, span);
         }
-        if let TyKind::Interface(..) = self.kind(value.ty) {
-            self.cx.unsupported(value.span, "a value of interface type");
-            return Entity::Value(self.error(span));
-        }
         let message = format!("`{}` has no member `{}`", self.show(value.ty), name.name);
         let names = self.cx.member_names(value.ty);
         self.report_unknown(message, name, &names);
@@ -130,10 +126,6 @@ impl BodyCx<'_> {
         name: ast::Ident,
         span: Span,
     ) -> Entity {
-        if matches!(self.kind(value.ty), TyKind::Interface(..)) {
-            self.cx.unsupported(value.span, "a value of interface type");
-            return Entity::Value(self.error(span));
-        }
         if let Item::Func(_) = first.item {
             let mut callee = Callee::new(name.name, found, span);
             callee.this = Some(value);
