@@ -322,7 +322,8 @@ ops! {
     /// `(selector: integer) -> (result..)`, one region per case and a last one for all other values.
     Switch(Vec<i64>) "switch" Inner Inner;
     /// `(init: T..) -> (result: T..)`, regions *condition* `(T..)` yielding one `bool` and *body* `(T..)` yielding
-    /// `T..`. The results are the arguments with which the condition failed, or those of a `break`.
+    /// `T..`. The results are the arguments with which the condition failed, or those of a `break`. The condition is
+    /// left by its `yield` only: no other exit leads out of it.
     While(LoopInfo) "while" Inner Inner;
     /// `(n: i32, init: T..) -> (result: T..)`, region *body* `(k: i32, T..)` yielding `T..`, run with `k` from 0 to
     /// `n - 1`, or from `n - 1` to 0 if reversed.
@@ -357,7 +358,8 @@ impl Op {
 pub enum Const {
     /// A truth value.
     Bool(bool),
-    /// An integer, sign-extended to 64 bits; unsigned ones are the same bits.
+    /// An integer, extended to 64 bits by the sign its type has; a `u64` is the same bits. Sign-extended unsigned ones
+    /// are accepted too: [`eval`](crate::eval) takes any value modulo the width.
     Int(i64),
     /// The bits of a binary64, which a narrower type rounds.
     Float(u64),

@@ -2,7 +2,7 @@
 
 use cotangent_base::Scalar;
 use cotangent_ir::eval::{Eval, bits, from_bits, index, round, zero};
-use cotangent_ir::{Const, Math, Trap};
+use cotangent_ir::{Class, Const, Math, Trap};
 
 const NARROW: Eval = Eval { wide: false };
 const WIDE: Eval = Eval { wide: true };
@@ -271,4 +271,31 @@ fn an_index_outside_is_none() {
     assert_eq!(index(Const::Int(3), 4), Some(3));
     assert_eq!(index(Const::Int(4), 4), None);
     assert_eq!(index(Const::Int(-1), 4), None);
+}
+
+#[test]
+fn every_operation_is_defined_on_every_type_of_its_class() {
+    for &op in Math::ALL {
+        for scalar in Scalar::ALL {
+            let (takes, gives_bool) = match op.class() {
+                Class::Number => (scalar != Scalar::Bool, false),
+                Class::Float => (scalar.is_float(), false),
+                Class::Integer => (scalar.is_int(), false),
+                Class::Bits => (!scalar.is_float(), false),
+                Class::Compare => (true, true),
+                Class::Test => (scalar.is_float(), true),
+            };
+            if takes {
+                let one = NARROW.convert(Const::Int(1), Scalar::I32, scalar);
+                let result = NARROW.math(op, scalar, &vec![one; op.arity()]).unwrap();
+                let expected = if gives_bool { Const::Bool(true) } else { one };
+                assert_eq!(
+                    std::mem::discriminant(&result),
+                    std::mem::discriminant(&expected),
+                    "{op:?} {scalar}"
+                );
+                assert_eq!(NARROW.constant(result, scalar), result, "{op:?} {scalar} is not in its one form");
+            }
+        }
+    }
 }

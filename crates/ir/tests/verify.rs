@@ -250,6 +250,7 @@ fn linear_code_passes_the_linear_law() {
     }
 }
 
+// req: IR-LIN-9, IR-LIN-10
 #[test]
 fn the_linear_law_finds_what_is_not_linear() {
     let wrong = [
