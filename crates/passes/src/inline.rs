@@ -107,7 +107,8 @@ impl Inliner<'_> {
             return None;
         };
         let func = &self.module.funcs[callee];
-        let possible = func.kind == FuncKind::Defined && !self.recursive.contains(callee);
+        let has_body = func.kind == FuncKind::Defined && !func.regions[func.body].insts.is_empty();
+        let possible = has_body && !self.recursive.contains(callee);
         (possible && (self.want)(func)).then_some(callee)
     }
 
