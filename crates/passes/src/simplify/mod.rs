@@ -19,8 +19,8 @@
 //! }
 //! ```
 //!
-//! Four families, a file each: numbers ([`arith`]), aggregates ([`parts`]), vectors ([`lanes`]) and the values
-//! that loops and ifs hand on ([`carried`]).
+//! Four families, a file each: numbers (`arith`), aggregates (`parts`), vectors (`lanes`) and the values
+//! that loops and ifs hand on (`carried`).
 //!
 //! **Floats** are only simplified where the result is the same for every operand, infinities and NaN included:
 //! `x * 0` stays. One exception: the operation `zero`, unlike the constant, has no sign, so `x + zero` is `x` and
