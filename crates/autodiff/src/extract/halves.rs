@@ -7,15 +7,11 @@ use crate::driver::{Context, Reported};
 use crate::linearize::{Linearized, linearize};
 use crate::prepare::{Induction, prepare};
 use crate::unzip::{Unzipped, unzip};
-use cotangent_base::{Map, Span, Symbol};
-use cotangent_ir::{
-    Builder, DiffInfo, Effect, Func, FuncId, Inline, Inst, Mode, Module, Op, Prefer, Signature, Type, Value,
-};
-use cotangent_passes::counted::counted;
+use cotangent_base::Map;
+use cotangent_ir::{DiffInfo, Effect, Func, FuncId, Inline, Inst, Mode, Module, Op, Prefer, Type, Value};
 use cotangent_passes::hoist::hoist;
 use cotangent_passes::inline::inline_calls;
 use cotangent_passes::optimize::tidy;
-use cotangent_passes::unroll::unroll;
 use std::rc::Rc;
 
 /// Both halves of `func`, given which inputs have a tangent and which cost the caller nothing.
@@ -73,16 +69,14 @@ pub(super) fn take_apart(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result
 
 fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Reported> {
     let body = cx.body_of(key.func)?;
-    let (name, sig, span) = (cx.module.funcs[key.func].name, body.sig.clone(), body.span);
-    let linear = reserve(cx.module, name, span);
-    let body = straighten(cx.module, linear, body, root);
+    let (name, sig) = (cx.module.funcs[key.func].name, body.sig.clone());
     let prepared = prepare(&mut cx.module.types, &body);
     let errors = cx.diagnostics.len();
     let linearized = linearize(cx.module, prepared.func, &key.inputs, &mut cx.diagnostics);
     if cx.diagnostics.len() > errors {
         return Err(Reported);
     }
-    let linearized = polish(cx.module, linear, linearized, root);
+    let linearized = polish(cx.module, key.func, linearized, root);
     check(cx.module, "linearize", &linearized.func, Some(&linearized.lin));
 
     let calls = callees(cx, key, &linearized, &prepared.induction)?;
@@ -101,25 +95,7 @@ fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
     let halves = unzip(cx.module, name, &sig, &linearized, &prepared.induction, &calls, &plan);
     check(cx.module, "unzip", &halves.primal, None);
     check(cx.module, "unzip", &halves.linear.func, Some(&halves.linear.lin));
-    Ok(add_halves(cx, key.func, linear, halves, plan.needed))
-}
-
-/// A place in the module for the linear half, which is also where passes on whole modules find the function while
-/// it is being worked on.
-pub(super) fn reserve(module: &mut Module, name: Symbol, span: Span) -> FuncId {
-    let mut func = Func::new(Symbol::new(&format!("{name}.linear")), Signature::default(), span);
-    Builder::new(&mut module.types, &mut func).emit(Op::Return, &[], &[]);
-    module.add_func(func)
-}
-
-/// Before linearizing: what must be inlined or unrolled first is, and loops that count become counted.
-fn straighten(module: &mut Module, place: FuncId, body: Func, root: &Root) -> Func {
-    let wanted = |f: &Func| f.inline == Inline::Early && is_plain(&f.diff);
-    let mut body = inlined(module, place, body, &wanted);
-    unroll(&mut module.types, &mut body, UNROLLED);
-    tidy(&mut module.types, &mut body, &root.effects);
-    counted(&mut module.types, &mut body);
-    body
+    Ok(add_halves(cx, key.func, halves, plan.needed))
 }
 
 /// Whether nobody has said anything about the derivatives of a function beyond that it has some.
@@ -131,23 +107,22 @@ fn is_plain(diff: &DiffInfo) -> bool {
 /// After linearizing: small functions called for their values are inlined (not those with a derivative of their own:
 /// the result may be differentiated again), equal things are computed once, and invariant ones outside of loops.
 /// Linear values keep their numbers.
-fn polish(module: &mut Module, place: FuncId, linearized: Linearized, root: &Root) -> Linearized {
+fn polish(module: &mut Module, original: FuncId, linearized: Linearized, root: &Root) -> Linearized {
     let is_straight = |f: &Func| f.all_insts().iter().all(|i| f.insts[*i].regions.is_empty());
     let is_small = |f: &Func| f.regions[f.body].insts.len() <= SMALL && is_straight(f);
     let wanted = |f: &Func| is_small(f) && f.inline != Inline::Never && is_plain(&f.diff);
-    let mut func = inlined(module, place, linearized.func, &wanted);
+    let mut func = inlined(module, original, linearized.func, &wanted);
     tidy(&mut module.types, &mut func, &root.effects);
     hoist(&module.types, &mut func);
     Linearized { func, ..linearized }
 }
 
-/// The most instructions that unrolling may write. A loop that would need more stays a loop.
-const UNROLLED: usize = 20_000;
-
 /// Functions of at most this many instructions are inlined where only their values are wanted.
 const SMALL: usize = 12;
 
-fn inlined(module: &mut Module, place: FuncId, func: Func, wanted: &dyn Fn(&Func) -> bool) -> Func {
+/// `func`, which was made from `original`, with the calls inlined that are wanted. It stands in for the original
+/// meanwhile, since the pass works on functions of a module.
+fn inlined(module: &mut Module, original: FuncId, func: Func, wanted: &dyn Fn(&Func) -> bool) -> Func {
     let called = |inst: &Inst| match func.insts[*inst].op {
         Op::Call(callee) => wanted(&module.funcs[callee]),
         _ => false,
@@ -155,30 +130,20 @@ fn inlined(module: &mut Module, place: FuncId, func: Func, wanted: &dyn Fn(&Func
     if !func.all_insts().iter().any(called) {
         return func;
     }
-    let reserved = std::mem::replace(&mut module.funcs[place], func);
-    inline_calls(module, place, wanted);
-    std::mem::replace(&mut module.funcs[place], reserved)
+    let kept = std::mem::replace(&mut module.funcs[original], func);
+    inline_calls(module, original, wanted);
+    std::mem::replace(&mut module.funcs[original], kept)
 }
 
 /// Puts both halves into the module. A primal half that keeps nothing is the function itself.
-fn add_halves(
-    cx: &mut Context<'_>,
-    func: FuncId,
-    linear: FuncId,
-    halves: Unzipped,
-    needed: Box<[bool]>,
-) -> Callee {
+fn add_halves(cx: &mut Context<'_>, func: FuncId, halves: Unzipped, needed: Box<[bool]>) -> Callee {
     let (differentiable, root) = (cx.derived_diff(func).differentiable, cx.reverse.root());
     let Unzipped { primal, linear: half, context } = halves;
     let primal = match context {
         Some(_) => add(cx, primal, differentiable),
         None => func,
     };
-    let name = cx.module.funcs[linear].name;
-    cx.module.funcs[linear] = half.func.clone();
-    cx.module.funcs[linear].name = name;
-    cx.module.funcs[linear].diff.differentiable = differentiable;
-    cx.reverse.rough.push(linear);
+    let linear = add(cx, half.func.clone(), differentiable);
     cx.reverse.linear.insert(linear, Rc::new(half));
     Callee {
         primal,

@@ -14,14 +14,14 @@
 //! beyond the stack. Since it runs again, it must give the same again: a recursive function that writes memory, or
 //! reads what changes, is refused.
 
-use super::halves::{reserve, take_apart};
+use super::halves::take_apart;
 use super::{Key, Root, check};
 use crate::checkpoint::Callee;
 use crate::codes;
 use crate::driver::{Context, Reported};
 use crate::unzip::{LinearFunc, param};
-use cotangent_base::{Diagnostic, EntitySet};
-use cotangent_ir::{Builder, Dir, Func, FuncId, Op, Param, Ty, Value};
+use cotangent_base::{Diagnostic, EntitySet, Symbol};
+use cotangent_ir::{Builder, Dir, Func, FuncId, Module, Op, Param, Signature, Ty, Value};
 use std::rc::Rc;
 
 /// Both halves of a recursive function.
@@ -29,17 +29,14 @@ pub(super) fn halves(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Cal
     if !root.may_repeat(cx.module, key.func) {
         return Err(refuse(cx, key.func));
     }
-    let f = &cx.module.funcs[key.func];
-    let (name, span, prefer) = (f.name, f.span, f.diff.prefer);
-    let linear = reserve(cx.module, name, span);
-    declare(cx, key, linear);
+    let linear = declare(cx, key);
     let callee = Callee {
         primal: key.func,
         linear: Some(linear),
         context: None,
         needed: vec![true; key.inputs.len()].into(),
         repeatable: true,
-        prefer,
+        prefer: cx.module.funcs[key.func].diff.prefer,
         work: cx.reverse.works.func(cx.module, key.func),
     };
     // Calls of itself in its body find this.
@@ -57,11 +54,11 @@ pub(super) fn halves(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Cal
     Ok(callee)
 }
 
-/// Gives the reserved function its signature: all inputs, tangents; tangents out.
-fn declare(cx: &mut Context<'_>, key: &Key, linear: FuncId) {
-    let sig = cx.module.funcs[key.func].sig.clone();
+/// Adds the linear half without a body: all inputs, tangents; tangents out.
+fn declare(cx: &mut Context<'_>, key: &Key) -> FuncId {
+    let Func { name, span, sig, .. } = cx.module.funcs[key.func].clone();
     let module = &mut *cx.module;
-    let tangent = |ty: Ty, module: &mut cotangent_ir::Module| {
+    let tangent = |ty: Ty, module: &mut Module| {
         module.diff.differential(&mut module.types, ty).expect("what is active is differentiable")
     };
     let mut params: Vec<Param> = Vec::new();
@@ -74,10 +71,10 @@ fn declare(cx: &mut Context<'_>, key: &Key, linear: FuncId) {
         let ty = tangent(output.ty, module);
         params.push(param(module, &format!("out{i}_t"), ty, Dir::Out));
     }
-    let old = &module.funcs[linear];
-    let mut func = Func::new(old.name, cotangent_ir::Signature { params, ret: None }, old.span);
+    let name = Symbol::new(&format!("{name}.linear"));
+    let mut func = Func::new(name, Signature { params, ret: None }, span);
     func.diff = cx.derived_diff(key.func);
-    cx.module.funcs[linear] = func;
+    cx.module.add_func(func)
 }
 
 /// Writes the body: the primal half of `inner`, then its linear half.
