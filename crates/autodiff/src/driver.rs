@@ -56,7 +56,20 @@ pub fn differentiate_also(module: &mut Module, roots: &[FuncId]) -> Diagnostics 
             todo.extend(callees.into_iter().rev().filter(|f| seen.insert(*f)));
         }
     }
-    cx.diagnostics
+    without_repetition(cx.diagnostics)
+}
+
+/// What is told of a function is told once, however many derivatives of it were tried.
+fn without_repetition(told: Diagnostics) -> Diagnostics {
+    let mut once: Vec<Diagnostic> = Vec::new();
+    for diagnostic in told {
+        if !once.contains(&diagnostic) {
+            once.push(diagnostic);
+        }
+    }
+    let mut told = Diagnostics::new();
+    once.into_iter().for_each(|diagnostic| told.push(diagnostic));
+    told
 }
 
 /// The functions called in `func`, in order.

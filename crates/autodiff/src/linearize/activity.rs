@@ -28,16 +28,17 @@ impl Linearizer<'_> {
         let mut changed = false;
         for &inst in insts {
             let data = self.func.insts[inst].clone();
-            changed |= match &data.op {
-                Op::If | Op::Switch(_) => self.sweep_regions(&data, enclosing, Some(inst)),
-                Op::While(_) | Op::For(_) => self.sweep_loop(inst, &data, enclosing),
-                Op::Call(f) => self.sweep_call(&data, *f),
-                Op::Yield => owner.is_some_and(|owner| self.arrive(owner, &data.operands)),
-                Op::Break(n) | Op::Continue(n) => {
-                    let target = enclosing[enclosing.len() - 1 - *n as usize];
-                    self.arrive(target, &data.operands)
-                }
-                _ => self.sweep_plain(inst, &data),
+            changed |= if data.op.is_exit() {
+                let target = target(&data.op, enclosing, owner);
+                target.is_some_and(|target| self.arrive(target, &data.operands))
+            } else if data.op.is_loop() {
+                self.sweep_loop(inst, &data, enclosing)
+            } else if !data.regions.is_empty() {
+                self.sweep_regions(&data, enclosing, Some(inst))
+            } else if let Op::Call(f) = data.op {
+                self.sweep_call(&data, f)
+            } else {
+                self.sweep_plain(inst, &data)
             };
         }
         changed
@@ -115,9 +116,18 @@ impl Linearizer<'_> {
         let data = &self.func.insts[inst];
         let (result, op) = (data.results[0], data.op.clone());
         let from = data.operands[0];
-        match op {
-            Op::Extract(path) => rules::path(self, from, &path).is_some(),
-            op => rules::passes_tangents(&op) && self.differential(result).is_some(),
+        if let Op::Extract(path) = &op {
+            return rules::path(self, from, path).is_some();
         }
+        rules::passes_tangents(&op) && self.differential(result).is_some()
+    }
+}
+
+/// To which construct an exit carries its values; none for what leaves the code.
+fn target(exit: &Op, enclosing: &[Inst], owner: Option<Inst>) -> Option<Inst> {
+    if let Op::Break(n) | Op::Continue(n) = exit {
+        Some(enclosing[enclosing.len() - 1 - *n as usize])
+    } else {
+        owner.filter(|_| *exit == Op::Yield)
     }
 }

@@ -12,10 +12,13 @@ use cotangent_ir::{Inst, Op};
 
 impl Linearizer<'_> {
     pub(super) fn exit(&mut self, inst: Inst) {
-        let mask = match self.func.insts[inst].op {
-            Op::Break(n) | Op::Continue(n) => self.loops[self.loops.len() - 1 - n as usize].clone(),
-            Op::Return => self.outputs.clone(),
-            _ => self.yields.last().expect("a yield is inside a construct").clone(),
+        let op = &self.func.insts[inst].op;
+        let mask = if let Op::Break(n) | Op::Continue(n) = op {
+            self.loops[self.loops.len() - 1 - *n as usize].clone()
+        } else if *op == Op::Return {
+            self.outputs.clone()
+        } else {
+            self.yields.last().expect("a yield is inside a construct").clone()
         };
         let is_yield = self.func.insts[inst].op != Op::Return;
         debug_assert!(

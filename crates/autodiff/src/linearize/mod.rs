@@ -171,13 +171,18 @@ impl Linearizer<'_> {
 
     /// Puts `inst` where instructions go, and what computes the tangents of its results.
     fn inst(&mut self, inst: Inst) {
-        self.span = self.func.insts[inst].span;
-        match self.func.insts[inst].op {
-            Op::If | Op::Switch(_) => self.branches(inst),
-            Op::While(_) | Op::For(_) => self.loop_(inst),
-            Op::Call(f) => self.call(inst, f),
-            Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => self.exit(inst),
-            _ => self.plain(inst),
+        let data = &self.func.insts[inst];
+        self.span = data.span;
+        if data.op.is_exit() {
+            self.exit(inst);
+        } else if data.op.is_loop() {
+            self.loop_(inst);
+        } else if !data.regions.is_empty() {
+            self.branches(inst);
+        } else if let Op::Call(f) = data.op {
+            self.call(inst, f);
+        } else {
+            self.plain(inst);
         }
     }
 

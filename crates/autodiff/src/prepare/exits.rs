@@ -25,11 +25,14 @@ pub(super) fn continue_of(depth: usize) -> Code {
 
 /// The code of an exit that stands inside `loops` loops.
 pub(super) fn code(op: &Op, loops: usize) -> Code {
-    match op {
-        Op::Break(n) => break_of(loops - 1 - *n as usize),
-        Op::Continue(n) => continue_of(loops - 1 - *n as usize),
-        Op::Return => RETURN,
-        _ => FALL,
+    if let Op::Break(n) = op {
+        break_of(loops - 1 - *n as usize)
+    } else if let Op::Continue(n) = op {
+        continue_of(loops - 1 - *n as usize)
+    } else if *op == Op::Return {
+        RETURN
+    } else {
+        FALL
     }
 }
 

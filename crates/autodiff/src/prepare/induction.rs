@@ -40,11 +40,10 @@ pub(super) fn edges(func: &Func, body: Region) -> Edges {
 fn inner_edges(func: &Func, region: Region, loops: u32, edges: &mut Edges) {
     for &inst in &func.regions[region].insts {
         let data = &func.insts[inst];
-        match data.op {
-            Op::Continue(n) if n == loops => edges.next.push(data.operands.to_vec()),
-            Op::Break(n) if n == loops => edges.breaks = true,
-            _ => {}
+        if data.op == Op::Continue(loops) {
+            edges.next.push(data.operands.to_vec());
         }
+        edges.breaks |= data.op == Op::Break(loops);
         let loops = loops + u32::from(data.op.is_loop());
         for &inner in &data.regions {
             inner_edges(func, inner, loops, edges);
@@ -75,20 +74,20 @@ pub(super) fn of_loop(types: &Types, func: &Func, inst: Inst) -> Known {
 /// `c` if `next` is `arg + c`. A constant of this kind is an integer, and then so is the slot.
 fn step_of(func: &Func, arg: Value, next: Value) -> Option<i64> {
     let def = func.def(next)?;
-    match (&def.op, def.operands.as_slice()) {
-        (Op::Math(Math::Add), &[a, b]) if a == arg => constant(func, b),
-        (Op::Math(Math::Add), &[a, b]) if b == arg => constant(func, a),
-        (Op::Math(Math::Sub), &[a, b]) if a == arg => constant(func, b).map(i64::wrapping_neg),
-        _ => None,
+    let &[a, b] = def.operands.as_slice() else { return None };
+    let (adds, subtracts) = (def.op == Op::Math(Math::Add), def.op == Op::Math(Math::Sub));
+    if subtracts && a == arg {
+        constant(func, b).map(i64::wrapping_neg)
+    } else if adds && (a == arg || b == arg) {
+        constant(func, if a == arg { b } else { a })
+    } else {
+        None
     }
 }
 
 /// The integer that `value` always is.
 pub(super) fn constant(func: &Func, value: Value) -> Option<i64> {
-    match func.op(value)? {
-        Op::Const(Const::Int(c)) => Some(*c),
-        _ => None,
-    }
+    if let Op::Const(Const::Int(c)) = func.op(value)? { Some(*c) } else { None }
 }
 
 /// The slots of a loop whose condition is looked at.
@@ -103,18 +102,19 @@ impl Slots<'_> {
     /// The most rounds that `asked`, the condition or a part of it, allows.
     fn bound(&self, asked: Value) -> Option<i64> {
         let def = self.func.def(asked)?;
-        match (&def.op, def.operands.as_slice()) {
-            (Op::Math(Math::And), &[a, b]) => smaller(self.bound(a), self.bound(b)),
-            // `a && b`: the other branch yields false.
-            (Op::If, &[a]) if is_false(self.func, def.regions[1]) => {
-                let then = self.func.exit(def.regions[0]);
-                smaller(self.bound(a), then.operands.first().and_then(|b| self.bound(*b)))
+        if let Op::Math(math) = def.op {
+            let &[a, b] = def.operands.as_slice() else { return None };
+            if math == Math::And {
+                return smaller(self.bound(a), self.bound(b));
             }
-            (Op::Math(math), &[a, b]) => {
-                self.compare(*math, a, b).or_else(|| self.compare(mirrored(*math)?, b, a))
-            }
-            _ => None,
+            return self.compare(math, a, b).or_else(|| self.compare(mirrored(math)?, b, a));
         }
+        // `a && b`: the other branch yields false.
+        if def.op == Op::If && def.results.len() == 1 && is_false(self.func, def.regions[1]) {
+            let b = self.func.exit(def.regions[0]).operands[0];
+            return smaller(self.bound(def.operands[0]), self.bound(b));
+        }
+        None
     }
 
     /// The rounds for which `slot` compares with `limit` as `math` says.

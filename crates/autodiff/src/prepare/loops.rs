@@ -24,10 +24,14 @@ impl Preparer<'_> {
         let left = !outer.is_empty() || induction::edges(self.from, body).breaks;
         let known = induction::of_loop(self.types, self.from, inst);
         self.slots.push(self.types_of(&data.results));
-        let results = match data.op {
-            Op::For(info) if !left => self.counted(data, info, depth),
-            Op::For(info) => self.counted_with_exits(data, info, depth, &outer),
-            _ => self.while_(data, &known, depth, left, &outer),
+        let results = if let Op::For(info) = data.op {
+            if left {
+                self.counted_with_exits(data, info, depth, &outer)
+            } else {
+                self.counted(data, info, depth)
+            }
+        } else {
+            self.while_(data, &known, depth, left, &outer)
         };
         self.slots.pop();
         let (own, others) = results.split_at(data.results.len());

@@ -127,24 +127,23 @@ impl Preparer<'_> {
             let data = &from.insts[inst];
             self.span = data.span;
             let next = At { region: at.region, index: index + 1 };
-            match &data.op {
-                Op::Yield => return self.fall(data, rest, landing),
-                Op::Break(_) | Op::Continue(_) | Op::Return => {
-                    let values = self.copier.all(&data.operands);
-                    let code = exits::code(&data.op, self.slots.len());
-                    return self.land(landing, &Outcome::Known(code, values));
+            if data.op == Op::Yield {
+                return self.fall(data, rest, landing);
+            } else if data.op.is_exit() {
+                let values = self.copier.all(&data.operands);
+                let code = exits::code(&data.op, self.slots.len());
+                return self.land(landing, &Outcome::Known(code, values));
+            } else if data.op.is_loop() {
+                if let Some(carried) = self.loop_(inst, data) {
+                    return self.guard(carried, next, rest, landing);
                 }
-                Op::If | Op::Switch(_) if !self.exits.leaving(inst).is_empty() => {
-                    let rest = Rest { inst, at: next, next: rest };
-                    return self.branches_with_exits(data, &rest, landing);
-                }
-                Op::If | Op::Switch(_) => self.branches(data),
-                Op::While(_) | Op::For(_) => {
-                    if let Some(carried) = self.loop_(inst, data) {
-                        return self.guard(carried, next, rest, landing);
-                    }
-                }
-                _ => self.copy(inst),
+            } else if data.regions.is_empty() {
+                self.copy(inst);
+            } else if self.exits.leaving(inst).is_empty() {
+                self.branches(data);
+            } else {
+                let rest = Rest { inst, at: next, next: rest };
+                return self.branches_with_exits(data, &rest, landing);
             }
         }
     }
