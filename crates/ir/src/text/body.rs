@@ -10,7 +10,7 @@ use cotangent_base::{EntitySet, Map, Scalar, Span, Symbol};
 use smallvec::SmallVec;
 
 /// How deeply regions may nest.
-const MAX_DEPTH: usize = 200;
+const MAX_DEPTH: usize = 1000;
 
 /// Reads the block of `func`, if there is one, whose inputs are written as given.
 pub(super) fn parse<'a>(
