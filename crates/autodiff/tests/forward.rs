@@ -387,3 +387,66 @@ fn zeros_and_sums_of_the_user_are_used() {
     assert_close(&call(&m, "main", vec![pair(3.0, 1.0), Val::bool(true)]), &[3.0, 1.0]);
     assert_close(&call(&m, "main", vec![pair(3.0, 1.0), Val::bool(false)]), &[2.0, 100.0]);
 }
+
+/// An array updated in a loop of `n` rounds, in one branch of an `if`, and left early by `exit`.
+fn array_loop(n: usize, exit: &str) -> Module {
+    module(&format!(
+        "struct $arrays {{ p: [f32; {n}], d: [f32; {n}] }}
+         func @f(%a: [f32; {n}], %x: f32, %n: i32) -> [f32; {n}] differentiable(backward) {{
+           %limit: i32 = const 1000
+           %r: [f32; {n}] = for %n (%a) body (%k: i32, %b: [f32; {n}]) {{
+             %small: bool = lt %k, %limit
+             %c: [f32; {n}] = if %small {{
+               %e: f32 = extract %b [%k]
+               %g: f32 = mul %e, %x
+               %h: [f32; {n}] = insert %b, %g [%k]
+               yield %h
+             }} else {{
+               yield %b
+             }}
+             %late: bool = eq %k, %limit
+             if %late {{
+               {exit}
+             }} else {{
+               yield
+             }}
+             yield %c
+           }}
+           return %r
+         }}
+         func @fwd(%a: $arrays, %x: $pair, %n: i32) -> $arrays request(forward @f)
+         func @main(%a: $arrays, %x: $pair, %n: i32) -> $arrays {{
+           %1: $arrays = call @fwd(%a, %x, %n)
+           return %1
+         }}"
+    ))
+}
+
+// req: IR-NORM-10
+#[test]
+fn arrays_are_not_copied_round_by_round() {
+    for exit in ["return %c", "break 0 %c", "continue 0 %c"] {
+        let elements = |n: usize, name: &str, prepared: bool| {
+            let mut m = array_loop(n, exit);
+            let f = m.func_named(Symbol::new("f")).expect("it is there");
+            if prepared {
+                m.funcs[f] = prepare(&mut m.types, &m.funcs[f]).func;
+            }
+            let mut machine = Machine::new(&m, Options::default());
+            let ones = Val::floats(&vec![1.0; n]);
+            let inputs = match name {
+                "f" => vec![ones, Val::float(2.0), Val::int(n as i64)],
+                _ => vec![Val::aggregate([ones.clone(), ones]), pair(2.0, 1.0), Val::int(n as i64)],
+            };
+            let func = m.func_named(Symbol::new(name)).expect("it is there");
+            let outputs = machine.call(func, inputs).expect("it runs to its end");
+            assert_eq!(numbers(&outputs)[0], 2.0);
+            machine.counters().elements
+        };
+        for (name, prepared) in [("f", false), ("f", true), ("main", false)] {
+            let (small, large) = (elements(16, name, prepared), elements(64, name, prepared));
+            let per_element = (large - small) as f64 / 48.0;
+            assert!(per_element <= 4.0, "{exit} {name} {prepared}: {small} elements, then {large}");
+        }
+    }
+}
