@@ -334,12 +334,20 @@ impl Checked {
                 let own = InterfaceRef { interface: id, args };
                 self.closure(ty, vec![own]).contains(&interface)
             }
+            TyKind::Tuple(_) if self.program.lang.differentiable == Some(interface.interface) => {
+                derive::tuple_differential(self, ty).is_some()
+            }
             _ => self.find_conformance(ty, interface).is_some(),
         }
     }
 
     /// The associated type of a known type.
     pub(crate) fn assoc_of(&mut self, ty: Ty, assoc: AssocId, interface: InterfaceRef) -> Option<Ty> {
+        if let TyKind::Tuple(_) = self.program.types.kind(ty)
+            && self.program.lang.differential == Some(assoc)
+        {
+            return derive::tuple_differential(self, ty);
+        }
         let found = self.find_conformance(ty, interface)?;
         self.complete_assocs(found.conformance);
         let known = *self.program.conformances[found.conformance].assocs.get(&assoc)?;
@@ -412,6 +420,9 @@ impl Checked {
         };
         let (iface_args, own) = rest.split_at((count - 1).min(rest.len()));
         let args = self.program.types.args(iface_args);
+        if let TyKind::Tuple(_) = self.program.types.kind(*ty) {
+            return derive::witness(self, requirement.func);
+        }
         let found = self.find_conformance(*ty, InterfaceRef { interface, args })?;
         self.complete_witnesses(found.conformance);
         let conformance = &self.program.conformances[found.conformance];

@@ -1,7 +1,6 @@
 //! Generic parameters: their bounds, and the environment of assumptions in which code is checked.
 
 use crate::Checked;
-use crate::codes;
 use crate::hir::{Arg, Args, Bound, GenericParamId, Generics, InterfaceRef, Ty, TyKind, ValKind};
 use crate::tables::{GenericsId, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Span};
@@ -135,7 +134,7 @@ impl Checked {
             Some(bound) => {
                 let message = self.describe_unmet(bound);
                 self.diagnostics.push(
-                    Diagnostic::new(codes::UNMET_BOUND, span, message)
+                    Diagnostic::new(crate::derive::unmet_code(self, bound), span, message)
                         .help("give an argument that satisfies the bound, or add the conformance"),
                 );
                 false

@@ -464,7 +464,7 @@ impl BodyCx<'_> {
         let (code, at) = match misfit {
             Misfit::Count(..) => (codes::ARGUMENT_COUNT, span),
             Misfit::Open(_) | Misfit::Explicit => (codes::CANNOT_INFER, span),
-            Misfit::Bound(_) => (codes::UNMET_BOUND, span),
+            Misfit::Bound(bound) => (crate::derive::unmet_code(self.cx, *bound), span),
             Misfit::Argument(number, ..) => (codes::MISMATCH, argument_span(args, *number, span)),
             Misfit::Place(0, _) => (codes::NOT_A_PLACE, callee.this.as_ref().map_or(span, |t| t.span)),
             Misfit::Place(number, _) => (codes::NOT_A_PLACE, argument_span(args, *number, span)),

@@ -52,13 +52,14 @@ cotangent_base::codes! {
     /// written by hand, or marked `[TreatAsDifferentiable]` if its derivative is zero.
     E0507 REQUIREMENT = "a method that must be differentiable is not";
 
-    /// `DifferentialPair<T>` pairs a value with its derivative, so `T` must conform to `IDifferentiable`. Numbers with a
-    /// fraction do, and vectors, matrices and arrays of them; integers and `bool` do not. A structure does if it says so:
+    /// `DifferentialPair<T>`, `diffPair` and `detach` are about values that have derivatives, so their type must conform to
+    /// `IDifferentiable`, and so must every argument for a generic parameter `T : IDifferentiable`. Numbers with a fraction
+    /// do, and vectors, matrices and arrays of them; integers and `bool` do not. A structure does if it says so:
     ///
     /// ```slang
     /// struct Ray : IDifferentiable { float3 origin; float3 dir; }
     /// ```
-    E0508 PAIR = "a pair of a type without derivatives";
+    E0508 NOT_DIFFERENTIABLE = "a type without derivatives where one is needed";
 
     /// The type named by `typealias Differential = D` must conform to `IDifferentiable` itself, because derivatives are
     /// added up and can be differentiated again. Usually it is enough to say `struct D : IDifferentiable`.

@@ -26,11 +26,17 @@ pub(crate) use flags::{derivative_member, no_diff_this};
 pub(crate) use signature::{SigParam, Signature};
 
 use crate::Checked;
-use crate::hir::{AssocId, Body, ConformanceId, FuncId, Ty, Witness};
+use crate::hir::{AssocId, Body, Bound, ConformanceId, FuncId, Ty, Witness};
+use cotangent_base::Code;
 
 /// What stands for an associated type that a conformance leaves out, if the compiler makes it.
 pub(crate) fn associated_type(checked: &mut Checked, conformance: ConformanceId, assoc: AssocId) -> Option<Ty> {
     (checked.program.lang.differential == Some(assoc)).then(|| checked.synthesize_differential(conformance))
+}
+
+/// The differential of a tuple, if all its members have one.
+pub(crate) fn tuple_differential(checked: &mut Checked, tuple: Ty) -> Option<Ty> {
+    checked.differential_of_tuple(tuple)
 }
 
 /// What stands for a requirement that a conformance leaves out, if the compiler makes it.
@@ -65,4 +71,14 @@ pub(crate) fn check_conformance(checked: &mut Checked, conformance: ConformanceI
 /// Checks that the function that stands for a requirement is as differentiable as that.
 pub(crate) fn check_witness(checked: &mut Checked, requirement: FuncId, witness: FuncId) {
     checked.check_requirement(requirement, witness);
+}
+
+/// The code for a bound that does not hold: differentiability has a page of its own.
+pub(crate) fn unmet_code(checked: &Checked, bound: Bound) -> Code {
+    match bound {
+        Bound::Conforms(_, interface) if checked.program.lang.differentiable == Some(interface.interface) => {
+            codes::NOT_DIFFERENTIABLE
+        }
+        Bound::Conforms(..) | Bound::Equal(..) => crate::codes::UNMET_BOUND,
+    }
 }

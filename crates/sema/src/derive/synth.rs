@@ -18,7 +18,7 @@
 use super::codes;
 use crate::Checked;
 use crate::hir::{
-    Conformance, ConformanceId, Field, FuncId, InterfaceRef, Struct, StructId, Synth, Ty, TyKind, Witness,
+    Arg, Conformance, ConformanceId, Field, FuncId, InterfaceRef, Struct, StructId, Synth, Ty, TyKind, Witness,
 };
 use crate::tables::{ConformanceInfo, GenericsId, Head, Item, Owner, Prefix, Progress, StructInfo};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
@@ -60,6 +60,22 @@ impl Checked {
             return None;
         };
         Some(Witness::Synth(synth))
+    }
+
+    /// The tuple of the differentials of a tuple's members, if all have one. There is no declaration to conform by.
+    pub(super) fn differential_of_tuple(&mut self, tuple: Ty) -> Option<Ty> {
+        let TyKind::Tuple(members) = self.program.types.kind(tuple) else {
+            return None;
+        };
+        let mut differentials = vec![];
+        for member in self.program.types.list(members).to_vec() {
+            let Arg::Ty(member) = member else {
+                return None;
+            };
+            differentials.push(Arg::Ty(self.differential_of(member)?));
+        }
+        let differentials = self.program.types.args(&differentials);
+        Some(self.program.types.ty(TyKind::Tuple(differentials)))
     }
 
     fn not_synthesizable(&mut self, conformance: ConformanceId) -> Ty {
