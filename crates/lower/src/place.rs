@@ -301,28 +301,35 @@ impl Frame<'_, '_> {
 
     /// `v.wx = ..`: each lane of the value goes to its lane of the vector.
     fn write_lanes(&mut self, base: &Place, lanes: &[u8], value: Value) {
-        let mut whole = self.read(base);
-        let types = &self.lowerer.module.types;
-        let arity = |v: Value| types.arity(self.func.ty(v)).unwrap_or(0);
-        if arity(value) as usize != lanes.len() || lanes.iter().any(|l| u32::from(*l) >= arity(whole)) {
-            return self.internal("lanes are assigned that do not exist");
-        }
-        for (i, &lane) in lanes.iter().enumerate() {
-            let part = self.b().part(value, i as u32);
-            whole = self.b().insert(whole, part, Path::part(lane.into()), &[]);
-        }
-        self.write(base, whole);
+        let paths = lanes.iter().map(|lane| Path::part((*lane).into())).collect();
+        self.scatter(base, paths, value);
     }
 
     fn write_cells(&mut self, base: &Place, cells: &[(u8, u8)], value: Value) {
-        let mut whole = self.read(base);
-        for (i, &cell) in cells.iter().enumerate() {
-            let steps = Steps { path: cell_path(cell), indices: vec![] };
-            if !self.fits(whole, &steps) {
-                return;
+        let paths = cells.iter().map(|cell| cell_path(*cell)).collect();
+        self.scatter(base, paths, value);
+    }
+
+    /// Writes the lanes of a vector to parts of a place. In memory each goes by itself: other threads may be writing
+    /// the parts in between.
+    fn scatter(&mut self, base: &Place, paths: Vec<Path>, value: Value) {
+        let arity = self.lowerer.module.types.arity(self.func.ty(value));
+        if arity != Some(paths.len() as u32) {
+            return self.internal("lanes are assigned a value with other lanes");
+        }
+        let parts: Vec<Value> = (0..paths.len()).map(|i| self.b().part(value, i as u32)).collect();
+        let parts = paths.into_iter().zip(parts);
+        if let Place::Part(root @ Root::Handle(_), steps) = base {
+            for (path, part) in parts {
+                let mut steps = steps.clone();
+                steps.path.0.extend(path.0);
+                self.write(&Place::Part(*root, steps), part);
             }
-            let part = self.b().part(value, i as u32);
-            whole = self.insert(whole, part, &steps);
+            return;
+        }
+        let mut whole = self.read(base);
+        for (path, part) in parts {
+            whole = self.insert(whole, part, &Steps { path, indices: vec![] });
         }
         self.write(base, whole);
     }

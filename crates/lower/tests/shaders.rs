@@ -120,3 +120,15 @@ fn an_entry_point_is_found_by_name_or_missed_with_a_hint() {
     assert_eq!(missed.code.name, "E0724");
     assert_eq!(missed.help.as_deref(), Some("one of `first`, `second`"));
 }
+
+#[test]
+fn lanes_in_memory_are_written_one_by_one() {
+    let source = "RWStructuredBuffer<float4> data;
+        [shader(\"compute\")] [numthreads(1, 1, 1)] void main(uint i : SV_GroupIndex) { data[i].wy = float2(1.0, 2.0); }";
+    let module = entries(source);
+    let text = text::print_module(&module);
+    let stores: Vec<&str> = text.lines().map(str::trim).filter(|l| l.starts_with("store")).collect();
+    assert_eq!(stores.len(), 2, "{text}");
+    assert!(stores[0].ends_with("[%i.0, 3]") && stores[1].ends_with("[%i.0, 1]"), "{text}");
+    assert!(!text.contains("load"), "{text}");
+}
