@@ -9,7 +9,8 @@ mod requests;
 
 use cotangent_autodiff::checkpoint::Policy;
 use cotangent_base::Symbol;
-use cotangent_interp::Val;
+use cotangent_interp::{Machine, Options, Val};
+use cotangent_ir::Trap;
 use cotangent_ir::text::parse_module;
 use law::Trio;
 use random::Random;
@@ -54,11 +55,11 @@ fn laws(text: &str) {
 // req: IR-CKPT-8
 #[test]
 fn a_branch_in_a_branch() {
-    // t = x*x; x < 1: t*t + x, with slope 4x^3 + 1; x > 10: t*t*t + x, with slope 6x^5 + 1; else 0.
+    // t = x*x; x < 0.5: t*t + x, with slope 4x^3 + 1; x > 10: t*t*t + x, with slope 6x^5 + 1; else 0.
     // At 0.25: 4/64 + 1. At 11: 6 * 161051 + 1.
     let text = "
 func @f(%x: f32) -> f32 differentiable(backward) {
-  %1: f32 = const 1.0
+  %1: f32 = const 0.5
   %10: f32 = const 10.0
   %0: f32 = zero
   %c: bool = lt %x, %1
@@ -83,6 +84,73 @@ func @f(%x: f32) -> f32 differentiable(backward) {
   return %r
 }";
     derivative(text, &[], &[(0.25, 0.25390625, 1.0625), (11.0, 1771572.0, 966307.0), (5.0, 0.0, 0.0)]);
+}
+
+// req: IR-CKPT-18
+#[test]
+fn a_branch_in_a_loop() {
+    // p = x; if x < 0.5: p *= 2x; for i < 10: if x > 0.5: p += x * 2i.
+    // At 0.25: 2x^2, slope 4x. At 1: x + 90x. At 0.5: x.
+    let text = "
+func @f(%x: f32) -> f32 differentiable(backward) {
+  %half: f32 = const 0.5
+  %2: f32 = const 2.0
+  %n: i32 = const 10
+  %c: bool = lt %x, %half
+  %p: f32 = if %c {
+    %k: f32 = mul %2, %x
+    %q: f32 = mul %x, %k
+    yield %q
+  } else {
+    yield %x
+  }
+  %r: f32 = for %n (%p) body (%i: i32, %s: f32) {
+    %d: bool = gt %x, %half
+    %next: f32 = if %d {
+      %fi: f32 = convert %i
+      %t: f32 = mul %2, %fi
+      %xt: f32 = mul %x, %t
+      %sum: f32 = add %s, %xt
+      yield %sum
+    } else {
+      yield %s
+    }
+    yield %next
+  }
+  return %r
+}";
+    derivative(text, &[], &[(0.25, 0.125, 1.0), (1.0, 91.0, 91.0), (0.5, 0.5, 1.0)]);
+}
+
+// req: LOOP-04 LOOP-05 LOOP-06
+#[test]
+fn a_loop_that_runs_longer_than_it_said_is_stopped() {
+    let text = "
+func @f(%x: f32, %n: i32) -> f32 differentiable(backward) {
+  %0: i32 = const 0
+  %1: i32 = const 1
+  %r: f32, %e: i32 = while (%x, %0) max_iters(3) cond (%p: f32, %i: i32) {
+    %c: bool = lt %i, %n
+    yield %c
+  } body (%q: f32, %j: i32) {
+    %s: f32 = mul %q, %q
+    %j2: i32 = add %j, %1
+    yield %s, %j2
+  }
+  return %r
+}";
+    // x^(2^n), slope 2^n x^(2^n - 1).
+    derivative(text, &[Val::int(0)], &[(2.0, 2.0, 1.0)]);
+    derivative(text, &[Val::int(1)], &[(2.0, 4.0, 4.0)]);
+    derivative(text, &[Val::int(3)], &[(2.0, 256.0, 1024.0)]);
+    for policy in POLICIES {
+        let trio = trio(text, policy);
+        let pair = Val::aggregate([Val::float(1.0), Val::float(0.0)]);
+        let mut machine = Machine::new(&trio.module, Options::default());
+        let stopped =
+            machine.call(trio.bwd, vec![pair, Val::int(4), Val::float(1.0)]).expect_err("four rounds");
+        assert_eq!(stopped.trap, Trap::LoopBound);
+    }
 }
 
 // req: IR-CKPT-11

@@ -124,13 +124,10 @@ pub fn checkpoint(input: &Input<'_>) -> Result<Plan, Box<Diagnostic>> {
         input,
         recipes: Recipes { input, nest: &nest },
         nodes: Map::default(),
+        open: Vec::new(),
         net: Network::default(),
     };
-    for &read in &reads {
-        if let Some((_, out)) = graph.nodes(read) {
-            graph.net.edge(out, SINK, INFINITE);
-        }
-    }
+    graph.grow(&reads);
     let Graph { nodes, net, .. } = graph;
     let cut = net.cut();
     if cut.cost >= INFINITE {
@@ -187,6 +184,8 @@ struct Graph<'a, 'b> {
     input: &'b Input<'a>,
     recipes: Recipes<'a, 'b>,
     nodes: Map<Residual, (Node, Node)>,
+    /// The residuals that have nodes but no edges yet. A list, because chains of values can be long.
+    open: Vec<(Residual, Recipe)>,
     net: Network,
 }
 
@@ -200,27 +199,39 @@ const PARAMETER_BYTE: u64 = 14;
 const UNWANTED: u64 = 1 << 44;
 
 impl Graph<'_, '_> {
+    fn grow(&mut self, reads: &[Residual]) {
+        for &read in reads {
+            if let Some((_, out)) = self.nodes(read) {
+                self.net.edge(out, SINK, INFINITE);
+            }
+        }
+        while let Some((residual, recipe)) = self.open.pop() {
+            let (into, out) = self.nodes[&residual];
+            self.net.edge(into, out, self.keeping(residual));
+            self.net.edge(SOURCE, into, self.repeating(residual, &recipe));
+            if let Recipe::Of { operands, .. } = recipe {
+                for operand in operands {
+                    if let Some((_, from)) = self.nodes(Residual::Value(operand)) {
+                        self.net.edge(from, into, INFINITE);
+                    }
+                }
+            }
+        }
+    }
+
     /// The two nodes of a residual; none if it costs nothing.
     fn nodes(&mut self, residual: Residual) -> Option<(Node, Node)> {
         if let Some(nodes) = self.nodes.get(&residual) {
             return Some(*nodes);
         }
         let recipe = self.recipes.of(residual);
-        if matches!(recipe, Recipe::Free) {
+        if recipe == Recipe::Free {
             return None;
         }
-        let (into, out) = (self.net.node(), self.net.node());
-        self.nodes.insert(residual, (into, out));
-        self.net.edge(into, out, self.keeping(residual));
-        self.net.edge(SOURCE, into, self.repeating(residual, &recipe));
-        if let Recipe::Of { operands, .. } = recipe {
-            for operand in operands {
-                if let Some((_, from)) = self.nodes(Residual::Value(operand)) {
-                    self.net.edge(from, into, INFINITE);
-                }
-            }
-        }
-        Some((into, out))
+        let nodes = (self.net.node(), self.net.node());
+        self.nodes.insert(residual, nodes);
+        self.open.push((residual, recipe));
+        Some(nodes)
     }
 
     /// What keeping a residual costs.

@@ -256,10 +256,9 @@ impl Transposer<'_, '_> {
         let [base, inserted, at @ ..] = &data.operands[..] else {
             return None;
         };
-        let is_zero = matches!(self.out.op(*inserted), Some(Op::Zero));
         let is_same = data.op == Op::Insert(path.clone()) && at == indices;
-        let is_here = self.out.regions[self.region].insts.contains(&inst);
-        (is_zero && is_same && is_here).then_some(*base)
+        let is_cleared = is_same && matches!(self.out.op(*inserted), Some(Op::Zero));
+        (is_cleared && self.out.regions[self.region].insts.contains(&inst)).then_some(*base)
     }
 
     /// An element-wise operation.
