@@ -24,20 +24,16 @@ cotangent_base::codes! {
     /// No function of the user's modules has the name that was asked for, or more than one has.
     E0724 NO_SUCH_FUNCTION = "no such function";
 
-    /// The cases of a `switch` fall into one another so often that writing out every path would take too much
-    /// code. End more of the cases with `break`, or turn the shared tail into a function.
-    E0725 SWITCH_TOO_LARGE = "switch falls through too much";
-
     /// The derivative of a function was asked for that has none: it is not marked `[Differentiable]` and has
     /// no derivative of its own.
-    E0726 NOT_DIFFERENTIABLE = "function is not differentiable";
+    E0725 NOT_DIFFERENTIABLE = "function is not differentiable";
 
     /// A parameter of an entry point asks for a value that compute shaders do not get, or gives it a type that it
     /// cannot have.
     ///
     /// Known are `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` (up to three integers) and
     /// `SV_GroupIndex` (one integer).
-    E0727 ENTRY_PARAMETER = "unsuitable entry-point parameter";
+    E0726 ENTRY_PARAMETER = "unsuitable entry-point parameter";
 
     /// The compiler contradicts itself. It is not the program's fault; please report it.
     E0729 INTERNAL = "internal error in lowering";

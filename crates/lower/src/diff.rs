@@ -63,6 +63,7 @@ pub(crate) fn row(lowerer: &mut Lowerer<'_>, ty: Ty, id: StructId) {
     };
     let places = derivative_names(lowerer, ty);
     let span = struct_span(lowerer, ty);
+    let made = is_synthesised(lowerer, differential);
     let differential = lowerer.lower_ty(differential, span);
     let targets: Vec<Symbol> = match lowerer.module.types.get(differential) {
         Type::Struct(id) => lowerer.module.types.struct_def(id).fields.iter().map(|f| f.name).collect(),
@@ -75,7 +76,9 @@ pub(crate) fn row(lowerer: &mut Lowerer<'_>, ty: Ty, id: StructId) {
             continue;
         };
         let found = targets.iter().position(|target| *target == name);
-        if found.is_none() {
+        // A field of parameter type is left out of a synthesised differential if the parameter's bounds do not make it
+        // differentiable, whatever the argument.
+        if found.is_none() && !made {
             let text = lowerer.checked.show(ty);
             lowerer.internal(span, format!("the differential of `{text}` has no field `{name}`"));
         }
@@ -85,6 +88,14 @@ pub(crate) fn row(lowerer: &mut Lowerer<'_>, ty: Ty, id: StructId) {
     let add = written(lowerer, ty, lowerer.checked.program.lang.dadd);
     let row = DiffRow { differential, fields, zero, add };
     lowerer.module.diff.set(id, row);
+}
+
+/// Whether the compiler made this differential type.
+fn is_synthesised(lowerer: &Lowerer<'_>, differential: Ty) -> bool {
+    match lowerer.checked.program.types.kind(differential) {
+        TyKind::Struct(id, _) => lowerer.checked.program.structs[id].differential_of.is_some(),
+        _ => false,
+    }
 }
 
 fn struct_span(lowerer: &Lowerer<'_>, ty: Ty) -> cotangent_base::Span {

@@ -9,17 +9,23 @@
 //! ```
 //!
 //! Several values for one case become one: the selector is mapped to the first of them.
+//!
+//! Where writing out again would be too much, cases stand one behind the other, in the same kind of loop, and each runs if
+//! the selected one is not behind it:
+//!
+//! ```text
+//! switch (i) { case 5: a; case 7: b; .. }      for 1 (..) { %first = ..; if %first <= 0 { a } if %first <= 1 { b } .. }
+//! ```
 
 use crate::assigned::{self, Assigned};
-use crate::codes;
 use crate::func::Frame;
 use crate::loops::Target;
-use cotangent_base::{Diagnostic, Scalar};
+use cotangent_base::Scalar;
 use cotangent_ir::{Const, LoopInfo, Math, Op, Type, Value};
-use cotangent_sema::hir::{Block, Case, Expr, Label, Stmt, StmtKind};
+use cotangent_sema::hir::{Block, Case, Expr, Label, LocalId, Stmt, StmtKind};
 
 /// How many statements falling through may write out again.
-const MAX_COPIES: usize = 2000;
+const MAX_COPIES: usize = 100;
 
 /// A region of the `switch`: the statements of a case and of those it falls into.
 struct Arm<'a> {
@@ -33,23 +39,22 @@ struct Arm<'a> {
 impl Frame<'_, '_> {
     /// Lowers a `switch`.
     pub fn switch(&mut self, label: Label, selector: &Expr, cases: &[Case]) {
-        let span = self.span;
         let selector = self.expr(selector);
-        let selector = self.selector(selector, cases);
+        let selector = self.integer(selector);
         let arms = arms(cases, label);
-        let copies: usize = arms.iter().map(|a| a.stmts.len()).sum();
-        if copies > MAX_COPIES + cases.iter().map(|c| c.body.len()).sum::<usize>() {
-            let message = "the cases of this `switch` fall through too often";
-            let diagnostic = Diagnostic::new(codes::SWITCH_TOO_LARGE, span, message)
-                .help("end more cases with `break`, or turn the shared part into a function");
-            return self.lowerer.diagnostics.push(diagnostic);
-        }
         let mut assigned = Assigned::new();
         cases.iter().for_each(|c| assigned::block(&c.body, &mut assigned));
+        let once: usize = cases.iter().map(|c| c.body.len()).sum();
+        let copied: usize = arms.iter().map(|a| a.stmts.len()).sum();
+        if copied > once + MAX_COPIES {
+            self.one_round(label, &assigned, |f| f.in_order(selector, cases, &assigned));
+            return;
+        }
+        let selector = self.merged(selector, cases);
         if arms.iter().all(|a| breaks_only_last(&a.stmts, label)) {
             self.emit_switch(selector, cases, &arms, &assigned);
         } else {
-            self.switch_in_loop(label, selector, cases, &arms, &assigned);
+            self.one_round(label, &assigned, |f| f.emit_switch(selector, cases, &arms, &assigned));
         }
     }
 
@@ -63,26 +68,59 @@ impl Frame<'_, '_> {
         });
     }
 
-    /// A loop of one round, to have something that can be left.
-    fn switch_in_loop(
-        &mut self,
-        label: Label,
-        selector: Value,
-        cases: &[Case],
-        arms: &[Arm<'_>],
-        assigned: &Assigned,
-    ) {
+    /// One case behind the other.
+    fn in_order(&mut self, selector: Value, cases: &[Case], assigned: &Assigned) {
+        let first = self.first_case(selector, cases);
+        self.declare_skipped(cases);
+        let mut assigned = assigned.clone();
+        assigned.extend(cases.iter().flat_map(declared));
+        for (number, case) in cases.iter().enumerate() {
+            if self.is_done() {
+                return;
+            }
+            self.span = case.span;
+            let number = self.b().int(number as i64);
+            let runs = self.b().math(Math::Le, &[first, number]);
+            self.branch(Op::If, runs, 2, &assigned, None, |f, arm| {
+                if arm == 0 {
+                    f.block(&case.body);
+                }
+                None
+            });
+        }
+    }
+
+    /// The number of the case that is selected, or how many there are if none is.
+    fn first_case(&mut self, selector: Value, cases: &[Case]) -> Value {
+        let ty = self.func.ty(selector);
+        let default = cases.iter().position(|c| c.default).unwrap_or(cases.len());
+        let mut first = self.b().int(default as i64);
+        for (number, case) in cases.iter().enumerate() {
+            for &value in &case.values {
+                let mut b = self.b();
+                let value = b.constant(Const::Int(value), ty);
+                let selected = b.math(Math::Eq, &[selector, value]);
+                let number = b.int(number as i64);
+                first = b.select(selected, number, first);
+            }
+        }
+        first
+    }
+
+    /// A loop of one round around what `build` makes, to have something that can be left.
+    fn one_round(&mut self, label: Label, assigned: &Assigned, build: impl FnOnce(&mut Self)) {
         let span = self.span;
         let slots = self.slots(assigned);
         let init: Vec<Value> = slots.iter().map(|s| self.var(*s)).collect();
         let n = self.b().int(1);
-        let types: Vec<_> = [n].iter().chain(&init).map(|v| self.func.ty(*v)).collect();
+        let operands: Vec<Value> = [n].into_iter().chain(init).collect();
+        let types: Vec<_> = operands.iter().map(|v| self.func.ty(*v)).collect();
         self.targets.push(Target { label, slots: slots.clone(), first: false, step: None });
         let (body, ()) = self.nested(&types, |f, args| {
             for (&slot, &arg) in slots.iter().zip(&args[1..]) {
                 f.set_var(slot, arg);
             }
-            f.emit_switch(selector, cases, arms, assigned);
+            build(f);
             if !f.is_done() {
                 f.span = span;
                 let values: Vec<Value> = slots.iter().map(|s| f.var(*s)).collect();
@@ -91,7 +129,6 @@ impl Frame<'_, '_> {
         });
         self.targets.pop();
         self.span = span;
-        let operands: Vec<Value> = [n].into_iter().chain(init).collect();
         let inst = self.b().emit(Op::For(LoopInfo::default()), &operands, &types[1..]);
         self.func.insts[inst].regions.push(body);
         let results = self.func.insts[inst].results.to_vec();
@@ -102,21 +139,25 @@ impl Frame<'_, '_> {
 
     /// Variables declared in earlier cases are in scope, but were skipped.
     fn declare_skipped(&mut self, earlier: &[Case]) {
-        for stmt in earlier.iter().flat_map(|c| &c.body) {
-            if let StmtKind::Let(local, _) = stmt.kind {
-                self.var(local);
-            }
+        for local in earlier.iter().flat_map(declared) {
+            self.var(local);
         }
     }
 
-    /// The selector, with all values of a case mapped to its first.
-    fn selector(&mut self, mut selector: Value, cases: &[Case]) -> Value {
-        let mut ty = self.func.ty(selector);
-        if self.lowerer.module.types.get(ty) == Type::Scalar(Scalar::Bool) {
-            ty = self.lowerer.module.types.scalar(Scalar::I32);
-            selector = self.b().emit1(Op::Convert, &[selector], ty);
+    /// A selector that is a truth value is 0 or 1.
+    fn integer(&mut self, selector: Value) -> Value {
+        let ty = self.func.ty(selector);
+        if self.lowerer.module.types.get(ty) != Type::Scalar(Scalar::Bool) {
+            return selector;
         }
-        let original = selector;
+        let int = self.lowerer.module.types.scalar(Scalar::I32);
+        self.b().emit1(Op::Convert, &[selector], int)
+    }
+
+    /// The selector, with all values of a case mapped to its first.
+    fn merged(&mut self, original: Value, cases: &[Case]) -> Value {
+        let ty = self.func.ty(original);
+        let mut selector = original;
         for case in cases.iter().filter(|c| !c.default) {
             let Some((&first, others)) = case.values.split_first() else {
                 continue;
@@ -130,6 +171,14 @@ impl Frame<'_, '_> {
         }
         selector
     }
+}
+
+/// The variables a case declares for itself and those behind it.
+fn declared(case: &Case) -> impl Iterator<Item = LocalId> {
+    case.body.iter().filter_map(|stmt| match stmt.kind {
+        StmtKind::Let(local, _) => Some(local),
+        _ => None,
+    })
 }
 
 /// The regions: one for each case with a value, the last for all other values.

@@ -227,3 +227,17 @@ fn enumerators_are_integers() {
         int f(int x) { Mode m = x > 0 ? Mode.B : Mode.A; switch (m) { case Mode.B: return 40; default: return int(m); } }";
     assert_eq!(ints(source, "f", &[1, 0]), [40, 3]);
 }
+
+#[test]
+fn many_cases_that_fall_through_stand_one_behind_the_other() {
+    let cases: String = (0..60).map(|i| format!("case {i}: int v{i} = {i}; r += v{i}; ")).collect();
+    let source = format!(
+        "int f(int x) {{
+            int r = 0;
+            switch (x) {{ {cases} case 60: case 61: if (x == 61) break; default: r += 1000; v59 = x; r += v59; break; case 70: r = 7; }}
+            return r;
+        }}"
+    );
+    // From 58 on: 58 + 59, then 1000 and x; at 61 nothing; without a case 1000 and x.
+    assert_eq!(ints(&source, "f", &[58, 60, 61, 70, 99]), [1175, 1060, 0, 7, 1099]);
+}
