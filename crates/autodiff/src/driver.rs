@@ -45,6 +45,10 @@ pub fn differentiate(module: &mut Module) -> Diagnostics {
 
 /// As [`differentiate`], and gives `roots` their bodies too, called or not.
 pub fn differentiate_also(module: &mut Module, roots: &[FuncId]) -> Diagnostics {
+    let is_request = |f: &Func| f.kind != FuncKind::Defined;
+    if module.funcs.values().any(is_request) {
+        mark_arithmetic(module);
+    }
     let mut cx = Context::new(module);
     let is_root = |f: &FuncId| cx.module.funcs[*f].kind == FuncKind::Defined || roots.contains(f);
     let mut todo: Vec<FuncId> = cx.module.funcs.keys().filter(is_root).collect();
@@ -56,7 +60,19 @@ pub fn differentiate_also(module: &mut Module, roots: &[FuncId]) -> Diagnostics 
             todo.extend(callees.into_iter().rev().filter(|f| seen.insert(*f)));
         }
     }
-    without_repetition(cx.diagnostics)
+    let Context { module, diagnostics, reverse, .. } = cx;
+    reverse.finish(module);
+    without_repetition(diagnostics)
+}
+
+/// The user's `dzero` and `dadd` need not be marked differentiable. Derivatives call them, so derivatives of derivatives
+/// need theirs.
+fn mark_arithmetic(module: &mut Module) {
+    let functions: Vec<FuncId> =
+        module.diff.iter().flat_map(|(_, row)| row.zero.into_iter().chain(row.add)).collect();
+    for func in functions {
+        module.funcs[func].diff.differentiable.get_or_insert(Mode::Backward);
+    }
 }
 
 /// What is told of a function is told once, however many derivatives of it were tried.

@@ -17,6 +17,7 @@
 mod halves;
 mod recursive;
 mod root;
+mod sweep;
 
 use crate::checkpoint::work::Works;
 use crate::checkpoint::{Callee, Policy};
@@ -76,6 +77,11 @@ impl Cache {
     /// The request being written.
     fn root(&self) -> Rc<Root> {
         self.root.clone().expect("a request is being written")
+    }
+
+    /// Ends the work on `module`: removes the functions from it that were steps on the way.
+    pub(crate) fn finish(self, module: &mut Module) {
+        sweep::sweep(module, &self.linear.keys().copied().collect());
     }
 
     /// Whether `func` is the linear half of something.
