@@ -65,4 +65,10 @@ cotangent_base::codes! {
     ///
     /// Make its bounds constants, or remove the attribute; a backward derivative then wants `[MaxIters(n)]`.
     E0611 NOT_UNROLLED = "a loop cannot be unrolled";
+
+    /// The derivative of a function with a custom derivative calls that. If the derivative is itself differentiated, as in
+    /// `fwd_diff(fwd_diff(f))`, the custom derivative must be differentiable.
+    ///
+    /// Mark it `[Differentiable]`, or give it a custom derivative in turn.
+    E0612 CUSTOM_NOT_DIFFERENTIABLE = "a custom derivative is not differentiable";
 }

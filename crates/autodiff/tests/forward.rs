@@ -388,6 +388,40 @@ fn zeros_and_sums_of_the_user_are_used() {
     assert_close(&call(&m, "main", vec![pair(3.0, 1.0), Val::bool(false)]), &[2.0, 100.0]);
 }
 
+#[test]
+fn the_user_s_sum_is_differentiable_unasked() {
+    // dadd({x}, {x²}) = {x + x²}: 1 + 2x = 7 at 3. Reverse mode writes such calls, and nobody marks `dadd`.
+    let m = module(
+        "struct $S { x: f32 }
+         diff $S = $S { x -> x } zero @dzero add @dadd
+         func @dzero() -> $S {
+           %1: $S = zero
+           return %1
+         }
+         func @dadd(%a: $S, %b: $S) -> $S {
+           %1: f32 = extract %a [0]
+           %2: f32 = extract %b [0]
+           %3: f32 = add %1, %2
+           %4: $S = pack %3
+           return %4
+         }
+         func @f(%x: f32) -> f32 differentiable(backward) {
+           %1: f32 = mul %x, %x
+           %2: $S = pack %x
+           %3: $S = pack %1
+           %4: $S = call @dadd(%2, %3)
+           %5: f32 = extract %4 [0]
+           return %5
+         }
+         func @fwd(%x: $pair) -> $pair request(forward @f)
+         func @main(%x: $pair) -> $pair {
+           %1: $pair = call @fwd(%x)
+           return %1
+         }",
+    );
+    assert_close(&call(&m, "main", vec![pair(3.0, 1.0)]), &[12.0, 7.0]);
+}
+
 /// An array updated in a loop of `n` rounds, in one branch of an `if`, and left early by `exit`.
 fn array_loop(n: usize, exit: &str) -> Module {
     module(&format!(

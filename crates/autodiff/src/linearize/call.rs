@@ -32,7 +32,7 @@ use super::Linearizer;
 use crate::codes;
 use crate::prepare::prepare;
 use cotangent_base::{Diagnostic, EntityMap};
-use cotangent_ir::{Builder, Copier, DiffCall, Func, FuncId, FuncKind, Inst, Op, Value};
+use cotangent_ir::{Builder, Copier, DiffCall, Func, FuncId, FuncKind, Inst, InstData, Op, Value};
 use std::rc::Rc;
 
 /// How deep rules may call each other before that looks like a circle.
@@ -90,7 +90,12 @@ impl Linearizer<'_> {
         let (func, callee) = resolve(self.funcs, func);
         self.func.insts[inst].op = Op::Call(func);
         match callee {
-            Callee::Constant => self.push(inst),
+            Callee::Constant => {
+                self.push(inst);
+                if any {
+                    self.refuse_custom(inst, func);
+                }
+            }
             Callee::Rule(rule) => {
                 self.push(inst);
                 if any {
@@ -99,6 +104,34 @@ impl Linearizer<'_> {
             }
             Callee::Derived { always } => self.diff_call(inst, func, always),
         }
+    }
+
+    /// A derivative calls the user's derivatives where there are any. To differentiate that derivative once more, those
+    /// must be differentiable too; front ends cannot see this, since nobody wrote the call.
+    fn refuse_custom(&mut self, inst: Inst, func: FuncId) {
+        let is_of = |f: &&Func| f.diff.forward == Some(func) || f.diff.backward == Some(func);
+        let Some(of) = self.funcs.values().find(is_of).filter(|_| !self.is_detached(inst)) else { return };
+        let custom = &self.funcs[func];
+        let message = format!(
+            "`{}` is not differentiable, and a derivative of `{}` needs its derivative",
+            custom.name, of.name
+        );
+        let diagnostic = Diagnostic::new(codes::CUSTOM_NOT_DIFFERENTIABLE, custom.span, message)
+            .here("a custom derivative")
+            .label(of.span, "the derivative of this is differentiated again")
+            .help(format!(
+                "mark `{}` `[Differentiable]`, or give it a custom derivative in turn",
+                custom.name
+            ));
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Whether no result of `inst` that could carry a derivative does: `no_diff` detaches them all.
+    fn is_detached(&mut self, inst: Inst) -> bool {
+        let results = self.func.insts[inst].results.clone();
+        let carrying: Vec<Value> = results.into_iter().filter(|y| self.differential(*y).is_some()).collect();
+        let uses = |data: &InstData| data.operands.iter().any(|x| carrying.contains(x));
+        !self.func.insts.values().any(|data| data.op != Op::Detach && uses(data))
     }
 
     /// Makes `inst` a call beside its derivative, if it has one here.
