@@ -1,27 +1,27 @@
 //! From typed program to IR, specializing generics on the way.
 //!
 //! The typed program is generic and has variables, places and scopes; the IR is concrete and has only values. The
-//! way there is a work list of *instances*: a function with concrete generic arguments. [`instance`] declares one
+//! way there is a work list of *instances*: a function with concrete generic arguments. `instance` declares one
 //! with its signature when it is first mentioned and fills in the body when its turn comes, so recursion needs no
 //! care and order is that of first mention. A call of an interface's requirement is resolved then and there, since
 //! the conforming type is known.
 //!
 //! Lowering closes the world for autodiff: for every instance also its custom derivatives are instances, for
-//! every differentiable structure there is a row in the module's table ([`diff`]), and a call of `bwd_diff(f)` is a
+//! every differentiable structure there is a row in the module's table (`diff`), and a call of `bwd_diff(f)` is a
 //! call of a *request*, a function without a body that autodiff will write.
 //!
-//! | module        | what it turns into IR                                              |
-//! | ------------- | ------------------------------------------------------------------ |
-//! | [`instance`]  | functions with their arguments; the work list                      |
-//! | [`types`]     | types                                                              |
-//! | [`diff`]      | rows of the table of differentials; signatures of derivatives      |
-//! | [`intrinsic`] | library functions that stand for one operation                     |
-//! | [`synth`]     | members of `IDifferentiable` that nobody wrote                     |
-//! | [`global`]    | parameters of the shader, `static` and group-shared variables      |
-//! | [`entry`]     | entry points                                                       |
-//! | [`func`]      | bodies: the state while one is lowered                             |
-//! | [`stmt`], [`branch`], [`loops`], [`switch`] | statements; how variables become values      |
-//! | [`expr`], [`number`], [`call`], [`place`] | expressions; how assignments become values      |
+//! | module                              | what it turns into IR                                         |
+//! | ----------------------------------- | ------------------------------------------------------------- |
+//! | `instance`                          | functions with their arguments; the work list                 |
+//! | `types`                             | types                                                         |
+//! | `diff`                              | rows of the table of differentials; signatures of derivatives |
+//! | `intrinsic`                         | library functions that stand for one operation                |
+//! | `synth`                             | members of `IDifferentiable` that nobody wrote                |
+//! | `global`                            | parameters of the shader, `static` and group-shared variables |
+//! | `entry`                             | entry points                                                  |
+//! | `func`                              | bodies: the state while one is lowered                        |
+//! | `stmt`, `branch`, `loops`, `switch` | statements; how variables become values                       |
+//! | `expr`, `number`, `call`, `place`   | expressions; how assignments become values                    |
 //!
 //! What cannot be lowered yet gets a diagnostic of the E07 family at its place and lowering goes on, so one run
 //! tells everything. A module with such diagnostics is not meant to be used.

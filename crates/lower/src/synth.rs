@@ -1,5 +1,5 @@
 //! Functions nobody wrote: accessors for fields that stand for a required property, and the members of
-//! `IDifferentiable` that follow from the fields.
+//! `IDifferentiable` that follow from the fields. All of them are differentiable.
 //!
 //! `dzero` is zero. `dadd(a, b)` and `dmul(s, d)` go through the parts of the differential type: numbers are added or
 //! scaled, elements of arrays in a loop, and for a structure the member of *that* type is called, which may be one
@@ -7,7 +7,7 @@
 
 use crate::instance::Lowerer;
 use cotangent_base::{Scalar, Span};
-use cotangent_ir::{self as ir, Builder, Dir, LoopInfo, Math, Op, Path, Type, Value};
+use cotangent_ir::{self as ir, Builder, Dir, LoopInfo, Math, Mode, Op, Path, Type, Value};
 use cotangent_sema::hir::{Arg, FuncRef, Synth, Ty, TyKind};
 
 /// The accessor of a property for which a field stands: `get(this)`, or `set(inout this, value)`.
@@ -29,6 +29,7 @@ pub(crate) fn accessor(lowerer: &mut Lowerer<'_>, id: ir::FuncId, field: u32) {
     let outputs =
         if !setter && b.func.sig.params[0].dir == Dir::InOut { vec![result, this] } else { vec![result] };
     b.emit(Op::Return, &outputs, &[]);
+    func.diff.differentiable.get_or_insert(Mode::Backward);
     lowerer.module.funcs[id] = func;
 }
 
@@ -36,7 +37,7 @@ pub(crate) fn accessor(lowerer: &mut Lowerer<'_>, id: ir::FuncId, field: u32) {
 pub(crate) fn member(lowerer: &mut Lowerer<'_>, id: ir::FuncId, requirement: FuncRef, synth: Synth) {
     let sig = lowerer.source_sig(id);
     let mut func = lowerer.module.funcs[id].clone();
-    func.diff.differentiable.get_or_insert(ir::Mode::Backward);
+    func.diff.differentiable.get_or_insert(Mode::Backward);
     let span = func.span;
     let inputs = func.inputs().to_vec();
     let Some((ty, _)) = sig.ret else {
