@@ -138,7 +138,8 @@ impl<'a> BodyCx<'a> {
         (result, !failed)
     }
 
-    fn finish(self, params: Vec<LocalId>, block: Block) -> Body {
+    /// The body, once all is checked.
+    pub(crate) fn finish(self, params: Vec<LocalId>, block: Block) -> Body {
         Body { locals: self.locals, params, block }
     }
 }
@@ -157,6 +158,7 @@ impl Checked {
         let body = Rc::new(self.check_block_of(id, &syntax));
         self.tables.funcs[id].body = Some(body.clone());
         self.tables.funcs[id].checking = Progress::Done;
+        self.check_returns(id, &body);
         derive::check_flow(self, id, &body);
         self.leave(saved);
         Some(body)

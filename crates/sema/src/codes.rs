@@ -114,6 +114,9 @@ cotangent_base::codes! {
     /// ignored. Write `static const` for a constant, and `static` for a variable of each thread.
     W0302 IGNORED_INITIALIZER = "an initializer without effect";
 
+    /// Control can reach the end of a function that must return a value. What the caller gets then is undefined.
+    W0304 MISSING_RETURN = "a function may end without a value";
+
     /// The value is computed and dropped.
     W0303 NO_EFFECT = "a statement without effect";
 }

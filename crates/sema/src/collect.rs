@@ -321,6 +321,14 @@ impl Checked {
             }
             _ => {}
         }
+        if has(ModifierKind::Const) && !has(ModifierKind::Static) && decl.init.is_some() {
+            let message =
+                format!("`{}` is `const` but not `static`, so it is a shader parameter", decl.name.name);
+            self.diagnostics.push(
+                Diagnostic::new(codes::MISPLACED, decl.name.span, message)
+                    .help("write `static const` for a constant"),
+            );
+        }
         let kind = if has(ModifierKind::GroupShared) {
             GlobalKind::Shared
         } else if has(ModifierKind::Static) {

@@ -5,7 +5,6 @@ use crate::body::BodyCx;
 use crate::codes;
 use crate::convert::{LOSSY, fits};
 use crate::hir::{Const, Expr, ExprKind, Stmt, StmtKind, StructId, Ty, TyKind};
-use crate::infer::is_int_literal;
 use crate::overload::{Argument, Callee};
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, Scalar, Span};
@@ -161,7 +160,7 @@ impl BodyCx<'_> {
                 return if a == b { cut } else { self.cx.converted(cut, to) };
             }
             (TyKind::Scalar(_), TyKind::Struct(id, _))
-                if is_int_literal(&value) && !self.has_constructor(id, 1) =>
+                if matches!(value.kind, ExprKind::Const(Const::Int(_))) && !self.has_constructor(id, 1) =>
             {
                 return self.zero_of_literal(value, to, id, span);
             }

@@ -8,7 +8,7 @@
 use crate::body::BodyCx;
 use crate::convert::Cost;
 use crate::derive::Signature;
-use crate::hir::{Arg, Args, Bound, Const, Expr, ExprKind, GenericParamId, Ty, TyKind, Val, ValKind};
+use crate::hir::{Arg, Args, Bound, GenericParamId, Ty, TyKind, Val, ValKind};
 use crate::overload::{Argument, Callee, Candidate, Misfit};
 use crate::tables::GenericsId;
 use cotangent_base::Scalar;
@@ -31,8 +31,6 @@ struct Bindings {
     args: Vec<Option<Arg>>,
     /// Which were given and stay as they are.
     fixed: Vec<bool>,
-    /// Which were bound by integer literals only.
-    literal: Vec<bool>,
 }
 
 impl BodyCx<'_> {
@@ -50,8 +48,7 @@ impl BodyCx<'_> {
         let mut bindings = Bindings::start(params, given);
         for (arg, param) in args.iter().zip(&signature.params) {
             if let Argument::Value(expr) = arg {
-                let literal = is_int_literal(expr);
-                self.bind(&mut bindings, param.ty, expr.ty, literal);
+                self.bind(&mut bindings, param.ty, expr.ty);
             }
         }
         self.bind_by_equalities(&mut bindings, generics);
@@ -62,33 +59,33 @@ impl BodyCx<'_> {
         })
     }
 
-    fn bind(&mut self, bindings: &mut Bindings, pattern: Ty, ty: Ty, literal: bool) {
+    fn bind(&mut self, bindings: &mut Bindings, pattern: Ty, ty: Ty) {
         use TyKind::*;
         if self.cx.is_error(ty) {
             return;
         }
         match (self.kind(pattern), self.kind(ty)) {
-            (Param(param), _) => self.bind_ty(bindings, param, ty, literal),
+            (Param(param), _) => self.bind_ty(bindings, param, ty),
             (Vector(p, m), Vector(t, n)) | (Array(p, m), Array(t, n)) => {
-                self.bind(bindings, p, t, false);
+                self.bind(bindings, p, t);
                 self.bind_val(bindings, m, n);
             }
             (Matrix(p, a, b), Matrix(t, c, d)) => {
-                self.bind(bindings, p, t, false);
+                self.bind(bindings, p, t);
                 self.bind_val(bindings, a, c);
                 self.bind_val(bindings, b, d);
             }
             // A scalar will be splat.
-            (Vector(p, _) | Matrix(p, _, _), Scalar(_) | Param(_)) => self.bind(bindings, p, ty, literal),
-            (UnsizedArray(p), UnsizedArray(t) | Array(t, _)) => self.bind(bindings, p, t, false),
+            (Vector(p, _) | Matrix(p, _, _), Scalar(_) | Param(_)) => self.bind(bindings, p, ty),
+            (UnsizedArray(p), UnsizedArray(t) | Array(t, _)) => self.bind(bindings, p, t),
             (Struct(a, p), Struct(b, t)) if a == b => self.bind_args(bindings, p, t),
             (Tuple(p), Tuple(t)) => self.bind_args(bindings, p, t),
             (_, Struct(id, _)) => {
                 // A constant buffer stands for what it holds, a structure for its base.
                 if let Some(content) = self.cx.block_content(ty) {
-                    self.bind(bindings, pattern, content, false);
+                    self.bind(bindings, pattern, content);
                 } else if let Some(base) = self.cx.base_of(ty, id) {
-                    self.bind(bindings, pattern, base, false);
+                    self.bind(bindings, pattern, base);
                 }
             }
             _ => {}
@@ -100,31 +97,25 @@ impl BodyCx<'_> {
         let args = self.cx.program.types.list(args).to_vec();
         for pair in pattern.into_iter().zip(args) {
             match pair {
-                (Arg::Ty(p), Arg::Ty(t)) => self.bind(bindings, p, t, false),
+                (Arg::Ty(p), Arg::Ty(t)) => self.bind(bindings, p, t),
                 (Arg::Val(p), Arg::Val(v)) => self.bind_val(bindings, p, v),
                 _ => {}
             }
         }
     }
 
-    fn bind_ty(&mut self, bindings: &mut Bindings, param: GenericParamId, ty: Ty, literal: bool) {
+    fn bind_ty(&mut self, bindings: &mut Bindings, param: GenericParamId, ty: Ty) {
         let Some(index) = bindings.params.iter().position(|p| *p == param) else {
             return;
         };
         if bindings.fixed[index] {
             return;
         }
-        let (joined, still_literal) = match bindings.args[index] {
-            Some(Arg::Ty(old)) if old != ty => {
-                let old_literal = bindings.literal[index];
-                let joined = self.join_types(old, old_literal, ty, literal);
-                (joined.unwrap_or(old), old_literal && literal)
-            }
-            Some(_) => (ty, bindings.literal[index] && literal),
-            None => (ty, literal),
+        let joined = match bindings.args[index] {
+            Some(Arg::Ty(old)) => self.join_types(old, ty).unwrap_or(old),
+            Some(Arg::Val(_)) | None => ty,
         };
         bindings.args[index] = Some(Arg::Ty(joined));
-        bindings.literal[index] = still_literal;
     }
 
     fn bind_val(&mut self, bindings: &mut Bindings, pattern: Val, val: Val) {
@@ -246,12 +237,6 @@ impl Bindings {
     /// Begins with what is given.
     fn start(params: Rc<[GenericParamId]>, args: Vec<Option<Arg>>) -> Self {
         let fixed = args.iter().map(Option::is_some).collect();
-        let literal = vec![false; args.len()];
-        Self { params, args, fixed, literal }
+        Self { params, args, fixed }
     }
-}
-
-/// Whether an expression is an integer literal, which adapts to the type next to it.
-pub(crate) fn is_int_literal(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Const(Const::Int(_)))
 }

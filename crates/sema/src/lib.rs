@@ -15,11 +15,11 @@
 //! | names | `lookup`, `suggest` |
 //! | types as written, types as shown | `resolve`, `show` |
 //! | generic parameters, bounds, arguments | `generics`, `subst`, `substexpr`, `infer` |
-//! | interfaces: who conforms, and how | `conform`, `witness` |
+//! | interfaces: who conforms, and how | `conform`, `witness`, `wrapper` |
 //! | signatures, fields, enumerators, globals | `signature` |
 //! | conversions, operators, overloads | `convert`, `operators`, `overload` |
 //! | expressions, places, construction, lists | `expr`, `place`, `construct`, `init` |
-//! | statements and bodies | `stmt`, `body` |
+//! | statements and bodies | `stmt`, `body`, `returns` |
 //! | compile-time integers | `constant` |
 //! | derivatives | `derive` |
 //!
@@ -46,6 +46,7 @@ mod overload;
 mod place;
 mod program;
 mod resolve;
+mod returns;
 mod show;
 mod signature;
 mod stmt;
@@ -54,6 +55,7 @@ mod substexpr;
 mod suggest;
 mod tables;
 mod witness;
+mod wrapper;
 
 pub use checked::{Checked, Subst};
 

@@ -8,9 +8,7 @@
 use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
-use crate::convert::fits;
 use crate::hir::{Arg, Call, Const, Dir, Expr, ExprKind, FuncRef, Ty, TyKind, UnaryOp, Val};
-use crate::infer::is_int_literal;
 use crate::lookup::Found;
 use crate::overload::{Argument, Callee, Choice};
 use crate::show::binary_text;
@@ -55,7 +53,7 @@ fn family(op: BinaryOp) -> Family {
 }
 
 /// The type in which two different scalars meet. There is no promotion to `int`: the wider wins, of equal width the
-/// unsigned one; any float beats any integer.
+/// unsigned one; any float beats any integer. Literals are no exception: `int16_t(1) + 1` is an `int`.
 pub(crate) fn join_scalars(a: Scalar, b: Scalar) -> Scalar {
     match (a.is_float(), b.is_float()) {
         (true, false) => a,
@@ -104,7 +102,7 @@ impl BodyCx<'_> {
     }
 
     /// The type two types meet in: for branches of `?:` and for inference.
-    pub(crate) fn join_types(&mut self, a: Ty, a_literal: bool, b: Ty, b_literal: bool) -> Option<Ty> {
+    pub(crate) fn join_types(&mut self, a: Ty, b: Ty) -> Option<Ty> {
         if a == b || self.cx.is_error(b) {
             return Some(a);
         }
@@ -125,20 +123,13 @@ impl BodyCx<'_> {
             };
         };
         let shape = self.join_shapes(x.shape, y.shape)?;
-        let element = self.join_elements(x.element, a_literal, y.element, b_literal)?;
+        let element = self.join_elements(x.element, y.element)?;
         Some(self.shaped(element, shape))
     }
 
-    fn join_elements(&mut self, a: Ty, a_literal: bool, b: Ty, b_literal: bool) -> Option<Ty> {
+    fn join_elements(&mut self, a: Ty, b: Ty) -> Option<Ty> {
         match (self.kind(a), self.kind(b)) {
-            (TyKind::Scalar(x), TyKind::Scalar(y)) => {
-                let joined = match (a_literal && x.is_int(), b_literal && y.is_int()) {
-                    (true, false) if y.is_int() => y,
-                    (false, true) if x.is_int() => x,
-                    _ => join_scalars(x, y),
-                };
-                Some(self.scalar(joined))
-            }
+            (TyKind::Scalar(x), TyKind::Scalar(y)) => Some(self.scalar(join_scalars(x, y))),
             _ => (a == b).then_some(a),
         }
     }
@@ -221,7 +212,7 @@ impl BodyCx<'_> {
         let element = match family {
             Family::Logic => Some(bool_ty),
             Family::Shift => Some(x.element),
-            Family::Arithmetic | Family::Bits | Family::Compare => self.meet(&a, x.element, &b, y.element),
+            Family::Arithmetic | Family::Bits | Family::Compare => self.join_elements(x.element, y.element),
         };
         let Some(element) = element else {
             return self.no_operator(binary_text(op), &[&a, &b], span, Some("the element types differ"));
@@ -258,25 +249,6 @@ impl BodyCx<'_> {
         let args = vec![(Dir::In, a.clone()), (Dir::In, b.clone())];
         let call = Call { callee, diff: vec![], args };
         Some(Expr { kind: ExprKind::Call(call.into()), ty: a.ty, span })
-    }
-
-    /// The element type two operands meet in. A literal takes the integer type of the other side if it fits.
-    fn meet(&mut self, a: &Expr, x: Ty, b: &Expr, y: Ty) -> Option<Ty> {
-        let adapts = |cx: &Self, literal: &Expr, other: &Expr, to: Ty| {
-            let (ExprKind::Const(Const::Int(n)), TyKind::Scalar(from)) = (&literal.kind, cx.kind(literal.ty))
-            else {
-                return false;
-            };
-            let TyKind::Scalar(to) = cx.kind(to) else { return false };
-            !is_int_literal(other) && to.is_int() && fits(*n, from, to)
-        };
-        if adapts(self, a, b, y) {
-            return Some(y);
-        }
-        if adapts(self, b, a, x) {
-            return Some(x);
-        }
-        self.join_elements(x, false, y, false)
     }
 
     /// The element type an operator works in, given the one its operands meet in.
@@ -424,14 +396,14 @@ impl BodyCx<'_> {
             Expr { kind: ExprKind::Unary(kind, operand.into()), ty, span }
         };
         let result = match op {
-            ast::UnaryOp::Neg => {
+            ast::UnaryOp::Neg | ast::UnaryOp::Plus => {
                 let operand = if scalar == Some(Scalar::Bool) {
                     let ty = self.shaped(int, number.shape);
                     self.cx.converted(operand, ty)
                 } else {
                     operand
                 };
-                negated(operand, scalar, span)
+                if op == ast::UnaryOp::Plus { operand } else { negated(operand, scalar, span) }
             }
             ast::UnaryOp::BitNot => {
                 if scalar.is_some_and(Scalar::is_float) {
@@ -476,8 +448,7 @@ impl BodyCx<'_> {
 
     /// `c ? a : b`.
     pub(crate) fn ternary(&mut self, cond: Expr, a: Expr, b: Expr, span: Span) -> Expr {
-        let (a_literal, b_literal) = (is_int_literal(&a), is_int_literal(&b));
-        let Some(ty) = self.join_types(a.ty, a_literal, b.ty, b_literal) else {
+        let Some(ty) = self.join_types(a.ty, b.ty) else {
             let message = format!("`{}` and `{}` have no type in common", self.show(a.ty), self.show(b.ty));
             self.report(Diagnostic::new(codes::MISMATCH, span, message));
             return self.error(span);

@@ -206,11 +206,13 @@ impl BodyCx<'_> {
         let label = self.label();
         let mut selector = self.expr(selector);
         let enum_ty = matches!(self.kind(selector.ty), TyKind::Enum(_)).then_some(selector.ty);
-        let is_int = match self.kind(selector.ty) {
-            TyKind::Scalar(s) => !s.is_float(),
-            TyKind::Enum(_) | TyKind::Error => true,
-            _ => false,
-        };
+        if let TyKind::Scalar(s) = self.kind(selector.ty)
+            && s.is_float()
+        {
+            let int = self.scalar(Scalar::I32);
+            selector = self.coerce(selector, int);
+        }
+        let is_int = matches!(self.kind(selector.ty), TyKind::Scalar(_) | TyKind::Enum(_) | TyKind::Error);
         if !is_int {
             let message =
                 format!("`switch` takes an integer or enumeration, not `{}`", self.show(selector.ty));

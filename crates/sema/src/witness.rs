@@ -62,6 +62,14 @@ impl Checked {
                 return Some(witness);
             }
         }
+        let is_func = |f: &Found| matches!(f.item, Item::Func(_));
+        if accessor.is_none()
+            && wanted.own.is_empty()
+            && found.iter().any(is_func)
+            && let Some(witness) = self.wrapper(id, requirement, &wanted.signature, &found)
+        {
+            return Some(witness);
+        }
         if self.program.funcs[requirement].has_body {
             let args = self.program.types.args(&around);
             return Some(Witness::Func(FuncRef { func: requirement, args }));

@@ -1,0 +1,134 @@
+//! Requirements met loosely.
+//!
+//! A member with another signature still meets a requirement if a call of it with the required arguments checks and
+//! its result converts: `double` for a `float` parameter, `int` for a `float` result, more parameters that have defaults.
+//! What stands for the requirement is then a function with the required signature that makes this call.
+
+use crate::Checked;
+use crate::body::BodyCx;
+use crate::derive::Signature;
+use crate::hir::{
+    Body, ConformanceId, Dir, Expr, Func, FuncDiff, FuncId, FuncKind, FuncRef, Inline, Param, Stmt, StmtKind,
+    TyKind, Witness,
+};
+use crate::lookup::Found;
+use crate::overload::{Argument, Callee, Choice};
+use crate::tables::{FuncInfo, FuncSource, Prefix, Progress};
+use cotangent_base::Symbol;
+use cotangent_syntax::ast;
+use std::rc::Rc;
+
+impl Checked {
+    /// A function with the required signature that calls one of `members`, if that checks.
+    pub(crate) fn wrapper(
+        &mut self,
+        id: ConformanceId,
+        requirement: FuncId,
+        signature: &Signature,
+        members: &[Found],
+    ) -> Option<Witness> {
+        let owner = self.tables.conformances[id].owner;
+        let generics = self.owner_generics(owner);
+        let scope = self.tables.generics[generics].scope;
+        let name = members.first().map(|_| self.program.funcs[requirement].name)?;
+        let (body, called) = self.wrapping_body(scope, name, signature, members)?;
+        let required = self.program.funcs[requirement].clone();
+        let has_this = usize::from(required.this.is_some());
+        let params = required.params.iter().zip(&signature.params[has_this..]);
+        let generics_of = self.hir_generics(generics);
+        let func = self.program.funcs.push(Func {
+            name,
+            span: self.program.funcs[called].span,
+            kind: FuncKind::Plain,
+            generics: generics_of,
+            this: required.this.map(|this| crate::hir::This { ty: signature.params[0].ty, ..this }),
+            params: params.map(|(param, own)| Param { ty: own.ty, ..*param }).collect(),
+            result: signature.result,
+            no_diff_result: signature.no_diff_result,
+            intrinsic: None,
+            diff: FuncDiff {
+                differentiable: self.program.funcs[called].diff.differentiable,
+                ..FuncDiff::default()
+            },
+            inline: Inline::Early,
+            entry: None,
+            has_body: true,
+        });
+        self.tables.funcs.push(FuncInfo {
+            source: FuncSource::Func(no_syntax(name).into()),
+            prefix: Prefix::none(),
+            scope,
+            generics,
+            owner,
+            is_static: required.this.is_none(),
+            signature: Progress::Done,
+            checking: Progress::Done,
+            body: Some(Rc::new(body)),
+            hidden: 0,
+        });
+        let args = self.identity(generics);
+        Some(Witness::Func(FuncRef { func, args }))
+    }
+
+    /// The call, with parameters of the required types, and what it calls.
+    fn wrapping_body(
+        &mut self,
+        scope: crate::tables::ScopeId,
+        name: Symbol,
+        signature: &Signature,
+        members: &[Found],
+    ) -> Option<(Body, FuncId)> {
+        let span = members.first().and_then(|m| self.item_span(m.item))?;
+        let mut cx = BodyCx::new(self, scope);
+        let mut params = vec![];
+        let mut callee = Callee::new(name, members, span);
+        let mut args = vec![];
+        for param in &signature.params {
+            let local = cx.temp(param.name.as_str(), param.ty, span);
+            params.push(local);
+            let value = cx.local(local, span);
+            if param.name == "this" {
+                if param.dir == Dir::In {
+                    cx.frozen.insert(local, "`this` is read-only in a method without `[mutating]`");
+                }
+                callee.this = Some(value);
+            } else {
+                args.push(Argument::Value(value));
+            }
+        }
+        let Choice::One(fit) = cx.choose(&callee, &args) else {
+            return None;
+        };
+        let called = fit.candidate.func;
+        let call = cx.emit_call(&callee, *fit, args, span);
+        let block = wrapped_result(&mut cx, call, signature)?;
+        Some((cx.finish(params, block), called))
+    }
+}
+
+fn wrapped_result(cx: &mut BodyCx<'_>, call: Expr, signature: &Signature) -> Option<Vec<Stmt>> {
+    let span = call.span;
+    if cx.kind(signature.result) == TyKind::Void {
+        let kind = StmtKind::Expr(call);
+        return Some(vec![Stmt { kind, span }]);
+    }
+    cx.cx.type_cost(call.ty, signature.result)?;
+    let value = cx.cx.converted(call, signature.result);
+    let kind = StmtKind::Return(Some(value));
+    Some(vec![Stmt { kind, span }])
+}
+
+/// Syntax of a function that nobody wrote.
+fn no_syntax(name: Symbol) -> ast::FuncDecl {
+    ast::FuncDecl {
+        kind: ast::FuncKind::Plain,
+        name: ast::Ident { name, span: cotangent_base::Span::none() },
+        generics: Default::default(),
+        params: vec![],
+        result: None,
+        no_diff_result: false,
+        throws: None,
+        semantic: None,
+        body: None,
+    }
+}
