@@ -23,6 +23,11 @@ impl Frame<'_, '_> {
             self.internal("a call has other arguments than its function");
             return None;
         }
+        if !call.diff.is_empty() && call.args.iter().zip(&params).any(|((_, arg), p)| self.ty(arg.ty) != p.ty)
+        {
+            self.unsupported("a derivative with respect to what a `DifferentialPtrPair` points to is");
+            return None;
+        }
         let (mut inputs, mut places) = (Vec::new(), Vec::new());
         for ((_, arg), param) in call.args.iter().zip(&params) {
             if param.dir == Dir::In {

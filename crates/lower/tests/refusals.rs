@@ -57,3 +57,16 @@ fn instances_that_grow_without_end_are_refused() {
         int f(int n) { return depth<int>(1, n); }";
     assert_eq!(codes_of(source), ["E0722"]);
 }
+
+#[test]
+fn derivatives_through_pointers_are_refused() {
+    let source =
+        "struct P : IDifferentiablePtrType { typealias Differential = P; RWStructuredBuffer<float> data; }
+        [Differentiable] float f(P p, float x) { return x * 2.0; }
+        float g(P p, float x) {
+            DifferentialPair<float> pair = diffPair(x, 0.0);
+            bwd_diff(f)(DifferentialPtrPair<P>(p, p), pair, 1.0);
+            return pair.d;
+        }";
+    assert_eq!(codes_of(source), ["E0721"]);
+}
