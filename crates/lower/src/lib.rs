@@ -28,6 +28,7 @@
 
 mod assigned;
 mod branch;
+mod breaks;
 mod call;
 pub mod codes;
 mod diff;

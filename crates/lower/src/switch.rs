@@ -1,11 +1,11 @@
 //! `switch`.
 //!
 //! A case that does not end in a jump falls into the next; what follows is written out again for it, so every region
-//! stands for itself. A `break` that is the last thing a case does is the end of its region. One that is nested deeper
-//! leaves a loop of one round around the `switch`:
+//! stands for itself. A `break` that is the last thing a case does is the end of its region; `breaks` makes it the last
+//! thing where it can. One that is nested deeper still leaves a loop of one round around the `switch`:
 //!
 //! ```text
-//! switch (i) { case 0: if (c) break; x = 1; }      for 1 (x) { switch %i { if %c { break 0 %x } .. } yield x }
+//! switch (i) { case 0: for (;;) { if (c) break outer; .. } }      for 1 (..) { switch %i { .. break 1 .. } yield .. }
 //! ```
 //!
 //! Several values for one case become one: the selector is mapped to the first of them.
@@ -18,6 +18,7 @@
 //! ```
 
 use crate::assigned::{self, Assigned};
+use crate::breaks;
 use crate::func::Frame;
 use crate::loops::Target;
 use cotangent_base::Scalar;
@@ -41,7 +42,7 @@ impl Frame<'_, '_> {
     pub fn switch(&mut self, label: Label, selector: &Expr, cases: &[Case]) {
         let selector = self.expr(selector);
         let selector = self.integer(selector);
-        let arms = arms(cases, label);
+        let mut arms = arms(cases, label);
         let mut assigned = Assigned::new();
         cases.iter().for_each(|c| assigned::block(&c.body, &mut assigned));
         let once: usize = cases.iter().map(|c| c.body.len()).sum();
@@ -50,8 +51,14 @@ impl Frame<'_, '_> {
             self.one_round(label, &assigned, |f| f.in_order(selector, cases, &assigned));
             return;
         }
+        let sunk: Vec<Option<Block>> = arms.iter().map(|a| breaks::sunk(&a.stmts, label)).collect();
+        for (arm, sunk) in arms.iter_mut().zip(&sunk) {
+            if let Some(sunk) = sunk {
+                arm.stmts = sunk.iter().collect();
+            }
+        }
         let selector = self.merged(selector, cases);
-        if arms.iter().all(|a| breaks_only_last(&a.stmts, label)) {
+        if arms.iter().all(|a| breaks::only_last(&a.stmts, label)) {
             self.emit_switch(selector, cases, &arms, &assigned);
         } else {
             self.one_round(label, &assigned, |f| f.emit_switch(selector, cases, &arms, &assigned));
@@ -201,56 +208,9 @@ fn falling(cases: &[Case], label: Label) -> Vec<&Stmt> {
     for case in cases {
         let is_end = |s: &Stmt| matches!(s.kind, StmtKind::Break(l) if l == label);
         stmts.extend(case.body.iter().take_while(|s| !is_end(s)));
-        if jumps(&case.body) {
+        if breaks::jumps(&case.body) {
             break;
         }
     }
     stmts
-}
-
-/// Whether control never reaches the end of the statements.
-fn jumps(block: &Block) -> bool {
-    block.iter().any(|stmt| match &stmt.kind {
-        StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Return(_) => true,
-        StmtKind::Block(inner) => jumps(inner),
-        StmtKind::If(_, then, otherwise) => jumps(then) && jumps(otherwise),
-        StmtKind::Expr(_) | StmtKind::Let(..) | StmtKind::Loop(_) | StmtKind::Switch(..) => false,
-    })
-}
-
-/// Whether every `break` of that label is the last thing its region does.
-fn breaks_only_last(stmts: &[&Stmt], label: Label) -> bool {
-    let end = stmts.iter().position(|s| matches!(s.kind, StmtKind::Break(l) if l == label));
-    let stmts = end.map_or(stmts, |end| &stmts[..=end]);
-    let Some((last, before)) = stmts.split_last() else {
-        return true;
-    };
-    !before.iter().any(|s| breaks(s, label)) && last_breaks_fit(last, label)
-}
-
-fn last_breaks_fit(stmt: &Stmt, label: Label) -> bool {
-    let fit = |block: &Block| breaks_only_last(&block.iter().collect::<Vec<_>>(), label);
-    match &stmt.kind {
-        StmtKind::Block(inner) => fit(inner),
-        StmtKind::If(_, then, otherwise) => fit(then) && fit(otherwise),
-        StmtKind::Loop(_) | StmtKind::Switch(..) => !breaks(stmt, label),
-        StmtKind::Expr(_)
-        | StmtKind::Let(..)
-        | StmtKind::Break(_)
-        | StmtKind::Continue(_)
-        | StmtKind::Return(_) => true,
-    }
-}
-
-/// Whether a statement contains a `break` of that label.
-fn breaks(stmt: &Stmt, label: Label) -> bool {
-    let any = |block: &Block| block.iter().any(|s| breaks(s, label));
-    match &stmt.kind {
-        StmtKind::Break(l) => *l == label,
-        StmtKind::Block(inner) => any(inner),
-        StmtKind::If(_, then, otherwise) => any(then) || any(otherwise),
-        StmtKind::Loop(l) => any(&l.body),
-        StmtKind::Switch(_, _, cases) => cases.iter().any(|c| any(&c.body)),
-        StmtKind::Expr(_) | StmtKind::Let(..) | StmtKind::Continue(_) | StmtKind::Return(_) => false,
-    }
 }

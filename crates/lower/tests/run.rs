@@ -241,3 +241,29 @@ fn many_cases_that_fall_through_stand_one_behind_the_other() {
     // From 58 on: 58 + 59, then 1000 and x; at 61 nothing; without a case 1000 and x.
     assert_eq!(ints(&source, "f", &[58, 60, 61, 70, 99]), [1175, 1060, 0, 7, 1099]);
 }
+
+#[test]
+fn breaks_in_a_case_skip_what_follows_them() {
+    let source = "int f(int x) {
+        int r = 0;
+        switch (x / 10) {
+        case 0:
+            if (x == 1) { r = 1; break; }
+            { if (x == 2) { r = 2; } else { if (x == 3) break; r = 4; } r += 10; }
+            r += 100;
+        case 1:
+            if (x > 12) { if (x == 14) break; r += 5; }
+            r += 1000;
+            for (int i = 0; i < 3; i++) { if (i == x) break; r += 10000; }
+            break;
+        case 2:
+            if (x == 20) break; else return -1;
+            r = 77;
+        }
+        return r;
+    }";
+    // 0: 4 + 10 + 100, then 1000 and no round of the loop; 2: 2 + 10 + 100 + 1000 + two rounds; 5: three rounds.
+    let points = [0, 1, 2, 3, 5, 12, 13, 14, 20, 21, 30];
+    let results = [1114, 1, 21112, 0, 31114, 31000, 31005, 0, 0, -1, 0];
+    assert_eq!(ints(source, "f", &points), results);
+}

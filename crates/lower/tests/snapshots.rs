@@ -141,3 +141,33 @@ fn a_buffer_is_loaded_and_stored() {
     "#]]
     .assert_eq(&text_of(source, &["f"]));
 }
+
+#[test]
+fn a_break_in_an_if_needs_no_exit() {
+    let source = "int f(int x) {
+        int r = 0;
+        switch (x) { case 0: if (x > 5) break; r = 1; break; default: r = 2; }
+        return r;
+    }";
+    expect![[r#"
+        func @f(%x.0: i32) -> i32 {
+          %r.1: i32 = const 0
+          %r.2: i32 = switch %x.0 case 0 {
+            %3: i32 = const 5
+            %4: bool = gt %x.0, %3
+            %r.5: i32 = if %4 {
+              yield %r.1
+            } else {
+              %r.6: i32 = const 1
+              yield %r.6
+            }
+            yield %r.5
+          } default {
+            %r.7: i32 = const 2
+            yield %r.7
+          }
+          return %r.2
+        }
+    "#]]
+    .assert_eq(&text_of(source, &["f"]));
+}
