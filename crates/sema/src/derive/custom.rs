@@ -64,7 +64,13 @@ impl Checked {
     }
 
     /// The attribute stands on the original and names the derivative.
-    fn named_derivative(&mut self, func: FuncId, attribute: &Attribute, reference: Reference, scope: ScopeId) {
+    fn named_derivative(
+        &mut self,
+        func: FuncId,
+        attribute: &Attribute,
+        reference: Reference,
+        scope: ScopeId,
+    ) {
         let Some(found) = self.named_functions(attribute, scope) else {
             return;
         };
@@ -121,8 +127,7 @@ impl Checked {
         if found.is_empty() {
             let message = format!("no function `{}` can be seen from here", crate::show::syntax(path));
             let help = "name a function inside a type or namespace with it, as in `MyType.derivative`";
-            self.diagnostics
-                .push(Diagnostic::new(codes::NOT_FOUND, path.span, message).help(help));
+            self.diagnostics.push(Diagnostic::new(codes::NOT_FOUND, path.span, message).help(help));
             return None;
         }
         Some(found)
@@ -196,13 +201,7 @@ impl Checked {
     }
 
     fn record(&mut self, func: FuncId, derivative: FuncRef, role: Role, span: Span) {
-        let FuncDiff {
-            rule,
-            forward,
-            backward,
-            substitute,
-            ..
-        } = &mut self.program.funcs[func].diff;
+        let FuncDiff { rule, forward, backward, substitute, .. } = &mut self.program.funcs[func].diff;
         let slot = match role {
             Role::Forward => forward,
             Role::Backward => backward,
@@ -227,7 +226,14 @@ impl Checked {
             .push(Diagnostic::new(codes::TWO_DERIVATIVES, span, message).label(other, "the other one"));
     }
 
-    fn misfit(&mut self, misfit: Misfit, attribute: &Attribute, wanted: &Signature, func: FuncId, named: FuncId) {
+    fn misfit(
+        &mut self,
+        misfit: Misfit,
+        attribute: &Attribute,
+        wanted: &Signature,
+        func: FuncId,
+        named: FuncId,
+    ) {
         let original = self.program.funcs[func].name;
         let (name, declared) = (self.program.funcs[named].name, self.program.funcs[named].span);
         let expected = self.show_signature(wanted);
@@ -252,11 +258,8 @@ impl Checked {
 
     /// A signature as the user would write it, without names.
     pub(crate) fn show_signature(&self, signature: &Signature) -> String {
-        let params: Vec<String> = signature
-            .params
-            .iter()
-            .map(|p| format!("{}{}", p.dir_word(), self.show_ty(p.ty)))
-            .collect();
+        let params: Vec<String> =
+            signature.params.iter().map(|p| format!("{}{}", p.dir_word(), self.show_ty(p.ty))).collect();
         format!("{}({})", self.show_ty(signature.result), params.join(", "))
     }
 }

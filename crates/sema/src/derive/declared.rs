@@ -19,17 +19,20 @@ impl Checked {
         for (number, param) in signature.params.iter().enumerate() {
             if param.dir != Dir::In && self.diff_kind(param.ty, param.no_diff) == DiffKind::Pointer {
                 let at = number.checked_sub(own_params).map_or(span, |n| spans[n]);
-                let message = format!("`{}` of the differentiable function `{name}` is an output of pointer type", param.name);
+                let message = format!(
+                    "`{}` of the differentiable function `{name}` is an output of pointer type",
+                    param.name
+                );
                 self.diagnostics.push(
-                    Diagnostic::new(codes::POINTER_OUTPUT, at, message).help("make it `in`, or mark it `no_diff`"),
+                    Diagnostic::new(codes::POINTER_OUTPUT, at, message)
+                        .help("make it `in`, or mark it `no_diff`"),
                 );
             }
         }
         if self.diff_kind(signature.result, signature.no_diff_result) == DiffKind::Pointer {
             let message = format!("the differentiable function `{name}` returns a pointer type");
             let help = "mark the result `no_diff`, or return what it points to";
-            self.diagnostics
-                .push(Diagnostic::new(codes::POINTER_OUTPUT, span, message).help(help));
+            self.diagnostics.push(Diagnostic::new(codes::POINTER_OUTPUT, span, message).help(help));
         }
     }
 

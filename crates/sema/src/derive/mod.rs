@@ -30,7 +30,11 @@ use crate::hir::{AssocId, Body, Bound, ConformanceId, FuncId, Ty, Witness};
 use cotangent_base::Code;
 
 /// What stands for an associated type that a conformance leaves out, if the compiler makes it.
-pub(crate) fn associated_type(checked: &mut Checked, conformance: ConformanceId, assoc: AssocId) -> Option<Ty> {
+pub(crate) fn associated_type(
+    checked: &mut Checked,
+    conformance: ConformanceId,
+    assoc: AssocId,
+) -> Option<Ty> {
     (checked.program.lang.differential == Some(assoc)).then(|| checked.synthesize_differential(conformance))
 }
 

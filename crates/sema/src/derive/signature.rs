@@ -68,12 +68,8 @@ impl Signature {
             dir: if this.mutating { Dir::InOut } else { Dir::In },
             no_diff: this.no_diff,
         });
-        let params = func.params.iter().map(|p| SigParam {
-            name: p.name,
-            ty: p.ty,
-            dir: p.dir,
-            no_diff: p.no_diff,
-        });
+        let params =
+            func.params.iter().map(|p| SigParam { name: p.name, ty: p.ty, dir: p.dir, no_diff: p.no_diff });
         Self {
             params: this.into_iter().chain(params).collect(),
             result: func.result,
@@ -114,11 +110,7 @@ impl Checked {
             DiffKind::Value(_) => self.pair_of(signature.result),
             DiffKind::Plain | DiffKind::Pointer => signature.result,
         };
-        Signature {
-            params,
-            result,
-            ..*signature
-        }
+        Signature { params, result, ..*signature }
     }
 
     fn forward_param(&mut self, param: &SigParam) -> SigParam {
@@ -143,11 +135,7 @@ impl Checked {
                 no_diff: false,
             });
         }
-        Signature {
-            params,
-            result: self.program.types.ty(TyKind::Void),
-            no_diff_result: false,
-        }
+        Signature { params, result: self.program.types.ty(TyKind::Void), no_diff_result: false }
     }
 
     fn backward_param(&mut self, param: &SigParam) -> Option<SigParam> {
@@ -205,7 +193,9 @@ impl Checked {
 
     /// Whether the type conforms to `IDifferentiablePtrType`.
     fn is_pointer_type(&mut self, ty: Ty) -> bool {
-        let Some(Item::Interface(interface)) = self.tables.lang.get(&"IDifferentiablePtrType".into()).copied() else {
+        let Some(Item::Interface(interface)) =
+            self.tables.lang.get(&"IDifferentiablePtrType".into()).copied()
+        else {
             return false;
         };
         let args = self.program.types.args(&[]);

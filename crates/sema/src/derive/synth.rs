@@ -18,7 +18,8 @@
 use super::codes;
 use crate::Checked;
 use crate::hir::{
-    Arg, Conformance, ConformanceId, Field, FuncId, InterfaceRef, Struct, StructId, Synth, Ty, TyKind, Witness,
+    Arg, Conformance, ConformanceId, Field, FuncId, InterfaceRef, Struct, StructId, Synth, Ty, TyKind,
+    Witness,
 };
 use crate::tables::{ConformanceInfo, GenericsId, Head, Item, Owner, Prefix, Progress, StructInfo};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
@@ -83,8 +84,7 @@ impl Checked {
         if !self.is_error(ty) {
             let message = format!("`{}` has no fields to take a `Differential` from", self.show_ty(ty));
             let help = "give the type of its derivatives: `typealias Differential = ..;`";
-            self.diagnostics
-                .push(Diagnostic::new(codes::DIFFERENTIAL_CONFORMS, span, message).help(help));
+            self.diagnostics.push(Diagnostic::new(codes::DIFFERENTIAL_CONFORMS, span, message).help(help));
         }
         self.error_ty()
     }
@@ -102,12 +102,7 @@ impl Checked {
             .zip(differentials)
             .filter_map(|(field, ty)| {
                 let ty = (*ty)?;
-                Some(Field {
-                    ty,
-                    no_diff: false,
-                    derivative: None,
-                    ..field.clone()
-                })
+                Some(Field { ty, no_diff: false, derivative: None, ..field.clone() })
             })
             .collect();
         let base = match (self.tables.structs[of].base, differentials.first()) {
@@ -120,7 +115,13 @@ impl Checked {
     }
 
     /// Puts a finished structure into the program and the tables.
-    fn enter_struct(&mut self, of: StructId, fields: Vec<Field>, base: Option<Ty>, generics: GenericsId) -> StructId {
+    fn enter_struct(
+        &mut self,
+        of: StructId,
+        fields: Vec<Field>,
+        base: Option<Ty>,
+        generics: GenericsId,
+    ) -> StructId {
         let name = Symbol::new(&format!("{}.Differential", self.program.structs[of].name));
         let span = self.program.structs[of].span;
         let around = self.tables.structs[of].scope;
@@ -197,19 +198,13 @@ impl Checked {
 }
 
 fn no_prefix() -> Prefix {
-    Prefix {
-        attributes: Rc::new([]),
-        modifiers: Rc::new([]),
-    }
+    Prefix { attributes: Rc::new([]), modifiers: Rc::new([]) }
 }
 
 /// A field as if somebody had written it, for those who look for initializers.
 fn field_syntax(field: &Field) -> Rc<ast::VarDecl> {
     Rc::new(ast::VarDecl {
-        name: ast::Ident {
-            name: field.name,
-            span: Span::none(),
-        },
+        name: ast::Ident { name: field.name, span: Span::none() },
         ty: None,
         init: None,
         semantic: None,

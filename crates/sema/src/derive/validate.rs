@@ -50,7 +50,9 @@ impl Checked {
             Some(again) => {
                 let again = self.show_ty(again);
                 let message = format!("the `Differential` `{shown}` has another differential, `{again}`");
-                let help = format!("choose `{again}`, or give `{shown}` only fields that are their own differential");
+                let help = format!(
+                    "choose `{again}`, or give `{shown}` only fields that are their own differential"
+                );
                 Diagnostic::new(codes::DIFFERENTIAL_ITSELF, span, message).help(help)
             }
         };
@@ -81,10 +83,10 @@ impl Checked {
 
     fn untied(&mut self, field: &Field, chosen: Ty) {
         let shown = self.show_ty(chosen);
-        let message = format!("`{shown}` does not say which of its fields holds the derivative of `{}`", field.name);
+        let message =
+            format!("`{shown}` does not say which of its fields holds the derivative of `{}`", field.name);
         let help = format!("add `[DerivativeMember({shown}.x)]` with the name of that field, or `no_diff`");
-        self.diagnostics
-            .push(Diagnostic::new(codes::UNTIED_FIELD, field.span, message).help(help));
+        self.diagnostics.push(Diagnostic::new(codes::UNTIED_FIELD, field.span, message).help(help));
     }
 
     fn check_tie(&mut self, field: &Field, differential: Ty, chosen: Ty, member: Symbol) {
@@ -100,8 +102,7 @@ impl Checked {
             ),
             None => format!("`{shown}` has no field `{member}`"),
         };
-        self.diagnostics
-            .push(Diagnostic::new(codes::DERIVATIVE_MEMBER, field.span, message));
+        self.diagnostics.push(Diagnostic::new(codes::DERIVATIVE_MEMBER, field.span, message));
     }
 
     /// The type of a field of a structure.

@@ -18,19 +18,10 @@ struct Carry<'f, 'a> {
 impl Flow<'_> {
     /// Follows derivatives from the parameters through the body.
     pub(super) fn carry(&mut self) {
-        let state = self
-            .carriers()
-            .into_iter()
-            .filter(|(_, dir)| *dir != Dir::Out)
-            .map(|(local, _)| local)
-            .collect();
+        let state =
+            self.carriers().into_iter().filter(|(_, dir)| *dir != Dir::Out).map(|(local, _)| local).collect();
         let body = self.body;
-        let mut carry = Carry {
-            flow: self,
-            state,
-            breaks: Map::default(),
-            continues: Map::default(),
-        };
+        let mut carry = Carry { flow: self, state, breaks: Map::default(), continues: Map::default() };
         carry.block(&body.block);
     }
 }
@@ -244,7 +235,9 @@ impl Carry<'_, '_> {
                 self.expr(index);
                 self.indices(base);
             }
-            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) | ExprKind::MatrixSwizzle(base, _) => self.indices(base),
+            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) | ExprKind::MatrixSwizzle(base, _) => {
+                self.indices(base)
+            }
             _ => {}
         }
     }

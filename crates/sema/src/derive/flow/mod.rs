@@ -208,7 +208,9 @@ impl Flow<'_> {
         let func = &self.checked.program.funcs[func];
         let (name, declared) = (func.name, func.span);
         let message = format!("`{name}` has no derivative, but one is needed here");
-        let help = format!("mark `{name}` with [Differentiable], or write `no_diff` before the call to take its derivative for zero");
+        let help = format!(
+            "mark `{name}` with [Differentiable], or write `no_diff` before the call to take its derivative for zero"
+        );
         let diagnostic = Diagnostic::new(codes::LOST_AT_CALL, span, message)
             .here("an argument carries a derivative that an output depends on")
             .label(declared, "declared without [Differentiable]")
@@ -225,13 +227,18 @@ impl Flow<'_> {
         };
         let diagnostic = match loss {
             Loss::NoDiffField(ty, number) => {
-                let message = format!("field `{}` is `no_diff` and drops the derivative of this value", field_name(self, ty, number));
+                let message = format!(
+                    "field `{}` is `no_diff` and drops the derivative of this value",
+                    field_name(self, ty, number)
+                );
                 Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
             }
             Loss::PlainStruct(ty, number) => {
                 let shown = self.checked.show_ty(ty);
                 let field = field_name(self, ty, number);
-                let message = format!("`{shown}` is not differentiable, so its field `{field}` drops the derivative of this value");
+                let message = format!(
+                    "`{shown}` is not differentiable, so its field `{field}` drops the derivative of this value"
+                );
                 Diagnostic::new(codes::LOST_IN_STRUCT, span, message)
                     .help(format!("declare `struct {shown} : IDifferentiable`, or {detach}"))
             }

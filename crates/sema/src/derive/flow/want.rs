@@ -21,12 +21,8 @@ struct Want<'f, 'a> {
 impl Flow<'_> {
     /// Follows wishes from the outputs back through the body.
     pub(super) fn want(&mut self) {
-        let outputs: Locals = self
-            .carriers()
-            .into_iter()
-            .filter(|(_, dir)| *dir != Dir::In)
-            .map(|(local, _)| local)
-            .collect();
+        let outputs: Locals =
+            self.carriers().into_iter().filter(|(_, dir)| *dir != Dir::In).map(|(local, _)| local).collect();
         let func = &self.checked.program.funcs[self.func];
         let (result, no_diff) = (func.result, func.no_diff_result);
         let result = !no_diff && self.has_derivative(result);
@@ -213,7 +209,9 @@ impl Want<'_, '_> {
                 self.expr(index, false);
                 self.indices(base);
             }
-            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) | ExprKind::MatrixSwizzle(base, _) => self.indices(base),
+            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) | ExprKind::MatrixSwizzle(base, _) => {
+                self.indices(base)
+            }
             _ => {}
         }
     }

@@ -10,7 +10,9 @@ const SQUARE: &str = "
 #[test]
 fn an_attribute_on_the_original_names_the_derivatives() {
     // req: CUSTOM-01, CUSTOM-02, ATTR-05
-    let text = format!("{SQUARE} [ForwardDerivative(square_fwd)] [BackwardDerivative(square_bwd)] float square(float x) {{ return x * x; }}");
+    let text = format!(
+        "{SQUARE} [ForwardDerivative(square_fwd)] [BackwardDerivative(square_bwd)] float square(float x) {{ return x * x; }}"
+    );
     let program = valid(&text);
     let diff = program.checked.program.funcs[program.func("square")].diff;
     assert_eq!(diff.forward.map(|f| f.func), Some(program.func("square_fwd")));
@@ -41,10 +43,17 @@ fn a_generic_derivative_is_recorded_in_terms_of_the_original() {
     );
     let func = &program.checked.program.funcs[program.func("sq")];
     let backward = func.diff.backward.expect("it is named");
-    let shown: Vec<String> = program.checked.program.types.list(backward.args).iter().map(|a| match a {
-        crate::hir::Arg::Ty(ty) => program.checked.show(*ty),
-        crate::hir::Arg::Val(_) => "value".into(),
-    }).collect();
+    let shown: Vec<String> = program
+        .checked
+        .program
+        .types
+        .list(backward.args)
+        .iter()
+        .map(|a| match a {
+            crate::hir::Arg::Ty(ty) => program.checked.show(*ty),
+            crate::hir::Arg::Val(_) => "value".into(),
+        })
+        .collect();
     assert_eq!(shown, ["T"]);
 }
 
@@ -120,7 +129,8 @@ fn a_derivative_with_other_constraints_is_an_error() {
 #[test]
 fn an_unknown_derivative_is_an_error() {
     // req: DIAG-18
-    let text = "struct M { static DifferentialPair<float> derivative(DifferentialPair<float> x) { return x; } }
+    let text =
+        "struct M { static DifferentialPair<float> derivative(DifferentialPair<float> x) { return x; } }
         [ForwardDerivative(derivative)] float f(float x) { return x; }";
     assert_eq!(problems(text), ["E0512 derivative"]);
 }

@@ -5,7 +5,8 @@ use super::{problems, valid};
 #[test]
 fn a_call_without_derivative_on_the_way_to_an_output_is_an_error() {
     // req: FLOW-05, DIAG-02
-    let text = "float g(float x) { return 2.0 * x; } [Differentiable] float f(float x) { return g(x) + x * x; }";
+    let text =
+        "float g(float x) { return 2.0 * x; } [Differentiable] float f(float x) { return g(x) + x * x; }";
     assert_eq!(problems(text), ["E0502 g(x)"]);
 }
 

@@ -6,7 +6,9 @@ use crate::hir::DiffMode::{Backward, Forward};
 #[test]
 fn forward_pairs_what_is_differentiable_and_keeps_directions() {
     // req: SIG-F-01, SIG-F-03, SIG-F-04, SIG-F-05, SIG-F-06, SIG-F-07, SIG-F-08, SIG-F-13, OP-14
-    let mut program = valid("[Differentiable] float f(float a, out float b, inout float c, int d, out int e, inout int g) { b = a; e = 1; return c; }");
+    let mut program = valid(
+        "[Differentiable] float f(float a, out float b, inout float c, int d, out int e, inout int g) { b = a; e = 1; return c; }",
+    );
     let expected = "DifferentialPair<float>(DifferentialPair<float>, out DifferentialPair<float>, \
                     inout DifferentialPair<float>, int, out int, inout int)";
     assert_eq!(program.derived("f", &[Forward]), expected);
@@ -15,15 +17,20 @@ fn forward_pairs_what_is_differentiable_and_keeps_directions() {
 #[test]
 fn backward_turns_outputs_into_inputs() {
     // req: SIG-B-01, SIG-B-02, SIG-B-05, SIG-B-06, SIG-B-08, SIG-B-10, SIG-B-11, SIG-B-12, SIG-B-17
-    let mut program = valid("[Differentiable] float f(float a, out float b, inout float c, int d, out int e, inout int g) { b = a; e = 1; return c; }");
-    let expected = "void(inout DifferentialPair<float>, float, inout DifferentialPair<float>, int, int, float)";
+    let mut program = valid(
+        "[Differentiable] float f(float a, out float b, inout float c, int d, out int e, inout int g) { b = a; e = 1; return c; }",
+    );
+    let expected =
+        "void(inout DifferentialPair<float>, float, inout DifferentialPair<float>, int, int, float)";
     assert_eq!(program.derived("f", &[Backward]), expected);
 }
 
 #[test]
 fn no_diff_keeps_parameters_and_results_plain() {
     // req: SIG-F-11, SIG-F-12, SIG-B-15, SIG-B-16
-    let mut program = valid("[Differentiable] no_diff float f(no_diff float a, float x, out float y) { y = a * x; return a; }");
+    let mut program = valid(
+        "[Differentiable] no_diff float f(no_diff float a, float x, out float y) { y = a * x; return a; }",
+    );
     let forward = "float(float, DifferentialPair<float>, out DifferentialPair<float>)";
     assert_eq!(program.derived("f", &[Forward]), forward);
     assert_eq!(program.derived("f", &[Backward]), "void(float, inout DifferentialPair<float>, float)");
@@ -74,14 +81,16 @@ fn derivatives_of_derivatives_nest_pairs() {
     let mut program = valid("[Differentiable] float f(float x, no_diff float k) { return k * x; }");
     let twice = "DifferentialPair<DifferentialPair<float>>(DifferentialPair<DifferentialPair<float>>, float)";
     assert_eq!(program.derived("f", &[Forward, Forward]), twice);
-    let forward_of_backward = "void(inout DifferentialPair<DifferentialPair<float>>, float, DifferentialPair<float>)";
+    let forward_of_backward =
+        "void(inout DifferentialPair<DifferentialPair<float>>, float, DifferentialPair<float>)";
     assert_eq!(program.derived("f", &[Backward, Forward]), forward_of_backward);
 }
 
 #[test]
 fn generic_parameters_are_differentiable_by_their_bounds() {
     // req: GEN-01, GEN-02, GEN-03
-    let mut program = valid("[Differentiable] T f<T : __BuiltinFloatingPointType, U>(T x, U u) { return x * x; }");
+    let mut program =
+        valid("[Differentiable] T f<T : __BuiltinFloatingPointType, U>(T x, U u) { return x * x; }");
     assert_eq!(program.derived("f", &[Forward]), "DifferentialPair<T>(DifferentialPair<T>, U)");
     assert_eq!(program.derived("f", &[Backward]), "void(inout DifferentialPair<T>, U, T.Differential)");
 }
@@ -162,7 +171,8 @@ fn generic_arguments_are_inferred_from_pairs_or_written() {
 #[test]
 fn a_call_that_does_not_fit_is_an_error() {
     // req: RES-04
-    let text = "[Differentiable] float f(float x) { return x; } void g() { var x = diffPair(3.0); bwd_diff(f)(x); }";
+    let text =
+        "[Differentiable] float f(float x) { return x; } void g() { var x = diffPair(3.0); bwd_diff(f)(x); }";
     assert_eq!(problems(text).len(), 1);
 }
 

@@ -28,7 +28,8 @@ fn a_made_differential_is_its_own_differential() {
 #[test]
 fn differentials_do_not_depend_on_the_order_of_declarations() {
     // req: TYPE-24
-    let mut program = valid("struct A : IDifferentiable { B b; };\nstruct B : IDifferentiable { float x; int n; }");
+    let mut program =
+        valid("struct A : IDifferentiable { B b; };\nstruct B : IDifferentiable { float x; int n; }");
     assert_eq!(program.differential("A"), "A.Differential");
     assert_eq!(program.fields("A.Differential"), "B.Differential b");
 }
