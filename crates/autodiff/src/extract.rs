@@ -57,7 +57,9 @@ pub struct Cache {
     open: Vec<Key>,
     /// Functions written and not yet tidied.
     rough: Vec<FuncId>,
-    /// The request being written.
+    /// The requests being written, innermost last.
+    filling: Vec<FuncId>,
+    /// What is known about the innermost.
     root: Option<Rc<Root>>,
 }
 
@@ -74,7 +76,7 @@ struct Key {
 }
 
 impl Cache {
-    /// The request being written.
+    /// What is known about the request being written.
     fn root(&self) -> Rc<Root> {
         self.root.clone().expect("a request is being written")
     }
@@ -103,11 +105,13 @@ pub(crate) fn backward_request(cx: &mut Context<'_>, request: FuncId, of: FuncId
         cx.fill(custom)?;
         return forward_to(cx, request, custom);
     }
+    cx.reverse.filling.push(request);
     fill_below(cx, of);
     let root = Rc::new(Root::of(cx.module, of));
     let outer = cx.reverse.root.replace(root);
     let result = generate(cx, request, of);
     cx.reverse.root = outer;
+    cx.reverse.filling.pop();
     result?;
     tidy_all(cx);
     Ok(())
@@ -119,7 +123,7 @@ fn fill_below(cx: &mut Context<'_>, func: FuncId) {
     let mut seen = Set::from_iter([func]);
     let mut open = vec![func];
     while let Some(func) = open.pop() {
-        if cx.fill(func).is_ok() {
+        if !cx.reverse.filling.contains(&func) && cx.fill(func).is_ok() {
             let f = &cx.module.funcs[func];
             let called = f.all_insts().into_iter().filter_map(|inst| match f.insts[inst].op {
                 Op::Call(callee) => Some(callee),

@@ -154,6 +154,37 @@ func @f(%x: [f32; {n}], %w: [f32; {n}]) -> [f32; {n}] differentiable(backward) {
     is_linear(&program, 4, 0);
 }
 
+/// An element is read in a branch and overwritten behind it: the slot is cleared before the branch, and what the branch
+/// adds must go to the cleared array and not to the one before.
+#[test]
+fn an_element_read_in_a_branch_and_overwritten_behind_it_is_not_copied() {
+    let program = |n: u32| {
+        format!(
+            "
+func @f(%x: [f32; {n}], %w: f32) -> [f32; {n}] differentiable(backward) {{
+  %n: i32 = const {n}
+  %one: i32 = const 1
+  %0: i32 = const 0
+  %r: [f32; {n}] = for %n (%x) body (%k: i32, %a: [f32; {n}]) {{
+    %odd: i32 = and %k, %one
+    %c: bool = eq %odd, %0
+    %s: f32 = if %c {{
+      %1: f32 = extract %a[%k]
+      %2: f32 = mul %1, %w
+      yield %2
+    }} else {{
+      yield %w
+    }}
+    %z: [f32; {n}] = insert %a, %s[%k]
+    yield %z
+  }}
+  return %r
+}}"
+        )
+    };
+    is_linear(&program, 4, 0);
+}
+
 /// A loop that may be left early: trips are counted, and slots pass through.
 #[test]
 fn an_early_exit_costs_no_arrays() {

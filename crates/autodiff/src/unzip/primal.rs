@@ -5,8 +5,8 @@ use crate::checkpoint::nest::{Nest, constant};
 use crate::checkpoint::{Field, Residual, Source};
 use cotangent_base::{EntitySet, Map, Scalar, Symbol};
 use cotangent_ir::{
-    Builder, Copier, Dir, Func, Inst, InstData, LoopInfo, Math, Mode, Module, Op, Path, Region, Step, Trap,
-    Ty, Value,
+    Builder, Copier, DiffCall, Dir, Func, Inst, InstData, LoopInfo, Math, Mode, Module, Op, Path, Region,
+    Step, Trap, Ty, Value,
 };
 
 /// The primal half of a function: the function itself, with a context as one more output.
@@ -130,18 +130,33 @@ impl<'a> Primal<'a> {
         b.span = outer;
     }
 
+    /// A call: of the primal half if its context is wanted, else of the function itself.
     fn call(&mut self, b: &mut Builder<'_>, inst: Inst, data: &InstData) {
+        let Op::DiffCall(DiffCall { func, .. }) = data.op else {
+            unreachable!("only calls with a derivative are taken apart")
+        };
         let callee = &self.whole.calls[&inst];
+        let context = callee.context.filter(|_| self.wants_context(inst));
         let inputs = self.copy.all(&data.operands[..callee.needed.len()]);
         let primal: Vec<Value> = data.results.iter().copied().filter(|v| self.is_primal(*v)).collect();
         let mut types: Vec<Ty> = primal.iter().map(|v| self.source().ty(*v)).collect();
-        types.extend(callee.context);
-        let call = b.emit(Op::Call(callee.primal), &inputs, &types);
+        types.extend(context);
+        let target = if context.is_some() { callee.primal } else { func };
+        let call = b.emit(Op::Call(target), &inputs, &types);
         self.rename_results(b, &primal, call);
-        if callee.context.is_some() {
+        if context.is_some() {
             let context = *b.func.insts[call].results.last().expect("the context is the last output");
             self.contexts.insert(inst, context);
             self.keep(b, Residual::Context(inst), context);
+        }
+    }
+
+    /// Whether somebody uses the context of a call: this half keeps it, or, in a prologue, it is made again.
+    fn wants_context(&self, inst: Inst) -> bool {
+        let source = self.whole.plan.sources.get(&Residual::Context(inst));
+        match self.tape {
+            Some(_) => matches!(source, Some(Source::Kept(_))),
+            None => matches!(source, Some(Source::Repeated)),
         }
     }
 
