@@ -20,7 +20,8 @@
 //! | `global`                            | parameters of the shader, `static` and group-shared variables |
 //! | `entry`                             | entry points                                                  |
 //! | `func`                              | bodies: the state while one is lowered                        |
-//! | `stmt`, `branch`, `loops`, `switch` | statements; how variables become values                       |
+//! | `stmt`, `branch`, `loops`           | statements; how variables become values                       |
+//! | `switch`, `breaks`                  | the statement that falls through                              |
 //! | `expr`, `number`, `call`, `place`   | expressions; how assignments become values                    |
 //!
 //! What cannot be lowered yet gets a diagnostic of the E07 family at its place and lowering goes on, so one run

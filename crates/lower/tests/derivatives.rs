@@ -30,6 +30,8 @@ fn lines(source: &str, word: &str) -> String {
     text.lines().filter(|l| l.starts_with(word)).map(|l| format!("{l}\n")).collect()
 }
 
+// req: SIG-F-01, SIG-F-03, SIG-F-04, SIG-F-05, SIG-F-06, SIG-F-07, SIG-F-08, SIG-F-11, SIG-F-13
+// req: SIG-B-01, SIG-B-02, SIG-B-05, SIG-B-06, SIG-B-08, SIG-B-10, SIG-B-11, SIG-B-12, SIG-B-15, SIG-B-17
 #[test]
 fn parameters_of_derivatives_follow_direction_and_differentiability() {
     let source = "[Differentiable]
@@ -45,6 +47,7 @@ fn parameters_of_derivatives_follow_direction_and_differentiability() {
     "#]].assert_eq(&headers(&lowered));
 }
 
+// req: SIG-B-16
 #[test]
 fn a_result_marked_no_diff_has_no_derivative() {
     let source = "[Differentiable] no_diff float f(inout float x) { x = x * x; return 1.0; }";
@@ -55,6 +58,7 @@ fn a_result_marked_no_diff_has_no_derivative() {
     "#]].assert_eq(&headers(&lowered));
 }
 
+// req: SIG-B-19
 #[test]
 fn a_method_is_derived_with_its_object() {
     let source = "struct Ray : IDifferentiable {
@@ -68,6 +72,7 @@ fn a_method_is_derived_with_its_object() {
     "#]].assert_eq(&headers(&lowered));
 }
 
+// req: TYPE-18, TYPE-20
 #[test]
 fn a_structure_has_a_row_that_leaves_out_what_has_no_derivative() {
     let source = "struct Ray : IDifferentiable { float3 origin; float t; int id; no_diff float weight; }
@@ -79,6 +84,7 @@ fn a_structure_has_a_row_that_leaves_out_what_has_no_derivative() {
     .assert_eq(&lines(source, "diff"));
 }
 
+// req: TYPE-23, TYPE-26, TYPE-27
 #[test]
 fn a_row_names_the_additions_the_user_wrote() {
     let source = "struct D : IDifferentiable {

@@ -21,6 +21,7 @@ fn synthesised_zero_and_sum_go_through_the_fields() {
     assert_eq!(run_floats(source, "f", &[1.0]), [30642.0]);
 }
 
+// req: TYPE-22
 #[test]
 fn synthesised_scaling_goes_through_the_fields() {
     let source = "struct Inner : IDifferentiable { float a; }
@@ -32,10 +33,10 @@ fn synthesised_scaling_goes_through_the_fields() {
             let r = Outer.dmul(x, d);
             return r.inner.a + 10.0 * r.v.x + 100.0 * r.v.y;
         }";
-    // req: TYPE-22
     assert_eq!(run_floats(source, "f", &[2.0]), [642.0]);
 }
 
+// req: TYPE-21
 #[test]
 fn a_hand_written_sum_is_used_inside_a_synthesised_one() {
     let source = "struct Odd : IDifferentiable {
