@@ -11,6 +11,7 @@
 //! A contribution at a dynamic index is one `insert_add` into the whole value.
 
 use super::Transposer;
+use super::reach::is_wanted;
 use crate::tangent;
 use cotangent_base::Map;
 use cotangent_ir::{Math, Op, Path, Step, Ty, Type, Value, ValueDef};
@@ -54,7 +55,7 @@ impl Cotangents {
 impl Transposer<'_, '_> {
     /// Whether contributions to `value` go anywhere: a zero's cotangent is dropped.
     pub(super) fn wants(&self, value: Value) -> bool {
-        self.is_linear(value) && !matches!(self.func().op(value), Some(Op::Zero | Op::Undef))
+        is_wanted(self.cx, self.source, value)
     }
 
     /// Adds a value to the cotangent of `to`.

@@ -39,6 +39,16 @@ impl Reach {
     }
 }
 
+/// Whether contributions to `value` go anywhere: it is linear and not zero. A call of the user's `dzero` is a zero.
+pub(super) fn is_wanted(cx: &Context<'_>, linear: &LinearFunc, value: Value) -> bool {
+    let is_zero = linear.func.def(value).is_some_and(|data| match data.op {
+        Op::Zero | Op::Undef => true,
+        Op::Call(callee) => data.operands.is_empty() && !cx.reverse.is_linear_half(callee),
+        _ => false,
+    });
+    linear.lin.contains(value) && !is_zero
+}
+
 struct Sweep<'a, 'm> {
     cx: &'a mut Context<'m>,
     source: &'a LinearFunc,
@@ -52,8 +62,7 @@ impl<'a> Sweep<'a, '_> {
 
     /// Marks a linear value; says whether that is news. Nothing flows into a zero.
     fn mark(&mut self, value: Value) -> bool {
-        let is_zero = matches!(self.func().op(value), Some(Op::Zero | Op::Undef));
-        self.source.lin.contains(value) && !is_zero && self.values.insert(value)
+        is_wanted(self.cx, self.source, value) && self.values.insert(value)
     }
 
     fn is_marked(&self, value: Value) -> bool {
@@ -110,11 +119,8 @@ impl<'a> Sweep<'a, '_> {
             }
             self.region(body)?;
             let missing = |i: usize| {
-                let is_zero = matches!(self.func().op(yields[i]), Some(Op::Zero | Op::Undef));
-                carries(self, i)
-                    && !self.is_marked(yields[i])
-                    && !is_zero
-                    && self.source.lin.contains(yields[i])
+                let wanted = is_wanted(self.cx, self.source, yields[i]);
+                carries(self, i) && wanted && !self.is_marked(yields[i])
             };
             if !news && !(0..yields.len()).any(missing) {
                 break;
