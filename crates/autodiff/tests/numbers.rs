@@ -7,6 +7,7 @@ mod law;
 mod random;
 mod requests;
 
+use cotangent_autodiff::Context;
 use cotangent_autodiff::checkpoint::Policy;
 use cotangent_base::Symbol;
 use cotangent_interp::{Machine, Options, Val};
@@ -316,6 +317,92 @@ func @g(inout %a: [f32; 6], %n: i32) -> f32 differentiable(backward) {
   return %2, %b
 }";
     laws(text);
+}
+
+#[test]
+fn the_users_backward_derivative_is_called_with_pairs() {
+    // `square` claims the slope 10, whatever x is, and gets 777 in `.d` only by mistake.
+    // y = square(x) * x at 3: 9 * 3; x gets square(x) = 9 directly and 10 * x = 30 through the claim.
+    let text = "
+struct $\"Pair<f32>\" { p: f32, d: f32 }
+diff $\"Pair<f32>\" = $\"Pair<f32>\" { p -> p, d -> d }
+func @square(%x: f32) -> f32 backward(@square_bwd) {
+  %1: f32 = mul %x, %x
+  return %1
+}
+func @square_bwd(inout %x: $\"Pair<f32>\", %d: f32) {
+  %ten: f32 = const 10.0
+  %p: f32 = extract %x[0]
+  %1: f32 = mul %ten, %d
+  %2: $\"Pair<f32>\" = pack %p, %1
+  return %2
+}
+func @f(%x: f32) -> f32 differentiable(backward) {
+  %n: i32 = const 1
+  %0: f32 = const 1.0
+  %r: f32 = for %n (%0) body (%k: i32, %a: f32) {
+    %1: f32 = call @square(%x)
+    %2: f32 = mul %1, %a
+    yield %2
+  }
+  %3: f32 = mul %r, %x
+  return %3
+}";
+    for policy in POLICIES {
+        let mut module = parse_module(text).unwrap_or_else(|e| panic!("{e}"));
+        let f = module.func_named(Symbol::new("f")).expect("the program has a function `f`");
+        let bwd = requests::backward(&mut module, f, "backward");
+        let mut cx = Context::new(&mut module);
+        cx.reverse.policy = policy;
+        assert!(cx.fill(bwd).is_ok(), "{:?}", cx.diagnostics);
+        let pair = Val::aggregate([Val::float(3.0), Val::float(777.0)]);
+        let mut machine = Machine::new(&module, Options::default());
+        let outputs = machine.call(bwd, vec![pair, Val::float(1.0)]).expect("it runs");
+        assert_eq!(outputs[0].parts()[1], Val::float(39.0));
+    }
+}
+
+// Side effects happen once. req: RESTR-02
+#[test]
+fn a_gradient_writes_memory_once() {
+    let text = "
+global @count: rwbuffer<f32> param
+func @tick(%x: f32) -> f32 differentiable(backward) prefer(recompute) {
+  %b: rwbuffer<f32> = global @count
+  %0: i32 = const 0
+  %1: f32 = const 1.0
+  %old: f32 = load %b[%0]
+  %new: f32 = add %old, %1
+  store %b, %new[%0]
+  %r: f32 = mul %x, %old
+  return %r
+}
+func @f(%x: f32) -> f32 differentiable(backward) {
+  %n: i32 = const 5
+  %r: f32 = for %n (%x) body (%k: i32, %a: f32) {
+    %1: f32 = call @tick(%a)
+    %2: f32 = mul %1, %1
+    yield %2
+  }
+  return %r
+}";
+    for policy in POLICIES {
+        let trio = trio(text, policy);
+        let count = trio.module.global_named(Symbol::new("count")).expect("the buffer is there");
+        let run = |func, inputs| {
+            let mut machine = Machine::new(&trio.module, Options { wide: true, ..Options::default() });
+            machine.set_global(count, Val::floats(&[1.0]));
+            let outputs: Vec<Val> = machine.call(func, inputs).expect("it runs");
+            assert_eq!(machine.global(count), &Val::floats(&[6.0]), "five rounds, {policy:?}");
+            outputs
+        };
+        let (x, h) = (0.9, 1e-6);
+        let value = |x| run(trio.f, vec![Val::float(x)])[0].as_float().expect("a float");
+        let difference = (value(x + h) - value(x - h)) / (2.0 * h);
+        let pair = Val::aggregate([Val::float(x), Val::float(0.0)]);
+        let slope = run(trio.bwd, vec![pair, Val::float(1.0)])[0].parts()[1].as_float().expect("a float");
+        assert!((slope - difference).abs() < 1e-6 * difference.abs(), "{slope} and {difference}");
+    }
 }
 
 // req: IR-TR-6 IR-TR-11
