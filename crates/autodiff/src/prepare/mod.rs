@@ -13,7 +13,7 @@
 //! ```
 //!
 //! One recursive pass. It goes along a region to its end, at which there are values and an *outcome*: the code 0
-//! if the end was reached, else the code of an exit. What is done with them is the region's [`Landing`].
+//! if the end was reached, else the code of an exit. What is done with them is the region's `Landing`.
 //!
 //! - **Sink.** If at most one branch of an `if` or `switch` reaches its end, what follows moves into that branch.
 //!   Nothing is duplicated and no flag is needed.
