@@ -4,6 +4,7 @@
 //! variables of their type, and a literal that is converted becomes a literal of the other type.
 
 use crate::Checked;
+use crate::derive;
 use crate::hir::{Arg, Const, Expr, ExprKind, InterfaceRef, Ty, TyKind};
 use crate::tables::Item;
 use cotangent_base::Scalar;
@@ -147,6 +148,10 @@ impl Checked {
                     _ => Some(0),
                 }
             }
+            (Struct(..), Struct(..)) if derive::pair_contents(self, from, to).is_some() => {
+                let (a, b) = derive::pair_contents(self, from, to)?;
+                self.type_cost(a, b)
+            }
             (Struct(id, _), Struct(..)) => {
                 if self.block_content(from) == Some(to) {
                     return Some(10);
@@ -222,6 +227,9 @@ impl Checked {
                     kind => make(ExprKind::Convert(Expr { kind, ..expr }.into()), underlying),
                 };
                 self.converted(value, to)
+            }
+            (Struct(..), Struct(..)) if derive::pair_contents(self, expr.ty, to).is_some() => {
+                derive::converted_pair(self, expr, to)
             }
             (Struct(id, _), _) => {
                 if let Some(content) = self.block_content(expr.ty) {

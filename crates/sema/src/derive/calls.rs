@@ -1,10 +1,13 @@
 //! Calls of derivatives: `fwd_diff(f)(..)`, `bwd_diff(f)(..)`, and compositions.
 //!
 //! Overload resolution does the work, with the derived signature of each candidate in place of its own. What is
-//! left for this module is to say which functions may stand there at all.
+//! left for this module is to say which functions may stand there at all, and to convert pairs as the values in
+//! them are converted: where a `float` may be passed for a `double`, so may their pairs.
 
 use crate::Checked;
+use crate::hir::{Arg, Call, Dir, Expr, ExprKind, FuncRef, Ty, TyKind};
 use crate::overload::Callee;
+use crate::tables::Item;
 
 /// Leaves only candidates that have the derivative that is asked for. If none has, says so and gives `false`.
 pub(crate) fn retain_derivable(checked: &mut Checked, callee: &mut Callee) -> bool {
@@ -22,4 +25,34 @@ pub(crate) fn retain_derivable(checked: &mut Checked, callee: &mut Callee) -> bo
         return checked.check_direction(first.func, mode, callee.span);
     }
     true
+}
+
+/// What two pairs of numbers hold, if both types are that.
+pub(crate) fn pair_contents(checked: &Checked, from: Ty, to: Ty) -> Option<(Ty, Ty)> {
+    Some((number_in_pair(checked, from)?, number_in_pair(checked, to)?))
+}
+
+fn number_in_pair(checked: &Checked, ty: Ty) -> Option<Ty> {
+    let types = &checked.program.types;
+    let TyKind::Struct(id, args) = types.kind(ty) else {
+        return None;
+    };
+    let [Arg::Ty(content)] = types.list(args) else {
+        return None;
+    };
+    let is_number = matches!(types.kind(*content), TyKind::Scalar(_) | TyKind::Vector(..) | TyKind::Matrix(..));
+    (checked.program.lang.pair == Some(id) && is_number).then_some(*content)
+}
+
+/// A pair with both halves converted, by the library's function for that.
+pub(crate) fn converted_pair(checked: &mut Checked, pair: Expr, to: Ty) -> Expr {
+    let span = pair.span;
+    let contents = pair_contents(checked, pair.ty, to);
+    let convert = checked.tables.lang.get(&"convertPair".into()).copied();
+    let (Some((a, b)), Some(Item::Func(func))) = (contents, convert) else {
+        return Expr { kind: ExprKind::Error, ty: to, span };
+    };
+    let args = checked.program.types.args(&[Arg::Ty(b), Arg::Ty(a)]);
+    let call = Call { callee: FuncRef { func, args }, diff: vec![], args: vec![(Dir::In, pair)] };
+    Expr { kind: ExprKind::Call(call.into()), ty: to, span }
 }

@@ -5,7 +5,7 @@
 //!   name.
 //! * [`signature`] translates a signature into that of the derivative; calls of `fwd_diff(f)` are checked against it.
 //! * [`flow`] finds derivatives that get lost inside a differentiable function.
-//! * [`calls`] says of which functions a derivative may be called.
+//! * [`calls`] says of which functions a derivative may be called, and converts pairs.
 //! * [`declared`] checks what differentiable functions must hold to otherwise.
 //! * [`codes`] are the diagnostics of all of them.
 
@@ -21,7 +21,7 @@ mod synth;
 mod tests;
 mod validate;
 
-pub(crate) use calls::retain_derivable;
+pub(crate) use calls::{converted_pair, pair_contents, retain_derivable};
 pub(crate) use flags::{derivative_member, no_diff_this};
 pub(crate) use signature::{SigParam, Signature};
 

@@ -205,3 +205,13 @@ fn methods_are_differentiated_through_their_type() {
          }",
     );
 }
+
+#[test]
+fn pairs_convert_as_their_values_do() {
+    // req: RES-02
+    valid(
+        "[Differentiable] float f(int x) { return 1.0; }
+         [Differentiable] float f(double x, double y) { return float(x * y); }
+         float g() { return fwd_diff(f)(DifferentialPair<float>(1.0, 0.0), DifferentialPair<float>(0.0, 1.0)).d; }",
+    );
+}
