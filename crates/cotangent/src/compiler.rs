@@ -56,7 +56,7 @@ impl<'l> Compiler<'l> {
         observe: &mut pipeline::Observer<'_>,
     ) -> Result<Lowered, Stop> {
         let mut lowered = self.lower(path, roots)?;
-        let diagnostics = pipeline::run(&mut lowered.module, &lowered.roots, observe);
+        let diagnostics = pipeline::run(&mut lowered, observe);
         self.tell(diagnostics)?;
         Ok(lowered)
     }

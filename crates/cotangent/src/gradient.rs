@@ -131,7 +131,7 @@ impl<'m> Evaluator<'m> {
     }
 
     fn call(&self, func: FuncId, inputs: Vec<Val>) -> Result<Vec<Val>, Stopped> {
-        Machine::new(self.module, self.options.clone()).call(func, inputs)
+        Machine::new(self.module, self.options).call(func, inputs)
     }
 
     /// The outputs: the result first, then `out` and `inout` parameters.

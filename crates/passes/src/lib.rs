@@ -10,6 +10,7 @@
 //! | [`counted`](mod@counted) | makes loops that count counted loops |
 //! | [`unroll`](mod@unroll) | unrolls loops that ask for it |
 //! | [`inline`] | replaces calls by bodies |
+//! | [`prune`](mod@prune) | removes functions nobody needs |
 //! | [`exits`](mod@exits) | removes loops of one round, which the last two leave behind |
 //!
 //! Two analyses serve them and others: [`effects`] says what functions do to memory, [`shape`] who contains and who
@@ -36,6 +37,7 @@ pub mod fold;
 pub mod hoist;
 pub mod inline;
 pub mod optimize;
+pub mod prune;
 mod rewrite;
 pub mod shape;
 pub mod simplify;

@@ -1,0 +1,114 @@
+//! Removes functions that nothing needs any more.
+//!
+//! ```text
+//! func @main() entry { call @f() }           func @main() entry { call @f() }
+//! func @f() { return }                  =>   func @f() { return }
+//! func @sin_t(..) { .. }
+//! ```
+//!
+//! Needed is what `roots` name, entry points, what those call, and what globals and differentials of types are computed
+//! with. That a function is the rule or the custom derivative of another does not keep it: run this after
+//! derivatives have been written.
+//!
+//! The functions that stay get new numbers; the result says which. Types and globals stay as they are.
+
+use cotangent_base::{EntityMap, Map};
+use cotangent_ir::{DiffInfo, Func, FuncId, FuncKind, GlobalKind, Module, Op};
+
+/// Keeps what `roots` and entry points need, and gives the new number of each function kept.
+pub fn prune(module: &mut Module, roots: &[FuncId]) -> Map<FuncId, FuncId> {
+    let kept = needed(module, roots);
+    let new: Map<FuncId, FuncId> =
+        kept.iter().enumerate().map(|(i, f)| (*f, cotangent_base::Entity::new(i))).collect();
+    let mut old: EntityMap<FuncId, Option<Func>> = std::mem::take(&mut module.funcs).into_values().map(Some).collect();
+    for id in kept {
+        let mut func = old[id].take().expect("a function is kept once");
+        renumber(&mut func, &new);
+        module.funcs.push(func);
+    }
+    for global in module.globals.values_mut() {
+        if let GlobalKind::Static(Some(init)) = &mut global.kind {
+            *init = new[init];
+        }
+    }
+    let rows: Vec<_> = module.diff.iter().map(|(id, row)| (id, row.clone())).collect();
+    for (id, mut row) in rows {
+        row.zero = row.zero.map(|f| new[&f]);
+        row.add = row.add.map(|f| new[&f]);
+        module.diff.set(id, row);
+    }
+    new
+}
+
+/// The functions to keep, in their order.
+fn needed(module: &Module, roots: &[FuncId]) -> Vec<FuncId> {
+    let mut keep: EntityMap<FuncId, bool> = EntityMap::filled(false, module.funcs.len());
+    let mut todo: Vec<FuncId> = roots.to_vec();
+    todo.extend(module.funcs.iter().filter(|(_, f)| f.entry.is_some()).map(|(id, _)| id));
+    todo.extend(module.diff.iter().flat_map(|(_, row)| [row.zero, row.add]).flatten());
+    todo.extend(module.globals.values().filter_map(|g| match g.kind {
+        GlobalKind::Static(init) => init,
+        GlobalKind::Param | GlobalKind::Shared => None,
+    }));
+    while let Some(id) = todo.pop() {
+        if !std::mem::replace(&mut keep[id], true) {
+            todo.extend(mentioned(&module.funcs[id]));
+        }
+    }
+    module.funcs.keys().filter(|id| keep[*id]).collect()
+}
+
+/// What a function calls, and what it is a request of.
+fn mentioned(func: &Func) -> Vec<FuncId> {
+    let callee = |inst: cotangent_ir::Inst| match &func.insts[inst].op {
+        Op::Call(callee) => Some(*callee),
+        Op::DiffCall(call) => Some(call.func),
+        Op::LinCall(call) => Some(call.call.func),
+        _ => None,
+    };
+    let of = match func.kind {
+        FuncKind::Request(_, of) => Some(of),
+        FuncKind::Defined => None,
+    };
+    func.all_insts().into_iter().filter_map(callee).chain(of).collect()
+}
+
+fn renumber(func: &mut Func, new: &Map<FuncId, FuncId>) {
+    for inst in func.all_insts() {
+        match &mut func.insts[inst].op {
+            Op::Call(callee) => *callee = new[callee],
+            Op::DiffCall(call) => call.func = new[&call.func],
+            Op::LinCall(call) => call.call.func = new[&call.call.func],
+            _ => {}
+        }
+    }
+    if let FuncKind::Request(_, of) = &mut func.kind {
+        *of = new[of];
+    }
+    let DiffInfo { rule, forward, backward, substitute, .. } = &mut func.diff;
+    for link in [rule, forward, backward, substitute] {
+        *link = link.and_then(|f| new.get(&f).copied());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prune;
+    use cotangent_ir::text::{parse_module, print_module};
+
+    #[test]
+    fn what_nobody_calls_goes() {
+        let text = "func @f(%x: f32) -> f32 rule(@f_t) {\n  %y: f32 = call @g(%x)\n  return %y\n}\n\
+                    func @f_t(%x: f32, %x_t: f32) -> f32 {\n  return %x_t\n}\n\
+                    func @g(%x: f32) -> f32 {\n  return %x\n}\n\
+                    func @main() entry(1, 1, 1) {\n  return\n}\n";
+        let mut module = parse_module(text).unwrap();
+        let f = module.func_named("f".into()).unwrap();
+        let new = prune(&mut module, &[f]);
+        let names: Vec<&str> = module.funcs.values().map(|f| f.name.as_str()).collect();
+        assert_eq!(names, ["f", "g", "main"]);
+        assert_eq!(module.funcs[new[&f]].diff.rule, None);
+        assert!(print_module(&module).contains("call @g"));
+        cotangent_ir::verify(&module).unwrap();
+    }
+}
