@@ -67,10 +67,18 @@ impl BodyCx<'_> {
         if !derive::retain_derivable(self.cx, &mut callee) {
             return self.error(span);
         }
-        match self.choose(&callee, &args) {
-            Choice::One(fit) => self.emit_call(&callee, *fit, args, span),
-            _ => self.call(&callee, args, span),
+        if let Choice::One(fit) = self.choose(&callee, &args) {
+            return self.emit_call(&callee, *fit, args, span);
         }
+        // `fwd_diff(object.f)(..)`: an object without derivative may stand before the dot. One that has a derivative is passed
+        // as a pair: `fwd_diff(S.f)(pair, ..)`.
+        if let Some(this) = callee.this.clone() {
+            let with_this: Vec<_> = std::iter::once(Argument::Value(this)).chain(args.iter().cloned()).collect();
+            if let Choice::One(fit) = self.choose(&callee, &with_this) {
+                return self.emit_call(&callee, *fit, with_this, span);
+            }
+        }
+        self.call(&callee, args, span)
     }
 
     /// `x == none` and `x != none`.

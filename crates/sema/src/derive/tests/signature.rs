@@ -215,3 +215,17 @@ fn pairs_convert_as_their_values_do() {
          float g() { return fwd_diff(f)(DifferentialPair<float>(1.0, 0.0), DifferentialPair<float>(0.0, 1.0)).d; }",
     );
 }
+
+#[test]
+fn an_object_without_derivative_may_stand_before_the_dot() {
+    // req: OP-20
+    valid(
+        "struct N
+         {
+             float k;
+             [Differentiable] float f(float x) { return k * x; }
+             float slope(float x) { return fwd_diff(f)(diffPair(x, 1.0)).d; }
+         }
+         float g(N n) { var x = diffPair(2.0); bwd_diff(n.f)(x, 1.0); return x.d + fwd_diff(N.f)(n, x).d; }",
+    );
+}
