@@ -22,6 +22,7 @@ mod sweep;
 use crate::checkpoint::work::Works;
 use crate::checkpoint::{Callee, Policy};
 use crate::driver::{Context, Reported};
+use crate::kind::callees;
 use crate::transpose::reach::Reach;
 use crate::transpose::{DERIVATIVE, PRIMAL, Role, Seeds, declare, roles, transpose};
 use crate::unzip::LinearFunc;
@@ -124,11 +125,7 @@ fn fill_below(cx: &mut Context<'_>, func: FuncId) {
     let mut open = vec![func];
     while let Some(func) = open.pop() {
         if !cx.reverse.filling.contains(&func) && cx.fill(func).is_ok() {
-            let f = &cx.module.funcs[func];
-            let called = f.all_insts().into_iter().filter_map(|inst| match f.insts[inst].op {
-                Op::Call(callee) => Some(callee),
-                _ => None,
-            });
+            let called = callees(&cx.module.funcs[func]).into_iter();
             open.extend(called.filter(|callee| seen.insert(*callee)));
         }
     }

@@ -20,6 +20,7 @@ pub mod codes;
 pub mod driver;
 pub mod extract;
 pub mod forward;
+mod kind;
 pub mod linearize;
 pub mod mincut;
 pub mod prepare;

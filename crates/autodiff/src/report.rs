@@ -4,6 +4,7 @@
 //! was once decided. Ask right after [`differentiate`](crate::differentiate): later passes may inline the parts.
 
 use crate::checkpoint::size;
+use crate::kind::{Kind, callees, kind};
 use cotangent_base::{EntitySet, Set, Span, Symbol};
 use cotangent_ir::{Effect, Func, FuncId, Inst, Module, Op, Step, Ty, Type, Value, ValueDef, text};
 
@@ -79,13 +80,8 @@ pub struct Repeated {
 
 /// The cost of `func`, a backward derivative whose body has been written.
 pub fn report(module: &Module, func: FuncId) -> Report {
-    let body = &module.funcs[func];
     let mut report = Report::default();
-    let called = body.all_insts().into_iter().filter_map(|inst| match body.insts[inst].op {
-        Op::Call(callee) => Some(callee),
-        _ => None,
-    });
-    for callee in called {
+    for callee in callees(&module.funcs[func]) {
         let part = &module.funcs[callee];
         let count = part.all_insts().len();
         if let Some(context) = context_output(part) {
@@ -133,12 +129,14 @@ fn stored_value(func: &Func, context: Ty, field: u32) -> Option<Value> {
     func.all_insts().into_iter().find_map(|inst| {
         let data = &func.insts[inst];
         let is_context = data.results.first().is_some_and(|r| func.ty(*r) == context);
-        match &data.op {
-            Op::Insert(path) if is_context && path.0.first() == Some(&Step::Part(field)) => {
-                Some(data.operands[1])
-            }
-            Op::Pack if is_context => data.operands.get(field as usize).copied(),
-            _ => None,
+        if !is_context {
+            None
+        } else if let Op::Insert(path) = &data.op {
+            (path.0.first() == Some(&Step::Part(field))).then(|| data.operands[1])
+        } else if data.op == Op::Pack {
+            data.operands.get(field as usize).copied()
+        } else {
+            None
         }
     })
 }
@@ -156,12 +154,17 @@ fn span_of(func: &Func, value: Value) -> Span {
 fn why(module: &Module, func: &Func, value: Value, field: Symbol) -> Why {
     match func.values[value].def {
         ValueDef::Arg(..) => Why::Carried,
-        ValueDef::Result(inst, _) => match &func.insts[inst].op {
-            Op::While(_) if field.as_str().starts_with("trips") => Why::Trips,
-            Op::While(_) | Op::For(_) => Why::LoopResult,
-            Op::Load(_) => Why::Loaded,
-            Op::Call(callee) if context_output(&module.funcs[*callee]) == Some(func.ty(value)) => Why::Call,
-            _ => Why::Cheaper,
+        ValueDef::Result(inst, _) => match kind(&func.insts[inst].op) {
+            Kind::Conditional(_) if field.as_str().starts_with("trips") => Why::Trips,
+            Kind::Conditional(_) | Kind::Counted(_) => Why::LoopResult,
+            Kind::Memory => Why::Loaded,
+            Kind::Call(callee) if context_output(&module.funcs[callee]) == Some(func.ty(value)) => Why::Call,
+            Kind::Plain
+            | Kind::Branches
+            | Kind::Call(_)
+            | Kind::DiffCall(_)
+            | Kind::LinCall(_)
+            | Kind::Exit => Why::Cheaper,
         },
     }
 }
@@ -183,10 +186,9 @@ fn repeated(func: &Func) -> Vec<Repeated> {
             dependent.extend(args.copied().skip(counter));
             continue;
         }
-        let is_work = match data.op {
-            Op::Extract(_) | Op::Zero | Op::Undef | Op::Const(_) | Op::Global(_) => false,
-            _ => data.op.effect() != Effect::Exit && !data.results.is_empty(),
-        };
+        let is_given =
+            matches!(data.op, Op::Extract(_) | Op::Zero | Op::Undef | Op::Const(_) | Op::Global(_));
+        let is_work = !is_given && data.op.effect() != Effect::Exit && !data.results.is_empty();
         if is_work {
             let name = data.results.first().and_then(|r| func.values[*r].name);
             let name = name.unwrap_or_else(|| Symbol::new(data.op.name()));

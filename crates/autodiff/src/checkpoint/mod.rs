@@ -37,11 +37,12 @@ pub mod work;
 pub use plan::{Field, Plan, Source};
 pub use recipe::Recipe;
 
+use crate::kind::{Kind, kind};
 use crate::linearize::Linearized;
 use crate::mincut::{INFINITE, Network, Node, SINK, SOURCE};
 use crate::prepare::Induction;
 use cotangent_base::{Diagnostic, Map};
-use cotangent_ir::{FuncId, Inst, Module, Op, Prefer, Region, Ty, Value, ValueDef};
+use cotangent_ir::{FuncId, Inst, Module, Prefer, Region, Ty, Value, ValueDef};
 use nest::Nest;
 use recipe::Recipes;
 use work::Works;
@@ -72,6 +73,8 @@ pub enum Policy {
 /// What must be known about the function that a [`DiffCall`](cotangent_ir::DiffCall) calls.
 #[derive(Clone, Debug)]
 pub struct Callee {
+    /// The function.
+    pub func: FuncId,
     /// Its primal half.
     pub primal: FuncId,
     /// Its linear half; `None` if that is the user's backward derivative.
@@ -154,11 +157,11 @@ fn reads_in(input: &Input<'_>, region: Region, reads: &mut Vec<Residual>) {
         if !data.results.iter().any(|v| lin.contains(*v)) {
             continue;
         }
-        match &data.op {
-            Op::While(_) => reads.push(Residual::Trips(inst)),
-            Op::DiffCall(_) => reads_of_call(input, inst, reads),
-            Op::For(_) => reads.push(Residual::Value(data.operands[0])),
-            _ => {
+        match kind(&data.op) {
+            Kind::Conditional(_) => reads.push(Residual::Trips(inst)),
+            Kind::Counted(_) => reads.push(Residual::Value(data.operands[0])),
+            Kind::DiffCall(_) => reads_of_call(input, inst, reads),
+            Kind::Plain | Kind::Memory | Kind::Branches | Kind::Call(_) | Kind::LinCall(_) | Kind::Exit => {
                 let primal = data.operands.iter().filter(|v| !lin.contains(**v));
                 reads.extend(primal.map(|v| Residual::Value(*v)));
             }
@@ -286,10 +289,11 @@ impl Graph<'_, '_> {
                 ValueDef::Arg(..) => return Prefer::Auto,
             },
         };
-        match &func.insts[inst].op {
-            Op::DiffCall(_) => self.input.callee(inst).prefer,
-            Op::Call(callee) => self.input.module.funcs[*callee].diff.prefer,
-            _ => Prefer::Auto,
+        match kind(&func.insts[inst].op) {
+            Kind::DiffCall(_) => self.input.callee(inst).prefer,
+            Kind::Call(callee) => self.input.module.funcs[callee].diff.prefer,
+            Kind::Plain | Kind::Memory | Kind::Branches => Prefer::Auto,
+            Kind::Counted(_) | Kind::Conditional(_) | Kind::LinCall(_) | Kind::Exit => Prefer::Auto,
         }
     }
 }

@@ -79,10 +79,12 @@ impl Nest {
 /// The most rounds a loop may run, if that is known: its constant count, else what it was told.
 pub fn loop_bound(func: &Func, inst: Inst) -> Option<u32> {
     let data = &func.insts[inst];
-    match &data.op {
-        Op::For(info) => constant(func, data.operands[0]).or(info.max_iters),
-        Op::While(info) => info.max_iters,
-        _ => None,
+    if let Op::For(info) = &data.op {
+        constant(func, data.operands[0]).or(info.max_iters)
+    } else if let Op::While(info) = &data.op {
+        info.max_iters
+    } else {
+        None
     }
 }
 
@@ -99,9 +101,8 @@ pub fn init_of(func: &Func, inst: Inst, arg: Value) -> Option<Value> {
 
 /// The value of a constant count; negative counts run no round.
 pub fn constant(func: &Func, value: Value) -> Option<u32> {
-    match func.op(value) {
-        Some(Op::Const(Const::Int(n))) => Some(u32::try_from(*n).unwrap_or(0)),
-        Some(Op::Zero) => Some(0),
-        _ => None,
+    if let Some(Op::Const(Const::Int(n))) = func.op(value) {
+        return Some(u32::try_from(*n).unwrap_or(0));
     }
+    matches!(func.op(value), Some(Op::Zero)).then_some(0)
 }

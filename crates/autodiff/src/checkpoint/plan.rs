@@ -157,10 +157,7 @@ impl Planner<'_, '_> {
         let func = &self.input.linearized.func;
         match residual {
             Residual::Trips(_) => "trips".into(),
-            Residual::Context(inst) => match &func.insts[inst].op {
-                cotangent_ir::Op::DiffCall(call) => self.input.module.funcs[call.func].name.to_string(),
-                _ => "call".into(),
-            },
+            Residual::Context(inst) => self.input.module.funcs[self.input.callee(inst).func].name.to_string(),
             Residual::Value(value) => match (func.values[value].name, func.op(value)) {
                 (Some(name), _) => name.to_string(),
                 (None, Some(op)) => op.name().into(),

@@ -2,9 +2,10 @@
 
 use super::nest::{Nest, init_of, loop_bound};
 use super::{Input, Residual};
+use crate::kind::{Kind, kind};
 use crate::linearize::Linearized;
 use cotangent_base::{Scalar, Set};
-use cotangent_ir::{Effect, Inst, Op, Region, Ty, Type, Value, ValueDef};
+use cotangent_ir::{Effect, Inst, InstData, Op, Region, Ty, Type, Value, ValueDef};
 
 /// How to compute a residual again.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,20 +60,23 @@ impl Recipes<'_, '_> {
     fn of_result(&self, inst: Inst) -> Recipe {
         let Linearized { func, .. } = self.input.linearized;
         let data = &func.insts[inst];
-        match &data.op {
-            Op::Const(_) | Op::Zero | Op::Undef | Op::Global(_) => Recipe::Free,
-            Op::DiffCall(_) => self.of_call(inst),
-            Op::If | Op::Switch(_) => self.of_branches(inst),
-            Op::While(_) | Op::For(_) => Recipe::None,
-            Op::Call(_) | Op::Load(_) if (self.input.unrepeatable)(inst) => Recipe::None,
-            op => match op.effect() {
-                Effect::Write | Effect::Exit => Recipe::None,
-                Effect::None | Effect::Read | Effect::Inner => Recipe::Of {
-                    operands: data.operands.to_vec(),
-                    work: self.input.works.inst(self.input.module, func, data),
-                },
+        match kind(&data.op) {
+            Kind::Plain if is_constant(&data.op) => Recipe::Free,
+            Kind::Plain => self.of_operands(data),
+            Kind::Memory | Kind::Call(_) => match (self.input.unrepeatable)(inst) {
+                true => Recipe::None,
+                false => self.of_operands(data),
             },
+            Kind::DiffCall(_) => self.of_call(inst),
+            Kind::Branches => self.of_branches(inst),
+            Kind::Counted(_) | Kind::Conditional(_) | Kind::LinCall(_) | Kind::Exit => Recipe::None,
         }
+    }
+
+    /// The same operation on the same operands.
+    fn of_operands(&self, data: &InstData) -> Recipe {
+        let work = self.input.works.inst(self.input.module, &self.input.linearized.func, data);
+        Recipe::Of { operands: data.operands.to_vec(), work }
     }
 
     fn of_call(&self, inst: Inst) -> Recipe {
@@ -181,4 +185,9 @@ impl Branches<'_, '_, '_> {
 
 fn is_call(op: &Op) -> bool {
     matches!(op, Op::DiffCall(_) | Op::Call(_))
+}
+
+/// Whether an operation gives the same everywhere.
+fn is_constant(op: &Op) -> bool {
+    matches!(op, Op::Const(_) | Op::Zero | Op::Undef | Op::Global(_))
 }

@@ -4,6 +4,7 @@ use super::{Key, Root, check, recursive, require_backward};
 use crate::checkpoint::nest::init_of;
 use crate::checkpoint::{self, Callee, checkpoint};
 use crate::driver::{Context, Reported};
+use crate::kind;
 use crate::linearize::{Linearized, linearize};
 use crate::prepare::{Induction, prepare};
 use crate::unzip::{Unzipped, unzip};
@@ -46,6 +47,7 @@ fn custom_halves(cx: &mut Context<'_>, func: FuncId) -> Result<Callee, Reported>
     }
     let (original, root) = (&cx.module.funcs[func], cx.reverse.root());
     Ok(Callee {
+        func,
         primal: func,
         linear: None,
         context: None,
@@ -123,11 +125,7 @@ const SMALL: usize = 12;
 /// `func`, which was made from `original`, with the calls inlined that are wanted. It stands in for the original
 /// meanwhile, since the pass works on functions of a module.
 fn inlined(module: &mut Module, original: FuncId, func: Func, wanted: &dyn Fn(&Func) -> bool) -> Func {
-    let called = |inst: &Inst| match func.insts[*inst].op {
-        Op::Call(callee) => wanted(&module.funcs[callee]),
-        _ => false,
-    };
-    if !func.all_insts().iter().any(called) {
+    if !kind::callees(&func).iter().any(|callee| wanted(&module.funcs[*callee])) {
         return func;
     }
     let kept = std::mem::replace(&mut module.funcs[original], func);
@@ -146,6 +144,7 @@ fn add_halves(cx: &mut Context<'_>, func: FuncId, halves: Unzipped, needed: Box<
     let linear = add(cx, half.func.clone(), differentiable);
     cx.reverse.linear.insert(linear, Rc::new(half));
     Callee {
+        func,
         primal,
         linear: Some(linear),
         context,

@@ -31,6 +31,7 @@ pub(super) fn halves(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Cal
     }
     let linear = declare(cx, key);
     let callee = Callee {
+        func: key.func,
         primal: key.func,
         linear: Some(linear),
         context: None,

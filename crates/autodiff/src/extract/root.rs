@@ -60,9 +60,10 @@ impl Root {
 
     /// Whether an instruction may run again, as far as memory goes.
     pub fn may_repeat_inst(&self, module: &Module, func: &Func, inst: Inst) -> bool {
-        match func.insts[inst].op {
-            Op::Call(callee) => self.may_repeat(module, callee),
-            _ => self.stays(func, inst),
+        if let Op::Call(callee) = func.insts[inst].op {
+            self.may_repeat(module, callee)
+        } else {
+            self.stays(func, inst)
         }
     }
 }

@@ -36,6 +36,7 @@ pub use custom::{DERIVATIVE, PRIMAL, Role, roles};
 use crate::Context;
 use crate::checkpoint::nest::Nest;
 use crate::driver::Reported;
+use crate::kind::{Kind, kind};
 use crate::unzip::{LinearFunc, param};
 use cotangent::Cotangents;
 use cotangent_base::{EntitySet, Span, Symbol};
@@ -211,12 +212,15 @@ impl<'a> Transposer<'a, '_> {
     }
 
     fn linear_inst(&mut self, inst: Inst) -> Result<(), Reported> {
-        match &self.func().insts[inst].op {
-            Op::If | Op::Switch(_) => self.branches(inst),
-            Op::For(info) => self.counted(inst, *info),
-            Op::Call(callee) => self.call(inst, *callee),
-            Op::LinCall(call) => self.custom_call(inst, call),
-            _ => self.rule(inst),
+        match kind(&self.func().insts[inst].op) {
+            Kind::Plain => self.rule(inst),
+            Kind::Branches => self.branches(inst),
+            Kind::Counted(info) => self.counted(inst, info),
+            Kind::Call(callee) => self.call(inst, callee),
+            Kind::LinCall(call) => self.custom_call(inst, call),
+            Kind::Memory | Kind::Conditional(_) | Kind::DiffCall(_) | Kind::Exit => {
+                Err(self.not_linear(inst))
+            }
         }
     }
 

@@ -7,6 +7,7 @@
 use crate::Context;
 use crate::driver::Reported;
 use crate::extract;
+use crate::kind::{Kind, kind};
 use crate::unzip::LinearFunc;
 use cotangent_base::EntitySet;
 use cotangent_ir::{Func, FuncId, Inst, InstData, Op, Region, Value};
@@ -41,12 +42,11 @@ impl Reach {
 
 /// Whether contributions to `value` go anywhere: it is linear and not zero. A call of the user's `dzero` is a zero.
 pub(super) fn is_wanted(cx: &Context<'_>, linear: &LinearFunc, value: Value) -> bool {
-    let is_zero = linear.func.def(value).is_some_and(|data| match data.op {
-        Op::Zero | Op::Undef => true,
+    let is_zero = |data: &InstData| match data.op {
         Op::Call(callee) => data.operands.is_empty() && !cx.reverse.is_linear_half(callee),
-        _ => false,
-    });
-    linear.lin.contains(value) && !is_zero
+        ref op => matches!(op, Op::Zero | Op::Undef),
+    };
+    linear.lin.contains(value) && !linear.func.def(value).is_some_and(is_zero)
 }
 
 struct Sweep<'a, 'm> {
@@ -78,11 +78,17 @@ impl<'a> Sweep<'a, '_> {
 
     fn inst(&mut self, inst: Inst) -> Result<(), Reported> {
         let data = &self.func().insts[inst];
-        match &data.op {
-            Op::If | Op::Switch(_) => self.branches(data),
-            Op::For(_) => self.counted(data),
-            Op::Call(callee) if self.cx.reverse.is_linear_half(*callee) => self.call(data, *callee),
-            _ => {
+        match kind(&data.op) {
+            Kind::Branches => self.branches(data),
+            Kind::Counted(_) => self.counted(data),
+            Kind::Call(callee) if self.cx.reverse.is_linear_half(callee) => self.call(data, callee),
+            Kind::Plain
+            | Kind::Memory
+            | Kind::Conditional(_)
+            | Kind::Call(_)
+            | Kind::DiffCall(_)
+            | Kind::LinCall(_)
+            | Kind::Exit => {
                 if data.results.iter().any(|r| self.is_marked(*r)) {
                     for &operand in &data.operands {
                         self.mark(operand);

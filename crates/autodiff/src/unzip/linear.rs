@@ -4,10 +4,11 @@ use super::primal::{Primal, counter_type, place};
 use super::{LinearFunc, Whole, param};
 use crate::checkpoint::nest::init_of;
 use crate::checkpoint::{Residual, Source};
+use crate::kind::{Kind, kind};
 use cotangent_base::{EntitySet, Map, Scalar, Symbol};
 use cotangent_ir::{
-    Builder, Const, Dir, Func, Inst, InstData, LinCall, LoopInfo, Math, Mode, Module, Op, Param, Region,
-    Signature, Ty, Type, Value,
+    Builder, Const, DiffCall, Dir, Func, Inst, InstData, LinCall, LoopInfo, Math, Mode, Module, Op, Param,
+    Region, Signature, Ty, Type, Value,
 };
 
 /// The linear half of a function, under the name `<name>.linear`.
@@ -206,29 +207,27 @@ impl<'a> Linear<'a> {
     fn round(&mut self, b: &mut Builder<'_>, inst: Inst) -> Value {
         let counter = self.counters[&inst];
         let data = &self.source().insts[inst];
-        match &data.op {
-            Op::For(info) if info.reversed => {
-                let one = b.int(1);
-                let last = b.math(Math::Sub, &[self.get(data.operands[0]), one]);
-                b.math(Math::Sub, &[last, counter])
-            }
-            _ => counter,
+        if !matches!(&data.op, Op::For(info) if info.reversed) {
+            return counter;
         }
+        let one = b.int(1);
+        let last = b.math(Math::Sub, &[self.get(data.operands[0]), one]);
+        b.math(Math::Sub, &[last, counter])
     }
 
     fn linear_inst(&mut self, b: &mut Builder<'_>, inst: Inst, data: &InstData) {
-        match &data.op {
-            Op::If | Op::Switch(_) => self.branches(b, data),
-            Op::For(info) => {
+        match kind(&data.op) {
+            Kind::Branches => self.branches(b, data),
+            Kind::Counted(info) => {
                 let n = self.get(data.operands[0]);
-                self.counted(b, inst, data, n, *info);
+                self.counted(b, inst, data, n, info);
             }
-            Op::While(info) => {
+            Kind::Conditional(info) => {
                 let n = self.trips[&inst];
-                self.counted(b, inst, data, n, *info);
+                self.counted(b, inst, data, n, info);
             }
-            Op::DiffCall(_) => self.call(b, inst, data),
-            _ => {
+            Kind::DiffCall(call) => self.call(b, inst, data, call),
+            Kind::Plain | Kind::Memory | Kind::Call(_) | Kind::LinCall(_) | Kind::Exit => {
                 let new = self.primal.copy.inst(self.source(), inst, b);
                 self.lin.extend(b.func.insts[new].results.iter().copied());
             }
@@ -304,7 +303,7 @@ impl<'a> Linear<'a> {
     }
 
     /// A call of the linear half, or, if the user wrote the backward derivative, an opaque one.
-    fn call(&mut self, b: &mut Builder<'_>, inst: Inst, data: &InstData) {
+    fn call(&mut self, b: &mut Builder<'_>, inst: Inst, data: &InstData, call: &DiffCall) {
         let callee = &self.whole.calls[&inst];
         let (inputs, tangents) = data.operands.split_at(callee.needed.len());
         let context = callee.context.map(|_| self.primal.contexts[&inst]);
@@ -313,10 +312,9 @@ impl<'a> Linear<'a> {
         let mut operands: Vec<Value> = context.into_iter().chain(needed).collect();
         let primals = operands.len() as u32;
         operands.extend(tangents.iter().map(|v| self.get(*v)));
-        let op = match (&data.op, callee.linear) {
-            (Op::DiffCall(call), None) => Op::LinCall(LinCall { call: call.clone(), primals }),
-            (_, Some(func)) => Op::Call(func),
-            (_, None) => unreachable!("only calls with a derivative are taken apart"),
+        let op = match callee.linear {
+            Some(func) => Op::Call(func),
+            None => Op::LinCall(LinCall { call: call.clone(), primals }),
         };
         let results = self.linear_results(data);
         let new = b.emit(op, &operands, &self.types(&results));

@@ -3,10 +3,11 @@
 use super::{Whole, param};
 use crate::checkpoint::nest::{Nest, constant};
 use crate::checkpoint::{Field, Residual, Source};
+use crate::kind::{Kind, kind};
 use cotangent_base::{EntitySet, Map, Scalar, Symbol};
 use cotangent_ir::{
-    Builder, Copier, DiffCall, Dir, Func, Inst, InstData, LoopInfo, Math, Mode, Module, Op, Path, Region,
-    Step, Trap, Ty, Value,
+    Builder, Copier, Dir, Func, Inst, InstData, LoopInfo, Math, Mode, Module, Op, Path, Region, Step, Trap,
+    Ty, Value,
 };
 
 /// The primal half of a function: the function itself, with a context as one more output.
@@ -114,14 +115,15 @@ impl<'a> Primal<'a> {
     pub fn inst(&mut self, b: &mut Builder<'_>, inst: Inst) {
         let data = &self.source().insts[inst];
         let outer = std::mem::replace(&mut b.span, data.span);
-        match &data.op {
-            Op::If | Op::Switch(_) => self.branches(b, inst, data),
-            Op::For(info) => self.counted(b, inst, data, *info),
-            Op::While(info) => self.conditional(b, inst, data, *info),
-            Op::DiffCall(_) => self.call(b, inst, data),
-            _ if data.results.iter().any(|v| !self.is_primal(*v)) => {}
-            _ => {
-                self.copy.inst(self.source(), inst, b);
+        match kind(&data.op) {
+            Kind::Branches => self.branches(b, inst, data),
+            Kind::Counted(info) => self.counted(b, inst, data, info),
+            Kind::Conditional(info) => self.conditional(b, inst, data, info),
+            Kind::DiffCall(_) => self.call(b, inst, data),
+            Kind::Plain | Kind::Memory | Kind::Call(_) | Kind::LinCall(_) | Kind::Exit => {
+                if data.results.iter().all(|v| self.is_primal(*v)) {
+                    self.copy.inst(self.source(), inst, b);
+                }
             }
         }
         for &result in &data.results {
@@ -132,16 +134,13 @@ impl<'a> Primal<'a> {
 
     /// A call: of the primal half if its context is wanted, else of the function itself.
     fn call(&mut self, b: &mut Builder<'_>, inst: Inst, data: &InstData) {
-        let Op::DiffCall(DiffCall { func, .. }) = data.op else {
-            unreachable!("only calls with a derivative are taken apart")
-        };
         let callee = &self.whole.calls[&inst];
         let context = callee.context.filter(|_| self.wants_context(inst));
         let inputs = self.copy.all(&data.operands[..callee.needed.len()]);
         let primal: Vec<Value> = data.results.iter().copied().filter(|v| self.is_primal(*v)).collect();
         let mut types: Vec<Ty> = primal.iter().map(|v| self.source().ty(*v)).collect();
         types.extend(context);
-        let target = if context.is_some() { callee.primal } else { func };
+        let target = if context.is_some() { callee.primal } else { callee.func };
         let call = b.emit(Op::Call(target), &inputs, &types);
         self.rename_results(b, &primal, call);
         if context.is_some() {
