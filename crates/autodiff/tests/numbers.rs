@@ -319,6 +319,25 @@ func @g(inout %a: [f32; 6], %n: i32) -> f32 differentiable(backward) {
     laws(text);
 }
 
+// A value passed twice is handed over to be added to once; what the second place gives is added.
+#[test]
+fn one_value_in_two_places_of_a_call() {
+    let text = "
+func @g(%a: f32, %b: f32) -> f32 differentiable(backward) {
+  %1: f32 = mul %a, %a
+  %2: f32 = mul %1, %b
+  return %2
+}
+func @f(%x: f32) -> f32 differentiable(backward) {
+  %1: f32 = call @g(%x, %x)
+  %2: f32 = mul %1, %x
+  return %2
+}";
+    // x^4 at 2: 16, 32.
+    derivative(text, &[], &[(2.0, 16.0, 32.0)]);
+    laws(text);
+}
+
 #[test]
 fn the_users_backward_derivative_is_called_with_pairs() {
     // `square` claims the slope 10, whatever x is, and gets 777 in `.d` only by mistake.
