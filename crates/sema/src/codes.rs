@@ -83,6 +83,9 @@ cotangent_base::codes! {
     /// `using` makes the names of a namespace visible, not those of a type.
     E0322 NOT_A_NAMESPACE = "not a namespace";
 
+    /// Each value may stand in one `case` of a `switch`.
+    E0323 DUPLICATE_CASE = "two cases for one value";
+
     /// Something that may stand behind the colon of a generic parameter or type must be an interface (or, for a structure,
     /// another structure).
     E0401 NOT_AN_INTERFACE = "not an interface";
@@ -102,6 +105,9 @@ cotangent_base::codes! {
     /// A type that conforms to an interface must provide all that the interface requires: methods with the same
     /// parameters and result, and a type for each associated type.
     E0405 MISSING_REQUIREMENT = "a requirement is missing";
+
+    /// An interface may give a default for a requirement. A type that replaces it marks its own with `override`.
+    E0406 MISSING_OVERRIDE = "a default is replaced without `override`";
 
     /// The construct is part of the language, but this compiler cannot translate it yet.
     E0701 UNSUPPORTED = "not supported yet";

@@ -7,7 +7,7 @@ use crate::convert::{LOSSY, fits};
 use crate::hir::{Const, Expr, ExprKind, Stmt, StmtKind, StructId, Ty, TyKind};
 use crate::overload::{Argument, Callee};
 use crate::tables::Item;
-use cotangent_base::{Diagnostic, Scalar, Span};
+use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 
 impl BodyCx<'_> {
     /// Converts implicitly; reports if that is impossible.
@@ -147,6 +147,12 @@ impl BodyCx<'_> {
                 };
                 return Expr { kind, ty: to, span };
             }
+            (TyKind::Enum(id), TyKind::Scalar(_)) => {
+                self.cx.ensure_enum(id);
+                let mut converted = self.cx.converted(value, to);
+                converted.span = span;
+                return converted;
+            }
             (TyKind::Enum(_), TyKind::Enum(id)) => {
                 self.cx.ensure_enum(id);
                 let underlying = self.cx.program.enums[id].underlying;
@@ -202,7 +208,7 @@ impl BodyCx<'_> {
             self.mismatch(&value, to);
             return self.error(span);
         }
-        let callee = Callee::new(attrs::INIT.into(), &found, span);
+        let callee = Callee::new(self.type_name(to), &found, span);
         self.call(&callee, vec![Argument::Value(value)], span)
     }
 
@@ -334,6 +340,11 @@ impl BodyCx<'_> {
         Some(values)
     }
 
+    /// The name under which messages speak of a type's constructors.
+    fn type_name(&self, ty: Ty) -> Symbol {
+        Symbol::new(&self.show(ty))
+    }
+
     /// Constructors that a structure and extensions of it declare.
     fn constructors(&mut self, ty: Ty) -> Vec<crate::lookup::Found> {
         self.cx.own_members(ty, attrs::INIT.into())
@@ -352,17 +363,10 @@ impl BodyCx<'_> {
         })
     }
 
-    /// Whether a structure declares a constructor with parameters, which replaces construction from its fields.
+    /// Whether a structure declares a constructor, which replaces construction from its fields.
     pub(crate) fn suppresses_memberwise(&mut self, id: StructId) -> bool {
         let scope = self.cx.tables.structs[id].scope;
-        let items = self.cx.tables.scopes[scope].names.get(&attrs::INIT.into()).cloned();
-        items.into_iter().flatten().any(|item| match item {
-            Item::Func(func) => {
-                self.cx.ensure_func(func);
-                !self.cx.program.funcs[func].params.is_empty()
-            }
-            _ => false,
-        })
+        self.cx.tables.scopes[scope].names.contains_key(&attrs::INIT.into())
     }
 
     /// Whether `T()` is a constructor somebody wrote.
@@ -392,12 +396,12 @@ impl BodyCx<'_> {
         }
         let found = self.constructors(ty);
         if self.suppresses_memberwise(id) || (args.is_empty() && self.has_default_constructor(ty)) {
-            let callee = Callee::new(attrs::INIT.into(), &found, span);
+            let callee = Callee::new(self.type_name(ty), &found, span);
             return self.call(&callee, args, span);
         }
         if !found.is_empty() && !args.is_empty() {
             // An extension's constructor goes before construction from fields if it fits.
-            let callee = Callee::new(attrs::INIT.into(), &found, span);
+            let callee = Callee::new(self.type_name(ty), &found, span);
             let attempt = args.clone();
             let (call, fine) = self.quietly(|cx| cx.call(&callee, attempt, span));
             if fine {
@@ -425,7 +429,7 @@ impl BodyCx<'_> {
             );
             return self.error(span);
         }
-        let callee = Callee::new(attrs::INIT.into(), &found, span);
+        let callee = Callee::new(self.type_name(ty), &found, span);
         self.call(&callee, args, span)
     }
 

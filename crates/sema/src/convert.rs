@@ -26,7 +26,7 @@ const TO_INTERFACE: Cost = 50;
 const TO_OPTIONAL: Cost = 150;
 /// From an array to one without a size.
 const UNSIZED: Cost = 30;
-/// From an enumeration to its integer type.
+/// From an enumeration to its integer type, the only one it converts to by itself.
 const FROM_ENUM: Cost = 100;
 /// What cannot be undone: narrowing, float to integer, ...
 pub(crate) const LOSSY: Cost = 900;
@@ -142,11 +142,9 @@ impl Checked {
             (Array(a, _), UnsizedArray(b)) if a == b => Some(UNSIZED),
             (Enum(id), Scalar(b)) => {
                 self.ensure_enum(id);
-                let underlying = self.program.enums[id].underlying;
-                match self.program.types.kind(underlying) {
-                    Scalar(a) => Some(FROM_ENUM + scalar_cost(a, b)),
-                    _ => Some(0),
-                }
+                let is_own = self.program.enums[id].underlying == to;
+                let is_bool = b == cotangent_base::Scalar::Bool;
+                (is_own || is_bool).then_some(if is_own { FROM_ENUM } else { LOSSY })
             }
             (Struct(..), Struct(..)) if derive::pair_contents(self, from, to).is_some() => {
                 let (a, b) = derive::pair_contents(self, from, to)?;

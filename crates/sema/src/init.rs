@@ -1,7 +1,7 @@
 //! Initializer lists and construction from fields.
 //!
-//! A list takes its meaning from the type it initializes. For a structure with a constructor that has parameters it is
-//! a call of it. Otherwise elements are filled in order, missing ones are zero or the field's own initializer, and
+//! A list takes its meaning from the type it initializes. For a structure that declares a constructor it is a call of
+//! that. Otherwise elements are filled in order, missing ones are zero or the field's own initializer, and
 //! braces around inner elements may be left out: `{1, 2, 3, 4}` fills two `float2` in a row.
 
 use crate::body::BodyCx;

@@ -2,8 +2,8 @@
 //!
 //! Every candidate is tried: its generic arguments are inferred ([`crate::infer`]), then each argument must convert
 //! to its parameter. The candidate with the smallest sum of conversion costs wins. Equal sums are decided by, in this
-//! order: declared in the type before in an extension; requirement of a more derived interface; fewer generic
-//! parameters; tighter bounds; nearer scope. What is left then is ambiguous.
+//! order: declared in the type before in an extension; requirement of a more derived interface; a generic parameter
+//! before one of interface type; fewer generic parameters; tighter bounds; nearer scope. What is left then is ambiguous.
 //!
 //! A call of a derivative is the same with the derived [`Signature`] of each candidate.
 
@@ -284,6 +284,10 @@ impl BodyCx<'_> {
                 }
             }
             _ => {}
+        }
+        let hidden = |cx: &Self, fit: &Fit| cx.cx.tables.funcs[fit.candidate.func].hidden;
+        if hidden(self, a) != hidden(self, b) {
+            return hidden(self, a) < hidden(self, b);
         }
         let generic = |cx: &Self, fit: &Fit| cx.own_params(fit).len();
         if generic(self, a) != generic(self, b) {

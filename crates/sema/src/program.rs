@@ -2,9 +2,9 @@
 
 use crate::Checked;
 use crate::codes;
-use crate::hir::{FuncKind, StructId, Ty, TyKind};
-use crate::tables::{Owner, ScopeId};
-use cotangent_base::{Diagnostic, Entity};
+use crate::hir::{Func, FuncId, FuncKind, StructId, Ty, TyKind};
+use crate::tables::{FuncSource, Owner, ScopeId};
+use cotangent_base::{Diagnostic, Entity, Map, Symbol};
 
 impl Checked {
     /// Resolves every declaration of the user's and checks every body.
@@ -15,6 +15,7 @@ impl Checked {
             self.ensure_func(func);
             next += 1;
         }
+        self.check_duplicates();
         self.resolve_user_globals();
         self.complete_user_conformances();
         self.settle();
@@ -74,6 +75,32 @@ impl Checked {
                 for assoc in self.program.interfaces[id].assocs.clone() {
                     self.ensure_assoc(assoc);
                 }
+            }
+        }
+    }
+
+    /// Functions of one name in one scope must differ in their parameters.
+    fn check_duplicates(&mut self) {
+        let mut seen: Map<(ScopeId, Symbol, Vec<Ty>), FuncId> = Map::default();
+        for func in self.tables.user_funcs.clone() {
+            let info = &self.tables.funcs[func];
+            let FuncSource::Func(decl) = &info.source else { continue };
+            let (Some(scope), true) = (self.tables.scopes[info.scope].parent, decl.body.is_some()) else {
+                continue;
+            };
+            if !decl.generics.params.is_empty() || info.hidden > 0 {
+                continue;
+            }
+            let types = self.program.funcs[func].params.iter().map(|p| p.ty).collect();
+            let Func { name, span, .. } = self.program.funcs[func];
+            if let Some(first) = seen.insert((scope, name, types), func) {
+                let message = format!("`{}` is declared twice", self.show_func(func));
+                let first = self.program.funcs[first].span;
+                self.diagnostics.push(
+                    Diagnostic::new(codes::REDECLARED, span, message)
+                        .label(first, "first declared here")
+                        .help("functions of one name must differ in the types of their parameters"),
+                );
             }
         }
     }

@@ -221,12 +221,13 @@ impl BodyCx<'_> {
         }
         self.targets.push(Target { label, name, is_loop: false });
         let selector_ty = enum_ty.unwrap_or(selector.ty);
-        let cases = self.scoped(|cx| cases.iter().map(|c| cx.case(c, selector_ty)).collect());
+        let mut seen = Map::default();
+        let cases = self.scoped(|cx| cases.iter().map(|c| cx.case(c, selector_ty, &mut seen)).collect());
         self.targets.pop();
         StmtKind::Switch(label, selector, cases)
     }
 
-    fn case(&mut self, case: &ast::SwitchCase, selector: Ty) -> Case {
+    fn case(&mut self, case: &ast::SwitchCase, selector: Ty, seen: &mut Map<i64, Span>) -> Case {
         let mut values = vec![];
         let mut default = false;
         for label in &case.labels {
@@ -237,7 +238,16 @@ impl BodyCx<'_> {
             let value = self.expr(label);
             let value = self.coerce(value, selector);
             match self.cx.fold(&value).and_then(|v| self.cx.program.types.known(v)) {
-                Some(n) => values.push(n),
+                Some(n) => {
+                    values.push(n);
+                    if let Some(first) = seen.insert(n, label.span) {
+                        let message = format!("the value {n} has a `case` already");
+                        self.report(
+                            Diagnostic::new(codes::DUPLICATE_CASE, label.span, message)
+                                .label(first, "the other one"),
+                        );
+                    }
+                }
                 None if matches!(value.kind, ExprKind::Error) => {}
                 None => self.report(Diagnostic::new(
                     codes::NOT_CONSTANT,
@@ -390,7 +400,9 @@ impl BodyCx<'_> {
             return self.static_var(var, has(ModifierKind::Const));
         }
         let scope = self.scope;
+        self.cx.tables.locals = self.vars.iter().flat_map(|block| block.keys().copied()).collect();
         let declared = var.ty.as_ref().map(|ty| self.cx.resolve_ty(ty, scope));
+        self.cx.tables.locals.clear();
         let value = match (&var.init, declared) {
             (Some(init), Some(ty)) => Some(self.expr_as(init, ty)),
             (Some(init), None) => Some(self.expr(init)),

@@ -360,6 +360,8 @@ pub(crate) struct Tables {
     pub obligations: Vec<Obligation>,
     /// How deep the search for conformances is, to end endless ones.
     pub depth: u32,
+    /// Variables around a type that is being resolved: they are no constants, and a message should say so.
+    pub locals: cotangent_base::Set<Symbol>,
     /// Functions of the user's modules, in order.
     pub user_funcs: Vec<FuncId>,
     /// The scope of the library.

@@ -8,11 +8,13 @@ use crate::Checked;
 use crate::attrs;
 use crate::codes;
 use crate::derive::{self, Signature};
-use crate::hir::{Arg, Args, ConformanceId, FuncId, FuncRef, GenericParamId, Witness};
+use crate::hir::{
+    Arg, Args, Assoc, Bound, Conformance, ConformanceId, FuncId, FuncRef, GenericParamId, Witness,
+};
 use crate::lookup::Found;
 use crate::tables::{FuncSource, Item, Progress};
 use cotangent_base::{Diagnostic, Symbol};
-use cotangent_syntax::ast::AccessorKind;
+use cotangent_syntax::ast::{AccessorKind, ModifierKind};
 
 /// A requirement as a conforming type must meet it.
 struct Wanted {
@@ -40,15 +42,62 @@ impl Checked {
                 Some(witness) => {
                     if let Witness::Func(func) = witness {
                         derive::check_witness(self, requirement, func.func);
+                        self.check_override(requirement, func.func);
                     }
                     self.program.conformances[id].witnesses.insert(requirement, witness);
                 }
                 None => self.missing_requirement(id, requirement),
             }
         }
+        self.check_assoc_bounds(id);
         self.leave(saved);
         self.tables.conformances[id].witnesses = Progress::Done;
         derive::check_conformance(self, id);
+    }
+
+    /// Checks that the types that stand for associated types conform to what is asked of these.
+    fn check_assoc_bounds(&mut self, id: ConformanceId) {
+        let Conformance { ty, interface, span, .. } = self.program.conformances[id];
+        if self.program.lang.differentiable == Some(interface.interface) {
+            // A differential must hold to more than its bounds; whoever checks that says it better.
+            return;
+        }
+        let params = self.interface_params(interface.interface);
+        let args = self.interface_args(ty, interface);
+        for assoc in self.program.interfaces[interface.interface].assocs.clone() {
+            self.ensure_assoc(assoc);
+            let Some(chosen) = self.program.conformances[id].assocs.get(&assoc).copied() else {
+                continue;
+            };
+            for bound in self.program.assocs[assoc].bounds.clone() {
+                let bound = self.replace_interface(bound, &params, args);
+                if !self.conforms(chosen, bound) {
+                    let unmet = self.describe_unmet(Bound::Conforms(chosen, bound));
+                    let Assoc { name, span: declared, .. } = self.program.assocs[assoc];
+                    let message = format!("`{name}` of `{}` is not suitable: {unmet}", self.show_ty(ty));
+                    let diagnostic = Diagnostic::new(codes::UNMET_BOUND, span, message);
+                    self.diagnostics.push(diagnostic.label(declared, "required here"));
+                }
+            }
+        }
+    }
+
+    /// What replaces a default must say `override`, so that a default added later replaces nothing by accident.
+    fn check_override(&mut self, requirement: FuncId, witness: FuncId) {
+        let info = &self.tables.funcs[witness];
+        let marked = info.prefix.modifiers.iter().any(|m| m.kind == ModifierKind::Override);
+        let library = self.tables.scopes[info.scope].library;
+        if marked || library || requirement == witness || !self.program.funcs[requirement].has_body {
+            return;
+        }
+        let name = self.program.funcs[witness].name;
+        let (span, declared) = (self.program.funcs[witness].span, self.program.funcs[requirement].span);
+        let message = format!("`{name}` replaces a default of its interface without saying so");
+        self.diagnostics.push(
+            Diagnostic::new(codes::MISSING_OVERRIDE, span, message)
+                .label(declared, "the default")
+                .help("write `override` before it"),
+        );
     }
 
     fn witness_for(&mut self, id: ConformanceId, requirement: FuncId) -> Option<Witness> {

@@ -73,7 +73,8 @@ impl BodyCx<'_> {
         // `fwd_diff(object.f)(..)`: an object without derivative may stand before the dot. One that has a derivative is passed
         // as a pair: `fwd_diff(S.f)(pair, ..)`.
         if let Some(this) = callee.this.clone() {
-            let with_this: Vec<_> = std::iter::once(Argument::Value(this)).chain(args.iter().cloned()).collect();
+            let with_this: Vec<_> =
+                std::iter::once(Argument::Value(this)).chain(args.iter().cloned()).collect();
             if let Choice::One(fit) = self.choose(&callee, &with_this) {
                 return self.emit_call(&callee, *fit, with_this, span);
             }

@@ -40,6 +40,14 @@ impl BodyCx<'_> {
     }
 
     fn unknown_name(&mut self, name: Symbol, span: Span) {
+        if self.cx.tables.locals.contains(&name) {
+            let message = format!("`{name}` is a variable, so its value is not known at compile time");
+            self.report(
+                Diagnostic::new(codes::NOT_CONSTANT, span, message)
+                    .help("declare it `const` or `static const` with a constant value"),
+            );
+            return;
+        }
         let mut names: Vec<Symbol> = self.vars.iter().flat_map(|block| block.keys().copied()).collect();
         names.extend(self.cx.visible_names(self.scope, false));
         if let Some(this) = self.this {
@@ -113,6 +121,10 @@ impl BodyCx<'_> {
 
     fn global(&mut self, id: GlobalId, found: Found, span: Span) -> Expr {
         self.cx.ensure_global(id);
+        if self.cx.program.globals[id].kind == GlobalKind::Const {
+            // Checked at once, so that a constant that is defined by itself is found.
+            self.cx.check_initializer(id);
+        }
         let ty = self.cx.program.globals[id].ty;
         let expr = Expr { kind: ExprKind::Global(id), ty, span };
         let generics = self.cx.tables.globals[id].generics;
