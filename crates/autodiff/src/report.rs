@@ -151,22 +151,50 @@ fn span_of(func: &Func, value: Value) -> Span {
     }
 }
 
+/// Why a value was not computed again: what it is, or, if it could be computed again by itself, the first thing it is
+/// computed from that could not.
 fn why(module: &Module, func: &Func, value: Value, field: Symbol) -> Why {
-    match func.values[value].def {
-        ValueDef::Arg(..) => Why::Carried,
-        ValueDef::Result(inst, _) => match kind(&func.insts[inst].op) {
-            Kind::Conditional(_) if field.as_str().starts_with("trips") => Why::Trips,
-            Kind::Conditional(_) | Kind::Counted(_) => Why::LoopResult,
-            Kind::Memory => Why::Loaded,
-            Kind::Call(callee) if context_output(&module.funcs[callee]) == Some(func.ty(value)) => Why::Call,
-            Kind::Plain
-            | Kind::Branches
-            | Kind::Call(_)
-            | Kind::DiffCall(_)
-            | Kind::LinCall(_)
-            | Kind::Exit => Why::Cheaper,
-        },
+    let ValueDef::Result(inst, _) = func.values[value].def else {
+        return Why::Carried;
+    };
+    if let Kind::Conditional(_) = kind(&func.insts[inst].op)
+        && field.as_str().starts_with("trips")
+    {
+        return Why::Trips;
     }
+    let mut seen = EntitySet::new();
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        let ValueDef::Result(inst, _) = func.values[value].def else {
+            if func.inputs().contains(&value) || is_counter(func, value) {
+                continue;
+            }
+            return Why::Carried;
+        };
+        let data = &func.insts[inst];
+        match kind(&data.op) {
+            Kind::Counted(_) | Kind::Conditional(_) => return Why::LoopResult,
+            Kind::Memory => return Why::Loaded,
+            Kind::Call(callee) if context_output(&module.funcs[callee]) == Some(func.ty(value)) => {
+                return Why::Call;
+            }
+            Kind::Plain | Kind::Branches | Kind::Call(_) => open.extend(data.operands.iter().rev()),
+            Kind::DiffCall(_) | Kind::LinCall(_) | Kind::Exit => {}
+        }
+    }
+    Why::Cheaper
+}
+
+/// Whether `value` counts the rounds of a counted loop.
+fn is_counter(func: &Func, value: Value) -> bool {
+    let counts = |inst: Inst| {
+        let data = &func.insts[inst];
+        matches!(data.op, Op::For(_)) && func.regions[data.regions[0]].args.first() == Some(&value)
+    };
+    func.all_insts().into_iter().any(counts)
 }
 
 /// What in a backward function does not depend on a cotangent, beyond constants and what it is given.

@@ -243,7 +243,7 @@ fn a_report_names_what_is_kept_and_why() {
     assert_eq!(report.bytes, 128);
     assert_eq!(report.kept.len(), 2);
     assert_eq!(report.kept[0].ty, "[f32; 16]");
-    assert!(report.kept.iter().all(|k| k.bytes == 64 && k.why == Why::Cheaper));
+    assert!(report.kept.iter().all(|k| k.bytes == 64 && k.why == Why::Carried));
     let repeated: Vec<&str> = report.repeated.iter().map(|r| r.name.as_str()).collect();
     assert!(repeated.contains(&"call") && repeated.contains(&"j"), "{repeated:?}");
     assert!(report.primal_instructions > 0 && report.backward_instructions > 0);

@@ -9,6 +9,7 @@ mod requests;
 
 use cotangent_autodiff::Context;
 use cotangent_autodiff::checkpoint::Policy;
+use cotangent_autodiff::report::report;
 use cotangent_base::Symbol;
 use cotangent_interp::{Machine, Options, Val};
 use cotangent_ir::Trap;
@@ -317,6 +318,31 @@ func @g(inout %a: [f32; 6], %n: i32) -> f32 differentiable(backward) {
   return %2, %b
 }";
     laws(text);
+}
+
+// A loop that counts down has its own counter; a variable that steps along with its rounds is known all the same.
+#[test]
+fn a_variable_that_counts_up_in_a_loop_that_counts_down() {
+    let text = "
+func @f(%x: f32, %a: [f32; 16]) -> f32 differentiable(backward) {
+  %n: i32 = const 5
+  %0: i32 = const 1
+  %3: i32 = const 3
+  %r: f32, %e: i32 = for %n (%x, %0) rev body (%k: i32, %p: f32, %j: i32) {
+    %w: f32 = extract %a[%j]
+    %v: f32 = extract %a[%k]
+    %q: f32 = mul %p, %w
+    %s: f32 = add %q, %v
+    %j2: i32 = add %j, %3
+    yield %s, %j2
+  }
+  return %r
+}";
+    laws(text);
+    let trio = trio(text, Policy::Cut);
+    let context = report(&trio.module, trio.bwd);
+    assert!(context.kept.iter().all(|k| k.ty == "[f32; 5]"), "only the product is kept: {:?}", context.kept);
+    assert_eq!(context.bytes, 20);
 }
 
 // A value passed twice is handed over to be added to once; what the second place gives is added.

@@ -28,6 +28,7 @@
 //! whole array `a` per round. Only where the user calls, and for arguments that cost the caller nothing, are
 //! parameters free.
 
+pub mod induction;
 pub mod nest;
 mod plan;
 mod recipe;

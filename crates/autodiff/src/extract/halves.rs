@@ -1,6 +1,7 @@
 //! The primal and the linear half of a function: the passes of reverse mode, in order, callees first.
 
 use super::{Key, Root, check, recursive, require_backward};
+use crate::checkpoint::induction::of_counted_loops;
 use crate::checkpoint::nest::init_of;
 use crate::checkpoint::{self, Callee, checkpoint};
 use crate::driver::{Context, Reported};
@@ -80,13 +81,15 @@ fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
     }
     let linearized = polish(cx.module, key.func, linearized, root);
     check(cx.module, "linearize", &linearized.func, Some(&linearized.lin));
+    let mut induction = prepared.induction;
+    of_counted_loops(&linearized.func, &mut induction);
 
-    let calls = callees(cx, key, &linearized, &prepared.induction)?;
+    let calls = callees(cx, key, &linearized, &induction)?;
     let unrepeatable = |inst: Inst| !root.may_repeat_inst(cx.module, &linearized.func, inst);
     let plan = checkpoint(&checkpoint::Input {
         module: cx.module,
         linearized: &linearized,
-        induction: &prepared.induction,
+        induction: &induction,
         calls: &calls,
         unrepeatable: &unrepeatable,
         works: &cx.reverse.works,
@@ -94,7 +97,7 @@ fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
         policy: cx.reverse.policy,
     });
     let plan = plan.map_err(|d| cx.report(*d))?;
-    let halves = unzip(cx.module, name, &sig, &linearized, &prepared.induction, &calls, &plan);
+    let halves = unzip(cx.module, name, &sig, &linearized, &induction, &calls, &plan);
     check(cx.module, "unzip", &halves.primal, None);
     check(cx.module, "unzip", &halves.linear.func, Some(&halves.linear.lin));
     Ok(add_halves(cx, key.func, halves, plan.needed))
