@@ -205,16 +205,19 @@ impl Flow<'_> {
 
     /// A derivative goes into a call that gives none back.
     fn report_call(&mut self, func: FuncId, span: Span) {
-        let func = &self.checked.program.funcs[func];
-        let (name, declared) = (func.name, func.span);
+        let scope = self.checked.tables.funcs[func].scope;
+        let library = self.checked.tables.scopes[scope].library;
+        let Func { name, span: declared, .. } = self.checked.program.funcs[func];
         let message = format!("`{name}` has no derivative, but one is needed here");
-        let help = format!(
-            "mark `{name}` with [Differentiable], or write `no_diff` before the call to take its derivative for zero"
-        );
         let diagnostic = Diagnostic::new(codes::LOST_AT_CALL, span, message)
-            .here("an argument carries a derivative that an output depends on")
-            .label(declared, "declared without [Differentiable]")
-            .help(help);
+            .here("an argument carries a derivative that an output depends on");
+        let drop = "write `no_diff` before the call to take its derivative for zero";
+        let diagnostic = match library {
+            true => diagnostic.help(drop),
+            false => diagnostic
+                .label(declared, "declared without [Differentiable]")
+                .help(format!("mark `{name}` with [Differentiable], or {drop}")),
+        };
         self.report(span, diagnostic);
     }
 
