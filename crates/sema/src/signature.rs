@@ -167,7 +167,7 @@ impl Checked {
 
     fn resolve_inline(&mut self, id: FuncId) {
         let attributes = self.tables.funcs[id].prefix.attributes.clone();
-        let early = ["ForceInline", "__unsafeForceInlineEarly"];
+        let early = ["ForceInline", "__unsafeForceInlineEarly", "__unsafeForceEarlyInline"];
         self.program.funcs[id].inline = if early.iter().any(|a| attrs::has(&attributes, a)) {
             Inline::Early
         } else if attrs::has(&attributes, "noinline") {
