@@ -23,6 +23,7 @@ fn backward_forward_and_differences_agree_on_random_programs() {
             let module = random::module(seed);
             let f = module.func_named(Symbol::new("f")).expect("the function is there");
             let trio = Trio::of(module, f, policy);
+            assert!(trio.module.func_named(Symbol::new("f.linear")).is_some(), "both halves can be run");
             for point in 0..3 {
                 println!("seed {seed}, {policy:?}, point {point}");
                 trio.check(&mut Random::new(seed * 10 + point), 1e-6);
@@ -43,5 +44,18 @@ fn the_same_holds_of_the_backward_derivative_itself() {
             println!("seed {seed}, {policy:?}");
             second.check(&mut Random::new(seed), 1e-5);
         }
+    }
+}
+
+#[test]
+fn the_third_order_holds_as_well() {
+    for seed in 0..12 {
+        let module = random::module(seed);
+        let f = module.func_named(Symbol::new("f")).expect("the function is there");
+        let first = Trio::of(module, f, Policy::Cut);
+        let second = Trio::of(first.module, first.bwd, Policy::Cut);
+        let third = Trio::of(second.module, second.bwd, Policy::Cut);
+        println!("seed {seed}");
+        third.check(&mut Random::new(seed), 1e-5);
     }
 }

@@ -4,16 +4,18 @@
 //!
 //! ```text
 //! <u, J v>  from the forward derivative
+//! <u, D v>  from the linear half, fed by the primal half
 //! <J' u, v> from the backward derivative
 //! (<u, f(x + hv)> - <u, f(x - hv)>) / 2h
 //! ```
 //!
-//! are one number. The first two agree to rounding, the third to the error of the difference.
+//! are one number. The first three agree to rounding, the last to the error of the difference.
 
 use crate::random::Random;
 use crate::requests;
 use cotangent_autodiff::Context;
 use cotangent_autodiff::checkpoint::Policy;
+use cotangent_base::Symbol;
 use cotangent_interp::{Counters, Machine, Options, Val};
 use cotangent_ir::{Dir, FuncId, Module, Ty, Type, text, verify};
 
@@ -142,6 +144,10 @@ impl Trio {
 
         let forward = self.forward(&x, &v, &u);
         let backward = self.backward(&x, &v, &u);
+        if let Some(halves) = self.halves(&x, &v, &u) {
+            let size = 1.0 + forward.abs();
+            assert!((forward - halves).abs() <= 1e-10 * size, "forward {forward}, linear half {halves}");
+        }
         let at = |h: f64| {
             let moved = |((p, x), v): ((&cotangent_ir::Param, &Val), &Option<Val>)| match v {
                 Some(v) => moved(&self.module, p.ty, x, v, h),
@@ -180,6 +186,31 @@ impl Trio {
             }
         }
         sum
+    }
+
+    /// `<u, D v>` from the two halves of the function, if it was taken apart; also checks that the primal half gives the
+    /// values of the function, bit for bit.
+    fn halves(&self, x: &[Val], v: &[Option<Val>], u: &[Option<Val>]) -> Option<f64> {
+        let f = &self.module.funcs[self.f];
+        let named = |suffix: &str| self.module.func_named(Symbol::new(&format!("{}.{suffix}", f.name)));
+        let linear = named("linear")?;
+        let mut context = None;
+        if let Some(primal) = named("primal") {
+            let mut outputs = self.run(primal, x.to_vec()).0;
+            context = outputs.pop();
+            assert_eq!(outputs, self.run(self.f, x.to_vec()).0, "the primal half gives the values");
+        }
+        let is_tangent = |name: &str| f.sig.inputs().all(|p| p.name != *name) && name.ends_with("_t");
+        let of = |name: Symbol| match f.sig.inputs().position(|p| p.name == name) {
+            Some(input) => Some(x[input].clone()),
+            None => context.clone().filter(|_| name == "context"),
+        };
+        let params: Vec<Symbol> = self.module.funcs[linear].sig.inputs().map(|p| p.name).collect();
+        let primal = params.iter().filter(|name| !is_tangent(name.as_str())).map(|name| of(*name));
+        let tangents = v.iter().flatten().cloned().map(Some);
+        let inputs: Option<Vec<Val>> = primal.chain(tangents).collect();
+        let outputs = self.run(linear, inputs?).0;
+        Some(outputs.iter().zip(u.iter().flatten()).map(|(y, u)| inner(y, u)).sum())
     }
 
     /// `<J' u, v>`; also checks that values in pairs come back as they were.
