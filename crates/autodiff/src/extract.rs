@@ -13,6 +13,10 @@
 //!
 //! A function with a backward derivative of the user's has itself for `P` and no `D`: the call stays opaque until
 //! it is turned round, which calls the user's function.
+//!
+//! - `halves` runs the passes up to `P` and `D`; `recursive` does for functions that call themselves.
+//! - `root` knows what may be done again in the backward pass.
+//! - `sweep` removes the linear halves in the end: nobody calls them.
 
 mod halves;
 mod recursive;

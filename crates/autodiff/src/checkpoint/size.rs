@@ -1,4 +1,7 @@
 //! How much a value takes in a context: C layout, a `bool` one byte.
+//!
+//! Beside [`cotangent_ir::layout`], because sizes of contexts under discussion may exceed what any program could have:
+//! they are counted in 64 bits and saturate.
 
 use cotangent_ir::{Ty, Type, Types};
 
