@@ -81,6 +81,10 @@ impl Checked {
                     let interface = InterfaceRef { interface, args };
                     self.state_conformance(generics, this, interface, Owner::Struct(id), base.span);
                 }
+                TyKind::Struct(of, _) if self.descends(of, id) => {
+                    let message = format!("`{}` inherits from itself", self.program.structs[id].name);
+                    self.diagnostics.push(Diagnostic::new(codes::CYCLE, base.span, message));
+                }
                 TyKind::Struct(..) => self.tables.structs[id].base = Some(ty),
                 TyKind::Error => {}
                 _ => self.bad_base(ty, base),
@@ -88,6 +92,23 @@ impl Checked {
         }
         self.leave(saved);
         self.tables.structs[id].bases = Progress::Done;
+    }
+
+    /// Whether a structure is another one or inherits from it.
+    fn descends(&mut self, mut id: StructId, ancestor: StructId) -> bool {
+        loop {
+            if id == ancestor {
+                return true;
+            }
+            self.ensure_bases(id);
+            let Some(base) = self.tables.structs[id].base else {
+                return false;
+            };
+            match self.program.types.kind(base) {
+                TyKind::Struct(next, _) => id = next,
+                _ => return false,
+            }
+        }
     }
 
     fn bad_base(&mut self, ty: Ty, base: &ast::Expr) {

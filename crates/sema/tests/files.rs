@@ -38,6 +38,14 @@ fn folder(name: &str) -> Vec<PathBuf> {
 
 /// Checks a file together with the library.
 fn check_file(path: &Path) -> (Checked, Sources) {
+    let text = std::fs::read_to_string(path).expect("a readable file");
+    let (checked, sources, parsing) = check_text(path, text);
+    assert!(parsing.is_empty(), "{}: {parsing:?}", path.display());
+    (checked, sources)
+}
+
+/// Checks a text together with the library; gives also what the parser had to say.
+fn check_text(path: &Path, text: String) -> (Checked, Sources, Diagnostics) {
     let mut sources = Sources::new();
     let mut diagnostics = Diagnostics::new();
     let mut inputs = vec![];
@@ -47,12 +55,10 @@ fn check_file(path: &Path) -> (Checked, Sources) {
         let tree = cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], &mut diagnostics);
         inputs.push(Input { file, tree, library: true });
     }
-    let text = std::fs::read_to_string(path).expect("a readable file");
     let file = sources.add(path.display().to_string(), text);
     let tree = cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], &mut diagnostics);
     inputs.push(Input { file, tree, library: false });
-    assert!(diagnostics.is_empty(), "{}: {diagnostics:?}", path.display());
-    (check(inputs), sources)
+    (check(inputs), sources, diagnostics)
 }
 
 /// A diagnostic, reported or expected: line, first column, column behind the last, code.
@@ -135,4 +141,28 @@ fn mark(line: &str) -> Option<(u32, u32, String, String)> {
     let end = start + 1 + (carets.len() - rest.len());
     let (code, words) = rest.trim().split_once(' ').unwrap_or((rest.trim(), ""));
     Some((start as u32, end as u32, code.into(), words.trim().into()))
+}
+
+#[test]
+fn mutilated_programs_are_checked_without_panic() {
+    let mut random = 7u64;
+    let mut below = |n: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % n
+    };
+    for path in folder("tests/accept") {
+        let text = std::fs::read_to_string(&path).expect("a readable file");
+        let words: Vec<&str> = text.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        for _ in 0..25 {
+            let mut mutilated = words.clone();
+            for _ in 0..2 {
+                let (to, from) = (below(words.len()), below(words.len()));
+                mutilated[to] = words[from];
+            }
+            let (mut checked, _, _) = check_text(&path, mutilated.concat());
+            for func in checked.program.user_funcs.clone() {
+                checked.body(func);
+            }
+        }
+    }
 }
