@@ -224,11 +224,14 @@ impl<'c> Lowerer<'c> {
         let mut sig = SourceSig::default();
         if let Some(this) = this {
             let dir = if this.mutating { ir::Dir::InOut } else { ir::Dir::In };
-            sig.params.push(self.source_param(Symbol::new("this"), this.ty, dir, this.no_diff, &subst));
+            let no_diff = this.no_diff || !self.checked.sees_derivatives(func.func, this.ty);
+            sig.params.push(self.source_param(Symbol::new("this"), this.ty, dir, no_diff, &subst));
         }
         for hir::Param { name, ty, dir, no_diff, .. } in params {
+            let no_diff = no_diff || !self.checked.sees_derivatives(func.func, ty);
             sig.params.push(self.source_param(name, ty, ir_dir(dir), no_diff, &subst));
         }
+        let no_diff_result = no_diff_result || !self.checked.sees_derivatives(func.func, result);
         let result = self.checked.subst(result, &subst);
         if self.checked.program.types.kind(result) != hir::TyKind::Void {
             let diff = !no_diff_result && self.checked.differential(result).is_some();

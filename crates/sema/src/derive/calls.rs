@@ -40,7 +40,8 @@ fn number_in_pair(checked: &Checked, ty: Ty) -> Option<Ty> {
     let [Arg::Ty(content)] = types.list(args) else {
         return None;
     };
-    let is_number = matches!(types.kind(*content), TyKind::Scalar(_) | TyKind::Vector(..) | TyKind::Matrix(..));
+    let is_number =
+        matches!(types.kind(*content), TyKind::Scalar(_) | TyKind::Vector(..) | TyKind::Matrix(..));
     (checked.program.lang.pair == Some(id) && is_number).then_some(*content)
 }
 

@@ -3,10 +3,25 @@
 use super::signature::DiffKind;
 use super::{Signature, codes};
 use crate::Checked;
-use crate::hir::{DiffMode, Dir, FuncDiff, FuncId};
+use crate::hir::{DiffMode, Dir, FuncDiff, FuncId, Ty};
 use cotangent_base::{Diagnostic, Span};
 
 impl Checked {
+    /// Whether a function sees derivatives of its parameter or result of the declared type `ty`. In the user's functions that
+    /// is decided by what is assumed of generic parameters, whatever their arguments: an unconstrained `T` has none. Those
+    /// of the library go by the arguments.
+    pub fn sees_derivatives(&mut self, func: FuncId, ty: Ty) -> bool {
+        let info = &self.tables.funcs[func];
+        let (scope, generics) = (info.scope, info.generics);
+        if self.tables.scopes[scope].library || self.tables.generics[generics].params.is_empty() {
+            return true;
+        }
+        let saved = self.enter(generics);
+        let seen = self.differential_of(ty).is_some();
+        self.leave(saved);
+        seen
+    }
+
     /// Checks that a differentiable function gives out no pointers.
     pub(super) fn check_outputs(&mut self, func: FuncId) {
         if !self.program.funcs[func].diff.is_differentiable() {

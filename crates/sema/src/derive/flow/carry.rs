@@ -243,16 +243,20 @@ impl Carry<'_, '_> {
     }
 
     fn call(&mut self, call: &Call) -> bool {
-        let open = self.flow.open_args(call);
-        let mut fed = false;
-        for ((dir, arg), open) in call.args.iter().zip(&open) {
+        let (open, hidden) = (self.flow.open_args(call), self.flow.hidden_args(call));
+        let (mut fed, mut lost) = (false, false);
+        for (number, ((dir, arg), open)) in call.args.iter().zip(&open).enumerate() {
             match dir {
-                Dir::In | Dir::InOut => fed |= self.expr(arg) & open,
+                Dir::In | Dir::InOut => {
+                    let carries = self.expr(arg) && *open;
+                    fed |= carries;
+                    lost |= carries && hidden.get(number) == Some(&true);
+                }
                 Dir::Out => self.indices(arg),
             }
         }
         let passes = self.flow.passes(call);
-        if fed && !passes {
+        if lost || (fed && !passes) {
             self.flow.fed.insert(key(call));
         }
         let carries = fed && passes && !self.flow.is_detach(call.callee.func);
@@ -261,7 +265,7 @@ impl Carry<'_, '_> {
                 self.assign(arg, arg, carries);
             }
         }
-        carries
+        carries && !(call.diff.is_empty() && self.flow.checked.program.funcs[call.callee.func].no_diff_result)
     }
 
     /// Follows the effects of a call whose derivative is dropped on purpose.

@@ -141,6 +141,19 @@ impl Flow<'_> {
             .collect()
     }
 
+    /// For each argument of a plain call, whether the callee's generic parameters hide that it has a derivative.
+    fn hidden_args(&mut self, call: &Call) -> Vec<bool> {
+        let func = call.callee.func;
+        let signature = super::Signature::of(&self.checked.program.funcs[func]);
+        // What is inlined early is seen with its arguments.
+        let plain = call.diff.is_empty() && self.checked.program.funcs[func].inline != Inline::Early;
+        signature
+            .params
+            .iter()
+            .map(|p| plain && !p.no_diff && !self.checked.sees_derivatives(func, p.ty))
+            .collect()
+    }
+
     /// What an assignment to a place changes.
     fn target(&mut self, place: &Expr) -> Target {
         match &place.kind {
@@ -208,6 +221,9 @@ impl Flow<'_> {
         let scope = self.checked.tables.funcs[func].scope;
         let library = self.checked.tables.scopes[scope].library;
         let Func { name, span: declared, .. } = self.checked.program.funcs[func];
+        if self.func_passes(func) {
+            return self.report_unconstrained(func, span);
+        }
         let message = format!("`{name}` has no derivative, but one is needed here");
         let diagnostic = Diagnostic::new(codes::LOST_AT_CALL, span, message)
             .here("an argument carries a derivative that an output depends on");
@@ -218,6 +234,16 @@ impl Flow<'_> {
                 .label(declared, "declared without [Differentiable]")
                 .help(format!("mark `{name}` with [Differentiable], or {drop}")),
         };
+        self.report(span, diagnostic);
+    }
+
+    /// A derivative goes into a generic function that does not know of it.
+    fn report_unconstrained(&mut self, func: FuncId, span: Span) {
+        let Func { name, span: declared, .. } = self.checked.program.funcs[func];
+        let message = format!("`{name}` does not know that this argument has a derivative");
+        let diagnostic = Diagnostic::new(codes::LOST_AT_CALL, span, message)
+            .label(declared, "its generic parameters are not constrained to differentiable types")
+            .help("constrain the parameter: `<T : IDifferentiable>`; or write `no_diff` before the call");
         self.report(span, diagnostic);
     }
 

@@ -146,3 +146,12 @@ fn no_diff_stands_before_calls_only() {
     let text = "[Differentiable] float f(float x) { return no_diff (x * x); }";
     assert_eq!(problems(text).len(), 1);
 }
+
+#[test]
+fn a_generic_function_that_does_not_know_of_derivatives_loses_them() {
+    // req: GEN-03
+    let text = "[Differentiable] T keep<T>(T x) { return x; }
+        [Differentiable] T pass<T : IDifferentiable>(T x) { return x; }
+        [Differentiable] float f(float x) { return pass(x) + keep(2.0) + keep(x); }";
+    assert_eq!(problems(text), ["E0502 keep(x)"]);
+}
