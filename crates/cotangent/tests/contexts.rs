@@ -1,0 +1,98 @@
+//! What the kernels of `bench/kernels` cost in reverse mode, apart from time: the bytes kept for the way back, and how
+//! steps and array copies grow with the size of the problem.
+//!
+//! Numbers of derivatives are compared elsewhere. A change here is a change of the choice between keeping and computing
+//! again: better is fine, worse needs a reason, and both are a line of the table.
+
+use cotangent::interp::{Counters, Machine, Options, Val};
+use cotangent::ir::Mode;
+use cotangent::{Compiler, Loader, Roots, Symbol, render};
+use std::path::Path;
+
+struct Disk;
+
+impl Loader for Disk {
+    fn load(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(path).ok()
+    }
+    fn resolve(&self, from: &str, name: &str) -> Option<String> {
+        let path = Path::new(from).parent()?.join(name);
+        path.is_file().then(|| path.display().to_string())
+    }
+}
+
+/// A kernel's path, and a compilation of it with `-D N=size` where there is a size.
+fn kernel(name: &str, size: Option<u32>) -> (String, Compiler<'static>) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/kernels");
+    let defines = size.map(|n| ("N".to_string(), n.to_string())).into_iter().collect();
+    (folder.join(name).with_extension("slang").display().to_string(), Compiler::new(&Disk, defines))
+}
+
+fn complaints(compiler: &Compiler<'_>) -> String {
+    let shown =
+        compiler.diagnostics.iter().map(|d| render::render(&compiler.sources, d, render::Style::Plain));
+    shown.collect::<Vec<_>>().join("\n")
+}
+
+/// The bytes that `bwd_diff` of the function keeps.
+fn kept(name: &str, size: Option<u32>, function: &str) -> u64 {
+    let (path, mut compiler) = kernel(name, size);
+    match compiler.report(&path, Symbol::new(function)) {
+        Ok(report) => {
+            assert_eq!(report.bytes, report.kept.iter().map(|k| k.bytes).sum::<u64>(), "{name}: the parts");
+            report.bytes
+        }
+        Err(stop) => panic!("{name}: {stop:?}\n{}", complaints(&compiler)),
+    }
+}
+
+/// What one run of `bwd_diff` of the function costs, at zero.
+fn cost(name: &str, size: u32, function: &str) -> Counters {
+    let (path, mut compiler) = kernel(name, Some(size));
+    let roots = Roots::Derivatives { func: Symbol::new(function), modes: vec![Mode::Backward] };
+    let lowered = match compiler.compile(&path, roots) {
+        Ok(lowered) => lowered,
+        Err(stop) => panic!("{name}: {stop:?}\n{}", complaints(&compiler)),
+    };
+    let backward = lowered.roots[1];
+    let types = &lowered.module.types;
+    let inputs = lowered.module.funcs[backward].sig.inputs().map(|p| Val::zero(types, p.ty)).collect();
+    let mut machine = Machine::new(&lowered.module, Options::default());
+    if let Err(stopped) = machine.call(backward, inputs) {
+        panic!("{}", render::render(&compiler.sources, &stopped.diagnostic(), render::Style::Plain));
+    }
+    machine.counters()
+}
+
+// req: IR-CKPT-1, IR-CKPT-9, LOOP-10
+#[test]
+fn kernels_keep_as_much_as_the_table_says() {
+    let table = [
+        ("k1_polyloop", None, "polyLoop", 256),
+        ("k2_arrayupdate", Some(16), "arrayUpdate", 8 * 16),
+        ("k2_arrayupdate", Some(64), "arrayUpdate", 8 * 64),
+        ("k2_arrayupdate", Some(256), "arrayUpdate", 8 * 256),
+        ("k3_splat", None, "splat", 272),
+        ("k4_mlp", None, "mlp", 208),
+        ("k3_splat_buf", None, "splat", 272),
+        ("k4_mlp_buf", None, "mlp", 208),
+    ];
+    for (name, size, function, expected) in table {
+        assert_eq!(kept(name, size, function), expected, "{name} {size:?}");
+    }
+}
+
+/// From 64 to 256 elements a linear cost grows by four times as much as from 16 to 64, a quadratic one by sixteen.
+fn assert_linear(what: &str, at: [u64; 3]) {
+    let [small, large] = [at[1] - at[0], at[2] - at[1]].map(|n| n as f64);
+    assert!((large - 4.0 * small).abs() <= 0.05 * 4.0 * small, "{what} at 16, 64 and 256 elements: {at:?}");
+}
+
+// req: IR-CKPT-11, IR-TR-13
+#[test]
+fn the_gradient_of_an_updated_array_costs_as_much_per_element_at_every_size() {
+    let costs = [16, 64, 256].map(|n| cost("k2_arrayupdate", n, "arrayUpdate"));
+    assert_linear("steps", costs.map(|c| c.steps));
+    assert_linear("elements", costs.map(|c| c.elements));
+    assert_eq!(costs.map(|c| c.undef_reads), [0; 3]);
+}
