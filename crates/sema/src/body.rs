@@ -132,9 +132,11 @@ impl<'a> BodyCx<'a> {
     /// Does something that may fail and forgets what it reported.
     pub(crate) fn quietly<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, bool) {
         let before = self.cx.diagnostics.len();
+        let owed = self.cx.tables.obligations.len();
         let result = work(self);
         let failed = self.cx.diagnostics.iter().skip(before).any(Diagnostic::is_error);
         self.cx.diagnostics.truncate(before);
+        self.cx.tables.obligations.truncate(owed);
         (result, !failed)
     }
 

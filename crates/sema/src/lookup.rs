@@ -86,8 +86,11 @@ impl Checked {
                 }
             }
         }
-        if found.is_empty() {
-            found = self.imported(scope, name);
+        // Functions of other modules join those of this one; anything else is hidden by what is nearer.
+        if found.iter().all(|f| matches!(f.item, Item::Func(_))) {
+            let only_funcs = !found.is_empty();
+            let others = self.imported(scope, name);
+            found.extend(others.into_iter().filter(|f| !only_funcs || matches!(f.item, Item::Func(_))));
         }
         found
     }

@@ -9,7 +9,7 @@ use crate::hir::{
     StructId, This, Ty, TyKind, Val,
 };
 use crate::tables::{FuncSource, GenericsInfo, Progress, ScopeId};
-use cotangent_base::{Diagnostic, Scalar, Symbol};
+use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
 use std::rc::Rc;
 
@@ -342,9 +342,27 @@ impl Checked {
                 self.check_bounds(owed.generics, owed.args, owed.span);
                 self.tables.env = saved;
             } else {
-                return;
+                break;
             }
         }
+        self.drop_repetitions();
+    }
+
+    /// Overload resolution may look at one thing several times; what is wrong with it is told once.
+    fn drop_repetitions(&mut self) {
+        if self.diagnostics.len() == self.tables.told {
+            return;
+        }
+        let mut seen = Set::default();
+        let mut kept = Diagnostics::new();
+        for diagnostic in std::mem::take(&mut self.diagnostics) {
+            let key = (diagnostic.code.name, diagnostic.primary.span, diagnostic.message.clone());
+            if seen.insert(key) {
+                kept.push(diagnostic);
+            }
+        }
+        self.tables.told = kept.len();
+        self.diagnostics = kept;
     }
 }
 

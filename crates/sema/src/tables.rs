@@ -362,6 +362,8 @@ pub(crate) struct Tables {
     pub depth: u32,
     /// Variables around a type that is being resolved: they are no constants, and a message should say so.
     pub locals: cotangent_base::Set<Symbol>,
+    /// How many diagnostics there were when repetitions were last dropped.
+    pub told: usize,
     /// Functions of the user's modules, in order.
     pub user_funcs: Vec<FuncId>,
     /// The scope of the library.
