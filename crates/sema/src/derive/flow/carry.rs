@@ -126,8 +126,14 @@ impl Carry<'_, '_> {
 
     /// Whether the value of an expression carries a derivative; follows its effects.
     fn expr(&mut self, expr: &Expr) -> bool {
-        let carries = self.value(expr);
-        carries && self.flow.has_derivative(expr.ty)
+        if !self.value(expr) {
+            return false;
+        }
+        let keeps = self.flow.has_derivative(expr.ty);
+        if !keeps && matches!(self.flow.checked.program.types.kind(expr.ty), TyKind::Tuple(_)) {
+            self.flow.report_store(Loss::PlainTuple(expr.ty), expr.span);
+        }
+        keeps
     }
 
     fn value(&mut self, expr: &Expr) -> bool {

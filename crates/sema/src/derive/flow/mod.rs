@@ -57,8 +57,12 @@ enum Loss {
     NoDiffField(Ty, u32),
     /// A field of a structure that is not differentiable.
     PlainStruct(Ty, u32),
+    /// A tuple with a member that is not differentiable.
+    PlainTuple(Ty),
     /// A global variable or an element of a buffer.
     Memory,
+    /// A property or subscript whose setter has no derivative.
+    Setter(FuncId),
     /// A variable of a type without derivatives, or something written through a function.
     Other,
 }
@@ -168,6 +172,9 @@ impl Flow<'_> {
             | ExprKind::Swizzle(base, _)
             | ExprKind::MatrixSwizzle(base, _)
             | ExprKind::Convert(base) => part_of(self.target(base)),
+            ExprKind::Property { set: Some(set), .. } if !self.func_passes(set.func) => {
+                Target::Lossy(Loss::Setter(set.func))
+            }
             ExprKind::Property { this: Some(this), .. } => part_of(self.target(this)),
             _ => Target::Lossy(Loss::Other),
         }
@@ -255,6 +262,7 @@ impl Flow<'_> {
             _ => "",
         };
         let diagnostic = match loss {
+            Loss::Setter(func) => return self.report_call(func, span),
             Loss::NoDiffField(ty, number) => {
                 let message = format!(
                     "field `{}` is `no_diff` and drops the derivative of this value",
@@ -270,6 +278,13 @@ impl Flow<'_> {
                 );
                 Diagnostic::new(codes::LOST_IN_STRUCT, span, message)
                     .help(format!("declare `struct {shown} : IDifferentiable`, or {detach}"))
+            }
+            Loss::PlainTuple(ty) => {
+                let shown = self.checked.show_ty(ty);
+                let message =
+                    format!("`{shown}` is not differentiable and drops the derivative of its members");
+                let help = "a tuple is differentiable if all its members are; use a structure that is `IDifferentiable`";
+                Diagnostic::new(codes::LOST_IN_STRUCT, span, message).help(help)
             }
             Loss::Memory => {
                 let message = "memory keeps no derivative of this value";

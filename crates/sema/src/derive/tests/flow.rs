@@ -155,3 +155,26 @@ fn a_generic_function_that_does_not_know_of_derivatives_loses_them() {
         [Differentiable] float f(float x) { return pass(x) + keep(2.0) + keep(x); }";
     assert_eq!(problems(text), ["E0502 keep(x)"]);
 }
+
+#[test]
+fn accessors_are_calls_too() {
+    // req: FLOW-05
+    let text = "struct S : IDifferentiable
+        {
+            float a;
+            property float good { [Differentiable] get { return a; } [Differentiable] set { a = newValue; } }
+            property float bad { get { return a; } set { a = newValue; } }
+        }
+        [Differentiable] float f(float x) { S s; s.good = x; return s.good; }
+        [Differentiable] float g(float x) { S s; s.good = x; return s.bad; }
+        [Differentiable] float h(float x) { S s; s.bad = x * x; return s.good; }";
+    assert_eq!(problems(text), ["E0502 s.bad", "E0502 x * x"]);
+}
+
+#[test]
+fn a_tuple_with_a_member_without_derivative_loses_those_of_the_others() {
+    // req: DIAG-25, TYPE-15
+    let text = "[Differentiable] float f(float x) { let t = makeTuple(x, x * x); return t._1; }
+        [Differentiable] float g(float x) { let t = makeTuple(x, 1); return t._0; }";
+    assert_eq!(problems(text), ["E0517 makeTuple(x, 1)"]);
+}
