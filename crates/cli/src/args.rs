@@ -34,6 +34,13 @@ pub enum Command {
 pub struct Source {
     /// The module.
     pub file: PathBuf,
+    #[command(flatten)]
+    pub search: Search,
+}
+
+/// Where to look, and what is defined.
+#[derive(Args, Debug, Default)]
+pub struct Search {
     /// Directories to look for imports and includes in.
     #[arg(short = 'I', value_name = "DIR")]
     pub include: Vec<PathBuf>,
@@ -83,15 +90,17 @@ pub struct Grad {
 pub enum Backend {
     /// The reference interpreter.
     Interp,
-    /// Compiled for this machine.
+    /// Compiled for this machine (not yet).
     Cpu,
-    /// On a graphics processor.
+    /// On a graphics processor (not yet).
     Gpu,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum MatrixLayout {
+    /// Row by row.
     Row,
+    /// Column by column (not yet).
     Column,
 }
 
@@ -126,16 +135,16 @@ pub struct Run {
     #[arg(long, value_enum, default_value = "row")]
     pub matrix_layout: MatrixLayout,
     /// A type that may stand behind an interface value, and its number.
-    #[arg(long, value_name = "TYPE:INTERFACE=ID")]
+    #[arg(long, value_name = "TYPE:INTERFACE=ID", hide = true)]
     pub conformance: Vec<String>,
     /// Arguments for the entry point's generic parameters.
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", hide = true)]
     pub specialize: Vec<String>,
     /// Arguments for global generic parameters.
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", hide = true)]
     pub specialize_global: Vec<String>,
     /// The type of an interface-typed parameter.
-    #[arg(long, value_name = "PATH=TYPE")]
+    #[arg(long, value_name = "PATH=TYPE", hide = true)]
     pub set_type: Vec<String>,
 }
 
@@ -144,12 +153,8 @@ pub struct Check {
     /// The modules.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// Directories to look for imports and includes in.
-    #[arg(short = 'I', value_name = "DIR")]
-    pub include: Vec<PathBuf>,
-    /// Macros.
-    #[arg(short = 'D', value_name = "NAME[=VAL]")]
-    pub define: Vec<String>,
+    #[command(flatten)]
+    pub search: Search,
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
 }

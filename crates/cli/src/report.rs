@@ -96,6 +96,9 @@ fn count(n: usize, what: &str) -> String {
 pub fn finish<T>(compiler: &Compiler<'_>, format: Format, result: Result<T, Stop>) -> Result<T, Failure> {
     show(compiler, format);
     result.map_err(|stop| match stop {
+        Stop::Errors if compiler.diagnostics.iter().any(|d| cotangent::is_internal(d.code)) => {
+            Failure::Internal("the diagnostics above say which stage is at fault".into())
+        }
         Stop::Errors => Failure::Program,
         Stop::NoFile(path) => Failure::Usage(format!("cannot read `{path}`")),
     })

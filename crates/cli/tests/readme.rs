@@ -21,7 +21,8 @@ fn blocks(text: &str) -> Vec<(&str, &str)> {
 }
 
 fn output(args: &[String]) -> String {
-    let result = Command::new(env!("CARGO_BIN_EXE_cotangent")).args(args).current_dir(root()).output().unwrap();
+    let result =
+        Command::new(env!("CARGO_BIN_EXE_cotangent")).args(args).current_dir(root()).output().unwrap();
     assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
     String::from_utf8(result.stdout).unwrap()
 }

@@ -93,7 +93,8 @@ fn compare(line: &str, result: &Value) -> Result<(), String> {
 
 fn same(want: &str, have: &Value, float: bool) -> bool {
     if !float {
-        return have.to_string() == want;
+        let have = have.to_string();
+        return have == want;
     }
     let have = have.as_f64().or_else(|| have.as_str().and_then(|s| s.parse().ok()));
     let (Ok(want), Some(have)) = (want.parse::<f64>(), have) else { return false };

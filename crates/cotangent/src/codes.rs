@@ -10,6 +10,11 @@ cotangent_base::codes! {
     E0901 NO_MODULE = "imported module not found";
 }
 
+/// Whether a diagnostic of this code is a fault of the compiler's, not of the program's.
+pub fn is_internal(code: Code) -> bool {
+    [cotangent_lower::codes::INTERNAL, cotangent_emit_naga::codes::INVALID].contains(&code)
+}
+
 /// The code of that name, in either case, from any stage.
 pub fn explain(name: &str) -> Option<Code> {
     let stages = [

@@ -95,7 +95,7 @@ impl<'l> Compiler<'l> {
     }
 
     /// Adds the module at `path` behind those it imports.
-    fn load(&mut self, path: &str, inputs: &mut Vec<Input>, seen: &mut Set<String>) -> Result<FileId, Stop> {
+    fn load(&mut self, path: &str, inputs: &mut Vec<Input>, seen: &mut Set<String>) -> Result<(), Stop> {
         let text = self.loader.load(path).ok_or_else(|| Stop::NoFile(path.to_string()))?;
         seen.insert(path.to_string());
         let file = self.sources.add(path, text);
@@ -104,7 +104,7 @@ impl<'l> Compiler<'l> {
         for name in imports(&tree) {
             match self.resolve(path, name.name.as_str()) {
                 Some(found) if seen.contains(&found) => {}
-                Some(found) => drop(self.load(&found, inputs, seen)?),
+                Some(found) => self.load(&found, inputs, seen)?,
                 None => self.diagnostics.push(
                     Diagnostic::new(crate::codes::NO_MODULE, name.span, format!("there is no module `{}`", name.name))
                         .help("modules are looked for beside the importing file and in the directories given with -I"),
@@ -112,7 +112,7 @@ impl<'l> Compiler<'l> {
             }
         }
         inputs.push(Input { file, tree, library: false });
-        Ok(file)
+        Ok(())
     }
 
     fn parse(&mut self, file: FileId, defines: &[(String, String)]) -> ast::File {

@@ -57,6 +57,17 @@ pub struct Entry {
     pub leaf: Leaf,
 }
 
+/// How a value is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// One number.
+    Number,
+    /// The numbers of a vector, matrix or array.
+    List,
+    /// The numbers of a structure, or of an array of structures, each with its name.
+    Record,
+}
+
 /// Evaluates a function and its derivatives at a point.
 pub struct Evaluator<'m> {
     module: &'m Module,
@@ -112,7 +123,7 @@ impl<'m> Evaluator<'m> {
         }
         for ((index, leaf), word) in places.iter().zip(numbers) {
             let number = Number::parse(word).ok_or_else(|| Error(format!("`{word}` is not a number")))?;
-            let constant = constant(number, leaf)?;
+            let constant = number.constant(leaf.scalar)?;
             replace(&mut self.inputs[input].value, &mut { *index }, constant);
         }
         Ok(())
@@ -193,7 +204,7 @@ impl<'m> Evaluator<'m> {
     }
 
     fn fill_columns(&mut self, jacobian: &mut Jacobian) -> Result<(), Stopped> {
-        let Some(forward) = self.functions.forward else { return Ok(()) };
+        let forward = self.functions.forward.expect("the module has the forward derivative");
         for column in 0..jacobian.columns.len() {
             let entry = jacobian.columns[column].clone();
             let count = self.inputs.len();
@@ -207,7 +218,7 @@ impl<'m> Evaluator<'m> {
     }
 
     fn fill_rows(&mut self, jacobian: &mut Jacobian) -> Result<(), Stopped> {
-        let Some(backward) = self.functions.backward else { return Ok(()) };
+        let backward = self.functions.backward.expect("the module has the backward derivative");
         for row in 0..jacobian.rows.len() {
             let (inputs, pairs) = self.backward_arguments(&jacobian.rows[row].clone());
             let values = self.call(backward, inputs)?;
@@ -283,32 +294,23 @@ impl<'m> Evaluator<'m> {
 
     /// The numbers of a value with their places.
     pub fn numbers(&mut self, named: &Named) -> Vec<(Leaf, Number)> {
-        let number = |constant| match constant {
-            Const::Bool(b) => Number::Int(b.into()),
-            Const::Int(n) => Number::Int(n.into()),
-            Const::Float(bits) => Number::Float(f64::from_bits(bits)),
-        };
-        let places = leaves(&mut self.types, named.ty);
-        places.into_iter().zip(named.value.scalars().into_iter().map(number)).collect()
+        let places = leaves(&mut self.types, named.ty).into_iter();
+        let numbered = |(leaf, constant): (Leaf, Const)| (leaf.clone(), Number::of(constant, leaf.scalar));
+        places.zip(named.value.scalars()).map(numbered).collect()
     }
 
-    /// Whether a value is one number.
-    pub fn is_scalar(&self, named: &Named) -> bool {
-        matches!(self.types.get(named.ty), Type::Scalar(_))
+    /// How a value is shown.
+    pub fn form(&self, named: &Named) -> Form {
+        let mut ty = named.ty;
+        while let Type::Array(elem, _) = self.types.get(ty) {
+            ty = elem;
+        }
+        match (self.types.get(named.ty), self.types.get(ty)) {
+            (Type::Scalar(_), _) => Form::Number,
+            (_, Type::Struct(_)) => Form::Record,
+            _ => Form::List,
+        }
     }
-}
-
-fn constant(number: Number, leaf: &Leaf) -> Result<Const, Error> {
-    let mut bytes = Vec::new();
-    // Writing it checks that it fits.
-    number.write(leaf.scalar, &mut bytes)?;
-    Ok(match number {
-        Number::Float(x) if leaf.scalar.is_float() => Const::float(x),
-        Number::Int(n) if leaf.scalar.is_float() => Const::float(n as f64),
-        number if leaf.scalar == cotangent_base::Scalar::Bool => Const::Bool(number.as_f64() != 0.0),
-        Number::Int(n) => Const::Int(n as i64),
-        Number::Float(x) => Const::Int(x as i64),
-    })
 }
 
 /// Replaces the scalar that `index` others precede; counts `index` down on the way.

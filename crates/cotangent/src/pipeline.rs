@@ -22,7 +22,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "autodiff", run: |l| cotangent_autodiff::differentiate_also(&mut l.module, &l.roots) },
     Pass { name: "prune", run: prune },
     Pass { name: "optimize", run: optimize },
-    Pass { name: "prune", run: prune },
+    Pass { name: "finish", run: prune },
 ];
 
 fn prune(lowered: &mut Lowered) -> Diagnostics {

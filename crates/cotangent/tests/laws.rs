@@ -128,8 +128,14 @@ fn hold(path: &Path, law: &Law<'_>) -> Result<(), String> {
         // The right step depends on the function: one that suits numbers near one, or one relative to the number.
         let steps: [fn(f64) -> f64; 2] = [|x| 1e-5 * (1.0 + x.abs()), |x| 1e-5 * x.abs().max(1e-30)];
         let [absolute, relative] = steps.map(|step| wide.differences(step));
-        same(&absolute.map_err(said)?, &by_backward, 1e-6, "central differences and reverse mode")
-            .or(same(&relative.map_err(said)?, &by_backward, 1e-6, "relative central differences and reverse mode"))?;
+        same(&absolute.map_err(said)?, &by_backward, 1e-6, "central differences and reverse mode").or(
+            same(
+                &relative.map_err(said)?,
+                &by_backward,
+                1e-6,
+                "relative central differences and reverse mode",
+            ),
+        )?;
     }
     let mut narrow = evaluator(false)?;
     if let Some(value) = law.value {

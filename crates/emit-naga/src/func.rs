@@ -153,9 +153,7 @@ impl<'m> FuncEmitter<'_, 'm> {
             else {
                 continue;
             };
-            let Some(function) = self.emitter.funcs.get(init).copied() else {
-                continue;
-            };
+            let function = self.emitter.funcs[init];
             let pointer = self.expr(Expression::GlobalVariable(*var));
             let value = self.expr(Expression::CallResult(function));
             self.statement(Statement::Call { function, arguments: vec![], result: Some(value) });

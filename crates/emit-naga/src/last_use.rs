@@ -2,7 +2,8 @@
 //!
 //! A use inside a nested region counts at the instruction that owns the region. A value may be overwritten by an
 //! `insert` in its own region that is its last use, or by one in a branch of an `if` or `switch` that is its last
-//! use; never from inside a loop, whose next round might read it again.
+//! use; never from inside a loop, whose next round might read it again. The arguments of a loop's condition are what
+//! its body gets, so a condition may not overwrite them either.
 
 use cotangent_base::{Map, Set};
 use cotangent_ir::{Func, Inst, Op, Region, Value};
@@ -10,16 +11,15 @@ use cotangent_ir::{Func, Inst, Op, Region, Value};
 /// For each `insert` and `insert_add`, whether it may overwrite its aggregate.
 pub(crate) fn overwriting(func: &Func) -> Set<Inst> {
     let mut found = Set::default();
-    scan(func, func.body, &Set::default(), &mut found);
+    let inputs = func.inputs().iter().copied().collect();
+    scan(func, func.body, inputs, &mut found);
     found
 }
 
-/// `free` are values from outside that may be consumed in `region`.
-fn scan(func: &Func, region: Region, free: &Set<Value>, found: &mut Set<Inst>) {
+/// `own` are arguments and values from outside that may be consumed in `region`.
+fn scan(func: &Func, region: Region, mut own: Set<Value>, found: &mut Set<Inst>) {
     let insts = &func.regions[region].insts;
-    let mut own: Set<Value> = func.regions[region].args.iter().copied().collect();
     own.extend(insts.iter().flat_map(|i| func.insts[*i].results.iter().copied()));
-    own.extend(free);
     let mut last: Map<Value, Inst> = Map::default();
     for &inst in insts {
         for value in uses(func, inst) {
@@ -38,9 +38,15 @@ fn scan(func: &Func, region: Region, free: &Set<Value>, found: &mut Set<Inst>) {
             }
             Op::If | Op::Switch(_) => {
                 let free: Set<Value> = uses(func, inst).into_iter().filter(dies_here).collect();
-                data.regions.iter().for_each(|r| scan(func, *r, &free, found));
+                data.regions.iter().for_each(|r| scan(func, *r, free.clone(), found));
             }
-            _ => data.regions.iter().for_each(|r| scan(func, *r, &Set::default(), found)),
+            Op::While(_) | Op::For(_) => {
+                let (body, cond) = data.regions.split_last().expect("a loop has a body");
+                cond.iter().for_each(|r| scan(func, *r, Set::default(), found));
+                let args = func.regions[*body].args.iter().copied().collect();
+                scan(func, *body, args, found);
+            }
+            _ => debug_assert!(data.regions.is_empty(), "only control operations own regions"),
         }
     }
 }

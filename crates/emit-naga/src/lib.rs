@@ -104,6 +104,12 @@ fn order(module: &Module) -> Result<Vec<FuncId>> {
         module.funcs.iter().filter(|(_, f)| f.entry.is_some()).map(|(id, _)| id).collect();
     let all = || module.funcs.iter().filter(|(_, f)| f.kind == FuncKind::Defined).map(|(id, _)| id).collect();
     let roots: Vec<FuncId> = if entries.is_empty() { all() } else { entries };
+    // Entry points begin by running the initializers of `static` variables.
+    let inits = module.globals.values().filter_map(|g| match g.kind {
+        GlobalKind::Static(init) => init,
+        GlobalKind::Param | GlobalKind::Shared => None,
+    });
+    let roots: Vec<FuncId> = inits.chain(roots).collect();
     let (mut done, mut open) = (Vec::new(), Vec::new());
     for root in roots {
         visit(module, root, &mut done, &mut open)?;

@@ -30,9 +30,7 @@ impl FuncEmitter<'_, '_> {
             Op::Sum => self.sum(data.operands[0], ty),
             Op::Swizzle(lanes) => self.swizzle(data.operands[0], lanes, ty),
             Op::Dot => Ok(self.dot(data)),
-            Op::MatVec => self.product(data, [1, 0]),
-            Op::VecMat => self.product(data, [1, 0]),
-            Op::MatMat => self.product(data, [1, 0]),
+            Op::MatVec | Op::VecMat | Op::MatMat => self.product(data),
             Op::Outer => self.outer(data, ty),
             Op::Transpose => self.transpose(data),
             Op::Pack => {
@@ -221,13 +219,16 @@ impl FuncEmitter<'_, '_> {
         Ok(self.binary(op, magnitude, infinity))
     }
 
-    /// Halves away from zero: `trunc(a + sign(a) * 0.5)`.
+    /// Halves away from zero: the integer part, and one more if what it leaves is a half or more. (Adding a half
+    /// first would round once too often.)
     fn round_away(&mut self, shape: Ty, a: Expr) -> Result<Expr> {
         let half = self.constant(Const::float(0.5), shape)?;
-        let sign = self.call1(MathFunction::Sign, a);
-        let offset = self.binary(BinaryOperator::Multiply, sign, half);
-        let moved = self.binary(BinaryOperator::Add, a, offset);
-        Ok(self.call1(MathFunction::Trunc, moved))
+        let (whole, sign) = (self.call1(MathFunction::Trunc, a), self.call1(MathFunction::Sign, a));
+        let rest = self.binary(BinaryOperator::Subtract, a, whole);
+        let rest = self.call1(MathFunction::Abs, rest);
+        let condition = self.binary(BinaryOperator::GreaterEqual, rest, half);
+        let accept = self.binary(BinaryOperator::Add, whole, sign);
+        Ok(self.expr(Expression::Select { condition, accept, reject: whole }))
     }
 
     fn log10(&mut self, shape: Ty, a: Expr) -> Result<Expr> {
@@ -345,7 +346,7 @@ impl FuncEmitter<'_, '_> {
     }
 
     /// A product in which a matrix takes part; transposed there, so the operands swap.
-    fn product(&mut self, data: &InstData, order: [usize; 2]) -> Result<Expr> {
+    fn product(&mut self, data: &InstData) -> Result<Expr> {
         let native = |value: &Value| match self.module().types.get(self.func.ty(*value)) {
             Type::Matrix(s, r, c) => is_native_matrix(s, r, c),
             _ => true,
@@ -356,7 +357,7 @@ impl FuncEmitter<'_, '_> {
                 "a product of integer matrices, or of matrices with one row or column, is not possible yet",
             );
         }
-        let [left, right] = order.map(|i| self.value(data.operands[i]));
+        let [left, right] = [1, 0].map(|i| self.value(data.operands[i]));
         Ok(self.binary(BinaryOperator::Multiply, left, right))
     }
 

@@ -1,7 +1,7 @@
 //! Values: as expressions, or as variables that are read when needed.
 
 use crate::func::FuncEmitter;
-use crate::types::{is_native_matrix, vector_size};
+use crate::types::vector_size;
 use crate::{Result, unsupported};
 use cotangent_base::Scalar;
 use cotangent_ir::{Const, InstData, Path, Step, Ty, Type, Value};
@@ -49,53 +49,56 @@ impl FuncEmitter<'_, '_> {
         Ok(var)
     }
 
+    /// A constant of scalar type.
     pub fn literal(&mut self, constant: Const, ty: Ty) -> Result<Handle<Expression>> {
         let Type::Scalar(scalar) = self.module().types.get(ty) else {
             return unsupported(self.span, "a constant of this type is not possible");
         };
-        self.emitter.scalar(scalar, self.span)?;
-        let float = |x: f64| match scalar {
-            Scalar::F16 => Literal::F16(naga_half(x)),
-            _ => Literal::F32(x as f32),
-        };
-        let literal = match constant {
-            Const::Bool(b) => Literal::Bool(b),
-            Const::Float(bits) => {
-                let x = f64::from_bits(bits);
-                if !x.is_finite() || !(x as f32).is_finite() {
-                    return self.special_float(x);
-                }
-                float(x)
-            }
-            Const::Int(n) => match scalar {
-                Scalar::I32 => Literal::I32(n as i32),
-                Scalar::U32 => Literal::U32(n as u32),
-                Scalar::I64 => Literal::I64(n),
-                Scalar::U64 => Literal::U64(n as u64),
-                _ => Literal::F32(n as f32),
+        let literal = match (scalar, constant) {
+            (Scalar::Bool, Const::Bool(b)) => Literal::Bool(b),
+            (Scalar::I32, Const::Int(n)) => Literal::I32(n as i32),
+            (Scalar::U32, Const::Int(n)) => Literal::U32(n as u32),
+            (Scalar::I64, Const::Int(n)) => Literal::I64(n),
+            (Scalar::U64, Const::Int(n)) => Literal::U64(n as u64),
+            (Scalar::F32, Const::Float(bits)) => match f64::from_bits(bits) as f32 {
+                x if x.is_finite() => Literal::F32(x),
+                x => return Ok(self.special_float(x)),
             },
+            (Scalar::F16, Const::Float(bits)) => match half::f16::from_f64(f64::from_bits(bits)) {
+                x if x.is_finite() => Literal::F16(x),
+                x => {
+                    let expr = self.special_float(x.into());
+                    return Ok(self.expr(Expression::As {
+                        expr,
+                        kind: naga::ScalarKind::Float,
+                        convert: Some(2),
+                    }));
+                }
+            },
+            _ => {
+                self.emitter.scalar(scalar, self.span)?;
+                return unsupported(
+                    self.span,
+                    format!("a {scalar} constant of another kind is not possible"),
+                );
+            }
         };
         Ok(self.expr(Expression::Literal(literal)))
     }
 
     /// An infinity or NaN: WGSL refuses them as constants, so the bits go through a variable.
-    fn special_float(&mut self, x: f64) -> Result<Handle<Expression>> {
-        let bits = self.expr(Expression::Literal(Literal::U32((x as f32).to_bits())));
+    fn special_float(&mut self, x: f32) -> Handle<Expression> {
+        let bits = self.expr(Expression::Literal(Literal::U32(x.to_bits())));
         let u32 = self.emitter.plain(naga::TypeInner::Scalar(naga::Scalar::U32));
         let var = self.new_naga_variable(u32, None);
         self.store_var(var, bits);
         let loaded = self.load_var(var);
-        Ok(self.expr(Expression::As { expr: loaded, kind: naga::ScalarKind::Float, convert: None }))
+        self.expr(Expression::As { expr: loaded, kind: naga::ScalarKind::Float, convert: None })
     }
 
     pub fn zero(&mut self, ty: Ty) -> Result<Handle<Expression>> {
         if let Type::Scalar(scalar) = self.module().types.get(ty) {
-            let zero = match scalar {
-                Scalar::Bool => Const::Bool(false),
-                s if s.is_float() => Const::float(0.0),
-                _ => Const::Int(0),
-            };
-            return self.literal(zero, ty);
+            return self.literal(cotangent_ir::eval::zero(scalar), ty);
         }
         let ty = self.emitter.ty(ty, self.span)?;
         Ok(self.expr(Expression::ZeroValue(ty)))
@@ -118,9 +121,8 @@ impl FuncEmitter<'_, '_> {
             Type::Vector(_, n) => {
                 return Ok(vector_size(n).map_or(a, |size| self.expr(Expression::Splat { size, value: a })));
             }
-            Type::Matrix(s, r, c) => {
+            Type::Matrix(_, r, c) => {
                 let row = vector_size(c).map_or(a, |size| self.expr(Expression::Splat { size, value: a }));
-                debug_assert!(is_native_matrix(s, r, c) || r > 0);
                 return self.compose(ty, vec![row; r.into()]);
             }
             Type::Array(_, n) => n,
@@ -231,8 +233,4 @@ impl FuncEmitter<'_, '_> {
         }
         self.compose(ty, sums)
     }
-}
-
-fn naga_half(x: f64) -> half::f16 {
-    half::f16::from_f64(x)
 }

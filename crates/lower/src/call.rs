@@ -1,9 +1,9 @@
 //! Calls.
 //!
 //! Arguments are evaluated from left to right: an `in` argument to its value, an `out` or `inout` argument to its
-//! place, of which `inout` is read then and there. After the call the places are written in the order of the
-//! parameters. So `out` and `inout` are copy-in, copy-out, as the language says, and of two parameters that name the
-//! same variable the last one wins.
+//! place. Then `inout` places are read, so that `s.push(s.pop())` pushes onto what is left. After the call the
+//! places are written in the order of the parameters. So `out` and `inout` are copy-in, copy-out, as the language
+//! says, and of two parameters that name the same variable the last one wins.
 //!
 //! What stands for a requirement may take and give other numbers than the requirement says (`double` for `float`);
 //! arguments and results are converted then.
@@ -11,8 +11,15 @@
 use crate::diff;
 use crate::func::Frame;
 use crate::instance::Origin;
+use crate::place::Place;
 use cotangent_ir::{self as ir, Dir, Op, Ty, Value};
 use cotangent_sema::hir::{Call, FuncRef};
+
+/// An argument, evaluated as far as its direction asks for.
+enum Argument {
+    Value(Value),
+    Place(Place, Dir),
+}
 
 impl Frame<'_, '_> {
     /// Calls a function or a derivative of one. Under `no_diff` no derivative goes in or out.
@@ -28,20 +35,27 @@ impl Frame<'_, '_> {
             self.unsupported("a derivative with respect to what a `DifferentialPtrPair` points to is");
             return None;
         }
-        let (mut inputs, mut places) = (Vec::new(), Vec::new());
+        let mut args = Vec::new();
         for ((_, arg), param) in call.args.iter().zip(&params) {
-            if param.dir == Dir::In {
-                inputs.push(self.expr(arg));
-                continue;
+            args.push(match param.dir {
+                Dir::In => Argument::Value(self.expr(arg)),
+                Dir::Out | Dir::InOut => Argument::Place(self.place(arg), param.dir),
+            });
+        }
+        let mut inputs = Vec::new();
+        for arg in &args {
+            match arg {
+                Argument::Value(value) => inputs.push(*value),
+                Argument::Place(place, Dir::InOut) => inputs.push(self.read(place)),
+                Argument::Place(..) => {}
             }
-            let place = self.place(arg);
-            if param.dir == Dir::InOut {
-                inputs.push(self.read(&place));
-            }
-            places.push(place);
         }
         let (result, outs) = self.emit_call(callee, inputs, no_diff);
-        for (place, out) in places.iter().zip(outs) {
+        let places = args.iter().filter_map(|arg| match arg {
+            Argument::Place(place, _) => Some(place),
+            Argument::Value(_) => None,
+        });
+        for (place, out) in places.zip(outs) {
             self.write(place, out);
         }
         result

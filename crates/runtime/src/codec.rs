@@ -1,14 +1,14 @@
 //! Between bytes in C layout and the interpreter's values.
 
 use crate::data::Number;
-use cotangent_base::Scalar;
 use cotangent_interp::Val;
-use cotangent_ir::{Const, Ty, Type, Types, layout};
+use cotangent_ir::{Ty, Type, Types, layout};
 
 /// The value of type `ty` at the start of `bytes`, which are long enough.
 pub fn decode(types: &mut Types, ty: Ty, bytes: &[u8]) -> Val {
     if let Type::Scalar(scalar) = types.get(ty) {
-        return Val::Scalar(constant(Number::read(scalar, bytes), scalar));
+        let number = Number::read(scalar, bytes);
+        return Val::Scalar(number.constant(scalar).expect("a value fits its own type"));
     }
     let mut part = |index| {
         let (offset, inner) = layout::part(types, ty, index)?;
@@ -18,35 +18,17 @@ pub fn decode(types: &mut Types, ty: Ty, bytes: &[u8]) -> Val {
     if parts.is_empty() && types.get(ty) == Type::Unit { Val::Unit } else { Val::aggregate(parts) }
 }
 
-fn constant(number: Number, scalar: Scalar) -> Const {
-    match number {
-        Number::Float(x) => Const::float(x),
-        Number::Int(n) if scalar == Scalar::Bool => Const::Bool(n != 0),
-        Number::Int(n) => Const::Int(n as i64),
-    }
-}
-
 /// Writes `value` of type `ty` at the start of `bytes`. What was never written in the program stays as it is.
 pub fn encode(types: &mut Types, ty: Ty, value: &Val, bytes: &mut [u8]) {
     if let (Type::Scalar(scalar), Val::Scalar(constant)) = (types.get(ty), value) {
         let mut word = Vec::new();
-        number(*constant, scalar).write(scalar, &mut word).expect("a value fits its own type");
+        Number::of(*constant, scalar).write(scalar, &mut word).expect("a value fits its own type");
         bytes[..word.len()].copy_from_slice(&word);
         return;
     }
     for (index, part) in value.parts().iter().enumerate() {
         let Some((offset, inner)) = layout::part(types, ty, index as u32) else { return };
         encode(types, inner, part, &mut bytes[offset as usize..]);
-    }
-}
-
-fn number(constant: Const, scalar: Scalar) -> Number {
-    match constant {
-        Const::Bool(b) => Number::Int(b.into()),
-        Const::Float(bits) => Number::Float(f64::from_bits(bits)),
-        // Unsigned values are held by their bits.
-        Const::Int(n) if scalar.is_signed() => Number::Int(n.into()),
-        Const::Int(n) => Number::Int((n as u64 & (u64::MAX >> (64 - scalar.bits()))).into()),
     }
 }
 
@@ -67,6 +49,7 @@ pub fn encode_buffer(types: &mut Types, elem: Ty, value: &Val, bytes: &mut [u8])
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cotangent_base::Scalar;
     use cotangent_ir::StructField;
 
     #[test]

@@ -9,6 +9,7 @@
 
 use crate::{Error, bail};
 use cotangent_base::Scalar;
+use cotangent_ir::Const;
 use half::f16;
 
 /// A number before it has a type.
@@ -91,6 +92,26 @@ impl Number {
             s if s.is_signed() => Number::Int((((unsigned << shift) as i64) >> shift).into()),
             _ => Number::Int(unsigned.into()),
         }
+    }
+
+    /// A constant of the IR as a number.
+    pub fn of(constant: Const, scalar: Scalar) -> Number {
+        match constant {
+            Const::Bool(b) => Number::Int(b.into()),
+            Const::Float(bits) => Number::Float(f64::from_bits(bits)),
+            // Unsigned values are held by their bits.
+            Const::Int(n) if scalar.is_signed() => Number::Int(n.into()),
+            Const::Int(n) => Number::Int((n as u64 & (u64::MAX >> (64 - scalar.bits()))).into()),
+        }
+    }
+
+    /// This number as a constant of the IR; fails if an integer type cannot hold it.
+    pub fn constant(self, scalar: Scalar) -> Result<Const, Error> {
+        Ok(match scalar {
+            Scalar::Bool => Const::Bool(self.as_f64() != 0.0),
+            s if s.is_float() => Const::float(self.as_f64()),
+            _ => Const::Int(self.integer(scalar)? as i64),
+        })
     }
 
     /// A text that reads back as this number of that type.

@@ -17,7 +17,7 @@ pub use codec::{decode, encode};
 pub use data::{Data, Number};
 pub use params::{Params, Place};
 pub use path::Leaf;
-pub use run::{Outcome, RunOptions, run};
+pub use run::run;
 
 /// Why a request cannot be met; a sentence for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -22,9 +22,21 @@ pub fn read(bytes: &[u8]) -> Result<(Scalar, Vec<u8>), Error> {
     let Some(scalar) = scalar_of(ty.type_char(), ty.size_field()) else {
         bail!("the .npy file's type {ty} is not supported")
     };
-    let size = file.shape().iter().product::<u64>() * u64::from(scalar.bytes());
-    let Some(start) = bytes.len().checked_sub(size as usize) else { bail!("the .npy file is cut short") };
-    Ok((scalar, bytes[start..].to_vec()))
+    let count = file.shape().iter().try_fold(1u64, |product, n| product.checked_mul(*n));
+    let size = count.and_then(|n| n.checked_mul(scalar.bytes().into())).and_then(|n| usize::try_from(n).ok());
+    match size.and_then(|size| data(bytes)?.get(..size)) {
+        Some(data) => Ok((scalar, data.to_vec())),
+        None => bail!("the .npy file is cut short"),
+    }
+}
+
+/// What follows the header, whose length stands behind the magic word and the version.
+fn data(bytes: &[u8]) -> Option<&[u8]> {
+    let start = match bytes.get(6)? {
+        1 => 10 + usize::from(u16::from_le_bytes(bytes.get(8..10)?.try_into().ok()?)),
+        _ => 12 + u32::from_le_bytes(bytes.get(8..12)?.try_into().ok()?) as usize,
+    };
+    bytes.get(start..)
 }
 
 fn scalar_of(kind: TypeChar, size: u64) -> Option<Scalar> {
@@ -84,6 +96,9 @@ mod tests {
     fn what_is_no_such_file_is_refused() {
         assert!(read(b"hello").is_err());
         let file = write(Scalar::F64, &[0; 16]);
-        assert!(read(&file[..file.len() - 1]).is_err() || read(&file[..20]).is_err());
+        assert!(read(&file[..file.len() - 1]).is_err());
+        assert!(read(&file[..20]).is_err());
+        let huge = String::from_utf8_lossy(&file).replace("(2,)", "(4611686018427387904,8,)");
+        assert!(read(huge.as_bytes()).is_err());
     }
 }

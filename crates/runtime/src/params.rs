@@ -74,7 +74,10 @@ impl Params {
             let (Ok(index), Some(size)) = (step.parse::<usize>(), layout::layout(&self.types, elem)) else {
                 bail!("`{step}` in `{path}` is not an element of a buffer");
             };
-            return Ok(Place { offset: index * size.size as usize, ty: elem, ..place });
+            let Some(offset) = index.checked_mul(size.size as usize).filter(|at| *at < 1 << 48) else {
+                bail!("`{path}` is outside any buffer");
+            };
+            return Ok(Place { offset, ty: elem, ..place });
         }
         match descend(&mut self.types, place.ty, step) {
             Some((offset, ty)) => Ok(Place { offset: place.offset + offset as usize, ty, ..place }),

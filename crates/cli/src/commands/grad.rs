@@ -2,12 +2,13 @@
 
 use super::run::number;
 use crate::args::{Format, Grad, GradMode};
+use crate::output::print;
 use crate::report::{Failure, finish, trapped};
-use cotangent::gradient::{Entry, Evaluator, Functions, Jacobian, Named};
+use cotangent::gradient::{Entry, Evaluator, Form, Functions, Jacobian, Named};
 use cotangent::interp::Options;
 use cotangent::ir::Mode;
-use cotangent::runtime::{Leaf, Number};
-use cotangent::{Compiler, Roots, Scalar, Symbol};
+use cotangent::runtime::Number;
+use cotangent::{Compiler, Roots, Symbol};
 use serde_json::{Map, Value, json};
 
 pub fn grad(args: &Grad) -> Result<(), Failure> {
@@ -16,8 +17,8 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
         GradMode::Bwd => vec![Mode::Backward],
         GradMode::Both => vec![Mode::Forward, Mode::Backward],
     };
-    let loader = args.source.loader();
-    let mut compiler = Compiler::new(&loader, args.source.defines());
+    let loader = args.source.search.loader();
+    let mut compiler = Compiler::new(&loader, args.source.search.defines());
     let roots = Roots::Derivatives { func: Symbol::new(&args.function), modes: modes.clone() };
     let result = compiler.compile(&args.source.path(), roots);
     let lowered = finish(&compiler, args.format, result)?;
@@ -41,24 +42,31 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     }
     let worst = disagreement(&jacobians);
     let shown = Shown { function: &args.function, outputs, jacobian: jacobians.swap_remove(0) };
-    match args.format {
+    let text = match args.format {
         Format::Text => shown.text(&mut evaluator, worst),
         Format::Json => shown.json(&mut evaluator, args.mode, worst),
-    }
+    };
+    print(&text)?;
     match worst {
-        Some(worst) if worst > 1e-3 => {
+        Some(worst) if worst > AGREEMENT => {
             Err(Failure::Internal(format!("forward and reverse mode differ by {worst:e}")))
         }
         _ => Ok(()),
     }
 }
 
-/// The largest relative difference between the modes, if there are two.
+/// How far apart, relative to their size, numbers of the two modes may be. They are computed in another order, in
+/// `float`.
+const AGREEMENT: f64 = 1e-3;
+
+/// The largest relative difference between the modes, if there are two. It is infinite where only one has a number.
 fn disagreement(jacobians: &[Jacobian]) -> Option<f64> {
     let [a, b] = jacobians else { return None };
     let pairs = a.entries.iter().flatten().zip(b.entries.iter().flatten());
-    let apart = |x: &f64, y: &f64| {
-        if x == y || x.is_nan() && y.is_nan() { 0.0 } else { (x - y).abs() / (1.0 + x.abs().max(y.abs())) }
+    let apart = |x: &f64, y: &f64| match x == y || x.is_nan() && y.is_nan() {
+        true => 0.0,
+        false if x.is_finite() && y.is_finite() => (x - y).abs() / (1.0 + x.abs().max(y.abs())),
+        false => f64::INFINITY,
     };
     Some(pairs.map(|(x, y)| apart(x, y)).fold(0.0, f64::max))
 }
@@ -70,32 +78,32 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    fn text(&self, evaluator: &mut Evaluator<'_>, worst: Option<f64>) {
+    fn text(&self, evaluator: &mut Evaluator<'_>, worst: Option<f64>) -> String {
         let inputs = evaluator.inputs.clone();
         let at: Vec<String> =
             inputs.iter().map(|i| format!("{} = {}", i.name, value(evaluator, i))).collect();
-        let call = format!("{}({})", self.function, at.join(", "));
+        let mut out = format!("{}({})", self.function, at.join(", "));
         match &self.outputs[..] {
-            [only] if only.name.is_empty() => println!("{call} = {}", value(evaluator, only)),
+            [only] if only.name.is_empty() => out += &format!(" = {}\n", value(evaluator, only)),
             outputs => {
-                println!("{call}");
+                out.push('\n');
                 for output in outputs {
-                    println!("  {} = {}", self.output_name(output, ""), value(evaluator, output));
+                    out += &format!("  {} = {}\n", self.output_name(output, ""), value(evaluator, output));
                 }
             }
         }
-        println!();
+        out.push('\n');
         for (row, Entry { of, leaf, .. }) in self.jacobian.rows.iter().enumerate() {
             let of = self.output_name(&self.outputs[*of], &leaf.path);
-            for (input, numbers) in self.by_input(row) {
-                for line in lines(&inputs[input].name, &numbers) {
-                    println!("  d {of} / d {line}");
-                }
+            for (column, x) in self.jacobian.columns.iter().zip(&self.jacobian.entries[row]) {
+                let (wrt, x) = (&inputs[column.of].name, Number::Float(*x).show(column.leaf.scalar));
+                out += &format!("  d {of} / d {wrt}{} = {x}\n", column.leaf.path);
             }
         }
-        if worst.is_some_and(|w| w <= 1e-3) {
-            println!("\nForward and reverse mode agree.");
+        if worst.is_some_and(|w| w <= AGREEMENT) {
+            out += "\nForward and reverse mode agree.\n";
         }
+        out
     }
 
     fn output_name(&self, output: &Named, path: &str) -> String {
@@ -103,21 +111,7 @@ impl Shown<'_> {
         format!("{name}{path}")
     }
 
-    /// The entries of a row, per input.
-    fn by_input(&self, row: usize) -> Vec<(usize, Vec<(&Leaf, f64)>)> {
-        let mut groups: Vec<(usize, Vec<(&Leaf, f64)>)> = Vec::new();
-        for (Entry { of: input, leaf, .. }, entry) in
-            self.jacobian.columns.iter().zip(&self.jacobian.entries[row])
-        {
-            match groups.last_mut() {
-                Some((last, group)) if last == input => group.push((leaf, *entry)),
-                _ => groups.push((*input, vec![(leaf, *entry)])),
-            }
-        }
-        groups
-    }
-
-    fn json(&self, evaluator: &mut Evaluator<'_>, mode: GradMode, worst: Option<f64>) {
+    fn json(&self, evaluator: &mut Evaluator<'_>, mode: GradMode, worst: Option<f64>) -> String {
         let inputs = evaluator.inputs.clone();
         let name =
             |output: &Named| if output.name.is_empty() { "result".to_string() } else { output.name.clone() };
@@ -143,49 +137,34 @@ impl Shown<'_> {
         if let Some(worst) = worst {
             all["difference"] = json!(worst);
         }
-        println!("{all}");
+        format!("{all}\n")
     }
 }
 
 /// A value on one line: a number, a list, or a structure's fields.
 fn value(evaluator: &mut Evaluator<'_>, named: &Named) -> String {
-    let numbers = evaluator.numbers(named);
-    let is_struct =
-        numbers.first().is_some_and(|(leaf, _)| leaf.path.starts_with('.') && leaf.path.len() > 2);
-    let show = |(leaf, n): &(Leaf, Number)| match is_struct {
-        true => format!("{} = {}", &leaf.path[1..], n.show(leaf.scalar)),
-        false => n.show(leaf.scalar),
-    };
-    let shown: Vec<String> = numbers.iter().map(show).collect();
-    match (&shown[..], is_struct) {
-        ([one], false) if evaluator.is_scalar(named) => one.clone(),
-        (all, false) => format!("[{}]", all.join(", ")),
-        (all, true) => format!("{{{}}}", all.join(", ")),
+    let (form, numbers) = (evaluator.form(named), evaluator.numbers(named));
+    let shown = numbers.iter().map(|(leaf, n)| match form {
+        Form::Number | Form::List => n.show(leaf.scalar),
+        Form::Record => format!("{} = {}", leaf.path.trim_start_matches('.'), n.show(leaf.scalar)),
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match form {
+        Form::Number => shown,
+        Form::List => format!("[{shown}]"),
+        Form::Record => format!("{{{shown}}}"),
     }
-}
-
-/// `x = 12`, or one line per number where there are several: `p.dir.x = 1`.
-fn lines(name: &str, numbers: &[(&Leaf, f64)]) -> Vec<String> {
-    let show =
-        |(leaf, x): &(&Leaf, f64)| format!("{name}{} = {}", leaf.path, Number::Float(*x).show(leaf.scalar));
-    numbers.iter().map(show).collect()
 }
 
 fn json_value(evaluator: &mut Evaluator<'_>, named: &Named) -> Value {
-    let numbers = evaluator.numbers(named);
-    let scalar = |(leaf, n): &(Leaf, Number)| number(*n, leaf.scalar);
-    match &numbers[..] {
-        [one] if evaluator.is_scalar(named) => scalar(one),
-        many if many.iter().all(|(l, _)| l.scalar != Scalar::Bool && is_list(&l.path)) => {
-            many.iter().map(scalar).collect()
-        }
-        many => {
-            many.iter().map(|item| (item.0.path[1..].to_string(), scalar(item))).collect::<Map<_, _>>().into()
-        }
+    let (form, numbers) = (evaluator.form(named), evaluator.numbers(named));
+    let mut numbers = numbers.into_iter().map(|(leaf, n)| {
+        let value = number(n, leaf.scalar);
+        (leaf.path.trim_start_matches('.').to_string(), value)
+    });
+    match form {
+        Form::Number => numbers.next().map_or(Value::Null, |(_, value)| value),
+        Form::List => numbers.map(|(_, value)| value).collect(),
+        Form::Record => numbers.collect::<Map<_, _>>().into(),
     }
-}
-
-/// Whether a path goes through lanes and elements only.
-fn is_list(path: &str) -> bool {
-    path.split(['.', '[']).skip(1).all(|step| step.len() == 1 || step.ends_with(']'))
 }

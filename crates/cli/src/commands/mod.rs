@@ -7,7 +7,7 @@ mod grad;
 mod report;
 mod run;
 
-use crate::args::{Command, Source};
+use crate::args::{Command, Search, Source};
 use crate::loader::Disk;
 use crate::report::Failure;
 use std::path::Path;
@@ -25,28 +25,26 @@ pub fn run(command: Command) -> Result<(), Failure> {
 }
 
 impl Source {
+    fn path(&self) -> String {
+        show_path(&self.file)
+    }
+}
+
+impl Search {
     fn loader(&self) -> Disk {
         Disk { include: self.include.clone() }
     }
 
-    fn path(&self) -> String {
-        show_path(&self.file)
-    }
-
+    /// `NAME=VAL`, or `NAME` for 1.
     fn defines(&self) -> Vec<(String, String)> {
-        defines(&self.define)
+        let split = |item: &String| match item.split_once('=') {
+            Some((name, value)) => (name.to_string(), value.to_string()),
+            None => (item.clone(), "1".to_string()),
+        };
+        self.define.iter().map(split).collect()
     }
 }
 
 fn show_path(path: &Path) -> String {
     path.display().to_string()
-}
-
-/// `NAME=VAL`, or `NAME` for 1.
-fn defines(items: &[String]) -> Vec<(String, String)> {
-    let split = |item: &String| match item.split_once('=') {
-        Some((name, value)) => (name.to_string(), value.to_string()),
-        None => (item.clone(), "1".to_string()),
-    };
-    items.iter().map(split).collect()
 }

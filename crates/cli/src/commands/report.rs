@@ -1,34 +1,35 @@
 //! `cotangent report`: what the backward pass of a function keeps and computes twice.
 
 use crate::args::{Format, Report};
+use crate::output::print;
 use crate::report::{Failure, finish};
 use cotangent::report::Report as Costs;
 use cotangent::{Compiler, Sources, Symbol};
 use serde_json::json;
 
 pub fn report(args: &Report) -> Result<(), Failure> {
-    let loader = args.source.loader();
-    let mut compiler = Compiler::new(&loader, args.source.defines());
+    let loader = args.source.search.loader();
+    let mut compiler = Compiler::new(&loader, args.source.search.defines());
     let result = compiler.report(&args.source.path(), Symbol::new(&args.function));
     let costs = finish(&compiler, args.format, result)?;
     match args.format {
-        Format::Text => text(&args.function, &costs, &compiler.sources),
-        Format::Json => println!("{}", json(&args.function, &costs, &compiler.sources)),
+        Format::Text => print(&text(&args.function, &costs, &compiler.sources)),
+        Format::Json => print(&format!("{}\n", json(&args.function, &costs, &compiler.sources))),
     }
-    Ok(())
 }
 
-fn text(function: &str, costs: &Costs, sources: &Sources) {
-    println!("{function}: the backward pass keeps {} bytes", costs.bytes);
+fn text(function: &str, costs: &Costs, sources: &Sources) -> String {
+    let mut out = format!("{function}: the backward pass keeps {} bytes\n", costs.bytes);
     for kept in &costs.kept {
-        println!("  {:>8} bytes  {}: {}  at {} ({})", kept.bytes, kept.name, kept.ty, sources.place(kept.span), kept.why.text());
+        let (place, why) = (sources.place(kept.span), kept.why.text());
+        out += &format!("  {:>8} bytes  {}: {}  at {place} ({why})\n", kept.bytes, kept.name, kept.ty);
     }
-    println!("\nand computes {} values again", costs.repeated.len());
+    out += &format!("\nand computes {} values again\n", costs.repeated.len());
     for repeated in &costs.repeated {
-        println!("  {} at {}", repeated.name, sources.place(repeated.span));
+        out += &format!("  {} at {}\n", repeated.name, sources.place(repeated.span));
     }
     let (primal, backward) = (costs.primal_instructions, costs.backward_instructions);
-    println!("\n{primal} instructions compute the values, {backward} the gradient");
+    out + &format!("\n{primal} instructions compute the values, {backward} the gradient\n")
 }
 
 fn json(function: &str, costs: &Costs, sources: &Sources) -> serde_json::Value {
@@ -36,7 +37,8 @@ fn json(function: &str, costs: &Costs, sources: &Sources) -> serde_json::Value {
         let (name, place, why) = (k.name.as_str(), sources.place(k.span), k.why.text());
         json!({ "name": name, "type": k.ty, "bytes": k.bytes, "place": place, "why": why })
     });
-    let repeated = costs.repeated.iter().map(|r| json!({ "name": r.name.as_str(), "place": sources.place(r.span) }));
+    let repeated =
+        costs.repeated.iter().map(|r| json!({ "name": r.name.as_str(), "place": sources.place(r.span) }));
     json!({
         "function": function,
         "bytes": costs.bytes,

@@ -1,16 +1,18 @@
 //! `cotangent run`: an entry point over buffers.
 
 use crate::args::{Backend, Format, MatrixLayout, Run};
+use crate::output::{print, write};
 use crate::report::{Failure, finish, trapped};
-use cotangent::runtime::{Data, Params, RunOptions, data, npy, run as dispatch};
+use cotangent::interp::Options;
+use cotangent::runtime::{Data, Params, data, npy, run as dispatch};
 use cotangent::{Compiler, Roots, Scalar, Symbol, ir};
 use serde_json::{Map, Value, json};
 
 pub fn run(args: &Run) -> Result<(), Failure> {
     refuse_what_is_not_built(args)?;
     let groups = groups(&args.groups)?;
-    let loader = args.source.loader();
-    let mut compiler = Compiler::new(&loader, args.source.defines());
+    let loader = args.source.search.loader();
+    let mut compiler = Compiler::new(&loader, args.source.search.defines());
     let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
     let result = compiler.compile(&args.source.path(), roots);
     let lowered = finish(&compiler, args.format, result)?;
@@ -22,15 +24,16 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     }
     let prints = prints(args, &mut params)?;
     let saves = saves(args, &mut params)?;
-    let options = RunOptions { max_steps: args.max_steps, ..RunOptions::default() };
-    let outcome = dispatch(&lowered.module, entry, groups, &mut params, &options)
+    let mut options = Options::default();
+    options.max_steps = args.max_steps.unwrap_or(options.max_steps);
+    dispatch(&lowered.module, entry, groups, &mut params, options)
         .map_err(|stopped| trapped(&compiler.sources, &stopped, args.format))?;
     for (name, path) in saves {
         save(&mut params, &name, &path)?;
     }
     match args.format {
-        Format::Text => print_text(&prints, &mut params, &outcome.stdout),
-        Format::Json => print_json(&prints, &mut params, &outcome.stdout),
+        Format::Text => print_text(&prints, &mut params),
+        Format::Json => print_json(&prints, &mut params),
     }
 }
 
@@ -133,26 +136,26 @@ fn saves(args: &Run, params: &mut Params) -> Result<Vec<(String, String)>, Failu
 
 fn save(params: &mut Params, name: &str, path: &str) -> Result<(), Failure> {
     let (scalar, bytes) = params.get(name)?;
-    let file = npy::write(scalar.unwrap_or(Scalar::U8), bytes);
-    std::fs::write(path, file).map_err(|e| Failure::Usage(format!("cannot write `{path}`: {e}")))
+    write(path, &npy::write(scalar.unwrap_or(Scalar::U8), bytes))
 }
 
-fn print_text(prints: &[Print], params: &mut Params, stdout: &str) -> Result<(), Failure> {
-    print!("{stdout}");
+fn print_text(prints: &[Print], params: &mut Params) -> Result<(), Failure> {
+    let mut out = String::new();
     for (name, ty) in prints {
         let (scalar, bytes) = params.get(name)?;
         match ty.or(scalar) {
             Some(scalar) => {
                 let numbers: Vec<String> = data::numbers(scalar, bytes).map(|n| n.show(scalar)).collect();
-                println!("{name} = {scalar}[{}]", numbers.join(", "));
+                out += &format!("{name} = {scalar}[{}]\n", numbers.join(", "));
             }
-            None => println!("{name} = bytes[{}]", data::show_hex(bytes)),
+            None => out += &format!("{name} = bytes[{}]\n", data::show_hex(bytes)),
         }
     }
-    Ok(())
+    print(&out)
 }
 
-fn print_json(prints: &[Print], params: &mut Params, stdout: &str) -> Result<(), Failure> {
+/// Programs cannot print yet, so `stdout` is empty.
+fn print_json(prints: &[Print], params: &mut Params) -> Result<(), Failure> {
     let mut buffers = Map::new();
     for (name, ty) in prints {
         let (scalar, bytes) = params.get(name)?;
@@ -162,8 +165,7 @@ fn print_json(prints: &[Print], params: &mut Params, stdout: &str) -> Result<(),
             json!({ "type": scalar.map(Scalar::name), "values": values, "bytes": data::show_hex(bytes) });
         buffers.insert(name.clone(), entry);
     }
-    println!("{}", json!({ "buffers": buffers, "stdout": stdout }));
-    Ok(())
+    print(&format!("{}\n", json!({ "buffers": buffers, "stdout": "" })))
 }
 
 /// A number in JSON, which has no infinities: they and NaN become strings.

@@ -1,0 +1,24 @@
+//! What goes to the terminal and to files.
+
+use crate::report::Failure;
+use std::io::{ErrorKind, Write};
+
+/// Prints `text`. A reader that has seen enough (`| head`) ends the command quietly.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(|e| Failure::Usage(format!("cannot print: {e}"))),
+    }
+}
+
+/// Writes all of `content` to `path`, or leaves what was there.
+pub fn write(path: &str, content: &[u8]) -> Result<(), Failure> {
+    let temporary = format!("{path}.partial");
+    let written = std::fs::write(&temporary, content).and_then(|()| std::fs::rename(&temporary, path));
+    written.map_err(|e| {
+        // Nothing half written stays behind; that it may never have been there is no matter.
+        let _ = std::fs::remove_file(&temporary);
+        Failure::Usage(format!("cannot write `{path}`: {e}"))
+    })
+}
