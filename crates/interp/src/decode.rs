@@ -330,29 +330,17 @@ impl Decoder<'_> {
         if let Type::Ref(inner) = types.get(ty) {
             ty = inner;
         }
-        let mut levels = Vec::new();
-        let mut lane = None;
-        for &step in &path.0 {
-            let (arity, part) = match (types.get(ty), lane) {
-                (_, Some(lanes)) => (Some(lanes), None),
-                (Type::Array(elem, n), None) => (Some(n), Some(elem)),
-                (Type::Buffer(elem, _), None) => (None, Some(elem)),
-                (Type::Struct(id), None) => {
-                    let fields = &types.struct_def(id).fields;
-                    let Step::Part(field) = step else { unreachable!("a field is known") };
-                    (Some(fields.len() as u32), fields.get(field as usize).map(|f| f.ty))
-                }
-                (Type::Matrix(_, rows, cols), None) => {
-                    lane = Some(cols.into());
-                    (Some(rows.into()), None)
-                }
-                _ => (types.arity(ty), None),
+        let level = |&step: &Step| {
+            let (arity, array) =
+                (types.arity(ty), matches!(types.get(ty), Type::Array(..) | Type::Buffer(..)));
+            let part = match types.get(ty) {
+                Type::Buffer(elem, _) => Some(elem),
+                _ => types.part(ty, step.known()),
             };
-            let array = lane.is_none() && matches!(types.get(ty), Type::Array(..) | Type::Buffer(..));
-            levels.push(Level { step, arity, array });
-            ty = part.unwrap_or(ty);
-        }
-        levels.into()
+            ty = part.expect("the path fits the type");
+            Level { step, arity, array }
+        };
+        path.0.iter().map(level).collect()
     }
 
     /// Moves operands from `skip` on into slots and jumps.

@@ -1,6 +1,6 @@
 //! Appends instructions to a function, working out result types.
 
-use crate::{Class, Const, Func, Inst, LoopInfo, Math, Op, Path, Region, Step, Ty, Type, Types, Value};
+use crate::{Class, Const, Func, Inst, LoopInfo, Math, Op, Path, Region, Ty, Types, Value};
 use cotangent_base::{Scalar, Span};
 
 /// Appends to a region. Nested regions are built by closures, so that the shape of the code that builds is
@@ -95,27 +95,8 @@ impl<'a> Builder<'a> {
         self.emit1(Op::Select, &[cond, a, b], ty)
     }
 
-    /// The type of the part of `ty` at `path`. For a buffer the first step is the element; for a variable the
-    /// path starts inside it. `None` if the path does not fit.
-    pub fn part_type(types: &mut Types, ty: Ty, path: &Path) -> Option<Ty> {
-        let (mut ty, steps) = match types.get(ty) {
-            Type::Buffer(elem, _) => (elem, path.0.get(1..)?),
-            Type::Ref(inner) => (inner, &path.0[..]),
-            _ => (ty, &path.0[..]),
-        };
-        for step in steps {
-            let part = match step {
-                Step::Part(i) => Some(*i),
-                Step::Index => None,
-            };
-            ty = types.part(ty, part)?;
-        }
-        Some(ty)
-    }
-
-    fn expect_part(&mut self, of: Value, path: &Path) -> Ty {
-        let ty = self.ty(of);
-        Self::part_type(self.types, ty, path).expect("the path fits the type")
+    fn expect_part(&self, of: Value, path: &Path) -> Ty {
+        self.types.part_at(self.ty(of), path).expect("the path fits the type")
     }
 
     /// The part of `a` at `path`, whose dynamic steps are `indices`.

@@ -87,11 +87,19 @@ impl DiffTable {
     /// The type of derivatives of `ty`, if it is differentiable. Its own is itself.
     pub fn differential(&self, types: &mut Types, ty: Ty) -> Option<Ty> {
         match types.get(ty) {
-            Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s.is_float().then_some(ty),
             Type::Array(elem, n) => {
                 let elem = self.differential(types, elem)?;
                 Some(types.intern(Type::Array(elem, n)))
             }
+            _ => self.find_differential(types, ty),
+        }
+    }
+
+    /// The type of derivatives of `ty`, if it is differentiable and that type has been made.
+    pub fn find_differential(&self, types: &Types, ty: Ty) -> Option<Ty> {
+        match types.get(ty) {
+            Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s.is_float().then_some(ty),
+            Type::Array(elem, n) => types.find(Type::Array(self.find_differential(types, elem)?, n)),
             Type::Struct(id) => self.get(id).map(|row| row.differential),
             Type::Unit | Type::Buffer(..) | Type::Ref(_) => None,
         }

@@ -45,7 +45,7 @@ pub fn layout(types: &Types, ty: Ty) -> Option<Layout> {
 }
 
 /// Where part `index` of `ty` begins, and its type. `None` if there is no such part.
-pub fn part(types: &mut Types, ty: Ty, index: u32) -> Option<(u32, Ty)> {
+pub fn part(types: &Types, ty: Ty, index: u32) -> Option<(u32, Ty)> {
     let inner = types.part(ty, Some(index))?;
     let Type::Struct(id) = types.get(ty) else {
         return Some((layout(types, inner)?.size * index, inner));
@@ -75,9 +75,9 @@ mod tests {
         let s = types.intern(Type::Struct(id));
         // a at 0, b at 4 (12 bytes), c at 16, d at 24, padded to 32.
         assert_eq!(layout(&types, s), Some(Layout { size: 32, align: 8 }));
-        let offsets: Vec<u32> = (0..4).map(|i| part(&mut types, s, i).unwrap().0).collect();
+        let offsets: Vec<u32> = (0..4).map(|i| part(&types, s, i).unwrap().0).collect();
         assert_eq!(offsets, [0, 4, 16, 24]);
         let array = types.intern(Type::Array(s, 3));
-        assert_eq!(part(&mut types, array, 2), Some((64, s)));
+        assert_eq!(part(&types, array, 2), Some((64, s)));
     }
 }

@@ -385,6 +385,16 @@ pub enum Step {
     Index,
 }
 
+impl Step {
+    /// The number of the part, unless only an operand knows it.
+    pub fn known(self) -> Option<u32> {
+        match self {
+            Step::Part(index) => Some(index),
+            Step::Index => None,
+        }
+    }
+}
+
 impl Path {
     /// The path of one known part.
     pub fn part(index: u32) -> Self {

@@ -1,5 +1,6 @@
 //! Types, interned: two [`Ty`] are the same type exactly when they are equal.
 
+use crate::Path;
 use cotangent_base::{EntityMap, Map, Scalar, Symbol, entity};
 
 entity!(
@@ -34,6 +35,26 @@ pub enum Type {
     Ref(Ty),
 }
 
+impl Type {
+    /// The scalar that a scalar, vector or matrix is made of.
+    pub fn scalar(self) -> Option<Scalar> {
+        match self {
+            Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => Some(s),
+            Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => None,
+        }
+    }
+
+    /// The same shape with scalars of another type, if it is a scalar, vector or matrix.
+    pub fn with_scalar(self, scalar: Scalar) -> Option<Type> {
+        match self {
+            Type::Scalar(_) => Some(Type::Scalar(scalar)),
+            Type::Vector(_, n) => Some(Type::Vector(scalar, n)),
+            Type::Matrix(_, r, c) => Some(Type::Matrix(scalar, r, c)),
+            Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => None,
+        }
+    }
+}
+
 /// What may be done with a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {
@@ -61,7 +82,7 @@ pub struct StructField {
     pub ty: Ty,
 }
 
-/// All types of a module.
+/// All types of a module. The parts of a type in it are in it too, so that asking for them changes nothing.
 #[derive(Clone, Default, Debug)]
 pub struct Types {
     list: EntityMap<Ty, Type>,
@@ -73,6 +94,12 @@ pub struct Types {
 impl Types {
     /// The type `ty`.
     pub fn intern(&mut self, ty: Type) -> Ty {
+        match ty {
+            Type::Vector(s, _) => _ = self.scalar(s),
+            Type::Matrix(s, _, c) => _ = self.intern(Type::Vector(s, c)),
+            Type::Unit | Type::Scalar(_) | Type::Array(..) => {}
+            Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => {}
+        }
         *self.numbers.entry(ty).or_insert_with(|| self.list.push(ty))
     }
 
@@ -127,20 +154,12 @@ impl Types {
 
     /// The scalar a type is made of, if it is a scalar, vector or matrix.
     pub fn scalar_of(&self, ty: Ty) -> Option<Scalar> {
-        match self.get(ty) {
-            Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => Some(s),
-            Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => None,
-        }
+        self.get(ty).scalar()
     }
 
     /// The same shape with scalars of another type.
     pub fn with_scalar(&mut self, ty: Ty, scalar: Scalar) -> Ty {
-        match self.get(ty) {
-            Type::Scalar(_) => self.intern(Type::Scalar(scalar)),
-            Type::Vector(_, n) => self.intern(Type::Vector(scalar, n)),
-            Type::Matrix(_, r, c) => self.intern(Type::Matrix(scalar, r, c)),
-            _ => ty,
-        }
+        self.get(ty).with_scalar(scalar).map_or(ty, |other| self.intern(other))
     }
 
     /// How many parts an aggregate has: lanes, rows, elements or fields. `None` for what has none.
@@ -154,15 +173,27 @@ impl Types {
     }
 
     /// The type of part `index` of an aggregate; for a dynamic index, of any part (never of a structure).
-    pub fn part(&mut self, ty: Ty, index: Option<u32>) -> Option<Ty> {
-        match (self.get(ty), index) {
-            (Type::Vector(s, n), i) if i.is_none_or(|i| i < n.into()) => Some(self.scalar(s)),
-            (Type::Matrix(s, r, c), i) if i.is_none_or(|i| i < r.into()) => {
-                Some(self.intern(Type::Vector(s, c)))
-            }
-            (Type::Array(elem, n), i) if i.is_none_or(|i| i < n) => Some(elem),
-            (Type::Struct(id), Some(i)) => self.structs[id].fields.get(i as usize).map(|f| f.ty),
-            _ => None,
+    pub fn part(&self, ty: Ty, index: Option<u32>) -> Option<Ty> {
+        if index.is_some_and(|i| self.arity(ty).is_none_or(|n| i >= n)) {
+            return None;
         }
+        match self.get(ty) {
+            Type::Vector(s, _) => self.find(Type::Scalar(s)),
+            Type::Matrix(s, _, c) => self.find(Type::Vector(s, c)),
+            Type::Array(elem, _) => Some(elem),
+            Type::Struct(id) => Some(self.structs[id].fields[index? as usize].ty),
+            Type::Unit | Type::Scalar(_) | Type::Buffer(..) | Type::Ref(_) => None,
+        }
+    }
+
+    /// The type of the part of `ty` at `path`. For a buffer the first step is the element; for a variable the
+    /// path starts inside it. `None` if the path does not fit.
+    pub fn part_at(&self, ty: Ty, path: &Path) -> Option<Ty> {
+        let (start, steps) = match self.get(ty) {
+            Type::Buffer(elem, _) => (elem, path.0.get(1..)?),
+            Type::Ref(inner) => (inner, &path.0[..]),
+            _ => (ty, &path.0[..]),
+        };
+        steps.iter().try_fold(start, |ty, step| self.part(ty, step.known()))
     }
 }

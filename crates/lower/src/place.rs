@@ -7,7 +7,7 @@
 
 use crate::func::Frame;
 use crate::number::cell_path;
-use cotangent_ir::{Builder, Path, Step, Ty, Type, Value};
+use cotangent_ir::{Path, Step, Ty, Type, Value};
 use cotangent_sema::hir::{self, Expr, ExprKind, FuncRef, LocalId};
 
 /// A place.
@@ -252,7 +252,7 @@ impl Frame<'_, '_> {
     /// Whether the path exists in the type; it does unless something went wrong before.
     fn fits(&mut self, value: Value, steps: &Steps) -> bool {
         let ty = self.func.ty(value);
-        let fits = Builder::part_type(&mut self.lowerer.module.types, ty, &steps.path).is_some();
+        let fits = self.lowerer.module.types.part_at(ty, &steps.path).is_some();
         if !fits {
             self.internal("a place has no such part");
         }

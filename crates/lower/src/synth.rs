@@ -19,7 +19,7 @@ pub(crate) fn accessor(lowerer: &mut Lowerer<'_>, id: ir::FuncId, field: u32) {
     };
     let setter = func.sig.params[0].dir == Dir::InOut && inputs.len() == 2;
     let types = &mut lowerer.module.types;
-    let part = Builder::part_type(types, func.ty(this), &Path::part(field));
+    let part = types.part_at(func.ty(this), &Path::part(field));
     let wanted = if setter { Some(func.ty(inputs[1])) } else { func.sig.ret.map(|r| r.ty) };
     if part.is_none() || part != wanted {
         return lowerer.internal(func.span, "a field stands for a property of another type");

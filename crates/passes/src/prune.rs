@@ -20,7 +20,8 @@ pub fn prune(module: &mut Module, roots: &[FuncId]) -> Map<FuncId, FuncId> {
     let kept = needed(module, roots);
     let new: Map<FuncId, FuncId> =
         kept.iter().enumerate().map(|(i, f)| (*f, cotangent_base::Entity::new(i))).collect();
-    let mut old: EntityMap<FuncId, Option<Func>> = std::mem::take(&mut module.funcs).into_values().map(Some).collect();
+    let mut old: EntityMap<FuncId, Option<Func>> =
+        std::mem::take(&mut module.funcs).into_values().map(Some).collect();
     for id in kept {
         let mut func = old[id].take().expect("a function is kept once");
         renumber(&mut func, &new);

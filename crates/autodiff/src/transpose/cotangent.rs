@@ -228,9 +228,7 @@ impl Transposer<'_, '_> {
                 let whole = self.value(whole);
                 let path = Path(path.into());
                 let cleared = self.build(|b, diff| {
-                    let whole_type = b.ty(whole);
-                    let ty = cotangent_ir::Builder::part_type(b.types, whole_type, &path)
-                        .expect("the path fits the type");
+                    let ty = b.types.part_at(b.ty(whole), &path).expect("the path fits the type");
                     let zero = tangent::zero(b, diff, ty);
                     b.insert(whole, zero, path, indices)
                 });

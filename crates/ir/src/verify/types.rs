@@ -2,7 +2,7 @@
 //! [`Ty`](crate::Ty)s, so that nothing needs to be interned.
 
 use super::{Check, Verifier, ensure};
-use crate::{Access, Class, Const, DiffCall, InstData, Math, Op, Path, Region, Step, Ty, Type, Value};
+use crate::{Access, Class, Const, DiffCall, InstData, Math, Op, Path, Region, Ty, Type, Value};
 use cotangent_base::{Scalar, Set};
 
 const BOOL: Type = Type::Scalar(Scalar::Bool);
@@ -20,13 +20,13 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
         (Op::Select, [cond, a, b], [r]) => {
             ensure!(a == b && a == r, "both sides and the result must have one type");
             ensure!(
-                *cond == BOOL || Some(*cond) == with_scalar(*r, Scalar::Bool),
+                *cond == BOOL || Some(*cond) == r.with_scalar(Scalar::Bool),
                 "the condition does not fit"
             );
             Ok(())
         }
         (Op::Convert, [a], [r]) => {
-            let fits = number(*r).is_some_and(|s| with_scalar(*a, s) == Some(*r));
+            let fits = r.scalar().is_some_and(|s| a.with_scalar(s) == Some(*r));
             ensure!(fits, "a conversion keeps the shape of a number");
             Ok(())
         }
@@ -51,15 +51,15 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
             ensure!(*result == Type::Matrix(*s, *c, *r), "the result is not the transposed shape");
             Ok(())
         }
-        (Op::Pack, parts, [r]) => pack(v, parts, *r),
-        (Op::Extract(path), [a, indices @ ..], [r]) => {
-            ensure!(part(v, *a, path, indices)? == *r, "the result is not the part at that path");
+        (Op::Pack, _, [_]) => pack(v, data),
+        (Op::Extract(path), [_, indices @ ..], [r]) => {
+            ensure!(inside(v, data, path, indices)? == *r, "the result is not the part at that path");
             Ok(())
         }
-        (Op::Insert(path), [a, part_ty, indices @ ..], [r]) => insert(v, *a, *part_ty, path, indices, *r),
-        (Op::InsertAdd(path), [a, part_ty, indices @ ..], [r]) => {
-            ensure!(addable(v, *part_ty), "the type has no sum");
-            insert(v, *a, *part_ty, path, indices, *r)
+        (Op::Insert(path), [_, _, indices @ ..], [_]) => insert(v, data, path, indices),
+        (Op::InsertAdd(path), [_, value, indices @ ..], [_]) => {
+            ensure!(addable(v, *value), "the type has no sum");
+            insert(v, data, path, indices)
         }
         (Op::Detach, [a], [r]) => {
             ensure!(a == r, "the result must have the type of the operand");
@@ -78,13 +78,13 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
             ensure!(data.is_some_and(|g| v.module.types.get(g.ty) == *r), "the global has another type");
             Ok(())
         }
-        (Op::Load(path), [handle, indices @ ..], [r]) => {
-            ensure!(place(v, *handle, path, indices)? == *r, "the result is not the part at that path");
+        (Op::Load(path), [_, indices @ ..], [r]) => {
+            ensure!(behind(v, data, path, indices)? == *r, "the result is not the part at that path");
             Ok(())
         }
         (Op::Store(path), [handle, value, indices @ ..], []) => {
             ensure!(!matches!(handle, Type::Buffer(_, Access::Read)), "the buffer may only be read");
-            ensure!(place(v, *handle, path, indices)? == *value, "the value is not a part at that path");
+            ensure!(behind(v, data, path, indices)? == *value, "the value is not a part at that path");
             Ok(())
         }
         (Op::Length, [Type::Buffer(..)], [r]) => {
@@ -158,30 +158,13 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
     }
 }
 
-/// The scalar a number is made of.
-fn number(ty: Type) -> Option<Scalar> {
-    match ty {
-        Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => Some(s),
-        Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => None,
-    }
-}
-
 fn integer(ty: Type) -> bool {
     matches!(ty, Type::Scalar(s) if s.is_int())
 }
 
-fn with_scalar(ty: Type, s: Scalar) -> Option<Type> {
-    match ty {
-        Type::Scalar(_) => Some(Type::Scalar(s)),
-        Type::Vector(_, n) => Some(Type::Vector(s, n)),
-        Type::Matrix(_, r, c) => Some(Type::Matrix(s, r, c)),
-        Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => None,
-    }
-}
-
 /// The size of a number that has bits to look at.
 fn bits(ty: Type) -> Option<u32> {
-    let s = number(ty).filter(|s| *s != Scalar::Bool)?;
+    let s = ty.scalar().filter(|s| *s != Scalar::Bool)?;
     let elements = match ty {
         Type::Vector(_, n) => n.into(),
         Type::Matrix(_, r, c) => u32::from(r) * u32::from(c),
@@ -206,7 +189,7 @@ fn math(op: Math, operands: &[Type], result: Type) -> Check {
     ensure!(operands.len() == op.arity(), "the operation takes {} operands", op.arity());
     let ty = operands[0];
     ensure!(operands.iter().all(|t| *t == ty), "the operands must have one type");
-    let Some(s) = number(ty) else {
+    let Some(s) = ty.scalar() else {
         return Err("the operands are not numbers".into());
     };
     let (takes, gives) = match op.class() {
@@ -214,8 +197,8 @@ fn math(op: Math, operands: &[Type], result: Type) -> Check {
         Class::Float => (s.is_float(), Some(ty)),
         Class::Integer => (s.is_int(), Some(ty)),
         Class::Bits => (!s.is_float(), Some(ty)),
-        Class::Compare => (true, with_scalar(ty, Scalar::Bool)),
-        Class::Test => (s.is_float(), with_scalar(ty, Scalar::Bool)),
+        Class::Compare => (true, ty.with_scalar(Scalar::Bool)),
+        Class::Test => (s.is_float(), ty.with_scalar(Scalar::Bool)),
     };
     ensure!(takes, "the operation is not defined on {s}");
     ensure!(gives == Some(result), "the result has the wrong type");
@@ -275,88 +258,52 @@ fn product(op: &Op, a: Type, b: Type, r: Type) -> Check {
         }
         _ => false,
     };
-    ensure!(fits && number(r) != Some(Scalar::Bool), "the shapes do not fit");
+    ensure!(fits && r.scalar() != Some(Scalar::Bool), "the shapes do not fit");
     Ok(())
 }
 
-/// The type of a part; for a dynamic index, of any part.
-fn part_of(v: &Verifier<'_>, ty: Type, index: Option<u32>) -> Option<Type> {
-    let inside = |n: u32| index.is_none_or(|i| i < n);
-    match ty {
-        Type::Vector(s, n) if inside(n.into()) => Some(Type::Scalar(s)),
-        Type::Matrix(s, r, c) if inside(r.into()) => Some(Type::Vector(s, c)),
-        Type::Array(elem, n) if inside(n) => Some(v.module.types.get(elem)),
-        Type::Struct(id) => {
-            let field = v.module.types.struct_def(id).fields.get(index? as usize)?;
-            Some(v.module.types.get(field.ty))
-        }
-        _ => None,
-    }
-}
-
-fn pack(v: &Verifier<'_>, parts: &[Type], result: Type) -> Check {
-    let arity = match result {
-        Type::Vector(_, n) | Type::Matrix(_, n, _) => n.into(),
-        Type::Array(_, n) => n as usize,
-        Type::Struct(id) => v.module.types.struct_def(id).fields.len(),
-        _ => return Err("the result is not an aggregate".into()),
-    };
-    ensure!(parts.len() == arity, "the aggregate has {arity} parts");
-    for (i, &ty) in parts.iter().enumerate() {
-        ensure!(part_of(v, result, Some(i as u32)) == Some(ty), "part {i} has another type");
+fn pack(v: &Verifier<'_>, data: &InstData) -> Check {
+    let types = &v.module.types;
+    let whole = v.func.ty(data.results[0]);
+    let arity = types.arity(whole).ok_or("the result is not an aggregate")? as usize;
+    ensure!(data.operands.len() == arity, "the aggregate has {arity} parts");
+    for (i, &part) in data.operands.iter().enumerate() {
+        ensure!(types.part(whole, Some(i as u32)) == Some(v.func.ty(part)), "part {i} has another type");
     }
     Ok(())
 }
 
-/// The type at the end of a path.
-fn part(v: &Verifier<'_>, ty: Type, path: &Path, indices: &[Type]) -> Result<Type, String> {
-    walk(v, ty, &path.0, indices)
-}
-
-fn walk(v: &Verifier<'_>, mut ty: Type, steps: &[Step], indices: &[Type]) -> Result<Type, String> {
-    let dynamic = steps.iter().filter(|s| matches!(s, Step::Index)).count();
-    ensure!(indices.len() == dynamic, "the path takes {dynamic} indices");
+/// The type of what `path` leads to inside the first operand.
+fn part(v: &Verifier<'_>, data: &InstData, path: &Path, indices: &[Type]) -> Result<Type, String> {
+    ensure!(indices.len() == path.indices(), "the path takes {} indices", path.indices());
     ensure!(indices.iter().all(|i| integer(*i)), "an index is not an integer");
-    for step in steps {
-        let index = match step {
-            Step::Part(i) => Some(*i),
-            Step::Index => None,
-        };
-        ty = part_of(v, ty, index).ok_or("the path does not fit the type")?;
-    }
-    Ok(ty)
+    let types = &v.module.types;
+    let end = types.part_at(v.func.ty(data.operands[0]), path).ok_or("the path does not fit the type")?;
+    Ok(types.get(end))
 }
 
-fn insert(v: &Verifier<'_>, a: Type, value: Type, path: &Path, indices: &[Type], r: Type) -> Check {
-    ensure!(a == r, "the result must have the type of the aggregate");
-    ensure!(part(v, a, path, indices)? == value, "the value is not a part at that path");
+/// The type of the part of an aggregate.
+fn inside(v: &Verifier<'_>, data: &InstData, path: &Path, indices: &[Type]) -> Result<Type, String> {
+    let handle = matches!(v.ty(data.operands[0]), Type::Buffer(..) | Type::Ref(_));
+    ensure!(!handle, "the operand is a handle");
+    part(v, data, path, indices)
+}
+
+fn insert(v: &Verifier<'_>, data: &InstData, path: &Path, indices: &[Type]) -> Check {
+    let [a, value] = [0, 1].map(|i| v.ty(data.operands[i]));
+    ensure!(a == v.ty(data.results[0]), "the result must have the type of the aggregate");
+    ensure!(inside(v, data, path, indices)? == value, "the value is not a part at that path");
     Ok(())
 }
 
-/// The type at the end of a path behind a handle.
-fn place(v: &Verifier<'_>, handle: Type, path: &Path, indices: &[Type]) -> Result<Type, String> {
-    let get = |ty| v.module.types.get(ty);
-    match (handle, &path.0[..]) {
-        (Type::Ref(inner), steps) => walk(v, get(inner), steps, indices),
-        (Type::Buffer(elem, _), [Step::Part(_), steps @ ..]) => walk(v, get(elem), steps, indices),
-        (Type::Buffer(elem, _), [Step::Index, steps @ ..]) => {
-            let first = indices.first().is_some_and(|i| integer(*i));
-            ensure!(first, "the element is not an integer");
-            walk(v, get(elem), steps, &indices[1..])
-        }
-        (Type::Buffer(..), []) => Err("the path does not begin with an element".into()),
-        _ => Err("the operand is not a handle".into()),
+/// The type of the part of what is behind a handle.
+fn behind(v: &Verifier<'_>, data: &InstData, path: &Path, indices: &[Type]) -> Result<Type, String> {
+    match v.ty(data.operands[0]) {
+        Type::Ref(_) => {}
+        Type::Buffer(..) => ensure!(!path.0.is_empty(), "the path does not begin with an element"),
+        _ => return Err("the operand is not a handle".into()),
     }
-}
-
-/// The type of derivatives; `None` also if no value of that type exists.
-fn differential(v: &Verifier<'_>, ty: Ty) -> Option<Ty> {
-    match v.module.types.get(ty) {
-        Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s.is_float().then_some(ty),
-        Type::Array(elem, n) => v.module.types.find(Type::Array(differential(v, elem)?, n)),
-        Type::Struct(id) => v.module.diff.get(id).map(|row| row.differential),
-        Type::Unit | Type::Buffer(..) | Type::Ref(_) => None,
-    }
+    part(v, data, path, indices)
 }
 
 /// The types of the tangents that go in and come out.
@@ -367,7 +314,8 @@ fn tangents(v: &Verifier<'_>, call: &DiffCall) -> Result<(Vec<Type>, Vec<Type>),
     let active = |types: &[Ty], mask: &[bool]| -> Result<Vec<Type>, String> {
         ensure!(types.len() == mask.len(), "a mask does not fit the function");
         let active = types.iter().zip(mask).filter(|(_, active)| **active);
-        let tangent = |ty| differential(v, ty).ok_or("a type has no derivative");
+        let tangent =
+            |ty| v.module.diff.find_differential(&v.module.types, ty).ok_or("a type has no derivative");
         active.map(|(ty, _)| Ok(v.module.types.get(tangent(*ty)?))).collect()
     };
     Ok((active(&inputs, &call.inputs)?, active(&outputs, &call.outputs)?))

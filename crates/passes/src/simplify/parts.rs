@@ -77,7 +77,7 @@ fn settle(cx: &mut Rewriter<'_>, of: Value, path: &Path, indices: &[Value]) -> O
                 }
             }
         };
-        ty = cx.types.part(ty, if let Step::Part(i) = step { Some(i) } else { None })?;
+        ty = cx.types.part(ty, step.known())?;
         steps.push(step);
     }
     (rest.len() < indices.len()).then_some((Path(steps), rest))
