@@ -2,9 +2,9 @@
 
 cotangent_base::codes! {
     /// A value has a type that has no form in the IR yet: an interface used as a value, an array without a length,
-    /// a string, or a resource that is not a structured buffer.
+    /// a string, a resource that is not a structured buffer, or a type whose values take more than 2 GiB.
     ///
-    /// Use a concrete type, a generic parameter in place of the interface, or an array of known length.
+    /// Use a concrete type, a generic parameter in place of the interface, an array of known length, or a buffer.
     E0720 UNSUPPORTED_TYPE = "type not supported yet";
 
     /// A statement or expression has no form in the IR yet. The message names it.

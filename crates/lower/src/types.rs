@@ -7,13 +7,10 @@
 use crate::codes;
 use crate::instance::Lowerer;
 use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol};
-use cotangent_ir::{self as ir, Access, StructField, Type};
+use cotangent_ir::{self as ir, Access, StructField, Type, layout};
 use cotangent_sema::Checked;
 use cotangent_sema::hir::{Arg, Args, StructId, Ty, TyKind, Val};
 use std::collections::VecDeque;
-
-/// The longest array: more elements than any program can hold.
-const MAX_ARRAY: i64 = 1 << 28;
 
 /// The types lowered so far.
 #[derive(Default)]
@@ -111,7 +108,7 @@ impl Lowerer<'_> {
             TyKind::Scalar(s) => Some(Type::Scalar(s)),
             TyKind::Vector(elem, n) => self.lower_vector(elem, n),
             TyKind::Matrix(elem, r, c) => self.lower_matrix(elem, r, c),
-            TyKind::Array(elem, n) => self.lower_array(elem, n, span),
+            TyKind::Array(elem, n) => self.lower_array(ty, elem, n, span),
             TyKind::Enum(id) => {
                 let underlying = self.checked.program.enums[id].underlying;
                 return self.lower_ty(underlying, span);
@@ -170,9 +167,32 @@ impl Lowerer<'_> {
         Some(Type::Matrix(self.scalar(elem)?, self.lanes(r)?, self.lanes(c)?))
     }
 
-    fn lower_array(&mut self, elem: Ty, n: Val, span: Span) -> Option<Type> {
-        let n = self.checked.program.types.known(n).filter(|n| (0..=MAX_ARRAY).contains(n))?;
-        Some(Type::Array(self.lower_ty(elem, span), n as u32))
+    fn lower_array(&mut self, ty: Ty, elem: Ty, n: Val, span: Span) -> Option<Type> {
+        let n = self.checked.program.types.known(n).filter(|n| *n >= 0)?;
+        let elem = self.lower_ty(elem, span);
+        let Ok(n) = u32::try_from(n) else {
+            self.too_large(ty, span);
+            return Some(Type::Unit);
+        };
+        let array = self.module.types.intern(Type::Array(elem, n));
+        self.check_size(ty, array, &[elem], span);
+        Some(Type::Array(elem, n))
+    }
+
+    /// Refuses a type that is too large, unless one of its parts is and has been refused already.
+    fn check_size(&mut self, ty: Ty, lowered: ir::Ty, parts: &[ir::Ty], span: Span) {
+        let is_too_large = |ty: ir::Ty| layout::is_too_large(&self.module.types, ty);
+        if is_too_large(lowered) && !parts.iter().any(|part| is_too_large(*part)) {
+            self.too_large(ty, span);
+        }
+    }
+
+    fn too_large(&mut self, ty: Ty, span: Span) {
+        let limit = layout::MAX_SIZE >> 30;
+        let message = format!("a value of the type `{}` takes more than {limit} GiB", self.checked.show(ty));
+        let diagnostic = Diagnostic::new(codes::UNSUPPORTED_TYPE, span, message)
+            .help("make its arrays shorter, or keep the elements in a buffer");
+        self.diagnostics.push(diagnostic);
     }
 
     fn lower_struct(&mut self, ty: Ty, id: StructId, args: Args, span: Span) -> ir::Ty {
@@ -207,9 +227,10 @@ impl Lowerer<'_> {
         let id = self.module.types.add_struct(name, vec![]);
         let lowered = self.module.types.intern(Type::Struct(id));
         self.types.types.insert(ty, lowered);
-        let field = |(name, ty): (&Symbol, &Ty)| StructField { name: *name, ty: self.lower_ty(*ty, span) };
-        let fields = names.iter().zip(types).map(field).collect();
-        self.module.types.set_fields(id, fields);
+        let parts: Vec<ir::Ty> = types.iter().map(|ty| self.lower_ty(*ty, span)).collect();
+        let fields = names.iter().zip(&parts).map(|(&name, &ty)| StructField { name, ty });
+        self.module.types.set_fields(id, fields.collect());
+        self.check_size(ty, lowered, &parts, span);
         if self.checked.differential(ty).is_some() {
             self.types.rows.push_back((ty, id));
         }

@@ -70,3 +70,22 @@ fn derivatives_through_pointers_are_refused() {
         }";
     assert_eq!(codes_of(source), ["E0721"]);
 }
+
+#[test]
+fn a_type_that_no_memory_holds_is_refused_once() {
+    let sources = [
+        "void f() { float4 a[268435456]; }",
+        "void f() { float4 a[65536][65536]; a[1][2] = float4(1.0); }",
+        "struct Half { float4 a[67108864]; }
+        struct S { Half a, b, c; }
+        float f(S s) { return s.c.a[0].x; }",
+        "struct S { float4 a[268435456]; }
+        struct T { S s; }
+        float f(T t) { return t.s.a[0].x; }",
+        "struct Empty {}
+        void f() { Empty a[65536][65536]; }",
+    ];
+    for source in sources {
+        assert_eq!(codes_of(source), ["E0720"], "{source}");
+    }
+}
