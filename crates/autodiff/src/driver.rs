@@ -5,6 +5,7 @@
 //! another request (`fwd_diff(fwd_diff(f))`); the inner one then gets its body first and is, from there on, a
 //! function like any other.
 
+use crate::stages::Stage;
 use crate::{codes, extract, forward};
 use cotangent_base::{Diagnostic, Diagnostics, Set};
 use cotangent_ir::{Builder, DiffInfo, Func, FuncId, FuncKind, Inline, Mode, Module, Op, Prefer, Ty};
@@ -28,6 +29,8 @@ pub struct Context<'m> {
     pub forward: forward::Cache,
     /// What reverse mode has written.
     pub reverse: extract::Cache,
+    /// What each pass made, if somebody wants to see it.
+    pub stages: Option<Vec<Stage>>,
     /// The requests whose bodies are being written, to notice one that needs itself.
     filling: Set<FuncId>,
     /// The requests that could not be filled. The reason has been told.
@@ -45,11 +48,25 @@ pub fn differentiate(module: &mut Module) -> Diagnostics {
 
 /// As [`differentiate`], and gives `roots` their bodies too, called or not.
 pub fn differentiate_also(module: &mut Module, roots: &[FuncId]) -> Diagnostics {
+    run(module, roots, None).0
+}
+
+/// As [`differentiate_also`], and shows what each pass made.
+pub fn differentiate_showing(module: &mut Module, roots: &[FuncId]) -> (Diagnostics, Vec<Stage>) {
+    let (diagnostics, stages) = run(module, roots, Some(Vec::new()));
+    (diagnostics, stages.unwrap_or_default())
+}
+
+fn run(
+    module: &mut Module,
+    roots: &[FuncId],
+    stages: Option<Vec<Stage>>,
+) -> (Diagnostics, Option<Vec<Stage>>) {
     let is_request = |f: &Func| f.kind != FuncKind::Defined;
     if module.funcs.values().any(is_request) {
         mark_arithmetic(module);
     }
-    let mut cx = Context::new(module);
+    let mut cx = Context { stages, ..Context::new(module) };
     let is_root = |f: &FuncId| cx.module.funcs[*f].kind == FuncKind::Defined || roots.contains(f);
     let mut todo: Vec<FuncId> = cx.module.funcs.keys().filter(is_root).collect();
     let mut seen: Set<FuncId> = todo.iter().copied().collect();
@@ -60,9 +77,9 @@ pub fn differentiate_also(module: &mut Module, roots: &[FuncId]) -> Diagnostics 
             todo.extend(callees.into_iter().rev().filter(|f| seen.insert(*f)));
         }
     }
-    let Context { module, diagnostics, reverse, .. } = cx;
+    let Context { module, diagnostics, reverse, stages, .. } = cx;
     reverse.finish(module);
-    without_repetition(diagnostics)
+    (without_repetition(diagnostics), stages)
 }
 
 /// The user's `dzero` and `dadd` need not be marked differentiable. Derivatives call them, so derivatives of derivatives
@@ -105,6 +122,7 @@ impl<'m> Context<'m> {
             diagnostics: Diagnostics::new(),
             forward: forward::Cache::default(),
             reverse: extract::Cache::default(),
+            stages: None,
             filling: Set::default(),
             failed: Set::default(),
         }

@@ -31,11 +31,8 @@ use crate::transpose::reach::Reach;
 use crate::transpose::{DERIVATIVE, PRIMAL, Role, Seeds, declare, roles, transpose};
 use crate::unzip::LinearFunc;
 use crate::{codes, tangent};
-use cotangent_base::{Diagnostic, EntitySet, Map, Set, Span, Symbol};
-use cotangent_ir::{
-    Builder, DiffTable, Func, FuncId, FuncKind, Mode, Module, Op, Signature, Ty, Value, text, verify_func,
-    verify_linear,
-};
+use cotangent_base::{Diagnostic, Map, Set, Span, Symbol};
+use cotangent_ir::{Builder, DiffTable, Func, FuncId, FuncKind, Mode, Module, Op, Signature, Ty, Value};
 use cotangent_passes::effects::Effects;
 use cotangent_passes::hoist::hoist;
 use cotangent_passes::optimize::tidy;
@@ -280,7 +277,7 @@ pub(crate) fn backward(cx: &mut Context<'_>, linear: FuncId, seeds: &Seeds) -> R
     let id = halves::add(cx, declared.clone(), half.func.diff.differentiable);
     cx.reverse.backward.insert(key, id);
     let turned = transpose(cx, declared, &half, seeds, &contributes)?;
-    check(cx.module, "transpose", &turned, None);
+    cx.after("transpose", &turned, None);
     let name = cx.module.funcs[id].name;
     let diff = cx.module.funcs[id].diff.clone();
     cx.module.funcs[id] = Func { name, diff, ..turned };
@@ -297,21 +294,12 @@ fn tidy_all(cx: &mut Context<'_>) {
         let func = &mut funcs[id];
         tidy(types, func, &effects);
         hoist(types, func);
-        check(cx.module, "tidy", &cx.module.funcs[id], None);
-    }
-}
-
-/// In debug builds, verifies what a pass has made. A failure is a fault of the compiler.
-fn check(module: &Module, pass: &str, func: &Func, lin: Option<&EntitySet<Value>>) {
-    if !cfg!(debug_assertions) {
-        return;
-    }
-    let valid = verify_func(module, func);
-    let lawful = valid.and_then(|()| lin.map_or(Ok(()), |lin| verify_linear(func, lin, module)));
-    if let Err(error) = lawful {
-        let none = EntitySet::new();
-        let text = text::print_linear_func(module, func, lin.unwrap_or(&none));
-        panic!("internal error after {pass}: {error}\n{text}");
+        let func = func.clone();
+        // The halves have been shown by the passes that made them.
+        match func.kind {
+            FuncKind::Request(..) => cx.after("extract", &func, None),
+            FuncKind::Defined => cx.verify("extract", &func, None),
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 //! other way round.
 
 use crate::driver::{Context, Reported};
-use crate::linearize::{self, linearize};
+use crate::linearize::{self, Linearized, linearize};
 use crate::{codes, tangent};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
 use cotangent_ir::{Builder, DiffCall, Func, FuncId, FuncKind, Inst, InstData, Mode, Op, Region, Ty, Value};
@@ -93,10 +93,11 @@ pub fn function(cx: &mut Context<'_>, func: FuncId, inputs: &[bool]) -> Result<F
 /// Writes the body of the forward derivative `id`, which has been declared.
 fn write(cx: &mut Context<'_>, id: FuncId, body: Func, inputs: &[bool]) -> Result<(), Reported> {
     let errors = cx.diagnostics.len();
-    let mut func = linearize(cx.module, body, inputs, &mut cx.diagnostics).func;
+    let Linearized { mut func, lin, .. } = linearize(cx.module, body, inputs, &mut cx.diagnostics);
     if cx.diagnostics.len() > errors {
         return Err(Reported);
     }
+    cx.after("linearize", &func, Some(&lin));
     resolve(cx, &mut func)?;
     tidy(&mut cx.module.types, &mut func, &cx.effects);
     let declared = &cx.module.funcs[id];

@@ -25,8 +25,9 @@ pub mod linearize;
 pub mod mincut;
 pub mod prepare;
 pub mod report;
+pub mod stages;
 pub mod tangent;
 pub mod transpose;
 pub mod unzip;
 
-pub use driver::{Context, differentiate, differentiate_also};
+pub use driver::{Context, differentiate, differentiate_also, differentiate_showing};

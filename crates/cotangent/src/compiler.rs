@@ -1,6 +1,7 @@
 //! Loads modules, and takes them through the stages.
 
-use crate::{library, pipeline};
+use crate::library;
+use crate::pipeline::{self, Listing};
 use cotangent_autodiff::report::{Report, report};
 use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Set, Sources, Symbol};
 use cotangent_ir::Mode;
@@ -45,18 +46,18 @@ impl<'l> Compiler<'l> {
 
     /// Checks the module at `path`, lowers what `roots` names, and writes its derivatives.
     pub fn compile(&mut self, path: &str, roots: Roots) -> Result<Lowered, Stop> {
-        self.compile_with(path, roots, &mut |_, _| {})
+        self.compile_listing(path, roots, &mut Listing::default())
     }
 
-    /// As [`compile`](Self::compile), showing `observe` the module after each pass.
-    pub fn compile_with(
+    /// As [`compile`](Self::compile), listing the code after some passes.
+    pub fn compile_listing(
         &mut self,
         path: &str,
         roots: Roots,
-        observe: &mut pipeline::Observer<'_>,
+        listing: &mut Listing,
     ) -> Result<Lowered, Stop> {
         let mut lowered = self.lower(path, roots)?;
-        let diagnostics = pipeline::run(&mut lowered, observe);
+        let diagnostics = pipeline::run(&mut lowered, listing);
         self.tell(diagnostics)?;
         Ok(lowered)
     }

@@ -1,23 +1,21 @@
 //! The passes every program goes through, in order.
 //!
-//! Each name is what `--dump-after` takes. In debug builds the verifier runs after each.
+//! Each name is what `--dump-after` takes, and so are the names of the passes within `autodiff`. In debug builds the
+//! verifier runs after each.
 
+use cotangent_autodiff::{differentiate_showing, stages};
 use cotangent_base::Diagnostics;
-use cotangent_ir::Module;
+use cotangent_ir::text::print_module;
 use cotangent_lower::Lowered;
 
 /// A pass over a whole module.
-pub struct Pass {
-    /// Its name.
-    pub name: &'static str,
+struct Pass {
+    name: &'static str,
     run: fn(&mut Lowered) -> Diagnostics,
 }
 
-/// Sees the module after each pass.
-pub type Observer<'a> = dyn FnMut(&str, &Module) + 'a;
-
 /// The passes, in order.
-pub const PASSES: &[Pass] = &[
+const PASSES: &[Pass] = &[
     Pass { name: "lower", run: |_| Diagnostics::new() },
     Pass { name: "autodiff", run: |l| cotangent_autodiff::differentiate_also(&mut l.module, &l.roots) },
     Pass { name: "prune", run: prune },
@@ -38,12 +36,36 @@ fn optimize(lowered: &mut Lowered) -> Diagnostics {
     Diagnostics::new()
 }
 
-/// Runs them, showing `observe` the module after each. Stops at the first that reports an error.
-pub fn run(lowered: &mut Lowered, observe: &mut Observer<'_>) -> Diagnostics {
+/// The names that `--dump-after` takes, in the order in which the passes run.
+pub fn names() -> Vec<&'static str> {
+    let inner = |pass: &Pass| if pass.name == "autodiff" { stages::PASSES } else { &[] };
+    PASSES.iter().flat_map(|pass| inner(pass).iter().copied().chain([pass.name])).collect()
+}
+
+/// A listing of the code as some passes left it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Listing {
+    /// After which passes to list it.
+    pub passes: Vec<String>,
+    /// The pass and the text, in the order in which they were made.
+    pub made: Vec<(&'static str, String)>,
+}
+
+impl Listing {
+    fn wants(&self, pass: &str) -> bool {
+        self.passes.iter().any(|p| p == pass)
+    }
+}
+
+/// Runs the passes and lists what is wanted. Stops at the first that reports an error.
+pub fn run(lowered: &mut Lowered, listing: &mut Listing) -> Diagnostics {
     let mut all = Diagnostics::new();
     for pass in PASSES {
-        all.append((pass.run)(lowered));
-        observe(pass.name, &lowered.module);
+        let watched = pass.name == "autodiff" && stages::PASSES.iter().any(|p| listing.wants(p));
+        all.append(if watched { watch(lowered, listing) } else { (pass.run)(lowered) });
+        if listing.wants(pass.name) {
+            listing.made.push((pass.name, print_module(&lowered.module)));
+        }
         if all.has_errors() {
             break;
         }
@@ -54,4 +76,15 @@ pub fn run(lowered: &mut Lowered, observe: &mut Observer<'_>) -> Diagnostics {
         }
     }
     all
+}
+
+/// Runs `autodiff` and lists what is wanted of the passes within it.
+fn watch(lowered: &mut Lowered, listing: &mut Listing) -> Diagnostics {
+    let (diagnostics, stages) = differentiate_showing(&mut lowered.module, &lowered.roots);
+    for stage in stages {
+        if listing.wants(stage.pass) {
+            listing.made.push((stage.pass, stage.text));
+        }
+    }
+    diagnostics
 }

@@ -1,6 +1,6 @@
 //! The primal and the linear half of a function: the passes of reverse mode, in order, callees first.
 
-use super::{Key, Root, check, recursive, require_backward};
+use super::{Key, Root, recursive, require_backward};
 use crate::checkpoint::induction::of_counted_loops;
 use crate::checkpoint::nest::init_of;
 use crate::checkpoint::{self, Callee, checkpoint};
@@ -74,13 +74,14 @@ fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
     let body = cx.body_of(key.func)?;
     let (name, sig) = (cx.module.funcs[key.func].name, body.sig.clone());
     let prepared = prepare(&mut cx.module.types, &body);
+    cx.after("prepare", &prepared.func, None);
     let errors = cx.diagnostics.len();
     let linearized = linearize(cx.module, prepared.func, &key.inputs, &mut cx.diagnostics);
     if cx.diagnostics.len() > errors {
         return Err(Reported);
     }
     let linearized = polish(cx.module, key.func, linearized, root);
-    check(cx.module, "linearize", &linearized.func, Some(&linearized.lin));
+    cx.after("linearize", &linearized.func, Some(&linearized.lin));
     let mut induction = prepared.induction;
     of_counted_loops(&linearized.func, &mut induction);
 
@@ -97,9 +98,10 @@ fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
         policy: cx.reverse.policy,
     });
     let plan = plan.map_err(|d| cx.report(*d))?;
+    cx.decided(&linearized.func, &plan);
     let halves = unzip(cx.module, name, &sig, &linearized, &induction, &calls, &plan);
-    check(cx.module, "unzip", &halves.primal, None);
-    check(cx.module, "unzip", &halves.linear.func, Some(&halves.linear.lin));
+    cx.after("unzip", &halves.primal, None);
+    cx.after("unzip", &halves.linear.func, Some(&halves.linear.lin));
     Ok(add_halves(cx, key.func, halves, plan.needed))
 }
 

@@ -15,7 +15,7 @@
 //! reads what changes, is refused.
 
 use super::halves::take_apart;
-use super::{Key, Root, check};
+use super::{Key, Root};
 use crate::checkpoint::Callee;
 use crate::codes;
 use crate::driver::{Context, Reported};
@@ -98,7 +98,7 @@ fn define(cx: &mut Context<'_>, linear: FuncId, inner: &Callee) {
     let results = b.func.insts[call].results.to_vec();
     b.emit(Op::Return, &results, &[]);
     let lin: EntitySet<Value> = tangents.iter().chain(&results).copied().collect();
-    check(cx.module, "extract", &func, Some(&lin));
+    cx.after("extract", &func, Some(&lin));
     cx.module.funcs[linear] = func.clone();
     cx.reverse.rough.push(linear);
     cx.reverse.linear.insert(linear, Rc::new(LinearFunc { func, lin }));

@@ -3,13 +3,12 @@
 use crate::args::Compile;
 use crate::output::{print, write};
 use crate::report::{Failure, finish};
-use cotangent::{Compiler, Roots, Stop, Symbol, ir, pipeline};
+use cotangent::pipeline::{self, Listing};
+use cotangent::{Compiler, Roots, Stop, Symbol, ir};
 
 pub fn compile(args: &Compile) -> Result<(), Failure> {
-    if let Some(pass) = &args.dump_after
-        && !pipeline::PASSES.iter().any(|p| p.name == *pass)
-    {
-        let names: Vec<&str> = pipeline::PASSES.iter().map(|p| p.name).collect();
+    let names = pipeline::names();
+    if let Some(pass) = args.dump_after.as_ref().filter(|pass| !names.contains(&pass.as_str())) {
         return Err(Failure::Usage(format!("there is no pass `{pass}`; there are {}", names.join(", "))));
     }
     let loader = args.source.search.loader();
@@ -19,14 +18,11 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     } else {
         Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect())
     };
-    let mut dumped = String::new();
-    let mut dump = |pass: &str, module: &ir::Module| {
-        if args.dump_after.as_deref() == Some(pass) {
-            dumped = ir::text::print_module(module);
-        }
-    };
-    let result = compiler.compile_with(&args.source.path(), roots, &mut dump);
-    print(&dumped)?;
+    let mut listing = Listing { passes: args.dump_after.iter().cloned().collect(), made: vec![] };
+    let result = compiler.compile_listing(&args.source.path(), roots, &mut listing);
+    for (_, text) in &listing.made {
+        print(text)?;
+    }
     let lowered = finish(&compiler, args.format, result)?;
     if args.stage != "compute" {
         return Err(Failure::Usage(format!("stage `{}` is not supported yet; only compute is", args.stage)));

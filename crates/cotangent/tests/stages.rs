@@ -1,0 +1,78 @@
+//! Stage snapshots: the functions in `tests/stages`, each shown after every pass in the `.stages` file beside it.
+//!
+//! ```text
+//! //stages: f backward
+//! ```
+//!
+//! `BLESS=1` rewrites the snapshots. They are read, not trusted: the numbers of these functions are checked in `tests/grad`.
+
+use cotangent::ir::Mode;
+use cotangent::pipeline::{Listing, names};
+use cotangent::{Compiler, Loader, Roots, Symbol};
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/stages");
+    let entries = std::fs::read_dir(&root).into_iter().flatten().flatten().map(|e| e.path());
+    let mut files: Vec<PathBuf> = entries.filter(|p| p.extension().is_some_and(|e| e == "slang")).collect();
+    assert!(!files.is_empty(), "no programs in {}", root.display());
+    files.sort();
+    let trial = |path: PathBuf| {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Trial::test(name, move || check(&path).map_err(Failed::from))
+    };
+    libtest_mimic::run(&arguments, files.into_iter().map(trial).collect()).exit()
+}
+
+struct One(String);
+
+impl Loader for One {
+    fn load(&self, _: &str) -> Option<String> {
+        Some(self.0.clone())
+    }
+    fn resolve(&self, _: &str, _: &str) -> Option<String> {
+        None
+    }
+}
+
+fn check(path: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let header =
+        text.lines().find_map(|l| l.strip_prefix("//stages:")).ok_or("no line begins with //stages:")?;
+    let [function, mode] = header.split_whitespace().collect::<Vec<_>>()[..] else {
+        return Err("write //stages: FUNCTION forward|backward".into());
+    };
+    let mode = if mode == "forward" { Mode::Forward } else { Mode::Backward };
+    let shown = snapshot(&text, function, mode)?;
+    let golden = path.with_extension("stages");
+    if std::env::var_os("BLESS").is_some_and(|v| v == "1") {
+        return std::fs::write(golden, shown).map_err(|e| e.to_string());
+    }
+    let expected = std::fs::read_to_string(golden).unwrap_or_default();
+    if expected == shown { Ok(()) } else { Err(format!("the stages are now\n\n{shown}")) }
+}
+
+/// The listing after every pass within `autodiff`, and what is left in the end.
+fn snapshot(text: &str, function: &str, mode: Mode) -> Result<String, String> {
+    let loader = One(text.to_string());
+    let mut compiler = Compiler::new(&loader, vec![]);
+    let unwanted = ["lower", "autodiff", "prune", "optimize"];
+    let passes = names().into_iter().filter(|p| !unwanted.contains(p)).map(String::from).collect();
+    let mut listing = Listing { passes, made: vec![] };
+    let roots = Roots::Derivatives { func: Symbol::new(function), modes: vec![mode] };
+    let compiled = compiler.compile_listing("program.slang", roots, &mut listing);
+    compiled.map_err(|_| format!("{:#?}", compiler.diagnostics.iter().collect::<Vec<_>>()))?;
+    let mut shown = String::new();
+    let mut last = "";
+    for (pass, text) in &listing.made {
+        if *pass != last {
+            shown += &format!("==== after {pass}\n\n");
+            last = pass;
+        }
+        shown += text.trim_end();
+        shown += "\n\n";
+    }
+    Ok(shown.trim_end().to_string() + "\n")
+}
