@@ -212,6 +212,11 @@ macro_rules! ops {
         }
 
         impl Op {
+            /// The operation of that name, if its name says all: element-wise ones and those without payload.
+            pub fn named(name: &str) -> Option<Op> {
+                $(ops!(@named name $name $(($payload))? $text);)*
+                Math::ALL.iter().find(|math| math.name() == name).map(|math| Op::Math(*math))
+            }
             /// The name in IR text.
             pub const fn name(&self) -> &'static str {
                 match self {
@@ -235,6 +240,12 @@ macro_rules! ops {
             }
         }
     };
+    (@named $given:ident $name:ident $text:literal) => {
+        if $given == $text {
+            return Some(Op::$name);
+        }
+    };
+    (@named $given:ident $name:ident ($payload:ty) $text:literal) => {};
     (@pattern $name:ident) => { Op::$name };
     (@pattern $name:ident ($payload:ty)) => { Op::$name(_) };
 }

@@ -13,28 +13,8 @@
 use crate::instance::Lowerer;
 use cotangent_base::Symbol;
 use cotangent_ir::{
-    self as ir, Builder, DiffInfo, Dir, Func, Inline, Math, Op, Path, Step, Type, Types, Value,
+    self as ir, Builder, DiffInfo, Dir, Effect, Func, Inline, Op, Path, Step, Type, Types, Value,
 };
-
-/// The operations without payload that an intrinsic may name.
-const PLAIN: &[Op] = &[
-    Op::Zero,
-    Op::Undef,
-    Op::Select,
-    Op::Convert,
-    Op::Bitcast,
-    Op::Splat,
-    Op::Sum,
-    Op::Dot,
-    Op::MatVec,
-    Op::VecMat,
-    Op::MatMat,
-    Op::Outer,
-    Op::Transpose,
-    Op::Pack,
-    Op::Detach,
-    Op::Length,
-];
 
 /// A path of dynamic indices only.
 fn dynamic(indices: usize) -> Path {
@@ -43,9 +23,9 @@ fn dynamic(indices: usize) -> Path {
 
 /// The operation of that name with that many operands. Those with a path take the last operands as indices.
 fn named(name: &str, operands: usize) -> Option<Op> {
-    let math = Math::ALL.iter().find(|m| m.name() == name);
-    if let Some(&math) = math {
-        return (math.arity() == operands).then_some(Op::Math(math));
+    if let Some(op) = Op::named(name) {
+        let fits = if let Op::Math(math) = op { math.arity() == operands } else { true };
+        return (fits && op.effect() == Effect::None).then_some(op);
     }
     let one = operands.checked_sub(1).map(dynamic);
     let two = operands.checked_sub(2).map(dynamic);
@@ -56,7 +36,7 @@ fn named(name: &str, operands: usize) -> Option<Op> {
         two.clone().map(Op::Insert),
         two.map(Op::InsertAdd),
     ];
-    with_path.into_iter().flatten().chain(PLAIN.iter().cloned()).find(|op| op.name() == name)
+    with_path.into_iter().flatten().find(|op| op.name() == name)
 }
 
 /// `element`: reads or writes the part of `this` at the other arguments.
@@ -151,6 +131,7 @@ fn changes_nothing(op: &Op, from: ir::Ty, to: &[ir::Ty]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cotangent_ir::Math;
 
     #[test]
     fn an_operation_is_found_by_its_name_in_the_table() {

@@ -4,7 +4,7 @@ use super::lex::{Kind, ValueName};
 use super::parser::{Parsed, Parser};
 use super::print::trap_name;
 use crate::{
-    Const, DiffCall, Func, Inst, LinCall, LoopInfo, Math, Op, Path, Region, Step, Trap, Ty, Unroll, Value,
+    Const, DiffCall, Func, Inst, LinCall, LoopInfo, Op, Path, Region, Step, Trap, Ty, Unroll, Value,
 };
 use cotangent_base::{EntitySet, Map, Scalar, Span, Symbol};
 use smallvec::SmallVec;
@@ -143,29 +143,10 @@ impl<'a> Body<'_, 'a> {
     /// The operation and its operands, up to the first region.
     fn operation(&mut self, result: Option<Ty>) -> Parsed<(Op, Vec<Value>)> {
         let name = self.p.word()?;
-        if let Some(math) = Math::ALL.iter().find(|m| m.name() == name) {
-            return Ok((Op::Math(*math), self.operands()?));
+        if let Some(op) = Op::named(name) {
+            return Ok((op, self.operands()?));
         }
         let simple = match name {
-            "zero" => Op::Zero,
-            "undef" => Op::Undef,
-            "select" => Op::Select,
-            "convert" => Op::Convert,
-            "bitcast" => Op::Bitcast,
-            "splat" => Op::Splat,
-            "sum" => Op::Sum,
-            "dot" => Op::Dot,
-            "matvec" => Op::MatVec,
-            "vecmat" => Op::VecMat,
-            "matmat" => Op::MatMat,
-            "outer" => Op::Outer,
-            "transpose" => Op::Transpose,
-            "pack" => Op::Pack,
-            "detach" => Op::Detach,
-            "length" => Op::Length,
-            "yield" => Op::Yield,
-            "return" => Op::Return,
-            "if" => Op::If,
             "switch" => Op::Switch(vec![]),
             "break" => Op::Break(self.p.number()?),
             "continue" => Op::Continue(self.p.number()?),
