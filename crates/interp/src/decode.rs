@@ -20,7 +20,9 @@ use crate::lifetimes::Lifetimes;
 use crate::take_part::moves_out;
 use cotangent_base::{EntityMap, Scalar, Span};
 use cotangent_ir::eval::Eval;
-use cotangent_ir::{Const, Func, FuncId, Inst, InstData, Math, Module, Op, Path, Region, Step, Type, Value};
+use cotangent_ir::{
+    Const, Control, Exit, Func, FuncId, Inst, InstData, Math, Module, Op, Path, Region, Step, Type, Value,
+};
 
 /// A place in a frame.
 pub(crate) type Slot = u32;
@@ -247,61 +249,42 @@ impl Decoder<'_> {
     fn inst(&mut self, insts: &[Inst], position: usize, target: Option<&Target>) {
         let inst = insts[position];
         let data = &self.func.insts[inst];
-        match &data.op {
-            Op::If => self.decode_if(inst, data),
-            Op::Switch(cases) => self.decode_switch(inst, data, cases),
-            Op::While(_) => self.decode_while(inst, data),
-            Op::For(info) => self.decode_for(inst, data, info.reversed),
-            Op::Yield => {
+        match data.op.control() {
+            Control::Plain => self.plain(insts, position),
+            Control::If => self.decode_if(inst, data),
+            Control::Switch(cases) => self.decode_switch(inst, data, cases),
+            Control::While(_) => self.decode_while(inst, data),
+            Control::For(info) => self.decode_for(inst, data, info.reversed),
+            Control::Exit(Exit::Yield) => {
                 let Target { to, label } = target.expect("a `yield` has a target").clone();
                 self.emit_move(inst, 0, to, Box::default(), label);
             }
-            Op::Break(out) => self.decode_exit(inst, *out, |l| l.end),
-            Op::Continue(out) => self.decode_exit(inst, *out, |l| l.next),
-            Op::Return => self.emit(Code::Return { args: self.args(inst, 0) }),
-            Op::Call(func) => {
+            Control::Exit(Exit::Break(out)) => self.decode_exit(inst, out, |l| l.end),
+            Control::Exit(Exit::Continue(out)) => self.decode_exit(inst, out, |l| l.next),
+            Control::Exit(Exit::Return) => self.emit(Code::Return { args: self.args(inst, 0) }),
+            Control::Call(func) => {
                 let args = self.args(inst, 0);
                 let results = self.define(&data.results).into();
-                self.emit(Code::Call { func: *func, args, results });
+                self.emit(Code::Call { func, args, results });
             }
-            Op::DiffCall(_) | Op::LinCall(_) => {
+            Control::DiffCall(_) | Control::LinCall(_) => {
                 panic!("internal error: @{} is half differentiated and cannot run", self.func.name)
             }
-            Op::Extract(path) if self.takes_part(insts, position) => {
-                let levels = self.levels(data, path);
-                let (from, indices) = (self.slot(data.operands[0]), self.args(inst, 1));
-                match self.define(&data.results)[0] {
-                    Some(result) => self.emit(Code::TakePart { from, indices, levels, result }),
-                    None => self.emit(Code::Run { inst, args: self.args(inst, 0), levels, result: None }),
-                }
-            }
-            Op::Extract(path) | Op::Insert(path) | Op::InsertAdd(path) | Op::Load(path) | Op::Store(path) => {
-                let levels = self.levels(data, path);
-                self.run(inst, data, levels);
-            }
-            Op::Math(_)
-            | Op::Const(_)
-            | Op::Zero
-            | Op::Undef
-            | Op::Select
-            | Op::Convert
-            | Op::Bitcast
-            | Op::Splat
-            | Op::Sum
-            | Op::Swizzle(_)
-            | Op::Dot
-            | Op::MatVec
-            | Op::VecMat
-            | Op::MatMat
-            | Op::Outer
-            | Op::Transpose
-            | Op::Pack
-            | Op::Detach
-            | Op::Global(_)
-            | Op::Length
-            | Op::Assert(_) => {
-                self.run(inst, data, Box::default());
-            }
+        }
+    }
+
+    /// An instruction after which the next one follows.
+    fn plain(&mut self, insts: &[Inst], position: usize) {
+        let inst = insts[position];
+        let data = &self.func.insts[inst];
+        let levels = data.op.path().map(|path| self.levels(data, path)).unwrap_or_default();
+        let takes = matches!(data.op, Op::Extract(_)) && self.takes_part(insts, position);
+        if takes && !self.lifetimes.unused.contains(data.results[0]) {
+            let (from, indices) = (self.slot(data.operands[0]), self.args(inst, 1));
+            let result = self.define(&data.results)[0].expect("a value that is used has a slot");
+            self.emit(Code::TakePart { from, indices, levels, result });
+        } else {
+            self.run(inst, data, levels);
         }
     }
 

@@ -18,6 +18,7 @@
 //! [`op`] is the one table of operations; rule files elsewhere match on it without a wildcard.
 
 mod builder;
+mod control;
 mod copy;
 pub mod diff;
 pub mod eval;
@@ -30,6 +31,7 @@ mod types;
 mod verify;
 
 pub use builder::Builder;
+pub use control::{Control, Exit};
 pub use copy::Copier;
 pub use diff::{DiffInfo, DiffRow, DiffTable, Mode, Prefer};
 pub use func::{

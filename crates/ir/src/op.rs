@@ -353,14 +353,15 @@ ops! {
 }
 
 impl Op {
-    /// Whether it ends a region.
-    pub const fn is_exit(&self) -> bool {
-        matches!(self.effect(), Effect::Exit)
-    }
-
-    /// Whether it is a loop, and so counted by [`Op::Break`] and [`Op::Continue`].
-    pub const fn is_loop(&self) -> bool {
-        matches!(self, Op::While(_) | Op::For(_))
+    /// The path of an operation that has one: its last operands are the indices.
+    pub const fn path(&self) -> Option<&Path> {
+        if let Op::Extract(path) | Op::Insert(path) | Op::InsertAdd(path) | Op::Load(path) | Op::Store(path) =
+            self
+        {
+            Some(path)
+        } else {
+            None
+        }
     }
 }
 

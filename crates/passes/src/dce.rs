@@ -35,9 +35,9 @@
 
 use crate::edit::{keep_args, keep_operands, keep_results};
 use crate::effects::Effects;
-use crate::shape::{Exit, Loop, Shape, exit_of};
+use crate::shape::{Loop, Shape};
 use cotangent_base::EntitySet;
-use cotangent_ir::{Func, Inst, Op, Region, Value, ValueDef};
+use cotangent_ir::{Exit, Func, Inst, Op, Region, Value, ValueDef};
 
 /// Removes dead code from `func`. Says whether there was any.
 pub fn dce(func: &mut Func, effects: &Effects) -> bool {
@@ -68,7 +68,7 @@ impl Marks<'_> {
     fn roots(&mut self, effects: &Effects) {
         for inst in self.func.all_insts() {
             let op = &self.func.insts[inst].op;
-            if effects.shallow(op).stays() || exit_of(op) == Some(Exit::Return) {
+            if effects.shallow(op).stays() || op.exit() == Some(Exit::Return) {
                 self.inst(inst);
             }
         }
@@ -107,7 +107,7 @@ impl Marks<'_> {
             self.inst(parent);
         }
         let data = &func.insts[inst];
-        match exit_of(&data.op) {
+        match data.op.exit() {
             Some(Exit::Return) => return self.values(&data.operands),
             Some(Exit::Yield | Exit::Break(_) | Exit::Continue(_)) => return,
             None => {}
@@ -208,7 +208,7 @@ impl Sweep<'_> {
     }
 
     fn exit(&mut self, inst: Inst, loops: &[Vec<bool>], yields: Option<&[bool]>) {
-        let keep = match exit_of(&self.func.insts[inst].op) {
+        let keep = match self.func.insts[inst].op.exit() {
             Some(Exit::Yield) => yields,
             Some(Exit::Break(out) | Exit::Continue(out)) => {
                 loops.len().checked_sub(out as usize + 1).map(|index| &loops[index][..])

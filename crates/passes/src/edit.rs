@@ -1,8 +1,7 @@
 //! Small edits that keep a function's tables consistent.
 
-use crate::shape::{Exit, exit_of};
 use cotangent_base::Map;
-use cotangent_ir::{Func, Inst, Region, Value, ValueDef};
+use cotangent_ir::{Exit, Func, Inst, Region, Value, ValueDef};
 
 /// Keeps the results of `inst` for which `keep` holds and numbers them anew.
 pub(crate) fn keep_results(func: &mut Func, inst: Inst, keep: impl Fn(usize) -> bool) {
@@ -128,7 +127,7 @@ fn copied(func: &mut Func, old: Value, new: Value, map: &mut Map<Value, Value>) 
 pub(crate) fn change_exits(func: &mut Func, insts: &[Inst], depth: u32, change: &impl Fn(Exit, u32) -> Exit) {
     for &inst in insts {
         let data = &mut func.insts[inst];
-        if let Some(exit) = exit_of(&data.op) {
+        if let Some(exit) = data.op.exit() {
             data.op = change(exit, depth).op();
         }
         let inner = depth + u32::from(data.op.is_loop());

@@ -41,9 +41,9 @@
 
 use crate::consts;
 use crate::edit::{Renaming, change_exits};
-use crate::shape::{Exit, Loop, Shape, exit_of};
+use crate::shape::{Loop, Shape};
 use cotangent_base::{EntitySet, Scalar};
-use cotangent_ir::{Func, Inst, Op, Region, Ty, Types, Value};
+use cotangent_ir::{Exit, Func, Inst, Op, Region, Ty, Types, Value};
 
 /// A loop that is left in more places than this stays. Each may nest the rest of the code one level deeper, and all that
 /// reads code goes as deep.
@@ -95,7 +95,7 @@ fn runs_once(types: &Types, func: &Func, inst: Inst) -> bool {
 fn is_left_directly(func: &Func, shape: &Shape, inst: Inst) -> bool {
     let exits = shape.exits(inst);
     exits.len() <= MOST_EXITS
-        && exits.iter().all(|exit| match exit_of(&func.insts[*exit].op) {
+        && exits.iter().all(|exit| match func.insts[*exit].op.exit() {
             Some(Exit::Break(out) | Exit::Continue(out)) => out == 0,
             Some(Exit::Yield | Exit::Return) | None => true,
         })
@@ -181,7 +181,7 @@ impl Exits<'_> {
         let choice = insts[at];
         let rest = self.func.regions[region].insts.split_off(at + 1);
         let branches = self.func.insts[choice].regions.clone();
-        let goes_on = |branch: &Region| exit_of(&self.func.exit(*branch).op) == Some(Exit::Yield);
+        let goes_on = |branch: &Region| self.func.exit(*branch).op.exit() == Some(Exit::Yield);
         let going_on: Vec<Region> = branches.iter().copied().filter(goes_on).collect();
         let result = if going_on.len() <= 1 {
             if let [branch] = going_on[..] {

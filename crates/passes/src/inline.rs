@@ -32,10 +32,9 @@
 
 use crate::edit::{Renaming, change_exits};
 use crate::exits::exits;
-use crate::shape::{Exit, exit_of};
 use cotangent_base::{Entity, EntityMap, EntitySet};
 use cotangent_ir::{
-    Builder, Copier, Func, FuncId, FuncKind, Inst, LoopInfo, Module, Op, Region, Signature, Ty, Value,
+    Builder, Copier, Exit, Func, FuncId, FuncKind, Inst, LoopInfo, Module, Op, Region, Signature, Ty, Value,
 };
 
 /// Replaces the calls in `func` of functions that are wanted. Says whether there were any.
@@ -164,9 +163,9 @@ fn once(b: &mut Builder<'_>, callee: &Func, copier: &mut Copier, results: &[Valu
 pub fn is_single_exit(func: &Func) -> bool {
     let mut returns = 0;
     func.walk(func.body, &mut |inst| {
-        returns += u32::from(exit_of(&func.insts[inst].op) == Some(Exit::Return));
+        returns += u32::from(func.insts[inst].op.exit() == Some(Exit::Return));
     });
-    returns == 1 && exit_of(&func.exit(func.body).op) == Some(Exit::Return)
+    returns == 1 && func.exit(func.body).op.exit() == Some(Exit::Return)
 }
 
 /// The functions that call themselves, directly or through others.

@@ -9,9 +9,8 @@
 //! function (which values are linear) stay right. New instructions are only ever constants.
 
 use crate::edit::Renaming;
-use crate::shape::{Exit, exit_of};
 use cotangent_base::EntityMap;
-use cotangent_ir::{Const, Func, Inst, Op, Region, Ty, Types, Value};
+use cotangent_ir::{Const, Exit, Func, Inst, Op, Region, Ty, Types, Value};
 use smallvec::SmallVec;
 
 /// What a rule makes of an instruction.
@@ -164,7 +163,7 @@ impl Rewriter<'_> {
     fn splice(&mut self, rules: &mut impl Rules, inst: Inst, region: Region) -> bool {
         let insts = std::mem::take(&mut self.func.regions[region].insts);
         for inner in insts {
-            if exit_of(&self.func.insts[inner].op) == Some(Exit::Yield) {
+            if self.func.insts[inner].op.exit() == Some(Exit::Yield) {
                 self.renaming.apply_to(self.func, inner);
                 let values = self.func.insts[inner].operands.clone();
                 self.rename_results(inst, &values);

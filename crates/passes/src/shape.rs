@@ -8,7 +8,7 @@
 //! Loops are counted as the exits count them: both regions of a `while` are inside it.
 
 use cotangent_base::EntityMap;
-use cotangent_ir::{Func, Inst, Op, Region};
+use cotangent_ir::{Control, Exit, Func, Inst, Op, Region};
 
 /// The upward links of a function.
 pub struct Shape {
@@ -85,7 +85,7 @@ impl Shape {
     }
 
     fn exit(&mut self, inst: Inst, op: &Op, owner: Option<Inst>, loops: &[Inst]) {
-        let target = match exit_of(op) {
+        let target = match op.exit() {
             Some(Exit::Yield) => owner,
             Some(Exit::Break(out) | Exit::Continue(out)) => {
                 loops.len().checked_sub(out as usize + 1).map(|index| loops[index])
@@ -96,46 +96,6 @@ impl Shape {
         if let Some(target) = target {
             self.exits[target].push(inst);
         }
-    }
-}
-
-/// The four ways to leave a region.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Exit {
-    /// [`Op::Yield`].
-    Yield,
-    /// [`Op::Break`].
-    Break(u32),
-    /// [`Op::Continue`].
-    Continue(u32),
-    /// [`Op::Return`].
-    Return,
-}
-
-impl Exit {
-    /// The operation.
-    pub fn op(self) -> Op {
-        match self {
-            Exit::Yield => Op::Yield,
-            Exit::Break(out) => Op::Break(out),
-            Exit::Continue(out) => Op::Continue(out),
-            Exit::Return => Op::Return,
-        }
-    }
-}
-
-/// How `op` leaves its region, if it does.
-pub fn exit_of(op: &Op) -> Option<Exit> {
-    if let Op::Yield = op {
-        Some(Exit::Yield)
-    } else if let Op::Break(out) = op {
-        Some(Exit::Break(*out))
-    } else if let Op::Continue(out) = op {
-        Some(Exit::Continue(*out))
-    } else if let Op::Return = op {
-        Some(Exit::Return)
-    } else {
-        None
     }
 }
 
@@ -157,12 +117,13 @@ impl Loop {
     /// The parts of `inst`, if it is a loop.
     pub fn of(func: &Func, inst: Inst) -> Option<Loop> {
         let data = &func.insts[inst];
-        if let Op::While(_) = data.op {
-            Some(Loop { inst, cond: Some(data.regions[0]), body: data.regions[1], lead: 0 })
-        } else if let Op::For(_) = data.op {
-            Some(Loop { inst, cond: None, body: data.regions[0], lead: 1 })
-        } else {
-            None
+        match data.op.control() {
+            Control::While(_) => {
+                Some(Loop { inst, cond: Some(data.regions[0]), body: data.regions[1], lead: 0 })
+            }
+            Control::For(_) => Some(Loop { inst, cond: None, body: data.regions[0], lead: 1 }),
+            Control::Plain | Control::If | Control::Switch(_) | Control::Exit(_) => None,
+            Control::Call(_) | Control::DiffCall(_) | Control::LinCall(_) => None,
         }
     }
 
@@ -171,10 +132,10 @@ impl Loop {
         func.insts[self.inst].results.len()
     }
 
-    /// Whether `exit`, which ends at this loop, starts its next round or (only a `yield` of the body or a
-    /// `continue` does) leaves it.
+    /// Whether `exit`, which ends at this loop, starts its next round, as the `yield` of the body and every
+    /// `continue` do.
     pub fn is_back_edge(self, func: &Func, shape: &Shape, exit: Inst) -> bool {
-        match exit_of(&func.insts[exit].op) {
+        match func.insts[exit].op.exit() {
             Some(Exit::Yield) => shape.home(exit) == Some(self.body),
             Some(Exit::Continue(_)) => true,
             Some(Exit::Break(_) | Exit::Return) | None => false,

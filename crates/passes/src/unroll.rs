@@ -38,10 +38,10 @@ use crate::edit::{Renaming, change_exits, copy_inst};
 use crate::evaluate::Trial;
 use crate::exits::exits;
 use crate::fold::{fold, is_silent};
-use crate::shape::{Exit, Loop, Shape, exit_of};
+use crate::shape::{Loop, Shape};
 use crate::simplify::simplify;
 use cotangent_base::{Map, Scalar, Span};
-use cotangent_ir::{Const, Func, Inst, LoopInfo, Op, Region, Ty, Types, Unroll, Value};
+use cotangent_ir::{Const, Exit, Func, Inst, LoopInfo, Op, Region, Ty, Types, Unroll, Value};
 
 /// Unrolls the loops of `func` that must be, writing at most `limit` instructions. Gives the places of those that
 /// could not be: their number of rounds is not a constant, or there are too many.
@@ -186,7 +186,7 @@ impl Unroller<'_> {
 
     /// Appends the rounds of a loop to `kept`.
     fn expand(&mut self, looped: Loop, rounds: &[Round], kept: &mut Vec<Inst>) {
-        let exits = self.shape.exits(looped.inst).iter().map(|exit| exit_of(&self.func.insts[*exit].op));
+        let exits = self.shape.exits(looped.inst).iter().map(|exit| self.func.insts[*exit].op.exit());
         let (mut breaks, mut continues) = (false, false);
         for exit in exits {
             breaks |= matches!(exit, Some(Exit::Break(_)));

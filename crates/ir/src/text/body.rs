@@ -4,7 +4,7 @@ use super::lex::{Kind, ValueName};
 use super::parser::{Parsed, Parser};
 use super::print::trap_name;
 use crate::{
-    Const, DiffCall, Func, Inst, LinCall, LoopInfo, Op, Path, Region, Step, Trap, Ty, Unroll, Value,
+    Const, Control, DiffCall, Func, Inst, LinCall, LoopInfo, Op, Path, Region, Step, Trap, Ty, Unroll, Value,
 };
 use cotangent_base::{EntitySet, Map, Scalar, Span, Symbol};
 use smallvec::SmallVec;
@@ -266,13 +266,14 @@ impl<'a> Body<'_, 'a> {
 
     /// The regions of an instruction that has some.
     fn regions(&mut self, inst: Inst) -> Parsed<()> {
-        match self.func.insts[inst].op.clone() {
-            Op::If => {
+        match self.func.insts[inst].op.control() {
+            Control::If => {
                 self.region(inst)?;
                 self.p.expect_word("else")?;
                 self.region(inst)
             }
-            Op::Switch(mut cases) => {
+            Control::Switch(_) => {
+                let mut cases = Vec::new();
                 while self.p.eat_word("case") {
                     cases.push(self.p.number()?);
                     self.region(inst)?;
@@ -281,44 +282,13 @@ impl<'a> Body<'_, 'a> {
                 self.p.expect_word("default")?;
                 self.region(inst)
             }
-            Op::While(_) => {
+            Control::While(_) => {
                 self.loop_region("cond", inst)?;
                 self.loop_region("body", inst)
             }
-            Op::For(_) => self.loop_region("body", inst),
-            Op::Math(_)
-            | Op::Const(_)
-            | Op::Zero
-            | Op::Undef
-            | Op::Select
-            | Op::Convert
-            | Op::Bitcast
-            | Op::Splat
-            | Op::Sum
-            | Op::Swizzle(_)
-            | Op::Dot
-            | Op::MatVec
-            | Op::VecMat
-            | Op::MatMat
-            | Op::Outer
-            | Op::Transpose
-            | Op::Pack
-            | Op::Extract(_)
-            | Op::Insert(_)
-            | Op::InsertAdd(_)
-            | Op::Detach
-            | Op::DiffCall(_)
-            | Op::LinCall(_)
-            | Op::Global(_)
-            | Op::Load(_)
-            | Op::Store(_)
-            | Op::Length
-            | Op::Assert(_)
-            | Op::Call(_)
-            | Op::Yield
-            | Op::Break(_)
-            | Op::Continue(_)
-            | Op::Return => Ok(()),
+            Control::For(_) => self.loop_region("body", inst),
+            Control::Plain | Control::Exit(_) => Ok(()),
+            Control::Call(_) | Control::DiffCall(_) | Control::LinCall(_) => Ok(()),
         }
     }
 

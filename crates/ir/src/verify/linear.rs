@@ -8,7 +8,7 @@
 //! results agree.
 
 use super::{Check, VerifyError, ensure};
-use crate::{Func, FuncId, Inst, InstData, Linear, Module, Op, Region, Value, text};
+use crate::{Control, Exit, Func, FuncId, Inst, InstData, Linear, Module, Op, Path, Region, Value, text};
 use cotangent_base::EntitySet;
 
 /// Checks that `linear` is a consistent set of linear values of `func`, which is otherwise valid.
@@ -67,12 +67,11 @@ impl Checker<'_> {
     }
 
     fn jointly(&self, data: &InstData) -> Check {
-        let (values, rest) = data.operands.split_at(value_operands(&data.op).min(data.operands.len()));
-        let (values, selectors) = match data.op {
-            Op::Select => (&data.operands[1..], &data.operands[..1]),
-            _ => (values, rest),
-        };
-        ensure!(!selectors.iter().any(|v| self.is_linear(*v)), "a condition or an index is linear");
+        let indices = data.op.path().map_or(0, Path::indices);
+        let (values, indices) = data.operands.split_at(data.operands.len() - indices);
+        let (conditions, values) = values.split_at(usize::from(data.op == Op::Select));
+        let mut selectors = conditions.iter().chain(indices);
+        ensure!(!selectors.any(|v| self.is_linear(*v)), "a condition or an index is linear");
         let result = data.results.iter().any(|v| self.is_linear(*v));
         for &value in values {
             ensure!(result || !self.is_linear(value), "a primal result has a linear operand");
@@ -109,19 +108,10 @@ impl Checker<'_> {
     fn inner(&mut self, data: &InstData, yields: Option<&[bool]>) -> Check {
         let operands = self.kinds(&data.operands);
         let results = self.kinds(&data.results);
-        match &data.op {
-            Op::Call(f) if results == [true] && self.is_user_arithmetic(*f) => {
-                ensure!(operands.iter().all(|linear| *linear), "a sum of differentials has linear operands");
-                Ok(())
-            }
-            // The linear half of a function, which `unzip` has made: primal inputs, then tangents; gives tangents.
-            Op::Call(_) if !results.is_empty() && results.iter().all(|linear| *linear) => {
-                let primals = operands.iter().take_while(|linear| !**linear).count();
-                ensure!(operands[primals..].iter().all(|linear| *linear), "the tangents come last");
-                Ok(())
-            }
-            Op::Call(_) => self.primal(data),
-            Op::DiffCall(call) => {
+        match data.op.control() {
+            Control::Plain => Err("the operation has no inner linearity".into()),
+            Control::Call(callee) => self.call(data, callee, &operands, &results),
+            Control::DiffCall(call) => {
                 let split = |kinds: &[bool], primals: usize| {
                     kinds.iter().enumerate().all(|(i, linear)| *linear == (i >= primals))
                 };
@@ -129,64 +119,55 @@ impl Checker<'_> {
                 ensure!(split(&results, call.outputs.len()), "outputs are primal, tangents linear");
                 Ok(())
             }
-            Op::LinCall(call) => {
+            Control::LinCall(call) => {
                 let fits = |(i, linear): (usize, &bool)| *linear == (i >= call.primals as usize);
                 ensure!(operands.iter().enumerate().all(fits), "the tangents are linear, the rest is not");
                 ensure!(results.iter().all(|linear| *linear), "the results are linear");
                 Ok(())
             }
-            Op::If | Op::Switch(_) => {
+            Control::If | Control::Switch(_) => {
                 ensure!(!operands[0], "a condition or a selector is linear");
                 data.regions.iter().try_for_each(|r| self.region(*r, Some(&results)))
             }
-            Op::While(_) => {
+            Control::While(_) => {
                 ensure!(operands == results, "a slot and its result must be of one kind");
                 self.args(data.regions[0], &results)?;
                 self.region(data.regions[0], Some(&[false]))?;
                 self.loop_body(data.regions[1], results.clone(), results)
             }
-            Op::For(_) => {
+            Control::For(_) => {
                 ensure!(!operands[0], "a number of rounds is linear");
                 ensure!(operands[1..] == results, "a slot and its result must be of one kind");
                 self.loop_body(data.regions[0], operands, results)
             }
-            Op::Yield => {
-                ensure!(yields.is_some_and(|y| operands == y), "a yield and its result must be of one kind");
-                Ok(())
-            }
-            Op::Break(out) | Op::Continue(out) => {
-                let slots = self.loops.len().checked_sub(1 + *out as usize).map(|i| &self.loops[i]);
-                ensure!(slots == Some(&operands), "an exit and its slot must be of one kind");
-                Ok(())
-            }
-            Op::Return => Ok(()),
-            Op::Math(_)
-            | Op::Const(_)
-            | Op::Zero
-            | Op::Undef
-            | Op::Select
-            | Op::Convert
-            | Op::Bitcast
-            | Op::Splat
-            | Op::Sum
-            | Op::Swizzle(_)
-            | Op::Dot
-            | Op::MatVec
-            | Op::VecMat
-            | Op::MatMat
-            | Op::Outer
-            | Op::Transpose
-            | Op::Pack
-            | Op::Extract(_)
-            | Op::Insert(_)
-            | Op::InsertAdd(_)
-            | Op::Detach
-            | Op::Global(_)
-            | Op::Load(_)
-            | Op::Store(_)
-            | Op::Length
-            | Op::Assert(_) => Err("the operation has no inner linearity".into()),
+            Control::Exit(exit) => self.exit(exit, &operands, yields),
         }
+    }
+
+    fn call(&self, data: &InstData, callee: FuncId, operands: &[bool], results: &[bool]) -> Check {
+        if *results == [true] && self.is_user_arithmetic(callee) {
+            ensure!(operands.iter().all(|linear| *linear), "a sum of differentials has linear operands");
+            return Ok(());
+        }
+        if results.is_empty() || !results.iter().all(|linear| *linear) {
+            return self.primal(data);
+        }
+        // The linear half of a function, which `unzip` has made: primal inputs, then tangents; gives tangents.
+        let primals = operands.iter().take_while(|linear| !**linear).count();
+        ensure!(operands[primals..].iter().all(|linear| *linear), "the tangents come last");
+        Ok(())
+    }
+
+    fn exit(&self, exit: Exit, carried: &[bool], yields: Option<&[bool]>) -> Check {
+        match exit {
+            Exit::Yield => ensure!(yields == Some(carried), "a yield and its result must be of one kind"),
+            Exit::Break(out) | Exit::Continue(out) => {
+                let slots = self.loops.len().checked_sub(1 + out as usize).map(|i| &self.loops[i][..]);
+                ensure!(slots == Some(carried), "an exit and its slot must be of one kind");
+            }
+            Exit::Return => {}
+        }
+        Ok(())
     }
 
     /// Whether a function is the user's `dzero` or `dadd`, which stand for `zero` and `add`.
@@ -206,16 +187,5 @@ impl Checker<'_> {
         self.region(region, Some(&slots))?;
         self.loops.pop();
         Ok(())
-    }
-}
-
-/// How many operands of a jointly linear operation are values; the others are indices.
-fn value_operands(op: &Op) -> usize {
-    if matches!(op, Op::Extract(_)) {
-        1
-    } else if matches!(op, Op::Insert(_) | Op::InsertAdd(_)) {
-        2
-    } else {
-        usize::MAX
     }
 }

@@ -16,7 +16,7 @@ mod linear;
 mod module;
 mod types;
 
-use crate::{Func, FuncId, Inst, InstData, Module, Op, Region, Type, Value, ValueDef, text};
+use crate::{Control, Exit, Func, FuncId, Inst, InstData, Module, Region, Type, Value, ValueDef, text};
 use cotangent_base::{EntitySet, Scalar, Symbol};
 use std::fmt;
 
@@ -198,46 +198,20 @@ impl Verifier<'_> {
             ensure!(func.values.get(result).is_some(), "{result} does not exist");
         }
         types::check(self, data)?;
-        match &data.op {
-            Op::If | Op::Switch(_) => {
+        match data.op.control() {
+            Control::If | Control::Switch(_) => {
                 let yields = Ending::Yield(self.tys(&data.results));
                 data.regions.iter().try_for_each(|r| self.region(*r, &yields))?;
             }
-            Op::While(_) => {
+            Control::While(_) => {
                 self.condition(data.regions[0])?;
                 self.loop_body(data.regions[1], self.tys(&data.results))?;
             }
-            Op::For(_) => self.loop_body(data.regions[0], self.tys(&data.results))?,
-            Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => self.exit(data, ending)?,
-            Op::Math(_)
-            | Op::Const(_)
-            | Op::Zero
-            | Op::Undef
-            | Op::Select
-            | Op::Convert
-            | Op::Bitcast
-            | Op::Splat
-            | Op::Sum
-            | Op::Swizzle(_)
-            | Op::Dot
-            | Op::MatVec
-            | Op::VecMat
-            | Op::MatMat
-            | Op::Outer
-            | Op::Transpose
-            | Op::Pack
-            | Op::Extract(_)
-            | Op::Insert(_)
-            | Op::InsertAdd(_)
-            | Op::Detach
-            | Op::DiffCall(_)
-            | Op::LinCall(_)
-            | Op::Global(_)
-            | Op::Load(_)
-            | Op::Store(_)
-            | Op::Length
-            | Op::Assert(_)
-            | Op::Call(_) => ensure!(data.regions.is_empty(), "the operation has no regions"),
+            Control::For(_) => self.loop_body(data.regions[0], self.tys(&data.results))?,
+            Control::Exit(exit) => self.exit(data, exit, ending)?,
+            Control::Plain | Control::Call(_) | Control::DiffCall(_) | Control::LinCall(_) => {
+                ensure!(data.regions.is_empty(), "the operation has no regions");
+            }
         }
         self.current = Some(inst);
         Ok(())
@@ -260,21 +234,26 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn exit(&self, data: &InstData, ending: &Ending) -> Check {
+    fn exit(&self, data: &InstData, exit: Exit, ending: &Ending) -> Check {
         ensure!(data.results.is_empty() && data.regions.is_empty(), "an exit gives nothing");
         let carried = self.tys(&data.operands);
-        if data.op == Op::Return {
-            ensure!(!self.in_condition, "the condition of a loop must end in `yield`");
-            ensure!(carried == self.outputs(self.func), "the values are not the outputs of the function");
-        } else if let Op::Break(out) | Op::Continue(out) = data.op {
-            let slots = self.loops.len().checked_sub(1 + out as usize).map(|i| &self.loops[i]);
-            ensure!(slots.is_some(), "there is no such loop to leave");
-            ensure!(slots == Some(&carried), "the values are not the slots of the loop");
-        } else {
-            let Ending::Yield(types) = ending else {
-                return Err("the body of a function must end in `return`".into());
-            };
-            ensure!(carried == *types, "the values are not what the region must yield");
+        match exit {
+            Exit::Return => {
+                ensure!(!self.in_condition, "the condition of a loop must end in `yield`");
+                let outputs = self.outputs(self.func);
+                ensure!(carried == outputs, "the values are not the outputs of the function");
+            }
+            Exit::Break(out) | Exit::Continue(out) => {
+                let slots = self.loops.len().checked_sub(1 + out as usize).map(|i| &self.loops[i]);
+                ensure!(slots.is_some(), "there is no such loop to leave");
+                ensure!(slots == Some(&carried), "the values are not the slots of the loop");
+            }
+            Exit::Yield => {
+                let Ending::Yield(types) = ending else {
+                    return Err("the body of a function must end in `return`".into());
+                };
+                ensure!(carried == *types, "the values are not what the region must yield");
+            }
         }
         Ok(())
     }

@@ -54,9 +54,9 @@ pub use count::{Compare, Count, LARGEST_STEP, count_of};
 use crate::consts;
 use crate::edit::{Renaming, keep_args, keep_operands, keep_results};
 use crate::fold::is_silent;
-use crate::shape::{Exit, Loop, Shape, exit_of};
+use crate::shape::{Loop, Shape};
 use cotangent_base::Scalar;
-use cotangent_ir::{Builder, Const, Func, Op, Region, Types, Value};
+use cotangent_ir::{Builder, Const, Exit, Func, Op, Region, Types, Value};
 use emit::{emit_at, emit_rounds};
 
 /// Turns `while` loops of `func` that count into `for` loops, and notes how long loops are. Says whether there
@@ -138,7 +138,7 @@ impl Counted<'_> {
         while let Some((region, depth)) = depth_of.pop() {
             for &inst in &self.func.regions[region].insts {
                 let data = &self.func.insts[inst];
-                stays &= match exit_of(&data.op) {
+                stays &= match data.op.exit() {
                     Some(Exit::Return) => false,
                     Some(Exit::Break(out)) => out < depth,
                     Some(Exit::Continue(out)) => out <= depth,

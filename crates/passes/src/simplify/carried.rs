@@ -9,10 +9,10 @@
 use crate::consts::{self, same};
 use crate::edit::Renaming;
 use crate::rewrite::{Change, Rewriter};
-use crate::shape::{Exit, Loop, Shape, exit_of};
+use crate::shape::{Loop, Shape};
 use crate::types::holds_array;
 use cotangent_base::{EntityMap, Map};
-use cotangent_ir::{Func, Inst, Op, Region, Types, Value};
+use cotangent_ir::{Exit, Func, Inst, Op, Region, Types, Value};
 
 /// Replaces slots that do not change, and merges slots that are always equal. Says whether there were any.
 ///
@@ -128,7 +128,7 @@ fn equal_slots(func: &mut Func, shape: &Shape, looped: Loop, renaming: &mut Rena
 /// Results of an `if` or `switch` that every region yields alike, or that say which way an `if` went.
 pub(super) fn choice(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
     let regions = cx.func.insts[inst].regions.clone();
-    let is_yield = |region: &Region| exit_of(&cx.func.exit(*region).op) == Some(Exit::Yield);
+    let is_yield = |region: &Region| cx.func.exit(*region).op.exit() == Some(Exit::Yield);
     let yielding: Vec<Region> = regions.into_iter().filter(is_yield).collect();
     if yielding.len() < 2 {
         return Change::Keep;
