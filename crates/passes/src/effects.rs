@@ -20,7 +20,7 @@
 
 use cotangent_base::{Entity, EntityMap, EntitySet, Scalar};
 use cotangent_ir::{
-    Const, Effect, Func, FuncId, FuncKind, Global, Inst, Math, Module, Op, Region, Ty, Types, Value,
+    Const, Control, Effect, Func, FuncId, FuncKind, Global, Inst, Math, Module, Op, Region, Ty, Types, Value,
 };
 
 /// The memory effects of every function of a module.
@@ -300,14 +300,12 @@ impl Need {
 }
 
 fn need(op: &Op) -> Option<Need> {
-    if let Op::Call(id) = op {
-        Some(Need::Call(*id))
-    } else if let Op::DiffCall(call) = op {
-        Some(Need::Derivative(call.func))
-    } else if let Op::LinCall(call) = op {
-        Some(Need::Derivative(call.call.func))
-    } else {
-        None
+    match op.control() {
+        Control::Call(id) => Some(Need::Call(id)),
+        Control::DiffCall(call) => Some(Need::Derivative(call.func)),
+        Control::LinCall(call) => Some(Need::Derivative(call.call.func)),
+        Control::Plain | Control::If | Control::Switch(_) => None,
+        Control::While(_) | Control::For(_) | Control::Exit(_) => None,
     }
 }
 

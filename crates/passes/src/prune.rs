@@ -13,7 +13,7 @@
 //! The functions that stay get new numbers; the result says which. Types and globals stay as they are.
 
 use cotangent_base::{EntityMap, Map};
-use cotangent_ir::{DiffInfo, Func, FuncId, FuncKind, GlobalKind, Module, Op};
+use cotangent_ir::{DiffInfo, Func, FuncId, FuncKind, GlobalKind, Module};
 
 /// Keeps what `roots` and entry points need, and gives the new number of each function kept.
 pub fn prune(module: &mut Module, roots: &[FuncId]) -> Map<FuncId, FuncId> {
@@ -61,26 +61,17 @@ fn needed(module: &Module, roots: &[FuncId]) -> Vec<FuncId> {
 
 /// What a function calls, and what it is a request of.
 fn mentioned(func: &Func) -> Vec<FuncId> {
-    let callee = |inst: cotangent_ir::Inst| match &func.insts[inst].op {
-        Op::Call(callee) => Some(*callee),
-        Op::DiffCall(call) => Some(call.func),
-        Op::LinCall(call) => Some(call.call.func),
-        _ => None,
-    };
     let of = match func.kind {
         FuncKind::Request(_, of) => Some(of),
         FuncKind::Defined => None,
     };
-    func.all_insts().into_iter().filter_map(callee).chain(of).collect()
+    func.all_insts().into_iter().filter_map(|inst| func.insts[inst].op.callee()).chain(of).collect()
 }
 
 fn renumber(func: &mut Func, new: &Map<FuncId, FuncId>) {
     for inst in func.all_insts() {
-        match &mut func.insts[inst].op {
-            Op::Call(callee) => *callee = new[callee],
-            Op::DiffCall(call) => call.func = new[&call.func],
-            Op::LinCall(call) => call.call.func = new[&call.call.func],
-            _ => {}
+        if let Some(callee) = func.insts[inst].op.callee_mut() {
+            *callee = new[callee];
         }
     }
     if let FuncKind::Request(_, of) = &mut func.kind {
