@@ -15,8 +15,10 @@ pub const INTERNAL: u8 = 3;
 pub enum Failure {
     /// The program has errors, which have been shown.
     Program,
-    /// The command line asks for something that is not there.
+    /// The command line asks for something that cannot be done.
     Usage(String),
+    /// The command line asks for a function that is not there, which has been shown.
+    NotThere,
     /// The compiler is at fault.
     Internal(String),
     /// The program stopped before its end, which has been shown.
@@ -29,6 +31,7 @@ impl Failure {
         let (code, message) = match self {
             Failure::Program => (1, None),
             Failure::Usage(message) => (2, Some(message)),
+            Failure::NotThere => (2, None),
             Failure::Internal(message) => {
                 (INTERNAL, Some(format!("internal error: {message}\n{PLEASE_REPORT}")))
             }
@@ -98,6 +101,9 @@ pub fn finish<T>(compiler: &Compiler<'_>, format: Format, result: Result<T, Stop
     result.map_err(|stop| match stop {
         Stop::Errors if compiler.diagnostics.iter().any(|d| cotangent::is_internal(d.code)) => {
             Failure::Internal("the diagnostics above say which stage is at fault".into())
+        }
+        Stop::Errors if compiler.diagnostics.iter().all(|d| cotangent::is_about_names_asked_for(d.code)) => {
+            Failure::NotThere
         }
         Stop::Errors => Failure::Program,
         Stop::NoFile(path) => Failure::Usage(format!("cannot read `{path}`")),

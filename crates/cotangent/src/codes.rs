@@ -15,6 +15,11 @@ pub fn is_internal(code: Code) -> bool {
     [cotangent_lower::codes::INTERNAL, cotangent_emit_naga::codes::INVALID].contains(&code)
 }
 
+/// Whether a diagnostic of this code is about a function that was asked for by name, and not about the program.
+pub fn is_about_names_asked_for(code: Code) -> bool {
+    [cotangent_lower::codes::NO_SUCH_FUNCTION, cotangent_lower::codes::GENERIC_ROOT].contains(&code)
+}
+
 /// The code of that name, in either case, from any stage.
 pub fn explain(name: &str) -> Option<Code> {
     let stages = [

@@ -1,0 +1,198 @@
+//! What scripts rely on: exit codes, and what goes where.
+
+mod support;
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::Output;
+use support::{cotangent, words};
+
+/// A folder of its own for each test, gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("cotangent-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(command: &str, file: &str, rest: &str) -> Output {
+    let mut args = vec![command.to_string(), file.to_string()];
+    args.extend(words(rest));
+    cotangent(&args)
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+const KERNEL: &str = "
+struct Light { float3 pos; int kind; }
+StructuredBuffer<Light> lights;
+RWStructuredBuffer<float> result;
+uniform float2 scale;
+uniform int count;
+
+[numthreads(2, 1, 1)]
+void first(uint3 id : SV_DispatchThreadID)
+{
+    result[id.x] = lights[id.x].pos.y * scale.x + lights[id.x].kind * count;
+}
+
+[numthreads(1, 1, 1)]
+void second()
+{
+    for (int i = 0; i < count; i++)
+        result[i] = 10 / (count - 3) + i;
+}
+";
+
+#[test]
+fn parameters_are_set_by_path_and_printed_by_type() {
+    let folder = Folder::new("paths");
+    let file = folder.file("kernel.slang", KERNEL);
+    let set = "--entry first --set lights=zeros(u8,32) --set 'lights[1].pos=f32[1, 2.5, 3]' --set lights[0].kind=4 \
+               --set 'scale=f32[2, 0]' --set count=3 --set 'result=f32[9, 9]'";
+    let output = run("run", &file, &format!("{set} --print result --print lights[1].pos.y --format json"));
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // lights[0]: 0 * 2 + 4 * 3; lights[1]: 2.5 * 2 + 0.
+    assert_eq!(value["buffers"]["result"]["values"], serde_json::json!([12.0, 5.0]));
+    assert_eq!(value["buffers"]["result"]["bytes"], "000040410000a040");
+    assert_eq!(value["buffers"]["lights[1].pos.y"]["values"], serde_json::json!([2.5]));
+    assert_eq!(value["stdout"], "");
+    let text = run("run", &file, set);
+    assert_eq!(String::from_utf8_lossy(&text.stdout), "result = f32[12, 5]\n");
+}
+
+#[test]
+fn numpy_files_go_in_and_out() {
+    let folder = Folder::new("npy");
+    let file = folder.file(
+        "twice.slang",
+        "RWStructuredBuffer<float> x;\n[numthreads(1,1,1)] void main() { x[0] *= 2; x[1] *= 2; }\n",
+    );
+    let path = folder.0.join("x.npy").display().to_string();
+    let first = run("run", &file, &format!("--set 'x=f32[1.5, -4]' --save x={path}"));
+    assert_eq!(first.status.code(), Some(0), "{}", said(&first));
+    let second = run("run", &file, &format!("--set x=@{path} --print x"));
+    assert_eq!(String::from_utf8_lossy(&second.stdout), "x = f32[6, -16]\n");
+}
+
+#[test]
+fn a_program_with_errors_exits_with_1_and_names_the_place() {
+    let folder = Folder::new("errors");
+    let file = folder.file("bad.slang", "float f(float x)\n{\n    return y;\n}\n");
+    let output = run("check", &file, "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("error"));
+    assert!(said(&output).contains("bad.slang:3:12"), "{}", said(&output));
+    let json = run("check", &file, "--format json");
+    let line = said(&json).lines().find(|l| l.starts_with('{')).map(String::from).unwrap();
+    let value: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&value["severity"], &value["place"]["line"]), (&"error".into(), &3.into()));
+}
+
+#[test]
+fn a_bad_command_line_exits_with_2_and_says_what_there_is() {
+    let folder = Folder::new("usage");
+    let file = folder.file("kernel.slang", KERNEL);
+    let cases = [
+        ("run", "--entry third", "`first`, `second`"),
+        ("run", "", "first, second"),
+        ("run", "--entry first --set nothing=3", "no parameter `nothing`"),
+        ("run", "--entry first --set result=f32[1,", "cannot read the value"),
+        ("run", "--entry first --set count=1.5", "not an integer"),
+        ("run", "--entry first --set 'scale=f32[1]'", "takes 8 bytes"),
+        ("run", "--entry first --groups a", "not a count"),
+        ("run", "--entry first --backend gpu", "not supported yet"),
+        ("run", "--no-such-flag", "--no-such-flag"),
+        ("compile", "--target cobol", "ir and wgsl"),
+        ("compile", "--target ir --dump-after nothing", "linearize"),
+    ];
+    for (command, rest, expected) in cases {
+        let output = run(command, &file, rest);
+        assert_eq!(output.status.code(), Some(2), "{command} {rest}: {}", said(&output));
+        assert!(said(&output).contains(expected), "{command} {rest}: {}", said(&output));
+    }
+    assert_eq!(run("check", "/no/such/file.slang", "").status.code(), Some(2));
+    assert_eq!(cotangent(&["explain".into(), "E9999".into()]).status.code(), Some(2));
+}
+
+#[test]
+fn a_trap_exits_with_4_and_names_the_line() {
+    let folder = Folder::new("traps");
+    let file = folder.file("kernel.slang", KERNEL);
+    let cases = [
+        ("--entry second --set count=5 --set 'result=f32[0, 0]'", "E0801", "kernel.slang:18"),
+        ("--entry second --set count=3 --set 'result=zeros(f32, 3)'", "E0803", "kernel.slang:18"),
+        (
+            "--entry second --set count=500 --set 'result=zeros(f32, 500)' --max-steps 100",
+            "E0804",
+            "kernel.slang:1",
+        ),
+    ];
+    for (rest, code, place) in cases {
+        let output = run("run", &file, rest);
+        assert_eq!(output.status.code(), Some(4), "{rest}: {}", said(&output));
+        assert!(said(&output).contains(code) && said(&output).contains(place), "{rest}: {}", said(&output));
+    }
+}
+
+#[test]
+fn a_loop_beyond_its_bound_traps_in_the_backward_pass() {
+    // req: LOOP-06
+    let folder = Folder::new("bound");
+    let program = "[Differentiable]\nfloat f(float x, int n)\n{\n    [MaxIters(4)]\n    for (int i = 0; i < n; i++)\n        \
+                   x = x * x;\n    return x;\n}\n";
+    let file = folder.file("bound.slang", program);
+    assert_eq!(run("grad", &file, "--fn f --at 'x=1, n=4'").status.code(), Some(0));
+    let output = run("grad", &file, "--fn f --at 'x=1, n=5'");
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+    assert!(
+        said(&output).contains("E0802") && said(&output).contains("bound.slang:4:5"),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
+fn a_gradient_for_scripts() {
+    let folder = Folder::new("json");
+    let program = "struct S : IDifferentiable { float a; int n; }\n\
+                   [Differentiable] float2 f(S s, float3 v, out float w) { w = s.a; return v.xy * s.a * s.n; }\n";
+    let file = folder.file("f.slang", program);
+    let output =
+        run("grad", &file, "--fn f --at 's.a=2, s.n=3, v=[1, 2, 3]' --mode both --format json --wrt s");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(value["outputs"], serde_json::json!({ "result": [6.0, 12.0], "w": 2.0 }));
+    let expected =
+        serde_json::json!({ "result.x": { "s.a": 3.0 }, "result.y": { "s.a": 6.0 }, "w": { "s.a": 1.0 } });
+    assert_eq!(value["derivatives"], expected);
+}
+
+#[test]
+fn nothing_is_written_when_a_target_cannot_express_the_program() {
+    let folder = Folder::new("partial");
+    let file = folder.file("double.slang", "double f(double x) { return x * x; }\n");
+    let out = folder.0.join("out.wgsl");
+    let output = run("compile", &file, &format!("--target wgsl -o {}", out.display()));
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("E0761"));
+    assert!(!out.exists());
+}
