@@ -1,7 +1,7 @@
 //! Operations on floats.
 
 use super::Eval;
-use crate::{Const, Math};
+use crate::Const;
 use cotangent_base::Scalar;
 
 /// `value` rounded to the nearest value of a floating-point type, ties to even.
@@ -24,130 +24,19 @@ fn round_f16(value: f64) -> f64 {
     if rounded.abs() > 65504.0 { f64::INFINITY.copysign(value) } else { rounded }
 }
 
-/// Operations of one operand.
-pub(super) fn unary(eval: Eval, op: Math, scalar: Scalar, a: f64) -> Const {
-    let value = match op {
-        Math::IsNan => return Const::Bool(a.is_nan()),
-        Math::IsInf => return Const::Bool(a.is_infinite()),
-        Math::Neg => -a,
-        Math::Abs => a.abs(),
-        Math::Sign => f64::from(i8::from(a > 0.0) - i8::from(a < 0.0)),
-        Math::Floor => libm::floor(a),
-        Math::Ceil => libm::ceil(a),
-        Math::Round => libm::round(a),
-        Math::RoundEven => libm::rint(a),
-        Math::Trunc => libm::trunc(a),
-        Math::Sqrt => libm::sqrt(a),
-        Math::Rsqrt => 1.0 / libm::sqrt(a),
-        Math::Exp => libm::exp(a),
-        Math::Exp2 => libm::exp2(a),
-        Math::Log => libm::log(a),
-        Math::Log2 => libm::log2(a),
-        Math::Log10 => libm::log10(a),
-        Math::Sin => libm::sin(a),
-        Math::Cos => libm::cos(a),
-        Math::Tan => libm::tan(a),
-        Math::Asin => libm::asin(a),
-        Math::Acos => libm::acos(a),
-        Math::Atan => libm::atan(a),
-        Math::Sinh => libm::sinh(a),
-        Math::Cosh => libm::cosh(a),
-        Math::Tanh => libm::tanh(a),
-        Math::Asinh => libm::asinh(a),
-        Math::Acosh => libm::acosh(a),
-        Math::Atanh => libm::atanh(a),
-        Math::Add
-        | Math::Sub
-        | Math::Mul
-        | Math::Div
-        | Math::Rem
-        | Math::Min
-        | Math::Max
-        | Math::Fma
-        | Math::And
-        | Math::Or
-        | Math::Xor
-        | Math::Not
-        | Math::Shl
-        | Math::Shr
-        | Math::CountBits
-        | Math::FirstBitLow
-        | Math::FirstBitHigh
-        | Math::ReverseBits
-        | Math::Eq
-        | Math::Ne
-        | Math::Lt
-        | Math::Le
-        | Math::Gt
-        | Math::Ge
-        | Math::Pow
-        | Math::Atan2 => undefined(op),
-    };
-    eval.float(value, scalar)
+/// Zero of either sign, and a NaN, have sign zero.
+pub(super) fn sign(a: f64) -> f64 {
+    f64::from(i8::from(a > 0.0) - i8::from(a < 0.0))
 }
 
-/// Operations of two operands.
-pub(super) fn binary(eval: Eval, op: Math, scalar: Scalar, a: f64, b: f64) -> Const {
-    let value = match op {
-        Math::Eq => return Const::Bool(a == b),
-        Math::Ne => return Const::Bool(a != b),
-        Math::Lt => return Const::Bool(a < b),
-        Math::Le => return Const::Bool(a <= b),
-        Math::Gt => return Const::Bool(a > b),
-        Math::Ge => return Const::Bool(a >= b),
-        Math::Add => a + b,
-        Math::Sub => a - b,
-        Math::Mul => a * b,
-        Math::Div => a / b,
-        Math::Rem => libm::fmod(a, b),
-        Math::Min if b.is_nan() || a < b => a,
-        Math::Min => b,
-        Math::Max if b.is_nan() || a > b => a,
-        Math::Max => b,
-        Math::Pow => libm::pow(a, b),
-        Math::Atan2 => libm::atan2(a, b),
-        Math::Neg
-        | Math::Abs
-        | Math::Sign
-        | Math::Fma
-        | Math::And
-        | Math::Or
-        | Math::Xor
-        | Math::Not
-        | Math::Shl
-        | Math::Shr
-        | Math::CountBits
-        | Math::FirstBitLow
-        | Math::FirstBitHigh
-        | Math::ReverseBits
-        | Math::IsNan
-        | Math::IsInf
-        | Math::Floor
-        | Math::Ceil
-        | Math::Round
-        | Math::RoundEven
-        | Math::Trunc
-        | Math::Sqrt
-        | Math::Rsqrt
-        | Math::Exp
-        | Math::Exp2
-        | Math::Log
-        | Math::Log2
-        | Math::Log10
-        | Math::Sin
-        | Math::Cos
-        | Math::Tan
-        | Math::Asin
-        | Math::Acos
-        | Math::Atan
-        | Math::Sinh
-        | Math::Cosh
-        | Math::Tanh
-        | Math::Asinh
-        | Math::Acosh
-        | Math::Atanh => undefined(op),
-    };
-    eval.float(value, scalar)
+/// The smaller; if one is NaN, the other.
+pub(super) fn min(a: f64, b: f64) -> f64 {
+    if b.is_nan() || a < b { a } else { b }
+}
+
+/// The larger; if one is NaN, the other.
+pub(super) fn max(a: f64, b: f64) -> f64 {
+    if b.is_nan() || a > b { a } else { b }
 }
 
 /// `a * b + c`, rounded once.
@@ -170,8 +59,4 @@ pub(super) fn fma(eval: Eval, scalar: Scalar, a: f64, b: f64, c: f64) -> Const {
         return eval.float(sum, scalar);
     }
     eval.float(if error > 0.0 { sum.next_up() } else { sum.next_down() }, scalar)
-}
-
-fn undefined(op: Math) -> ! {
-    panic!("`{}` is not defined on these operands", op.name())
 }

@@ -15,9 +15,12 @@
 mod convert;
 mod float;
 mod int;
+mod operands;
 
 use crate::{Const, Math, Trap};
 use cotangent_base::Scalar;
+use operands::Operands;
+use std::cmp::Ordering;
 
 pub use convert::{bits, from_bits};
 pub use float::round;
@@ -36,21 +39,66 @@ impl Eval {
     /// If the operands are not [`Math::arity`] values of type `scalar` or the operation is not defined on it; the
     /// verifier refuses such instructions.
     pub fn math(self, op: Math, scalar: Scalar, operands: &[Const]) -> Result<Const, Trap> {
-        match *operands {
-            [Const::Float(a)] => Ok(float::unary(self, op, scalar, f64::from_bits(a))),
-            [Const::Float(a), Const::Float(b)] => {
-                Ok(float::binary(self, op, scalar, f64::from_bits(a), f64::from_bits(b)))
-            }
-            [Const::Float(a), Const::Float(b), Const::Float(c)] => {
-                let (a, b, c) = (f64::from_bits(a), f64::from_bits(b), f64::from_bits(c));
-                Ok(float::fma(self, scalar, a, b, c))
-            }
-            [Const::Int(a)] => Ok(int::unary(op, scalar, a)),
-            [Const::Int(a), Const::Int(b)] => int::binary(op, scalar, a, b),
-            [Const::Bool(a)] => Ok(int::not_bool(op, a)),
-            [Const::Bool(a), Const::Bool(b)] => Ok(int::bools(op, a, b)),
-            _ => panic!("`{}` is not defined on these operands", op.name()),
-        }
+        let x = Operands { eval: self, scalar, values: operands };
+        let value = match op {
+            Math::Add => x.number2(|a, b| a + b, |_, a, b| a.wrapping_add(b)),
+            Math::Sub => x.number2(|a, b| a - b, |_, a, b| a.wrapping_sub(b)),
+            Math::Mul => x.number2(|a, b| a * b, |_, a, b| a.wrapping_mul(b)),
+            Math::Div | Math::Rem if x.divides_by_zero() => return Err(Trap::DivisionByZero),
+            Math::Div => x.number2(|a, b| a / b, int::div),
+            Math::Rem => x.number2(libm::fmod, int::rem),
+            Math::Neg => x.number1(|a| -a, |_, a| a.wrapping_neg()),
+            Math::Abs => x.number1(f64::abs, int::abs),
+            Math::Sign => x.number1(float::sign, int::sign),
+            Math::Min => x.number2(float::min, int::min),
+            Math::Max => x.number2(float::max, int::max),
+            Math::Fma => x.fma(),
+            Math::And => x.bits2(|a, b| a & b, |a, b| a & b),
+            Math::Or => x.bits2(|a, b| a | b, |a, b| a | b),
+            Math::Xor => x.bits2(|a, b| a ^ b, |a, b| a ^ b),
+            Math::Not => x.not(),
+            Math::Shl => x.int2(int::shl),
+            Math::Shr => x.int2(int::shr),
+            Math::CountBits => x.int1(int::count_bits),
+            Math::FirstBitLow => x.int1(int::first_bit_low),
+            Math::FirstBitHigh => x.int1(int::first_bit_high),
+            Math::ReverseBits => x.int1(int::reverse_bits),
+            Math::Eq => x.compare(|order| order == Some(Ordering::Equal)),
+            Math::Ne => x.compare(|order| order != Some(Ordering::Equal)),
+            Math::Lt => x.compare(|order| order.is_some_and(Ordering::is_lt)),
+            Math::Le => x.compare(|order| order.is_some_and(Ordering::is_le)),
+            Math::Gt => x.compare(|order| order.is_some_and(Ordering::is_gt)),
+            Math::Ge => x.compare(|order| order.is_some_and(Ordering::is_ge)),
+            Math::IsNan => x.test(f64::is_nan),
+            Math::IsInf => x.test(f64::is_infinite),
+            Math::Floor => x.float1(libm::floor),
+            Math::Ceil => x.float1(libm::ceil),
+            Math::Round => x.float1(libm::round),
+            Math::RoundEven => x.float1(libm::rint),
+            Math::Trunc => x.float1(libm::trunc),
+            Math::Sqrt => x.float1(libm::sqrt),
+            Math::Rsqrt => x.float1(|a| 1.0 / libm::sqrt(a)),
+            Math::Exp => x.float1(libm::exp),
+            Math::Exp2 => x.float1(libm::exp2),
+            Math::Log => x.float1(libm::log),
+            Math::Log2 => x.float1(libm::log2),
+            Math::Log10 => x.float1(libm::log10),
+            Math::Pow => x.float2(libm::pow),
+            Math::Sin => x.float1(libm::sin),
+            Math::Cos => x.float1(libm::cos),
+            Math::Tan => x.float1(libm::tan),
+            Math::Asin => x.float1(libm::asin),
+            Math::Acos => x.float1(libm::acos),
+            Math::Atan => x.float1(libm::atan),
+            Math::Atan2 => x.float2(libm::atan2),
+            Math::Sinh => x.float1(libm::sinh),
+            Math::Cosh => x.float1(libm::cosh),
+            Math::Tanh => x.float1(libm::tanh),
+            Math::Asinh => x.float1(libm::asinh),
+            Math::Acosh => x.float1(libm::acosh),
+            Math::Atanh => x.float1(libm::atanh),
+        };
+        Ok(value.unwrap_or_else(|| panic!("`{}` is not defined on these operands", op.name())))
     }
 
     /// `a + b`, for what is added part by part.
