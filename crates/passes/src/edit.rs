@@ -87,42 +87,6 @@ impl Renaming {
     }
 }
 
-/// Appends a copy of `inst`, regions and all, to `out`. Values that `map` knows are renamed; results and region
-/// arguments enter it.
-pub(crate) fn copy_inst(func: &mut Func, inst: Inst, map: &mut Map<Value, Value>, out: &mut Vec<Inst>) {
-    let data = func.insts[inst].clone();
-    let regions: Vec<Region> = data.regions.iter().map(|region| copy_region(func, *region, map)).collect();
-    let operands: Vec<Value> = data.operands.iter().map(|v| *map.get(v).unwrap_or(v)).collect();
-    let types: Vec<_> = data.results.iter().map(|v| func.ty(*v)).collect();
-    let copy = func.new_inst(data.op, &operands, &types, data.span);
-    func.insts[copy].regions.extend(regions);
-    for (index, &old) in data.results.iter().enumerate() {
-        let new = func.insts[copy].results[index];
-        copied(func, old, new, map);
-    }
-    out.push(copy);
-}
-
-fn copy_region(func: &mut Func, region: Region, map: &mut Map<Value, Value>) -> Region {
-    let copy = func.new_region();
-    for old in func.regions[region].args.clone() {
-        let ty = func.ty(old);
-        let new = func.add_arg(copy, ty);
-        copied(func, old, new, map);
-    }
-    let mut insts = Vec::new();
-    for inst in func.regions[region].insts.clone() {
-        copy_inst(func, inst, map, &mut insts);
-    }
-    func.regions[copy].insts = insts;
-    copy
-}
-
-fn copied(func: &mut Func, old: Value, new: Value, map: &mut Map<Value, Value>) {
-    func.values[new].name = func.values[old].name;
-    map.insert(old, new);
-}
-
 /// Changes every exit among `insts` and below, given how many loops there are between it and them.
 pub(crate) fn change_exits(func: &mut Func, insts: &[Inst], depth: u32, change: &impl Fn(Exit, u32) -> Exit) {
     for &inst in insts {

@@ -11,10 +11,10 @@
 //! | [`unroll`](mod@unroll) | unrolls loops that ask for it |
 //! | [`inline`] | replaces calls by bodies |
 //! | [`prune`](mod@prune) | removes functions nobody needs |
-//! | [`exits`](mod@exits) | removes loops of one round, which the last two leave behind |
+//! | [`exits`](mod@exits) | removes loops of one round, which unrolling and inlining leave behind |
 //!
-//! Two analyses serve them and others: [`effects`] says what functions do to memory, [`shape`] who contains and who
-//! leaves what.
+//! Three analyses serve them and others: [`effects`] says what functions do to memory, [`calls`] who calls whom, and
+//! [`shape`] who contains and who leaves what.
 //!
 //! What all passes keep: the results of a program, bit for bit (payloads of NaN and the sign of a zero that nothing was
 //! added to aside), its writes in order, and that it stops if it would have stopped on purpose. What they may change: a
@@ -25,6 +25,7 @@
 //! The passes of [`tidy`](optimize::tidy) keep the numbers of values and make no new ones but constants: a table of
 //! linear values beside the function stays right.
 
+pub mod calls;
 mod consts;
 pub mod counted;
 pub mod cse;

@@ -3,6 +3,7 @@
 //! [`tidy`] is the cheap cleanup that runs after every pass that writes code: it does not change what a function is
 //! made of, only how much of it there is. [`optimize`] is the full list, for a finished module.
 
+use crate::calls::Calls;
 use crate::counted::counted;
 use crate::cse::cse;
 use crate::dce::dce;
@@ -10,7 +11,7 @@ use crate::effects::Effects;
 use crate::exits::exits;
 use crate::fold::fold;
 use crate::hoist::hoist;
-use crate::inline::{Calls, inline_known, is_single_exit};
+use crate::inline::{inline_known, is_single_exit};
 use crate::simplify::simplify;
 use cotangent_ir::{Func, Inline, Module, Types};
 

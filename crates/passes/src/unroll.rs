@@ -34,14 +34,16 @@
 //! of outer ones. It does not unroll loops that do not ask for it, and it does not unroll in part.
 
 use crate::consts;
-use crate::edit::{Renaming, change_exits, copy_inst};
+use crate::edit::{Renaming, change_exits};
 use crate::evaluate::Trial;
 use crate::exits::exits;
 use crate::fold::{fold, is_silent};
 use crate::shape::{Loop, Shape};
 use crate::simplify::simplify;
-use cotangent_base::{Map, Scalar, Span};
-use cotangent_ir::{Const, Exit, Func, Inst, LoopInfo, Op, Region, Ty, Types, Unroll, Value};
+use cotangent_base::{Scalar, Span};
+use cotangent_ir::{
+    Const, Copier, Exit, Func, Inst, LoopInfo, Op, Region, RegionData, Ty, Types, Unroll, Value,
+};
 
 /// Unrolls the loops of `func` that must be, writing at most `limit` instructions. Gives the places of those that
 /// could not be: their number of rounds is not a constant, or there are too many.
@@ -253,12 +255,13 @@ impl Unroller<'_> {
         out: &mut Vec<Inst>,
     ) -> Option<Vec<Value>> {
         let values = known.slots.iter().zip(values).map(|(known, value)| known.unwrap_or(*value));
-        let args = self.func.regions[copy.looped.body].args.iter().copied();
-        let mut map: Map<Value, Value> = args.zip(known.number.into_iter().chain(values)).collect();
-        let start = out.len();
-        for inst in self.func.regions[copy.looped.body].insts.clone() {
-            copy_inst(self.func, inst, &mut map, out);
+        let RegionData { args, insts } = self.func.regions[copy.looped.body].clone();
+        let mut copier = Copier::new();
+        for (arg, value) in args.into_iter().zip(known.number.into_iter().chain(values)) {
+            copier.rename(arg, value);
         }
+        let start = out.len();
+        out.extend(insts.into_iter().map(|inst| copier.again(self.func, inst)));
         change_exits(self.func, &out[start..], 0, &|exit, depth| copy.exit(exit, depth));
         let exit = out.pop_if(|exit| self.func.insts[*exit].op == Op::Yield)?;
         Some(self.func.insts[exit].operands.to_vec())

@@ -6,8 +6,8 @@
 use super::Mask;
 use cotangent_base::{EntitySet, Set};
 use cotangent_ir::{Func, FuncId, Inst, Module, Op};
+use cotangent_passes::calls::Calls;
 use cotangent_passes::effects::{Effects, Place, place};
-use cotangent_passes::inline::recursive;
 
 /// The function that the user asked a derivative of, and what is known about all it calls.
 pub(super) struct Root {
@@ -26,7 +26,7 @@ impl Root {
         let effects = Effects::of(module);
         let changes = |g| effects.derivative_may_write(func, Place::Global(g));
         let changing = module.globals.keys().map(changes).collect();
-        Root { func, effects, changing, recursive: recursive(module) }
+        Root { func, effects, changing, recursive: Calls::of(module).recursive }
     }
 
     /// Whether a function may run again: it writes nothing, and what it reads does not change.
