@@ -75,9 +75,10 @@ pub(crate) fn expr(e: &Expr, to: &mut Assigned) {
             expr(place, to);
             expr(value, to);
         }
-        ExprKind::Modify { place, new, .. } => {
+        ExprKind::Modify { place, right, new, .. } => {
             root(place, to);
             expr(place, to);
+            right.iter().for_each(|(_, e)| expr(e, to));
             expr(new, to);
         }
         ExprKind::Call(c) => call(c, to),

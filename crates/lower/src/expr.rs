@@ -91,8 +91,11 @@ impl Frame<'_, '_> {
                 self.write(&place, value);
                 value
             }
-            ExprKind::Modify { place, old, new, post } => {
+            ExprKind::Modify { place, right, old, new, post } => {
                 let place = self.place(place);
+                if let Some((local, right)) = right {
+                    self.vars[*local] = Some(self.expr(right));
+                }
                 let before = self.read(&place);
                 self.vars[*old] = Some(before);
                 let after = self.expr(new);

@@ -47,8 +47,9 @@ impl Checked {
             ExprKind::Concat(parts) | ExprKind::Construct(parts) => {
                 parts.iter_mut().for_each(|p| self.replace_in(p, params, args));
             }
-            ExprKind::Modify { place, new, .. } => {
+            ExprKind::Modify { place, right, new, .. } => {
                 self.replace_in(place, params, args);
+                right.iter_mut().for_each(|(_, r)| self.replace_in(r, params, args));
                 self.replace_in(new, params, args);
             }
             ExprKind::Property { this, args: indices, get, set, .. } => {

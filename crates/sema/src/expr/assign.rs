@@ -1,7 +1,7 @@
 //! Assignments, compound assignments and increments.
 
 use crate::body::BodyCx;
-use crate::hir::{Const, Expr, ExprKind, Ty, TyKind};
+use crate::hir::{Const, Expr, ExprKind, LocalId, Ty, TyKind};
 use crate::show::binary_text;
 use cotangent_base::{Scalar, Span};
 use cotangent_syntax::ast::{self, BinaryOp, UnaryOp};
@@ -48,7 +48,13 @@ impl BodyCx<'_> {
                 );
             }
         }
-        self.modify(place, false, span, |cx, old| cx.binary(op, old, value, span))
+        if is_quiet(&value) {
+            return self.modify(place, None, false, span, |cx, old| cx.binary(op, old, value, span));
+        }
+        let right = self.temp("right", value.ty, value.span);
+        let bound = self.local(right, value.span);
+        let right = Some((right, value.into()));
+        self.modify(place, right, false, span, |cx, old| cx.binary(op, old, bound, span))
     }
 
     fn is_user_type(&self, ty: Ty) -> bool {
@@ -73,7 +79,7 @@ impl BodyCx<'_> {
             return self.no_operator(text, &[&place], span, None);
         }
         let one = Expr { kind: ExprKind::Const(Const::Int(1)), ty: self.scalar(Scalar::I32), span };
-        self.modify(place, post, span, |cx, old| {
+        self.modify(place, None, post, span, |cx, old| {
             let ty = old.ty;
             let one = cx.cx.converted(one, ty);
             cx.binary(binary, old, one, span)
@@ -84,6 +90,7 @@ impl BodyCx<'_> {
     fn modify(
         &mut self,
         place: Expr,
+        right: Option<(LocalId, Box<Expr>)>,
         post: bool,
         span: Span,
         new: impl FnOnce(&mut Self, Expr) -> Expr,
@@ -96,6 +103,36 @@ impl BodyCx<'_> {
         // `x += y` converts back as a cast would: `int8_t x; x += 1000;` is accepted.
         let new =
             if self.cx.cost(&new, ty).is_some() { self.cx.converted(new, ty) } else { self.coerce(new, ty) };
-        Expr { kind: ExprKind::Modify { place: place.into(), old, new: new.into(), post }, ty, span }
+        Expr { kind: ExprKind::Modify { place: place.into(), right, old, new: new.into(), post }, ty, span }
+    }
+}
+
+/// Whether evaluating an expression changes nothing, so that it does not matter when it is done.
+fn is_quiet(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Const(_)
+        | ExprKind::Val(_)
+        | ExprKind::String(_)
+        | ExprKind::Zero
+        | ExprKind::Undef
+        | ExprKind::Local(_)
+        | ExprKind::Global(_)
+        | ExprKind::Error => true,
+        ExprKind::Field(a, _)
+        | ExprKind::Swizzle(a, _)
+        | ExprKind::MatrixSwizzle(a, _)
+        | ExprKind::Unary(_, a)
+        | ExprKind::Convert(a)
+        | ExprKind::Splat(a)
+        | ExprKind::Truncate(a)
+        | ExprKind::NoDiff(a) => is_quiet(a),
+        ExprKind::Element(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Sequence(a, b) => {
+            is_quiet(a) && is_quiet(b)
+        }
+        ExprKind::Cond(a, b, c) | ExprKind::Select(a, b, c) => is_quiet(a) && is_quiet(b) && is_quiet(c),
+        ExprKind::Concat(parts) | ExprKind::Construct(parts) => parts.iter().all(is_quiet),
+        ExprKind::Property { .. } | ExprKind::Assign(..) | ExprKind::Modify { .. } | ExprKind::Call(_) => {
+            false
+        }
     }
 }

@@ -203,11 +203,14 @@ pub enum ExprKind {
     // Effects.
     /// `place = value`; gives the value.
     Assign(Box<Expr>, Box<Expr>),
-    /// Evaluates the place once, binds its value to `old`, assigns `new`, which may mention `old`; gives the new
-    /// value, or the old one if `post`. All compound assignments and increments.
+    /// Evaluates the place once and then `right`, if there is one, binds what the place holds after that to `old`,
+    /// assigns `new`, which may mention both; gives the new value, or the old one if `post`. All compound assignments
+    /// and increments.
     Modify {
         /// What is changed.
         place: Box<Expr>,
+        /// The right side, where evaluating it may change the place, and the variable it is bound to.
+        right: Option<(LocalId, Box<Expr>)>,
         /// Its value before.
         old: LocalId,
         /// Its value after.

@@ -185,7 +185,11 @@ impl Carry<'_, '_> {
                 self.assign(place, value, carries);
                 carries
             }
-            ExprKind::Modify { place, old, new, post } => {
+            ExprKind::Modify { place, right, old, new, post } => {
+                if let Some((local, right)) = right {
+                    let carried = self.expr(right);
+                    self.set(*local, carried);
+                }
                 let before = self.expr(place);
                 self.set(*old, before);
                 let after = self.expr(new);

@@ -183,11 +183,15 @@ impl Want<'_, '_> {
                 self.indices(place);
                 self.expr(value, wanted);
             }
-            ExprKind::Modify { place, old, new, post } => {
+            ExprKind::Modify { place, right, old, new, post } => {
                 let wanted_after = self.written(place, true) | (wanted && !post);
                 self.expr(new, wanted_after);
                 let wanted_before = self.state.remove(*old) | (wanted && *post);
                 self.expr(place, wanted_before);
+                if let Some((local, right)) = right {
+                    let wanted = self.state.remove(*local);
+                    self.expr(right, wanted);
+                }
             }
             ExprKind::Call(call) => self.call(call, wanted, expr.span),
             ExprKind::NoDiff(inner) => self.dropped(inner),
