@@ -1,8 +1,10 @@
 //! Initializer lists and construction from fields.
 //!
 //! A list takes its meaning from the type it initializes. For a structure that declares a constructor it is a call of
-//! that. Otherwise elements are filled in order, missing ones are zero or the field's own initializer, and
-//! braces around inner elements may be left out: `{1, 2, 3, 4}` fills two `float2` in a row.
+//! that. Otherwise, if every element converts to the part it stands for, it is taken so: of `float3 a; float b;` the
+//! list `{1, 2}` makes `a` three ones and `b` two, and a `float3` from `{1}` is three ones. If not, elements are filled
+//! in order and braces around inner ones may be left out: `{1, 2, 3, 4}` fills two `float2` in a row. Either way what is
+//! missing is zero or the field's own initializer.
 
 use crate::body::BodyCx;
 use crate::codes;
@@ -39,7 +41,53 @@ impl BodyCx<'_> {
                 self.report(Diagnostic::new(codes::BAD_LIST, span, message));
                 self.error(span)
             }
+            _ if self.is_whole(ty, &args) => self.compose(ty, args, span),
             _ => self.aggregate(ty, args, span),
+        }
+    }
+
+    /// The types a list of so many elements gives values to, if it gives each of them as a whole.
+    fn wholes(&mut self, ty: Ty, count: usize) -> Option<Vec<Ty>> {
+        match self.kind(ty) {
+            TyKind::Vector(..) | TyKind::Matrix(..) if count == 1 => Some(vec![ty]),
+            TyKind::Matrix(element, rows, columns) => {
+                let row = self.ty(TyKind::Vector(element, columns));
+                (self.cx.program.types.known(rows) == Some(count as i64)).then(|| vec![row; count])
+            }
+            TyKind::Struct(id, args) => Some(self.cx.fields_under(id, args)).filter(|f| count <= f.len()),
+            _ => None,
+        }
+    }
+
+    /// Whether every element converts to the part it stands for.
+    fn is_whole(&mut self, ty: Ty, args: &[Argument]) -> bool {
+        let Some(parts) = self.wholes(ty, args.len()) else { return false };
+        args.iter().zip(parts).all(|(arg, part)| match arg {
+            Argument::Value(value) => self.cx.is_error(value.ty) || self.cx.cost(value, part).is_some(),
+            Argument::List(..) => part != ty,
+        })
+    }
+
+    /// A value whose parts are the elements, each converted.
+    fn compose(&mut self, ty: Ty, args: Vec<Argument>, span: Span) -> Expr {
+        let given = args.len();
+        let types = self.wholes(ty, given).unwrap_or_default();
+        let mut parts: Vec<Expr> = args
+            .into_iter()
+            .zip(&types)
+            .map(|(arg, part)| match arg {
+                Argument::Value(value) => self.coerce(value, *part),
+                Argument::List(items, at) => self.list_as(&items, *part, at),
+            })
+            .collect();
+        if let TyKind::Struct(id, _) = self.kind(ty) {
+            for (number, field) in types.iter().enumerate().skip(given) {
+                parts.push(self.field_default(ty, id, number, *field, span));
+            }
+        }
+        match parts.as_slice() {
+            [only] if only.ty == ty => parts.remove(0),
+            _ => Expr { kind: ExprKind::Construct(parts), ty, span },
         }
     }
 

@@ -72,6 +72,8 @@ impl BodyCx<'_> {
         let span = expr.span;
         match &expr.kind {
             ast::ExprKind::Name(name) => self.name(*name, span),
+            // The word is not reserved: a variable may have the name.
+            ast::ExprKind::None if self.is_variable("none".into()) => self.name("none".into(), span),
             ast::ExprKind::Member(base, name) => self.member(base, *name, span),
             ast::ExprKind::Apply(base, args) => self.apply(base, args, span),
             ast::ExprKind::Paren(inner) => self.entity(inner),

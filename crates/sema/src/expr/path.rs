@@ -12,6 +12,11 @@ use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_syntax::ast;
 
 impl BodyCx<'_> {
+    /// Whether a variable of the body has this name.
+    pub(super) fn is_variable(&self, name: Symbol) -> bool {
+        self.vars.iter().any(|block| block.contains_key(&name))
+    }
+
     /// A plain name.
     pub(super) fn name(&mut self, name: Symbol, span: Span) -> Entity {
         if let Some(local) = self.vars.iter().rev().find_map(|block| block.get(&name)) {
