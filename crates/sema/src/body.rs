@@ -7,6 +7,7 @@ use crate::hir::{
     Block, Body, Dir, Expr, ExprKind, FuncId, FuncKind, GlobalId, GlobalKind, Label, Local, LocalId, Stmt,
     StmtKind, Ty, TyKind,
 };
+use crate::place::Frozen;
 use crate::tables::{FuncSource, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Entity, EntityMap, Map, Scalar, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
@@ -21,7 +22,7 @@ pub(crate) struct BodyCx<'a> {
     /// Variables.
     pub locals: EntityMap<LocalId, Local>,
     /// Why a variable may not be assigned; nothing if it may.
-    pub frozen: Map<LocalId, &'static str>,
+    pub frozen: Map<LocalId, Frozen>,
     /// The names of variables, innermost block last.
     pub vars: Vec<Map<Symbol, LocalId>>,
     /// `this`, if there is one.
@@ -188,7 +189,7 @@ impl Checked {
         if let Some(this) = func.this {
             let local = cx.temp("this", this.ty, func.span);
             if !this.mutating {
-                cx.frozen.insert(local, "`this` is read-only in a method without `[mutating]`");
+                cx.frozen.insert(local, Frozen::This);
             }
             cx.this = Some(local);
             params.push(local);
@@ -201,7 +202,7 @@ impl Checked {
                 cx.declare(name, param.ty)
             };
             if consts.contains(&number) && param.dir == Dir::In {
-                cx.frozen.insert(local, "the parameter is `const`");
+                cx.frozen.insert(local, Frozen::Param);
             }
             params.push(local);
         }

@@ -123,6 +123,10 @@ cotangent_base::codes! {
     /// Control can reach the end of a function that must return a value. What the caller gets then is undefined.
     W0304 MISSING_RETURN = "a function may end without a value";
 
+    /// An attribute of this name means nothing here, so it is skipped. An attribute of your own is a structure whose name ends
+    /// in `Attribute`.
+    W0305 UNKNOWN_ATTRIBUTE = "unknown attribute";
+
     /// The value is computed and dropped.
     W0303 NO_EFFECT = "a statement without effect";
 }

@@ -162,7 +162,13 @@ impl Checked {
             name.span,
             format!("`{}` is declared twice in this scope", name.name),
         );
-        if let Some(span) = self.item_span(previous) {
+        let first = match (previous, self.tables.scopes[scope].owner) {
+            (Item::Field(n), Owner::Struct(id)) => {
+                self.tables.structs[id].fields.get(n as usize).map(|(field, _)| field.name.span)
+            }
+            _ => self.item_span(previous),
+        };
+        if let Some(span) = first {
             diagnostic = diagnostic.label(span, "first declared here");
         }
         self.diagnostics.push(diagnostic.help("rename or remove one of them"));
@@ -321,7 +327,8 @@ impl Checked {
             }
             _ => {}
         }
-        if has(ModifierKind::Const) && !has(ModifierKind::Static) && decl.init.is_some() {
+        let half_constant = has(ModifierKind::Const) && !has(ModifierKind::Static) && decl.init.is_some();
+        if half_constant {
             let message =
                 format!("`{}` is `const` but not `static`, so it is a shader parameter", decl.name.name);
             self.diagnostics.push(
@@ -333,6 +340,9 @@ impl Checked {
             GlobalKind::Shared
         } else if has(ModifierKind::Static) {
             if has(ModifierKind::Const) { GlobalKind::Const } else { GlobalKind::Static }
+        } else if half_constant {
+            // Taken as it was meant, so that its uses are not reported too.
+            GlobalKind::Const
         } else {
             GlobalKind::Param
         };
@@ -529,6 +539,7 @@ impl Checked {
             span: span.unwrap_or(Span::none()),
         });
         let unscoped = anonymous || attrs::has(&prefix.attributes, "UnscopedEnum");
+        self.tables.enums.push(EnumInfo { decl: decl.clone(), prefix, scope, resolved: Progress::New });
         for (number, (case, _)) in decl.cases.iter().enumerate() {
             let item = Item::Case(id, number as u32);
             self.declare(scope, *case, item);
@@ -539,7 +550,6 @@ impl Checked {
         if let Some(name) = decl.name {
             self.declare(place.scope, name, Item::Enum(id));
         }
-        self.tables.enums.push(EnumInfo { decl, prefix, scope, resolved: Progress::New });
     }
 
     fn collect_alias(&mut self, decl: Rc<ast::AliasDecl>, place: Place) {
@@ -717,14 +727,14 @@ impl Checked {
         }
     }
 
-    /// Forgets prototypes of functions that are defined in the same scope: they say nothing new.
+    /// Forgets prototypes of functions that are defined in the same scope: all they may add is default arguments.
     fn drop_prototypes(&mut self, scope: ScopeId) {
         let (program, tables) = (&self.program, &mut self.tables);
         let arity = |f: &FuncId| match &tables.funcs[*f].source {
             FuncSource::Func(decl) => decl.params.len(),
             FuncSource::Accessor(..) => 0,
         };
-        let mut dropped = vec![];
+        let (mut dropped, mut inherited) = (vec![], vec![]);
         for items in tables.scopes[scope].names.values() {
             let funcs: Vec<FuncId> = items.iter().filter_map(as_func).collect();
             let (defined, prototypes): (Vec<FuncId>, Vec<FuncId>) =
@@ -732,7 +742,13 @@ impl Checked {
             let has_twin = |f: &FuncId| {
                 program.funcs[*f].intrinsic.is_none() && defined.iter().any(|d| arity(d) == arity(f))
             };
-            dropped.extend(prototypes.into_iter().filter(has_twin));
+            let twins: Vec<FuncId> = prototypes.into_iter().filter(has_twin).collect();
+            let pairs = twins.iter().flat_map(|p| defined.iter().map(|d| (*p, *d)));
+            inherited.extend(pairs.filter_map(|(p, d)| with_defaults(tables, p, d)));
+            dropped.extend(twins);
+        }
+        for (definition, source) in inherited {
+            tables.funcs[definition].source = source;
         }
         for items in tables.scopes[scope].names.values_mut() {
             items.retain(|i| as_func(i).is_none_or(|f| !dropped.contains(&f)));
@@ -763,7 +779,8 @@ impl Checked {
             Item::Func(id) => Some(program.funcs[id].span),
             Item::Struct(id) => Some(program.structs[id].span),
             Item::Interface(id) => Some(program.interfaces[id].span),
-            Item::Enum(id) | Item::Case(id, _) => Some(program.enums[id].span),
+            Item::Enum(id) => Some(program.enums[id].span),
+            Item::Case(id, n) => self.tables.enums[id].decl.cases.get(n as usize).map(|c| c.0.span),
             Item::Alias(id) => Some(self.tables.aliases[id].decl.name.span),
             Item::Assoc(id) => Some(program.assocs[id].span),
             Item::Global(id) | Item::BufferField(id, _) => Some(program.globals[id].span),
@@ -777,6 +794,30 @@ impl Checked {
     pub(crate) fn error_ty(&mut self) -> Ty {
         self.program.types.ty(TyKind::Error)
     }
+}
+
+/// A definition with the default arguments its prototype declares, if it declares any.
+fn with_defaults(
+    tables: &crate::tables::Tables,
+    prototype: FuncId,
+    definition: FuncId,
+) -> Option<(FuncId, FuncSource)> {
+    let (FuncSource::Func(from), FuncSource::Func(to)) =
+        (&tables.funcs[prototype].source, &tables.funcs[definition].source)
+    else {
+        return None;
+    };
+    let alike = |a: &ast::Param, b: &ast::Param| crate::show::syntax(&a.ty) == crate::show::syntax(&b.ty);
+    let same =
+        from.params.len() == to.params.len() && from.params.iter().zip(&to.params).all(|(a, b)| alike(a, b));
+    if !same || from.params.iter().all(|p| p.default.is_none()) {
+        return None;
+    }
+    let mut decl = ast::FuncDecl::clone(to);
+    for (param, prototype) in decl.params.iter_mut().zip(&from.params) {
+        param.default = param.default.take().or_else(|| prototype.default.clone());
+    }
+    Some((definition, FuncSource::Func(decl.into())))
 }
 
 fn as_func(item: &Item) -> Option<FuncId> {

@@ -12,7 +12,7 @@
 //!
 //! | subject | modules |
 //! |---|---|
-//! | names | `lookup`, `suggest` |
+//! | names, attributes | `lookup`, `suggest`, `attrs`, `known` |
 //! | types as written, types as shown | `resolve`, `show` |
 //! | generic parameters, bounds, arguments | `generics`, `subst`, `substexpr`, `infer` |
 //! | interfaces: who conforms, and how | `conform`, `witness`, `wrapper` |
@@ -40,6 +40,7 @@ mod generics;
 pub mod hir;
 mod infer;
 mod init;
+mod known;
 mod lookup;
 mod operators;
 mod overload;

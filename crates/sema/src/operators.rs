@@ -205,7 +205,14 @@ impl BodyCx<'_> {
         span: Span,
     ) -> Expr {
         let Some(shape) = self.join_shapes(x.shape, y.shape) else {
-            return self.no_operator(binary_text(op), &[&a, &b], span, Some("the shapes differ"));
+            let is_matrix = |shape| matches!(shape, Shape::Matrix(..));
+            let product = op == BinaryOp::Mul && (is_matrix(x.shape) || is_matrix(y.shape));
+            let why = if product {
+                "the shapes differ, and `*` works element by element; `mul` is the product of linear algebra"
+            } else {
+                "the shapes differ"
+            };
+            return self.no_operator(binary_text(op), &[&a, &b], span, Some(why));
         };
         let family = family(op);
         let bool_ty = self.scalar(Scalar::Bool);

@@ -16,6 +16,7 @@ use crate::hir::{
     TyKind,
 };
 use crate::lookup::Found;
+use crate::place::Fixed;
 use crate::tables::{FuncSource, Item};
 use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast;
@@ -96,8 +97,8 @@ pub(crate) struct Fit {
 
 /// Why a candidate cannot be called.
 pub(crate) enum Misfit {
-    /// Another number of arguments is needed: at least, at most.
-    Count(usize, usize),
+    /// Another number of arguments is needed: at least, at most, given.
+    Count(usize, usize, usize),
     /// A generic argument cannot be inferred.
     Open(GenericParamId),
     /// A bound does not hold.
@@ -105,7 +106,7 @@ pub(crate) enum Misfit {
     /// An argument does not convert: its number, what it is, what it must be.
     Argument(usize, String, Ty),
     /// An argument that is written to is no place: its number and why.
-    Place(usize, String),
+    Place(usize, Fixed),
     /// It takes `this`.
     NoThis,
     /// Too many explicit generic arguments.
@@ -170,7 +171,7 @@ impl BodyCx<'_> {
         let required = self.required_args(callee, candidate.func, &signature);
         if args.len() < required || args.len() > signature.params.len() {
             let this = usize::from(takes_this);
-            return Err(Misfit::Count(required - this, signature.params.len() - this));
+            return Err(Misfit::Count(required - this, signature.params.len() - this, args.len() - this));
         }
         let inferred = self.infer(callee, candidate, &signature, args)?;
         let generics = self.cx.tables.funcs[candidate.func].generics;
@@ -440,13 +441,20 @@ impl BodyCx<'_> {
                 let shown: Vec<String> = args.iter().map(|a| self.show_argument(a)).collect();
                 let message = format!("no `{}` takes ({})", callee.name, shown.join(", "));
                 let mut diagnostic = Diagnostic::new(codes::NO_OVERLOAD, span, message);
-                for (func, misfit) in misfits.iter().take(8) {
-                    let name = self.cx.show_func(*func);
-                    let why = self.describe_misfit(misfit);
-                    diagnostic = diagnostic.note(format!("`{name}`: {why}"));
+                let mut notes: Vec<String> = vec![];
+                for (func, misfit) in &misfits {
+                    let note = format!("`{}`: {}", self.cx.show_func(*func), self.describe_misfit(misfit));
+                    // Overloads that differ in their bounds alone look the same.
+                    if !notes.contains(&note) {
+                        notes.push(note);
+                    }
                 }
-                if misfits.len() > 8 {
-                    diagnostic = diagnostic.note(format!("and {} more", misfits.len() - 8));
+                let rest = notes.len().saturating_sub(8);
+                for note in notes.into_iter().take(8) {
+                    diagnostic = diagnostic.note(note);
+                }
+                if rest > 0 {
+                    diagnostic = diagnostic.note(format!("and {rest} more"));
                 }
                 diagnostic
             }
@@ -482,17 +490,18 @@ impl BodyCx<'_> {
                 diagnostic
                     .help(format!("give it explicitly: `{}<..>(..)` with a value for `{param}`", callee.name))
             }
+            Misfit::Place(_, fixed) => fixed.explain(diagnostic),
             _ => diagnostic,
         }
     }
 
     fn describe_misfit(&self, misfit: &Misfit) -> String {
         match misfit {
-            Misfit::Count(least, most) if least == most => match least {
-                1 => "it takes 1 argument".into(),
-                n => format!("it takes {n} arguments"),
-            },
-            Misfit::Count(least, most) => format!("it takes {least} to {most} arguments"),
+            Misfit::Count(1, 1, given) => format!("it takes 1 argument, not {given}"),
+            Misfit::Count(least, most, given) if least == most => {
+                format!("it takes {least} arguments, not {given}")
+            }
+            Misfit::Count(least, most, given) => format!("it takes {least} to {most} arguments, not {given}"),
             Misfit::Open(param) => {
                 format!("`{}` cannot be inferred from the arguments", self.cx.program.params[*param].name)
             }
@@ -500,8 +509,8 @@ impl BodyCx<'_> {
             Misfit::Argument(number, from, to) => {
                 format!("argument {number} is {from}, which does not convert to `{}`", self.show(*to))
             }
-            Misfit::Place(0, why) => format!("it changes its object, but {why}"),
-            Misfit::Place(number, why) => format!("argument {number} is written to, but {why}"),
+            Misfit::Place(0, fixed) => format!("it changes its object, but {}", fixed.why),
+            Misfit::Place(number, fixed) => format!("argument {number} is written to, but {}", fixed.why),
             Misfit::NoThis => "it needs an object".into(),
             Misfit::Explicit => "it takes fewer generic arguments".into(),
         }

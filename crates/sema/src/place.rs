@@ -3,29 +3,71 @@
 use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
-use crate::hir::{Expr, ExprKind, GlobalKind, Ty, TyKind};
+use crate::hir::{Expr, ExprKind, GlobalKind, LocalId, Ty, TyKind};
 use crate::tables::{ElementAccess, Item};
-use cotangent_base::Diagnostic;
+use cotangent_base::{Diagnostic, Span};
+
+/// Why a variable cannot be changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Frozen {
+    /// `let x = ..`.
+    Let,
+    /// `const T x = ..`.
+    Const,
+    /// A parameter declared `const`.
+    Param,
+    /// `this` in a method without `[mutating]`.
+    This,
+}
+
+/// Why something cannot be assigned, and what to do about it.
+#[derive(Clone, Debug)]
+pub(crate) struct Fixed {
+    /// In words that follow "but".
+    pub why: String,
+    /// Where the variable is declared.
+    declared: Option<Span>,
+    help: Option<String>,
+}
+
+impl Fixed {
+    fn new(why: impl Into<String>) -> Self {
+        Fixed { why: why.into(), declared: None, help: None }
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds the declaration and the way out to a diagnostic.
+    pub fn explain(&self, mut diagnostic: Diagnostic) -> Diagnostic {
+        if let Some(span) = self.declared {
+            diagnostic = diagnostic.label(span, "declared here");
+        }
+        match &self.help {
+            Some(help) => diagnostic.help(help.clone()),
+            None => diagnostic,
+        }
+    }
+}
 
 impl BodyCx<'_> {
-    /// Why an expression cannot be assigned, in words that follow "but"; nothing if it can.
-    pub(crate) fn not_a_place(&mut self, expr: &Expr) -> Option<String> {
+    /// Why an expression cannot be assigned; nothing if it can.
+    pub(crate) fn not_a_place(&mut self, expr: &Expr) -> Option<Fixed> {
         match &expr.kind {
             ExprKind::Error => None,
-            ExprKind::Local(id) => {
-                let why = *self.frozen.get(id)?;
-                let name = self.locals[*id].name;
-                Some(if name == "this" { why.into() } else { format!("`{name}` cannot be changed: {why}") })
-            }
+            ExprKind::Local(id) => self.frozen_local(*id),
             ExprKind::Global(id) => {
                 let global = &self.cx.program.globals[*id];
-                match global.kind {
-                    GlobalKind::Static | GlobalKind::Shared => None,
-                    GlobalKind::Const => Some(format!("`{}` is a constant", global.name)),
+                let why = match global.kind {
+                    GlobalKind::Static | GlobalKind::Shared => return None,
+                    GlobalKind::Const => format!("`{}` is a constant", global.name),
                     GlobalKind::Param => {
-                        Some(format!("`{}` is a shader parameter, which is read-only", global.name))
+                        format!("`{}` is a shader parameter, which is read-only", global.name)
                     }
-                }
+                };
+                Some(Fixed { declared: Some(global.span), ..Fixed::new(why) })
             }
             ExprKind::Field(base, _) => self.not_a_place(base),
             ExprKind::MatrixSwizzle(base, elements) => {
@@ -41,42 +83,55 @@ impl BodyCx<'_> {
                 _ => self.not_a_place(base),
             },
             ExprKind::Property { this, set, mutating, .. } => match (set, this) {
-                (None, _) => Some("the property or subscript has no `set`".into()),
+                (None, _) => Some(Fixed::new("the property or subscript has no `set`")),
                 (Some(_), Some(this)) if *mutating => self.not_a_place(this),
                 (Some(_), _) => None,
             },
             ExprKind::Convert(inner) if self.cx.is_int_place(inner.ty, expr.ty) => self.not_a_place(inner),
-            _ => Some("it is a value, not a place".into()),
+            _ => Some(Fixed::new("it is a value, not a place").help("keep it in a variable first")),
         }
     }
 
+    fn frozen_local(&mut self, id: LocalId) -> Option<Fixed> {
+        let frozen = *self.frozen.get(&id)?;
+        let (name, span) = (self.locals[id].name, self.locals[id].span);
+        let (why, help) = match frozen {
+            Frozen::Let => ("is declared by `let`", "declare it by `var` to change it"),
+            Frozen::Const => ("is declared `const`", "declare it without `const` to change it"),
+            Frozen::Param => ("is a `const` parameter", "declare it without `const` to change the copy"),
+            Frozen::This => ("is read-only in a method without `[mutating]`", "mark the method `[mutating]`"),
+        };
+        let declared = (!matches!(frozen, Frozen::This)).then_some(span);
+        Some(Fixed { declared, ..Fixed::new(format!("`{name}` {why}")).help(help) })
+    }
+
     /// Elements of a resource are places if its subscript says so, whatever the resource itself is.
-    fn element_not_a_place(&mut self, ty: Ty) -> Option<String> {
+    fn element_not_a_place(&mut self, ty: Ty) -> Option<Fixed> {
         let found = self.cx.members(ty, attrs::SUBSCRIPT.into());
         let writable = found.iter().any(|f| match f.item {
             Item::Property(id) => self.cx.tables.props[id].element == Some(ElementAccess::Ref),
             _ => false,
         });
-        (!writable).then(|| format!("elements of `{}` are read-only", self.show(ty)))
+        let shown = self.show(ty);
+        let fixed = Fixed::new(format!("elements of `{shown}` are read-only"));
+        let is_buffer = shown.starts_with("StructuredBuffer<");
+        (!writable).then(|| if is_buffer { fixed.help(format!("declare it as `RW{shown}`")) } else { fixed })
     }
 
     /// Reports an expression that must be a place and is not.
     pub(crate) fn require_place(&mut self, expr: &Expr) -> bool {
-        let Some(why) = self.not_a_place(expr) else {
+        let Some(fixed) = self.not_a_place(expr) else {
             return true;
         };
-        let message = format!("this cannot be assigned: {why}");
-        let mut diagnostic = Diagnostic::new(codes::NOT_A_PLACE, expr.span, message);
-        if why.contains("[mutating]") {
-            diagnostic = diagnostic.help("mark the method `[mutating]`");
-        }
+        let message = format!("this cannot be assigned: {}", fixed.why);
+        let diagnostic = fixed.explain(Diagnostic::new(codes::NOT_A_PLACE, expr.span, message));
         self.report(diagnostic);
         false
     }
 }
 
-fn repeats() -> String {
-    "a component occurs twice".into()
+fn repeats() -> Fixed {
+    Fixed::new("a component occurs twice")
 }
 
 impl crate::Checked {

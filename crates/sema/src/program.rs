@@ -16,6 +16,7 @@ impl Checked {
             next += 1;
         }
         self.check_duplicates();
+        self.check_attributes();
         self.resolve_user_globals();
         self.complete_user_conformances();
         self.settle();

@@ -28,7 +28,9 @@ fn falls_through(block: &[Stmt]) -> bool {
 
 fn passes(stmt: &Stmt) -> bool {
     match &stmt.kind {
-        StmtKind::Expr(_) | StmtKind::Let(..) => true,
+        // What is wrong may have been meant to return.
+        StmtKind::Expr(expr) => !matches!(expr.kind, ExprKind::Error),
+        StmtKind::Let(..) => true,
         StmtKind::Block(block) => falls_through(block),
         StmtKind::If(cond, then, other) => match constant(cond) {
             Some(true) => falls_through(then),

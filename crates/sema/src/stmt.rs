@@ -6,6 +6,7 @@ use crate::codes;
 use crate::hir::{
     Block, Case, Expr, ExprKind, GlobalKind, Loop, LoopAttrs, LoopKind, Stmt, StmtKind, Ty, TyKind, Unroll,
 };
+use crate::place::Frozen;
 use crate::tables::{Item, Owner};
 use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
@@ -59,7 +60,11 @@ impl BodyCx<'_> {
         let span = stmt.span;
         let mut push = |kind| out.push(Stmt { kind, span });
         match &stmt.kind {
-            ast::StmtKind::Empty | ast::StmtKind::Error => {}
+            ast::StmtKind::Empty => {}
+            ast::StmtKind::Error => {
+                let error = self.error(span);
+                push(StmtKind::Expr(error));
+            }
             ast::StmtKind::Expr(expr) => {
                 let expr = self.expr_for_effect(expr);
                 push(StmtKind::Expr(expr));
@@ -189,6 +194,8 @@ impl BodyCx<'_> {
     }
 
     fn loop_attrs(&mut self, attributes: &[ast::Attribute]) -> LoopAttrs {
+        let scope = self.scope;
+        self.cx.warn_unknown_attributes(attributes, scope);
         let max = attrs::find(attributes, "MaxIters").and_then(|a| a.args.first());
         let scope = self.scope;
         let max_iters = max.map(|e| self.cx.const_val(e, scope));
@@ -349,7 +356,7 @@ impl BodyCx<'_> {
         let content = self.named_member(content, "value", name.span);
         let then = self.scoped(|cx| {
             let local = cx.declare(name, content.ty);
-            cx.frozen.insert(local, "it is declared by `let`");
+            cx.frozen.insert(local, Frozen::Let);
             let mut inner = vec![Stmt { kind: StmtKind::Let(local, Some(content)), span }];
             inner.extend(cx.single(then));
             inner
@@ -426,7 +433,7 @@ impl BodyCx<'_> {
         let local = self.declare(var.name, ty);
         let is_const = has(ModifierKind::Const);
         if var.is_let || is_const {
-            let why = if is_const { "it is declared `const`" } else { "it is declared by `let`" };
+            let why = if is_const { Frozen::Const } else { Frozen::Let };
             self.frozen.insert(local, why);
         }
         if is_const && let Some(value) = &value {

@@ -250,11 +250,11 @@ impl Checked {
             return;
         }
         let shown = self.show_func(requirement);
-        let message = format!(
-            "`{}` does not provide `{shown}` for `{}`",
-            self.show_ty(ty),
-            self.show_interface(interface)
-        );
+        let mut message = format!("`{}` does not provide `{shown}`", self.show_ty(ty));
+        let interface = self.show_interface(interface);
+        if interface.contains('<') {
+            message.push_str(&format!(" for `{interface}`"));
+        }
         let mut diagnostic = Diagnostic::new(codes::MISSING_REQUIREMENT, span, message);
         diagnostic = diagnostic.label(self.program.funcs[requirement].span, "required here");
         for member in &found {

@@ -13,6 +13,7 @@ use crate::hir::{
 };
 use crate::lookup::Found;
 use crate::overload::{Argument, Callee, Choice};
+use crate::place::Frozen;
 use crate::tables::{FuncInfo, FuncSource, Prefix, Progress};
 use cotangent_base::Symbol;
 use cotangent_syntax::ast;
@@ -89,7 +90,7 @@ impl Checked {
             let value = cx.local(local, span);
             if param.name == "this" {
                 if param.dir == Dir::In {
-                    cx.frozen.insert(local, "`this` is read-only in a method without `[mutating]`");
+                    cx.frozen.insert(local, Frozen::This);
                 }
                 callee.this = Some(value);
             } else {

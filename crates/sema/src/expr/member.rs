@@ -75,9 +75,7 @@ impl BodyCx<'_> {
             }
             Some(first) => self.found(*first, None, name.name, span),
             None => {
-                let message = format!("`{}` has no member `{}`", self.show(ty), name.name);
-                let names = self.cx.member_names(ty);
-                self.report_unknown(message, name, &names);
+                self.unknown_member(ty, name);
                 Entity::Value(self.error(span))
             }
         }
@@ -112,10 +110,24 @@ impl BodyCx<'_> {
             let inner = self.cx.block_value(value, content);
             return self.value_member(inner, name, span);
         }
-        let message = format!("`{}` has no member `{}`", self.show(value.ty), name.name);
-        let names = self.cx.member_names(value.ty);
-        self.report_unknown(message, name, &names);
+        self.unknown_member(value.ty, name);
         Entity::Value(self.error(span))
+    }
+
+    fn unknown_member(&mut self, ty: Ty, name: ast::Ident) {
+        let shown = self.show(ty);
+        let mut message = format!("`{shown}` has no member `{}`", name.name);
+        if let TyKind::Param(_) | TyKind::Assoc(..) = self.kind(ty) {
+            let bounds = self.cx.bounds_of(ty);
+            let bounds: Vec<String> =
+                bounds.into_iter().map(|b| format!("`{}`", self.cx.show_interface(b))).collect();
+            message.push_str(&match bounds.as_slice() {
+                [] => ": it has no bound that promises any".to_string(),
+                bounds => format!(": its bounds promise only what {} declares", bounds.join(" and ")),
+            });
+        }
+        let names = self.cx.member_names(ty);
+        self.report_unknown(message, name, &names);
     }
 
     fn member_found(
