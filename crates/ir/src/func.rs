@@ -1,7 +1,7 @@
 //! Functions: signature, instructions, regions and values.
 
-use crate::{DiffInfo, Mode, Op, Ty};
-use cotangent_base::{EntityMap, Span, Symbol, entity};
+use crate::{DiffInfo, Mode, Op, Ty, Type};
+use cotangent_base::{EntityMap, Scalar, Span, Symbol, entity};
 use smallvec::SmallVec;
 
 entity!(
@@ -139,14 +139,26 @@ pub struct Entry {
 /// A value the host gives to a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SystemValue {
-    /// `u32x3`, over the whole dispatch.
+    /// Over the whole dispatch.
     DispatchThreadId,
-    /// `u32x3`, the group's.
+    /// The group's.
     GroupId,
-    /// `u32x3`, within the group.
+    /// Within the group.
     GroupThreadId,
-    /// `u32`, within the group, x fastest.
+    /// The number within the group, x fastest.
     GroupIndex,
+}
+
+impl SystemValue {
+    /// Its type.
+    pub fn ty(self) -> Type {
+        match self {
+            SystemValue::DispatchThreadId | SystemValue::GroupId | SystemValue::GroupThreadId => {
+                Type::Vector(Scalar::U32, 3)
+            }
+            SystemValue::GroupIndex => Type::Scalar(Scalar::U32),
+        }
+    }
 }
 
 /// An instruction.
@@ -196,6 +208,8 @@ pub struct RegionData {
 impl Func {
     /// A function with an empty body whose arguments are the inputs of `sig`.
     pub fn new(name: Symbol, sig: Signature, span: Span) -> Self {
+        let mut regions = EntityMap::new();
+        let body = regions.push(RegionData::default());
         let mut func = Func {
             name,
             span,
@@ -206,10 +220,9 @@ impl Func {
             entry: None,
             values: EntityMap::new(),
             insts: EntityMap::new(),
-            regions: EntityMap::new(),
-            body: Region::default(),
+            regions,
+            body,
         };
-        func.body = func.new_region();
         let inputs: Vec<(Ty, Symbol)> = func.sig.inputs().map(|p| (p.ty, p.name)).collect();
         for (ty, name) in inputs {
             let arg = func.add_arg(func.body, ty);
@@ -304,11 +317,5 @@ impl Func {
                 }
             }
         }
-    }
-}
-
-impl Default for Region {
-    fn default() -> Self {
-        cotangent_base::Entity::new(0)
     }
 }

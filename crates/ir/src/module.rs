@@ -59,13 +59,19 @@ impl Module {
 
     /// Adds a function. A name already taken gets a number appended.
     pub fn add_func(&mut self, mut func: Func) -> FuncId {
-        let name = func.name;
-        for n in 1.. {
-            if self.func_named(func.name).is_none() {
-                break;
-            }
-            func.name = Symbol::new(&format!("{name}.{n}"));
-        }
+        func.name = unique(func.name, |name| self.func_named(name).is_some());
         self.funcs.push(func)
     }
+
+    /// Adds a global. A name already taken gets a number appended.
+    pub fn add_global(&mut self, mut global: GlobalData) -> Global {
+        global.name = unique(global.name, |name| self.global_named(name).is_some());
+        self.globals.push(global)
+    }
+}
+
+/// `name`, or `name.1`, `name.2` and so on: the first that is not taken.
+pub(crate) fn unique(name: Symbol, taken: impl Fn(Symbol) -> bool) -> Symbol {
+    let numbered = (1..).map(|n| Symbol::new(&format!("{name}.{n}")));
+    std::iter::once(name).chain(numbered).find(|name| !taken(*name)).expect("numbers do not end")
 }

@@ -1,6 +1,7 @@
 //! Types, interned: two [`Ty`] are the same type exactly when they are equal.
 
 use crate::Path;
+use crate::module::unique;
 use cotangent_base::{EntityMap, Map, Scalar, Symbol, entity};
 
 entity!(
@@ -120,15 +121,9 @@ impl Types {
 
     /// Makes a structure. A name already taken gets a number appended.
     pub fn add_struct(&mut self, name: Symbol, fields: Vec<StructField>) -> StructId {
-        let mut unique = name;
-        for n in 1.. {
-            if !self.names.contains_key(&unique) {
-                break;
-            }
-            unique = Symbol::new(&format!("{name}.{n}"));
-        }
-        let id = self.structs.push(StructDef { name: unique, fields });
-        self.names.insert(unique, id);
+        let name = unique(name, |name| self.names.contains_key(&name));
+        let id = self.structs.push(StructDef { name, fields });
+        self.names.insert(name, id);
         id
     }
 

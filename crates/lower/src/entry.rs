@@ -24,19 +24,9 @@ fn system_value(semantic: &str) -> Option<SystemValue> {
     })
 }
 
-/// The type in which it is given.
-fn canonical(value: SystemValue) -> Type {
-    match value {
-        SystemValue::DispatchThreadId | SystemValue::GroupId | SystemValue::GroupThreadId => {
-            Type::Vector(Scalar::U32, 3)
-        }
-        SystemValue::GroupIndex => Type::Scalar(Scalar::U32),
-    }
-}
-
 /// Whether a parameter may have that type.
 fn accepts(value: SystemValue, ty: Type) -> bool {
-    match (canonical(value), ty) {
+    match (value.ty(), ty) {
         (_, Type::Scalar(s)) => s.is_int(),
         (Type::Vector(_, most), Type::Vector(s, n)) => s.is_int() && n <= most,
         _ => false,
@@ -72,7 +62,7 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
             }
             continue;
         };
-        let ty = lowerer.module.types.intern(canonical(value));
+        let ty = lowerer.module.types.intern(value.ty());
         sig.params.push(ir::Param { name: param.name, ty, dir: Dir::In, diff: false });
         inputs.push(value);
     }

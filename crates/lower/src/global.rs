@@ -95,14 +95,7 @@ impl Lowerer<'_> {
     }
 
     fn add_global(&mut self, name: &str, ty: ir::Ty, kind: ir::GlobalKind, span: Span) -> ir::Global {
-        let mut unique = Symbol::new(name);
-        for n in 1.. {
-            if self.module.global_named(unique).is_none() {
-                break;
-            }
-            unique = Symbol::new(&format!("{name}.{n}"));
-        }
-        self.module.globals.push(GlobalData { name: unique, ty, kind, span })
+        self.module.add_global(GlobalData { name: Symbol::new(name), ty, kind, span })
     }
 }
 

@@ -1,8 +1,8 @@
 //! What must hold of a module besides its functions' bodies.
 
 use super::{Check, ensure};
-use crate::{DiffRow, Func, FuncId, FuncKind, GlobalKind, Module, StructId, SystemValue, Ty, Type};
-use cotangent_base::{Scalar, Set};
+use crate::{DiffRow, Func, FuncId, FuncKind, GlobalKind, Module, StructId, Ty, Type};
+use cotangent_base::Set;
 
 /// Checks types, globals, derivative rows and names.
 pub(super) fn check(module: &Module) -> Check {
@@ -88,12 +88,7 @@ pub(super) fn check_func(module: &Module, func: &Func) -> Check {
         ensure!(module.funcs.get(link).is_some(), "it refers to a function that does not exist");
     }
     if let Some(entry) = &func.entry {
-        let expected = entry.inputs.iter().map(|value| match value {
-            SystemValue::DispatchThreadId | SystemValue::GroupId | SystemValue::GroupThreadId => {
-                Type::Vector(Scalar::U32, 3)
-            }
-            SystemValue::GroupIndex => Type::Scalar(Scalar::U32),
-        });
+        let expected = entry.inputs.iter().map(|value| value.ty());
         let inputs = func.sig.inputs().map(|p| module.types.get(p.ty));
         ensure!(expected.eq(inputs), "the inputs of an entry point are not what the host gives");
         ensure!(func.sig.outputs().next().is_none(), "an entry point gives nothing");

@@ -69,7 +69,7 @@ pub fn module(seed: u64) -> Module {
     let array = module.types.intern(Type::Array(float, LENGTH));
     let ty = module.types.intern(Type::Buffer(float, Access::ReadWrite));
     let name = Symbol::new("out");
-    let buffer = module.globals.push(GlobalData { name, ty, kind: GlobalKind::Param, span: Span::none() });
+    let buffer = module.add_global(GlobalData { name, ty, kind: GlobalKind::Param, span: Span::none() });
     let types = [float, float, int, array, bool];
     let choices = Choices::new(seed);
     let mut generator =
