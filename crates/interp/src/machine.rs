@@ -1,10 +1,10 @@
 //! The machine: memory, frames, and the loop that runs codes.
 
-use crate::decode::{Arg, Code, Decoded, Slot, decode};
+use crate::decode::{Arg, Code, Decoded, Level, Slot, decode};
 use crate::{Stopped, Val};
 use cotangent_base::{EntityMap, Scalar, Span};
 use cotangent_ir::eval::Eval;
-use cotangent_ir::{Const, FuncId, Global, Module, Trap, Ty, Type};
+use cotangent_ir::{Const, FuncId, Global, Math, Module, Trap, Ty, Type};
 use smallvec::SmallVec;
 use std::mem;
 use std::rc::Rc;
@@ -215,12 +215,7 @@ impl<'m> Machine<'m> {
             }
             match code {
                 Code::Scalar { op, scalar, args, result } => {
-                    let mut operands = [Const::Bool(false); 3];
-                    for (operand, arg) in operands.iter_mut().zip(args) {
-                        let value = self.read(base, *arg);
-                        *operand = self.scalar(&value, *scalar);
-                    }
-                    let value = self.eval.math(*op, *scalar, &operands[..args.len()])?;
+                    let value = self.scalar_math(base, *op, *scalar, args)?;
                     self.write(base, *result, Val::Scalar(value));
                 }
                 Code::Run { inst, args, levels, result } => {
@@ -231,10 +226,7 @@ impl<'m> Machine<'m> {
                 }
                 Code::TakePart { from, indices, levels, result } => {
                     let indices = self.read_all(base, indices);
-                    let at = self.positions(levels, &indices, 0)?;
-                    let mut aggregate = mem::take(&mut self.slots[base + *from as usize]);
-                    let part = mem::take(self.place(&mut aggregate, levels, &at));
-                    self.slots[base + *from as usize] = aggregate;
+                    let part = self.take_part(base + *from as usize, levels, &indices)?;
                     self.write(base, Some(*result), part);
                 }
                 Code::Move { from, to, clear, goto } => {
@@ -244,20 +236,17 @@ impl<'m> Machine<'m> {
                     frame.at = *goto;
                 }
                 Code::Branch { cond, otherwise } => {
-                    let cond = self.read(base, *cond);
-                    if self.scalar(&cond, Scalar::Bool) != Const::Bool(true) {
+                    if self.read_scalar(base, *cond, Scalar::Bool) != Const::Bool(true) {
                         frame.at = *otherwise;
                     }
                 }
                 Code::Switch { selector, cases, targets } => {
-                    let selector = self.read(base, *selector);
-                    let selector = self.scalar(&selector, Scalar::I32);
+                    let selector = self.read_scalar(base, *selector, Scalar::I32);
                     let case = cases.iter().position(|case| selector == *case);
                     frame.at = targets[case.unwrap_or(cases.len())];
                 }
                 Code::Count { n, rounds, round } => {
-                    let n = self.read(base, *n);
-                    let n = self.scalar(&n, Scalar::I32);
+                    let n = self.read_scalar(base, *n, Scalar::I32);
                     self.write(base, Some(*rounds), Val::Scalar(n));
                     self.write(base, Some(*round), Val::int(0));
                 }
@@ -283,6 +272,28 @@ impl<'m> Machine<'m> {
                 Code::Return { args } => return Ok(Change::Return(self.read_all(base, args))),
             }
         }
+    }
+
+    fn read_scalar(&mut self, base: usize, arg: Arg, scalar: Scalar) -> Const {
+        let value = self.read(base, arg);
+        self.scalar(&value, scalar)
+    }
+
+    fn scalar_math(&mut self, base: usize, op: Math, scalar: Scalar, args: &[Arg]) -> Result<Const, Trap> {
+        let mut operands = [Const::Bool(false); 3];
+        for (operand, arg) in operands.iter_mut().zip(args) {
+            *operand = self.read_scalar(base, *arg, scalar);
+        }
+        self.eval.math(op, scalar, &operands[..args.len()])
+    }
+
+    /// Takes a part out of the aggregate in a slot and leaves a hole.
+    fn take_part(&mut self, slot: usize, levels: &[Level], indices: &[Val]) -> Result<Val, Trap> {
+        let at = self.positions(levels, indices, 0)?;
+        let mut aggregate = mem::take(&mut self.slots[slot]);
+        let part = mem::take(self.place(&mut aggregate, levels, &at));
+        self.slots[slot] = aggregate;
+        Ok(part)
     }
 
     fn counter(&self, base: usize, slot: Slot) -> i64 {

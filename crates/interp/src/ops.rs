@@ -32,11 +32,7 @@ impl Machine<'_> {
             Op::Bitcast => self.bitcast(first, shape, &args[0]),
             Op::Splat => self.splat(shape, &args[0]),
             Op::Sum => self.sum(func.ty(data.operands[0]), &args[0]),
-            Op::Swizzle(lanes) => {
-                let parts = self.numbers(&args[0], first);
-                let lanes: Numbers = lanes.iter().map(|l| parts[usize::from(*l)]).collect();
-                build(shape, &lanes)
-            }
+            Op::Swizzle(lanes) => self.swizzle(lanes, first, shape, &args[0]),
             Op::Dot => self.product(shape, (first, &args[0]), (ty(data.operands[1]), &args[1]), (1, 1)),
             Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => {
                 let second = ty(data.operands[1]);
@@ -48,61 +44,64 @@ impl Machine<'_> {
                 let at = self.positions(levels, &args[1..], 0)?;
                 at.iter().fold(&args[0], |value, i| value.part(*i)).clone()
             }
-            Op::Insert(_) => {
-                let at = self.positions(levels, &args[2..], 0)?;
-                let (mut a, v) = (mem::take(&mut args[0]), mem::take(&mut args[1]));
-                *self.place(&mut a, levels, &at) = v;
-                a
-            }
-            Op::InsertAdd(_) => {
-                let at = self.positions(levels, &args[2..], 0)?;
-                let mut a = mem::take(&mut args[0]);
-                let mut sum = mem::take(self.place(&mut a, levels, &at));
-                self.add(func.ty(data.operands[1]), &mut sum, &args[1]);
-                *self.place(&mut a, levels, &at) = sum;
-                a
-            }
+            Op::Insert(_) => return self.insert(levels, args),
+            Op::InsertAdd(_) => return self.insert_add(func.ty(data.operands[1]), levels, args),
             Op::Detach => mem::take(&mut args[0]),
             Op::Global(global) => match shape {
                 Type::Buffer(..) | Type::Ref(_) => Val::Handle(*global),
                 _ => self.memory[*global].clone(),
             },
-            Op::Load(_) => {
-                let global = handle(&args[0]);
-                let len = self.memory[global].parts().len();
-                let at = self.positions(levels, &args[1..], len)?;
-                at.iter().fold(&self.memory[global], |value, i| value.part(*i)).clone()
-            }
-            Op::Store(_) => {
-                let global = handle(&args[0]);
-                let len = self.memory[global].parts().len();
-                let at = self.positions(levels, &args[2..], len)?;
-                let mut memory = mem::take(&mut self.memory[global]);
-                *self.place(&mut memory, levels, &at) = mem::take(&mut args[1]);
-                self.memory[global] = memory;
-                Val::Unit
-            }
+            Op::Load(_) => return self.load(levels, args),
+            Op::Store(_) => return self.store(levels, args),
             Op::Length => Val::int(self.memory[handle(&args[0])].parts().len() as i64),
-            Op::Assert(trap) => {
-                if self.scalar(&args[0], Scalar::Bool) != Const::Bool(true) {
-                    return Err(*trap);
-                }
-                Val::Unit
-            }
-            Op::DiffCall(_)
-            | Op::LinCall(_)
-            | Op::Call(_)
-            | Op::If
-            | Op::Switch(_)
-            | Op::While(_)
-            | Op::For(_)
-            | Op::Yield
-            | Op::Break(_)
-            | Op::Continue(_)
-            | Op::Return => {
-                unreachable!("`{}` is decoded into codes of its own", data.op.name())
-            }
+            Op::Assert(trap) => return self.assert(&args[0], *trap),
+            Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => has_codes(&data.op),
+            Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => has_codes(&data.op),
+            Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => has_codes(&data.op),
         })
+    }
+
+    fn insert(&mut self, levels: &[Level], args: &mut [Val]) -> Result<Val, Trap> {
+        let at = self.positions(levels, &args[2..], 0)?;
+        let (mut a, v) = (mem::take(&mut args[0]), mem::take(&mut args[1]));
+        *self.place(&mut a, levels, &at) = v;
+        Ok(a)
+    }
+
+    fn insert_add(&mut self, part: Ty, levels: &[Level], args: &mut [Val]) -> Result<Val, Trap> {
+        let at = self.positions(levels, &args[2..], 0)?;
+        let mut a = mem::take(&mut args[0]);
+        let mut sum = mem::take(self.place(&mut a, levels, &at));
+        self.add(part, &mut sum, &args[1]);
+        *self.place(&mut a, levels, &at) = sum;
+        Ok(a)
+    }
+
+    fn load(&mut self, levels: &[Level], args: &[Val]) -> Result<Val, Trap> {
+        let global = handle(&args[0]);
+        let len = self.memory[global].parts().len();
+        let at = self.positions(levels, &args[1..], len)?;
+        Ok(at.iter().fold(&self.memory[global], |value, i| value.part(*i)).clone())
+    }
+
+    fn store(&mut self, levels: &[Level], args: &mut [Val]) -> Result<Val, Trap> {
+        let global = handle(&args[0]);
+        let len = self.memory[global].parts().len();
+        let at = self.positions(levels, &args[2..], len)?;
+        let mut memory = mem::take(&mut self.memory[global]);
+        *self.place(&mut memory, levels, &at) = mem::take(&mut args[1]);
+        self.memory[global] = memory;
+        Ok(Val::Unit)
+    }
+
+    fn assert(&mut self, cond: &Val, trap: Trap) -> Result<Val, Trap> {
+        let holds = self.scalar(cond, Scalar::Bool) == Const::Bool(true);
+        if holds { Ok(Val::Unit) } else { Err(trap) }
+    }
+
+    fn swizzle(&mut self, lanes: &[u8], from: Type, to: Type, value: &Val) -> Val {
+        let parts = self.numbers(value, from);
+        build(to, &lanes.iter().map(|lane| parts[usize::from(*lane)]).collect::<Numbers>())
     }
 
     fn math(&mut self, op: Math, operand: Type, result: Type, args: &[Val]) -> Result<Val, Trap> {
@@ -229,14 +228,14 @@ fn extent(op: &Op, a: Type, b: Type) -> (usize, usize) {
     }
 }
 
+/// Control operations never come here.
+fn has_codes(op: &Op) -> ! {
+    unreachable!("`{}` is decoded into codes of its own", op.name())
+}
+
 /// The scalar a number is made of.
 fn scalar_of(ty: Type) -> Scalar {
-    match ty {
-        Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s,
-        Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => {
-            unreachable!("the verifier checked the type")
-        }
-    }
+    ty.scalar().expect("the verifier checked the type")
 }
 
 /// How many scalars a number has.

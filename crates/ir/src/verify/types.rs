@@ -1,8 +1,8 @@
-//! The types of instructions. One function per family of operations; [`Type`]s are compared, not
-//! [`Ty`](crate::Ty)s, so that nothing needs to be interned.
+//! The types of instructions, one function per family of operations. [`check`] says which family an operation is of.
+//! [`Type`]s are compared, not [`Ty`](crate::Ty)s, so that nothing needs to be interned.
 
 use super::{Check, Verifier, ensure};
-use crate::{Access, Class, Const, DiffCall, InstData, Math, Op, Path, Region, Ty, Type, Value};
+use crate::{Access, Class, Const, Control, DiffCall, InstData, Math, Op, Path, Region, Ty, Type, Value};
 use cotangent_base::{Scalar, Set};
 
 const BOOL: Type = Type::Scalar(Scalar::Bool);
@@ -11,46 +11,77 @@ const U32: Type = Type::Scalar(Scalar::U32);
 
 /// Checks operands, results and the shape of regions. What is in regions and exits is checked elsewhere.
 pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
-    let operands = v.tys(&data.operands);
-    let results = v.tys(&data.results);
-    match (&data.op, &operands[..], &results[..]) {
-        (Op::Math(op), operands, [r]) => math(*op, operands, *r),
-        (Op::Const(c), [], [r]) => constant(*c, *r),
-        (Op::Zero | Op::Undef, [], [_]) => Ok(()),
+    let (operands, results) = (&v.tys(&data.operands)[..], &v.tys(&data.results)[..]);
+    match &data.op {
+        Op::Math(op) => math(*op, operands, results),
+        Op::Const(_) | Op::Zero | Op::Undef | Op::Global(_) => source(v, &data.op, operands, results),
+        Op::Select | Op::Convert | Op::Bitcast | Op::Detach => element_wise(&data.op, operands, results),
+        Op::Splat | Op::Sum | Op::Swizzle(_) | Op::Transpose => shape(v, &data.op, operands, results),
+        Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => product(&data.op, operands, results),
+        Op::Pack | Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) => aggregate(v, data, operands, results),
+        Op::Load(_) | Op::Store(_) | Op::Length | Op::Assert(_) => memory(v, data, operands, results),
+        Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => call(v, &data.op, operands, results),
+        Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => structured(v, data, operands, results),
+        Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => Ok(()),
+    }
+}
+
+/// What is wrong if an operation has the wrong number of operands or results.
+fn misfit() -> Check {
+    Err("the operation takes other operands or gives other results".into())
+}
+
+fn source(v: &Verifier<'_>, op: &Op, operands: &[Type], results: &[Type]) -> Check {
+    let ([], [r]) = (operands, results) else { return misfit() };
+    if let Op::Const(value) = op {
+        return constant(*value, *r);
+    }
+    if let Op::Global(global) = op {
+        let data = v.module.globals.get(*global);
+        ensure!(data.is_some_and(|g| v.module.types.get(g.ty) == *r), "the global has another type");
+    }
+    Ok(())
+}
+
+fn element_wise(op: &Op, operands: &[Type], results: &[Type]) -> Check {
+    match (op, operands, results) {
         (Op::Select, [cond, a, b], [r]) => {
             ensure!(a == b && a == r, "both sides and the result must have one type");
-            ensure!(
-                *cond == BOOL || Some(*cond) == r.with_scalar(Scalar::Bool),
-                "the condition does not fit"
-            );
-            Ok(())
+            let fits = *cond == BOOL || Some(*cond) == r.with_scalar(Scalar::Bool);
+            ensure!(fits, "the condition does not fit");
         }
         (Op::Convert, [a], [r]) => {
             let fits = r.scalar().is_some_and(|s| a.with_scalar(s) == Some(*r));
             ensure!(fits, "a conversion keeps the shape of a number");
-            Ok(())
         }
         (Op::Bitcast, [a], [r]) => {
             ensure!(bits(*a).is_some() && bits(*a) == bits(*r), "the types are not numbers of one size");
-            Ok(())
         }
-        (Op::Splat, [a], [r]) => {
-            ensure!(splats(v, *a, *r), "the result is not a shape of the operand");
-            Ok(())
-        }
-        (Op::Sum, [a], [r]) => {
-            ensure!(splats(v, *r, *a), "the operand is not a shape of the result");
+        (Op::Detach, [a], [r]) => ensure!(a == r, "the result must have the type of the operand"),
+        _ => return misfit(),
+    }
+    Ok(())
+}
+
+fn shape(v: &Verifier<'_>, op: &Op, operands: &[Type], results: &[Type]) -> Check {
+    let ([a], [r]) = (operands, results) else { return misfit() };
+    match (op, *a) {
+        (Op::Splat, a) => ensure!(splats(v, a, *r), "the result is not a shape of the operand"),
+        (Op::Sum, a) => {
+            ensure!(splats(v, *r, a), "the operand is not a shape of the result");
             ensure!(addable(v, *r), "the type has no sum");
-            Ok(())
         }
-        (Op::Swizzle(lanes), [a], [r]) => swizzle(lanes, *a, *r),
-        (Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer, [a, b], [r]) => {
-            product(&data.op, *a, *b, *r)
+        (Op::Swizzle(lanes), a) => return swizzle(lanes, a, *r),
+        (Op::Transpose, Type::Matrix(s, rows, columns)) => {
+            ensure!(*r == Type::Matrix(s, columns, rows), "the result is not the transposed shape");
         }
-        (Op::Transpose, [Type::Matrix(s, r, c)], [result]) => {
-            ensure!(*result == Type::Matrix(*s, *c, *r), "the result is not the transposed shape");
-            Ok(())
-        }
+        _ => return misfit(),
+    }
+    Ok(())
+}
+
+fn aggregate(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Type]) -> Check {
+    match (&data.op, operands, results) {
         (Op::Pack, _, [_]) => pack(v, data),
         (Op::Extract(path), [_, indices @ ..], [r]) => {
             ensure!(inside(v, data, path, indices)? == *r, "the result is not the part at that path");
@@ -61,100 +92,71 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
             ensure!(addable(v, *value), "the type has no sum");
             insert(v, data, path, indices)
         }
-        (Op::Detach, [a], [r]) => {
-            ensure!(a == r, "the result must have the type of the operand");
+        _ => misfit(),
+    }
+}
+
+fn memory(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Type]) -> Check {
+    match (&data.op, operands, results) {
+        (Op::Load(path), [_, indices @ ..], [r]) => {
+            ensure!(behind(v, data, path, indices)? == *r, "the result is not the part at that path");
+        }
+        (Op::Store(path), [handle, value, indices @ ..], []) => {
+            ensure!(!matches!(handle, Type::Buffer(_, Access::Read)), "the buffer may only be read");
+            ensure!(behind(v, data, path, indices)? == *value, "the value is not a part at that path");
+        }
+        (Op::Length, [Type::Buffer(..)], [r]) => ensure!(*r == U32, "a length is a `u32`"),
+        (Op::Assert(_), [cond], []) => ensure!(*cond == BOOL, "the condition is not a `bool`"),
+        _ => return misfit(),
+    }
+    Ok(())
+}
+
+fn call(v: &Verifier<'_>, op: &Op, operands: &[Type], results: &[Type]) -> Check {
+    match op.control() {
+        Control::Call(callee) => {
+            let callee = v.callee(callee)?;
+            ensure!(*operands == v.inputs(callee), "the operands are not the inputs of the function");
+            ensure!(*results == v.outputs(callee), "the results are not the outputs of the function");
             Ok(())
         }
-        (Op::DiffCall(call), operands, results) => diff_call(v, call, operands, results),
-        (Op::LinCall(call), operands, results) => {
+        Control::DiffCall(call) => diff_call(v, call, operands, results),
+        Control::LinCall(call) => {
             ensure!(call.primals as usize <= operands.len(), "there are fewer operands than primals");
             let (inputs, outputs) = tangents(v, &call.call)?;
             ensure!(operands[call.primals as usize..] == inputs, "the tangents do not fit the function");
             ensure!(*results == outputs, "the results do not fit the function");
             Ok(())
         }
-        (Op::Global(global), [], [r]) => {
-            let data = v.module.globals.get(*global);
-            ensure!(data.is_some_and(|g| v.module.types.get(g.ty) == *r), "the global has another type");
-            Ok(())
-        }
-        (Op::Load(path), [_, indices @ ..], [r]) => {
-            ensure!(behind(v, data, path, indices)? == *r, "the result is not the part at that path");
-            Ok(())
-        }
-        (Op::Store(path), [handle, value, indices @ ..], []) => {
-            ensure!(!matches!(handle, Type::Buffer(_, Access::Read)), "the buffer may only be read");
-            ensure!(behind(v, data, path, indices)? == *value, "the value is not a part at that path");
-            Ok(())
-        }
-        (Op::Length, [Type::Buffer(..)], [r]) => {
-            ensure!(*r == U32, "a length is a `u32`");
-            Ok(())
-        }
-        (Op::Assert(_), [cond], []) => {
-            ensure!(*cond == BOOL, "the condition is not a `bool`");
-            Ok(())
-        }
-        (Op::Call(func), operands, results) => {
-            let callee = v.callee(*func)?;
-            ensure!(*operands == v.inputs(callee), "the operands are not the inputs of the function");
-            ensure!(*results == v.outputs(callee), "the results are not the outputs of the function");
-            Ok(())
-        }
-        (Op::If, [cond], _) => {
+        Control::Plain | Control::If | Control::Switch(_) => misfit(),
+        Control::While(_) | Control::For(_) | Control::Exit(_) => misfit(),
+    }
+}
+
+fn structured(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Type]) -> Check {
+    match (&data.op, operands) {
+        (Op::If, [cond]) => {
             ensure!(*cond == BOOL, "the condition is not a `bool`");
             plain_regions(v, &data.regions, 2)
         }
-        (Op::Switch(cases), [selector], _) => {
+        (Op::Switch(cases), [selector]) => {
             ensure!(integer(*selector), "the selector is not an integer");
             let distinct: Set<i64> = cases.iter().copied().collect();
             ensure!(distinct.len() == cases.len(), "two cases have one value");
             plain_regions(v, &data.regions, cases.len() + 1)
         }
-        (Op::While(_), slots, results) => {
+        (Op::While(_), slots) => {
             ensure!(data.regions.len() == 2, "a `while` has a condition and a body");
             ensure!(slots == results, "the results must have the types of the slots");
             data.regions.iter().try_for_each(|r| region_args(v, *r, slots))
         }
-        (Op::For(_), [n, slots @ ..], results) => {
+        (Op::For(_), [n, slots @ ..]) => {
             ensure!(data.regions.len() == 1, "a `for` has a body");
             ensure!(*n == I32, "the number of rounds is not an `i32`");
             ensure!(slots == results, "the results must have the types of the slots");
-            region_args(v, data.regions[0], &operands)
+            region_args(v, data.regions[0], operands)
         }
-        (Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return, ..) => Ok(()),
-        (
-            Op::Math(_)
-            | Op::Const(_)
-            | Op::Zero
-            | Op::Undef
-            | Op::Select
-            | Op::Convert
-            | Op::Bitcast
-            | Op::Splat
-            | Op::Sum
-            | Op::Swizzle(_)
-            | Op::Dot
-            | Op::MatVec
-            | Op::VecMat
-            | Op::MatMat
-            | Op::Outer
-            | Op::Transpose
-            | Op::Pack
-            | Op::Extract(_)
-            | Op::Insert(_)
-            | Op::InsertAdd(_)
-            | Op::Detach
-            | Op::Global(_)
-            | Op::Load(_)
-            | Op::Store(_)
-            | Op::Length
-            | Op::Assert(_)
-            | Op::If
-            | Op::Switch(_)
-            | Op::For(_),
-            ..,
-        ) => Err("the operation takes other operands or gives other results".into()),
+        _ => misfit(),
     }
 }
 
@@ -185,7 +187,8 @@ fn addable(v: &Verifier<'_>, ty: Type) -> bool {
     }
 }
 
-fn math(op: Math, operands: &[Type], result: Type) -> Check {
+fn math(op: Math, operands: &[Type], results: &[Type]) -> Check {
+    let [result] = results else { return misfit() };
     ensure!(operands.len() == op.arity(), "the operation takes {} operands", op.arity());
     let ty = operands[0];
     ensure!(operands.iter().all(|t| *t == ty), "the operands must have one type");
@@ -201,7 +204,7 @@ fn math(op: Math, operands: &[Type], result: Type) -> Check {
         Class::Test => (s.is_float(), ty.with_scalar(Scalar::Bool)),
     };
     ensure!(takes, "the operation is not defined on {s}");
-    ensure!(gives == Some(result), "the result has the wrong type");
+    ensure!(gives == Some(*result), "the result has the wrong type");
     Ok(())
 }
 
@@ -241,7 +244,8 @@ fn swizzle(lanes: &[u8], a: Type, r: Type) -> Check {
     Ok(())
 }
 
-fn product(op: &Op, a: Type, b: Type, r: Type) -> Check {
+fn product(op: &Op, operands: &[Type], results: &[Type]) -> Check {
+    let (&[a, b], &[r]) = (operands, results) else { return misfit() };
     let fits = match (op, a, b) {
         (Op::Dot, Type::Vector(s, _), _) => a == b && r == Type::Scalar(s),
         (Op::MatVec, Type::Matrix(s, rows, cols), _) => {
