@@ -12,6 +12,7 @@
 //! In wide mode ([`Options::wide`]) half and float are evaluated in binary64, for finite differences.
 
 mod aggregate;
+mod codes;
 mod decode;
 mod dispatch;
 mod lifetimes;
@@ -21,6 +22,7 @@ mod stop;
 mod take_part;
 mod value;
 
+pub use codes::CODES;
 pub use machine::{Counters, Machine, Options};
-pub use stop::{CODES, Stopped};
+pub use stop::Stopped;
 pub use value::Val;

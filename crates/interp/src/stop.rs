@@ -1,25 +1,9 @@
 //! Why a run stopped, and how to say so.
 
+use crate::codes;
 use cotangent_base::{Code, Diagnostic, Span, Symbol};
 use cotangent_ir::Trap;
 use std::fmt;
-
-cotangent_base::codes! {
-    /// An index lies outside its array, vector, matrix or buffer. Negative indices count as outside, too.
-    ///
-    /// Where an index may run past the end, clamp it or test it before the access.
-    E0801 OUT_OF_BOUNDS = "index outside its array";
-    /// A loop ran for more rounds than its `[MaxIters(n)]` allows, or than the compiler found that it could.
-    ///
-    /// The derivative has room for that many rounds only. State a larger bound.
-    E0802 LOOP_BOUND = "loop ran longer than its bound";
-    /// An integer was divided by zero, by `/` or by `%`.
-    E0803 DIVISION_BY_ZERO = "integer division by zero";
-    /// The program was given a number of steps, and used them up. It may not end at all.
-    E0804 STEP_LIMIT = "step limit reached";
-    /// Calls nested more deeply than the interpreter allows. A recursion may have no end.
-    E0805 CALL_DEPTH = "calls nest too deeply";
-}
 
 /// A run that stopped before its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,11 +24,11 @@ impl Stopped {
     /// The code of this kind of stop.
     pub const fn code(&self) -> Code {
         match self.trap {
-            Trap::OutOfBounds => OUT_OF_BOUNDS,
-            Trap::LoopBound => LOOP_BOUND,
-            Trap::DivisionByZero => DIVISION_BY_ZERO,
-            Trap::StepLimit => STEP_LIMIT,
-            Trap::CallDepth => CALL_DEPTH,
+            Trap::OutOfBounds => codes::OUT_OF_BOUNDS,
+            Trap::LoopBound => codes::LOOP_BOUND,
+            Trap::DivisionByZero => codes::DIVISION_BY_ZERO,
+            Trap::StepLimit => codes::STEP_LIMIT,
+            Trap::CallDepth => codes::CALL_DEPTH,
         }
     }
 

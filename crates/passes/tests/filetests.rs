@@ -1,7 +1,8 @@
 //! Tests of the passes, as files of IR text in `tests/filetests`.
 
+use cotangent_base::Symbol;
 use cotangent_filetest::{Case, Pass, run};
-use cotangent_ir::{Func, Inline, Types, verify_linear};
+use cotangent_ir::{Func, FuncId, Inline, Types, verify_linear};
 use cotangent_passes::counted::counted;
 use cotangent_passes::cse::cse;
 use cotangent_passes::dce::dce;
@@ -11,6 +12,7 @@ use cotangent_passes::fold::fold;
 use cotangent_passes::hoist::hoist;
 use cotangent_passes::inline::inline_calls;
 use cotangent_passes::optimize::{optimize, tidy};
+use cotangent_passes::prune::prune;
 use cotangent_passes::simplify::simplify;
 use cotangent_passes::unroll::unroll;
 
@@ -26,6 +28,7 @@ fn main() {
             Pass::new("counted", |case| each(case, |types, func, _| _ = counted(types, func))),
             Pass::new("exits", |case| each(case, |types, func, _| _ = exits(types, func))),
             Pass::new("inline", inline),
+            Pass::new("prune", pruned),
             Pass::new("fold", |case| each(case, |types, func, _| _ = fold(types, func))),
             Pass::new("tidy", |case| each(case, tidy)),
             Pass::new("unroll", unrolled),
@@ -65,6 +68,16 @@ fn unrolled(case: &mut Case) -> String {
 
 fn optimized(case: &mut Case) -> String {
     optimize(&mut case.module);
+    case.text()
+}
+
+/// Removes what nothing needs. The arguments are the roots besides entry points.
+fn pruned(case: &mut Case) -> String {
+    let root = |name: &String| case.module.func_named(Symbol::new(name)).expect("a root is a function");
+    let roots: Vec<FuncId> = case.args.iter().map(root).collect();
+    let new = prune(&mut case.module, &roots);
+    let names: Vec<&str> = roots.iter().map(|id| case.module.funcs[new[id]].name.as_str()).collect();
+    assert_eq!(names, case.args, "roots are found under their new numbers");
     case.text()
 }
 
