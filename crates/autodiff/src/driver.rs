@@ -6,6 +6,7 @@
 //! function like any other.
 
 use crate::stages::Stage;
+use crate::substitute::Substitutes;
 use crate::{codes, extract, forward};
 use cotangent_base::{Diagnostic, Diagnostics, Set};
 use cotangent_ir::{Builder, DiffInfo, Func, FuncId, FuncKind, Inline, Mode, Module, Op, Prefer, Ty};
@@ -29,6 +30,8 @@ pub struct Context<'m> {
     pub forward: forward::Cache,
     /// What reverse mode has written.
     pub reverse: extract::Cache,
+    /// Which functions are differentiated by way of a copy.
+    pub substitutes: Substitutes,
     /// What each pass made, if somebody wants to see it.
     pub stages: Option<Vec<Stage>>,
     /// The requests whose bodies are being written, to notice one that needs itself.
@@ -122,6 +125,7 @@ impl<'m> Context<'m> {
             diagnostics: Diagnostics::new(),
             forward: forward::Cache::default(),
             reverse: extract::Cache::default(),
+            substitutes: Substitutes::default(),
             stages: None,
             filling: Set::default(),
             failed: Set::default(),
@@ -145,9 +149,10 @@ impl<'m> Context<'m> {
         if !self.filling.insert(func) {
             return Err(self.endless_order(func, of));
         }
+        let differentiated = self.substitutes.resolve(self.module, of);
         let result = match mode {
-            Mode::Forward => forward::request(self, func, of),
-            Mode::Backward => extract::backward_request(self, func, of),
+            Mode::Forward => forward::request(self, func, differentiated),
+            Mode::Backward => extract::backward_request(self, func, differentiated),
         };
         self.filling.remove(&func);
         match result {

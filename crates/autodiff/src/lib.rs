@@ -13,6 +13,7 @@
 //! - [`mod@unzip`] takes the two parts apart, and [`mod@transpose`] turns the linear one round.
 //! - [`extract`] runs these in order: reverse mode.
 //! - [`mod@report`] tells what a backward derivative keeps and what it computes twice.
+//! - [`substitute`] sees to it that a substitute runs wherever derivatives are wanted.
 //! - [`driver`] finds the requests and fills them, inner ones first.
 
 pub mod checkpoint;
@@ -26,6 +27,7 @@ pub mod mincut;
 pub mod prepare;
 pub mod report;
 pub mod stages;
+pub mod substitute;
 pub mod tangent;
 pub mod transpose;
 pub mod unzip;

@@ -76,7 +76,8 @@ fn add_arrays(b: &mut Builder<'_>, diff: &DiffTable, x: Value, y: Value, n: u32)
     sums[0]
 }
 
-/// The differential `a` with `v` added to the part at `path`. One operation if that part is a number.
+/// The differential `a` with `v` added to the part at `path`. One operation if that part is a number and nobody but us
+/// adds up what it is a part of. Where the user does, the part alone, all else zero, is added to the whole.
 pub fn insert_add(
     b: &mut Builder<'_>,
     diff: &DiffTable,
@@ -85,6 +86,9 @@ pub fn insert_add(
     path: Path,
     indices: &[Value],
 ) -> Value {
+    if let Some(way) = way_to_user_sum(b.types, diff, b.ty(a), &path) {
+        return add_part_by_user_code(b, diff, a, v, (path, way), indices);
+    }
     let ty = b.ty(v);
     if b.types.scalar_of(ty).is_some() {
         return b.insert_add(a, v, path, indices);
@@ -92,6 +96,41 @@ pub fn insert_add(
     let old = b.extract(a, path.clone(), indices);
     let new = add(b, diff, old, v);
     b.insert(a, new, path, indices)
+}
+
+/// How many steps of `path` lead to the outermost structure on the way whose sum is the user's.
+fn way_to_user_sum(types: &Types, diff: &DiffTable, ty: Ty, path: &Path) -> Option<usize> {
+    let mut ty = ty;
+    for (way, step) in path.0.iter().enumerate() {
+        if let Type::Struct(id) = types.get(ty)
+            && user_code(diff, id, ty, &|row| row.add).is_some()
+        {
+            return Some(way);
+        }
+        ty = types.part(ty, step.known())?;
+    }
+    None
+}
+
+/// Adds `v` to the part of `a` at a path, the first steps of which lead to a structure that the user adds up.
+fn add_part_by_user_code(
+    b: &mut Builder<'_>,
+    diff: &DiffTable,
+    a: Value,
+    v: Value,
+    (path, way): (Path, usize),
+    indices: &[Value],
+) -> Value {
+    let (outer, inner) = path.0.split_at(way);
+    let (outer, inner) = (Path(outer.into()), Path(inner.into()));
+    let dynamic = outer.0.iter().filter(|s| matches!(s, Step::Index)).count();
+    let (outside, inside) = indices.split_at(dynamic);
+    let old = if way == 0 { a } else { b.extract(a, outer.clone(), outside) };
+    let ty = b.ty(old);
+    let nothing = zero(b, diff, ty);
+    let alone = b.insert(nothing, v, inner, inside);
+    let sum = add(b, diff, old, alone);
+    if way == 0 { sum } else { b.insert(a, sum, outer, outside) }
 }
 
 /// The way, in the differential of `ty`, to the derivative of the part of `ty` at `path`. Its dynamic steps are

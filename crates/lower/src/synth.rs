@@ -1,7 +1,7 @@
 //! Functions nobody wrote: accessors for fields that stand for a required property, and the members of
 //! `IDifferentiable` that follow from the fields. All of them are differentiable.
 //!
-//! `dzero` is zero. `dadd(a, b)` and `dmul(s, d)` go through the parts of the differential type: numbers are added or
+//! `dzero()`, `dadd(a, b)` and `dmul(s, d)` go through the parts of the differential type: numbers are zero, added or
 //! scaled, elements of arrays in a loop, and for a structure the member of *that* type is called, which may be one
 //! the user wrote.
 
@@ -46,10 +46,7 @@ pub(crate) fn member(lowerer: &mut Lowerer<'_>, id: ir::FuncId, requirement: Fun
     let region = func.body;
     let mut parts = Parts { lowerer, func: &mut func, region, span, requirement, synth };
     let result = match (synth, &inputs[..]) {
-        (Synth::DZero, []) => {
-            let ty = parts.lowerer.lower_ty(ty, span);
-            Some(parts.b().zero(ty))
-        }
+        (Synth::DZero, []) => parts.zero(ty),
         (Synth::DAdd | Synth::DMul, &[a, b]) => parts.combine(ty, a, b),
         _ => None,
     };
@@ -76,6 +73,44 @@ impl Parts<'_, '_> {
     fn b(&mut self) -> Builder<'_> {
         let types = &mut self.lowerer.module.types;
         Builder { types, func: self.func, region: self.region, span: self.span }
+    }
+
+    /// The zero of a type, structures in it being asked for theirs.
+    fn zero(&mut self, ty: Ty) -> Option<Value> {
+        let lowered = self.lowerer.lower_ty(ty, self.span);
+        let types = match self.lowerer.checked.program.types.kind(ty) {
+            TyKind::Struct(id, args) => self.lowerer.checked.field_types(id, args),
+            TyKind::Tuple(args) => self.lowerer.tuple_types(args),
+            TyKind::Array(elem, _) if self.has_structs(elem) => {
+                let elem = self.zero_part(elem)?;
+                return Some(self.b().emit1(Op::Splat, &[elem], lowered));
+            }
+            _ => return Some(self.b().zero(lowered)),
+        };
+        if !types.iter().any(|ty| self.has_structs(*ty)) {
+            return Some(self.b().zero(lowered));
+        }
+        let parts: Option<Vec<Value>> = types.iter().map(|ty| self.zero_part(*ty)).collect();
+        Some(self.b().pack(&parts?, lowered))
+    }
+
+    fn zero_part(&mut self, ty: Ty) -> Option<Value> {
+        if !matches!(self.lowerer.checked.program.types.kind(ty), TyKind::Struct(..)) {
+            return self.zero(ty);
+        }
+        let callee = self.member_of(ty)?;
+        let ret = self.lowerer.module.funcs[callee].sig.ret?.ty;
+        (ret == self.lowerer.lower_ty(ty, self.span)).then(|| self.b().emit1(Op::Call(callee), &[], ret))
+    }
+
+    /// Whether a type is or contains a structure, whose members the user may have written.
+    fn has_structs(&mut self, ty: Ty) -> bool {
+        match self.lowerer.checked.program.types.kind(ty) {
+            TyKind::Struct(..) => true,
+            TyKind::Array(elem, _) => self.has_structs(elem),
+            TyKind::Tuple(args) => self.lowerer.tuple_types(args).iter().any(|ty| self.has_structs(*ty)),
+            _ => false,
+        }
     }
 
     /// The sum of `a` and `b`, or `b` scaled by `a`. `ty` is the type of the result.
@@ -152,11 +187,16 @@ impl Parts<'_, '_> {
         if !matches!(self.lowerer.checked.program.types.kind(ty), TyKind::Struct(..)) {
             return self.combine(ty, a, b);
         }
+        let callee = self.member_of(ty)?;
+        let ret = self.lowerer.module.funcs[callee].sig.ret?.ty;
+        (ret == self.func.ty(b)).then(|| self.b().emit1(Op::Call(callee), &[a, b], ret))
+    }
+
+    /// The member that is being made, of another type.
+    fn member_of(&mut self, ty: Ty) -> Option<ir::FuncId> {
         let mut args = self.lowerer.checked.program.types.list(self.requirement.args).to_vec();
         *args.first_mut()? = Arg::Ty(ty);
         let args = self.lowerer.checked.program.types.args(&args);
-        let callee = self.lowerer.callee(FuncRef { args, ..self.requirement }, self.span)?;
-        let ret = self.lowerer.module.funcs[callee].sig.ret?.ty;
-        (ret == self.func.ty(b)).then(|| self.b().emit1(Op::Call(callee), &[a, b], ret))
+        self.lowerer.callee(FuncRef { args, ..self.requirement }, self.span)
     }
 }
