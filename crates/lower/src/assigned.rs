@@ -44,6 +44,7 @@ pub(crate) fn expr(e: &Expr, to: &mut Assigned) {
     match &e.kind {
         ExprKind::Const(_)
         | ExprKind::Val(_)
+        | ExprKind::Measure(..)
         | ExprKind::String(_)
         | ExprKind::Zero
         | ExprKind::Undef

@@ -108,6 +108,7 @@ impl Frame<'_, '_> {
                 self.convert(value, ty)
             }
             ExprKind::NoDiff(inner) => return self.no_diff(inner),
+            ExprKind::Measure(measure, of) => return self.measure(*measure, *of, e.ty),
             ExprKind::String(_) => {
                 self.unsupported("a string is");
                 return None;
@@ -118,6 +119,20 @@ impl Frame<'_, '_> {
             }
         };
         Some(value)
+    }
+
+    /// The size or alignment of a type.
+    fn measure(&mut self, measure: hir::Measure, of: hir::Ty, ty: hir::Ty) -> Option<Value> {
+        let of = self.ty(of);
+        let Some(layout) = cotangent_ir::layout::layout(&self.lowerer.module.types, of) else {
+            self.unsupported("the size of a resource is");
+            return None;
+        };
+        let bytes = match measure {
+            hir::Measure::Size => layout.size,
+            hir::Measure::Align => layout.align,
+        };
+        Some(self.constant(hir::Const::Int(bytes.into()), ty))
     }
 
     /// A constant in the type it has; an enumerator is an integer.

@@ -2,6 +2,7 @@
 
 use crate::Checked;
 use crate::codes;
+use crate::defer::Deferred;
 use crate::derive;
 use crate::hir::{
     Block, Body, Dir, Expr, ExprKind, FuncId, FuncKind, GlobalId, GlobalKind, Label, Local, LocalId, Stmt,
@@ -33,6 +34,8 @@ pub(crate) struct BodyCx<'a> {
     pub constructor: bool,
     /// What `break` and `continue` may leave, innermost last.
     pub targets: Vec<Target>,
+    /// Statements that wait for the end of their block, innermost last.
+    pub defers: Vec<Deferred>,
     /// The next label.
     pub labels: usize,
 }
@@ -60,6 +63,7 @@ impl<'a> BodyCx<'a> {
             result: None,
             constructor: false,
             targets: vec![],
+            defers: vec![],
             labels: 0,
         }
     }

@@ -19,7 +19,7 @@
 //! | signatures, fields, enumerators, globals | `signature` |
 //! | conversions, operators, overloads | `convert`, `operators`, `overload` |
 //! | expressions, places, construction, lists | `expr`, `place`, `construct`, `init` |
-//! | statements and bodies | `stmt`, `body`, `returns` |
+//! | statements and bodies | `stmt`, `defer`, `body`, `returns` |
 //! | compile-time integers | `constant` |
 //! | derivatives | `derive` |
 //!
@@ -34,6 +34,7 @@ mod conform;
 mod constant;
 mod construct;
 mod convert;
+mod defer;
 pub mod derive;
 mod expr;
 mod generics;

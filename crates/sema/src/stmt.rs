@@ -4,7 +4,8 @@ use crate::attrs;
 use crate::body::{BodyCx, Target};
 use crate::codes;
 use crate::hir::{
-    Block, Case, Expr, ExprKind, GlobalKind, Loop, LoopAttrs, LoopKind, Stmt, StmtKind, Ty, TyKind, Unroll,
+    Block, Case, Expr, ExprKind, GlobalKind, Label, Loop, LoopAttrs, LoopKind, Stmt, StmtKind, Ty, TyKind,
+    Unroll,
 };
 use crate::place::Frozen;
 use crate::tables::{Item, Owner};
@@ -42,18 +43,6 @@ impl BodyCx<'_> {
             ast::StmtKind::Block(block) => self.block(&block.stmts),
             _ => self.block(std::slice::from_ref(stmt)),
         }
-    }
-
-    /// `defer s; rest` is `rest; s` if nothing in the rest jumps away.
-    fn deferred(&mut self, deferred: &ast::Stmt, rest: &[ast::Stmt], out: &mut Block) {
-        if rest.iter().any(jumps) {
-            self.cx.unsupported(deferred.span, "`defer` in a block that is left by a jump");
-            return;
-        }
-        let span = deferred.span;
-        let inner = self.block(rest);
-        out.push(Stmt { kind: StmtKind::Block(inner), span });
-        self.stmt(deferred, None, out);
     }
 
     fn stmt(&mut self, stmt: &ast::Stmt, label: Option<Symbol>, out: &mut Block) {
@@ -118,24 +107,31 @@ impl BodyCx<'_> {
                 push(kind);
             }
             ast::StmtKind::Break(name) => {
-                if let Some(kind) = self.break_(*name, span) {
-                    push(kind);
+                if let Some(label) = self.break_(*name, span) {
+                    self.leave(label, out);
+                    out.push(Stmt { kind: StmtKind::Break(label), span });
                 }
             }
             ast::StmtKind::Continue => {
                 let target = self.targets.iter().rev().find(|t| t.is_loop).map(|t| t.label);
                 match target {
-                    Some(label) => push(StmtKind::Continue(label)),
+                    Some(label) => {
+                        self.leave(label, out);
+                        out.push(Stmt { kind: StmtKind::Continue(label), span });
+                    }
                     None => self.outside_loop(span, "continue"),
                 }
             }
             ast::StmtKind::Return(value) => {
                 let kind = self.return_(value.as_ref(), span);
-                push(kind);
+                let kind = self.leave_function(kind, out);
+                out.push(Stmt { kind, span });
             }
             ast::StmtKind::Labelled(name, inner) => self.stmt(inner, Some(name.name), out),
             ast::StmtKind::Discard => self.cx.unsupported(span, "`discard`"),
-            ast::StmtKind::Defer(inner) => self.stmt(inner, None, out),
+            ast::StmtKind::Defer(_) => {
+                self.cx.unsupported(span, "`defer` in a `case` without braces of its own")
+            }
             ast::StmtKind::Throw(_) => self.cx.unsupported(span, "`throw`"),
             ast::StmtKind::Catch(..) => self.cx.unsupported(span, "`catch`"),
         }
@@ -271,13 +267,13 @@ impl BodyCx<'_> {
         Case { values, default, body, span: case.span }
     }
 
-    fn break_(&mut self, name: Option<ast::Ident>, span: Span) -> Option<StmtKind> {
+    fn break_(&mut self, name: Option<ast::Ident>, span: Span) -> Option<Label> {
         let target = match name {
             Some(name) => self.targets.iter().rev().find(|t| t.name == Some(name.name)),
             None => self.targets.last(),
         };
         if let Some(target) = target {
-            return Some(StmtKind::Break(target.label));
+            return Some(target.label);
         }
         match name {
             Some(name) => {
@@ -467,28 +463,5 @@ impl BodyCx<'_> {
         }
         let is_user = matches!(self.kind(ty), TyKind::Struct(..) | TyKind::Param(_) | TyKind::Assoc(..));
         (is_user && self.has_default_constructor(ty)).then(|| self.construct(ty, vec![], span))
-    }
-}
-
-/// Whether a statement may jump out of the block it stands in.
-fn jumps(stmt: &ast::Stmt) -> bool {
-    match &stmt.kind {
-        ast::StmtKind::Break(_)
-        | ast::StmtKind::Continue
-        | ast::StmtKind::Return(_)
-        | ast::StmtKind::Throw(_)
-        | ast::StmtKind::Discard => true,
-        ast::StmtKind::Block(block) => block.stmts.iter().any(jumps),
-        ast::StmtKind::If(_, then, other) => jumps(then) || other.as_deref().is_some_and(jumps),
-        ast::StmtKind::For(_, _, _, body)
-        | ast::StmtKind::While(_, body)
-        | ast::StmtKind::DoWhile(body, _)
-        | ast::StmtKind::Defer(body)
-        | ast::StmtKind::Labelled(_, body) => jumps(body),
-        ast::StmtKind::Switch(_, cases) => cases.iter().any(|c| c.body.iter().any(jumps)),
-        ast::StmtKind::Catch(body, _, _, handler) => body.stmts.iter().chain(&handler.stmts).any(jumps),
-        ast::StmtKind::Empty | ast::StmtKind::Expr(_) | ast::StmtKind::Decl(_) | ast::StmtKind::Error => {
-            false
-        }
     }
 }

@@ -23,6 +23,7 @@ impl Checked {
             | ExprKind::Local(_)
             | ExprKind::Global(_)
             | ExprKind::Error => {}
+            ExprKind::Measure(_, ty) => *ty = self.replace(*ty, params, args),
             ExprKind::Val(val) => *val = self.replace_val(*val, params, args),
             ExprKind::Field(a, _)
             | ExprKind::Swizzle(a, _)

@@ -112,6 +112,7 @@ fn is_quiet(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Const(_)
         | ExprKind::Val(_)
+        | ExprKind::Measure(..)
         | ExprKind::String(_)
         | ExprKind::Zero
         | ExprKind::Undef

@@ -9,7 +9,7 @@ mod path;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::derive;
-use crate::hir::{Const, Expr, ExprKind, Ty, TyKind};
+use crate::hir::{Const, Expr, ExprKind, Measure, Ty, TyKind};
 use crate::lookup::Found;
 use crate::overload::Callee;
 use crate::tables::ScopeId;
@@ -267,10 +267,15 @@ impl BodyCx<'_> {
         {
             return Expr { kind: ExprKind::Val(n), ty: int, span };
         }
-        match measure {
-            ast::Measure::SizeOf => self.refuse(span, "`sizeof`"),
-            ast::Measure::AlignOf => self.refuse(span, "`alignof`"),
-            ast::Measure::CountOf => self.refuse(span, "`countof` of this"),
+        let asked = match measure {
+            ast::Measure::SizeOf => Measure::Size,
+            ast::Measure::AlignOf => Measure::Align,
+            ast::Measure::CountOf => return self.refuse(span, "`countof` of this"),
+        };
+        match ty.filter(|_| fine) {
+            Some(ty) => Expr { kind: ExprKind::Measure(asked, ty), ty: int, span },
+            // Once more, to hear what is wrong.
+            None => self.expr(inner),
         }
     }
 }

@@ -130,6 +130,15 @@ pub struct Expr {
     pub span: Span,
 }
 
+/// What can be asked about a type in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Measure {
+    /// `sizeof`.
+    Size,
+    /// `alignof`.
+    Align,
+}
+
 /// Kinds of expressions. Unless said otherwise operands have exactly the type that is needed; the checker has
 /// written out conversions.
 #[derive(Clone, Debug)]
@@ -138,6 +147,8 @@ pub enum ExprKind {
     Const(Const),
     /// A compile-time integer that depends on generic parameters.
     Val(Val),
+    /// The size or alignment in bytes of a type in memory.
+    Measure(Measure, Ty),
     /// A string.
     String(Symbol),
     /// All zero, of any type.

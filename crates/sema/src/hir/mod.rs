@@ -13,8 +13,8 @@ mod decl;
 mod types;
 
 pub use body::{
-    Block, Body, Call, Case, Const, Expr, ExprKind, Label, Local, LocalId, Loop, LoopAttrs, LoopKind, Stmt,
-    StmtKind, UnaryOp,
+    Block, Body, Call, Case, Const, Expr, ExprKind, Label, Local, LocalId, Loop, LoopAttrs, LoopKind,
+    Measure, Stmt, StmtKind, UnaryOp,
 };
 pub use cotangent_syntax::ast::{BinaryOp, DiffMode};
 pub use decl::{

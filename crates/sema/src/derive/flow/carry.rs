@@ -140,6 +140,7 @@ impl Carry<'_, '_> {
         match &expr.kind {
             ExprKind::Const(_)
             | ExprKind::Val(_)
+            | ExprKind::Measure(..)
             | ExprKind::String(_)
             | ExprKind::Zero
             | ExprKind::Undef

@@ -127,6 +127,7 @@ impl Want<'_, '_> {
         match &expr.kind {
             ExprKind::Const(_)
             | ExprKind::Val(_)
+            | ExprKind::Measure(..)
             | ExprKind::String(_)
             | ExprKind::Zero
             | ExprKind::Undef
