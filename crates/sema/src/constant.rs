@@ -6,7 +6,7 @@
 use crate::Checked;
 use crate::body::BodyCx;
 use crate::codes;
-use crate::hir::{Body, Const, Expr, ExprKind, StmtKind, TyKind, UnaryOp, Val, ValKind};
+use crate::hir::{Body, Const, Expr, ExprKind, StmtKind, Ty, TyKind, UnaryOp, Val, ValKind};
 use crate::tables::ScopeId;
 use cotangent_base::{Diagnostic, Scalar};
 use cotangent_syntax::ast::{self, BinaryOp};
@@ -57,25 +57,20 @@ impl Checked {
             },
             ExprKind::Convert(inner) => self.fold_convert(inner, expr),
             ExprKind::Unary(op, inner) => {
+                let scalar = self.integer_type(inner.ty)?;
                 let inner = self.fold(inner)?;
-                Some(match op {
-                    UnaryOp::Neg => {
-                        let zero = self.int_val(0);
-                        self.binary_val(BinaryOp::Sub, zero, inner)
-                    }
-                    UnaryOp::Not => {
-                        let zero = self.int_val(0);
-                        self.binary_val(BinaryOp::Eq, inner, zero)
-                    }
-                    UnaryOp::BitNot => {
-                        let ones = self.int_val(-1);
-                        self.binary_val(BinaryOp::BitXor, inner, ones)
-                    }
-                })
+                let (op, left) = match op {
+                    UnaryOp::Neg => (BinaryOp::Sub, 0),
+                    UnaryOp::Not => (BinaryOp::Eq, 0),
+                    UnaryOp::BitNot => (BinaryOp::BitXor, -1),
+                };
+                let left = self.int_val(left);
+                Some(self.binary_val(op, scalar, left, inner))
             }
             ExprKind::Binary(op, a, b) => {
+                let scalar = self.integer_type(a.ty)?;
                 let (a, b) = (self.fold(a)?, self.fold(b)?);
-                let val = self.binary_val(*op, a, b);
+                let val = self.binary_val(*op, scalar, a, b);
                 (self.program.types.val_kind(val) != ValKind::Error).then_some(val)
             }
             ExprKind::Cond(c, a, b) => {
@@ -102,14 +97,31 @@ impl Checked {
         if let (ExprKind::Const(Const::Float(x)), TyKind::Scalar(s)) = (&inner.kind, target)
             && s.is_int()
         {
-            return Some(self.int_val(*x as i64));
+            return Some(self.int_val(wrap(*x as i64, s)));
         }
+        let from = self.integer_type(inner.ty)?;
+        let to = self.integer_type(outer.ty)?;
         let val = self.fold(inner)?;
-        match (target, self.program.types.known(val)) {
-            (TyKind::Scalar(Scalar::Bool), Some(n)) => Some(self.int_val(i64::from(n != 0))),
-            (TyKind::Scalar(s), Some(n)) if s.is_int() => Some(self.int_val(wrap(n, s))),
-            (TyKind::Scalar(s), _) if s.is_float() => None,
-            _ => Some(val),
+        let zero = self.int_val(0);
+        if to == Scalar::Bool {
+            return Some(self.binary_val(BinaryOp::Ne, from, val, zero));
+        }
+        if let Some(n) = self.program.types.known(val) {
+            return Some(self.int_val(wrap(n, to)));
+        }
+        // A wider type or another sign changes nothing that using the value would not; less width is cut off by a sum.
+        Some(if to.bits() < from.bits() { self.binary_val(BinaryOp::Add, to, val, zero) } else { val })
+    }
+
+    /// The type in which a compile-time integer is computed; none if it is something else.
+    fn integer_type(&mut self, ty: Ty) -> Option<Scalar> {
+        match self.program.types.kind(ty) {
+            TyKind::Scalar(scalar) if !scalar.is_float() => Some(scalar),
+            TyKind::Enum(id) => {
+                self.ensure_enum(id);
+                self.integer_type(self.program.enums[id].underlying)
+            }
+            _ => None,
         }
     }
 }
@@ -135,28 +147,39 @@ pub(crate) fn wrap(n: i64, scalar: Scalar) -> i64 {
     }
 }
 
-/// Arithmetic on known integers; `None` where there is no result.
-pub(crate) fn int_binary(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
+/// Arithmetic on known integers of a type, which decides how comparisons, quotients and shifts read the bits and where
+/// results wrap around; `None` where there is no result.
+pub(crate) fn int_binary(op: BinaryOp, scalar: Scalar, a: i64, b: i64) -> Option<i64> {
+    let shift = b as u32 % scalar.bits().max(1);
+    let (a, b) = (wrap(a, scalar), wrap(b, scalar));
+    // Narrower unsigned integers are positive as they are; those of 64 bits must be read as such.
+    let (x, y) = (a as u64, b as u64);
+    let unsigned = scalar == Scalar::U64;
+    let order = if unsigned { x.cmp(&y) } else { a.cmp(&b) };
     let truth = |c: bool| Some(i64::from(c));
-    match op {
-        BinaryOp::Add => Some(a.wrapping_add(b)),
-        BinaryOp::Sub => Some(a.wrapping_sub(b)),
-        BinaryOp::Mul => Some(a.wrapping_mul(b)),
-        BinaryOp::Div => a.checked_div(b),
-        BinaryOp::Rem => a.checked_rem(b),
-        BinaryOp::And => truth(a != 0 && b != 0),
-        BinaryOp::Or => truth(a != 0 || b != 0),
-        BinaryOp::BitAnd => Some(a & b),
-        BinaryOp::BitOr => Some(a | b),
-        BinaryOp::BitXor => Some(a ^ b),
-        BinaryOp::Shl => Some(a.wrapping_shl(b as u32)),
-        BinaryOp::Shr => Some(a.wrapping_shr(b as u32)),
-        BinaryOp::Eq => truth(a == b),
-        BinaryOp::Ne => truth(a != b),
-        BinaryOp::Lt => truth(a < b),
-        BinaryOp::Le => truth(a <= b),
-        BinaryOp::Gt => truth(a > b),
-        BinaryOp::Ge => truth(a >= b),
-        BinaryOp::Comma => Some(b),
-    }
+    let result = match op {
+        BinaryOp::And => return truth(a != 0 && b != 0),
+        BinaryOp::Or => return truth(a != 0 || b != 0),
+        BinaryOp::Eq => return truth(order.is_eq()),
+        BinaryOp::Ne => return truth(order.is_ne()),
+        BinaryOp::Lt => return truth(order.is_lt()),
+        BinaryOp::Le => return truth(order.is_le()),
+        BinaryOp::Gt => return truth(order.is_gt()),
+        BinaryOp::Ge => return truth(order.is_ge()),
+        BinaryOp::Add => a.wrapping_add(b),
+        BinaryOp::Sub => a.wrapping_sub(b),
+        BinaryOp::Mul => a.wrapping_mul(b),
+        BinaryOp::Div if unsigned => x.checked_div(y)? as i64,
+        BinaryOp::Div => a.checked_div(b)?,
+        BinaryOp::Rem if unsigned => x.checked_rem(y)? as i64,
+        BinaryOp::Rem => a.checked_rem(b)?,
+        BinaryOp::BitAnd => a & b,
+        BinaryOp::BitOr => a | b,
+        BinaryOp::BitXor => a ^ b,
+        BinaryOp::Shl => a << shift,
+        BinaryOp::Shr if unsigned => (x >> shift) as i64,
+        BinaryOp::Shr => a >> shift,
+        BinaryOp::Comma => b,
+    };
+    Some(wrap(result, scalar))
 }

@@ -49,7 +49,7 @@ impl Checked {
         match self.program.types.val_kind(val) {
             ValKind::Int(n) => n.to_string(),
             ValKind::Param(id) => self.program.params[id].name.to_string(),
-            ValKind::Binary(op, a, b) => {
+            ValKind::Binary(op, _, a, b) => {
                 format!("{} {} {}", self.show_val(a), binary_text(op), self.show_val(b))
             }
             ValKind::Error => "<error>".into(),

@@ -2,6 +2,7 @@
 
 use crate::Checked;
 use crate::hir::{Arg, Args, Bound, FuncRef, GenericParamId, InterfaceRef, Ty, TyKind, Val, ValKind};
+use cotangent_base::Scalar;
 use cotangent_syntax::ast::BinaryOp;
 
 impl Checked {
@@ -61,23 +62,23 @@ impl Checked {
                     Some(Arg::Ty(_)) | None => val,
                 }
             }
-            ValKind::Binary(op, a, b) => {
+            ValKind::Binary(op, scalar, a, b) => {
                 let a = self.replace_val(a, params, args);
                 let b = self.replace_val(b, params, args);
-                self.binary_val(op, a, b)
+                self.binary_val(op, scalar, a, b)
             }
         }
     }
 
-    /// `a op b`, computed if both are known.
-    pub(crate) fn binary_val(&mut self, op: BinaryOp, a: Val, b: Val) -> Val {
+    /// `a op b` on operands of an integer type, computed if both are known.
+    pub(crate) fn binary_val(&mut self, op: BinaryOp, scalar: Scalar, a: Val, b: Val) -> Val {
         let types = &mut self.program.types;
         let kind = match (types.val_kind(a), types.val_kind(b)) {
             (ValKind::Error, _) | (_, ValKind::Error) => ValKind::Error,
             (ValKind::Int(x), ValKind::Int(y)) => {
-                crate::constant::int_binary(op, x, y).map_or(ValKind::Error, ValKind::Int)
+                crate::constant::int_binary(op, scalar, x, y).map_or(ValKind::Error, ValKind::Int)
             }
-            _ => ValKind::Binary(op, a, b),
+            _ => ValKind::Binary(op, scalar, a, b),
         };
         types.val(kind)
     }

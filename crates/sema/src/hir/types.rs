@@ -62,8 +62,8 @@ pub enum ValKind {
     Int(i64),
     /// A generic value parameter.
     Param(GenericParamId),
-    /// Arithmetic on what is not known yet.
-    Binary(cotangent_syntax::ast::BinaryOp, Val, Val),
+    /// Arithmetic on what is not known yet, in the type of the operands (for a shift, of the left one).
+    Binary(cotangent_syntax::ast::BinaryOp, Scalar, Val, Val),
     /// Something wrong that was reported.
     Error,
 }
