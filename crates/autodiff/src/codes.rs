@@ -71,4 +71,10 @@ cotangent_base::codes! {
     ///
     /// Mark it `[Differentiable]`, or give it a custom derivative in turn.
     E0612 CUSTOM_NOT_DIFFERENTIABLE = "a custom derivative is not differentiable";
+    /// A loop may run so often that what the backward pass keeps of it would not fit in memory: a value in every
+    /// round, as many rounds as its bound allows.
+    ///
+    /// Say with `[MaxIters(..)]` how often it really runs, or let the backward pass compute the values again: move the
+    /// body to a function marked `[PreferRecompute]`.
+    E0613 TOO_LARGE = "the backward pass would keep too much";
 }

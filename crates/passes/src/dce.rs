@@ -28,8 +28,8 @@
 //! passed along an edge are live one by one: the third operand of a `yield` only if the third result, or for a
 //! loop its third argument, is. So a slot that only feeds itself round the loop goes.
 //!
-//! A loop that does nothing and whose results nobody uses is removed even if it would never have ended, and so
-//! is an unused `extract` or division even if it would have trapped.
+//! An unused `extract` or division is removed even if it would have trapped. A `while` without a bound stays, for it may
+//! never end; a counted loop, or one that said how often it runs, goes if nobody uses its results.
 //!
 //! It does not remove code behind an instruction that always leaves, nor parameters of functions.
 

@@ -203,6 +203,10 @@ impl Effects {
             Effect::Inner => match need(op) {
                 Some(Need::Call(id)) => self.func(id),
                 Some(Need::Derivative(id)) => self.derivative(id),
+                // A loop without a bound may never end, which is something to see.
+                None if matches!(op, Op::While(info) if info.max_iters.is_none()) => {
+                    Does { asserts: true, ..Does::NOTHING }
+                }
                 None => Does::NOTHING,
             },
         }

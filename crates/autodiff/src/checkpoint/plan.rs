@@ -42,6 +42,9 @@ pub struct Plan {
     pub needed: Box<[bool]>,
 }
 
+/// The most that one field of a context may take.
+const MOST_BYTES: u64 = 256 << 20;
+
 /// Turns the cut into a plan: what is needed, found by walking from what is read.
 pub fn plan(
     input: &Input<'_>,
@@ -117,10 +120,28 @@ impl Planner<'_, '_> {
             let number = self.plan.fields.len() as u32;
             let name = unique(&mut names, self.name(residual));
             let ty = self.recipes.ty(residual);
+            self.check_room(residual, ty, &loops)?;
             self.plan.fields.push(Field { residual, name, ty, loops });
             self.plan.sources.insert(residual, Source::Kept(number));
         }
         Ok(())
+    }
+
+    /// Refuses what no memory would hold.
+    fn check_room(&self, residual: Residual, ty: Ty, loops: &[(Inst, u32)]) -> Result<(), Box<Diagnostic>> {
+        let once = size::layout(&self.input.module.types, ty).map_or(0, |l| l.size);
+        let bytes = loops.iter().fold(once, |bytes, (_, rounds)| bytes.saturating_mul((*rounds).into()));
+        let Some((outermost, _)) = loops.first().filter(|_| bytes > MOST_BYTES) else {
+            return Ok(());
+        };
+        let span = self.input.linearized.func.insts[*outermost].span;
+        let diagnostic = Diagnostic::new(codes::TOO_LARGE, span, "the backward pass would keep too much of this loop")
+            .here(format!("one value alone would take {bytes} bytes"))
+            .help("give the loop a smaller bound with `[MaxIters(..)]`, or move its body to a function with `[PreferRecompute]`");
+        Err(Box::new(match self.span(residual) {
+            at if at.is_none() || at == span => diagnostic,
+            at => diagnostic.label(at, "this value is kept in every round"),
+        }))
     }
 
     /// The loops around a residual with their bounds. Here it shows that a loop would need one and has none.
@@ -138,7 +159,7 @@ impl Planner<'_, '_> {
             Diagnostic::new(codes::NO_BOUND, span, "the backward pass needs a bound for this loop")
                 .here("no one knows how many rounds it runs")
                 .note("the backward pass keeps a value per round, so it needs to know how much room to make")
-                .help("write `[MaxIters(n)]` before the loop");
+                .help("write `[MaxIters(64)]` before the loop, with a constant that it never exceeds");
         Box::new(match self.span(residual) {
             at if at.is_none() || at == span => diagnostic,
             at => diagnostic.label(at, "this value is kept in every round"),

@@ -9,7 +9,7 @@ use crate::kind;
 use crate::linearize::{Linearized, linearize};
 use crate::prepare::{Induction, prepare};
 use crate::unzip::{Unzipped, unzip};
-use cotangent_base::Map;
+use cotangent_base::{Map, Scalar};
 use cotangent_ir::{DiffInfo, Effect, Func, FuncId, Inline, Inst, Mode, Module, Op, Prefer, Type, Value};
 use cotangent_passes::hoist::hoist;
 use cotangent_passes::inline::inline_calls;
@@ -85,6 +85,8 @@ fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
     let mut induction = prepared.induction;
     of_counted_loops(&linearized.func, &mut induction);
 
+    // Trip counts are of this type, whether or not the program has numbers of it.
+    cx.module.types.scalar(Scalar::I32);
     let calls = callees(cx, key, &linearized, &induction)?;
     let unrepeatable = |inst: Inst| !root.may_repeat_inst(cx.module, &linearized.func, inst);
     let plan = checkpoint(&checkpoint::Input {
