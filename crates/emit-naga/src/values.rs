@@ -4,7 +4,7 @@ use crate::func::FuncEmitter;
 use crate::types::vector_size;
 use crate::{Result, unsupported};
 use cotangent_base::Scalar;
-use cotangent_ir::{Const, InstData, Path, Step, Ty, Type, Value};
+use cotangent_ir::{Const, InstData, Path, Ty, Type, Value};
 use naga::{Expression, Handle, Literal};
 
 /// Where a value is.
@@ -156,10 +156,7 @@ impl FuncEmitter<'_, '_> {
         for step in &path.0 {
             let shape = ty.map(|t| self.module().types.get(t));
             let single = matches!(shape, Some(Type::Vector(_, 1)));
-            let index = match step {
-                Step::Part(i) => Some(*i),
-                Step::Index => None,
-            };
+            let index = step.known();
             let operand = if index.is_none() { indices.next().map(|v| self.value(*v)) } else { None };
             base = match (single, index, operand) {
                 (true, ..) => base,
@@ -173,12 +170,9 @@ impl FuncEmitter<'_, '_> {
     }
 
     fn part_type(&self, ty: Ty, index: Option<u32>) -> Option<Ty> {
-        let types = &self.module().types;
-        match types.get(ty) {
-            Type::Array(elem, _) | Type::Buffer(elem, _) => Some(elem),
-            Type::Struct(id) => types.struct_def(id).fields.get(index? as usize).map(|f| f.ty),
-            Type::Matrix(s, _, c) => types.find(Type::Vector(s, c)),
-            _ => None,
+        match self.module().types.get(ty) {
+            Type::Buffer(elem, _) => Some(elem),
+            _ => self.module().types.part(ty, index),
         }
     }
 
