@@ -18,10 +18,13 @@ use cotangent_syntax::ast;
 impl Checked {
     /// Files every extension under the head of the type it extends.
     pub(crate) fn index_extensions(&mut self) {
+        let mut owed = vec![];
         for ext in self.tables.exts.keys() {
+            let first = self.tables.obligations.len();
             let Some(target) = self.ext_target(ext) else {
                 continue;
             };
+            owed.push((ext, first..self.tables.obligations.len()));
             let head = match self.program.types.kind(target) {
                 TyKind::Param(_) => Some(Head::Any),
                 TyKind::Error => None,
@@ -38,6 +41,13 @@ impl Checked {
             };
             if let Some(head) = head {
                 self.tables.exts_of.entry(head).or_default().push(ext);
+            }
+        }
+        // Bounds may need the index, so what they allow the targets to be comes last.
+        for (ext, range) in owed {
+            let bounds = self.bounds(self.tables.exts[ext].generics);
+            for obligation in &mut self.tables.obligations[range] {
+                obligation.env.extend_from_slice(&bounds);
             }
         }
     }
