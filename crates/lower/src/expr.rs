@@ -6,6 +6,7 @@
 use crate::assigned::{self, Assigned};
 use crate::func::Frame;
 use cotangent_base::Scalar;
+use cotangent_ir::eval::Eval;
 use cotangent_ir::{Const, Math, Op, Ty, Type, Value};
 use cotangent_sema::hir::{self, BinaryOp, Expr, ExprKind, UnaryOp};
 
@@ -142,7 +143,7 @@ impl Frame<'_, '_> {
         let value = match (value, scalar) {
             (hir::Const::Int(n), Some(s)) if s.is_float() => Const::float(n as f64),
             (hir::Const::Int(n), Some(Scalar::Bool)) => Const::Bool(n != 0),
-            (hir::Const::Int(n), Some(s)) => Const::Int(wrapped(n, s)),
+            (hir::Const::Int(n), Some(s)) => Eval::default().constant(Const::Int(n), s),
             (hir::Const::Int(n), None) => Const::Int(n),
             (hir::Const::Bool(b), Some(s)) if s.is_int() => Const::Int(b.into()),
             (hir::Const::Bool(b), _) => Const::Bool(b),
@@ -252,26 +253,5 @@ impl Frame<'_, '_> {
     pub fn detach(&mut self, value: Value) -> Value {
         let ty = self.func.ty(value);
         self.b().emit1(Op::Detach, &[value], ty)
-    }
-}
-
-/// An integer as the constant of a type: the low bits, sign-extended if they do not fit as they are.
-fn wrapped(n: i64, ty: Scalar) -> i64 {
-    let unused = 64 - ty.bits();
-    let (signed, unsigned) = (n << unused >> unused, (n as u64) << unused >> unused);
-    if unsigned == n as u64 && !ty.is_signed() { n } else { signed }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_constant_takes_the_low_bits() {
-        assert_eq!(wrapped(0xffff_ffff, Scalar::U32), 0xffff_ffff);
-        assert_eq!(wrapped(0xffff_ffff, Scalar::I32), -1);
-        assert_eq!(wrapped(-1, Scalar::U8), -1);
-        assert_eq!(wrapped(300, Scalar::I8), 44);
-        assert_eq!(wrapped(i64::MIN, Scalar::I64), i64::MIN);
     }
 }

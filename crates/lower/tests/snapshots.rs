@@ -171,3 +171,15 @@ fn a_break_in_an_if_needs_no_exit() {
     "#]]
     .assert_eq(&text_of(source, &["f"]));
 }
+
+#[test]
+fn integer_constants_are_written_as_their_type_holds_them() {
+    let source = "enum Flag : uint8_t { All = -1 }
+        uint8_t all() { return uint8_t(Flag.All); }
+        static const uint MASK = uint(-1);
+        uint mask() { return MASK; }
+        int low() { return int(0xffffffffu); }";
+    let text = text_of(source, &["all", "mask", "low"]);
+    let written: Vec<&str> = text.lines().filter_map(|line| Some(line.split_once("const ")?.1)).collect();
+    assert_eq!(written, ["255", "4294967295", "-1"]);
+}
