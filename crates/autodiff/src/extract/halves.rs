@@ -9,7 +9,7 @@ use crate::kind;
 use crate::linearize::{Linearized, linearize};
 use crate::prepare::{Induction, prepare};
 use crate::unzip::{Unzipped, unzip};
-use cotangent_base::{Map, Scalar};
+use cotangent_base::{Map, Scalar, Symbol};
 use cotangent_ir::{DiffInfo, Effect, Func, FuncId, Inline, Inst, Mode, Module, Op, Prefer, Type, Value};
 use cotangent_passes::hoist::hoist;
 use cotangent_passes::inline::inline_calls;
@@ -119,7 +119,11 @@ fn is_plain(diff: &DiffInfo) -> bool {
 fn polish(module: &mut Module, original: FuncId, linearized: Linearized, root: &Root) -> Linearized {
     let is_straight = |f: &Func| f.all_insts().iter().all(|i| f.insts[*i].regions.is_empty());
     let is_small = |f: &Func| f.regions[f.body].insts.len() <= SMALL && is_straight(f);
-    let wanted = |f: &Func| is_small(f) && f.inline != Inline::Never && is_plain(&f.diff);
+    // The user's zeros and sums are linear as calls, and constants and the like once they are inlined.
+    let sums = module.diff.iter().flat_map(|(_, row)| row.zero.into_iter().chain(row.add));
+    let sums: Vec<Symbol> = sums.map(|f| module.funcs[f].name).collect();
+    let wanted =
+        |f: &Func| is_small(f) && f.inline != Inline::Never && is_plain(&f.diff) && !sums.contains(&f.name);
     let mut func = inlined(module, original, linearized.func, &wanted);
     tidy(&mut module.types, &mut func, &root.effects);
     hoist(&module.types, &mut func);
