@@ -123,7 +123,10 @@ impl BodyCx<'_> {
                 self.error(span)
             }
             Choice::Many(fits) => {
-                self.report_ambiguity(callee, &fits, span);
+                // What is wrong with an argument fits everywhere; it has been reported.
+                if !self.any_wrong(&args) {
+                    self.report_ambiguity(callee, &fits, span);
+                }
                 self.error(span)
             }
         }
@@ -422,6 +425,11 @@ impl BodyCx<'_> {
         this
     }
 
+    /// Whether an argument has no type because of a mistake in it.
+    fn any_wrong(&self, args: &[Argument]) -> bool {
+        args.iter().any(|a| matches!(a, Argument::Value(e) if self.cx.is_error(e.ty)))
+    }
+
     fn report_misfits(
         &mut self,
         callee: &Callee,
@@ -429,7 +437,7 @@ impl BodyCx<'_> {
         misfits: Vec<(FuncId, Misfit)>,
         span: Span,
     ) {
-        if args.iter().any(|a| matches!(a, Argument::Value(e) if self.cx.is_error(e.ty))) {
+        if self.any_wrong(args) {
             return;
         }
         if callee.this.as_ref().is_some_and(|t| self.cx.is_error(t.ty)) {
