@@ -76,9 +76,12 @@ pub struct Grad {
     /// The point: `x=3, p.dir=[1, 0, 0]`. What is not named is zero.
     #[arg(long, value_name = "POINT", default_value = "")]
     pub at: String,
-    /// Only derivatives with respect to these parameters.
+    /// Only derivatives with respect to these parameters: `x,p`.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub wrt: Vec<String>,
+    /// Set a shader parameter that the function reads, as `cotangent run` does.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
     /// How to compute them.
     #[arg(long, value_enum, default_value = "bwd")]
     pub mode: GradMode,
@@ -117,7 +120,8 @@ pub struct Run {
     /// What runs it.
     #[arg(long, value_enum, default_value = "interp")]
     pub backend: Backend,
-    /// Set a parameter: `NAME=f32[1, 2]`, `NAME=3`, `NAME=zeros(f32, 8)`, `NAME=@file.npy`, `NAME=bytes[00ff]`.
+    /// Set a parameter: `NAME=f32[1, 2]`, `NAME=3`, `NAME=zeros(f32, 8)`, `NAME=@file.npy`, `NAME=bytes[00ff]`. Numbers are
+    /// written to memory in the type named; NAME may be a path such as `lights[2].pos`.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Print a parameter afterwards, as that type.
@@ -172,7 +176,8 @@ pub struct Compile {
     /// The stage of the entry points.
     #[arg(long, value_name = "STAGE", default_value = "compute")]
     pub stage: String,
-    /// Also print the IR after this pass.
+    /// Print the code after this pass: lower, prepare, linearize, checkpoint, unzip, transpose, extract, autodiff, prune,
+    /// optimize or finish. With -o the result is written too.
     #[arg(long, value_name = "PASS")]
     pub dump_after: Option<String>,
     /// Where to write; `-` is the terminal.

@@ -21,6 +21,8 @@ pub enum Failure {
     NotThere,
     /// The compiler is at fault.
     Internal(String),
+    /// The two modes differ by so much, which has been shown number by number.
+    Disagreement(f64),
     /// The program stopped before its end, which has been shown.
     Trap,
 }
@@ -34,6 +36,9 @@ impl Failure {
             Failure::NotThere => (2, None),
             Failure::Internal(message) => {
                 (INTERNAL, Some(format!("internal error: {message}\n{PLEASE_REPORT}")))
+            }
+            Failure::Disagreement(by) => {
+                (1, Some(format!("forward and reverse mode differ by {by:e}\n{DISAGREEMENT}")))
             }
             Failure::Trap => (4, None),
         };
@@ -50,6 +55,8 @@ impl From<cotangent::runtime::Error> for Failure {
     }
 }
 
+const DISAGREEMENT: &str = "A custom derivative may not be the derivative of its function. If the program has none, this \
+                            is a fault in cotangent: please report it.";
 const PLEASE_REPORT: &str = "This is a fault in cotangent. Please report it with the program that caused it.";
 
 /// Shows a panic as what it is: our fault.

@@ -6,10 +6,10 @@
 //! the interpreter's wide mode, where `float` is evaluated in double precision.
 
 use cotangent_interp::{Machine, Options, Stopped, Val};
-use cotangent_ir::{Const, Dir, FuncId, Mode, Module, Param, Ty, Type, Types, layout};
-use cotangent_runtime::Error;
+use cotangent_ir::{Const, Dir, FuncId, Global, Mode, Module, Param, Ret, Ty, Type, Types, layout};
 use cotangent_runtime::data::Number;
 use cotangent_runtime::path::{Leaf, descend, leaves, split};
+use cotangent_runtime::{Error, Params};
 
 /// A function with the derivatives the module has of it.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +74,7 @@ pub struct Evaluator<'m> {
     types: Types,
     functions: Functions,
     options: Options,
+    globals: Vec<(Global, Val)>,
     /// The inputs, in order; `out` parameters are none.
     pub inputs: Vec<Named>,
 }
@@ -89,7 +90,17 @@ impl<'m> Evaluator<'m> {
             diff: p.diff,
         };
         let inputs = module.funcs[functions.primal].sig.inputs().map(named).collect();
-        Evaluator { module, types, functions, options, inputs }
+        Evaluator { module, types, functions, options, globals: vec![], inputs }
+    }
+
+    /// Gives the shader parameters that the function reads their values. Without this, uniforms are zero and buffers empty.
+    pub fn set_params(&mut self, params: &Params) {
+        self.globals = params.values().collect();
+    }
+
+    /// An input that is a resource, which has no value to write down.
+    pub fn resource(&self) -> Option<&Named> {
+        self.inputs.iter().find(|i| layout::layout(&self.types, i.ty).is_none())
     }
 
     /// Sets inputs from `x=3, p.dir=[1, 0, 0]`.
@@ -119,7 +130,11 @@ impl<'m> Evaluator<'m> {
             } else {
                 format!("{} numbers", places.len())
             };
-            return Err(Error(format!("`{path}` takes {wanted}, but {} are given", numbers.len())));
+            return Err(Error(format!(
+                "`{path}` takes {wanted}, as in `{path}={}`, but `{value}` has {}",
+                if places.len() == 1 { "3" } else { "[1, 0, ..]" },
+                numbers.len()
+            )));
         }
         for ((index, leaf), word) in places.iter().zip(numbers) {
             let number = Number::parse(word).ok_or_else(|| Error(format!("`{word}` is not a number")))?;
@@ -142,7 +157,11 @@ impl<'m> Evaluator<'m> {
     }
 
     fn call(&self, func: FuncId, inputs: Vec<Val>) -> Result<Vec<Val>, Stopped> {
-        Machine::new(self.module, self.options).call(func, inputs)
+        let mut machine = Machine::new(self.module, self.options);
+        for (global, value) in &self.globals {
+            machine.set_global(*global, value.clone());
+        }
+        machine.call(func, inputs)
     }
 
     /// The outputs: the result first, then `out` and `inout` parameters.
@@ -152,8 +171,11 @@ impl<'m> Evaluator<'m> {
         let sig = &self.module.funcs[self.functions.primal].sig;
         let names = sig.ret.iter().map(|_| String::new());
         let names = names.chain(sig.params.iter().filter(|p| p.dir != Dir::In).map(|p| p.name.to_string()));
-        let all = names.zip(values).zip(sig.outputs());
-        Ok(all.map(|((name, value), out)| Named { name, ty: out.ty, value, diff: out.diff }).collect())
+        let named = |((name, value), out): ((String, Val), Ret)| {
+            let value = written(&self.types, out.ty, value);
+            Named { name, ty: out.ty, value, diff: out.diff }
+        };
+        Ok(names.zip(values).zip(sig.outputs()).map(named).collect())
     }
 
     /// The Jacobian by one of the modes, with respect to the inputs that `wrt` accepts.
@@ -313,6 +335,21 @@ impl<'m> Evaluator<'m> {
     }
 }
 
+/// `value` with zeros for what the function never wrote.
+fn written(types: &Types, ty: Ty, value: Val) -> Val {
+    match value {
+        Val::Undef => Val::zero(types, ty),
+        Val::Aggregate(parts) => {
+            let part = |(i, part): (usize, &Val)| match types.part(ty, Some(i as u32)) {
+                Some(inner) => written(types, inner, part.clone()),
+                None => part.clone(),
+            };
+            Val::aggregate(parts.iter().enumerate().map(part))
+        }
+        Val::Unit | Val::Scalar(_) | Val::Handle(_) => value,
+    }
+}
+
 /// Replaces the scalar that `index` others precede; counts `index` down on the way.
 fn replace(value: &mut Val, index: &mut usize, constant: Const) {
     match value {
@@ -331,13 +368,13 @@ fn replace(value: &mut Val, index: &mut usize, constant: Const) {
     }
 }
 
-/// The number that `index` others precede.
+/// The number that `index` others precede; zero in what was never written.
 fn number_at(value: &Val, index: usize) -> f64 {
     match value.scalars().get(index) {
         Some(Const::Float(bits)) => f64::from_bits(*bits),
         Some(Const::Int(n)) => *n as f64,
         Some(Const::Bool(b)) => f64::from(u8::from(*b)),
-        None => f64::NAN,
+        None => 0.0,
     }
 }
 

@@ -1,8 +1,10 @@
 //! A program's parameters: one block of host memory each, and paths into them.
 
+use crate::codec::{decode, decode_buffer};
 use crate::path::{descend, split};
 use crate::{Data, Error, bail};
 use cotangent_base::{Map, Scalar, Symbol};
+use cotangent_interp::Val;
 use cotangent_ir::{Access, Global, GlobalKind, Module, Ty, Type, Types, layout};
 
 /// The memory of all shader parameters of a module, in C layout.
@@ -45,6 +47,18 @@ impl Params {
         self.names.iter().map(|name| {
             let block = &self.blocks[name];
             (*name, block.global, block.ty, &block.bytes[..])
+        })
+    }
+
+    /// All parameters as values of the interpreter.
+    pub fn values(&self) -> impl Iterator<Item = (Global, Val)> {
+        let mut types = self.types.clone();
+        self.iter().map(move |(_, global, ty, bytes)| {
+            let value = match types.get(ty) {
+                Type::Buffer(elem, _) => decode_buffer(&mut types, elem, bytes),
+                _ => decode(&mut types, ty, bytes),
+            };
+            (global, value)
         })
     }
 

@@ -1,9 +1,9 @@
 //! Runs entry points over host memory.
 
 use crate::Params;
-use crate::codec::{decode, decode_buffer, encode_buffer};
-use cotangent_interp::{Machine, Options, Stopped, Val};
-use cotangent_ir::{FuncId, Module, Ty, Type, Types};
+use crate::codec::encode_buffer;
+use cotangent_interp::{Machine, Options, Stopped};
+use cotangent_ir::{FuncId, Module, Type};
 
 /// Runs an entry point over `groups` groups of threads; what it writes is in `params` afterwards.
 pub fn run(
@@ -15,8 +15,8 @@ pub fn run(
 ) -> Result<(), Stopped> {
     let mut types = module.types.clone();
     let mut machine = Machine::new(module, options);
-    for (_, global, ty, bytes) in params.iter() {
-        machine.set_global(global, value_of(&mut types, ty, bytes));
+    for (global, value) in params.values() {
+        machine.set_global(global, value);
     }
     machine.dispatch(entry, groups)?;
     for name in params.writable() {
@@ -27,11 +27,4 @@ pub fn run(
         params.replace(name, bytes);
     }
     Ok(())
-}
-
-fn value_of(types: &mut Types, ty: Ty, bytes: &[u8]) -> Val {
-    match types.get(ty) {
-        Type::Buffer(elem, _) => decode_buffer(types, elem, bytes),
-        _ => decode(types, ty, bytes),
-    }
 }

@@ -20,8 +20,8 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     };
     let mut listing = Listing { passes: args.dump_after.iter().cloned().collect(), made: vec![] };
     let result = compiler.compile_listing(&args.source.path(), roots, &mut listing);
-    for (_, text) in &listing.made {
-        print(text)?;
+    for (pass, text) in &listing.made {
+        print(&format!("; after {pass}\n{}\n\n", text.trim_end()))?;
     }
     let lowered = finish(&compiler, args.format, result)?;
     if args.stage != "compute" {
@@ -46,5 +46,9 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
             )));
         }
     };
-    if args.output == "-" { print(&text) } else { write(&args.output, text.as_bytes()) }
+    match args.output.as_str() {
+        "-" if args.dump_after.is_some() => Ok(()),
+        "-" => print(&text),
+        path => write(path, text.as_bytes()),
+    }
 }

@@ -1,13 +1,13 @@
 //! `cotangent grad`: a function and its derivatives at a point.
 
-use super::run::number;
+use super::run::{number, setting};
 use crate::args::{Format, Grad, GradMode};
 use crate::output::print;
 use crate::report::{Failure, finish, trapped};
 use cotangent::gradient::{Entry, Evaluator, Form, Functions, Jacobian, Named};
 use cotangent::interp::Options;
 use cotangent::ir::Mode;
-use cotangent::runtime::Number;
+use cotangent::runtime::{Number, Params};
 use cotangent::{Compiler, Roots, Symbol};
 use serde_json::{Map, Value, json};
 
@@ -27,7 +27,20 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     let functions =
         Functions { primal: lowered.roots[0], forward: find(Mode::Forward), backward: find(Mode::Backward) };
     let mut evaluator = Evaluator::new(&lowered.module, functions, Options::default());
+    if let Some(input) = evaluator.resource() {
+        let message = format!(
+            "`{}` takes the resource `{}`, which has no value to write down",
+            args.function, input.name
+        );
+        return Err(Failure::Usage(format!("{message}; make it a shader parameter and give it with --set")));
+    }
     evaluator.set_point(&args.at)?;
+    let mut params = Params::new(&lowered.module);
+    for item in &args.set {
+        let (name, data) = setting(item)?;
+        params.set(&name, &data)?;
+    }
+    evaluator.set_params(&params);
     for name in &args.wrt {
         if !evaluator.inputs.iter().any(|i| i.name == *name && i.diff) {
             return Err(Failure::Usage(format!("the function has no differentiable parameter `{name}`")));
@@ -41,16 +54,15 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
         jacobians.push(evaluator.jacobian(mode, &wrt).map_err(trap)?);
     }
     let worst = disagreement(&jacobians);
-    let shown = Shown { function: &args.function, outputs, jacobian: jacobians.swap_remove(0) };
+    let shown =
+        Shown { function: &args.function, outputs, jacobian: jacobians.remove(0), other: jacobians.pop() };
     let text = match args.format {
         Format::Text => shown.text(&mut evaluator, worst),
         Format::Json => shown.json(&mut evaluator, args.mode, worst),
     };
     print(&text)?;
     match worst {
-        Some(worst) if worst > AGREEMENT => {
-            Err(Failure::Internal(format!("forward and reverse mode differ by {worst:e}")))
-        }
+        Some(worst) if worst > AGREEMENT => Err(Failure::Disagreement(worst)),
         _ => Ok(()),
     }
 }
@@ -59,22 +71,28 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
 /// `float`.
 const AGREEMENT: f64 = 1e-3;
 
-/// The largest relative difference between the modes, if there are two. It is infinite where only one has a number.
+/// The largest difference between the modes, if there are two.
 fn disagreement(jacobians: &[Jacobian]) -> Option<f64> {
     let [a, b] = jacobians else { return None };
     let pairs = a.entries.iter().flatten().zip(b.entries.iter().flatten());
-    let apart = |x: &f64, y: &f64| match x == y || x.is_nan() && y.is_nan() {
+    Some(pairs.map(|(x, y)| apart(*x, *y)).fold(0.0, f64::max))
+}
+
+/// The difference of two numbers relative to their size; infinite if only one is a number.
+fn apart(x: f64, y: f64) -> f64 {
+    match x == y || x.is_nan() && y.is_nan() {
         true => 0.0,
         false if x.is_finite() && y.is_finite() => (x - y).abs() / (1.0 + x.abs().max(y.abs())),
         false => f64::INFINITY,
-    };
-    Some(pairs.map(|(x, y)| apart(x, y)).fold(0.0, f64::max))
+    }
 }
 
 struct Shown<'a> {
     function: &'a str,
     outputs: Vec<Named>,
     jacobian: Jacobian,
+    /// What the other mode found, if both were asked for.
+    other: Option<Jacobian>,
 }
 
 impl Shown<'_> {
@@ -95,13 +113,23 @@ impl Shown<'_> {
         out.push('\n');
         for (row, Entry { of, leaf, .. }) in self.jacobian.rows.iter().enumerate() {
             let of = self.output_name(&self.outputs[*of], &leaf.path);
-            for (column, x) in self.jacobian.columns.iter().zip(&self.jacobian.entries[row]) {
-                let (wrt, x) = (&inputs[column.of].name, Number::Float(*x).show(column.leaf.scalar));
-                out += &format!("  d {of} / d {wrt}{} = {x}\n", column.leaf.path);
+            for (at, (column, x)) in self.jacobian.columns.iter().zip(&self.jacobian.entries[row]).enumerate()
+            {
+                let (wrt, show) =
+                    (&inputs[column.of].name, |x: f64| Number::Float(x).show(column.leaf.scalar));
+                out += &format!("  d {of} / d {wrt}{} = {}", column.leaf.path, show(*x));
+                match self.other.as_ref().map(|o| o.entries[row][at]) {
+                    Some(y) if apart(*x, y) > AGREEMENT => {
+                        out += &format!(" forward, {} in reverse\n", show(y))
+                    }
+                    _ => out.push('\n'),
+                }
             }
         }
-        if worst.is_some_and(|w| w <= AGREEMENT) {
-            out += "\nForward and reverse mode agree.\n";
+        match worst {
+            _ if self.jacobian.columns.is_empty() => out += "No input carries a derivative.\n",
+            Some(worst) if worst <= AGREEMENT => out += "\nForward and reverse mode agree.\n",
+            _ => {}
         }
         out
     }

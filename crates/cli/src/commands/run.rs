@@ -90,7 +90,8 @@ fn groups(text: &str) -> Result<[u32; 3], Failure> {
     Ok(groups)
 }
 
-fn setting(item: &str) -> Result<(String, Data), Failure> {
+/// `NAME=VALUE`, or `NAME=@file.npy`.
+pub fn setting(item: &str) -> Result<(String, Data), Failure> {
     let Some((name, value)) = item.split_once('=') else {
         return Err(Failure::Usage(format!("--set takes NAME=VALUE, not `{item}`")));
     };
