@@ -17,10 +17,10 @@
 //! [`shape`] who contains and who leaves what.
 //!
 //! What all passes keep: the results of a program, bit for bit (payloads of NaN and the sign of a zero that nothing was
-//! added to aside), its writes in order, and that it stops if it would have stopped on purpose. What they may change: a
-//! program that would have trapped on an index or a division nobody needed may not, and a loop that never ends and does
-//! nothing may end. Spans stay with the instructions, names of variables with the values. Each pass takes time linear in
-//! the size of the function (times the depth of its loops at worst).
+//! added to aside), its writes in order, that it stops if it would have stopped on purpose, and that it does not end if
+//! it would not have. What they may change: a program that would have trapped on an index or a division nobody needed
+//! may not. Spans stay with the instructions, names of variables with the values. Each pass takes time linear in the
+//! size of the function (times the depth of its loops at worst).
 //!
 //! The passes of [`tidy`](optimize::tidy) keep the numbers of values and make no new ones but constants: a table of
 //! linear values beside the function stays right.

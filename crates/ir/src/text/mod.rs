@@ -131,7 +131,7 @@ pub fn print_type(types: &Types, ty: Ty) -> String {
     print::TypeText(types, ty).to_string()
 }
 
-/// Reads a module. It is well-formed text; whether it is a valid module, [`verify`](crate::verify) says.
+/// Reads a module. It is well-formed text; whether it is a valid module, [`verify`](fn@crate::verify) says.
 pub fn parse_module(text: &str) -> Result<Module, ParseError> {
     let (module, linear) = parse::module(text, false)?;
     debug_assert!(linear.values().all(EntitySet::is_empty));

@@ -1,5 +1,5 @@
 //! The types of instructions, one function per family of operations. [`check`] says which family an operation is of.
-//! [`Type`]s are compared, not [`Ty`](crate::Ty)s, so that nothing needs to be interned.
+//! [`Type`]s are compared, not [`Ty`]s, so that nothing needs to be interned.
 
 use super::{Check, Verifier, ensure};
 use crate::{Access, Class, Const, Control, DiffCall, InstData, Math, Op, Path, Region, Ty, Type, Value};
