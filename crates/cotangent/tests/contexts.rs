@@ -1,5 +1,5 @@
-//! What the kernels of `bench/kernels` cost in reverse mode, apart from time: the bytes kept for the way back, and how
-//! steps and array copies grow with the size of the problem.
+//! What the kernels of `bench/kernels` and small programs cost in reverse mode, apart from time: the bytes kept for the
+//! way back, and how steps and array copies grow with the size of the problem.
 //!
 //! Numbers of derivatives are compared elsewhere. A change here is a change of the choice between keeping and computing
 //! again: better is fine, worse needs a reason, and both are a line of the table.
@@ -95,4 +95,104 @@ fn the_gradient_of_an_updated_array_costs_as_much_per_element_at_every_size() {
     assert_linear("steps", costs.map(|c| c.steps));
     assert_linear("elements", costs.map(|c| c.elements));
     assert_eq!(costs.map(|c| c.undef_reads), [0; 3]);
+}
+
+/// A program that is its own file.
+struct Text(&'static str);
+
+impl Loader for Text {
+    fn load(&self, path: &str) -> Option<String> {
+        (path == "program.slang").then(|| self.0.to_string())
+    }
+    fn resolve(&self, _: &str, _: &str) -> Option<String> {
+        None
+    }
+}
+
+/// The names and bytes of what `bwd_diff(f)` keeps in a program.
+fn kept_in(text: &'static str) -> Vec<(String, u64)> {
+    let loader = Text(text);
+    let mut compiler = Compiler::new(&loader, Vec::new());
+    match compiler.report("program.slang", Symbol::new("f")) {
+        Ok(report) => report.kept.iter().map(|k| (k.name.to_string(), k.bytes)).collect(),
+        Err(stop) => panic!("{stop:?}\n{}", complaints(&compiler)),
+    }
+}
+
+fn bytes_in(text: &'static str) -> u64 {
+    kept_in(text).iter().map(|(_, bytes)| bytes).sum()
+}
+
+// req: IR-EXT-10, IR-CKPT-5
+#[test]
+fn sums_and_products_of_parameters_keep_nothing() {
+    assert_eq!(kept_in("[Differentiable] float f(float a, float b) { return a * b + a; }"), []);
+}
+
+// req: IR-CKPT-6, ATTR-12
+#[test]
+fn a_preference_decides_whether_the_result_of_a_call_is_kept() {
+    let stored = "
+        [Differentiable] [PreferCheckpoint] float g(float x) { return x * x + 1; }
+        [Differentiable] float f(float x) { float y = g(x); return sin(y) * y; }";
+    let recomputed = "
+        [Differentiable] [PreferRecompute] float g(float x) {
+            for (int i = 0; i < 9; i++) x = sin(x) * x;
+            return x;
+        }
+        [Differentiable] float f(float x) { float y = g(x); return sin(y) * y; }";
+    let neither = "
+        [Differentiable] float g(float x) {
+            for (int i = 0; i < 9; i++) x = sin(x) * x;
+            return x;
+        }
+        [Differentiable] float f(float x) { float y = g(x); return sin(y) * y; }";
+    assert_eq!(bytes_in(stored), 4);
+    assert_eq!(bytes_in(recomputed), 0);
+    assert!(bytes_in(neither) > 0);
+}
+
+// req: LOOP-07, ATTR-11
+#[test]
+fn an_unrolled_loop_keeps_no_arrays() {
+    let looped = "
+        [Differentiable] float f(float x) {
+            float p = x;
+            for (int i = 0; i < 3; i++) p = sin(p) * p;
+            return p;
+        }";
+    let unrolled = "
+        [Differentiable] float f(float x) {
+            float p = x;
+            [ForceUnroll] for (int i = 0; i < 3; i++) p = sin(p) * p;
+            return p;
+        }";
+    assert_eq!(kept_in(looped), [("p".to_string(), 12)]);
+    assert!(kept_in(unrolled).iter().all(|(_, bytes)| *bytes == 4), "{:?}", kept_in(unrolled));
+}
+
+// req: LOOP-10, ATTR-10, IR-CKPT-9
+#[test]
+fn room_is_made_for_as_many_rounds_as_the_bounds_of_all_loops_allow() {
+    let nested = "
+        [Differentiable] float f(float x, int n, int m) {
+            float p = x;
+            [MaxIters(5)] for (int i = 0; i < n; i++)
+                [MaxIters(7)] for (int j = 0; j < m; j++)
+                    p = sin(p) * p;
+            return p;
+        }";
+    assert_eq!(kept_in(nested), [("p".to_string(), 5 * 7 * 4)]);
+}
+
+// req: IR-CKPT-13
+#[test]
+fn what_the_backward_pass_does_not_read_is_not_kept_although_the_loop_carries_it() {
+    let sum = "
+        [Differentiable] float f(float x) {
+            float sum = 0;
+            for (int i = 0; i < 100; i++) sum += x * i;
+            return sum;
+        }";
+    assert_eq!(kept_in(sum), []);
 }
