@@ -35,7 +35,7 @@ impl BodyCx<'_> {
 
     /// A word about an implicit conversion that may lose something. Literals are meant as they are written.
     fn warn_lossy(&mut self, expr: &Expr, to: Ty) {
-        if matches!(expr.kind, ExprKind::Const(_)) || self.keeps_value(expr, to) {
+        if matches!(expr.kind, ExprKind::Const(_)) || self.is_truth(expr.ty) || self.keeps_value(expr, to) {
             return;
         }
         let message = format!(
@@ -45,6 +45,15 @@ impl BodyCx<'_> {
         );
         let help = format!("write the conversion out: `{}(..)`", self.show(to));
         self.report(Diagnostic::new(codes::LOSSY_CONVERSION, expr.span, message).help(help));
+    }
+
+    /// Whether a type is that of truth values, of which every number type has both.
+    fn is_truth(&self, ty: Ty) -> bool {
+        match self.kind(ty) {
+            TyKind::Scalar(scalar) => scalar == Scalar::Bool,
+            TyKind::Vector(element, _) | TyKind::Matrix(element, ..) => self.is_truth(element),
+            _ => false,
+        }
     }
 
     /// Whether an expression is a known integer that its new type can hold.
