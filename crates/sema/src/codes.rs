@@ -86,6 +86,10 @@ cotangent_base::codes! {
     /// Each value may stand in one `case` of a `switch`.
     E0323 DUPLICATE_CASE = "two cases for one value";
 
+    /// A function that is called must have a body. A declaration without one promises a definition in the same scope
+    /// whose parameters have the same types; with others it is another function.
+    E0324 NOT_DEFINED = "a function without a definition";
+
     /// Something that may stand behind the colon of a generic parameter or type must be an interface (or, for a structure,
     /// another structure).
     E0401 NOT_AN_INTERFACE = "not an interface";

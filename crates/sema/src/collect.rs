@@ -45,7 +45,6 @@ impl Checked {
             }
             let place = Place { scope, owner: Owner::Module, generics: root };
             self.collect_decls(input.tree.decls, place);
-            self.drop_prototypes(scope);
         }
         for &(scope, imports) in &users {
             if imports {
@@ -699,9 +698,6 @@ impl Checked {
             scope
         });
         self.collect_namespace(rest, decls, Place { scope, ..place });
-        if rest.is_empty() {
-            self.drop_prototypes(scope);
-        }
     }
 
     /// A `cbuffer` is a global of a structure of its members; their names are visible around it.
@@ -725,35 +721,6 @@ impl Checked {
         for (number, name) in names.into_iter().enumerate() {
             self.declare(place.scope, name, Item::BufferField(global, number as u32));
         }
-    }
-
-    /// Forgets prototypes of functions that are defined in the same scope: all they may add is default arguments.
-    fn drop_prototypes(&mut self, scope: ScopeId) {
-        let (program, tables) = (&self.program, &mut self.tables);
-        let arity = |f: &FuncId| match &tables.funcs[*f].source {
-            FuncSource::Func(decl) => decl.params.len(),
-            FuncSource::Accessor(..) => 0,
-        };
-        let (mut dropped, mut inherited) = (vec![], vec![]);
-        for items in tables.scopes[scope].names.values() {
-            let funcs: Vec<FuncId> = items.iter().filter_map(as_func).collect();
-            let (defined, prototypes): (Vec<FuncId>, Vec<FuncId>) =
-                funcs.into_iter().partition(|f| program.funcs[*f].has_body);
-            let has_twin = |f: &FuncId| {
-                program.funcs[*f].intrinsic.is_none() && defined.iter().any(|d| arity(d) == arity(f))
-            };
-            let twins: Vec<FuncId> = prototypes.into_iter().filter(has_twin).collect();
-            let pairs = twins.iter().flat_map(|p| defined.iter().map(|d| (*p, *d)));
-            inherited.extend(pairs.filter_map(|(p, d)| with_defaults(tables, p, d)));
-            dropped.extend(twins);
-        }
-        for (definition, source) in inherited {
-            tables.funcs[definition].source = source;
-        }
-        for items in tables.scopes[scope].names.values_mut() {
-            items.retain(|i| as_func(i).is_none_or(|f| !dropped.contains(&f)));
-        }
-        tables.user_funcs.retain(|f| !dropped.contains(f));
     }
 
     fn note_lang(&mut self, attributes: &[ast::Attribute], item: Item) {
@@ -793,37 +760,6 @@ impl Checked {
     /// The type of something wrong.
     pub(crate) fn error_ty(&mut self) -> Ty {
         self.program.types.ty(TyKind::Error)
-    }
-}
-
-/// A definition with the default arguments its prototype declares, if it declares any.
-fn with_defaults(
-    tables: &crate::tables::Tables,
-    prototype: FuncId,
-    definition: FuncId,
-) -> Option<(FuncId, FuncSource)> {
-    let (FuncSource::Func(from), FuncSource::Func(to)) =
-        (&tables.funcs[prototype].source, &tables.funcs[definition].source)
-    else {
-        return None;
-    };
-    let alike = |a: &ast::Param, b: &ast::Param| crate::show::syntax(&a.ty) == crate::show::syntax(&b.ty);
-    let same =
-        from.params.len() == to.params.len() && from.params.iter().zip(&to.params).all(|(a, b)| alike(a, b));
-    if !same || from.params.iter().all(|p| p.default.is_none()) {
-        return None;
-    }
-    let mut decl = ast::FuncDecl::clone(to);
-    for (param, prototype) in decl.params.iter_mut().zip(&from.params) {
-        param.default = param.default.take().or_else(|| prototype.default.clone());
-    }
-    Some((definition, FuncSource::Func(decl.into())))
-}
-
-fn as_func(item: &Item) -> Option<FuncId> {
-    match item {
-        Item::Func(id) => Some(*id),
-        _ => None,
     }
 }
 

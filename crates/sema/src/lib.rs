@@ -47,6 +47,7 @@ mod operators;
 mod overload;
 mod place;
 mod program;
+mod prototypes;
 mod resolve;
 mod returns;
 mod show;
@@ -79,6 +80,7 @@ pub fn check(inputs: Vec<Input>) -> Checked {
     let mut checked = Checked::default();
     checked.collect(inputs);
     checked.index_extensions();
+    checked.drop_prototypes();
     derive::attach(&mut checked);
     checked.check_user_program();
     checked

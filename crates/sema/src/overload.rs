@@ -359,6 +359,9 @@ impl BodyCx<'_> {
     /// Writes out the call of a chosen function.
     pub(crate) fn emit_call(&mut self, callee: &Callee, fit: Fit, args: Vec<Argument>, span: Span) -> Expr {
         let func = fit.candidate.func;
+        if callee.diff.is_empty() {
+            self.require_definition(func, span);
+        }
         let takes_this = self.cx.program.funcs[func].this.is_some() && callee.diff.is_empty();
         let mut given = vec![];
         if takes_this && let Some(this) = &callee.this {

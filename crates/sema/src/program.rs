@@ -82,19 +82,18 @@ impl Checked {
 
     /// Functions of one name in one scope must differ in their parameters.
     fn check_duplicates(&mut self) {
-        let mut seen: Map<(ScopeId, Symbol, Vec<Ty>), FuncId> = Map::default();
+        let mut seen: Map<(ScopeId, Symbol), Vec<FuncId>> = Map::default();
         for func in self.tables.user_funcs.clone() {
             let info = &self.tables.funcs[func];
             let FuncSource::Func(decl) = &info.source else { continue };
             let (Some(scope), true) = (self.tables.scopes[info.scope].parent, decl.body.is_some()) else {
                 continue;
             };
-            if !decl.generics.params.is_empty() || info.hidden > 0 {
-                continue;
-            }
-            let types = self.program.funcs[func].params.iter().map(|p| p.ty).collect();
             let Func { name, span, .. } = self.program.funcs[func];
-            if let Some(first) = seen.insert((scope, name, types), func) {
+            let earlier = seen.entry((scope, name)).or_default();
+            earlier.push(func);
+            let first = earlier[..earlier.len() - 1].iter().find(|f| self.same_types(**f, func));
+            if let Some(&first) = first {
                 let message = format!("`{}` is declared twice", self.show_func(func));
                 let first = self.program.funcs[first].span;
                 self.diagnostics.push(

@@ -110,7 +110,7 @@ impl Checked {
         self.program.funcs[id].params.push(Param { name, ty, dir: Dir::In, no_diff, semantic: None, span });
     }
 
-    fn resolve_param(&mut self, param: &ast::Param, scope: ScopeId) -> Param {
+    pub(crate) fn resolve_param(&mut self, param: &ast::Param, scope: ScopeId) -> Param {
         let has = |kind| param.modifiers.iter().any(|m| m.kind == kind);
         let dir = if has(ModifierKind::InOut) || (has(ModifierKind::In) && has(ModifierKind::Out)) {
             Dir::InOut

@@ -109,6 +109,17 @@ impl Checked {
         InterfaceRef { interface: interface.interface, args: self.replace_args(interface.args, params, args) }
     }
 
+    /// An assumption with parameters replaced.
+    pub(crate) fn replace_bound(&mut self, bound: Bound, params: &[GenericParamId], args: Args) -> Bound {
+        match bound {
+            Bound::Conforms(ty, interface) => Bound::Conforms(
+                self.replace(ty, params, args),
+                self.replace_interface(interface, params, args),
+            ),
+            Bound::Equal(a, b) => Bound::Equal(self.replace(a, params, args), self.replace(b, params, args)),
+        }
+    }
+
     /// A function with parameters replaced in its arguments.
     pub(crate) fn replace_func(&mut self, func: FuncRef, params: &[GenericParamId], args: Args) -> FuncRef {
         FuncRef { func: func.func, args: self.replace_args(func.args, params, args) }

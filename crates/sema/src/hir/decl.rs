@@ -97,7 +97,7 @@ pub struct Generics {
 }
 
 /// An assumption about generic parameters.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bound {
     /// The type conforms.
     Conforms(Ty, InterfaceRef),

@@ -1,0 +1,136 @@
+//! Prototypes: functions declared without a body, to be defined elsewhere in their scope.
+//!
+//! A prototype and its definition are one function. Which belong together is a matter of their types, so it is
+//! decided once types can be resolved and before anybody looks for functions: the definition takes over default
+//! arguments, and the prototype is forgotten. One without a definition stays, for a call of it to be reported.
+
+use crate::Checked;
+use crate::body::BodyCx;
+use crate::codes;
+use crate::hir::{Dir, Func, FuncId, FuncKind, GenericParamId, Ty};
+use crate::tables::{FuncSource, Item, ScopeId};
+use cotangent_base::{Diagnostic, Span};
+use cotangent_syntax::ast;
+
+impl Checked {
+    /// Forgets prototypes of functions that are defined in the same scope: all they may add is default arguments.
+    pub(crate) fn drop_prototypes(&mut self) {
+        for scope in self.tables.scopes.keys() {
+            for (prototypes, definitions) in self.declared_and_defined(scope) {
+                for prototype in prototypes {
+                    let twin = definitions.iter().find(|d| self.is_prototype_of(prototype, **d));
+                    if let Some(definition) = twin {
+                        self.take_defaults(prototype, *definition);
+                        self.forget(scope, prototype);
+                    }
+                }
+            }
+        }
+    }
+
+    /// For each name of a scope that has both, the functions without a body and those with one.
+    fn declared_and_defined(&self, scope: ScopeId) -> Vec<(Vec<FuncId>, Vec<FuncId>)> {
+        let funcs = &self.program.funcs;
+        let split = |items: &Vec<Item>| -> (Vec<FuncId>, Vec<FuncId>) {
+            items.iter().filter_map(as_func).partition(|f| !funcs[*f].has_body)
+        };
+        let named = self.tables.scopes[scope].names.values().map(split);
+        let named = named.map(|(mut declared, defined)| {
+            let is_prototype =
+                |f: &Func| f.intrinsic.is_none() && !matches!(f.kind, FuncKind::Requirement(_));
+            declared.retain(|f| is_prototype(&funcs[*f]));
+            (declared, defined)
+        });
+        named.filter(|(declared, defined)| !declared.is_empty() && !defined.is_empty()).collect()
+    }
+
+    fn is_prototype_of(&mut self, prototype: FuncId, definition: FuncId) -> bool {
+        let directions = |params: Vec<(Ty, Dir)>| params.into_iter().map(|(_, dir)| dir).collect::<Vec<_>>();
+        self.same_types(prototype, definition)
+            && directions(self.written_params(prototype)) == directions(self.written_params(definition))
+    }
+
+    /// Whether the parameters of two functions have the same types, up to the names of generic parameters.
+    pub(crate) fn same_types(&mut self, a: FuncId, b: FuncId) -> bool {
+        let (params_a, params_b) = (self.written_params(a), self.written_params(b));
+        let (own_a, own_b) = (self.all_generic_params(a), self.all_generic_params(b));
+        if params_a.len() != params_b.len() || own_a.len() != own_b.len() {
+            return false;
+        }
+        let args = self.identity_of(&own_a);
+        if !params_a.iter().zip(&params_b).all(|((x, _), (y, _))| *x == self.replace(*y, &own_b, args)) {
+            return false;
+        }
+        let bounds_a = self.bounds(self.tables.funcs[a].generics);
+        let bounds_b = self.bounds(self.tables.funcs[b].generics);
+        bounds_a.len() == bounds_b.len()
+            && bounds_b.iter().all(|bound| {
+                let bound = self.replace_bound(*bound, &own_b, args);
+                bounds_a.contains(&bound)
+            })
+    }
+
+    fn all_generic_params(&self, func: FuncId) -> std::rc::Rc<[GenericParamId]> {
+        self.tables.generics[self.tables.funcs[func].generics].params.clone()
+    }
+
+    /// The types and directions of parameters as they are written.
+    fn written_params(&mut self, func: FuncId) -> Vec<(Ty, Dir)> {
+        let info = &self.tables.funcs[func];
+        let (source, scope, generics) = (info.source.clone(), info.scope, info.generics);
+        let FuncSource::Func(decl) = source else { return vec![] };
+        let saved = self.enter(generics);
+        let params = decl.params.iter().map(|p| self.resolve_param(p, scope));
+        let params = params.map(|p| (p.ty, p.dir)).collect();
+        self.leave(saved);
+        params
+    }
+
+    /// Gives a definition the default arguments that its prototype declares.
+    fn take_defaults(&mut self, prototype: FuncId, definition: FuncId) {
+        let funcs = &mut self.tables.funcs;
+        let (FuncSource::Func(from), FuncSource::Func(to)) =
+            (&funcs[prototype].source, &funcs[definition].source)
+        else {
+            return;
+        };
+        let mut decl = ast::FuncDecl::clone(to);
+        for (param, prototype) in decl.params.iter_mut().zip(&from.params) {
+            param.default = param.default.take().or_else(|| prototype.default.clone());
+        }
+        funcs[definition].source = FuncSource::Func(decl.into());
+    }
+
+    fn forget(&mut self, scope: ScopeId, func: FuncId) {
+        for items in self.tables.scopes[scope].names.values_mut() {
+            items.retain(|i| as_func(i) != Some(func));
+        }
+        self.tables.user_funcs.retain(|f| *f != func);
+    }
+}
+
+impl BodyCx<'_> {
+    /// Reports a call of a function that is only a prototype.
+    pub(crate) fn require_definition(&mut self, func: FuncId, span: Span) {
+        let called = &self.cx.program.funcs[func];
+        let defined = called.has_body || called.intrinsic.is_some();
+        let library = self.cx.tables.scopes[self.cx.tables.funcs[func].scope].library;
+        if defined || library || matches!(called.kind, FuncKind::Requirement(_)) {
+            return;
+        }
+        let declared = called.span;
+        let message = format!("`{}` is declared but not defined", self.cx.show_func(func));
+        self.report(
+            Diagnostic::new(codes::NOT_DEFINED, span, message)
+                .label(declared, "declared here")
+                .help("define it with parameters of the same types in the same scope"),
+        );
+    }
+}
+
+fn as_func(item: &Item) -> Option<FuncId> {
+    match item {
+        Item::Func(id) => Some(*id),
+        _ => None,
+    }
+}
