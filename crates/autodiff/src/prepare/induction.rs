@@ -7,6 +7,7 @@
 //! If such a slot starts at a constant and the condition compares it with a constant, that bounds the rounds,
 //! however the loop may be left early.
 
+use cotangent_base::Scalar;
 use cotangent_ir::{Const, Func, Inst, Math, Op, Region, Types, Value, ValueDef};
 
 /// What is known of a `while`.
@@ -128,11 +129,19 @@ impl Slots<'_> {
         }
         let index = index as usize;
         let (start, limit) = (constant(self.func, data.operands[index])?, constant(self.func, limit)?);
-        let signed = self.types.scalar_of(self.func.ty(slot))?.is_signed();
-        // Unsigned slots wrap where signed ones go on; only the plain cases are taken.
-        let plain = signed || (start >= 0 && limit >= 0 && !(math == Math::Ge && limit == 0));
-        if plain { rounds(math, start, self.steps[index]?, limit) } else { None }
+        let (scalar, step) = (self.types.scalar_of(self.func.ty(slot))?, self.steps[index]?);
+        let rounds = rounds(math, start, step, limit)?;
+        // A slot that wraps round before the condition fails may run for longer.
+        let last = i128::from(start) + i128::from(step) * i128::from(rounds);
+        holds(scalar, last).then_some(rounds)
     }
+}
+
+/// Whether an integer of type `scalar` can be `n`.
+fn holds(scalar: Scalar, n: i128) -> bool {
+    let bits = scalar.bits() - u32::from(scalar.is_signed());
+    let low = if scalar.is_signed() { -(1i128 << bits) } else { 0 };
+    (low..1i128 << bits).contains(&n)
 }
 
 fn smaller(a: Option<i64>, b: Option<i64>) -> Option<i64> {
