@@ -93,10 +93,7 @@ struct Interner<K: cotangent_base::Entity, V> {
 
 impl<K: cotangent_base::Entity, V> Default for Interner<K, V> {
     fn default() -> Self {
-        Self {
-            list: EntityMap::default(),
-            numbers: Map::default(),
-        }
+        Self { list: EntityMap::default(), numbers: Map::default() }
     }
 }
 
