@@ -236,11 +236,34 @@ impl Checked {
         self.tables.interfaces[id].bases = Progress::Busy;
         let (decl, scope) = (self.tables.interfaces[id].decl.clone(), self.tables.interfaces[id].scope);
         for base in &decl.bases {
-            if let Some(base) = self.resolve_interface(base, scope) {
-                self.program.interfaces[id].bases.push(base);
+            let Some(interface) = self.resolve_interface(base, scope) else {
+                continue;
+            };
+            if self.interface_descends(interface.interface, id) {
+                let message = format!("`{}` inherits from itself", self.program.interfaces[id].name);
+                self.diagnostics.push(Diagnostic::new(codes::CYCLE, base.span, message));
+            } else {
+                self.program.interfaces[id].bases.push(interface);
             }
         }
         self.tables.interfaces[id].bases = Progress::Done;
+    }
+
+    /// Whether an interface is another one or inherits from it, whatever their arguments: [`closure`](Self::closure)
+    /// ends because this never holds of a base and what it is the base of.
+    fn interface_descends(&mut self, id: InterfaceId, ancestor: InterfaceId) -> bool {
+        let mut all = vec![id];
+        let mut next = 0;
+        while let Some(&id) = all.get(next) {
+            self.ensure_interface_bases(id);
+            for base in &self.program.interfaces[id].bases {
+                if !all.contains(&base.interface) {
+                    all.push(base.interface);
+                }
+            }
+            next += 1;
+        }
+        all.contains(&ancestor)
     }
 
     /// Resolves the bounds of an associated type.
