@@ -12,7 +12,7 @@
 //!
 //! | subject | modules |
 //! |---|---|
-//! | names, attributes | `lookup`, `suggest`, `attrs`, `known` |
+//! | names, attributes | `lookup`, `suggest`, `missing`, `attrs`, `known` |
 //! | types as written, types as shown | `resolve`, `show` |
 //! | generic parameters, bounds, arguments | `generics`, `subst`, `substexpr`, `infer` |
 //! | interfaces: who conforms, and how | `conform`, `witness`, `wrapper` |
@@ -43,6 +43,7 @@ mod infer;
 mod init;
 mod known;
 mod lookup;
+mod missing;
 mod operators;
 mod overload;
 mod place;

@@ -382,6 +382,9 @@ impl Checked {
 
     /// Reports an unknown type, with what it may have meant.
     pub(crate) fn unknown_type(&mut self, name: Symbol, span: Span, scope: ScopeId) {
+        if crate::missing::is_missing(name.as_str()) {
+            return self.unsupported(span, &format!("`{name}`"));
+        }
         let message = format!("unknown type `{name}`");
         let mut diagnostic = Diagnostic::new(codes::UNKNOWN_TYPE, span, message);
         let len = self.diagnostics.len();

@@ -53,6 +53,10 @@ impl BodyCx<'_> {
             );
             return;
         }
+        if crate::missing::is_missing(name.as_str()) {
+            self.cx.unsupported(span, &format!("`{name}`"));
+            return;
+        }
         let mut names: Vec<Symbol> = self.vars.iter().flat_map(|block| block.keys().copied()).collect();
         names.extend(self.cx.visible_names(self.scope, false));
         if let Some(this) = self.this {

@@ -1,0 +1,72 @@
+//! Names of the language's own library that ours does not have yet.
+//!
+//! Who writes `printf` has not misspelt anything, so the answer is that it is not supported yet, and not that the name is
+//! unknown.
+
+/// Types and functions by their whole names.
+const NAMES: &[&str] = &[
+    "printf",
+    "static_assert",
+    "bit_cast",
+    "reinterpret",
+    "createDynamicObject",
+    "getStringHash",
+    "makeArrayFromElement",
+    "concat",
+    "clip",
+    "ddx",
+    "ddy",
+    "fwidth",
+    "abort",
+    "debugBreak",
+    "NonUniformResourceIndex",
+    "nonuniform",
+    "Atomic",
+    "Ptr",
+    "DescriptorHandle",
+    "Conditional",
+    "ByteAddressBuffer",
+    "RWByteAddressBuffer",
+    "AppendStructuredBuffer",
+    "ConsumeStructuredBuffer",
+    "Buffer",
+    "RWBuffer",
+    "SamplerState",
+    "SamplerComparisonState",
+    "TensorView",
+    "DiffTensorView",
+    "TorchTensor",
+    "CoopVec",
+    "CoopMat",
+    "RayDesc",
+    "RayQuery",
+    "TraceRay",
+    "RaytracingAccelerationStructure",
+    "IFunc",
+    "IMutatingFunc",
+    "IDifferentiableFunc",
+    "IDifferentiableMutatingFunc",
+];
+
+/// Families of types and functions by how their names begin.
+const FAMILIES: &[&str] = &[
+    "Texture",
+    "RWTexture",
+    "Sampler1D",
+    "Sampler2D",
+    "Sampler3D",
+    "SamplerCube",
+    "Interlocked",
+    "Wave",
+    "Quad",
+    "GroupMemoryBarrier",
+    "DeviceMemoryBarrier",
+    "AllMemoryBarrier",
+    "cudaThreadIdx",
+    "cudaBlock",
+];
+
+/// Whether the language's library has this name and ours does not.
+pub(crate) fn is_missing(name: &str) -> bool {
+    NAMES.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family))
+}
