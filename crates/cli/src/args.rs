@@ -7,7 +7,7 @@ use std::path::PathBuf;
 ///
 /// Exit codes: 0 fine, 1 the program has errors, 2 bad command line, 3 internal error, 4 the program trapped.
 #[derive(Parser, Debug)]
-#[command(name = "cotangent", version, about, long_about)]
+#[command(name = "cotangent", version)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
