@@ -5,6 +5,7 @@
 //! another request (`fwd_diff(fwd_diff(f))`); the inner one then gets its body first and is, from there on, a
 //! function like any other.
 
+use crate::kind::callees;
 use crate::stages::Stage;
 use crate::substitute::Substitutes;
 use crate::{codes, extract, forward};
@@ -106,14 +107,6 @@ fn without_repetition(told: Diagnostics) -> Diagnostics {
     let mut told = Diagnostics::new();
     once.into_iter().for_each(|diagnostic| told.push(diagnostic));
     told
-}
-
-/// The functions called in `func`, in order.
-fn callees(func: &Func) -> Vec<FuncId> {
-    let called = |inst| {
-        if let Op::Call(f) = func.insts[inst].op { Some(f) } else { None }
-    };
-    func.all_insts().into_iter().filter_map(called).collect()
 }
 
 impl<'m> Context<'m> {

@@ -1,7 +1,7 @@
 //! What reverse mode distinguishes about operations: the constructs that it takes apart and turns round, each in its
 //! own way, and everything else.
 
-use cotangent_ir::{DiffCall, Func, FuncId, LinCall, LoopInfo, Op};
+use cotangent_ir::{Control, DiffCall, Effect, Func, FuncId, LinCall, LoopInfo, Op};
 
 /// What an operation is to the passes of reverse mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,38 +28,16 @@ pub(crate) enum Kind<'a> {
 
 /// The kind of an operation.
 pub(crate) fn kind(op: &Op) -> Kind<'_> {
-    match op {
-        Op::Math(_)
-        | Op::Const(_)
-        | Op::Zero
-        | Op::Undef
-        | Op::Select
-        | Op::Convert
-        | Op::Bitcast
-        | Op::Splat
-        | Op::Sum
-        | Op::Swizzle(_)
-        | Op::Dot
-        | Op::MatVec
-        | Op::VecMat
-        | Op::MatMat
-        | Op::Outer
-        | Op::Transpose
-        | Op::Pack
-        | Op::Extract(_)
-        | Op::Insert(_)
-        | Op::InsertAdd(_)
-        | Op::Detach
-        | Op::Global(_)
-        | Op::Length => Kind::Plain,
-        Op::Load(_) | Op::Store(_) | Op::Assert(_) => Kind::Memory,
-        Op::If | Op::Switch(_) => Kind::Branches,
-        Op::For(info) => Kind::Counted(*info),
-        Op::While(info) => Kind::Conditional(*info),
-        Op::Call(callee) => Kind::Call(*callee),
-        Op::DiffCall(call) => Kind::DiffCall(call),
-        Op::LinCall(call) => Kind::LinCall(call),
-        Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => Kind::Exit,
+    match op.control() {
+        Control::Plain if op.effect() == Effect::None => Kind::Plain,
+        Control::Plain => Kind::Memory,
+        Control::If | Control::Switch(_) => Kind::Branches,
+        Control::For(info) => Kind::Counted(info),
+        Control::While(info) => Kind::Conditional(info),
+        Control::Call(callee) => Kind::Call(callee),
+        Control::DiffCall(call) => Kind::DiffCall(call),
+        Control::LinCall(call) => Kind::LinCall(call),
+        Control::Exit(_) => Kind::Exit,
     }
 }
 

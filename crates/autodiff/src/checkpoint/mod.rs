@@ -99,7 +99,7 @@ pub struct Input<'a> {
     /// The function.
     pub linearized: &'a Linearized,
     /// Its loop arguments that are known in every round.
-    pub induction: &'a Map<Value, Induction>,
+    pub induction: &'a Induction,
     /// The functions it calls with a derivative.
     pub calls: &'a Map<Inst, Callee>,
     /// The primal instructions that must not run twice although their operation alone could: loads of what may

@@ -80,7 +80,7 @@ impl Nest {
 pub fn loop_bound(func: &Func, inst: Inst) -> Option<u32> {
     let data = &func.insts[inst];
     if let Op::For(info) = &data.op {
-        constant(func, data.operands[0]).or(info.max_iters)
+        constant_count(func, data.operands[0]).or(info.max_iters)
     } else if let Op::While(info) = &data.op {
         info.max_iters
     } else {
@@ -100,7 +100,7 @@ pub fn init_of(func: &Func, inst: Inst, arg: Value) -> Option<Value> {
 }
 
 /// The value of a constant count; negative counts run no round.
-pub fn constant(func: &Func, value: Value) -> Option<u32> {
+pub fn constant_count(func: &Func, value: Value) -> Option<u32> {
     if let Some(Op::Const(Const::Int(n))) = func.op(value) {
         return Some(u32::try_from(*n).unwrap_or(0));
     }

@@ -87,7 +87,7 @@ fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
 
     // Trip counts are of this type, whether or not the program has numbers of it.
     cx.module.types.scalar(Scalar::I32);
-    let calls = callees(cx, key, &linearized, &induction)?;
+    let calls = called_halves(cx, key, &linearized, &induction)?;
     let unrepeatable = |inst: Inst| !root.may_repeat_inst(cx.module, &linearized.func, inst);
     let plan = checkpoint(&checkpoint::Input {
         module: cx.module,
@@ -175,11 +175,11 @@ pub(super) fn add(cx: &mut Context<'_>, mut func: Func, differentiable: Option<M
 }
 
 /// The functions that `linearized` calls with a derivative.
-fn callees(
+fn called_halves(
     cx: &mut Context<'_>,
     key: &Key,
     linearized: &Linearized,
-    induction: &Map<Value, Induction>,
+    induction: &Induction,
 ) -> Result<Map<Inst, Callee>, Reported> {
     let func = &linearized.func;
     let mut calls = Map::default();
@@ -203,12 +203,7 @@ const CHEAP: u64 = 8;
 
 /// The values that cost next to nothing to have in the backward pass: free inputs, constants, counters, handles,
 /// and what a few operations make of them.
-fn cheap_values(
-    cx: &Context<'_>,
-    func: &Func,
-    induction: &Map<Value, Induction>,
-    free: &[bool],
-) -> Map<Value, u64> {
+fn cheap_values(cx: &Context<'_>, func: &Func, induction: &Induction, free: &[bool]) -> Map<Value, u64> {
     let (module, works) = (&*cx.module, &cx.reverse.works);
     let mut cheap: Map<Value, u64> = Map::default();
     let is_handle = |v: Value| matches!(module.types.get(func.ty(v)), Type::Buffer(..) | Type::Ref(_));

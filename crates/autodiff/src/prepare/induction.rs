@@ -73,7 +73,7 @@ pub(super) fn of_loop(types: &Types, func: &Func, inst: Inst) -> Known {
 }
 
 /// `c` if `next` is `arg + c`. A constant of this kind is an integer, and then so is the slot.
-fn step_of(func: &Func, arg: Value, next: Value) -> Option<i64> {
+pub(crate) fn step_of(func: &Func, arg: Value, next: Value) -> Option<i64> {
     let def = func.def(next)?;
     let &[a, b] = def.operands.as_slice() else { return None };
     let (adds, subtracts) = (def.op == Op::Math(Math::Add), def.op == Op::Math(Math::Sub));

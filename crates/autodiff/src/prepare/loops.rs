@@ -12,7 +12,7 @@
 use super::exits::{Group, break_of, groups};
 use super::landing::{Landing, Outcome};
 use super::versions::Met;
-use super::{At, Induction, Preparer, exits, induction};
+use super::{At, Preparer, exits, induction};
 use cotangent_ir::{Inst, InstData, LoopInfo, Math, Op, Region, Ty, Value};
 
 impl Preparer<'_> {
@@ -80,7 +80,7 @@ impl Preparer<'_> {
         });
         let region = self.build(&types, |p, args| {
             let k = args[slots];
-            p.induction.insert(k, Induction { init: counter, step: 1 });
+            p.induction.insert(k, 1);
             let index = if info.reversed { p.counted_down(n, k) } else { k };
             p.bind(&from.regions[body].args, &[&[index], &args[..slots]].concat());
             p.set_current(depth, outer, &args[..slots], &args[slots + 2..]);
@@ -111,7 +111,7 @@ impl Preparer<'_> {
         let from = self.from;
         let region = self.build(&types, |p, args| {
             for (i, step) in known.steps.iter().enumerate().filter_map(|(i, s)| s.map(|s| (i, s))) {
-                p.induction.insert(args[i], Induction { init: init[i], step });
+                p.induction.insert(args[i], step);
             }
             p.bind(&from.regions[body].args, &args[..slots]);
             p.set_current(depth, outer, &args[..slots], &args[slots + usize::from(left)..]);

@@ -32,7 +32,7 @@
 //! and how many rounds a loop can have at most.
 
 mod exits;
-mod induction;
+pub(crate) mod induction;
 mod landing;
 mod loops;
 mod versions;
@@ -49,17 +49,12 @@ pub struct Prepared {
     /// The function.
     pub func: Func,
     /// Arguments of loop bodies that are known in every round.
-    pub induction: Map<Value, Induction>,
+    pub induction: Induction,
 }
 
-/// In round `k` of its loop, counted from 0, the argument is `init + step * k` where the body begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Induction {
-    /// Its value in the first round.
-    pub init: Value,
-    /// What is added after each round.
-    pub step: i64,
-}
+/// Arguments of loop bodies, each with its step, which is added after each round: in round `k` of its loop, counted
+/// from 0, the argument is `init + step * k` where the body begins.
+pub type Induction = Map<Value, i64>;
 
 /// Removes the early exits of `func`.
 pub fn prepare(types: &mut Types, func: &Func) -> Prepared {
@@ -80,7 +75,7 @@ pub fn prepare(types: &mut Types, func: &Func) -> Prepared {
         copier,
         current: Versions::default(),
         slots: Vec::new(),
-        induction: Map::default(),
+        induction: Induction::default(),
     };
     if !func.regions[func.body].insts.is_empty() {
         p.sequence(At { region: func.body, index: 0 }, None, &Landing::Function);
@@ -116,7 +111,7 @@ struct Preparer<'a> {
     current: Versions,
     /// The types of the slots of the loops around, outermost first.
     slots: Vec<Vec<Ty>>,
-    induction: Map<Value, Induction>,
+    induction: Induction,
 }
 
 impl Preparer<'_> {

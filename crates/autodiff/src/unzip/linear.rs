@@ -106,6 +106,20 @@ impl<'a> Linear<'a> {
         }
     }
 
+    /// Makes what is needed of the arguments of a loop's body.
+    fn arguments(&mut self, b: &mut Builder<'_>, inst: Inst, body: Region) {
+        for &arg in &self.source().regions[body].args {
+            match self.whole.plan.sources.get(&Residual::Value(arg)) {
+                Some(Source::Kept(number)) => {
+                    let value = self.fetch(b, *number);
+                    self.rename(arg, value);
+                }
+                Some(Source::Repeated) => self.induction(b, inst, arg),
+                Some(Source::Input(_)) | None => {}
+            }
+        }
+    }
+
     /// The prologue and the linear instructions of a region, without its exit.
     fn region(&mut self, b: &mut Builder<'_>, region: Region) {
         self.prologue(b, region);
@@ -127,16 +141,6 @@ impl<'a> Linear<'a> {
 
     /// Makes what is needed of the values that the mirrored region makes, in its order.
     fn prologue(&mut self, b: &mut Builder<'_>, region: Region) {
-        for &arg in &self.source().regions[region].args {
-            match self.whole.plan.sources.get(&Residual::Value(arg)) {
-                Some(Source::Kept(number)) => {
-                    let value = self.fetch(b, *number);
-                    self.rename(arg, value);
-                }
-                Some(Source::Repeated) => self.induction(b, arg),
-                Some(Source::Input(_)) | None => {}
-            }
-        }
         for &inst in &self.source().regions[region].insts {
             self.prologue_inst(b, inst);
         }
@@ -178,25 +182,19 @@ impl<'a> Linear<'a> {
         b.extract(context, path, &indices)
     }
 
-    /// An argument that is known in every round: `init + step * round`.
-    fn induction(&mut self, b: &mut Builder<'_>, arg: Value) {
-        let Some(induction) = self.whole.induction.get(&arg) else {
+    /// An argument of the loop `inst` that is known in every round: `init + step * round`.
+    fn induction(&mut self, b: &mut Builder<'_>, inst: Inst, arg: Value) {
+        let Some(&step) = self.whole.induction.get(&arg) else {
             return;
         };
         let source = self.source();
-        let is_around = |l: &&Inst| init_of(source, **l, arg).is_some();
-        let inst = *self.counters.keys().find(is_around).expect("the argument belongs to a loop we are in");
         let init = init_of(source, inst, arg).expect("a slot has an initial value");
         let mut round = self.round(b, inst);
         let ty = source.ty(arg);
         if b.types.get(ty) != Type::Scalar(Scalar::I32) {
             round = b.emit1(Op::Convert, &[round], ty);
         }
-        let step = match b.types.scalar_of(ty) {
-            Some(s) if s.is_float() => Const::float(induction.step as f64),
-            _ => Const::Int(induction.step),
-        };
-        let step = b.constant(step, ty);
+        let step = b.constant(Const::Int(step), ty);
         let way = b.mul(step, round);
         let value = b.add(self.get(init), way);
         b.func.values[value].name = source.values[arg].name;
@@ -292,6 +290,7 @@ impl<'a> Linear<'a> {
             for (old, new) in old.into_iter().zip(&args[1..]) {
                 self.rename_linear(b, old, *new);
             }
+            self.arguments(b, inst, body);
             self.region(b, body);
             let next = self.slots(&self.source().exit(body).operands, &data.results);
             b.yield_(&next);

@@ -51,7 +51,7 @@ pub struct Unzipped {
 pub(crate) struct Whole<'a> {
     pub sig: &'a Signature,
     pub linearized: &'a Linearized,
-    pub induction: &'a Map<Value, Induction>,
+    pub induction: &'a Induction,
     pub calls: &'a Map<Inst, Callee>,
     pub plan: &'a Plan,
 }
@@ -62,7 +62,7 @@ pub fn unzip(
     name: Symbol,
     sig: &Signature,
     linearized: &Linearized,
-    induction: &Map<Value, Induction>,
+    induction: &Induction,
     calls: &Map<Inst, Callee>,
     plan: &Plan,
 ) -> Unzipped {

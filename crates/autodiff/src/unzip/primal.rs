@@ -1,7 +1,7 @@
 //! The primal half of a function, and the primal half of single instructions for prologues.
 
 use super::{Whole, param};
-use crate::checkpoint::nest::{Nest, constant};
+use crate::checkpoint::nest::{Nest, constant_count};
 use crate::checkpoint::{Field, Residual, Source};
 use crate::kind::{Kind, kind};
 use cotangent_base::{EntitySet, Map, Scalar, Symbol};
@@ -311,7 +311,7 @@ impl<'a> Primal<'a> {
         let Some(room) = self.room(inst).filter(|_| self.tape.is_some()) else {
             return;
         };
-        if constant(self.source(), original).is_none_or(|n| n > room) {
+        if constant_count(self.source(), original).is_none_or(|n| n > room) {
             let room = b.int(room.into());
             let fits = b.math(Math::Le, &[n, room]);
             b.emit(Op::Assert(Trap::LoopBound), &[fits], &[]);
