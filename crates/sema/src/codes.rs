@@ -90,6 +90,10 @@ cotangent_base::codes! {
     /// whose parameters have the same types; with others it is another function.
     E0324 NOT_DEFINED = "a function without a definition";
 
+    /// A vector has 1 to 4 lanes, a matrix 1 to 4 rows and columns, an array no negative number of elements, and a loop
+    /// with `[MaxIters(n)]` runs at least once.
+    E0325 BAD_SIZE = "a size out of range";
+
     /// Something that may stand behind the colon of a generic parameter or type must be an interface (or, for a structure,
     /// another structure).
     E0401 NOT_AN_INTERFACE = "not an interface";

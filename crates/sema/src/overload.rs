@@ -105,6 +105,8 @@ pub(crate) enum Misfit {
     Bound(Bound),
     /// An argument does not convert: its number, what it is, what it must be.
     Argument(usize, String, Ty),
+    /// An argument that is written to has another type: its number, what it is, what it must be.
+    Written(usize, String, Ty),
     /// An argument that is written to is no place: its number and why.
     Place(usize, Fixed),
     /// It takes `this`.
@@ -256,7 +258,8 @@ impl BodyCx<'_> {
         if expr.ty == ty {
             return Ok(0);
         }
-        if self.same_width(expr.ty, ty) { Ok(PLACE) } else { Err(misfit(self)) }
+        let written = |cx: &Self| Misfit::Written(number, format!("`{}`", cx.show(expr.ty)), ty);
+        if self.same_width(expr.ty, ty) { Ok(PLACE) } else { Err(written(self)) }
     }
 
     /// Whether two types are integers of one width and shape, so that a place of one may be written as the other; or
@@ -304,17 +307,15 @@ impl BodyCx<'_> {
         if a.candidate.depth != b.candidate.depth {
             return a.candidate.depth < b.candidate.depth;
         }
-        let rank = |cx: &Self, fit: &Fit| cx.overload_rank(fit.candidate.func);
-        rank(self, a) > rank(self, b)
+        self.overload_rank(a.candidate.func) > self.overload_rank(b.candidate.func)
     }
 
-    fn overload_rank(&self, func: FuncId) -> i64 {
-        let attributes = &self.cx.tables.funcs[func].prefix.attributes;
-        let rank = crate::attrs::find(attributes, "OverloadRank").and_then(|a| a.args.first());
-        match rank.map(|e| &e.kind) {
-            Some(ast::ExprKind::Int(n, _)) => *n as i64,
-            _ => 0,
-        }
+    fn overload_rank(&mut self, func: FuncId) -> i64 {
+        let info = &self.cx.tables.funcs[func];
+        let (attributes, scope) = (info.prefix.attributes.clone(), info.scope);
+        let rank = crate::attrs::find(&attributes, "OverloadRank").and_then(|a| a.args.first());
+        let rank = rank.map(|e| self.cx.const_val(e, scope));
+        rank.and_then(|rank| self.cx.program.types.known(rank)).unwrap_or(0)
     }
 
     fn requirement_of(&self, func: FuncId) -> Option<crate::hir::InterfaceId> {
@@ -488,7 +489,9 @@ impl BodyCx<'_> {
             Misfit::Count(..) => (codes::ARGUMENT_COUNT, span),
             Misfit::Open(_) | Misfit::Explicit => (codes::CANNOT_INFER, span),
             Misfit::Bound(bound) => (crate::derive::unmet_code(self.cx, *bound), span),
-            Misfit::Argument(number, ..) => (codes::MISMATCH, argument_span(args, *number, span)),
+            Misfit::Argument(number, ..) | Misfit::Written(number, ..) => {
+                (codes::MISMATCH, argument_span(args, *number, span))
+            }
             Misfit::Place(0, _) => (codes::NOT_A_PLACE, callee.this.as_ref().map_or(span, |t| t.span)),
             Misfit::Place(number, _) => (codes::NOT_A_PLACE, argument_span(args, *number, span)),
             Misfit::NoThis => (codes::NO_THIS, callee.span),
@@ -519,6 +522,10 @@ impl BodyCx<'_> {
             Misfit::Bound(bound) => self.cx.describe_unmet(*bound),
             Misfit::Argument(number, from, to) => {
                 format!("argument {number} is {from}, which does not convert to `{}`", self.show(*to))
+            }
+            Misfit::Written(number, from, to) => {
+                let to = self.show(*to);
+                format!("argument {number} is written to, so it must be a `{to}` variable, and it is {from}")
             }
             Misfit::Place(0, fixed) => format!("it changes its object, but {}", fixed.why),
             Misfit::Place(number, fixed) => format!("argument {number} is written to, but {}", fixed.why),

@@ -132,7 +132,10 @@ impl Checked {
     fn array_of(&mut self, element: Ty, sizes: &[ast::Expr], scope: ScopeId) -> Ty {
         let kind = match sizes.first() {
             None => TyKind::UnsizedArray(element),
-            Some(size) => TyKind::Array(element, self.const_val(size, scope)),
+            Some(size) => {
+                let count = self.const_val(size, scope);
+                TyKind::Array(element, self.checked_count(count, size.span))
+            }
         };
         self.program.types.ty(kind)
     }
@@ -271,7 +274,10 @@ impl Checked {
         let args = self.program.types.args(&args);
         self.owe_bounds(generics, args, span, scope, hidden);
         match found.item {
-            Item::Struct(id) => self.struct_ty(id, args),
+            Item::Struct(id) => {
+                let ty = self.struct_ty(id, args);
+                self.checked_shape(ty, span)
+            }
             Item::Interface(id) => self.program.types.ty(TyKind::Interface(id, args)),
             Item::Alias(id) => {
                 let ty = self.alias_ty(id);
@@ -279,6 +285,40 @@ impl Checked {
             }
             _ => self.error_ty(),
         }
+    }
+
+    /// The number of elements of an array as written, if it can be one.
+    fn checked_count(&mut self, count: Val, span: Span) -> Val {
+        match self.program.types.known(count) {
+            Some(n) if n < 0 => {
+                let message = format!("an array cannot have {n} elements");
+                self.diagnostics.push(Diagnostic::new(codes::BAD_SIZE, span, message));
+                self.program.types.val(ValKind::Error)
+            }
+            _ => count,
+        }
+    }
+
+    /// A type as written, if its sizes are possible.
+    fn checked_shape(&mut self, ty: Ty, span: Span) -> Ty {
+        let (what, sizes) = match self.program.types.kind(ty) {
+            TyKind::Vector(_, n) => ("a vector has 1 to 4 lanes", vec![n]),
+            TyKind::Matrix(_, rows, columns) => ("a matrix has 1 to 4 rows and columns", vec![rows, columns]),
+            TyKind::Array(element, n) => {
+                let n = self.checked_count(n, span);
+                return self.program.types.ty(TyKind::Array(element, n));
+            }
+            _ => return ty,
+        };
+        let mut known = sizes.into_iter().filter_map(|n| self.program.types.known(n));
+        let Some(bad) = known.find(|n| !(1..=4).contains(n)) else {
+            return ty;
+        };
+        let message = format!("{what}, not {bad}");
+        self.diagnostics.push(
+            Diagnostic::new(codes::BAD_SIZE, span, message).help("use an array for more or fewer elements"),
+        );
+        self.error_ty()
     }
 
     /// Has the bounds on written arguments checked later, when conformances can be asked for without going round in

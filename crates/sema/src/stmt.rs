@@ -1,16 +1,20 @@
 //! Statements.
 
+use crate::Checked;
 use crate::attrs;
 use crate::body::{BodyCx, Target};
 use crate::codes;
 use crate::hir::{
     Block, Case, Expr, ExprKind, GlobalKind, Label, Loop, LoopAttrs, LoopKind, Stmt, StmtKind, Ty, TyKind,
-    Unroll,
+    Unroll, Val,
 };
 use crate::place::Frozen;
 use crate::tables::{Item, Owner};
 use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
+
+/// Where the values of a `switch` stand; no value is `default`.
+type Labels = Map<Option<i64>, Span>;
 
 impl BodyCx<'_> {
     /// The statements of a block, in a scope of their own.
@@ -192,9 +196,7 @@ impl BodyCx<'_> {
     fn loop_attrs(&mut self, attributes: &[ast::Attribute]) -> LoopAttrs {
         let scope = self.scope;
         self.cx.warn_unknown_attributes(attributes, scope);
-        let max = attrs::find(attributes, "MaxIters").and_then(|a| a.args.first());
-        let scope = self.scope;
-        let max_iters = max.map(|e| self.cx.const_val(e, scope));
+        let max_iters = attrs::find(attributes, "MaxIters").and_then(|a| self.max_iters(a));
         let unroll = if attrs::has(attributes, "ForceUnroll") {
             Unroll::Force
         } else if attrs::has(attributes, "loop") {
@@ -203,6 +205,21 @@ impl BodyCx<'_> {
             Unroll::Auto
         };
         LoopAttrs { max_iters, unroll }
+    }
+
+    /// The bound that `[MaxIters(n)]` gives.
+    fn max_iters(&mut self, attribute: &ast::Attribute) -> Option<Val> {
+        let scope = self.scope;
+        let max = attribute.args.first().map(|e| self.knowing_locals(|cx| cx.const_val(e, scope)));
+        let known = max.map(|max| self.cx.program.types.known(max));
+        if matches!(known, None | Some(Some(..=0))) {
+            let span = attribute.args.first().map_or(attribute.name.span, |e| e.span);
+            let message = "the bound of a loop must be a constant that is at least 1";
+            let help = "write how many rounds there are at most: `[MaxIters(64)]`";
+            self.report(Diagnostic::new(codes::BAD_SIZE, span, message).help(help));
+            return None;
+        }
+        max
     }
 
     fn switch(&mut self, selector: &ast::Expr, cases: &[ast::SwitchCase], name: Option<Symbol>) -> StmtKind {
@@ -230,20 +247,28 @@ impl BodyCx<'_> {
         StmtKind::Switch(label, selector, cases)
     }
 
-    fn case(&mut self, case: &ast::SwitchCase, selector: Ty, seen: &mut Map<i64, Span>) -> Case {
+    fn case(&mut self, case: &ast::SwitchCase, selector: Ty, seen: &mut Labels) -> Case {
         let mut values = vec![];
         let mut default = false;
         for label in &case.labels {
             let Some(label) = label else {
                 default = true;
+                self.only_default(case.span, seen);
                 continue;
             };
             let value = self.expr(label);
+            if let TyKind::Scalar(scalar) = self.kind(value.ty)
+                && scalar.is_float()
+            {
+                let message = format!("a `case` value is an integer, not `{}`", self.show(value.ty));
+                self.report(Diagnostic::new(codes::MISMATCH, label.span, message));
+                continue;
+            }
             let value = self.coerce(value, selector);
             match self.cx.fold(&value).and_then(|v| self.cx.program.types.known(v)) {
                 Some(n) => {
                     values.push(n);
-                    if let Some(first) = seen.insert(n, label.span) {
+                    if let Some(first) = seen.insert(Some(n), label.span) {
                         let message = format!("the value {n} has a `case` already");
                         self.report(
                             Diagnostic::new(codes::DUPLICATE_CASE, label.span, message)
@@ -265,6 +290,16 @@ impl BodyCx<'_> {
             self.stmt(stmt, None, &mut body);
         }
         Case { values, default, body, span: case.span }
+    }
+
+    /// Reports a second `default`.
+    fn only_default(&mut self, span: Span, seen: &mut Labels) {
+        if let Some(first) = seen.insert(None, span) {
+            self.report(
+                Diagnostic::new(codes::DUPLICATE_CASE, span, "the `switch` has a `default` already")
+                    .label(first, "the other one"),
+            );
+        }
     }
 
     fn break_(&mut self, name: Option<ast::Ident>, span: Span) -> Option<Label> {
@@ -403,9 +438,7 @@ impl BodyCx<'_> {
             return self.static_var(var, has(ModifierKind::Const));
         }
         let scope = self.scope;
-        self.cx.tables.locals = self.vars.iter().flat_map(|block| block.keys().copied()).collect();
-        let declared = var.ty.as_ref().map(|ty| self.cx.resolve_ty(ty, scope));
-        self.cx.tables.locals.clear();
+        let declared = var.ty.as_ref().map(|ty| self.knowing_locals(|cx| cx.resolve_ty(ty, scope)));
         let value = match (&var.init, declared) {
             (Some(init), Some(ty)) => Some(self.expr_as(init, ty)),
             (Some(init), None) => Some(self.expr(init)),
@@ -436,6 +469,14 @@ impl BodyCx<'_> {
             self.note_constant(var.name.name, value);
         }
         out.push(Stmt { kind: StmtKind::Let(local, value), span: decl.span });
+    }
+
+    /// Works outside the body on something written in it, where its variables are known to be no constants.
+    fn knowing_locals<R>(&mut self, work: impl FnOnce(&mut Checked) -> R) -> R {
+        self.cx.tables.locals = self.vars.iter().flat_map(|block| block.keys().copied()).collect();
+        let result = work(self.cx);
+        self.cx.tables.locals.clear();
+        result
     }
 
     /// Makes a local `const` known where sizes are computed.
