@@ -31,7 +31,7 @@ use crate::transpose::reach::Reach;
 use crate::transpose::{DERIVATIVE, PRIMAL, Role, Seeds, declare, roles, transpose};
 use crate::unzip::LinearFunc;
 use crate::{codes, tangent};
-use cotangent_base::{Diagnostic, Map, Set, Span, Symbol};
+use cotangent_base::{Diagnostic, Map, Set, Span};
 use cotangent_ir::{Builder, DiffTable, Func, FuncId, FuncKind, Mode, Module, Op, Signature, Ty, Value};
 use cotangent_passes::effects::Effects;
 use cotangent_passes::hoist::hoist;
@@ -138,7 +138,7 @@ fn forward_to(cx: &mut Context<'_>, request: FuncId, custom: FuncId) -> Result<(
     let outputs: Vec<Ty> = func.sig.outputs().map(|o| o.ty).collect();
     let inputs = func.inputs().to_vec();
     if cx.module.funcs[custom].sig.inputs().count() != inputs.len() {
-        return Err(wrong_signature(cx, request, custom));
+        return Err(wrong_signature(cx, custom, cx.module.funcs[request].span));
     }
     let mut b = Builder::new(&mut cx.module.types, &mut func);
     let call = b.emit(Op::Call(custom), &inputs, &outputs);
@@ -153,7 +153,7 @@ fn generate(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Result<(), Rep
     let sig = cx.module.funcs[of].sig.clone();
     let roles = roles(&sig);
     if cx.module.funcs[request].sig.inputs().count() != roles.len() {
-        return Err(wrong_signature(cx, request, of));
+        return Err(wrong_signature(cx, of, cx.module.funcs[request].span));
     }
     let inputs: Mask = sig.inputs().map(|p| p.diff).collect();
     let free = vec![true; inputs.len()].into();
@@ -270,10 +270,8 @@ pub(crate) fn backward(cx: &mut Context<'_>, linear: FuncId, seeds: &Seeds) -> R
         return Ok(known);
     }
     let half = cx.reverse.linear[&linear].clone();
-    let full = half.func.name.as_str();
-    let name = Symbol::new(full.rfind(".linear").map_or(full, |end| &full[..end]));
     let contributes = contributions(cx, linear, &seeds.outputs)?;
-    let declared = declare(cx.module, name, &half, seeds, &contributes);
+    let declared = declare(cx.module, &half, seeds, &contributes);
     let id = halves::add(cx, declared.clone(), half.func.diff.differentiable);
     cx.reverse.backward.insert(key, id);
     let turned = transpose(cx, declared, &half, seeds, &contributes)?;
@@ -332,9 +330,9 @@ fn require_backward(cx: &mut Context<'_>, func: FuncId, span: Span) -> Result<()
     Err(cx.report(diagnostic))
 }
 
-fn wrong_signature(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Reported {
+/// Complains of the backward derivative of `of`, which somebody needs at `span`.
+pub(crate) fn wrong_signature(cx: &mut Context<'_>, of: FuncId, span: Span) -> Reported {
     let f = &cx.module.funcs[of];
     let message = format!("the backward derivative of `{}` has the wrong number of parameters", f.name);
-    let span = cx.module.funcs[request].span;
     cx.report(Diagnostic::new(codes::WRONG_SIGNATURE, span, message).label(f.span, "declared here"))
 }

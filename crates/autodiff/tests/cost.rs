@@ -10,22 +10,13 @@ mod requests;
 
 use cotangent_autodiff::checkpoint::Policy;
 use cotangent_autodiff::report::{Report, Why, report};
-use cotangent_base::Symbol;
 use cotangent_interp::{Counters, Val};
-use cotangent_ir::text::parse_module;
-use cotangent_ir::{FuncId, Module};
 use law::Trio;
 use random::Random;
 
-fn trio(text: &str, policy: Policy) -> Trio {
-    let module: Module = parse_module(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let f: FuncId = module.func_named(Symbol::new("f")).expect("the program has a function `f`");
-    Trio::of(module, f, policy)
-}
-
 /// Runs the gradient of `program(n)` and gives what it cost.
 fn cost(program: &dyn Fn(u32) -> String, n: u32) -> (Counters, Report) {
-    let trio = trio(&program(n), Policy::Cut);
+    let trio = Trio::parse(&program(n), Policy::Cut);
     trio.check(&mut Random::new(7), 1e-6);
     let mut random = Random::new(n.into());
     let types: Vec<_> = trio.module.funcs[trio.bwd].sig.inputs().map(|p| p.ty).collect();
@@ -223,7 +214,7 @@ func @f(%x: [f32; {n}], no_diff %limit: f32) -> [f32; {n}] differentiable(backwa
 #[test]
 fn the_second_order_is_linear_too() {
     let cost = |n: u32| {
-        let first = trio(&array_update(n), Policy::Cut);
+        let first = Trio::parse(&array_update(n), Policy::Cut);
         let second = Trio::of(first.module, first.bwd, Policy::Cut);
         second.check(&mut Random::new(3), 1e-5);
         let mut random = Random::new(n.into());
@@ -238,7 +229,7 @@ fn the_second_order_is_linear_too() {
 
 #[test]
 fn a_report_names_what_is_kept_and_why() {
-    let trio = trio(&array_update(16), Policy::Cut);
+    let trio = Trio::parse(&array_update(16), Policy::Cut);
     let report = report(&trio.module, trio.bwd);
     assert_eq!(report.bytes, 128);
     assert_eq!(report.kept.len(), 2);

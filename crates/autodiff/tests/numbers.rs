@@ -17,18 +17,10 @@ use cotangent_ir::text::parse_module;
 use law::Trio;
 use random::Random;
 
-const POLICIES: [Policy; 3] = [Policy::StoreAll, Policy::Cut, Policy::StoreMin];
-
-fn trio(text: &str, policy: Policy) -> Trio {
-    let module = parse_module(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let f = module.func_named(Symbol::new("f")).expect("the program has a function `f`");
-    Trio::of(module, f, policy)
-}
-
 /// Checks that the derivative of `f(x, plain..)` at each `x` is as given, when the seed is 1.
 fn derivative(text: &str, plain: &[Val], points: &[(f64, f64, f64)]) {
-    for policy in POLICIES {
-        let trio = trio(text, policy);
+    for policy in Policy::ALL {
+        let trio = Trio::parse(text, policy);
         for &(x, value, slope) in points {
             let inputs = std::iter::once(Val::float(x)).chain(plain.iter().cloned()).collect();
             assert_eq!(trio.run(trio.f, inputs).0[0], Val::float(value), "the value at {x}");
@@ -44,8 +36,8 @@ fn derivative(text: &str, plain: &[Val], points: &[(f64, f64, f64)]) {
 
 /// Checks the laws of `f` at random points, and those of its backward derivative.
 fn laws(text: &str) {
-    for policy in POLICIES {
-        let first = trio(text, policy);
+    for policy in Policy::ALL {
+        let first = Trio::parse(text, policy);
         for point in 0..3 {
             first.check(&mut Random::new(point), 1e-6);
         }
@@ -145,8 +137,8 @@ func @f(%x: f32, %n: i32) -> f32 differentiable(backward) {
     derivative(text, &[Val::int(0)], &[(2.0, 2.0, 1.0)]);
     derivative(text, &[Val::int(1)], &[(2.0, 4.0, 4.0)]);
     derivative(text, &[Val::int(3)], &[(2.0, 256.0, 1024.0)]);
-    for policy in POLICIES {
-        let trio = trio(text, policy);
+    for policy in Policy::ALL {
+        let trio = Trio::parse(text, policy);
         let pair = Val::aggregate([Val::float(1.0), Val::float(0.0)]);
         let mut machine = Machine::new(&trio.module, Options::default());
         let stopped =
@@ -256,8 +248,8 @@ func @f(inout %a: [f32; 10]) differentiable(backward) {
   }
   return %r
 }";
-    for policy in POLICIES {
-        let trio = trio(text, policy);
+    for policy in Policy::ALL {
+        let trio = Trio::parse(text, policy);
         let pair = Val::aggregate([Val::floats(&[3.0; 10]), Val::floats(&[1.0; 10])]);
         let outputs = trio.run(trio.bwd, vec![pair]).0;
         assert_eq!(outputs[0].parts()[1], Val::floats(&[6.0; 10]));
@@ -339,7 +331,7 @@ func @f(%x: f32, %a: [f32; 16]) -> f32 differentiable(backward) {
   return %r
 }";
     laws(text);
-    let trio = trio(text, Policy::Cut);
+    let trio = Trio::parse(text, Policy::Cut);
     let context = report(&trio.module, trio.bwd);
     assert!(context.kept.iter().all(|k| k.ty == "[f32; 5]"), "only the product is kept: {:?}", context.kept);
     assert_eq!(context.bytes, 20);
@@ -393,7 +385,7 @@ func @f(%x: f32) -> f32 differentiable(backward) {
   %3: f32 = mul %r, %x
   return %3
 }";
-    for policy in POLICIES {
+    for policy in Policy::ALL {
         let mut module = parse_module(text).unwrap_or_else(|e| panic!("{e}"));
         let f = module.func_named(Symbol::new("f")).expect("the program has a function `f`");
         let bwd = requests::backward(&mut module, f, "backward");
@@ -431,8 +423,8 @@ func @f(%x: f32) -> f32 differentiable(backward) {
   }
   return %r
 }";
-    for policy in POLICIES {
-        let trio = trio(text, policy);
+    for policy in Policy::ALL {
+        let trio = Trio::parse(text, policy);
         let count = trio.module.global_named(Symbol::new("count")).expect("the buffer is there");
         let run = |func, inputs| {
             let mut machine = Machine::new(&trio.module, Options { wide: true, ..Options::default() });

@@ -71,6 +71,11 @@ pub enum Policy {
     StoreMin,
 }
 
+impl Policy {
+    /// Every policy.
+    pub const ALL: [Policy; 3] = [Policy::StoreAll, Policy::Cut, Policy::StoreMin];
+}
+
 /// What must be known about the function that a [`DiffCall`](cotangent_ir::DiffCall) calls.
 #[derive(Clone, Debug)]
 pub struct Callee {

@@ -45,7 +45,7 @@ pub(super) fn halves(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Cal
     let tangents = key.inputs.iter().filter(|active| **active).count();
     cx.reverse.recursive.insert(linear, tangents);
     match take_apart(cx, key, root) {
-        Ok(inner) => define(cx, linear, &inner),
+        Ok(inner) => define(cx, key, linear, &inner),
         Err(reported) => {
             // What was written meanwhile may call what will never be.
             cx.reverse.halves.clear();
@@ -79,7 +79,8 @@ fn declare(cx: &mut Context<'_>, key: &Key) -> FuncId {
 }
 
 /// Writes the body: the primal half of `inner`, then its linear half.
-fn define(cx: &mut Context<'_>, linear: FuncId, inner: &Callee) {
+fn define(cx: &mut Context<'_>, key: &Key, linear: FuncId, inner: &Callee) {
+    let name = cx.module.funcs[key.func].name;
     let mut func = cx.module.funcs[linear].clone();
     let inputs = func.inputs().to_vec();
     let (primal, tangents) = inputs.split_at(inner.needed.len());
@@ -101,7 +102,7 @@ fn define(cx: &mut Context<'_>, linear: FuncId, inner: &Callee) {
     cx.after("extract", &func, Some(&lin));
     cx.module.funcs[linear] = func.clone();
     cx.reverse.rough.push(linear);
-    cx.reverse.linear.insert(linear, Rc::new(LinearFunc { func, lin }));
+    cx.reverse.linear.insert(linear, Rc::new(LinearFunc { name, func, lin }));
 }
 
 /// A recursive function that cannot run twice.

@@ -13,51 +13,26 @@
 use super::Linearizer;
 use crate::{codes, tangent};
 use cotangent_base::Diagnostic;
-use cotangent_ir::{Class, Inst, InstData, Math, Op, Path, Ty, Type, Value};
+use cotangent_ir::{Class, Inst, InstData, Linear, Math, Op, Path, Ty, Type, Value};
 
 /// Whether tangents of operands may reach the result of this operation, as far as the operation goes.
 pub(super) fn passes_tangents(op: &Op) -> bool {
-    match op {
-        Op::Math(math) => {
-            !matches!(math.class(), Class::Integer | Class::Bits | Class::Compare | Class::Test)
-        }
-        Op::Select
-        | Op::Convert
-        | Op::Splat
-        | Op::Sum
-        | Op::Swizzle(_)
-        | Op::Dot
-        | Op::MatVec
-        | Op::VecMat
-        | Op::MatMat
-        | Op::Outer
-        | Op::Transpose
-        | Op::Pack
-        | Op::Extract(_)
-        | Op::Insert(_)
-        | Op::InsertAdd(_)
-        | Op::DiffCall(_)
-        | Op::LinCall(_)
-        | Op::Call(_)
-        | Op::If
-        | Op::Switch(_)
-        | Op::While(_)
-        | Op::For(_) => true,
-        Op::Const(_)
-        | Op::Zero
-        | Op::Undef
-        | Op::Bitcast
-        | Op::Detach
-        | Op::Global(_)
-        | Op::Load(_)
-        | Op::Store(_)
-        | Op::Length
-        | Op::Assert(_)
-        | Op::Yield
-        | Op::Break(_)
-        | Op::Continue(_)
-        | Op::Return => false,
+    if let Op::Math(math) = op {
+        return match math.class() {
+            Class::Number | Class::Float => !is_stepwise(*math),
+            Class::Integer | Class::Bits | Class::Compare | Class::Test => false,
+        };
     }
+    match op.linear() {
+        Linear::Jointly | Linear::Each | Linear::First => true,
+        Linear::Inner => !op.is_exit(),
+        Linear::No => false,
+    }
+}
+
+/// Whether it is constant but for jumps.
+fn is_stepwise(math: Math) -> bool {
+    [Math::Sign, Math::Floor, Math::Ceil, Math::Round, Math::RoundEven, Math::Trunc].contains(&math)
 }
 
 /// The way to the derivative of a part of `from`.
@@ -103,35 +78,19 @@ impl Linearizer<'_> {
 
     fn math(&mut self, math: Math, data: &InstData, ty: Ty) -> Option<Value> {
         let (a, b) = (data.operands[0], data.operands.get(1).copied());
-        match math {
-            Math::Add => self.sum(a, b?, ty),
-            Math::Sub => {
+        match math.linear() {
+            Linear::Jointly if math == Math::Add => self.sum(a, b?, ty),
+            Linear::Jointly if math == Math::Sub => {
                 let (a_t, b_t) = (self.get(a), self.get(b?));
                 self.difference(a_t, b_t, ty)
             }
-            Math::Neg => {
+            Linear::Jointly if math == Math::Neg => {
                 let a_t = self.get(a)?;
                 Some(self.linear(Op::Math(Math::Neg), &[a_t], ty))
             }
-            Math::Mul => self.product(&data.op, a, b?, ty),
-            Math::Div => self.quotient(data.results[0], a, b?, ty),
-            // Constant but for jumps.
-            Math::Sign | Math::Floor | Math::Ceil | Math::Round | Math::RoundEven | Math::Trunc => None,
-            Math::Rem | Math::Abs | Math::Min | Math::Max | Math::Fma => self.no_rule(data),
-            Math::Sqrt | Math::Rsqrt | Math::Pow => self.no_rule(data),
-            Math::Exp | Math::Exp2 | Math::Log | Math::Log2 | Math::Log10 => self.no_rule(data),
-            Math::Sin | Math::Cos | Math::Tan | Math::Asin | Math::Acos | Math::Atan | Math::Atan2 => {
-                self.no_rule(data)
-            }
-            Math::Sinh | Math::Cosh | Math::Tanh | Math::Asinh | Math::Acosh | Math::Atanh => {
-                self.no_rule(data)
-            }
-            // Of integers and truth values, which have no tangents.
-            Math::And | Math::Or | Math::Xor | Math::Not | Math::Shl | Math::Shr => None,
-            Math::CountBits | Math::FirstBitLow | Math::FirstBitHigh | Math::ReverseBits => None,
-            Math::Eq | Math::Ne | Math::Lt | Math::Le | Math::Gt | Math::Ge | Math::IsNan | Math::IsInf => {
-                None
-            }
+            Linear::Each => self.product(&data.op, a, b?, ty),
+            Linear::First if math == Math::Div => self.quotient(data.results[0], a, b?, ty),
+            Linear::Jointly | Linear::First | Linear::No | Linear::Inner => self.no_rule(data),
         }
     }
 

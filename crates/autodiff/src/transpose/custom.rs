@@ -5,6 +5,7 @@
 
 use super::Transposer;
 use crate::driver::Reported;
+use crate::extract::wrong_signature;
 use crate::tangent;
 use cotangent_ir::{Dir, Inst, LinCall, Op, Signature, Ty, Value};
 
@@ -60,7 +61,7 @@ impl Transposer<'_, '_> {
         let roles = roles(&original.sig);
         let types: Vec<Ty> = self.cx.module.funcs[custom].sig.params.iter().map(|p| p.ty).collect();
         if roles.len() != types.len() {
-            return Err(self.not_linear(inst));
+            return Err(wrong_signature(self.cx, call.call.func, data.span));
         }
         let (inputs, tangents) = data.operands.split_at(call.primals as usize);
         let inputs = self.copy.all(inputs);

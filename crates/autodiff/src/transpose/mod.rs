@@ -53,18 +53,12 @@ pub struct Seeds {
     pub inputs: Box<[bool]>,
 }
 
-/// The transpose of `linear` with an empty body, under the name `<name>.bwd`. Its inputs are the primal inputs of
+/// The transpose of `linear` with an empty body, named after what `linear` is a half of. Its inputs are the primal inputs of
 /// `linear`, the cotangents of the outputs that have one, and those of the inputs that have one already; its outputs
 /// are the cotangents of the inputs in `contributes`.
-pub fn declare(
-    module: &mut Module,
-    name: Symbol,
-    linear: &LinearFunc,
-    seeds: &Seeds,
-    contributes: &[bool],
-) -> Func {
+pub fn declare(module: &mut Module, linear: &LinearFunc, seeds: &Seeds, contributes: &[bool]) -> Func {
     let sig = signature(module, linear, seeds, contributes);
-    let mut func = Func::new(Symbol::new(&format!("{name}.bwd")), sig, linear.func.span);
+    let mut func = Func::new(Symbol::new(&format!("{}.bwd", linear.name)), sig, linear.func.span);
     func.diff.differentiable = Some(Mode::Backward);
     func
 }

@@ -22,15 +22,15 @@
 //! ~r = insert_add ~a ~v [p]  v += extract y [p]; a += y
 //! ```
 //!
-//! The order in the rule of `insert` matters: the old part is read before the slot is cleared. Without the
-//! clearing, a later read of the slot would see the cotangent of a value that was overwritten.
+//! The clearing in the rule of `insert` matters: without it, the value that was overwritten would get the cotangent of
+//! the one that took its place.
 
 use super::Transposer;
 use super::cotangent::Cotangent;
 use crate::codes;
 use crate::driver::Reported;
 use cotangent_base::Diagnostic;
-use cotangent_ir::{Inst, Math, Op, Path, Ty, Type, Value};
+use cotangent_ir::{Inst, Linear, Math, Op, Path, Ty, Type, Value};
 
 impl Transposer<'_, '_> {
     /// Transposes an operation with one result and no regions.
@@ -98,75 +98,31 @@ impl Transposer<'_, '_> {
         operands: &[Value],
         y: Cotangent,
     ) -> Result<(), Reported> {
-        match math {
-            Math::Add => {
+        match math.linear() {
+            Linear::Jointly if math == Math::Add => {
                 self.add_cotangent(operands[0], y.clone());
                 self.add_cotangent(operands[1], y);
             }
-            Math::Sub => {
+            Linear::Jointly if math == Math::Sub => {
                 self.add_cotangent(operands[0], y.clone());
                 self.add_mapped(operands[1], y, |t, y| t.math(Math::Neg, &[y]));
             }
-            Math::Neg => self.add_mapped(operands[0], y, |t, y| t.math(Math::Neg, &[y])),
-            Math::Mul => {
+            Linear::Jointly if math == Math::Neg => {
+                self.add_mapped(operands[0], y, |t, y| t.math(Math::Neg, &[y]));
+            }
+            Linear::Each if math == Math::Mul => {
                 let (p, a) = self.primal_and_linear(operands);
                 self.add_mapped(a, y, |t, y| t.math(Math::Mul, &[p, y]));
             }
-            Math::Div if self.is_linear(operands[0]) && !self.is_linear(operands[1]) => {
+            Linear::First
+                if math == Math::Div && self.is_linear(operands[0]) && !self.is_linear(operands[1]) =>
+            {
                 let p = self.copy.get(operands[1]);
                 self.add_mapped(operands[0], y, |t, y| t.math(Math::Div, &[y, p]));
             }
-            Math::Div
-            | Math::Rem
-            | Math::Abs
-            | Math::Sign
-            | Math::Min
-            | Math::Max
-            | Math::Fma
-            | Math::And
-            | Math::Or
-            | Math::Xor
-            | Math::Not
-            | Math::Shl
-            | Math::Shr
-            | Math::CountBits
-            | Math::FirstBitLow
-            | Math::FirstBitHigh
-            | Math::ReverseBits
-            | Math::Eq
-            | Math::Ne
-            | Math::Lt
-            | Math::Le
-            | Math::Gt
-            | Math::Ge
-            | Math::IsNan
-            | Math::IsInf
-            | Math::Floor
-            | Math::Ceil
-            | Math::Round
-            | Math::RoundEven
-            | Math::Trunc
-            | Math::Sqrt
-            | Math::Rsqrt
-            | Math::Exp
-            | Math::Exp2
-            | Math::Log
-            | Math::Log2
-            | Math::Log10
-            | Math::Pow
-            | Math::Sin
-            | Math::Cos
-            | Math::Tan
-            | Math::Asin
-            | Math::Acos
-            | Math::Atan
-            | Math::Atan2
-            | Math::Sinh
-            | Math::Cosh
-            | Math::Tanh
-            | Math::Asinh
-            | Math::Acosh
-            | Math::Atanh => return Err(self.not_linear(inst)),
+            Linear::Jointly | Linear::Each | Linear::First | Linear::No | Linear::Inner => {
+                return Err(self.not_linear(inst));
+            }
         }
         Ok(())
     }

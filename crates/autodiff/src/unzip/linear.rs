@@ -31,7 +31,7 @@ pub fn half(module: &mut Module, name: Symbol, whole: Whole<'_>, context: Option
     let outputs = linear.exit_values(source.body);
     b.emit(Op::Return, &outputs, &[]);
     let lin = linear.lin;
-    LinearFunc { func, lin }
+    LinearFunc { name, func, lin }
 }
 
 /// The context, the inputs needed, a tangent for each active input; gives a tangent for each active output.

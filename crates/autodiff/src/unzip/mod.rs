@@ -28,6 +28,8 @@ use cotangent_ir::{Dir, Func, Inst, Module, Param, Signature, Ty, Value};
 /// A function that is linear in its last inputs.
 #[derive(Clone, Debug)]
 pub struct LinearFunc {
+    /// The name of the function it is a half of.
+    pub name: Symbol,
     /// The function. Its inputs are the context if there is one, the inputs it needs, and the tangents; its
     /// outputs are tangents.
     pub func: Func,

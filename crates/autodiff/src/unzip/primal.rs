@@ -87,6 +87,10 @@ impl<'a> Primal<'a> {
         !self.whole.linearized.lin.contains(value)
     }
 
+    fn primal_results(&self, data: &InstData) -> Vec<Value> {
+        data.results.iter().copied().filter(|v| self.is_primal(*v)).collect()
+    }
+
     /// The primal ones of `values`, which belong to `slots`, under their names here.
     fn primal_slots(&self, values: &[Value], slots: &[Value]) -> Vec<Value> {
         let pairs = values.iter().zip(slots).filter(|(_, slot)| self.is_primal(**slot));
@@ -137,7 +141,7 @@ impl<'a> Primal<'a> {
         let callee = &self.whole.calls[&inst];
         let context = callee.context.filter(|_| self.wants_context(inst));
         let inputs = self.copy.all(&data.operands[..callee.needed.len()]);
-        let primal: Vec<Value> = data.results.iter().copied().filter(|v| self.is_primal(*v)).collect();
+        let primal = self.primal_results(data);
         let mut types: Vec<Ty> = primal.iter().map(|v| self.source().ty(*v)).collect();
         types.extend(context);
         let target = if context.is_some() { callee.primal } else { callee.func };
@@ -183,7 +187,7 @@ impl<'a> Primal<'a> {
                 b.yield_(&values);
             }));
         }
-        let primal: Vec<Value> = data.results.iter().copied().filter(|v| self.is_primal(*v)).collect();
+        let primal = self.primal_results(data);
         let mut types: Vec<Ty> = primal.iter().map(|v| self.source().ty(*v)).collect();
         types.extend(carries);
         let new = b.emit(data.op.clone(), &self.copy.all(&data.operands), &types);
@@ -230,7 +234,7 @@ impl<'a> Primal<'a> {
         });
         let new = b.emit(Op::For(info), &inits, &types[1..]);
         b.func.insts[new].regions.push(region);
-        let primal: Vec<Value> = data.results.iter().copied().filter(|v| self.is_primal(*v)).collect();
+        let primal = self.primal_results(data);
         self.rename_results(b, &primal, new);
         self.leave(b, new, carries, before);
     }
@@ -275,7 +279,7 @@ impl<'a> Primal<'a> {
         });
         let new = b.emit(Op::While(info), &inits, &types);
         b.func.insts[new].regions.extend([cond, body]);
-        let primal: Vec<Value> = data.results.iter().copied().filter(|v| self.is_primal(*v)).collect();
+        let primal = self.primal_results(data);
         self.rename_results(b, &primal, new);
         self.leave(b, new, carries, before);
         if counts {

@@ -106,6 +106,13 @@ pub struct Trio {
 }
 
 impl Trio {
+    /// Has the derivatives of the function `f` of a program written.
+    pub fn parse(program: &str, policy: Policy) -> Self {
+        let module = text::parse_module(program).unwrap_or_else(|e| panic!("{e}\n{program}"));
+        let f = module.func_named(Symbol::new("f")).expect("the program has a function `f`");
+        Trio::of(module, f, policy)
+    }
+
     /// Has the derivatives of `f` written.
     pub fn of(mut module: Module, f: FuncId, policy: Policy) -> Self {
         let fwd = requests::forward(&mut module, f, "forward");

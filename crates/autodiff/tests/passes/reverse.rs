@@ -12,7 +12,7 @@ use cotangent_autodiff::transpose::reach::Reach;
 use cotangent_autodiff::transpose::{Seeds, declare, tangents, transpose};
 use cotangent_autodiff::unzip::{LinearFunc, unzip};
 use cotangent_autodiff::{Context, codes};
-use cotangent_base::{Diagnostics, Map, Symbol};
+use cotangent_base::{Diagnostics, Map};
 use cotangent_filetest::Case;
 use cotangent_ir::{text, verify_func, verify_linear};
 use cotangent_passes::dce::dce;
@@ -26,7 +26,7 @@ fn last(case: &Case) -> LinearFunc {
     let id = case.module.funcs.keys().last().expect("the file has a function");
     let func = case.module.funcs[id].clone();
     let lin = case.linear.get(&id).cloned().unwrap_or_default();
-    LinearFunc { func, lin }
+    LinearFunc { name: func.name, func, lin }
 }
 
 /// Takes a function apart and shows both halves.
@@ -81,12 +81,11 @@ pub fn run_transpose(case: &mut Case) -> String {
     let linear = last(case);
     let outputs = mask(&case.args[0]);
     let inputs = case.args.get(1).map_or_else(|| vec![false; tangents(&linear).len()].into(), |w| mask(w));
-    let name: Symbol = linear.func.name;
     let mut cx = Context::new(&mut case.module);
     let seeds = Seeds { outputs, inputs };
     let turned = Reach::of(&mut cx, &linear, &seeds.outputs).and_then(|reach| {
         let contributes = reach.contributions(&linear);
-        let declared = declare(cx.module, name, &linear, &seeds, &contributes);
+        let declared = declare(cx.module, &linear, &seeds, &contributes);
         transpose(&mut cx, declared, &linear, &seeds, &contributes)
     });
     let diagnostics: Diagnostics = std::mem::take(&mut cx.diagnostics);
