@@ -83,6 +83,14 @@ impl Callee {
         });
         Self { name, candidates: candidates.collect(), this: None, explicit: vec![], diff: vec![], span }
     }
+
+    /// What is called, as it is written: `bwd_diff(f)`.
+    fn shown(&self) -> String {
+        self.diff.iter().fold(self.name.to_string(), |inner, mode| match mode {
+            DiffMode::Forward => format!("fwd_diff({inner})"),
+            DiffMode::Backward => format!("bwd_diff({inner})"),
+        })
+    }
 }
 
 /// A candidate that can be called.
@@ -451,7 +459,7 @@ impl BodyCx<'_> {
             [(func, misfit)] => self.single_misfit(callee, *func, misfit, args, span),
             _ => {
                 let shown: Vec<String> = args.iter().map(|a| self.show_argument(a)).collect();
-                let message = format!("no `{}` takes ({})", callee.name, shown.join(", "));
+                let message = format!("no `{}` takes ({})", callee.shown(), shown.join(", "));
                 let mut diagnostic = Diagnostic::new(codes::NO_OVERLOAD, span, message);
                 let mut notes: Vec<String> = vec![];
                 for (func, misfit) in &misfits {
@@ -496,8 +504,14 @@ impl BodyCx<'_> {
             Misfit::Place(number, _) => (codes::NOT_A_PLACE, argument_span(args, *number, span)),
             Misfit::NoThis => (codes::NO_THIS, callee.span),
         };
-        let diagnostic = Diagnostic::new(code, at, format!("cannot call `{}`: {why}", callee.name));
-        let diagnostic = diagnostic.label(declared, format!("`{name}` is declared here"));
+        let shown = callee.shown();
+        let diagnostic = Diagnostic::new(code, at, format!("cannot call `{shown}`: {why}"));
+        let mut diagnostic = diagnostic.label(declared, format!("`{name}` is declared here"));
+        if !callee.diff.is_empty() {
+            let signature = self.called_signature(callee, func);
+            let signature = self.cx.show_signature(&signature);
+            diagnostic = diagnostic.note(format!("the signature of `{shown}` is `{signature}`"));
+        }
         match misfit {
             Misfit::Open(param) => {
                 let param = self.cx.program.params[*param].name;

@@ -83,13 +83,25 @@ impl BodyCx<'_> {
                 _ => self.not_a_place(base),
             },
             ExprKind::Property { this, set, mutating, .. } => match (set, this) {
-                (None, _) => Some(Fixed::new("the property or subscript has no `set`")),
+                (None, this) => {
+                    let fixed = Fixed::new("the property or subscript has no `set`");
+                    let on_pair = this.as_ref().is_some_and(|this| self.is_pair(this.ty));
+                    Some(if on_pair {
+                        fixed.help("assign a new pair: `diffPair(primal, differential)`")
+                    } else {
+                        fixed
+                    })
+                }
                 (Some(_), Some(this)) if *mutating => self.not_a_place(this),
                 (Some(_), _) => None,
             },
             ExprKind::Convert(inner) if self.cx.is_int_place(inner.ty, expr.ty) => self.not_a_place(inner),
             _ => Some(Fixed::new("it is a value, not a place").help("keep it in a variable first")),
         }
+    }
+
+    fn is_pair(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), TyKind::Struct(id, _) if self.cx.program.lang.pair == Some(id))
     }
 
     fn frozen_local(&mut self, id: LocalId) -> Option<Fixed> {

@@ -121,9 +121,15 @@ impl Checked {
         } else {
             Dir::In
         };
+        let mut ty = self.resolve_ty(&param.ty, scope);
+        if let (TyKind::Void, Some(name)) = (self.program.types.kind(ty), param.name) {
+            let message = format!("`{}` would have type `void`", name.name);
+            self.diagnostics.push(Diagnostic::new(codes::MISMATCH, name.span, message));
+            ty = self.error_ty();
+        }
         Param {
             name: param.name.map_or_else(|| "_".into(), |n| n.name),
-            ty: self.resolve_ty(&param.ty, scope),
+            ty,
             dir,
             no_diff: has(ModifierKind::NoDiff) || is_no_diff(&param.ty),
             semantic: param.semantic.map(lower_case),

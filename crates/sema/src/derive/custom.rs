@@ -234,6 +234,8 @@ impl Checked {
         func: FuncId,
         named: FuncId,
     ) {
+        // As if it had a derivative, so that calls of it are not reported too.
+        self.program.funcs[func].diff.constant = true;
         let original = self.program.funcs[func].name;
         let (name, declared) = (self.program.funcs[named].name, self.program.funcs[named].span);
         let expected = self.show_signature(wanted);

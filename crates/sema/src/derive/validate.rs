@@ -76,17 +76,37 @@ impl Checked {
             };
             match field.derivative {
                 Some(member) => self.check_tie(field, differential, chosen, member),
-                None => self.untied(field, chosen),
+                None => self.untied(field, differential, chosen),
             }
         }
     }
 
-    fn untied(&mut self, field: &Field, chosen: Ty) {
+    fn untied(&mut self, field: &Field, differential: Ty, chosen: Ty) {
         let shown = self.show_ty(chosen);
         let message =
             format!("`{shown}` does not say which of its fields holds the derivative of `{}`", field.name);
-        let help = format!("add `[DerivativeMember({shown}.x)]` with the name of that field, or `no_diff`");
+        let help = match self.likely_member(field, differential, chosen) {
+            Some(member) => format!("write `[DerivativeMember({shown}.{member})]` before it, or `no_diff`"),
+            None => format!(
+                "add a field of type `{}` to `{shown}` and name it in `[DerivativeMember({shown}.{})]`, or write `no_diff`",
+                self.show_ty(differential),
+                field.name
+            ),
+        };
         self.diagnostics.push(Diagnostic::new(codes::UNTIED_FIELD, field.span, message).help(help));
+    }
+
+    /// The field of a chosen differential that best fits a field: of the right type, and of a similar name if there is one.
+    fn likely_member(&mut self, field: &Field, differential: Ty, chosen: Ty) -> Option<Symbol> {
+        let TyKind::Struct(id, args) = self.program.types.kind(chosen) else {
+            return None;
+        };
+        let types = self.fields_under(id, args);
+        let names = self.program.structs[id].fields.iter().map(|f| f.name);
+        let fitting: Vec<Symbol> =
+            names.zip(types).filter(|(_, ty)| *ty == differential).map(|(name, _)| name).collect();
+        let similar = |name: &&Symbol| name.as_str().contains(field.name.as_str());
+        fitting.iter().find(similar).or(fitting.first()).copied()
     }
 
     fn check_tie(&mut self, field: &Field, differential: Ty, chosen: Ty, member: Symbol) {

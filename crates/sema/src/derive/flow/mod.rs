@@ -63,6 +63,8 @@ enum Loss {
     Memory,
     /// A property or subscript whose setter has no derivative.
     Setter(FuncId),
+    /// A place that is wrong and was reported.
+    Reported,
     /// A variable of a type without derivatives, or something written through a function.
     Other,
 }
@@ -176,6 +178,7 @@ impl Flow<'_> {
                 Target::Lossy(Loss::Setter(set.func))
             }
             ExprKind::Property { this: Some(this), .. } => part_of(self.target(this)),
+            ExprKind::Error => Target::Lossy(Loss::Reported),
             _ => Target::Lossy(Loss::Other),
         }
     }
@@ -262,6 +265,7 @@ impl Flow<'_> {
             _ => "",
         };
         let diagnostic = match loss {
+            Loss::Reported => return,
             Loss::Setter(func) => return self.report_call(func, span),
             Loss::NoDiffField(ty, number) => {
                 let message = format!(
