@@ -3,9 +3,9 @@
 //! Everything here is read off the functions that [`extract`](crate::extract) wrote, so it is what will run and not what
 //! was once decided. Ask right after [`differentiate`](crate::differentiate): later passes may inline the parts.
 
-use crate::checkpoint::size;
 use crate::kind::{Kind, callees, kind};
 use cotangent_base::{EntitySet, Set, Span, Symbol};
+use cotangent_ir::layout::layout;
 use cotangent_ir::{Effect, Func, FuncId, Inst, Module, Op, Step, Ty, Type, Value, ValueDef, text};
 
 /// The cost of a backward derivative.
@@ -86,7 +86,7 @@ pub fn report(module: &Module, func: FuncId) -> Report {
         let count = part.all_insts().len();
         if let Some(context) = context_output(part) {
             report.kept = kept(module, part, context);
-            report.bytes = size::layout(&module.types, context).map_or(0, |l| l.size);
+            report.bytes = layout(&module.types, context).map_or(0, |l| l.size.into());
             report.primal_instructions += count;
         } else if is_backward(part) {
             report.repeated = repeated(part);
@@ -116,7 +116,7 @@ fn kept(module: &Module, primal: &Func, context: Ty) -> Vec<Kept> {
         Kept {
             name: field.name,
             ty: text::print_type(&module.types, field.ty),
-            bytes: size::layout(&module.types, field.ty).map_or(0, |l| l.size),
+            bytes: layout(&module.types, field.ty).map_or(0, |l| l.size.into()),
             span: value.map_or(primal.span, |v| span_of(primal, v)),
             why: value.map_or(Why::Cheaper, |v| why(module, primal, v, field.name)),
         }

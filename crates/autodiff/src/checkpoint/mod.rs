@@ -32,7 +32,6 @@ pub mod induction;
 pub mod nest;
 mod plan;
 mod recipe;
-pub mod size;
 pub mod work;
 
 pub use plan::{Field, Plan, Source};
@@ -43,6 +42,7 @@ use crate::linearize::Linearized;
 use crate::mincut::{INFINITE, Network, Node, SINK, SOURCE};
 use crate::prepare::Induction;
 use cotangent_base::{Diagnostic, Map};
+use cotangent_ir::layout::layout;
 use cotangent_ir::{FuncId, Inst, Module, Prefer, Region, Ty, Value, ValueDef};
 use nest::Nest;
 use recipe::Recipes;
@@ -247,13 +247,13 @@ impl Graph<'_, '_> {
     fn keeping(&self, residual: Residual) -> u64 {
         let func = &self.input.linearized.func;
         let ty = self.recipes.ty(residual);
-        let layout = size::layout(&self.input.module.types, ty);
+        let layout = layout(&self.input.module.types, ty);
         if let Residual::Value(value) = residual
             && let ValueDef::Arg(region, index) = func.values[value].def
             && region == func.body
         {
             let free = self.input.free[index as usize];
-            return layout.filter(|_| !free).map_or(0, |l| l.size * PARAMETER_BYTE);
+            return layout.filter(|_| !free).map_or(0, |l| u64::from(l.size) * PARAMETER_BYTE);
         }
         let Some(layout) = layout else { return INFINITE };
         let region = self.recipes.region(residual);
@@ -261,7 +261,7 @@ impl Graph<'_, '_> {
             return UNWANTED;
         }
         let trips = self.recipes.nest.trips(func, region);
-        (layout.size.max(1) * BYTE).saturating_mul(trips).min(UNWANTED)
+        (u64::from(layout.size.max(1)) * BYTE).saturating_mul(trips).min(UNWANTED)
     }
 
     /// What computing a residual again costs.
@@ -269,7 +269,7 @@ impl Graph<'_, '_> {
         let Recipe::Of { work, .. } = recipe else {
             return INFINITE;
         };
-        let keepable = size::layout(&self.input.module.types, self.recipes.ty(residual)).is_some();
+        let keepable = layout(&self.input.module.types, self.recipes.ty(residual)).is_some();
         let prefer = self.prefers(residual);
         match self.input.policy {
             _ if !keepable => 0,

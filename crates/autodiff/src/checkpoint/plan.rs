@@ -2,9 +2,10 @@
 
 use super::nest::{Nest, loop_bound};
 use super::recipe::Recipes;
-use super::{Input, Recipe, Residual, size};
+use super::{Input, Recipe, Residual};
 use crate::codes;
 use cotangent_base::{Diagnostic, Entity, Map, Set, Span, Symbol};
+use cotangent_ir::layout::layout;
 use cotangent_ir::{Inst, Ty, ValueDef};
 
 /// Where the linear part gets a residual from.
@@ -42,7 +43,7 @@ pub struct Plan {
     pub needed: Box<[bool]>,
 }
 
-/// The most that one field of a context may take.
+/// The most that a context may take on account of loops.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Turns the cut into a plan: what is needed, found by walking from what is read.
@@ -112,31 +113,38 @@ impl Planner<'_, '_> {
         let mut kept = std::mem::take(&mut self.kept);
         kept.sort_by_key(position);
         let types = &self.input.module.types;
-        let align = |r: &Residual| size::layout(types, self.recipes.ty(*r)).map_or(0, |l| l.align);
+        let align = |r: &Residual| layout(types, self.recipes.ty(*r)).map_or(0, |l| l.align);
         kept.sort_by_key(|r| std::cmp::Reverse(align(r)));
         let mut names = Set::default();
+        let mut bytes = 0;
         for residual in kept {
             let loops = self.rooms(residual)?;
             let number = self.plan.fields.len() as u32;
             let name = unique(&mut names, self.name(residual));
             let ty = self.recipes.ty(residual);
-            self.check_room(residual, ty, &loops)?;
+            bytes = self.check_room(residual, &loops, bytes)?;
             self.plan.fields.push(Field { residual, name, ty, loops });
             self.plan.sources.insert(residual, Source::Kept(number));
         }
         Ok(())
     }
 
-    /// Refuses what no memory would hold.
-    fn check_room(&self, residual: Residual, ty: Ty, loops: &[(Inst, u32)]) -> Result<(), Box<Diagnostic>> {
-        let once = size::layout(&self.input.module.types, ty).map_or(0, |l| l.size);
-        let bytes = loops.iter().fold(once, |bytes, (_, rounds)| bytes.saturating_mul((*rounds).into()));
+    /// The size of a context of `before` bytes and a field for `residual`. Refuses what no memory would hold.
+    fn check_room(
+        &self,
+        residual: Residual,
+        loops: &[(Inst, u32)],
+        before: u64,
+    ) -> Result<u64, Box<Diagnostic>> {
+        let once = layout(&self.input.module.types, self.recipes.ty(residual)).map_or(0, |l| l.size.into());
+        let all = loops.iter().fold(once, |bytes: u64, (_, rounds)| bytes.saturating_mul((*rounds).into()));
+        let bytes = before.saturating_add(all);
         let Some((outermost, _)) = loops.first().filter(|_| bytes > MOST_BYTES) else {
-            return Ok(());
+            return Ok(bytes);
         };
         let span = self.input.linearized.func.insts[*outermost].span;
         let diagnostic = Diagnostic::new(codes::TOO_LARGE, span, "the backward pass would keep too much of this loop")
-            .here(format!("one value alone would take {bytes} bytes"))
+            .here(format!("with it the backward pass would keep {bytes} bytes"))
             .help("give the loop a smaller bound with `[MaxIters(..)]`, or move its body to a function with `[PreferRecompute]`");
         Err(Box::new(match self.span(residual) {
             at if at.is_none() || at == span => diagnostic,

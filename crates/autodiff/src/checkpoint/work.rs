@@ -1,9 +1,8 @@
 //! What an operation costs to run once more, in units of one addition.
 
 use super::nest::Nest;
-use super::size::scalars;
 use cotangent_base::Map;
-use cotangent_ir::{Func, FuncId, InstData, Math, Module, Op};
+use cotangent_ir::{Func, FuncId, InstData, Math, Module, Op, Ty, Type, Types};
 use std::cell::RefCell;
 
 /// The work of a call nobody wants to repeat; also that of a function which calls itself.
@@ -98,5 +97,17 @@ fn of_math(math: Math) -> u64 {
         | Math::Asinh
         | Math::Acosh
         | Math::Atanh => 16,
+    }
+}
+
+/// How many scalars a value of the type has; a handle counts one.
+fn scalars(types: &Types, ty: Ty) -> u64 {
+    match types.get(ty) {
+        Type::Unit => 0,
+        Type::Scalar(_) | Type::Buffer(..) | Type::Ref(_) => 1,
+        Type::Vector(_, n) => n.into(),
+        Type::Matrix(_, r, c) => u64::from(r) * u64::from(c),
+        Type::Array(elem, n) => scalars(types, elem).saturating_mul(n.into()),
+        Type::Struct(id) => types.struct_def(id).fields.iter().map(|f| scalars(types, f.ty)).sum(),
     }
 }

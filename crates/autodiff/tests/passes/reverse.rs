@@ -14,6 +14,7 @@ use cotangent_autodiff::unzip::{LinearFunc, unzip};
 use cotangent_autodiff::{Context, codes};
 use cotangent_base::{Diagnostics, Map};
 use cotangent_filetest::Case;
+use cotangent_ir::layout::layout;
 use cotangent_ir::{text, verify_func, verify_linear};
 use cotangent_passes::dce::dce;
 use cotangent_passes::effects::Effects;
@@ -68,7 +69,7 @@ pub fn run_unzip(case: &mut Case) -> String {
         .unwrap_or_else(|e| panic!("the linear law is broken: {e}"));
     let mut shown = String::new();
     if let Some(context) = halves.context {
-        let layout = checkpoint::size::layout(&case.module.types, context).expect("a context has a layout");
+        let layout = layout(&case.module.types, context).expect("a context has a layout");
         shown += &format!("; context: {} bytes\n", layout.size);
     }
     shown += &text::print_linear_func(&case.module, &halves.primal, &Default::default());
