@@ -67,7 +67,7 @@ fn assert_close(got: &[f64], expected: &[f64]) {
     assert!(got.len() == expected.len() && got.iter().zip(expected).all(close), "{got:?}, not {expected:?}");
 }
 
-// req: OP-01 OP-02
+// req: OP-01, OP-02
 #[test]
 fn a_cubic_polynomial_in_two_variables() {
     // f = a x², so f = 18, ∂f/∂x = 2 a x = 12 and ∂f/∂a = x² = 9 at (2, 3).
@@ -114,7 +114,7 @@ fn three_outputs_in_two_variables() {
     assert_close(&along(0.0, 1.0), &[&values[..], &[0.0, 12.0, 27.0]].concat());
 }
 
-// req: SIG-F-04 SIG-F-05 SIG-F-07 SIG-F-08 SIG-F-11 NODIFF-02
+// req: SIG-F-04, SIG-F-05, SIG-F-07, SIG-F-08, SIG-F-11, NODIFF-02
 #[test]
 fn every_direction_of_a_parameter() {
     // x = {3, 1}, s = {3, 1}: the result is no_diff, out y = {9, 6}, inout s = {9, 6}, inout n is counted once,
@@ -140,7 +140,7 @@ fn every_direction_of_a_parameter() {
     assert_close(&got, &[9.0, 9.0, 6.0, 9.0, 6.0, 15.0, 5.0, 5.0, 7.0]);
 }
 
-// req: NODIFF-03 NODIFF-11 NODIFF-16 NODIFF-17
+// req: NODIFF-03, NODIFF-11, NODIFF-16, NODIFF-17
 #[test]
 fn where_derivatives_stop() {
     // g(x) = 2x is not differentiable: f = detach(g(x)) + x² = {3, 2} at {1, 1}. flat(x) = x² = {4, 0} at {2, 1}.
@@ -202,7 +202,7 @@ fn power_loop(exit: &str) -> Module {
     ))
 }
 
-// req: LOOP-01 LOOP-02 LOOP-08 IR-NORM-12
+// req: LOOP-01, LOOP-02, LOOP-08, IR-NORM-12
 #[test]
 fn loops_with_every_exit() {
     let at = |m: &Module, n, k| call(m, "main", vec![pair(2.0, 1.0), Val::int(n), Val::int(k)]);
@@ -215,7 +215,7 @@ fn loops_with_every_exit() {
     assert_close(&at(&m, 10, 3), &[16.0, 32.0, 3.0]);
 }
 
-// req: IR-NORM-5 IR-NORM-12
+// req: IR-NORM-5, IR-NORM-12
 #[test]
 fn prepared_loops_count_as_before() {
     // x += i for i < N, without i == 4 and left at i == 7: 0 + 1 + 2 + 3 = 6 for N = 4, and 6 + 5 + 6 = 17 for N = 12.
@@ -259,7 +259,7 @@ fn prepared_loops_count_as_before() {
     }
 }
 
-// req: HO-02 HO-03 HO-04 HO-08 HO-09
+// req: HO-02, HO-03, HO-04, HO-08, HO-09
 #[test]
 fn the_second_derivative_of_the_sine() {
     let m = module(
@@ -301,7 +301,7 @@ fn a_derivative_inside_a_differentiable_function() {
     assert_close(&call(&m, "main", vec![pair(2.0, 1.0)]), &[12.0, 12.0]);
 }
 
-// req: CUSTOM-01 CUSTOM-03 CUSTOM-04 SUBST-01 SUBST-02
+// req: CUSTOM-01, CUSTOM-03, CUSTOM-04, SUBST-01, SUBST-02
 #[test]
 fn derivatives_by_hand_and_substitutes_are_used() {
     // h = sin'(x) x, where the derivative of sin' is given as twice the cosine: 2 cos(0) · 1 · 0 + sin(0) = 0 at 0 and

@@ -29,7 +29,7 @@ fn random_programs_are_valid_and_rich_in_exits() {
     assert!(exits > 2 * PROGRAMS as usize, "only {exits} exits");
 }
 
-// req: IR-NORM-2 IR-NORM-13 IR-NORM-14
+// req: IR-NORM-2, IR-NORM-13, IR-NORM-14
 #[test]
 fn after_prepare_the_only_exit_is_the_last_return() {
     for seed in 0..PROGRAMS {
@@ -47,7 +47,7 @@ fn after_prepare_the_only_exit_is_the_last_return() {
     }
 }
 
-// req: IR-LIN-1 IR-LIN-2 IR-LIN-5 IR-LIN-6 IR-LIN-9 IR-LIN-10
+// req: IR-LIN-1, IR-LIN-2, IR-LIN-5, IR-LIN-6, IR-LIN-9, IR-LIN-10
 #[test]
 fn every_linear_instruction_is_linear_and_no_primal_one_reads_a_tangent() {
     for seed in 0..PROGRAMS {
@@ -74,7 +74,7 @@ fn every_linear_instruction_is_linear_and_no_primal_one_reads_a_tangent() {
     }
 }
 
-// req: IR-NORM-1 IR-NORM-10 LOOP-09
+// req: IR-NORM-1, IR-NORM-10, LOOP-09
 #[test]
 fn a_prepared_function_computes_the_same_bits() {
     for seed in 0..PROGRAMS {
@@ -121,7 +121,7 @@ fn check_forward(
     }
 }
 
-// req: OP-15 OP-16 OP-22 IR-FWD-6 LOOP-01 LOOP-02 LOOP-08
+// req: OP-15, OP-16, OP-22, IR-FWD-6, LOOP-01, LOOP-02, LOOP-08
 #[test]
 fn tangents_agree_with_central_differences() {
     for seed in 0..PROGRAMS {
@@ -140,7 +140,7 @@ fn forward(module: &mut Module, f: cotangent_ir::FuncId, mask: &[bool]) -> cotan
     fwd.expect("nothing was told")
 }
 
-// req: NODIFF-01 OP-16
+// req: NODIFF-01, OP-16
 #[test]
 fn an_inactive_input_is_one_whose_tangent_is_zero() {
     for seed in 0..PROGRAMS {
@@ -163,7 +163,7 @@ fn an_inactive_input_is_one_whose_tangent_is_zero() {
     }
 }
 
-// req: HO-02 HO-07
+// req: HO-02, HO-07
 #[test]
 fn derivatives_of_derivatives_agree_with_central_differences() {
     for seed in 0..PROGRAMS / 2 {
@@ -195,7 +195,7 @@ fn derivatives_of_derivatives_agree_with_central_differences() {
     }
 }
 
-// req: IR-PASS-1 IR-PASS-8
+// req: IR-PASS-1, IR-PASS-8
 #[test]
 fn without_requests_nothing_changes_and_originals_never_do() {
     for seed in 0..20 {

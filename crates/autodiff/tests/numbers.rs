@@ -116,7 +116,7 @@ func @f(%x: f32) -> f32 differentiable(backward) {
     derivative(text, &[], &[(0.25, 0.125, 1.0), (1.0, 91.0, 91.0), (0.5, 0.5, 1.0)]);
 }
 
-// req: LOOP-04 LOOP-05 LOOP-06
+// req: LOOP-04, LOOP-05, LOOP-06
 #[test]
 fn a_loop_that_runs_longer_than_it_said_is_stopped() {
     let text = "
@@ -187,7 +187,7 @@ func @f(%x: f32, %k: i32) -> f32 differentiable(backward) {
   return %r
 }";
 
-// req: LOOP-01 LOOP-03 LOOP-05
+// req: LOOP-01, LOOP-03, LOOP-05
 #[test]
 fn a_loop_left_by_a_break() {
     // x^k: with k = 3 at 2, 8 and 3 * 4; with k = 0 no round at all.
@@ -442,7 +442,7 @@ func @f(%x: f32) -> f32 differentiable(backward) {
     }
 }
 
-// req: IR-TR-6 IR-TR-11
+// req: IR-TR-6, IR-TR-11
 #[test]
 fn every_linear_operation_has_a_transpose() {
     let bodies = [
@@ -498,7 +498,7 @@ func @f({params}) -> {ty} differentiable(backward) {{
     }
 }
 
-// req: SIG-B-04 SIG-B-09
+// req: SIG-B-04, SIG-B-09
 #[test]
 fn degenerate_functions_have_derivatives_too() {
     // No output with a derivative; an output that is an input, twice; an input nobody uses; a constant output.
