@@ -12,9 +12,9 @@ use crate::hir::{Arg, Call, Const, Dir, Expr, ExprKind, FuncRef, Ty, TyKind, Una
 use crate::lookup::Found;
 use crate::overload::{Argument, Callee, Choice};
 use crate::show::binary_text;
-use crate::tables::Item;
+use crate::tables::{FuncSource, Item};
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
-use cotangent_syntax::ast::{self, BinaryOp};
+use cotangent_syntax::ast::BinaryOp;
 
 /// The shape of a built-in number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -323,19 +323,29 @@ impl BodyCx<'_> {
         Some(Expr { kind: ExprKind::Unary(UnaryOp::Not, result.into()), ty, span })
     }
 
-    /// A call of a method that the library's interfaces promise of a generic type.
-    fn interface_method(&mut self, this: Expr, name: &str, args: Vec<Expr>, span: Span) -> Option<Expr> {
+    /// A call of a method that the library's interfaces promise of a generic type, by the name in its `[__lang("..")]`.
+    fn interface_method(&mut self, this: Expr, lang: &str, args: Vec<Expr>, span: Span) -> Option<Expr> {
         if !matches!(self.kind(this.ty), TyKind::Param(_) | TyKind::Assoc(..)) {
             return None;
         }
-        let found: Vec<Found> = self.cx.members(this.ty, name.into());
+        let name = self.lang_method(lang)?;
+        let found: Vec<Found> = self.cx.members(this.ty, name);
         let found: Vec<Found> = found.into_iter().filter(|f| self.is_library_func(f.item)).collect();
-        let mut callee = Callee::new(Symbol::new(name), &found, span);
+        let mut callee = Callee::new(name, &found, span);
         callee.this = Some(this);
         let args: Vec<Argument> = args.into_iter().map(Argument::Value).collect();
         match self.choose(&callee, &args) {
             Choice::One(fit) => Some(self.emit_call(&callee, *fit, args, span)),
             Choice::None(_) | Choice::Many(_) => None,
+        }
+    }
+
+    /// What the library calls the method that it marks with a name of the language.
+    fn lang_method(&self, lang: &str) -> Option<Symbol> {
+        let Item::Func(func) = *self.cx.tables.lang.get(&Symbol::new(lang))? else { return None };
+        match &self.cx.tables.funcs[func].source {
+            FuncSource::Func(decl) => Some(decl.name.name),
+            FuncSource::Accessor(..) => None,
         }
     }
 
@@ -376,16 +386,16 @@ impl BodyCx<'_> {
     }
 
     /// `-x`, `!x`, `~x`, `+x`.
-    pub(crate) fn unary(&mut self, op: ast::UnaryOp, operand: Expr, span: Span) -> Expr {
+    pub(crate) fn unary(&mut self, op: Option<UnaryOp>, operand: Expr, span: Span) -> Expr {
         if self.cx.is_error(operand.ty) {
             return self.error(span);
         }
         let operand = self.unwrap_block(operand);
         let text = match op {
-            ast::UnaryOp::Neg => "-",
-            ast::UnaryOp::Not => "!",
-            ast::UnaryOp::BitNot => "~",
-            _ => "+",
+            Some(UnaryOp::Neg) => "-",
+            Some(UnaryOp::Not) => "!",
+            Some(UnaryOp::BitNot) => "~",
+            None => "+",
         };
         let enum_ty = matches!(self.kind(operand.ty), TyKind::Enum(_)).then_some(operand.ty);
         let operand = self.enum_value(operand);
@@ -403,48 +413,46 @@ impl BodyCx<'_> {
             Expr { kind: ExprKind::Unary(kind, operand.into()), ty, span }
         };
         let result = match op {
-            ast::UnaryOp::Neg | ast::UnaryOp::Plus => {
+            Some(UnaryOp::Neg) | None => {
                 let operand = if scalar == Some(Scalar::Bool) {
                     let ty = self.shaped(int, number.shape);
                     self.cx.converted(operand, ty)
                 } else {
                     operand
                 };
-                if op == ast::UnaryOp::Plus { operand } else { negated(operand, scalar, span) }
+                if op.is_none() { operand } else { negated(operand, scalar, span) }
             }
-            ast::UnaryOp::BitNot => {
+            Some(UnaryOp::BitNot) => {
                 if scalar.is_some_and(Scalar::is_float) {
                     return self.no_operator(text, &[&operand], span, Some("it needs integers"));
                 }
                 build(UnaryOp::BitNot, operand)
             }
-            ast::UnaryOp::Not => {
+            Some(UnaryOp::Not) => {
                 let ty = operand.ty;
                 let truth = self.shaped(bool_ty, number.shape);
                 let truth = self.cx.converted(operand, truth);
                 let result = build(UnaryOp::Not, truth);
                 self.cx.converted(result, ty)
             }
-            _ => operand,
         };
         match enum_ty {
-            Some(ty) if op == ast::UnaryOp::BitNot => {
+            Some(ty) if op == Some(UnaryOp::BitNot) => {
                 Expr { kind: ExprKind::Convert(result.into()), ty, span }
             }
             _ => result,
         }
     }
 
-    fn user_unary(&mut self, op: ast::UnaryOp, text: &str, operand: Expr, span: Span) -> Expr {
+    fn user_unary(&mut self, op: Option<UnaryOp>, text: &str, operand: Expr, span: Span) -> Expr {
         if let Some(result) = self.declared_operator(text, std::slice::from_ref(&operand), span) {
             return result;
         }
-        let method = match op {
-            ast::UnaryOp::Neg => Some("neg"),
-            ast::UnaryOp::Not => Some("not"),
-            ast::UnaryOp::BitNot => Some("bitNot"),
-            _ => None,
-        };
+        let method = op.map(|op| match op {
+            UnaryOp::Neg => "neg",
+            UnaryOp::Not => "not",
+            UnaryOp::BitNot => "bitNot",
+        });
         if let Some(method) = method
             && let Some(result) = self.interface_method(operand.clone(), method, vec![], span)
         {

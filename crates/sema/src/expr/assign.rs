@@ -4,7 +4,16 @@ use crate::body::BodyCx;
 use crate::hir::{Const, Expr, ExprKind, LocalId, Ty, TyKind};
 use crate::show::binary_text;
 use cotangent_base::{Scalar, Span};
-use cotangent_syntax::ast::{self, BinaryOp, UnaryOp};
+use cotangent_syntax::ast::{self, BinaryOp};
+
+/// Which way an increment goes.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    /// `++`.
+    Up,
+    /// `--`.
+    Down,
+}
 
 impl BodyCx<'_> {
     /// `place = value` and `place op= value`.
@@ -61,17 +70,16 @@ impl BodyCx<'_> {
         !matches!(self.kind(ty), TyKind::Scalar(_) | TyKind::Vector(..) | TyKind::Matrix(..))
     }
 
-    /// `++place` and its kin.
-    pub(super) fn increment(&mut self, op: UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
+    /// `++place` and its kin; with `post`, the value is the one before.
+    pub(super) fn increment(&mut self, step: Step, operand: &ast::Expr, post: bool, span: Span) -> Expr {
         let place = self.expr(operand);
         if self.cx.is_error(place.ty) {
             return self.error(span);
         }
-        let (binary, text) = match op {
-            UnaryOp::PreInc | UnaryOp::PostInc => (BinaryOp::Add, "++"),
-            _ => (BinaryOp::Sub, "--"),
+        let (binary, text) = match step {
+            Step::Up => (BinaryOp::Add, "++"),
+            Step::Down => (BinaryOp::Sub, "--"),
         };
-        let post = matches!(op, UnaryOp::PostInc | UnaryOp::PostDec);
         if self.is_user_type(place.ty) {
             if let Some(call) = self.declared_operator(text, std::slice::from_ref(&place), span) {
                 return call;

@@ -9,10 +9,11 @@ mod path;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::derive;
-use crate::hir::{Const, Expr, ExprKind, Measure, Ty, TyKind};
+use crate::hir::{self, Const, Expr, ExprKind, Measure, Ty, TyKind};
 use crate::lookup::Found;
 use crate::overload::Callee;
 use crate::tables::ScopeId;
+use assign::Step;
 use cotangent_base::{Diagnostic, Scalar, Span};
 use cotangent_syntax::ast::{self, UnaryOp};
 
@@ -182,15 +183,22 @@ impl BodyCx<'_> {
 
     fn unary_expr(&mut self, op: UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
         match op {
-            UnaryOp::PreInc | UnaryOp::PreDec | UnaryOp::PostInc | UnaryOp::PostDec => {
-                self.increment(op, operand, span)
-            }
+            UnaryOp::PreInc => self.increment(Step::Up, operand, false, span),
+            UnaryOp::PreDec => self.increment(Step::Down, operand, false, span),
+            UnaryOp::PostInc => self.increment(Step::Up, operand, true, span),
+            UnaryOp::PostDec => self.increment(Step::Down, operand, true, span),
             UnaryOp::Deref | UnaryOp::AddressOf => self.refuse(span, "a pointer"),
-            UnaryOp::Plus | UnaryOp::Neg | UnaryOp::Not | UnaryOp::BitNot => {
-                let operand = self.expr(operand);
-                self.unary(op, operand, span)
-            }
+            UnaryOp::Plus => self.signed(None, operand, span),
+            UnaryOp::Neg => self.signed(Some(hir::UnaryOp::Neg), operand, span),
+            UnaryOp::Not => self.signed(Some(hir::UnaryOp::Not), operand, span),
+            UnaryOp::BitNot => self.signed(Some(hir::UnaryOp::BitNot), operand, span),
         }
+    }
+
+    /// An operator before a value; none is `+`.
+    fn signed(&mut self, op: Option<hir::UnaryOp>, operand: &ast::Expr, span: Span) -> Expr {
+        let operand = self.expr(operand);
+        self.unary(op, operand, span)
     }
 
     fn binary_expr(&mut self, op: ast::BinaryOp, a: &ast::Expr, b: &ast::Expr, span: Span) -> Expr {
@@ -227,7 +235,7 @@ impl BodyCx<'_> {
 
     fn tuple(&mut self, items: &[ast::Expr], span: Span) -> Expr {
         let items: Vec<Expr> = items.iter().map(|i| self.expr(i)).collect();
-        let types: Vec<_> = items.iter().map(|i| crate::hir::Arg::Ty(i.ty)).collect();
+        let types: Vec<_> = items.iter().map(|i| hir::Arg::Ty(i.ty)).collect();
         let args = self.cx.program.types.args(&types);
         let ty = self.ty(TyKind::Tuple(args));
         Expr { kind: ExprKind::Construct(items), ty, span }
@@ -280,10 +288,11 @@ impl BodyCx<'_> {
     }
 }
 
-fn sign_of(op: ast::BinaryOp) -> Option<UnaryOp> {
+/// An operator between values as one before a value, if it can be: none is `+`.
+fn sign_of(op: ast::BinaryOp) -> Option<Option<hir::UnaryOp>> {
     match op {
-        ast::BinaryOp::Sub => Some(UnaryOp::Neg),
-        ast::BinaryOp::Add => Some(UnaryOp::Plus),
+        ast::BinaryOp::Sub => Some(Some(hir::UnaryOp::Neg)),
+        ast::BinaryOp::Add => Some(None),
         _ => None,
     }
 }
