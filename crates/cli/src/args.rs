@@ -103,7 +103,7 @@ pub enum Backend {
 pub enum MatrixLayout {
     /// Row by row.
     Row,
-    /// Column by column (not yet).
+    /// Column by column.
     Column,
 }
 

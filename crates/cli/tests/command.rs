@@ -80,6 +80,20 @@ fn parameters_are_set_by_path_and_printed_by_type() {
 }
 
 #[test]
+fn matrices_lie_row_by_row_unless_asked_otherwise() {
+    let folder = Folder::new("matrix");
+    let program =
+        "RWStructuredBuffer<float2x3> m;\n[numthreads(1,1,1)] void main() { m[0][0][2] = m[0][1].x; }\n";
+    let file = folder.file("matrix.slang", program);
+    let set = "--set 'm=f32[1, 2, 3, 4, 5, 6]'";
+    let rows = run("run", &file, set);
+    assert_eq!(String::from_utf8_lossy(&rows.stdout), "m = f32[1, 2, 4, 4, 5, 6]\n");
+    // Column by column: the first row is 1, 3, 5 and the second begins with 2.
+    let columns = run("run", &file, &format!("{set} --matrix-layout column"));
+    assert_eq!(String::from_utf8_lossy(&columns.stdout), "m = f32[1, 2, 3, 4, 2, 6]\n");
+}
+
+#[test]
 fn numpy_files_go_in_and_out() {
     let folder = Folder::new("npy");
     let file = folder.file(

@@ -1,55 +1,107 @@
 //! Between bytes in C layout and the interpreter's values.
 
 use crate::data::Number;
+use cotangent_base::Scalar;
 use cotangent_interp::Val;
 use cotangent_ir::{Ty, Type, Types, layout};
 
-/// The value of type `ty` at the start of `bytes`, which are long enough.
-pub fn decode(types: &mut Types, ty: Ty, bytes: &[u8]) -> Val {
-    if let Type::Scalar(scalar) = types.get(ty) {
-        let number = Number::read(scalar, bytes);
-        return Val::Scalar(number.constant(scalar).expect("a value fits its own type"));
-    }
-    let mut part = |index| {
-        let (offset, inner) = layout::part(types, ty, index)?;
-        Some(decode(types, inner, &bytes[offset as usize..]))
-    };
-    let parts: Vec<Val> = (0..).map_while(&mut part).collect();
-    if parts.is_empty() && types.get(ty) == Type::Unit { Val::Unit } else { Val::aggregate(parts) }
+/// How the numbers of a matrix lie in host memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Matrices {
+    /// Row by row.
+    #[default]
+    Rows,
+    /// Column by column.
+    Columns,
 }
 
-/// Writes `value` of type `ty` at the start of `bytes`. What was never written in the program stays as it is.
-pub fn encode(types: &mut Types, ty: Ty, value: &Val, bytes: &mut [u8]) {
-    if let (Type::Scalar(scalar), Val::Scalar(constant)) = (types.get(ty), value) {
+/// Reads and writes values of a module's types.
+#[derive(Clone, Copy)]
+pub struct Codec<'t> {
+    /// The types.
+    pub types: &'t Types,
+    /// How matrices lie.
+    pub matrices: Matrices,
+}
+
+impl Codec<'_> {
+    /// The value of type `ty` at the start of `bytes`, which are long enough.
+    pub fn decode(self, ty: Ty, bytes: &[u8]) -> Val {
+        match self.types.get(ty) {
+            Type::Unit => Val::Unit,
+            Type::Scalar(scalar) => read(scalar, bytes),
+            Type::Matrix(scalar, rows, columns) if self.matrices == Matrices::Columns => {
+                let at = |row, column| read(scalar, &bytes[offset(scalar, rows, row, column)..]);
+                let row = |row| Val::aggregate((0..columns).map(|column| at(row, column)));
+                Val::aggregate((0..rows).map(row))
+            }
+            _ => {
+                let part = |index| {
+                    let (offset, inner) = layout::part(self.types, ty, index)?;
+                    Some(self.decode(inner, &bytes[offset as usize..]))
+                };
+                Val::aggregate((0..).map_while(part))
+            }
+        }
+    }
+
+    /// Writes `value` of type `ty` at the start of `bytes`. What was never written in the program stays as it is.
+    pub fn encode(self, ty: Ty, value: &Val, bytes: &mut [u8]) {
+        match (self.types.get(ty), value) {
+            (Type::Scalar(scalar), value) => write(scalar, value, bytes),
+            (Type::Matrix(scalar, rows, columns), value) if self.matrices == Matrices::Columns => {
+                for (row, lanes) in (0..rows).zip(value.parts()) {
+                    for (column, lane) in (0..columns).zip(lanes.parts()) {
+                        write(scalar, lane, &mut bytes[offset(scalar, rows, row, column)..]);
+                    }
+                }
+            }
+            (_, value) => {
+                for (index, part) in value.parts().iter().enumerate() {
+                    let Some((offset, inner)) = layout::part(self.types, ty, index as u32) else { return };
+                    self.encode(inner, part, &mut bytes[offset as usize..]);
+                }
+            }
+        }
+    }
+
+    /// The elements of a buffer.
+    pub fn decode_buffer(self, elem: Ty, bytes: &[u8]) -> Val {
+        Val::aggregate(bytes.chunks_exact(self.stride(elem)).map(|chunk| self.decode(elem, chunk)))
+    }
+
+    /// The bytes of a buffer whose elements are `value`; `bytes` is what they were before.
+    pub fn encode_buffer(self, elem: Ty, value: &Val, bytes: &mut [u8]) {
+        for (chunk, element) in bytes.chunks_exact_mut(self.stride(elem)).zip(value.parts()) {
+            self.encode(elem, element, chunk);
+        }
+    }
+
+    fn stride(self, elem: Ty) -> usize {
+        layout::layout(self.types, elem).map_or(0, |l| l.size as usize).max(1)
+    }
+}
+
+/// Where an element of a matrix that lies column by column begins.
+fn offset(scalar: Scalar, rows: u8, row: u8, column: u8) -> usize {
+    (usize::from(column) * usize::from(rows) + usize::from(row)) * scalar.bytes() as usize
+}
+
+fn read(scalar: Scalar, bytes: &[u8]) -> Val {
+    Val::Scalar(Number::read(scalar, bytes).constant(scalar).expect("a value fits its own type"))
+}
+
+fn write(scalar: Scalar, value: &Val, bytes: &mut [u8]) {
+    if let Val::Scalar(constant) = value {
         let mut word = Vec::new();
         Number::of(*constant, scalar).write(scalar, &mut word).expect("a value fits its own type");
         bytes[..word.len()].copy_from_slice(&word);
-        return;
-    }
-    for (index, part) in value.parts().iter().enumerate() {
-        let Some((offset, inner)) = layout::part(types, ty, index as u32) else { return };
-        encode(types, inner, part, &mut bytes[offset as usize..]);
-    }
-}
-
-/// The elements of a buffer.
-pub fn decode_buffer(types: &mut Types, elem: Ty, bytes: &[u8]) -> Val {
-    let size = layout::layout(types, elem).map_or(0, |l| l.size as usize).max(1);
-    Val::aggregate(bytes.chunks_exact(size).map(|chunk| decode(types, elem, chunk)))
-}
-
-/// The bytes of a buffer whose elements are `value`; `bytes` is what they were before.
-pub fn encode_buffer(types: &mut Types, elem: Ty, value: &Val, bytes: &mut [u8]) {
-    let size = layout::layout(types, elem).map_or(0, |l| l.size as usize).max(1);
-    for (chunk, element) in bytes.chunks_exact_mut(size).zip(value.parts()) {
-        encode(types, elem, element, chunk);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cotangent_base::Scalar;
     use cotangent_ir::StructField;
 
     #[test]
@@ -69,11 +121,19 @@ mod tests {
             bytes[8 + 4 * i..12 + 4 * i].copy_from_slice(&x.to_le_bytes());
         }
         bytes[24..].copy_from_slice(&u64::MAX.to_le_bytes());
-        let value = decode(&mut types, ty, &bytes);
+        let codec = Codec { types: &types, matrices: Matrices::Rows };
+        let value = codec.decode(ty, &bytes);
         assert_eq!(value.parts()[1].parts()[1].as_float(), Some(-2.0));
         assert_eq!(value.parts()[2].parts()[1].parts()[1].as_float(), Some(-4.5));
         let mut back = vec![0u8; 32];
-        encode(&mut types, ty, &value, &mut back);
+        codec.encode(ty, &value, &mut back);
+        assert_eq!(back, bytes);
+        // The same bytes, read column by column: what was the second number is now the first of the second row.
+        let codec = Codec { matrices: Matrices::Columns, ..codec };
+        let value = codec.decode(ty, &bytes);
+        assert_eq!(value.parts()[2].parts()[1].parts()[0].as_float(), Some(2.0));
+        back.fill(0);
+        codec.encode(ty, &value, &mut back);
         assert_eq!(back, bytes);
     }
 }

@@ -13,7 +13,7 @@ mod params;
 pub mod path;
 mod run;
 
-pub use codec::{decode, encode};
+pub use codec::{Codec, Matrices};
 pub use data::{Data, Number};
 pub use params::{Params, Place};
 pub use path::Leaf;

@@ -1,6 +1,6 @@
 //! A program's parameters: one block of host memory each, and paths into them.
 
-use crate::codec::{decode, decode_buffer};
+use crate::codec::{Codec, Matrices};
 use crate::path::{descend, split};
 use crate::{Data, Error, bail};
 use cotangent_base::{Map, Scalar, Symbol};
@@ -9,6 +9,8 @@ use cotangent_ir::{Access, Global, GlobalKind, Module, Ty, Type, Types, layout};
 
 /// The memory of all shader parameters of a module, in C layout.
 pub struct Params {
+    /// How matrices lie.
+    pub matrices: Matrices,
     types: Types,
     names: Vec<Symbol>,
     blocks: Map<Symbol, Block>,
@@ -33,7 +35,12 @@ pub struct Place {
 impl Params {
     /// Zero for every uniform, no elements for every buffer.
     pub fn new(module: &Module) -> Params {
-        let mut params = Params { types: module.types.clone(), names: vec![], blocks: Map::default() };
+        let mut params = Params {
+            matrices: Matrices::default(),
+            types: module.types.clone(),
+            names: vec![],
+            blocks: Map::default(),
+        };
         for (global, data) in module.globals.iter().filter(|(_, g)| g.kind == GlobalKind::Param) {
             let size = layout::layout(&module.types, data.ty).map_or(0, |l| l.size as usize);
             params.names.push(data.name);
@@ -52,14 +59,28 @@ impl Params {
 
     /// All parameters as values of the interpreter.
     pub fn values(&self) -> impl Iterator<Item = (Global, Val)> {
-        let mut types = self.types.clone();
-        self.iter().map(move |(_, global, ty, bytes)| {
-            let value = match types.get(ty) {
-                Type::Buffer(elem, _) => decode_buffer(&mut types, elem, bytes),
-                _ => decode(&mut types, ty, bytes),
+        self.iter().map(|(_, global, ty, bytes)| {
+            let value = match self.types.get(ty) {
+                Type::Buffer(elem, _) => self.codec().decode_buffer(elem, bytes),
+                _ => self.codec().decode(ty, bytes),
             };
             (global, value)
         })
+    }
+
+    /// Takes over what the program left in its writable buffers.
+    pub fn update<'v>(&mut self, value_of: impl Fn(Global) -> &'v Val) {
+        for name in self.writable() {
+            let (global, ty, mut bytes) = self.block(name);
+            if let Type::Buffer(elem, _) = self.types.get(ty) {
+                self.codec().encode_buffer(elem, value_of(global), &mut bytes);
+            }
+            self.replace(name, bytes);
+        }
+    }
+
+    fn codec(&self) -> Codec<'_> {
+        Codec { types: &self.types, matrices: self.matrices }
     }
 
     /// The names of the buffers a program may write, in the order of declaration.
@@ -92,6 +113,9 @@ impl Params {
                 bail!("`{path}` is outside any buffer");
             };
             return Ok(Place { offset, ty: elem, ..place });
+        }
+        if self.matrices == Matrices::Columns && matches!(self.types.get(place.ty), Type::Matrix(..)) {
+            bail!("`{path}` names a part of a matrix, which does not lie in one piece: set the whole matrix");
         }
         match descend(&mut self.types, place.ty, step) {
             Some((offset, ty)) => Ok(Place { offset: place.offset + offset as usize, ty, ..place }),
@@ -143,13 +167,13 @@ impl Params {
     }
 
     /// The global, type and bytes of a whole parameter.
-    pub(crate) fn block(&self, name: Symbol) -> (Global, Ty, Vec<u8>) {
+    fn block(&self, name: Symbol) -> (Global, Ty, Vec<u8>) {
         let block = &self.blocks[&name];
         (block.global, block.ty, block.bytes.clone())
     }
 
     /// Replaces the bytes of a whole parameter.
-    pub fn replace(&mut self, name: Symbol, bytes: Vec<u8>) {
+    fn replace(&mut self, name: Symbol, bytes: Vec<u8>) {
         if let Some(block) = self.blocks.get_mut(&name) {
             block.bytes = bytes;
         }

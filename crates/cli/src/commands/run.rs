@@ -4,7 +4,7 @@ use crate::args::{Backend, Format, MatrixLayout, Run};
 use crate::output::{print, write};
 use crate::report::{Failure, finish, trapped};
 use cotangent::interp::Options;
-use cotangent::runtime::{Data, Params, data, npy, run as dispatch};
+use cotangent::runtime::{Data, Matrices, Params, data, npy, run as dispatch};
 use cotangent::{Compiler, Roots, Scalar, Symbol, ir};
 use serde_json::{Map, Value, json};
 
@@ -18,6 +18,10 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let lowered = finish(&compiler, args.format, result)?;
     let entry = entry(&lowered.module, &lowered.entries, args.entry.as_deref())?;
     let mut params = Params::new(&lowered.module);
+    params.matrices = match args.matrix_layout {
+        MatrixLayout::Row => Matrices::Rows,
+        MatrixLayout::Column => Matrices::Columns,
+    };
     for item in &args.set {
         let (name, data) = setting(item)?;
         params.set(&name, &data)?;
@@ -43,9 +47,6 @@ fn refuse_what_is_not_built(args: &Run) -> Result<(), Failure> {
         Backend::Interp => {}
         Backend::Cpu => return refuse("--backend cpu"),
         Backend::Gpu => return refuse("--backend gpu"),
-    }
-    if args.matrix_layout == MatrixLayout::Column {
-        return refuse("--matrix-layout column");
     }
     let unbuilt = [
         ("--conformance", &args.conformance),
