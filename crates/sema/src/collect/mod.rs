@@ -1,0 +1,280 @@
+//! Declarations into tables: every declaration gets its number, its scope and its place in a name table.
+//!
+//! Nothing is looked up here, so nothing depends on order. The syntax is taken apart and moved into the tables;
+//! signatures and bodies are resolved from there on demand.
+
+mod properties;
+mod types;
+mod values;
+
+use crate::attrs;
+use crate::codes;
+use crate::hir::{GenericParam, InterfaceId, Ty, TyKind};
+use crate::tables::{GenericsId, GenericsInfo, Item, Owner, Prefix, Progress, Scope, ScopeId};
+use crate::{Checked, Input};
+use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_syntax::ast::{self, DeclKind};
+use std::rc::Rc;
+
+/// Where declarations are being collected.
+#[derive(Clone, Copy)]
+struct Place {
+    scope: ScopeId,
+    owner: Owner,
+    generics: GenericsId,
+}
+
+impl Checked {
+    /// Collects all files: those of the library into one scope, each of the user's into its own around which the
+    /// library's lies.
+    pub(crate) fn collect(&mut self, inputs: Vec<Input>) {
+        let root = self.root_generics();
+        let core = self.new_scope(None, Owner::Module, root, "", true);
+        self.tables.generics[root].scope = core;
+        self.tables.core = Some(core);
+        let mut users: Vec<(ScopeId, bool)> = vec![];
+        for input in inputs {
+            let scope =
+                if input.library { core } else { self.new_scope(Some(core), Owner::Module, root, "", false) };
+            let imports = input.tree.decls.iter().any(|d| matches!(d.kind, DeclKind::Import(_)));
+            if !input.library {
+                users.push((scope, imports));
+            }
+            let place = Place { scope, owner: Owner::Module, generics: root };
+            self.collect_decls(input.tree.decls, place);
+        }
+        for &(scope, imports) in &users {
+            if imports {
+                let others = users.iter().map(|u| u.0).filter(|s| *s != scope).collect();
+                self.tables.scopes[scope].imports = others;
+            }
+        }
+    }
+
+    fn root_generics(&mut self) -> GenericsId {
+        let scope = self.tables.scopes.next_key();
+        self.tables.generics.push(GenericsInfo {
+            parent: None,
+            own: vec![],
+            params: Rc::new([]),
+            syntax: Rc::default(),
+            scope,
+            resolved: Progress::Done,
+            own_bounds: vec![],
+            bounds: Some(Rc::new([])),
+            interface: None,
+            variadic: false,
+        })
+    }
+
+    /// A scope inside `parent`.
+    pub(crate) fn new_scope(
+        &mut self,
+        parent: Option<ScopeId>,
+        owner: Owner,
+        generics: GenericsId,
+        path: &str,
+        library: bool,
+    ) -> ScopeId {
+        self.tables.scopes.push(Scope {
+            parent,
+            names: Default::default(),
+            owner,
+            imports: vec![],
+            usings: vec![],
+            path: path.into(),
+            generics,
+            library,
+        })
+    }
+
+    /// A scope inside `parent` for the members of a declaration called `name`.
+    fn member_scope(&mut self, parent: ScopeId, owner: Owner, generics: GenericsId, name: &str) -> ScopeId {
+        let outer = &self.tables.scopes[parent];
+        let (path, library) = (format!("{}{name}.", outer.path), outer.library);
+        self.new_scope(Some(parent), owner, generics, &path, library)
+    }
+
+    /// `name` with the names around it.
+    fn qualified(&self, scope: ScopeId, name: &str) -> Symbol {
+        let path = &self.tables.scopes[scope].path;
+        if path.is_empty() { Symbol::new(name) } else { Symbol::new(&format!("{path}{name}")) }
+    }
+
+    /// Declares the declarations of a block: local types and aliases.
+    pub(crate) fn collect_local(&mut self, decl: ast::Decl, scope: ScopeId) {
+        let generics = self.tables.scopes[scope].generics;
+        let place = Place { scope, owner: Owner::Module, generics };
+        self.collect_decls(vec![decl], place);
+    }
+
+    fn collect_decls(&mut self, decls: Vec<ast::Decl>, place: Place) {
+        for decl in decls {
+            self.collect_decl(decl, place);
+        }
+    }
+
+    fn collect_decl(&mut self, decl: ast::Decl, place: Place) {
+        let prefix = Prefix { attributes: decl.attributes.into(), modifiers: decl.modifiers.into() };
+        match decl.kind {
+            DeclKind::Func(func) => self.collect_func(func.into(), prefix, place),
+            DeclKind::Var(var) => self.collect_var(var.into(), prefix, place),
+            DeclKind::Struct(decl) => {
+                self.collect_struct(*decl, &prefix, place);
+            }
+            DeclKind::Interface(decl) => self.collect_interface(*decl, &prefix, place),
+            DeclKind::Extension(ext) => self.collect_extension(*ext, place),
+            DeclKind::Enum(decl) => self.collect_enum(decl.into(), prefix, place),
+            DeclKind::Alias(decl) => self.collect_alias(decl.into(), place),
+            DeclKind::Assoc(decl) => self.collect_assoc(decl.into(), &prefix, place),
+            DeclKind::Property(decl) => self.collect_property(*decl, &prefix, place),
+            DeclKind::Subscript(sub) => self.collect_subscript(*sub, &prefix, decl.span, place),
+            DeclKind::Namespace(path, decls) => self.collect_namespace(&path, decls, place),
+            DeclKind::Using(path) => {
+                let span = path.span;
+                self.tables.scopes[place.scope].usings.push((path.into(), span));
+            }
+            DeclKind::CBuffer(name, decls) => self.collect_cbuffer(name, decls, place),
+            DeclKind::Import(_) | DeclKind::Module(_) | DeclKind::Error => {}
+            DeclKind::Include(name) | DeclKind::Implementing(name) => {
+                self.unsupported(name.span, "modules of several files");
+            }
+        }
+    }
+
+    /// Enters a name. Functions share names; anything else may be declared once.
+    fn declare(&mut self, scope: ScopeId, name: ast::Ident, item: Item) {
+        let entry = self.tables.scopes[scope].names.entry(name.name).or_default();
+        let overloads = matches!(item, Item::Func(_)) && entry.iter().all(|i| matches!(i, Item::Func(_)));
+        let subscript = matches!(item, Item::Property(_)) && name.name == attrs::SUBSCRIPT;
+        if entry.is_empty() || overloads || subscript {
+            entry.push(item);
+            return;
+        }
+        let previous = entry[0];
+        entry.push(item);
+        let mut diagnostic = Diagnostic::new(
+            codes::REDECLARED,
+            name.span,
+            format!("`{}` is declared twice in this scope", name.name),
+        );
+        let first = match (previous, self.tables.scopes[scope].owner) {
+            (Item::Field(n), Owner::Struct(id)) => {
+                self.tables.structs[id].fields.get(n as usize).map(|(field, _)| field.name.span)
+            }
+            _ => self.item_span(previous),
+        };
+        if let Some(span) = first {
+            diagnostic = diagnostic.label(span, "first declared here");
+        }
+        self.diagnostics.push(diagnostic.help("rename or remove one of them"));
+    }
+
+    /// Generic parameters inside `place`, with their names in `scope`. An empty list is that of the place.
+    fn collect_generics(&mut self, syntax: &ast::Generics, scope: ScopeId, parent: GenericsId) -> GenericsId {
+        if syntax.params.is_empty() && syntax.wheres.is_empty() {
+            return parent;
+        }
+        let mut own = vec![];
+        let mut variadic = false;
+        for param in &syntax.params {
+            variadic |= matches!(param.kind, ast::GenericParamKind::Pack(_));
+            let id = self.program.params.push(GenericParam {
+                name: param.name.name,
+                value: None,
+                span: param.name.span,
+            });
+            if let ast::GenericParamKind::Value(_) = param.kind {
+                // Known to be a value at once; which type is resolved with the bounds.
+                let error = self.error_ty();
+                self.program.params[id].value = Some(error);
+            }
+            self.declare(scope, param.name, Item::Param(id));
+            own.push(id);
+        }
+        self.push_generics(parent, own, Rc::new(syntax.clone()), scope, None, variadic)
+    }
+
+    fn push_generics(
+        &mut self,
+        parent: GenericsId,
+        own: Vec<crate::hir::GenericParamId>,
+        syntax: Rc<ast::Generics>,
+        scope: ScopeId,
+        interface: Option<InterfaceId>,
+        variadic: bool,
+    ) -> GenericsId {
+        let around = self.tables.generics[parent].params.clone();
+        let params = around.iter().copied().chain(own.iter().copied()).collect();
+        self.tables.generics.push(GenericsInfo {
+            parent: Some(parent),
+            own,
+            params,
+            syntax,
+            scope,
+            resolved: Progress::New,
+            own_bounds: vec![],
+            bounds: None,
+            interface,
+            variadic,
+        })
+    }
+
+    fn collect_namespace(&mut self, path: &[ast::Ident], decls: Vec<ast::Decl>, place: Place) {
+        let Some((first, rest)) = path.split_first() else {
+            return self.collect_decls(decls, place);
+        };
+        let existing = self.tables.scopes[place.scope].names.get(&first.name);
+        let existing = existing.and_then(|items| {
+            items.iter().find_map(|i| match i {
+                Item::Namespace(scope) => Some(*scope),
+                _ => None,
+            })
+        });
+        let scope = existing.unwrap_or_else(|| {
+            let scope = self.member_scope(place.scope, Owner::Module, place.generics, first.name.as_str());
+            self.declare(place.scope, *first, Item::Namespace(scope));
+            scope
+        });
+        self.collect_namespace(rest, decls, Place { scope, ..place });
+    }
+
+    fn note_lang(&mut self, attributes: &[ast::Attribute], item: Item) {
+        let Some(name) = attrs::string(attributes, attrs::LANG) else {
+            return;
+        };
+        self.tables.lang.insert(name, item);
+        let lang = &mut self.program.lang;
+        match (name.as_str(), item) {
+            ("IDifferentiable", Item::Interface(id)) => lang.differentiable = Some(id),
+            ("Differential", Item::Assoc(id)) => lang.differential = Some(id),
+            ("dzero", Item::Func(id)) => lang.dzero = Some(id),
+            ("dadd", Item::Func(id)) => lang.dadd = Some(id),
+            ("DifferentialPair", Item::Struct(id)) => lang.pair = Some(id),
+            _ => {}
+        }
+    }
+
+    /// Where an item is declared.
+    pub(crate) fn item_span(&self, item: Item) -> Option<Span> {
+        let program = &self.program;
+        match item {
+            Item::Func(id) => Some(program.funcs[id].span),
+            Item::Struct(id) => Some(program.structs[id].span),
+            Item::Interface(id) => Some(program.interfaces[id].span),
+            Item::Enum(id) => Some(program.enums[id].span),
+            Item::Case(id, n) => self.tables.enums[id].decl.cases.get(n as usize).map(|c| c.0.span),
+            Item::Alias(id) => Some(self.tables.aliases[id].decl.name.span),
+            Item::Assoc(id) => Some(program.assocs[id].span),
+            Item::Global(id) | Item::BufferField(id, _) => Some(program.globals[id].span),
+            Item::Property(id) => Some(self.tables.props[id].span),
+            Item::Param(id) => Some(program.params[id].span),
+            Item::Field(_) | Item::Namespace(_) | Item::Const(_) => None,
+        }
+    }
+
+    /// The type of something wrong.
+    pub(crate) fn error_ty(&mut self) -> Ty {
+        self.program.types.ty(TyKind::Error)
+    }
+}

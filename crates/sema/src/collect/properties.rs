@@ -1,0 +1,116 @@
+//! Properties and subscripts, whose accessors are functions.
+
+use super::Place;
+use crate::Checked;
+use crate::attrs;
+use crate::tables::{ElementAccess, FuncSource, Item, Owner, Prefix, PropId, PropInfo};
+use cotangent_base::{Span, Symbol};
+use cotangent_syntax::ast::{self, ModifierKind};
+use std::rc::Rc;
+
+impl Checked {
+    pub(super) fn collect_property(&mut self, decl: ast::PropertyDecl, prefix: &Prefix, place: Place) {
+        let is_static = prefix.modifiers.iter().any(|m| m.kind == ModifierKind::Static);
+        let id = self.push_property(
+            PropInfo {
+                name: Some(decl.name.name),
+                span: decl.name.span,
+                params: Rc::new([]),
+                ty: Rc::new(decl.ty),
+                accessors: decl.accessors.into(),
+                get: None,
+                set: None,
+                element: None,
+                is_static: is_static || place.owner == Owner::Module,
+                generics: place.generics,
+                scope: place.scope,
+            },
+            place,
+        );
+        self.declare(place.scope, decl.name, Item::Property(id));
+    }
+
+    pub(super) fn collect_subscript(
+        &mut self,
+        decl: ast::SubscriptDecl,
+        prefix: &Prefix,
+        span: Span,
+        place: Place,
+    ) {
+        let library = self.tables.scopes[place.scope].library;
+        let path = self.tables.scopes[place.scope].path.clone();
+        let scope = self.new_scope(Some(place.scope), Owner::Module, place.generics, &path, library);
+        let generics = self.collect_generics(&decl.generics, scope, place.generics);
+        self.tables.scopes[scope].generics = generics;
+        let inner = Place { scope, generics, ..place };
+        let is_static = prefix.modifiers.iter().any(|m| m.kind == ModifierKind::Static);
+        let id = self.push_property(
+            PropInfo {
+                name: None,
+                span,
+                params: decl.params.into(),
+                ty: Rc::new(decl.result),
+                accessors: decl.accessors.into(),
+                get: None,
+                set: None,
+                element: None,
+                is_static,
+                generics,
+                scope,
+            },
+            inner,
+        );
+        let name = ast::Ident { name: attrs::SUBSCRIPT.into(), span };
+        self.declare(place.scope, name, Item::Property(id));
+    }
+
+    /// Enters a property and makes a function of each accessor.
+    pub(super) fn push_property(&mut self, property: PropInfo, place: Place) -> PropId {
+        let accessors = property.accessors.clone();
+        let is_static = property.is_static;
+        let base = property.name.map_or("subscript", Symbol::as_str);
+        let id = self.tables.props.push(property);
+        for (number, accessor) in accessors.iter().enumerate() {
+            let intrinsic = attrs::string(&accessor.attributes, attrs::INTRINSIC);
+            let is_element = intrinsic.is_some_and(|i| i == attrs::ELEMENT);
+            if is_element || accessor.kind == ast::AccessorKind::Ref {
+                self.element_accessor(id, accessor, is_element);
+                continue;
+            }
+            let word = match accessor.kind {
+                ast::AccessorKind::Get => "get",
+                ast::AccessorKind::Set => "set",
+                ast::AccessorKind::Ref => "ref",
+            };
+            let name = ast::Ident { name: Symbol::new(&format!("{base}.{word}")), span: accessor.span };
+            let prefix = Prefix { attributes: accessor.attributes.clone().into(), modifiers: Rc::new([]) };
+            let source = FuncSource::Accessor(id, number);
+            let func = self.push_func(name, source, prefix, is_static, place);
+            self.program.funcs[func].has_body = accessor.body.is_some();
+            let slot = match accessor.kind {
+                ast::AccessorKind::Set => &mut self.tables.props[id].set,
+                _ => &mut self.tables.props[id].get,
+            };
+            *slot = Some(func);
+            if let Owner::Interface(interface) = place.owner {
+                self.program.interfaces[interface].requirements.push(func);
+            }
+        }
+        id
+    }
+
+    pub(super) fn element_accessor(&mut self, id: PropId, accessor: &ast::Accessor, is_element: bool) {
+        if !is_element {
+            self.unsupported(accessor.span, "a `ref` accessor");
+            return;
+        }
+        let access = match accessor.kind {
+            ast::AccessorKind::Get => ElementAccess::Get,
+            ast::AccessorKind::Set | ast::AccessorKind::Ref => ElementAccess::Ref,
+        };
+        let slot = &mut self.tables.props[id].element;
+        if *slot != Some(ElementAccess::Ref) {
+            *slot = Some(access);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Structures, interfaces, extensions, enumerations, aliases and associated types; `cbuffer`s, which are structures too.
+
+use super::Place;
+use crate::Checked;
+use crate::attrs;
+use crate::codes;
+use crate::hir::{Assoc, Enum, EnumId, GenericParam, Generics, GlobalKind, Interface, Struct, StructId};
+use crate::tables::{
+    AliasInfo, AssocInfo, Builtin, EnumInfo, ExtInfo, InterfaceInfo, Item, Owner, Prefix, Progress,
+    StructInfo,
+};
+use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
+use cotangent_syntax::ast::{self, DeclKind};
+use std::rc::Rc;
+
+impl Checked {
+    pub(super) fn collect_struct(
+        &mut self,
+        mut decl: ast::StructDecl,
+        prefix: &Prefix,
+        place: Place,
+    ) -> StructId {
+        let members = std::mem::take(&mut decl.members);
+        let decl = Rc::new(decl);
+        let id = self.tables.structs.next_key();
+        let owner = Owner::Struct(id);
+        let scope = self.member_scope(place.scope, owner, place.generics, decl.name.name.as_str());
+        let magic = attrs::string(&prefix.attributes, attrs::MAGIC);
+        let builtin = magic.and_then(builtin_type);
+        self.program.structs.push(Struct {
+            name: self.qualified(place.scope, decl.name.name.as_str()),
+            span: decl.name.span,
+            generics: Generics::default(),
+            fields: vec![],
+            magic,
+            differential_of: None,
+        });
+        self.note_lang(&prefix.attributes, Item::Struct(id));
+        self.tables.structs.push(StructInfo {
+            decl: decl.clone(),
+            fields: vec![],
+            scope,
+            generics: place.generics,
+            resolved: Progress::New,
+            bases: Progress::New,
+            base: None,
+            builtin,
+        });
+        if let Some(builtin) = builtin {
+            self.tables.builtins.insert(builtin, id);
+        }
+        let generics = self.collect_generics(&decl.generics, scope, place.generics);
+        self.tables.structs[id].generics = generics;
+        self.tables.scopes[scope].generics = generics;
+        self.declare(place.scope, decl.name, Item::Struct(id));
+        self.collect_decls(members, Place { scope, owner, generics });
+        id
+    }
+
+    pub(super) fn collect_interface(&mut self, mut decl: ast::InterfaceDecl, prefix: &Prefix, place: Place) {
+        let members = std::mem::take(&mut decl.members);
+        let decl = Rc::new(decl);
+        let id = self.tables.interfaces.next_key();
+        let owner = Owner::Interface(id);
+        let scope = self.member_scope(place.scope, owner, place.generics, decl.name.name.as_str());
+        let this =
+            self.program.params.push(GenericParam { name: "This".into(), value: None, span: decl.name.span });
+        self.program.interfaces.push(Interface {
+            name: self.qualified(place.scope, decl.name.name.as_str()),
+            span: decl.name.span,
+            generics: Generics::default(),
+            this,
+            bases: vec![],
+            assocs: vec![],
+            requirements: vec![],
+        });
+        self.note_lang(&prefix.attributes, Item::Interface(id));
+        let around = self.push_generics(place.generics, vec![this], Rc::default(), scope, None, false);
+        let own = self.collect_generics(&decl.generics, scope, around);
+        let generics = self.push_generics(own, vec![], Rc::default(), scope, Some(id), false);
+        self.tables.interfaces.push(InterfaceInfo {
+            decl: decl.clone(),
+            scope,
+            generics,
+            bases: Progress::New,
+        });
+        self.tables.scopes[scope].generics = generics;
+        self.declare(place.scope, decl.name, Item::Interface(id));
+        self.collect_decls(members, Place { scope, owner, generics });
+    }
+
+    pub(super) fn collect_extension(&mut self, mut decl: ast::ExtensionDecl, place: Place) {
+        let members = std::mem::take(&mut decl.members);
+        let decl = Rc::new(decl);
+        let id = self.tables.exts.next_key();
+        let owner = Owner::Extension(id);
+        let name = crate::show::syntax(&decl.target);
+        let scope = self.member_scope(place.scope, owner, place.generics, &name);
+        let generics = self.collect_generics(&decl.generics, scope, place.generics);
+        self.tables.scopes[scope].generics = generics;
+        self.tables.exts.push(ExtInfo {
+            decl,
+            scope,
+            generics,
+            resolved: Progress::New,
+            bases: Progress::New,
+            target: None,
+        });
+        self.collect_decls(members, Place { scope, owner, generics });
+    }
+
+    pub(super) fn collect_enum(&mut self, decl: Rc<ast::EnumDecl>, prefix: Prefix, place: Place) {
+        let id: EnumId = self.tables.enums.next_key();
+        let anonymous = decl.name.is_none();
+        let name = decl.name.map_or("enum", |n| n.name.as_str());
+        let scope = self.member_scope(place.scope, Owner::Enum(id), place.generics, name);
+        let underlying = self.error_ty();
+        let span = decl.name.map(|n| n.span).or(decl.cases.first().map(|c| c.0.span));
+        self.program.enums.push(Enum {
+            name: self.qualified(place.scope, name),
+            underlying,
+            cases: decl.cases.iter().map(|c| (c.0.name, 0)).collect(),
+            span: span.unwrap_or(Span::none()),
+        });
+        let unscoped = anonymous || attrs::has(&prefix.attributes, "UnscopedEnum");
+        self.tables.enums.push(EnumInfo { decl: decl.clone(), prefix, scope, resolved: Progress::New });
+        for (number, (case, _)) in decl.cases.iter().enumerate() {
+            let item = Item::Case(id, number as u32);
+            self.declare(scope, *case, item);
+            if unscoped {
+                self.declare(place.scope, *case, item);
+            }
+        }
+        if let Some(name) = decl.name {
+            self.declare(place.scope, name, Item::Enum(id));
+        }
+    }
+
+    pub(super) fn collect_alias(&mut self, decl: Rc<ast::AliasDecl>, place: Place) {
+        let library = self.tables.scopes[place.scope].library;
+        let path = self.tables.scopes[place.scope].path.clone();
+        let scope = self.new_scope(Some(place.scope), Owner::Module, place.generics, &path, library);
+        let generics = self.collect_generics(&decl.generics, scope, place.generics);
+        self.tables.scopes[scope].generics = generics;
+        let name = decl.name;
+        let id =
+            self.tables.aliases.push(AliasInfo { decl, scope, generics, resolved: Progress::New, ty: None });
+        self.declare(place.scope, name, Item::Alias(id));
+    }
+
+    pub(super) fn collect_assoc(&mut self, decl: Rc<ast::AssocDecl>, prefix: &Prefix, place: Place) {
+        let Owner::Interface(interface) = place.owner else {
+            let message = "`associatedtype` stands outside an interface";
+            let help = "an interface requires an associated type; a structure states it with `typealias`";
+            self.diagnostics.push(Diagnostic::new(codes::MISPLACED, decl.name.span, message).help(help));
+            return;
+        };
+        let id = self.program.assocs.push(Assoc {
+            name: decl.name.name,
+            interface,
+            bounds: vec![],
+            span: decl.name.span,
+        });
+        self.program.interfaces[interface].assocs.push(id);
+        self.note_lang(&prefix.attributes, Item::Assoc(id));
+        self.declare(place.scope, decl.name, Item::Assoc(id));
+        self.tables.assocs.push(AssocInfo { decl, resolved: Progress::New, equal: vec![] });
+    }
+
+    /// A `cbuffer` is a global of a structure of its members; their names are visible around it.
+    pub(super) fn collect_cbuffer(&mut self, name: ast::Ident, decls: Vec<ast::Decl>, place: Place) {
+        let names: Vec<_> = decls
+            .iter()
+            .filter_map(|d| match &d.kind {
+                DeclKind::Var(var) => Some(var.name),
+                _ => None,
+            })
+            .collect();
+        let decl = ast::StructDecl {
+            name: ast::Ident { name: Symbol::new(&format!("cbuffer {}", name.name)), ..name },
+            generics: Default::default(),
+            bases: vec![],
+            members: decls,
+        };
+        let id = self.collect_struct(decl, &Prefix::none(), place);
+        let var = ast::VarDecl { name, ty: None, init: None, semantic: None, is_let: false };
+        let global = self.push_global(var.into(), GlobalKind::Param, Some(id), place);
+        for (number, name) in names.into_iter().enumerate() {
+            self.declare(place.scope, name, Item::BufferField(global, number as u32));
+        }
+    }
+}
+
+/// The built-in type that `[__magic("..")]` describes; other words are for lowering.
+fn builtin_type(magic: Symbol) -> Option<Builtin> {
+    let word = magic.as_str();
+    if let Some(scalar) = Scalar::from_name(word) {
+        return Some(Builtin::Scalar(scalar));
+    }
+    match word {
+        "vector" => Some(Builtin::Vector),
+        "matrix" => Some(Builtin::Matrix),
+        "array" => Some(Builtin::Array),
+        "tuple" => Some(Builtin::Tuple),
+        "string" => Some(Builtin::String),
+        "void" => Some(Builtin::Void),
+        _ => None,
+    }
+}

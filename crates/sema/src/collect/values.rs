@@ -1,0 +1,229 @@
+//! Functions and variables: what has a value when the program runs.
+
+use super::Place;
+use crate::Checked;
+use crate::attrs;
+use crate::codes;
+use crate::hir::{Func, FuncDiff, FuncId, FuncKind, Generics, Global, GlobalKind, Inline, StructId};
+use crate::tables::{FuncInfo, FuncSource, GenericsId, GlobalInfo, Item, Owner, Prefix, Progress, ScopeId};
+use cotangent_base::Diagnostic;
+use cotangent_syntax::ast::{self, ModifierKind};
+use std::rc::Rc;
+
+impl Checked {
+    pub(super) fn collect_func(&mut self, decl: Rc<ast::FuncDecl>, prefix: Prefix, place: Place) {
+        let name = match decl.kind {
+            ast::FuncKind::Constructor => ast::Ident { name: attrs::INIT.into(), span: decl.name.span },
+            ast::FuncKind::Operator => {
+                ast::Ident { name: attrs::operator_name(decl.name.name.as_str()), span: decl.name.span }
+            }
+            ast::FuncKind::Plain => decl.name,
+        };
+        let has_static = prefix.modifiers.iter().any(|m| m.kind == ModifierKind::Static);
+        let is_static = place.owner == Owner::Module || has_static || name.name == attrs::INIT;
+        let id = self.push_func(name, FuncSource::Func(decl.clone()), prefix, is_static, place);
+        let generics = self.collect_generics(&decl.generics, self.tables.funcs[id].scope, place.generics);
+        self.set_func_generics(id, generics);
+        let is_constructor = decl.kind == ast::FuncKind::Constructor;
+        if is_constructor && !matches!(place.owner, Owner::Interface(_)) {
+            self.program.funcs[id].kind = FuncKind::Constructor;
+        }
+        self.program.funcs[id].has_body = decl.body.is_some();
+        self.declare(place.scope, name, Item::Func(id));
+        if let Owner::Interface(interface) = place.owner {
+            self.program.interfaces[interface].requirements.push(id);
+        }
+    }
+
+    pub(super) fn set_func_generics(&mut self, id: FuncId, generics: GenericsId) {
+        let scope = self.tables.funcs[id].scope;
+        self.tables.funcs[id].generics = generics;
+        self.tables.scopes[scope].generics = generics;
+    }
+
+    /// A function with a scope for its generic parameters and nothing resolved.
+    pub(super) fn push_func(
+        &mut self,
+        name: ast::Ident,
+        source: FuncSource,
+        prefix: Prefix,
+        is_static: bool,
+        place: Place,
+    ) -> FuncId {
+        let library = self.tables.scopes[place.scope].library;
+        let path = self.tables.scopes[place.scope].path.clone();
+        let scope = self.new_scope(Some(place.scope), Owner::Module, place.generics, &path, library);
+        let kind = match place.owner {
+            Owner::Interface(interface) => FuncKind::Requirement(interface),
+            _ => FuncKind::Plain,
+        };
+        let result = self.error_ty();
+        let func = self.program.funcs.push(Func {
+            name: self.qualified(place.scope, name.name.as_str()),
+            span: name.span,
+            kind,
+            generics: Generics::default(),
+            this: None,
+            params: vec![],
+            result,
+            no_diff_result: false,
+            intrinsic: attrs::string(&prefix.attributes, attrs::INTRINSIC),
+            diff: FuncDiff::default(),
+            inline: Inline::Auto,
+            entry: None,
+            has_body: false,
+        });
+        self.note_lang(&prefix.attributes, Item::Func(func));
+        self.tables.funcs.push(FuncInfo {
+            source,
+            prefix,
+            scope,
+            generics: place.generics,
+            owner: place.owner,
+            is_static,
+            signature: Progress::New,
+            checking: Progress::New,
+            body: None,
+            hidden: 0,
+        });
+        if !library {
+            self.tables.user_funcs.push(func);
+        }
+        func
+    }
+
+    pub(super) fn collect_var(&mut self, decl: Rc<ast::VarDecl>, prefix: Prefix, place: Place) {
+        let has = |kind| prefix.modifiers.iter().any(|m| m.kind == kind);
+        if let (Owner::Struct(id), false) = (place.owner, has(ModifierKind::Static)) {
+            let number = self.tables.structs[id].fields.len() as u32;
+            self.declare(place.scope, decl.name, Item::Field(number));
+            self.tables.structs[id].fields.push((decl, prefix));
+            return;
+        }
+        match place.owner {
+            Owner::Interface(_) => {
+                return self.collect_constant_requirement(&decl, &prefix, place);
+            }
+            Owner::Extension(_) if !has(ModifierKind::Static) => {
+                let message = "an extension cannot add fields".to_string();
+                self.diagnostics.push(
+                    Diagnostic::new(codes::MISPLACED, decl.name.span, message)
+                        .help("declare the field in the structure itself, or make it `static const`"),
+                );
+                return;
+            }
+            _ => {}
+        }
+        let half_constant = has(ModifierKind::Const) && !has(ModifierKind::Static) && decl.init.is_some();
+        if half_constant {
+            let message =
+                format!("`{}` is `const` but not `static`, so it is a shader parameter", decl.name.name);
+            self.diagnostics.push(
+                Diagnostic::new(codes::MISPLACED, decl.name.span, message)
+                    .help("write `static const` for a constant"),
+            );
+        }
+        let kind = if has(ModifierKind::GroupShared) {
+            GlobalKind::Shared
+        } else if has(ModifierKind::Static) {
+            if has(ModifierKind::Const) { GlobalKind::Const } else { GlobalKind::Static }
+        } else if half_constant {
+            // Taken as it was meant, so that its uses are not reported too.
+            GlobalKind::Const
+        } else {
+            GlobalKind::Param
+        };
+        let name = decl.name;
+        let id = self.push_global(decl, kind, None, place);
+        self.declare(place.scope, name, Item::Global(id));
+    }
+
+    /// A global with nothing resolved.
+    pub(super) fn push_global(
+        &mut self,
+        decl: Rc<ast::VarDecl>,
+        kind: GlobalKind,
+        buffer: Option<StructId>,
+        place: Place,
+    ) -> crate::hir::GlobalId {
+        let ty = self.error_ty();
+        let id = self.program.globals.push(Global {
+            name: self.qualified(place.scope, decl.name.name.as_str()),
+            ty,
+            kind,
+            span: decl.name.span,
+        });
+        self.tables.globals.push(GlobalInfo {
+            decl,
+            scope: place.scope,
+            generics: place.generics,
+            resolved: Progress::New,
+            checking: Progress::New,
+            init: None,
+            buffer,
+        });
+        id
+    }
+
+    /// A function that gives the value of a static member, for an interface that requires one.
+    pub(crate) fn getter_of(&mut self, global: crate::hir::GlobalId) -> FuncId {
+        let info = &self.tables.globals[global];
+        let (scope, generics, var) = (info.scope, info.generics, info.decl.clone());
+        let (name, span) = (var.name, var.name.span);
+        let value = ast::Expr { kind: ast::ExprKind::Name(name.name), span };
+        let stmt = ast::Stmt { attributes: vec![], kind: ast::StmtKind::Return(Some(value)), span };
+        let decl = ast::FuncDecl {
+            kind: ast::FuncKind::Plain,
+            name,
+            generics: Default::default(),
+            params: vec![],
+            result: var.ty.clone(),
+            no_diff_result: false,
+            throws: None,
+            semantic: None,
+            body: Some(ast::Block { stmts: vec![stmt], span }),
+        };
+        let owner = self.tables.scopes[scope].owner;
+        let place = Place { scope, owner, generics };
+        let func = self.push_func(name, FuncSource::Func(decl.into()), Prefix::none(), true, place);
+        self.program.funcs[func].has_body = true;
+        func
+    }
+
+    /// A `static` variable inside a function.
+    pub(crate) fn local_static(
+        &mut self,
+        decl: ast::VarDecl,
+        kind: GlobalKind,
+        scope: ScopeId,
+    ) -> crate::hir::GlobalId {
+        let generics = self.tables.scopes[scope].generics;
+        let place = Place { scope, owner: Owner::Module, generics };
+        let name = decl.name;
+        let id = self.push_global(decl.into(), kind, None, place);
+        self.declare(scope, name, Item::Global(id));
+        id
+    }
+
+    /// `static const This maxValue;` in an interface is a static property that can be read.
+    pub(super) fn collect_constant_requirement(
+        &mut self,
+        decl: &ast::VarDecl,
+        prefix: &Prefix,
+        place: Place,
+    ) {
+        let Some(ty) = decl.ty.clone() else {
+            self.unsupported(decl.name.span, "a requirement without a type");
+            return;
+        };
+        let get = ast::Accessor {
+            attributes: vec![],
+            kind: ast::AccessorKind::Get,
+            value: None,
+            body: None,
+            span: decl.name.span,
+        };
+        let property = ast::PropertyDecl { name: decl.name, ty, accessors: vec![get] };
+        self.collect_property(property, prefix, place);
+    }
+}
