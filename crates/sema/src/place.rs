@@ -126,7 +126,10 @@ impl BodyCx<'_> {
         });
         let shown = self.show(ty);
         let fixed = Fixed::new(format!("elements of `{shown}` are read-only"));
-        let is_buffer = shown.starts_with("StructuredBuffer<");
+        let is_buffer = match self.kind(ty) {
+            TyKind::Struct(id, _) => self.cx.program.structs[id].magic == Some("buffer".into()),
+            _ => false,
+        };
         (!writable).then(|| if is_buffer { fixed.help(format!("declare it as `RW{shown}`")) } else { fixed })
     }
 
