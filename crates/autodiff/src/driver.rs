@@ -6,6 +6,7 @@
 //! function like any other.
 
 use crate::kind::callees;
+use crate::report::{Report, report};
 use crate::stages::Stage;
 use crate::substitute::Substitutes;
 use crate::{codes, extract, forward};
@@ -52,20 +53,28 @@ pub fn differentiate(module: &mut Module) -> Diagnostics {
 
 /// As [`differentiate`], and gives `roots` their bodies too, called or not.
 pub fn differentiate_also(module: &mut Module, roots: &[FuncId]) -> Diagnostics {
-    run(module, roots, None).0
+    write(module, roots, None).finish().0
+}
+
+/// As [`differentiate_also`], and tells what the backward derivative `request` costs.
+pub fn differentiate_reporting(
+    module: &mut Module,
+    roots: &[FuncId],
+    request: FuncId,
+) -> (Diagnostics, Report) {
+    let cx = write(module, roots, None);
+    let report = report(&cx, request);
+    (cx.finish().0, report)
 }
 
 /// As [`differentiate_also`], and shows what each pass made.
 pub fn differentiate_showing(module: &mut Module, roots: &[FuncId]) -> (Diagnostics, Vec<Stage>) {
-    let (diagnostics, stages) = run(module, roots, Some(Vec::new()));
+    let (diagnostics, stages) = write(module, roots, Some(Vec::new())).finish();
     (diagnostics, stages.unwrap_or_default())
 }
 
-fn run(
-    module: &mut Module,
-    roots: &[FuncId],
-    stages: Option<Vec<Stage>>,
-) -> (Diagnostics, Option<Vec<Stage>>) {
+/// Writes every body that is wanted.
+fn write<'m>(module: &'m mut Module, roots: &[FuncId], stages: Option<Vec<Stage>>) -> Context<'m> {
     let is_request = |f: &Func| f.kind != FuncKind::Defined;
     if module.funcs.values().any(is_request) {
         mark_arithmetic(module);
@@ -81,9 +90,7 @@ fn run(
             todo.extend(callees.into_iter().rev().filter(|f| seen.insert(*f)));
         }
     }
-    let Context { module, diagnostics, reverse, stages, .. } = cx;
-    reverse.finish(module);
-    (without_repetition(diagnostics), stages)
+    cx
 }
 
 /// The user's `dzero` and `dadd` need not be marked differentiable. Derivatives call them, so derivatives of derivatives
@@ -123,6 +130,13 @@ impl<'m> Context<'m> {
             filling: Set::default(),
             failed: Set::default(),
         }
+    }
+
+    /// Ends the work: removes what was a step on the way.
+    fn finish(self) -> (Diagnostics, Option<Vec<Stage>>) {
+        let Context { module, diagnostics, reverse, stages, .. } = self;
+        reverse.finish(module);
+        (without_repetition(diagnostics), stages)
     }
 
     /// Tells the user.

@@ -51,6 +51,8 @@ pub struct Cache {
     linear: Map<FuncId, Rc<LinearFunc>>,
     contributions: Map<(FuncId, Mask), Mask>,
     backward: Map<(FuncId, Seeds), FuncId>,
+    /// What each request consists of.
+    parts: Map<FuncId, Parts>,
     /// What functions cost.
     works: Works,
     /// The linear halves of recursive functions, and how many tangents each takes.
@@ -63,6 +65,19 @@ pub struct Cache {
     filling: Vec<FuncId>,
     /// What is known about the innermost.
     root: Option<Rc<Root>>,
+}
+
+/// What a backward derivative that was generated consists of.
+#[derive(Clone, Copy)]
+pub(crate) struct Parts {
+    /// The function that runs first.
+    pub primal: FuncId,
+    /// What that hands on, unless it is nothing.
+    pub context: Option<Ty>,
+    /// The function that runs second.
+    pub backward: FuncId,
+    /// How many cotangents that takes; they are its last inputs.
+    pub cotangents: usize,
 }
 
 /// A function differentiated on behalf of one kind of caller.
@@ -86,6 +101,16 @@ impl Cache {
     /// Ends the work on `module`: removes the functions from it that were steps on the way.
     pub(crate) fn finish(self, module: &mut Module) {
         sweep::sweep(module, &self.linear.keys().copied().collect());
+    }
+
+    /// What `request` consists of, if it was generated.
+    pub(crate) fn parts(&self, request: FuncId) -> Option<Parts> {
+        self.parts.get(&request).copied()
+    }
+
+    /// Whether `ty` is what some primal half keeps.
+    pub(crate) fn is_context(&self, ty: Ty) -> bool {
+        self.halves.values().any(|halves| halves.context == Some(ty))
     }
 
     /// Whether `func` is the linear half of something.
@@ -183,6 +208,9 @@ fn generate(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Result<(), Rep
     b.emit(Op::Return, &packed, &[]);
     cx.module.funcs[request] = func;
     cx.reverse.rough.push(request);
+    let cotangents = given.cotangents.len();
+    let parts = Parts { primal: halves.primal, context: halves.context, backward, cotangents };
+    cx.reverse.parts.insert(request, parts);
     Ok(())
 }
 

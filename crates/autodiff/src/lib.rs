@@ -32,4 +32,6 @@ pub mod tangent;
 pub mod transpose;
 pub mod unzip;
 
-pub use driver::{Context, differentiate, differentiate_also, differentiate_showing};
+pub use driver::{
+    Context, differentiate, differentiate_also, differentiate_reporting, differentiate_showing,
+};

@@ -1,8 +1,9 @@
 //! What a backward derivative costs: what it keeps between its two passes, and what it computes twice.
 //!
 //! Everything here is read off the functions that [`extract`](crate::extract) wrote, so it is what will run and not what
-//! was once decided. Ask right after [`differentiate`](crate::differentiate): later passes may inline the parts.
+//! was once decided.
 
+use crate::driver::Context;
 use crate::kind::{Kind, callees, kind};
 use cotangent_base::{EntitySet, Set, Span, Symbol};
 use cotangent_ir::layout::layout;
@@ -78,37 +79,30 @@ pub struct Repeated {
     pub span: Span,
 }
 
-/// The cost of `func`, a backward derivative whose body has been written.
-pub fn report(module: &Module, func: FuncId) -> Report {
-    let mut report = Report::default();
-    for callee in callees(&module.funcs[func]) {
-        let part = &module.funcs[callee];
-        let count = part.all_insts().len();
-        if let Some(context) = context_output(part) {
-            report.kept = kept(module, part, context);
-            report.bytes = layout(&module.types, context).map_or(0, |l| l.size.into());
-            report.primal_instructions += count;
-        } else if is_backward(part) {
-            report.repeated = repeated(part);
-            report.backward_instructions += count;
-        } else {
-            report.primal_instructions += count;
-        }
+/// The cost of `request`, a backward derivative. There is nothing to say of one that is the user's own or that could not
+/// be written.
+pub fn report(cx: &Context<'_>, request: FuncId) -> Report {
+    let Some(parts) = cx.reverse.parts(request) else {
+        return Report::default();
+    };
+    let funcs = &cx.module.funcs;
+    let (primal, backward) = (&funcs[parts.primal], &funcs[parts.backward]);
+    let runs_first = callees(&funcs[request]).contains(&parts.primal);
+    Report {
+        kept: parts.context.map_or_else(Vec::new, |context| kept(cx, primal, context)),
+        bytes: parts.context.map_or(0, |context| bytes(cx.module, context)),
+        repeated: repeated(backward, parts.cotangents),
+        primal_instructions: if runs_first { primal.all_insts().len() } else { 0 },
+        backward_instructions: backward.all_insts().len(),
     }
-    report
 }
 
-/// The type of the context, if `func` is the primal half of something.
-fn context_output(func: &Func) -> Option<Ty> {
-    let last = func.sig.params.last().filter(|p| p.name == "context" && p.dir == cotangent_ir::Dir::Out);
-    last.map(|p| p.ty)
+fn bytes(module: &Module, ty: Ty) -> u64 {
+    layout(&module.types, ty).map_or(0, |l| l.size.into())
 }
 
-fn is_backward(func: &Func) -> bool {
-    func.name.as_str().rsplit_once(".bwd").is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with('.'))
-}
-
-fn kept(module: &Module, primal: &Func, context: Ty) -> Vec<Kept> {
+fn kept(cx: &Context<'_>, primal: &Func, context: Ty) -> Vec<Kept> {
+    let module = &*cx.module;
     let Type::Struct(id) = module.types.get(context) else { return Vec::new() };
     let fields = module.types.struct_def(id).fields.iter().enumerate();
     let field = |(i, field): (usize, &cotangent_ir::StructField)| {
@@ -116,9 +110,9 @@ fn kept(module: &Module, primal: &Func, context: Ty) -> Vec<Kept> {
         Kept {
             name: field.name,
             ty: text::print_type(&module.types, field.ty),
-            bytes: layout(&module.types, field.ty).map_or(0, |l| l.size.into()),
+            bytes: bytes(module, field.ty),
             span: value.map_or(primal.span, |v| span_of(primal, v)),
-            why: value.map_or(Why::Cheaper, |v| why(module, primal, v, field.name)),
+            why: value.map_or(Why::Cheaper, |v| why(cx, primal, v, field.name)),
         }
     };
     fields.map(field).collect()
@@ -153,7 +147,7 @@ fn span_of(func: &Func, value: Value) -> Span {
 
 /// Why a value was not computed again: what it is, or, if it could be computed again by itself, the first thing it is
 /// computed from that could not.
-fn why(module: &Module, func: &Func, value: Value, field: Symbol) -> Why {
+fn why(cx: &Context<'_>, func: &Func, value: Value, field: Symbol) -> Why {
     let ValueDef::Result(inst, _) = func.values[value].def else {
         return Why::Carried;
     };
@@ -178,9 +172,7 @@ fn why(module: &Module, func: &Func, value: Value, field: Symbol) -> Why {
         match kind(&data.op) {
             Kind::Counted(_) | Kind::Conditional(_) => return Why::LoopResult,
             Kind::Memory => return Why::Loaded,
-            Kind::Call(callee) if context_output(&module.funcs[callee]) == Some(func.ty(value)) => {
-                return Why::Call;
-            }
+            Kind::Call(_) if cx.reverse.is_context(func.ty(value)) => return Why::Call,
             Kind::Plain | Kind::Branches | Kind::Call(_) => open.extend(data.operands.iter().rev()),
             Kind::DiffCall(_) | Kind::LinCall(_) | Kind::Exit => {}
         }
@@ -197,11 +189,10 @@ fn is_counter(func: &Func, value: Value) -> bool {
     func.all_insts().into_iter().any(counts)
 }
 
-/// What in a backward function does not depend on a cotangent, beyond constants and what it is given.
-fn repeated(func: &Func) -> Vec<Repeated> {
+/// What in a backward function does not depend on its last inputs, the cotangents, beyond constants and what it is given.
+fn repeated(func: &Func, cotangents: usize) -> Vec<Repeated> {
     let mut dependent: EntitySet<Value> = EntitySet::new();
-    let is_cotangent = |v: &Value| func.values[*v].name.is_some_and(|n| n.as_str().ends_with("_ct"));
-    dependent.extend(func.inputs().iter().copied().filter(is_cotangent));
+    dependent.extend(func.inputs().iter().rev().take(cotangents).copied());
     let mut found = Vec::new();
     let mut seen = Set::default();
     for inst in func.all_insts() {

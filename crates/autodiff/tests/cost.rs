@@ -9,7 +9,7 @@ mod random;
 mod requests;
 
 use cotangent_autodiff::checkpoint::Policy;
-use cotangent_autodiff::report::{Report, Why, report};
+use cotangent_autodiff::report::{Report, Why};
 use cotangent_interp::{Counters, Val};
 use law::Trio;
 use random::Random;
@@ -23,7 +23,7 @@ fn cost(program: &dyn Fn(u32) -> String, n: u32) -> (Counters, Report) {
     let inputs: Vec<Val> =
         types.into_iter().map(|ty| law::random_value(&trio.module, ty, &mut random)).collect();
     let counters = trio.run(trio.bwd, inputs).1;
-    (counters, report(&trio.module, trio.bwd))
+    (counters, trio.report)
 }
 
 /// Checks that a gradient's cost is linear in `n`: steps and elements, and that it keeps `bytes_per_n * n` bytes and
@@ -230,7 +230,7 @@ fn the_second_order_is_linear_too() {
 #[test]
 fn a_report_names_what_is_kept_and_why() {
     let trio = Trio::parse(&array_update(16), Policy::Cut);
-    let report = report(&trio.module, trio.bwd);
+    let report = &trio.report;
     assert_eq!(report.bytes, 128);
     assert_eq!(report.kept.len(), 2);
     assert_eq!(report.kept[0].ty, "[f32; 16]");

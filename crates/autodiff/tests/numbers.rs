@@ -9,7 +9,6 @@ mod requests;
 
 use cotangent_autodiff::Context;
 use cotangent_autodiff::checkpoint::Policy;
-use cotangent_autodiff::report::report;
 use cotangent_base::Symbol;
 use cotangent_interp::{Machine, Options, Val};
 use cotangent_ir::Trap;
@@ -332,7 +331,7 @@ func @f(%x: f32, %a: [f32; 16]) -> f32 differentiable(backward) {
 }";
     laws(text);
     let trio = Trio::parse(text, Policy::Cut);
-    let context = report(&trio.module, trio.bwd);
+    let context = &trio.report;
     assert!(context.kept.iter().all(|k| k.ty == "[f32; 5]"), "only the product is kept: {:?}", context.kept);
     assert_eq!(context.bytes, 20);
 }

@@ -2,7 +2,7 @@
 
 use crate::library;
 use crate::pipeline::{self, Listing};
-use cotangent_autodiff::report::{Report, report};
+use cotangent_autodiff::report::Report;
 use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Set, Sources, Symbol};
 use cotangent_ir::Mode;
 use cotangent_lower::{Lowered, Roots};
@@ -66,9 +66,10 @@ impl<'l> Compiler<'l> {
     pub fn report(&mut self, path: &str, func: Symbol) -> Result<Report, Stop> {
         let modes = vec![Mode::Backward];
         let mut lowered = self.lower(path, Roots::Derivatives { func, modes })?;
-        let diagnostics = cotangent_autodiff::differentiate_also(&mut lowered.module, &lowered.roots);
+        let Lowered { module, roots, .. } = &mut lowered;
+        let (diagnostics, report) = cotangent_autodiff::differentiate_reporting(module, roots, roots[1]);
         self.tell(diagnostics)?;
-        Ok(report(&lowered.module, lowered.roots[1]))
+        Ok(report)
     }
 
     /// Checks the module at `path` and lowers what `roots` names; derivatives are not written yet.

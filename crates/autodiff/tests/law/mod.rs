@@ -15,6 +15,7 @@ use crate::random::Random;
 use crate::requests;
 use cotangent_autodiff::Context;
 use cotangent_autodiff::checkpoint::Policy;
+use cotangent_autodiff::report::{Report, report};
 use cotangent_base::Symbol;
 use cotangent_interp::{Counters, Machine, Options, Val};
 use cotangent_ir::{Dir, FuncId, Module, Ty, Type, text, verify};
@@ -103,6 +104,8 @@ pub struct Trio {
     pub fwd: FuncId,
     /// Its backward derivative.
     pub bwd: FuncId,
+    /// What that costs.
+    pub report: Report,
 }
 
 impl Trio {
@@ -122,8 +125,9 @@ impl Trio {
         for request in [fwd, bwd] {
             assert!(cx.fill(request).is_ok(), "{:?}", cx.diagnostics);
         }
+        let report = report(&cx, bwd);
         verify(&module).unwrap_or_else(|e| panic!("{e}\n{}", text::print_module(&module)));
-        Trio { module, f, fwd, bwd }
+        Trio { module, f, fwd, bwd, report }
     }
 
     /// Runs a function in binary64.
