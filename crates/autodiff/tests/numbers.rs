@@ -508,3 +508,29 @@ fn degenerate_functions_have_derivatives_too() {
     );
     laws("func @f(%x: f32) -> f32 differentiable(backward) {\n  %1: f32 = const 4.0\n  return %1\n}");
 }
+
+// req: DIAG-07
+#[test]
+fn a_custom_backward_derivative_with_too_few_parameters_is_refused_where_it_is_called() {
+    let text = "
+struct $pair { p: f32, d: f32 }
+diff $pair = $pair { p -> p, d -> d }
+func @g_bwd(inout %x: $pair) {
+  return %x
+}
+func @g(%x: f32) -> f32 backward(@g_bwd) {
+  return %x
+}
+func @f(%x: f32) -> f32 differentiable(backward) {
+  %1: f32 = call @g(%x)
+  return %1
+}
+func @bwd(inout %x: $pair, %d: f32) request(backward @f)
+";
+    let mut module = parse_module(text).unwrap_or_else(|e| panic!("{e}"));
+    let bwd = module.func_named(Symbol::new("bwd")).expect("the request is there");
+    let mut cx = Context::new(&mut module);
+    assert!(cx.fill(bwd).is_err());
+    let told: Vec<&str> = cx.diagnostics.iter().map(|d| d.message.as_str()).collect();
+    assert_eq!(told, ["the backward derivative of `g` has the wrong number of parameters"]);
+}
