@@ -2,6 +2,7 @@
 
 pub mod architecture;
 pub mod requirements;
+pub mod times;
 
 use std::path::{Path, PathBuf};
 

@@ -185,6 +185,21 @@ fn a_loop_beyond_its_bound_traps_in_the_backward_pass() {
 }
 
 #[test]
+fn what_no_memory_would_hold_is_refused_before_it_is_tried() {
+    let folder = Folder::new("large");
+    let program = "[Differentiable]\nfloat f(float x, int n)\n{\n    [MaxIters(1000000000)]\n    for (int i = 0; i < n; i++)\n\
+                           x = x * sin(x);\n    return x;\n}\n";
+    let file = folder.file("large.slang", program);
+    let output = run("grad", &file, "--fn f --at 'x=1, n=3'");
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(
+        said(&output).contains("E0613") && said(&output).contains("large.slang:4:5"),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
 fn a_gradient_for_scripts() {
     let folder = Folder::new("json");
     let program = "struct S : IDifferentiable { float a; int n; }\n\
