@@ -80,6 +80,19 @@ fn parameters_are_set_by_path_and_printed_by_type() {
 }
 
 #[test]
+fn members_of_a_cbuffer_are_set_by_their_own_names() {
+    let folder = Folder::new("cbuffer");
+    let program = "cbuffer Frame { float2 wind; int steps; }\nRWStructuredBuffer<float> result;\n\
+                   [numthreads(1,1,1)] void main() { result[0] = wind.y * steps; }\n";
+    let file = folder.file("cbuffer.slang", program);
+    for name in ["wind", "Frame.wind"] {
+        let output =
+            run("run", &file, &format!("--set '{name}=f32[1, 2.5]' --set steps=4 --set result=zeros(f32,1)"));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "result = f32[10]\n", "{}", said(&output));
+    }
+}
+
+#[test]
 fn matrices_lie_row_by_row_unless_asked_otherwise() {
     let folder = Folder::new("matrix");
     let program =
@@ -102,7 +115,7 @@ fn numpy_files_go_in_and_out() {
     );
     let path = folder.0.join("x.npy").display().to_string();
     let first = run("run", &file, &format!("--set 'x=f32[1.5, -4]' --save x={path}"));
-    assert_eq!(first.status.code(), Some(0), "{}", said(&first));
+    assert_eq!(String::from_utf8_lossy(&first.stdout), "x = f32[3, -8]\n", "{}", said(&first));
     let second = run("run", &file, &format!("--set x=@{path} --print x"));
     assert_eq!(String::from_utf8_lossy(&second.stdout), "x = f32[6, -16]\n");
 }

@@ -92,16 +92,30 @@ impl Params {
     /// The place `path` names: `gain`, `params.scale`, `lights[2].pos`, `a.0`.
     pub fn find(&mut self, path: &str) -> Result<Place, Error> {
         let (name, steps) = split(path)?;
-        let symbol = Symbol::new(name);
-        let Some(block) = self.blocks.get(&symbol) else {
-            let known: Vec<&str> = self.names.iter().map(|n| n.as_str()).collect();
-            bail!("the program has no parameter `{name}`{}", hint(&known));
-        };
-        let mut place = Place { name: symbol, offset: 0, ty: block.ty };
+        let mut place = self.root(name, path)?;
         for step in steps {
             place = self.step(place, &step, path)?;
         }
         Ok(place)
+    }
+
+    /// The parameter called `name`, or the member of that name of a `cbuffer`, whose members are visible around it.
+    fn root(&mut self, name: &str, path: &str) -> Result<Place, Error> {
+        let whole = |name: Symbol, block: &Block| Place { name, offset: 0, ty: block.ty };
+        if let Some(block) = self.blocks.get(&Symbol::new(name)) {
+            return Ok(whole(Symbol::new(name), block));
+        }
+        let has_member = |block: &Block| match self.types.get(block.ty) {
+            Type::Struct(id) => self.types.struct_def(id).fields.iter().any(|f| f.name == *name),
+            _ => false,
+        };
+        match self.names.iter().find(|n| has_member(&self.blocks[*n])) {
+            Some(around) => self.step(whole(*around, &self.blocks[around]), name, path),
+            None => {
+                let known: Vec<&str> = self.names.iter().map(|n| n.as_str()).collect();
+                bail!("the program has no parameter `{name}`{}", hint(&known));
+            }
+        }
     }
 
     fn step(&mut self, place: Place, step: &str, path: &str) -> Result<Place, Error> {

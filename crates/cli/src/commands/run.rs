@@ -112,7 +112,7 @@ pub fn setting(item: &str) -> Result<(String, Data), Failure> {
 type Print = (String, Option<Scalar>);
 
 fn prints(args: &Run, params: &mut Params) -> Result<Vec<Print>, Failure> {
-    if args.print.is_empty() && args.save.is_empty() {
+    if args.print.is_empty() {
         return Ok(params.writable().iter().map(|name| (name.to_string(), None)).collect());
     }
     let mut prints = Vec::new();
