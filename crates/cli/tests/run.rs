@@ -3,7 +3,7 @@
 //! ```text
 //! //run: --set 'x=f32[1, 2]' --set 'out=zeros(f32, 2)'
 //! //expect: out=f32[2, 8]
-//! //source: oracle
+//! //source: slangc 2026.14.1
 //! ```
 //!
 //! Integers must be equal, floats within 1e-5 relative or 1e-6 absolute. `source` says where the expected numbers come
