@@ -166,6 +166,12 @@ fn a_trap_exits_with_4_and_names_the_line() {
     let file = folder.file("kernel.slang", KERNEL);
     let cases = [
         ("--entry second --set count=5 --set 'result=f32[0, 0]'", "E0801", "kernel.slang:18"),
+        (
+            "--entry second --set count=5 --set 'result=f32[0, 0]'",
+            "the index is 2, the length 2",
+            "kernel.slang:18",
+        ),
+        ("--entry second --set count=5", "was the buffer given?", "kernel.slang:18"),
         ("--entry second --set count=3 --set 'result=zeros(f32, 3)'", "E0803", "kernel.slang:18"),
         (
             "--entry second --set count=500 --set 'result=zeros(f32, 500)' --max-steps 100",

@@ -1,6 +1,7 @@
 //! Parts of aggregates: reading, replacing and adding, in place where there is one owner.
 
 use crate::decode::Level;
+use crate::stop::Outside;
 use crate::{Machine, Val};
 use cotangent_base::Scalar;
 use cotangent_ir::{Const, Step, Trap, Ty, Type, Types, eval};
@@ -40,7 +41,11 @@ impl Machine<'_> {
                 Step::Part(part) => Const::Int(part.into()),
                 Step::Index => self.scalar(indices.next().expect("the verifier counted"), Scalar::I32),
             };
-            eval::index(index, arity).ok_or(Trap::OutOfBounds)
+            eval::index(index, arity).ok_or_else(|| {
+                let index = if let Const::Int(index) = index { index } else { 0 };
+                self.outside = Some(Outside { index, len: arity });
+                Trap::OutOfBounds
+            })
         };
         levels.iter().map(position).collect()
     }

@@ -24,5 +24,5 @@ mod value;
 
 pub use codes::CODES;
 pub use machine::{Counters, Machine, Options};
-pub use stop::Stopped;
+pub use stop::{Outside, Stopped};
 pub use value::Val;

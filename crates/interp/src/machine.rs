@@ -1,6 +1,7 @@
 //! The machine: memory, frames, and the loop that runs codes.
 
 use crate::decode::{Arg, Code, Decoded, Level, Slot, decode};
+use crate::stop::Outside;
 use crate::{Stopped, Val};
 use cotangent_base::{EntityMap, Scalar, Span};
 use cotangent_ir::eval::Eval;
@@ -47,6 +48,8 @@ pub struct Machine<'m> {
     pub(crate) counters: Counters,
     /// The thread being run, in a dispatch.
     pub(crate) thread: Option<[u32; 3]>,
+    /// The index that was last found outside, and how many parts there were.
+    pub(crate) outside: Option<Outside>,
     decoded: EntityMap<FuncId, Option<Rc<Decoded>>>,
     /// The slots of all frames.
     slots: Vec<Val>,
@@ -79,6 +82,7 @@ impl<'m> Machine<'m> {
             memory: module.globals.values().map(|g| initial(g.ty)).collect(),
             counters: Counters::default(),
             thread: None,
+            outside: None,
             decoded: EntityMap::filled(None, module.funcs.len()),
             slots: Vec::new(),
             last_step: 0,
@@ -172,6 +176,7 @@ impl<'m> Machine<'m> {
             func: self.module.funcs[frame.func].name,
             calls: callers.iter().rev().map(call_span).collect(),
             thread: self.thread,
+            outside: self.outside.filter(|_| trap == Trap::OutOfBounds),
         })
     }
 

@@ -18,6 +18,17 @@ pub struct Stopped {
     pub calls: Vec<Span>,
     /// The thread, in a dispatch.
     pub thread: Option<[u32; 3]>,
+    /// The index that is out of bounds, if that is why.
+    pub outside: Option<Outside>,
+}
+
+/// An index that leads nowhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outside {
+    /// The index.
+    pub index: i64,
+    /// How many elements, lanes, rows or parts there are.
+    pub len: usize,
 }
 
 impl Stopped {
@@ -39,7 +50,15 @@ impl Stopped {
         for call in self.calls.iter().filter(|c| !c.is_none()).take(4) {
             diagnostic = diagnostic.label(*call, "called from here");
         }
-        diagnostic
+        match self.outside {
+            Some(Outside { index, len: 0 }) => {
+                diagnostic.here(format!("the index is {index}, but nothing is there: was the buffer given?"))
+            }
+            Some(Outside { index, len }) => {
+                diagnostic.here(format!("the index is {index}, the length {len}"))
+            }
+            None => diagnostic,
+        }
     }
 }
 
