@@ -39,7 +39,7 @@ impl FuncEmitter<'_, '_> {
             }
             Op::Extract(path) => self.extract(data, path),
             Op::Detach => Ok(self.value(data.operands[0])),
-            Op::Load(path) => Ok(self.load(data, path)),
+            Op::Load(path) => self.load(data, path),
             Op::Length => Ok(self.length(data.operands[0])),
             Op::Insert(_)
             | Op::InsertAdd(_)
@@ -78,6 +78,10 @@ impl FuncEmitter<'_, '_> {
             if !whole {
                 return self.by_rows(math, data, ty, (s, r, c));
             }
+        }
+        let divides = matches!(math, Math::Div | Math::Rem);
+        if divides && matches!(self.func.op(data.operands[1]), Some(Op::Const(Const::Int(0)))) {
+            return unsupported(self.span, "a division by the constant zero is not possible");
         }
         let operands: Vec<Expr> = data.operands.iter().map(|v| self.value(*v)).collect();
         let shape = self.func.ty(data.operands[0]);

@@ -24,15 +24,15 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    pub fn load(&mut self, data: &InstData, path: &Path) -> Handle<Expression> {
+    pub fn load(&mut self, data: &InstData, path: &Path) -> Result<Handle<Expression>> {
         let (base, ty) = (self.value(data.operands[0]), self.pointee(data.operands[0]));
-        let pointer = self.access(base, ty, path, &data.operands[1..]);
-        self.expr(Expression::Load { pointer })
+        let pointer = self.access(base, ty, path, &data.operands[1..])?;
+        Ok(self.expr(Expression::Load { pointer }))
     }
 
     pub fn store(&mut self, data: &InstData, path: &Path) -> Result<()> {
         let (base, ty) = (self.value(data.operands[0]), self.pointee(data.operands[0]));
-        let pointer = self.access(base, ty, path, &data.operands[2..]);
+        let pointer = self.access(base, ty, path, &data.operands[2..])?;
         let value = self.value(data.operands[1]);
         let value = match self.emitter.poison {
             Some(poison) => self.poisoned(value, self.func.ty(data.operands[1]), poison)?,

@@ -4,7 +4,7 @@ use crate::func::FuncEmitter;
 use crate::types::vector_size;
 use crate::{Result, unsupported};
 use cotangent_base::Scalar;
-use cotangent_ir::{Const, InstData, Path, Ty, Type, Value};
+use cotangent_ir::{Const, InstData, Op, Path, Ty, Type, Value};
 use naga::{Expression, Handle, Literal};
 
 /// Where a value is.
@@ -137,27 +137,32 @@ impl FuncEmitter<'_, '_> {
         if path.indices() > 0 || matches!(self.places[&aggregate], Place::Var(_)) {
             let var = self.variable_of(aggregate)?;
             let base = self.expr(Expression::LocalVariable(var));
-            let pointer = self.access(base, self.func.ty(aggregate), path, &data.operands[1..]);
+            let pointer = self.access(base, self.func.ty(aggregate), path, &data.operands[1..])?;
             return Ok(self.expr(Expression::Load { pointer }));
         }
         let base = self.value(aggregate);
-        Ok(self.access(base, self.func.ty(aggregate), path, &[]))
+        self.access(base, self.func.ty(aggregate), path, &[])
     }
 
-    /// Follows a path from a value or pointer. A vector of one lane is a scalar and takes no step.
+    /// Follows a path from a value or pointer. A vector of one lane is a scalar and takes no step. An index that is known
+    /// to be negative would trap; WGSL does not take it.
     pub fn access(
         &mut self,
         mut base: Handle<Expression>,
         ty: Ty,
         path: &Path,
         indices: &[Value],
-    ) -> Handle<Expression> {
+    ) -> Result<Handle<Expression>> {
         let (mut ty, mut indices) = (Some(ty), indices.iter());
         for step in &path.0 {
             let shape = ty.map(|t| self.module().types.get(t));
             let single = matches!(shape, Some(Type::Vector(_, 1)));
             let index = step.known();
-            let operand = if index.is_none() { indices.next().map(|v| self.value(*v)) } else { None };
+            let operand = if index.is_none() { indices.next() } else { None };
+            if let Some(Op::Const(Const::Int(i @ ..0))) = operand.and_then(|v| self.func.op(*v)) {
+                return unsupported(self.span, format!("the index {i} is not possible"));
+            }
+            let operand = operand.map(|v| self.value(*v));
             base = match (single, index, operand) {
                 (true, ..) => base,
                 (false, Some(index), _) => self.expr(Expression::AccessIndex { base, index }),
@@ -166,7 +171,7 @@ impl FuncEmitter<'_, '_> {
             };
             ty = ty.and_then(|t| self.part_type(t, index));
         }
-        base
+        Ok(base)
     }
 
     fn part_type(&self, ty: Ty, index: Option<u32>) -> Option<Ty> {
@@ -190,7 +195,7 @@ impl FuncEmitter<'_, '_> {
         };
         let mut value = self.value(part);
         let base = self.expr(Expression::LocalVariable(var));
-        let pointer = self.access(base, ty, path, &data.operands[2..]);
+        let pointer = self.access(base, ty, path, &data.operands[2..])?;
         if adds {
             let old = self.expr(Expression::Load { pointer });
             value = self.add(old, value, self.func.ty(part))?;
