@@ -4,7 +4,7 @@
 //! inside is not seen outside.
 
 use cotangent_base::EntitySet;
-use cotangent_sema::hir::{Block, Call, Dir, Expr, ExprKind, LocalId, Loop, Stmt, StmtKind};
+use cotangent_sema::hir::{Block, Dir, Expr, ExprKind, LocalId, Loop, Stmt, StmtKind};
 
 /// The variables assigned so far.
 pub(crate) type Assigned = EntitySet<LocalId>;
@@ -41,58 +41,13 @@ pub(crate) fn loop_(l: &Loop, to: &mut Assigned) {
 
 /// Adds what an expression assigns.
 pub(crate) fn expr(e: &Expr, to: &mut Assigned) {
-    match &e.kind {
-        ExprKind::Const(_)
-        | ExprKind::Val(_)
-        | ExprKind::Measure(..)
-        | ExprKind::String(_)
-        | ExprKind::Zero
-        | ExprKind::Undef
-        | ExprKind::Local(_)
-        | ExprKind::Global(_)
-        | ExprKind::Error => {}
-        ExprKind::Field(a, _)
-        | ExprKind::Swizzle(a, _)
-        | ExprKind::MatrixSwizzle(a, _)
-        | ExprKind::Unary(_, a)
-        | ExprKind::Convert(a)
-        | ExprKind::Splat(a)
-        | ExprKind::Truncate(a)
-        | ExprKind::NoDiff(a) => expr(a, to),
-        ExprKind::Element(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Sequence(a, b) => {
-            expr(a, to);
-            expr(b, to);
-        }
-        ExprKind::Cond(a, b, c) | ExprKind::Select(a, b, c) => {
-            [a, b, c].into_iter().for_each(|e| expr(e, to));
-        }
-        ExprKind::Concat(parts) | ExprKind::Construct(parts) => parts.iter().for_each(|e| expr(e, to)),
-        ExprKind::Property { this, args, .. } => {
-            this.iter().for_each(|e| expr(e, to));
-            args.iter().for_each(|e| expr(e, to));
-        }
-        ExprKind::Assign(place, value) => {
-            root(place, to);
-            expr(place, to);
-            expr(value, to);
-        }
-        ExprKind::Modify { place, right, new, .. } => {
-            root(place, to);
-            expr(place, to);
-            right.iter().for_each(|(_, e)| expr(e, to));
-            expr(new, to);
-        }
-        ExprKind::Call(c) => call(c, to),
+    if let ExprKind::Assign(place, _) | ExprKind::Modify { place, .. } = &e.kind {
+        root(place, to);
     }
-}
-
-fn call(call: &Call, to: &mut Assigned) {
-    for (dir, arg) in &call.args {
-        if *dir != Dir::In {
-            root(arg, to);
-        }
-        expr(arg, to);
+    if let ExprKind::Call(call) = &e.kind {
+        call.args.iter().filter(|(dir, _)| *dir != Dir::In).for_each(|(_, arg)| root(arg, to));
     }
+    e.operands().into_iter().for_each(|inner| expr(inner, to));
 }
 
 /// Adds the variable a place is part of, if it is part of one.

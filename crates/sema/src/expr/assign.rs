@@ -117,31 +117,9 @@ impl BodyCx<'_> {
 
 /// Whether evaluating an expression changes nothing, so that it does not matter when it is done.
 fn is_quiet(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Const(_)
-        | ExprKind::Val(_)
-        | ExprKind::Measure(..)
-        | ExprKind::String(_)
-        | ExprKind::Zero
-        | ExprKind::Undef
-        | ExprKind::Local(_)
-        | ExprKind::Global(_)
-        | ExprKind::Error => true,
-        ExprKind::Field(a, _)
-        | ExprKind::Swizzle(a, _)
-        | ExprKind::MatrixSwizzle(a, _)
-        | ExprKind::Unary(_, a)
-        | ExprKind::Convert(a)
-        | ExprKind::Splat(a)
-        | ExprKind::Truncate(a)
-        | ExprKind::NoDiff(a) => is_quiet(a),
-        ExprKind::Element(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Sequence(a, b) => {
-            is_quiet(a) && is_quiet(b)
-        }
-        ExprKind::Cond(a, b, c) | ExprKind::Select(a, b, c) => is_quiet(a) && is_quiet(b) && is_quiet(c),
-        ExprKind::Concat(parts) | ExprKind::Construct(parts) => parts.iter().all(is_quiet),
-        ExprKind::Property { .. } | ExprKind::Assign(..) | ExprKind::Modify { .. } | ExprKind::Call(_) => {
-            false
-        }
-    }
+    let acts = matches!(
+        expr.kind,
+        ExprKind::Property { .. } | ExprKind::Assign(..) | ExprKind::Modify { .. } | ExprKind::Call(_)
+    );
+    !acts && expr.operands().into_iter().all(is_quiet)
 }

@@ -248,6 +248,57 @@ pub struct Call {
     pub args: Vec<(Dir, Expr)>,
 }
 
+/// Lists what stands directly inside an expression, shared or to be changed: the same list twice.
+macro_rules! operands {
+    ($name:ident, $iter:ident, $(#[$doc:meta])* $($mutable:ident)?) => {
+        $(#[$doc])*
+        pub fn $name(&$($mutable)? self) -> Vec<&$($mutable)? Expr> {
+            match &$($mutable)? self.kind {
+                ExprKind::Const(_)
+                | ExprKind::Val(_)
+                | ExprKind::Measure(..)
+                | ExprKind::String(_)
+                | ExprKind::Zero
+                | ExprKind::Undef
+                | ExprKind::Local(_)
+                | ExprKind::Global(_)
+                | ExprKind::Error => vec![],
+                ExprKind::Field(a, _)
+                | ExprKind::Swizzle(a, _)
+                | ExprKind::MatrixSwizzle(a, _)
+                | ExprKind::Unary(_, a)
+                | ExprKind::Convert(a)
+                | ExprKind::Splat(a)
+                | ExprKind::Truncate(a)
+                | ExprKind::NoDiff(a) => vec![a],
+                ExprKind::Element(a, b)
+                | ExprKind::Binary(_, a, b)
+                | ExprKind::Sequence(a, b)
+                | ExprKind::Assign(a, b) => vec![a, b],
+                ExprKind::Cond(a, b, c) | ExprKind::Select(a, b, c) => vec![a, b, c],
+                ExprKind::Concat(parts) | ExprKind::Construct(parts) => parts.$iter().collect(),
+                ExprKind::Property { this, args, .. } => {
+                    this.$iter().map(|this| &$($mutable)? **this).chain(args.$iter()).collect()
+                }
+                ExprKind::Modify { place, right, new, .. } => {
+                    let mut all = vec![&$($mutable)? **place];
+                    all.extend(right.$iter().map(|(_, right)| &$($mutable)? **right));
+                    all.push(new);
+                    all
+                }
+                ExprKind::Call(call) => call.args.$iter().map(|(_, arg)| arg).collect(),
+            }
+        }
+    };
+}
+
+impl Expr {
+    operands!(operands, iter, /// The expressions that stand directly inside this one, as written.
+    );
+    operands!(operands_mut, iter_mut, /// The expressions that stand directly inside this one, to be changed.
+    mut);
+}
+
 /// A constant.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Const {
