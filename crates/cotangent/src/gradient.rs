@@ -145,14 +145,14 @@ impl<'m> Evaluator<'m> {
     }
 
     /// The numbers of the part of `ty` at `steps`, with their positions among all.
-    fn part(&mut self, ty: Ty, steps: &[String]) -> Option<Vec<(usize, Leaf)>> {
+    fn part(&self, ty: Ty, steps: &[String]) -> Option<Vec<(usize, Leaf)>> {
         let (mut start, mut inner) = (0, ty);
         for step in steps {
-            let (offset, next) = descend(&mut self.types, inner, step)?;
+            let (offset, next) = descend(&self.types, inner, step)?;
             (start, inner) = (start + offset as usize, next);
         }
         let end = start + layout::layout(&self.types, inner)?.size as usize;
-        let all = leaves(&mut self.types, ty).into_iter().enumerate();
+        let all = leaves(&self.types, ty).into_iter().enumerate();
         Some(all.filter(|(_, leaf)| (start..end).contains(&leaf.offset)).collect())
     }
 
@@ -165,7 +165,7 @@ impl<'m> Evaluator<'m> {
     }
 
     /// The outputs: the result first, then `out` and `inout` parameters.
-    pub fn outputs(&mut self) -> Result<Vec<Named>, Stopped> {
+    pub fn outputs(&self) -> Result<Vec<Named>, Stopped> {
         let inputs = self.inputs.iter().map(|i| i.value.clone()).collect();
         let values = self.call(self.functions.primal, inputs)?;
         let sig = &self.module.funcs[self.functions.primal].sig;
@@ -201,7 +201,7 @@ impl<'m> Evaluator<'m> {
 
     fn entries(&mut self, of: usize, ty: Ty) -> Vec<Entry> {
         let differential = self.differential(ty);
-        let all = leaves(&mut self.types, differential).into_iter().enumerate();
+        let all = leaves(&self.types, differential).into_iter().enumerate();
         all.map(|(index, leaf)| Entry { of, index, leaf }).collect()
     }
 
@@ -283,7 +283,7 @@ impl<'m> Evaluator<'m> {
         let mut jacobian = self.shape(&|_| true);
         for column in 0..jacobian.columns.len() {
             let Entry { of, leaf, .. } = jacobian.columns[column].clone();
-            let places = leaves(&mut self.types, self.inputs[of].ty);
+            let places = leaves(&self.types, self.inputs[of].ty);
             let Some(index) = places.iter().position(|l| l.path == leaf.path) else {
                 jacobian.entries.iter_mut().for_each(|row| row[column] = f64::NAN);
                 continue;
@@ -308,15 +308,15 @@ impl<'m> Evaluator<'m> {
         outputs
     }
 
-    fn output_number(&mut self, output: &Named, entry: &Entry) -> f64 {
-        let places = leaves(&mut self.types, output.ty);
+    fn output_number(&self, output: &Named, entry: &Entry) -> f64 {
+        let places = leaves(&self.types, output.ty);
         let index = places.iter().position(|l| l.path == entry.leaf.path);
         index.map_or(f64::NAN, |i| number_at(&output.value, i))
     }
 
     /// The numbers of a value with their places.
-    pub fn numbers(&mut self, named: &Named) -> Vec<(Leaf, Number)> {
-        let places = leaves(&mut self.types, named.ty).into_iter();
+    pub fn numbers(&self, named: &Named) -> Vec<(Leaf, Number)> {
+        let places = leaves(&self.types, named.ty).into_iter();
         let numbered = |(leaf, constant): (Leaf, Const)| (leaf.clone(), Number::of(constant, leaf.scalar));
         places.zip(named.value.scalars()).map(numbered).collect()
     }

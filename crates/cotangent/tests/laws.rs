@@ -8,7 +8,7 @@
 //! At each point: forward mode, reverse mode and central differences give the same Jacobian, all in the interpreter's
 //! wide mode; and in ordinary precision value and derivatives are the expected ones, where the line gives any. The
 //! derivatives are those of the one output, or of the sum of all output numbers. At a `kink` there are no central
-//! differences. `--D NAME=VALUE` before the function defines a macro.
+//! differences. `-D NAME=VALUE` before the function defines a macro.
 
 use cotangent::gradient::{Evaluator, Functions, Jacobian};
 use cotangent::interp::Options;

@@ -90,7 +90,7 @@ impl Params {
     }
 
     /// The place `path` names: `gain`, `params.scale`, `lights[2].pos`, `a.0`.
-    pub fn find(&mut self, path: &str) -> Result<Place, Error> {
+    pub fn find(&self, path: &str) -> Result<Place, Error> {
         let (name, steps) = split(path)?;
         let mut place = self.root(name, path)?;
         for step in steps {
@@ -100,7 +100,7 @@ impl Params {
     }
 
     /// The parameter called `name`, or the member of that name of a `cbuffer`, whose members are visible around it.
-    fn root(&mut self, name: &str, path: &str) -> Result<Place, Error> {
+    fn root(&self, name: &str, path: &str) -> Result<Place, Error> {
         let whole = |name: Symbol, block: &Block| Place { name, offset: 0, ty: block.ty };
         if let Some(block) = self.blocks.get(&Symbol::new(name)) {
             return Ok(whole(Symbol::new(name), block));
@@ -118,7 +118,7 @@ impl Params {
         }
     }
 
-    fn step(&mut self, place: Place, step: &str, path: &str) -> Result<Place, Error> {
+    fn step(&self, place: Place, step: &str, path: &str) -> Result<Place, Error> {
         if let Type::Buffer(elem, _) = self.types.get(place.ty) {
             let (Ok(index), Some(size)) = (step.parse::<usize>(), layout::layout(&self.types, elem)) else {
                 bail!("`{step}` in `{path}` is not an element of a buffer");
@@ -131,7 +131,7 @@ impl Params {
         if self.matrices == Matrices::Columns && matches!(self.types.get(place.ty), Type::Matrix(..)) {
             bail!("`{path}` names a part of a matrix, which does not lie in one piece: set the whole matrix");
         }
-        match descend(&mut self.types, place.ty, step) {
+        match descend(&self.types, place.ty, step) {
             Some((offset, ty)) => Ok(Place { offset: place.offset + offset as usize, ty, ..place }),
             None => bail!("there is no `{step}` in `{path}`"),
         }
@@ -195,7 +195,7 @@ impl Params {
 
     /// The bytes at `path`, and the scalar type to show them in: that of the elements, or for structures the
     /// one they were set in, if any.
-    pub fn get(&mut self, path: &str) -> Result<(Option<Scalar>, &[u8]), Error> {
+    pub fn get(&self, path: &str) -> Result<(Option<Scalar>, &[u8]), Error> {
         let place = self.find(path)?;
         let (elem, whole) = match self.types.get(place.ty) {
             Type::Buffer(elem, _) => (elem, true),

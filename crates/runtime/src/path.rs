@@ -24,7 +24,7 @@ pub fn split(path: &str) -> Result<(&str, Vec<String>), Error> {
 }
 
 /// Offset and type of the part a step leads to: a field by name or number, an element, a lane (also by letter), a row.
-pub fn descend(types: &mut Types, ty: Ty, step: &str) -> Option<(u32, Ty)> {
+pub fn descend(types: &Types, ty: Ty, step: &str) -> Option<(u32, Ty)> {
     let index = match (step.parse::<u32>(), types.get(ty)) {
         (Ok(index), _) => index,
         (Err(_), Type::Struct(id)) => {
@@ -50,13 +50,13 @@ pub struct Leaf {
 }
 
 /// All scalars of a type, in the order they lie in memory.
-pub fn leaves(types: &mut Types, ty: Ty) -> Vec<Leaf> {
+pub fn leaves(types: &Types, ty: Ty) -> Vec<Leaf> {
     let mut found = Vec::new();
     collect(types, ty, &mut String::new(), 0, &mut found);
     found
 }
 
-fn collect(types: &mut Types, ty: Ty, path: &mut String, offset: usize, found: &mut Vec<Leaf>) {
+fn collect(types: &Types, ty: Ty, path: &mut String, offset: usize, found: &mut Vec<Leaf>) {
     if let Type::Scalar(scalar) = types.get(ty) {
         found.push(Leaf { path: path.clone(), scalar, offset });
         return;
@@ -95,9 +95,9 @@ mod tests {
 
     #[test]
     fn leaves_are_named_as_a_person_would() {
-        let (mut types, ty) = sample();
+        let (types, ty) = sample();
         let names: Vec<(String, usize)> =
-            leaves(&mut types, ty).into_iter().map(|l| (l.path, l.offset)).collect();
+            leaves(&types, ty).into_iter().map(|l| (l.path, l.offset)).collect();
         let expected =
             [(".n", 0), (".points[0].x", 4), (".points[0].y", 8), (".points[1].x", 12), (".points[1].y", 16)];
         assert_eq!(names, expected.map(|(p, o)| (p.to_string(), o)));
@@ -105,13 +105,13 @@ mod tests {
 
     #[test]
     fn paths_lead_to_parts() {
-        let (mut types, ty) = sample();
+        let (types, ty) = sample();
         let (name, steps) = split("s.points[1].y").unwrap();
         assert_eq!((name, &steps[..]), ("s", &["points".to_string(), "1".into(), "y".into()][..]));
-        let (points, array) = descend(&mut types, ty, "points").unwrap();
-        let (element, vector) = descend(&mut types, array, "1").unwrap();
-        assert_eq!((points, element, descend(&mut types, vector, "y").unwrap().0), (4, 8, 4));
-        assert!(descend(&mut types, array, "2").is_none());
+        let (points, array) = descend(&types, ty, "points").unwrap();
+        let (element, vector) = descend(&types, array, "1").unwrap();
+        assert_eq!((points, element, descend(&types, vector, "y").unwrap().0), (4, 8, 4));
+        assert!(descend(&types, array, "2").is_none());
         assert!(split("a..b").is_err() && split("[2]").is_err());
     }
 }

@@ -57,8 +57,8 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     let shown =
         Shown { function: &args.function, outputs, jacobian: jacobians.remove(0), other: jacobians.pop() };
     let text = match args.format {
-        Format::Text => shown.text(&mut evaluator, worst),
-        Format::Json => shown.json(&mut evaluator, args.mode, worst),
+        Format::Text => shown.text(&evaluator, worst),
+        Format::Json => shown.json(&evaluator, args.mode, worst),
     };
     print(&text)?;
     match worst {
@@ -96,7 +96,7 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    fn text(&self, evaluator: &mut Evaluator<'_>, worst: Option<f64>) -> String {
+    fn text(&self, evaluator: &Evaluator<'_>, worst: Option<f64>) -> String {
         let inputs = evaluator.inputs.clone();
         let at: Vec<String> =
             inputs.iter().map(|i| format!("{} = {}", i.name, value(evaluator, i))).collect();
@@ -139,7 +139,7 @@ impl Shown<'_> {
         format!("{name}{path}")
     }
 
-    fn json(&self, evaluator: &mut Evaluator<'_>, mode: GradMode, worst: Option<f64>) -> String {
+    fn json(&self, evaluator: &Evaluator<'_>, mode: GradMode, worst: Option<f64>) -> String {
         let inputs = evaluator.inputs.clone();
         let name =
             |output: &Named| if output.name.is_empty() { "result".to_string() } else { output.name.clone() };
@@ -170,7 +170,7 @@ impl Shown<'_> {
 }
 
 /// A value on one line: a number, a list, or a structure's fields.
-fn value(evaluator: &mut Evaluator<'_>, named: &Named) -> String {
+fn value(evaluator: &Evaluator<'_>, named: &Named) -> String {
     let (form, numbers) = (evaluator.form(named), evaluator.numbers(named));
     let shown = numbers.iter().map(|(leaf, n)| match form {
         Form::Number | Form::List => n.show(leaf.scalar),
@@ -184,7 +184,7 @@ fn value(evaluator: &mut Evaluator<'_>, named: &Named) -> String {
     }
 }
 
-fn json_value(evaluator: &mut Evaluator<'_>, named: &Named) -> Value {
+fn json_value(evaluator: &Evaluator<'_>, named: &Named) -> Value {
     let (form, numbers) = (evaluator.form(named), evaluator.numbers(named));
     let mut numbers = numbers.into_iter().map(|(leaf, n)| {
         let value = number(n, leaf.scalar);

@@ -26,18 +26,18 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         let (name, data) = setting(item)?;
         params.set(&name, &data)?;
     }
-    let prints = prints(args, &mut params)?;
-    let saves = saves(args, &mut params)?;
+    let prints = prints(args, &params)?;
+    let saves = saves(args, &params)?;
     let mut options = Options::default();
     options.max_steps = args.max_steps.unwrap_or(options.max_steps);
     dispatch(&lowered.module, entry, groups, &mut params, options)
         .map_err(|stopped| trapped(&compiler.sources, &stopped, args.format))?;
     for (name, path) in saves {
-        save(&mut params, &name, &path)?;
+        save(&params, &name, &path)?;
     }
     match args.format {
-        Format::Text => print_text(&prints, &mut params),
-        Format::Json => print_json(&prints, &mut params),
+        Format::Text => print_text(&prints, &params),
+        Format::Json => print_json(&prints, &params),
     }
 }
 
@@ -111,7 +111,7 @@ pub fn setting(item: &str) -> Result<(String, Data), Failure> {
 /// A parameter to print, and the type to print it in.
 type Print = (String, Option<Scalar>);
 
-fn prints(args: &Run, params: &mut Params) -> Result<Vec<Print>, Failure> {
+fn prints(args: &Run, params: &Params) -> Result<Vec<Print>, Failure> {
     if args.print.is_empty() {
         return Ok(params.writable().iter().map(|name| (name.to_string(), None)).collect());
     }
@@ -124,7 +124,7 @@ fn prints(args: &Run, params: &mut Params) -> Result<Vec<Print>, Failure> {
     Ok(prints)
 }
 
-fn saves(args: &Run, params: &mut Params) -> Result<Vec<(String, String)>, Failure> {
+fn saves(args: &Run, params: &Params) -> Result<Vec<(String, String)>, Failure> {
     let mut saves = Vec::new();
     for item in &args.save {
         let Some((name, path)) = item.split_once('=') else {
@@ -136,12 +136,12 @@ fn saves(args: &Run, params: &mut Params) -> Result<Vec<(String, String)>, Failu
     Ok(saves)
 }
 
-fn save(params: &mut Params, name: &str, path: &str) -> Result<(), Failure> {
+fn save(params: &Params, name: &str, path: &str) -> Result<(), Failure> {
     let (scalar, bytes) = params.get(name)?;
     write(path, &npy::write(scalar.unwrap_or(Scalar::U8), bytes))
 }
 
-fn print_text(prints: &[Print], params: &mut Params) -> Result<(), Failure> {
+fn print_text(prints: &[Print], params: &Params) -> Result<(), Failure> {
     let mut out = String::new();
     for (name, ty) in prints {
         let (scalar, bytes) = params.get(name)?;
@@ -157,7 +157,7 @@ fn print_text(prints: &[Print], params: &mut Params) -> Result<(), Failure> {
 }
 
 /// Programs cannot print yet, so `stdout` is empty.
-fn print_json(prints: &[Print], params: &mut Params) -> Result<(), Failure> {
+fn print_json(prints: &[Print], params: &Params) -> Result<(), Failure> {
     let mut buffers = Map::new();
     for (name, ty) in prints {
         let (scalar, bytes) = params.get(name)?;
