@@ -20,8 +20,8 @@ pub fn is_about_names_asked_for(code: Code) -> bool {
     [cotangent_lower::codes::NO_SUCH_FUNCTION, cotangent_lower::codes::GENERIC_ROOT].contains(&code)
 }
 
-/// The code of that name, in either case, from any stage.
-pub fn explain(name: &str) -> Option<Code> {
+/// The codes of every stage.
+pub fn all() -> impl Iterator<Item = Code> {
     let stages = [
         CODES,
         cotangent_syntax::codes::CODES,
@@ -32,5 +32,10 @@ pub fn explain(name: &str) -> Option<Code> {
         cotangent_emit_naga::codes::CODES,
         cotangent_interp::CODES,
     ];
-    stages.into_iter().flatten().find(|code| code.name.eq_ignore_ascii_case(name)).copied()
+    stages.into_iter().flatten().copied()
+}
+
+/// The code of that name, in either case, from any stage.
+pub fn explain(name: &str) -> Option<Code> {
+    all().find(|code| code.name.eq_ignore_ascii_case(name))
 }

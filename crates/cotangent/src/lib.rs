@@ -11,7 +11,7 @@ mod library;
 pub mod pipeline;
 pub mod render;
 
-pub use codes::{explain, is_about_names_asked_for, is_internal};
+pub use codes::{all as all_codes, explain, is_about_names_asked_for, is_internal};
 pub use compiler::{Compiler, Stop};
 pub use cotangent_autodiff::report;
 pub use cotangent_base::{Code, Diagnostic, Diagnostics, Loader, Scalar, Severity, Sources, Span, Symbol};

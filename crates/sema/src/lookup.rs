@@ -106,6 +106,13 @@ impl Checked {
     }
 
     fn imported(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
+        self.resolve_usings(scope);
+        let imports = self.tables.scopes[scope].imports.clone();
+        imports.into_iter().flat_map(|s| self.direct(s, name)).collect()
+    }
+
+    /// Finds the namespaces that the `using` declarations of a scope name, if nobody did yet.
+    pub(crate) fn resolve_usings(&mut self, scope: ScopeId) {
         for (path, span) in std::mem::take(&mut self.tables.scopes[scope].usings) {
             match self.type_path(&path, scope, true) {
                 Some(crate::resolve::Path::Namespace(inner)) => self.tables.scopes[scope].imports.push(inner),
@@ -116,8 +123,6 @@ impl Checked {
                 None => {}
             }
         }
-        let imports = self.tables.scopes[scope].imports.clone();
-        imports.into_iter().flat_map(|s| self.direct(s, name)).collect()
     }
 
     /// What a name means in a namespace.

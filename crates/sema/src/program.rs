@@ -41,6 +41,9 @@ impl Checked {
     }
 
     fn resolve_user_types(&mut self) {
+        for id in self.tables.scopes.keys() {
+            self.resolve_usings(id);
+        }
         for id in self.tables.structs.keys() {
             if self.is_user(self.tables.structs[id].scope) {
                 self.ensure_struct(id);
