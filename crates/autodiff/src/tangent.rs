@@ -3,7 +3,7 @@
 //! The differential of a number is a number of the same type; of an array, the array of differentials; of a
 //! structure, what its row in the [`DiffTable`] says. Inside a differential some structure may have the user's
 //! own `dzero` and `dadd`. Everything here calls those where they exist, at any depth, and otherwise works part
-//! by part, so that nobody else needs to know. What contains none of them is *plain*.
+//! by part, so that nobody else needs to know. What contains none of them, and no sum, is *plain*.
 
 use cotangent_ir::{
     Builder, DiffRow, DiffTable, FuncId, LoopInfo, Op, Path, Step, StructId, Ty, Type, Types, Value,
@@ -31,6 +31,7 @@ pub fn zero(b: &mut Builder<'_>, diff: &DiffTable, ty: Ty) -> Value {
         | Type::Scalar(_)
         | Type::Vector(..)
         | Type::Matrix(..)
+        | Type::Sum(_)
         | Type::Buffer(..)
         | Type::Ref(_) => b.zero(ty),
     }
@@ -43,6 +44,7 @@ pub fn add(b: &mut Builder<'_>, diff: &DiffTable, x: Value, y: Value) -> Value {
     match b.types.get(ty) {
         Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) if s.is_float() => b.add(x, y),
         Type::Array(_, n) => add_arrays(b, diff, x, y, n),
+        Type::Sum(_) => add_sums(b, diff, x, y),
         Type::Struct(id) => match user_code(diff, id, ty, &|row| row.add) {
             Some(dadd) => b.emit1(Op::Call(dadd), &[x, y], ty),
             None => {
@@ -62,6 +64,32 @@ pub fn add(b: &mut Builder<'_>, diff: &DiffTable, x: Value, y: Value) -> Value {
         | Type::Buffer(..)
         | Type::Ref(_) => x,
     }
+}
+
+/// The sum of two differentials of a sum type. The first member stands for nothing, which changes nothing; of the
+/// others both are the same member, or one of them is nothing.
+///
+/// ```text
+/// switch tag y { 0: x    m: inject m, (project m, x) + (project m, y) }
+/// ```
+fn add_sums(b: &mut Builder<'_>, diff: &DiffTable, x: Value, y: Value) -> Value {
+    let ty = b.ty(x);
+    let count = b.types.members(ty).map_or(0, |members| members.len() as u32);
+    if count == 0 {
+        return x;
+    }
+    let tag = b.tag(y);
+    let sums = b.switch_(tag, count, &[ty], |b, member| {
+        let sum = if member == 0 {
+            x
+        } else {
+            let (x, y) = (b.project(member, x), b.project(member, y));
+            let sum = add(b, diff, x, y);
+            b.inject(member, sum, ty)
+        };
+        b.yield_(&[sum]);
+    });
+    sums[0]
 }
 
 /// `for k < n: x[k] += y[k]`.
@@ -153,9 +181,27 @@ pub fn differential_path(types: &mut Types, diff: &DiffTable, ty: Ty, path: &Pat
     diff.differential(types, ty).map(|_| translated)
 }
 
-/// Whether somewhere inside the differential `ty` the user adds or makes zeros.
+/// Whether differentials of type `ty` are added part by part: nowhere inside does the user add or make zeros, and there is
+/// no sum.
 pub fn is_plain(types: &Types, diff: &DiffTable, ty: Ty) -> bool {
-    !has_user_code(types, diff, ty, &|row| row.zero) && !has_user_code(types, diff, ty, &|row| row.add)
+    !holds_sum(types, ty)
+        && !has_user_code(types, diff, ty, &|row| row.zero)
+        && !has_user_code(types, diff, ty, &|row| row.add)
+}
+
+/// Whether a sum is somewhere inside, which is not added part by part.
+fn holds_sum(types: &Types, ty: Ty) -> bool {
+    match types.get(ty) {
+        Type::Sum(_) => true,
+        Type::Array(elem, _) => holds_sum(types, elem),
+        Type::Struct(id) => types.struct_def(id).fields.iter().any(|f| holds_sum(types, f.ty)),
+        Type::Unit
+        | Type::Scalar(_)
+        | Type::Vector(..)
+        | Type::Matrix(..)
+        | Type::Buffer(..)
+        | Type::Ref(_) => false,
+    }
 }
 
 /// The user's function `which` for the differential `ty` of structure `id`. A differential may have it in its own
@@ -178,7 +224,7 @@ fn has_user_code(
 ) -> bool {
     match types.get(ty) {
         Type::Array(elem, _) => has_user_code(types, diff, elem, which),
-        Type::Struct(id) => {
+        Type::Struct(id) | Type::Sum(id) => {
             user_code(diff, id, ty, which).is_some()
                 || field_types(types, id).into_iter().any(|t| has_user_code(types, diff, t, which))
         }

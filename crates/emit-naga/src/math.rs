@@ -43,6 +43,9 @@ impl FuncEmitter<'_, '_> {
             Op::Length => Ok(self.length(data.operands[0])),
             Op::Insert(_)
             | Op::InsertAdd(_)
+            | Op::Inject(_)
+            | Op::Project(_)
+            | Op::Tag
             | Op::DiffCall(_)
             | Op::LinCall(_)
             | Op::Global(_)

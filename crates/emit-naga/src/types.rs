@@ -75,6 +75,7 @@ impl Emitter<'_> {
                 self.array(base, n)
             }
             Type::Struct(id) => self.structure(id, span)?,
+            Type::Sum(_) => return unsupported(span, "a sum must have become a structure before"),
             Type::Buffer(..) | Type::Ref(_) => {
                 return unsupported(span, "a buffer cannot be passed to a function that is not inlined");
             }

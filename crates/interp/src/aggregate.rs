@@ -115,7 +115,7 @@ impl Machine<'_> {
                     self.own(a, fields.len(), false)[i] = sum;
                 }
             }
-            Type::Buffer(..) | Type::Ref(_) => unreachable!("the verifier checked the type"),
+            Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => unreachable!("the verifier checked the type"),
         }
     }
 
@@ -128,7 +128,12 @@ impl Machine<'_> {
                 let place = |i: u8| (usize::from(i / c), usize::from(i % c));
                 (0..r * c).map(place).map(|(row, lane)| self.scalar(value.part(row).part(lane), s)).collect()
             }
-            Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => {
+            Type::Unit
+            | Type::Array(..)
+            | Type::Struct(_)
+            | Type::Sum(_)
+            | Type::Buffer(..)
+            | Type::Ref(_) => {
                 unreachable!("the verifier checked the type")
             }
         }
@@ -142,7 +147,7 @@ pub(crate) fn build(shape: Type, scalars: &[Const]) -> Val {
         Type::Scalar(_) => Val::Scalar(scalars[0]),
         Type::Vector(..) => vector(scalars),
         Type::Matrix(_, _, columns) => Val::aggregate(scalars.chunks(columns.into()).map(vector)),
-        Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => {
+        Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => {
             unreachable!("the verifier checked the type")
         }
     }
@@ -153,6 +158,10 @@ pub(crate) fn array_elements(types: &Types, ty: Ty) -> u64 {
     match types.get(ty) {
         Type::Array(elem, n) => u64::from(n) * array_elements(types, elem).max(1),
         Type::Struct(id) => types.struct_def(id).fields.iter().map(|f| array_elements(types, f.ty)).sum(),
+        Type::Sum(id) => {
+            let members = types.struct_def(id).fields.iter();
+            members.map(|f| array_elements(types, f.ty)).max().unwrap_or(0)
+        }
         Type::Unit
         | Type::Scalar(_)
         | Type::Vector(..)

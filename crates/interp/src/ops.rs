@@ -46,6 +46,9 @@ impl Machine<'_> {
             }
             Op::Insert(_) => return self.insert(levels, args),
             Op::InsertAdd(_) => return self.insert_add(func.ty(data.operands[1]), levels, args),
+            Op::Inject(member) => Val::sum(*member, mem::take(&mut args[0])),
+            Op::Project(member) => self.project(*member, func.ty(data.results[0]), &args[0]),
+            Op::Tag => Val::Scalar(self.scalar(args[0].part(0), Scalar::I32)),
             Op::Detach => mem::take(&mut args[0]),
             Op::Global(global) => match shape {
                 Type::Buffer(..) | Type::Ref(_) => Val::Handle(*global),
@@ -59,6 +62,15 @@ impl Machine<'_> {
             Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => has_codes(&data.op),
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => has_codes(&data.op),
         })
+    }
+
+    /// What a sum holds if it is that member; a sum nobody may look at holds another such value.
+    fn project(&mut self, member: u32, ty: Ty, sum: &Val) -> Val {
+        match sum.part(0) {
+            Val::Undef => Val::Undef,
+            tag if tag.as_int() == Some(member.into()) => sum.part(1).clone(),
+            _ => self.zero(ty),
+        }
     }
 
     fn insert(&mut self, levels: &[Level], args: &mut [Val]) -> Result<Val, Trap> {

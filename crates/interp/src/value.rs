@@ -16,7 +16,8 @@ pub enum Val {
     Unit,
     /// A scalar, in the form of [`cotangent_ir::eval`].
     Scalar(Const),
-    /// The lanes of a vector, rows of a matrix, elements of an array or buffer, fields of a structure.
+    /// The lanes of a vector, rows of a matrix, elements of an array or buffer, fields of a structure; of a sum the
+    /// number of the member and what it holds.
     Aggregate(Arc<[Val]>),
     /// A buffer or variable.
     Handle(Global),
@@ -43,6 +44,11 @@ impl Val {
         Val::Aggregate(parts.into_iter().collect())
     }
 
+    /// A value of a sum type: the number of the member it is, and what it holds.
+    pub fn sum(member: u32, value: Val) -> Self {
+        Self::aggregate([Val::int(member.into()), value])
+    }
+
     /// A vector, array or buffer of floats.
     pub fn floats(values: &[f64]) -> Self {
         Self::aggregate(values.iter().map(|v| Val::float(*v)))
@@ -65,6 +71,10 @@ impl Val {
             Type::Array(elem, n) => Self::repeat(n as usize, || Self::zero(types, elem)),
             Type::Struct(id) => {
                 Self::aggregate(types.struct_def(id).fields.iter().map(|f| Self::zero(types, f.ty)))
+            }
+            Type::Sum(id) => {
+                let first = types.struct_def(id).fields.first();
+                Self::sum(0, first.map_or(Val::Unit, |member| Self::zero(types, member.ty)))
             }
             Type::Buffer(..) | Type::Ref(_) => Val::Undef,
         }
@@ -144,6 +154,14 @@ impl Val {
             Type::Struct(id) => {
                 let fields = &types.struct_def(id).fields;
                 all(self, &|i, part| fields.get(i).map_or(Val::Undef, |f| part.conform(types, f.ty, eval)))
+            }
+            Type::Sum(id) => {
+                let members = &types.struct_def(id).fields;
+                let member = self.part(0).as_int().and_then(|tag| members.get(tag as usize));
+                all(self, &|i, part| match member {
+                    Some(member) if i == 1 => part.conform(types, member.ty, eval),
+                    _ => part.clone(),
+                })
             }
             Type::Unit => Val::Unit,
         }

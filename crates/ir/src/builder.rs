@@ -154,6 +154,39 @@ impl<'a> Builder<'a> {
         region
     }
 
+    /// A value of the sum type `ty` that is its member of that number.
+    pub fn inject(&mut self, member: u32, v: Value, ty: Ty) -> Value {
+        self.emit1(Op::Inject(member), &[v], ty)
+    }
+
+    /// What a sum holds if it is that member, and zero if it is another.
+    pub fn project(&mut self, member: u32, s: Value) -> Value {
+        let ty = self.types.members(self.ty(s)).map(|m| m[member as usize].ty);
+        self.emit1(Op::Project(member), &[s], ty.expect("the operand is a sum that has the member"))
+    }
+
+    /// The number of the member that a sum is.
+    pub fn tag(&mut self, s: Value) -> Value {
+        let ty = self.types.scalar(Scalar::I32);
+        self.emit1(Op::Tag, &[s], ty)
+    }
+
+    /// `switch` over the values from 0 to `cases - 1`; all others go where the last goes. The closure is told the case
+    /// and must end its region with an exit.
+    pub fn switch_(
+        &mut self,
+        selector: Value,
+        cases: u32,
+        results: &[Ty],
+        mut case: impl FnMut(&mut Builder<'_>, u32),
+    ) -> Vec<Value> {
+        let regions: Vec<Region> = (0..cases).map(|i| self.region(&[], |b, _| case(b, i))).collect();
+        let values = (0..i64::from(cases) - 1).collect();
+        let inst = self.emit(Op::Switch(values), &[selector], results);
+        self.func.insts[inst].regions.extend(regions);
+        self.func.insts[inst].results.to_vec()
+    }
+
     /// Whether the region under construction has its exit, so that nothing may follow.
     pub fn is_done(&self) -> bool {
         let last = self.func.regions[self.region].insts.last();

@@ -77,6 +77,9 @@ impl Op {
             | Op::Extract(_)
             | Op::Insert(_)
             | Op::InsertAdd(_)
+            | Op::Inject(_)
+            | Op::Project(_)
+            | Op::Tag
             | Op::Detach
             | Op::Global(_)
             | Op::Load(_)

@@ -46,12 +46,12 @@ pub enum Prefer {
     Checkpoint,
 }
 
-/// The differential of a structure.
+/// The differential of a structure, or of a sum: that is a sum too, whose members are the differentials of the members.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DiffRow {
     /// The type of its derivatives.
     pub differential: Ty,
-    /// For each field, the field of the differential that holds its derivative.
+    /// For each field or member, the field or member of the differential that holds its derivative.
     pub fields: Vec<Option<u32>>,
     /// The user's `dzero`; without it, zero of every field.
     pub zero: Option<FuncId>,
@@ -59,7 +59,7 @@ pub struct DiffRow {
     pub add: Option<FuncId>,
 }
 
-/// The differentiable structures of a module. Closed: differentials of differentials are in it too.
+/// The differentiable structures and sums of a module. Closed: differentials of differentials are in it too.
 #[derive(Clone, Default, Debug)]
 pub struct DiffTable {
     rows: Map<StructId, DiffRow>,
@@ -100,7 +100,7 @@ impl DiffTable {
         match types.get(ty) {
             Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s.is_float().then_some(ty),
             Type::Array(elem, n) => types.find(Type::Array(self.find_differential(types, elem)?, n)),
-            Type::Struct(id) => self.get(id).map(|row| row.differential),
+            Type::Struct(id) | Type::Sum(id) => self.get(id).map(|row| row.differential),
             Type::Unit | Type::Buffer(..) | Type::Ref(_) => None,
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! So far there is one layout, C's: what the host hands in and gets back, and what the C++ and CUDA targets
 //! use. A scalar is aligned to its size, a vector or matrix to its scalar, a `bool` takes one byte, matrices
-//! are stored row by row, and a structure is as large as its alignment makes it.
+//! are stored row by row, and a structure is as large as its alignment makes it. A sum is the number of the member it is and
+//! room for the largest member.
 //!
 //! Sizes are worked out in 64 bits, where they saturate, since a source can name arrays of arrays that no memory holds.
 //! Only what is at most [`MAX_SIZE`] has a layout.
@@ -66,6 +67,12 @@ impl Measure {
         Measure { size: align * n, align, handle: false }
     }
 
+    /// Room for either.
+    fn or(self, other: Self) -> Self {
+        let (size, align) = (self.size.max(other.size), self.align.max(other.align));
+        Measure { size: round_up(size, align), align, handle: self.handle || other.handle }
+    }
+
     /// With one more field at the end, not yet padded.
     fn followed_by(self, field: Self) -> Self {
         Measure {
@@ -95,6 +102,10 @@ fn measure(types: &Types, ty: Ty, least: u64) -> Measure {
         Type::Struct(id) => {
             let fields = types.struct_def(id).fields.iter();
             fields.fold(Measure::EMPTY, |all, field| all.followed_by(measure(field.ty)))
+        }
+        Type::Sum(id) => {
+            let members = types.struct_def(id).fields.iter().map(|f| measure(f.ty));
+            Measure::scalars(Scalar::U32, 1).followed_by(members.fold(Measure::EMPTY, Measure::or))
         }
         Type::Buffer(..) | Type::Ref(_) => Measure { size: 8, align: 8, handle: true },
     };

@@ -300,6 +300,15 @@ ops! {
     /// `(a: aggregate, v: part, index..) -> aggregate`. `a` with `v` added to that part. An index outside traps.
     InsertAdd(Path) "insert_add" None Jointly;
 
+    // Sums.
+
+    /// `(v: member) -> sum`. A value of a sum type that is the member of that number.
+    Inject(u32) "inject" None Jointly;
+    /// `(s: sum) -> member`. What `s` holds if it is the member of that number, and zero if it is another.
+    Project(u32) "project" None Jointly;
+    /// `(s: sum) -> i32`. The number of the member that `s` is.
+    Tag "tag" None No;
+
     // Derivatives.
 
     /// `(a: T) -> T`. `a`, with no derivative.

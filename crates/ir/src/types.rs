@@ -30,6 +30,9 @@ pub enum Type {
     Array(Ty, u32),
     /// A structure, by name: two with equal fields are different types.
     Struct(StructId),
+    /// One of a closed set of member types, by name. Its definition is that of a structure whose fields are the
+    /// members, of which a value holds one: see [`StructDef::sum`].
+    Sum(StructId),
     /// A handle to a structured buffer of elements.
     Buffer(Ty, Access),
     /// A handle to a `static` or group-shared variable.
@@ -41,7 +44,8 @@ impl Type {
     pub fn scalar(self) -> Option<Scalar> {
         match self {
             Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => Some(s),
-            Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => None,
+            Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Sum(_) => None,
+            Type::Buffer(..) | Type::Ref(_) => None,
         }
     }
 
@@ -51,7 +55,8 @@ impl Type {
             Type::Scalar(_) => Some(Type::Scalar(scalar)),
             Type::Vector(_, n) => Some(Type::Vector(scalar, n)),
             Type::Matrix(_, r, c) => Some(Type::Matrix(scalar, r, c)),
-            Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => None,
+            Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Sum(_) => None,
+            Type::Buffer(..) | Type::Ref(_) => None,
         }
     }
 }
@@ -72,6 +77,9 @@ pub struct StructDef {
     pub name: Symbol,
     /// The fields, in order.
     pub fields: Vec<StructField>,
+    /// Whether a value has only one of the fields: the definition of a [`Type::Sum`]. Zero of such a type is zero of
+    /// its first member. In the differential of a sum that member is `unit`: nothing was added yet.
+    pub sum: bool,
 }
 
 /// A field of a structure.
@@ -99,7 +107,7 @@ impl Types {
             Type::Vector(s, _) => _ = self.scalar(s),
             Type::Matrix(s, _, c) => _ = self.intern(Type::Vector(s, c)),
             Type::Unit | Type::Scalar(_) | Type::Array(..) => {}
-            Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => {}
+            Type::Struct(_) | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => {}
         }
         *self.numbers.entry(ty).or_insert_with(|| self.list.push(ty))
     }
@@ -122,12 +130,33 @@ impl Types {
     /// Makes a structure. A name already taken gets a number appended.
     pub fn add_struct(&mut self, name: Symbol, fields: Vec<StructField>) -> StructId {
         let name = unique(name, |name| self.names.contains_key(&name));
-        let id = self.structs.push(StructDef { name, fields });
+        let id = self.structs.push(StructDef { name, fields, sum: false });
         self.names.insert(name, id);
         id
     }
 
-    /// Gives a structure made with no fields its fields, for types that refer to themselves.
+    /// Makes a sum of these members and gives its type. A name already taken gets a number appended.
+    pub fn add_sum(&mut self, name: Symbol, members: Vec<StructField>) -> StructId {
+        let id = self.add_struct(name, members);
+        self.structs[id].sum = true;
+        id
+    }
+
+    /// The type of a definition: a structure or a sum.
+    pub fn defined(&mut self, id: StructId) -> Ty {
+        let ty = if self.structs[id].sum { Type::Sum(id) } else { Type::Struct(id) };
+        self.intern(ty)
+    }
+
+    /// The members of a sum, by number.
+    pub fn members(&self, ty: Ty) -> Option<&[StructField]> {
+        match self.get(ty) {
+            Type::Sum(id) => Some(&self.structs[id].fields),
+            _ => None,
+        }
+    }
+
+    /// Gives a structure or sum made with no fields its fields, for types that refer to themselves.
     pub fn set_fields(&mut self, id: StructId, fields: Vec<StructField>) {
         self.structs[id].fields = fields;
     }
@@ -163,7 +192,7 @@ impl Types {
             Type::Vector(_, n) | Type::Matrix(_, n, _) => Some(n.into()),
             Type::Array(_, n) => Some(n),
             Type::Struct(id) => Some(self.structs[id].fields.len() as u32),
-            Type::Unit | Type::Scalar(_) | Type::Buffer(..) | Type::Ref(_) => None,
+            Type::Unit | Type::Scalar(_) | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => None,
         }
     }
 
@@ -177,7 +206,7 @@ impl Types {
             Type::Matrix(s, _, c) => self.find(Type::Vector(s, c)),
             Type::Array(elem, _) => Some(elem),
             Type::Struct(id) => Some(self.structs[id].fields[index? as usize].ty),
-            Type::Unit | Type::Scalar(_) | Type::Buffer(..) | Type::Ref(_) => None,
+            Type::Unit | Type::Scalar(_) | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => None,
         }
     }
 

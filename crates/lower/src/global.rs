@@ -87,7 +87,7 @@ impl Lowerer<'_> {
         match self.module.types.get(ty) {
             Type::Buffer(..) | Type::Ref(_) => true,
             Type::Array(elem, _) => self.holds_handle(elem),
-            Type::Struct(id) => {
+            Type::Struct(id) | Type::Sum(id) => {
                 self.module.types.struct_def(id).fields.iter().any(|f| self.holds_handle(f.ty))
             }
             Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,

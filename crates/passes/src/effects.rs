@@ -256,7 +256,8 @@ pub fn may_trap(types: &Types, func: &Func, inst: Inst) -> bool {
         | Op::Splat
         | Op::Sum => false,
         Op::Swizzle(_) | Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer | Op::Transpose => false,
-        Op::Pack | Op::Detach | Op::Global(_) | Op::Length => false,
+        Op::Pack | Op::Inject(_) | Op::Project(_) | Op::Tag => false,
+        Op::Detach | Op::Global(_) | Op::Length => false,
         Op::Load(_) | Op::Store(_) | Op::Assert(_) => true,
         Op::DiffCall(_) | Op::LinCall(_) | Op::Call(_) => true,
         Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => true,

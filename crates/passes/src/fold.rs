@@ -96,6 +96,7 @@ impl Rules for Fold {
             Op::Const(_) | Op::Zero | Op::Undef | Op::Splat | Op::Sum | Op::Swizzle(_) => Change::Keep,
             Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer | Op::Transpose => Change::Keep,
             Op::Pack | Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) | Op::Detach => Change::Keep,
+            Op::Inject(_) | Op::Project(_) | Op::Tag => Change::Keep,
             Op::Global(_) | Op::Load(_) | Op::Store(_) | Op::Length | Op::Assert(_) => Change::Keep,
             Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => Change::Keep,
             Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => Change::Keep,
@@ -215,7 +216,8 @@ fn lanes(cx: &Rewriter<'_>, value: Value) -> Option<SmallVec<[Const; 4]>> {
         Type::Scalar(_) => 1,
         Type::Vector(_, n) => usize::from(n),
         Type::Matrix(_, r, c) => usize::from(r) * usize::from(c),
-        Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => return None,
+        Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Sum(_) => return None,
+        Type::Buffer(..) | Type::Ref(_) => return None,
     };
     if let Some(constant) = consts::uniform(cx.types, cx.func, value) {
         return Some(SmallVec::from_elem(constant, count));

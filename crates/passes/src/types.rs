@@ -6,7 +6,9 @@ use cotangent_ir::{Ty, Type, Types};
 pub(crate) fn holds_array(types: &Types, ty: Ty) -> bool {
     match types.get(ty) {
         Type::Array(..) => true,
-        Type::Struct(id) => types.struct_def(id).fields.iter().any(|field| holds_array(types, field.ty)),
+        Type::Struct(id) | Type::Sum(id) => {
+            types.struct_def(id).fields.iter().any(|field| holds_array(types, field.ty))
+        }
         Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
         Type::Buffer(..) | Type::Ref(_) => false,
     }

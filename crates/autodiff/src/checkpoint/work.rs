@@ -43,7 +43,7 @@ impl Works {
         match &inst.op {
             Op::Const(_) | Op::Undef | Op::Global(_) | Op::Detach => 0,
             Op::Math(math) => of_math(*math) * result,
-            Op::Extract(_) => 1,
+            Op::Extract(_) | Op::Project(_) | Op::Tag => 1,
             Op::Zero
             | Op::Select
             | Op::Convert
@@ -54,6 +54,7 @@ impl Works {
             | Op::Pack
             | Op::Insert(_)
             | Op::InsertAdd(_)
+            | Op::Inject(_)
             | Op::Outer => result,
             Op::Sum | Op::Dot => 2 * operand,
             Op::MatVec => 2 * operand,
@@ -109,5 +110,9 @@ fn scalars(types: &Types, ty: Ty) -> u64 {
         Type::Matrix(_, r, c) => u64::from(r) * u64::from(c),
         Type::Array(elem, n) => scalars(types, elem).saturating_mul(n.into()),
         Type::Struct(id) => types.struct_def(id).fields.iter().map(|f| scalars(types, f.ty)).sum(),
+        Type::Sum(id) => {
+            let members = types.struct_def(id).fields.iter().map(|f| scalars(types, f.ty));
+            members.max().unwrap_or(0).saturating_add(1)
+        }
     }
 }

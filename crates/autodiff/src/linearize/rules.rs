@@ -65,13 +65,15 @@ impl Linearizer<'_> {
             Op::Extract(p) => self.extract(&data, p, ty),
             Op::Insert(p) => self.insert(&data, p, ty),
             Op::InsertAdd(p) => self.insert_add(&data, p, ty),
+            Op::Inject(member) => self.inject(&data, *member, ty),
+            Op::Project(member) => self.project(&data, *member, ty),
             Op::DiffCall(_) | Op::LinCall(_) => self.no_rule(&data),
             // Constructs have files of their own, and the others pass no tangents.
             Op::Call(_) | Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => None,
             Op::Const(_) | Op::Zero | Op::Undef | Op::Bitcast | Op::Detach | Op::Global(_) | Op::Load(_) => {
                 None
             }
-            Op::Store(_) | Op::Length | Op::Assert(_) => None,
+            Op::Tag | Op::Store(_) | Op::Length | Op::Assert(_) => None,
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => None,
         }
     }
@@ -184,6 +186,27 @@ impl Linearizer<'_> {
         let (a_t, v_t) = (self.carried(a), self.carried(v));
         let operands: Vec<Value> = [&[a_t, v_t], &data.operands[2..]].concat();
         Some(self.linear(Op::InsertAdd(part), &operands, ty))
+    }
+
+    /// The differential of a sum is the sum of its members' differentials: `inject(v_t)`, of the member that holds the
+    /// derivative of that member.
+    fn inject(&mut self, data: &InstData, member: u32, ty: Ty) -> Option<Value> {
+        let v_t = self.get(data.operands[0])?;
+        let member = self.derivative_of_member(data.results[0], member)?;
+        Some(self.linear(Op::Inject(member), &[v_t], ty))
+    }
+
+    /// `project(s_t)`: zero where nothing was added yet.
+    fn project(&mut self, data: &InstData, member: u32, ty: Ty) -> Option<Value> {
+        let s_t = self.get(data.operands[0])?;
+        let member = self.derivative_of_member(data.operands[0], member)?;
+        Some(self.linear(Op::Project(member), &[s_t], ty))
+    }
+
+    /// The member of the differential that holds the derivative of a member of `sum`.
+    fn derivative_of_member(&self, sum: Value, member: u32) -> Option<u32> {
+        let Type::Sum(id) = self.types.get(self.func.ty(sum)) else { return None };
+        *self.diff.get(id)?.fields.get(member as usize)?
     }
 
     /// `x` multiplies a tangent. Inside a rule it must not itself stand for one.

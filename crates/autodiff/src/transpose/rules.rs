@@ -61,8 +61,17 @@ impl Transposer<'_, '_> {
             }
             Op::Insert(path) => self.insert_rule(operands, path, y),
             Op::InsertAdd(path) => self.insert_add_rule(operands, path, y),
+            Op::Inject(member) => {
+                let member = *member;
+                self.add_mapped(operands[0], y, |t, y| t.build(|b, _| b.project(member, y)));
+            }
+            Op::Project(member) => {
+                let (member, ty) = (*member, self.func().ty(operands[0]));
+                self.add_mapped(operands[0], y, |t, y| t.build(|b, _| b.inject(member, y, ty)));
+            }
             Op::Const(_)
             | Op::Bitcast
+            | Op::Tag
             | Op::Detach
             | Op::DiffCall(_)
             | Op::LinCall(_)

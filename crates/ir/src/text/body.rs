@@ -165,6 +165,8 @@ impl<'a> Body<'_, 'a> {
                 let operand = self.value()?;
                 Ok((Op::Swizzle(self.lanes()?), vec![operand]))
             }
+            "inject" => Ok((Op::Inject(self.p.number()?), self.operands()?)),
+            "project" => Ok((Op::Project(self.p.number()?), self.operands()?)),
             "extract" => self.access(1, Op::Extract),
             "load" => self.access(1, Op::Load),
             "insert" => self.access(2, Op::Insert),

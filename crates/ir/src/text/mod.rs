@@ -37,7 +37,7 @@
 //! **Grammar.** `x,*` is a list of `x` with commas between, `x?` may be absent.
 //! ```text
 //! module   = (struct | diff | global | func)*               in any order
-//! struct   = 'struct' $name '{' (name ':' type),* '}'
+//! struct   = ('struct' | 'sum') $name '{' (name ':' type),* '}'
 //! diff     = 'diff' $name '=' type '{' (name '->' (name | number | '-')),* '}' ('zero' @name)? ('add' @name)?
 //! global   = 'global' @name ':' type ('param' | 'shared' | 'static' ('(' @name ')')?)
 //! func     = 'func' @name '(' param,* ')' ('->' marker? type)? attribute* block?
@@ -50,7 +50,7 @@
 //!          | ('buffer' | 'rwbuffer' | 'ref') '<' type '>'
 //! block    = '{' inst* '}'
 //! inst     = ((value ':' type),* '=')? operation
-//! operation= 'const' literal | 'swizzle' value lanes
+//! operation= 'const' literal | 'swizzle' value lanes | ('inject' | 'project') n value
 //!          | ('extract' | 'load') value path? | ('insert' | 'insert_add' | 'store') value ',' value path?
 //!          | 'global' @name | 'assert' trap value | 'call' @name '(' value,* ')'
 //!          | 'diff_call' @name mask '->' mask '(' value,* ')'

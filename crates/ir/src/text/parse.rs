@@ -42,8 +42,10 @@ impl Parser<'_> {
                 Kind::Punct("{") => depth += 1,
                 Kind::Punct("}") if depth == 0 => return self.error_before("nothing is open here"),
                 Kind::Punct("}") => depth -= 1,
-                Kind::Word("struct") if depth == 0 => {
-                    self.declare_struct()?;
+                Kind::Word(word @ ("struct" | "sum"))
+                    if depth == 0 && matches!(self.peek(), Kind::Dollar(_)) =>
+                {
+                    self.declare_struct(word == "sum")?;
                     items.push(("struct", at + 1));
                 }
                 Kind::Word("global") if depth == 0 => {
@@ -58,7 +60,7 @@ impl Parser<'_> {
                     items.push(("diff", at + 1));
                 }
                 _ if items.is_empty() => {
-                    return self.error_before("expected `struct`, `diff`, `global` or `func`");
+                    return self.error_before("expected `struct`, `sum`, `diff`, `global` or `func`");
                 }
                 _ => {}
             }
@@ -66,7 +68,7 @@ impl Parser<'_> {
         if depth > 0 { self.error("a `}` is missing") } else { Ok(items) }
     }
 
-    fn declare_struct(&mut self) -> Parsed<()> {
+    fn declare_struct(&mut self, sum: bool) -> Parsed<()> {
         let Kind::Dollar(name) = self.peek() else {
             return self.error("expected a structure: `$name`");
         };
@@ -74,7 +76,11 @@ impl Parser<'_> {
         if self.module.types.struct_named(name).is_some() {
             return self.error(format!("there are two structures `${name}`"));
         }
-        self.module.types.add_struct(name, vec![]);
+        if sum {
+            self.module.types.add_sum(name, vec![]);
+        } else {
+            self.module.types.add_struct(name, vec![]);
+        }
         Ok(())
     }
 
@@ -103,7 +109,7 @@ impl Parser<'_> {
     /// An item ends where another begins.
     pub(super) fn end_item(&mut self) -> Parsed<()> {
         match self.peek() {
-            Kind::End | Kind::Word("struct" | "diff" | "global" | "func") => Ok(()),
+            Kind::End | Kind::Word("struct" | "sum" | "diff" | "global" | "func") => Ok(()),
             _ => self.error("expected the next item"),
         }
     }
@@ -134,7 +140,9 @@ impl Parser<'_> {
         let differential = self.ty()?;
         self.expect("{")?;
         let targets: Vec<Symbol> = match self.module.types.get(differential) {
-            Type::Struct(d) => self.module.types.struct_def(d).fields.iter().map(|f| f.name).collect(),
+            Type::Struct(d) | Type::Sum(d) => {
+                self.module.types.struct_def(d).fields.iter().map(|f| f.name).collect()
+            }
             _ => vec![],
         };
         let mut names = self.module.types.struct_def(id).fields.clone().into_iter();

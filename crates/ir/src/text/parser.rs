@@ -200,6 +200,7 @@ impl<'a> Parser<'a> {
                 Type::Array(elem, len)
             }
             Kind::Dollar(name) => match self.module.types.struct_named(Symbol::new(&name)) {
+                Some(id) if self.module.types.struct_def(id).sum => Type::Sum(id),
                 Some(id) => Type::Struct(id),
                 None => return self.error_before(format!("there is no structure `${name}`")),
             },

@@ -40,7 +40,7 @@ impl Display for TypeText<'_> {
             Type::Vector(s, n) => write!(f, "{s}x{n}"),
             Type::Matrix(s, r, c) => write!(f, "{s}x{r}x{c}"),
             Type::Array(elem, n) => write!(f, "[{}; {n}]", TypeText(types, elem)),
-            Type::Struct(id) => write!(f, "${}", Name(types.struct_def(id).name)),
+            Type::Struct(id) | Type::Sum(id) => write!(f, "${}", Name(types.struct_def(id).name)),
             Type::Buffer(elem, Access::Read) => write!(f, "buffer<{}>", TypeText(types, elem)),
             Type::Buffer(elem, Access::ReadWrite) => write!(f, "rwbuffer<{}>", TypeText(types, elem)),
             Type::Ref(inner) => write!(f, "ref<{}>", TypeText(types, inner)),
@@ -75,7 +75,7 @@ pub(super) fn differentiable(module: &Module, ty: Ty) -> bool {
     match module.types.get(ty) {
         Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s.is_float(),
         Type::Array(elem, _) => differentiable(module, elem),
-        Type::Struct(id) => module.diff.get(id).is_some(),
+        Type::Struct(id) | Type::Sum(id) => module.diff.get(id).is_some(),
         Type::Unit | Type::Buffer(..) | Type::Ref(_) => false,
     }
 }
@@ -119,7 +119,8 @@ pub(super) fn module(module: &Module, linear: &LinearValues) -> String {
     let mut out = String::new();
     for (_, def) in module.types.structs() {
         let field = |f: &crate::StructField| format!("{}: {}", Name(f.name), TypeText(&module.types, f.ty));
-        put!(out, "struct ${} {}\n", Name(def.name), Braces(def.fields.iter().map(field)));
+        let word = if def.sum { "sum" } else { "struct" };
+        put!(out, "{word} ${} {}\n", Name(def.name), Braces(def.fields.iter().map(field)));
     }
     for (id, row) in module.diff.iter() {
         put!(out, "{}\n", diff_row(module, id, row));
@@ -146,7 +147,7 @@ pub(super) fn module(module: &Module, linear: &LinearValues) -> String {
 fn diff_row(module: &Module, id: StructId, row: &DiffRow) -> String {
     let def = module.types.struct_def(id);
     let targets = match module.types.get(row.differential) {
-        Type::Struct(d) => &module.types.struct_def(d).fields[..],
+        Type::Struct(d) | Type::Sum(d) => &module.types.struct_def(d).fields[..],
         _ => &[],
     };
     let target = |to: Option<u32>| {
@@ -364,6 +365,7 @@ impl<'a> Printer<'a> {
             | Op::Outer
             | Op::Transpose
             | Op::Pack
+            | Op::Tag
             | Op::Detach
             | Op::Length
             | Op::Yield
@@ -376,6 +378,10 @@ impl<'a> Printer<'a> {
                 self.operands(&data.operands);
                 let lane = |l: &u8| ['x', 'y', 'z', 'w'].get(usize::from(*l)).copied().unwrap_or('?');
                 put!(self.out, " {}", lanes.iter().map(lane).collect::<String>());
+            }
+            Op::Inject(member) | Op::Project(member) => {
+                put!(self.out, " {member}");
+                self.operands(&data.operands);
             }
             Op::Extract(path) | Op::Load(path) => self.access(&data.operands, 1, path),
             Op::Insert(path) | Op::InsertAdd(path) | Op::Store(path) => self.access(&data.operands, 2, path),

@@ -34,7 +34,9 @@ fn contains(module: &Module, outer: StructId, inner: StructId, seen: &mut Set<St
             ty = module.types.get(elem);
         }
         match ty {
-            Type::Struct(id) => id == inner || (seen.insert(id) && contains(module, id, inner, seen)),
+            Type::Struct(id) | Type::Sum(id) => {
+                id == inner || (seen.insert(id) && contains(module, id, inner, seen))
+            }
             _ => false,
         }
     })
@@ -43,7 +45,14 @@ fn contains(module: &Module, outer: StructId, inner: StructId, seen: &mut Set<St
 fn diff_row(module: &Module, id: StructId, row: &DiffRow) -> Check {
     let fields = module.types.struct_def(id).fields.len();
     ensure!(row.fields.len() == fields, "it must say of every field where its derivative is");
-    let arity = module.types.arity(row.differential).unwrap_or(0);
+    let differential = module.types.get(row.differential);
+    let is_sum = module.types.struct_def(id).sum;
+    ensure!(
+        is_sum == matches!(differential, Type::Sum(_)),
+        "a sum has a sum for a differential, and only a sum"
+    );
+    let members = module.types.members(row.differential).map(|m| m.len() as u32);
+    let arity = members.or(module.types.arity(row.differential)).unwrap_or(0);
     ensure!(row.fields.iter().flatten().all(|to| *to < arity), "it has no such field");
     let d = row.differential;
     ensure!(

@@ -19,6 +19,7 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
         Op::Splat | Op::Sum | Op::Swizzle(_) | Op::Transpose => shape(v, &data.op, operands, results),
         Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => product(&data.op, operands, results),
         Op::Pack | Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) => aggregate(v, data, operands, results),
+        Op::Inject(_) | Op::Project(_) | Op::Tag => sum(v, data, operands, results),
         Op::Load(_) | Op::Store(_) | Op::Length | Op::Assert(_) => memory(v, data, operands, results),
         Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => call(v, &data.op, operands, results),
         Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => structured(v, data, operands, results),
@@ -94,6 +95,24 @@ fn aggregate(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Ty
         }
         _ => misfit(),
     }
+}
+
+/// Sums: which member, and of which type.
+fn sum(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Type]) -> Check {
+    let (&[a], &[r]) = (operands, results) else { return misfit() };
+    let (whole, part, member) = match data.op {
+        Op::Inject(member) => (r, a, member),
+        Op::Project(member) => (a, r, member),
+        _ => {
+            ensure!(matches!(a, Type::Sum(_)), "the operand is not a sum");
+            ensure!(r == I32, "the number of a member is an `i32`");
+            return Ok(());
+        }
+    };
+    let Type::Sum(id) = whole else { return Err("there is no sum".into()) };
+    let found = v.module.types.struct_def(id).fields.get(member as usize);
+    ensure!(found.is_some_and(|f| v.module.types.get(f.ty) == part), "the sum has no such member");
+    Ok(())
 }
 
 fn memory(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Type]) -> Check {
@@ -183,7 +202,7 @@ fn addable(v: &Verifier<'_>, ty: Type) -> bool {
         Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s != Scalar::Bool,
         Type::Array(elem, _) => addable(v, get(elem)),
         Type::Struct(id) => v.module.types.struct_def(id).fields.iter().all(|f| addable(v, get(f.ty))),
-        Type::Buffer(..) | Type::Ref(_) => false,
+        Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => false,
     }
 }
 
@@ -230,7 +249,9 @@ fn splats(v: &Verifier<'_>, a: Type, r: Type) -> bool {
     match r {
         Type::Vector(s, _) | Type::Matrix(s, ..) => a == Type::Scalar(s),
         Type::Array(elem, _) => v.module.types.get(elem) == a,
-        Type::Unit | Type::Scalar(_) | Type::Struct(_) | Type::Buffer(..) | Type::Ref(_) => false,
+        Type::Unit | Type::Scalar(_) | Type::Struct(_) | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => {
+            false
+        }
     }
 }
 

@@ -19,7 +19,7 @@
 //! }
 //! ```
 //!
-//! Four families, a file each: numbers (`arith`), aggregates (`parts`), vectors (`lanes`) and the values
+//! Five families, a file each: numbers (`arith`), aggregates (`parts`), sums (`sums`), vectors (`lanes`) and the values
 //! that loops and ifs hand on (`carried`).
 //!
 //! **Floats** are only simplified where the result is the same for every operand, infinities and NaN included:
@@ -37,6 +37,7 @@ mod arith;
 mod carried;
 mod lanes;
 mod parts;
+mod sums;
 
 use crate::rewrite::{Change, Rewriter, Rules, rewrite};
 use cotangent_ir::{Func, Inst, Op, Types};
@@ -66,8 +67,10 @@ impl Rules for Simplify {
             Op::Extract(_) => parts::extract(cx, inst),
             Op::Insert(_) => parts::insert(cx, inst),
             Op::InsertAdd(_) => parts::insert_add(cx, inst),
+            Op::Project(member) => sums::project(cx, inst, *member),
+            Op::Tag => sums::tag(cx, inst),
             Op::If | Op::Switch(_) => carried::choice(cx, inst),
-            Op::Const(_) | Op::Zero | Op::Undef => Change::Keep,
+            Op::Const(_) | Op::Zero | Op::Undef | Op::Inject(_) => Change::Keep,
             Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => Change::Keep,
             Op::Global(_) | Op::Load(_) | Op::Store(_) | Op::Length | Op::Assert(_) => Change::Keep,
             Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => Change::Keep,

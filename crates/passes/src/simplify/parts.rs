@@ -92,7 +92,7 @@ fn size(types: &Types, ty: Ty) -> u32 {
         Type::Vector(_, n) => n.into(),
         Type::Matrix(_, r, c) => u32::from(r) * u32::from(c),
         Type::Array(..) => u32::MAX,
-        Type::Struct(id) => {
+        Type::Struct(id) | Type::Sum(id) => {
             let mut sum = 0u32;
             for field in &types.struct_def(id).fields {
                 sum = sum.saturating_add(size(types, field.ty));
