@@ -30,11 +30,6 @@ impl Frame<'_, '_> {
             self.internal("a call has other arguments than its function");
             return None;
         }
-        if !call.diff.is_empty() && call.args.iter().zip(&params).any(|((_, arg), p)| self.ty(arg.ty) != p.ty)
-        {
-            self.unsupported("a derivative with respect to what a `DifferentialPtrPair` points to is");
-            return None;
-        }
         let mut args = Vec::new();
         for ((_, arg), param) in call.args.iter().zip(&params) {
             args.push(match param.dir {
@@ -77,6 +72,9 @@ impl Frame<'_, '_> {
     fn callee(&mut self, call: &Call) -> Option<ir::FuncId> {
         let func = self.lowerer.checked.subst_func(call.callee, &self.subst);
         let mut callee = self.lowerer.callee(func, self.span)?;
+        if !call.diff.is_empty() {
+            callee = self.lowerer.paired(callee)?;
+        }
         for &mode in &call.diff {
             callee = self.lowerer.origin(Origin::Request(diff::mode(mode), callee))?;
         }
@@ -89,6 +87,7 @@ impl Frame<'_, '_> {
         inputs: Vec<Value>,
         no_diff: bool,
     ) -> (Option<Value>, Vec<Value>) {
+        let (callee, inputs) = self.with_pairs(callee, inputs);
         let sig = self.lowerer.module.funcs[callee].sig.clone();
         let types: Vec<Ty> = sig.outputs().map(|o| o.ty).collect();
         if inputs.len() != sig.inputs().count() {

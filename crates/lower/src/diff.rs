@@ -15,6 +15,7 @@
 //! | `in T`             | `in T`               | `in T`                       |
 //! | `out T`            | `out T`              | none                         |
 //! | `inout T`          | `inout T`            | `in T`                       |
+//! | `in P`, a pointer  | `in PtrPair<P>`      | `in PtrPair<P>`              |
 //! | result `T`, diff   | result `Pair<T>`     | last: `in T.Differential`    |
 //! | result `T`         | result `T`           | none                         |
 //!
@@ -26,7 +27,10 @@ use cotangent_ir::{self as ir, DiffInfo, DiffRow, Dir, FuncKind, Mode, Prefer, S
 use cotangent_sema::hir::{self, Arg, FuncRef, Ty, TyKind, Witness};
 
 /// What is known of an instance's derivatives. Instantiates those that were written by hand.
-pub(crate) fn info(lowerer: &mut Lowerer<'_>, func: FuncRef) -> DiffInfo {
+///
+/// A function with `pointers` but without pairs of them cannot be differentiated by hand: there is nowhere to add the
+/// derivatives to. What it loads is a constant then.
+pub(crate) fn info(lowerer: &mut Lowerer<'_>, func: FuncRef, pointers: bool) -> DiffInfo {
     let hir::Func { diff, span, .. } = lowerer.checked.program.funcs[func.func].clone();
     let subst = lowerer.subst(func);
     let mut link = |to: Option<FuncRef>| {
@@ -36,8 +40,8 @@ pub(crate) fn info(lowerer: &mut Lowerer<'_>, func: FuncRef) -> DiffInfo {
     DiffInfo {
         differentiable: diff.differentiable.map(mode),
         rule: link(diff.rule),
-        forward: link(diff.forward),
-        backward: link(diff.backward),
+        forward: link(diff.forward.filter(|_| !pointers)),
+        backward: link(diff.backward.filter(|_| !pointers)),
         substitute: link(diff.substitute),
         constant: diff.constant,
         prefer: match diff.prefer {
@@ -183,7 +187,7 @@ fn forward(lowerer: &mut Lowerer<'_>, sig: &SourceSig) -> Option<SourceSig> {
     let mut derived = SourceSig::default();
     for &param in &sig.params {
         let (ty, diff) = if param.diff { pair(lowerer, param.ty)? } else { (param.ty, false) };
-        derived.params.push(SourceParam { ty, diff, ..param });
+        derived.params.push(SourceParam { ty, diff, pair: None, ..param });
     }
     derived.ret = match sig.ret {
         Some((ty, true)) => Some(pair(lowerer, ty)?),
@@ -207,11 +211,17 @@ fn backward(lowerer: &mut Lowerer<'_>, sig: &SourceSig) -> Option<SourceSig> {
             (Dir::Out, false) => continue,
             (Dir::In | Dir::InOut, false) => (param.ty, Dir::In, false),
         };
-        derived.params.push(SourceParam { ty, dir, diff, ..param });
+        derived.params.push(SourceParam { ty, dir, diff, pair: None, ..param });
     }
     if let Some((ty, true)) = sig.ret {
         let (ty, diff) = tangent(lowerer, ty)?;
-        derived.params.push(SourceParam { name: Symbol::new("resultGradient"), ty, dir: Dir::In, diff });
+        derived.params.push(SourceParam {
+            name: Symbol::new("resultGradient"),
+            ty,
+            dir: Dir::In,
+            diff,
+            pair: None,
+        });
     }
     Some(derived)
 }

@@ -37,6 +37,8 @@ pub(crate) struct Frame<'a, 'c> {
     prologue: Region,
     pub constants: Map<GlobalId, Option<Value>>,
     types: Map<hir::Ty, Ty>,
+    /// The pairs of values that say where derivatives are kept.
+    pub pairs: Map<Value, Value>,
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
@@ -57,6 +59,7 @@ impl<'a, 'c> Frame<'a, 'c> {
             prologue,
             constants: Map::default(),
             types: Map::default(),
+            pairs: Map::default(),
         }
     }
 
@@ -85,7 +88,7 @@ impl<'a, 'c> Frame<'a, 'c> {
     }
 
     /// Gives the parameters their first values.
-    fn bind_params(&mut self) {
+    pub fn bind_params(&mut self) {
         let locals = self.body.params.clone();
         let params = self.func.sig.params.clone();
         if locals.len() != params.len() {

@@ -26,6 +26,8 @@ const MAX_WITNESSES: u32 = 32;
 pub(crate) enum Origin {
     /// A function with a body or an intrinsic.
     Func(FuncRef),
+    /// The same function, for derivatives: what says where values are also says where their derivatives are.
+    Paired(FuncRef),
     /// A function started by the host.
     Entry(FuncRef),
     /// The accessor of a requirement for which the field of that number stands.
@@ -54,6 +56,8 @@ pub(crate) struct SourceParam {
     pub ty: hir::Ty,
     pub dir: ir::Dir,
     pub diff: bool,
+    /// If it says where derivatives are kept, the type of its pair.
+    pub pair: Option<hir::Ty>,
 }
 
 /// The state of lowering a program.
@@ -67,6 +71,7 @@ pub(crate) struct Lowerer<'c> {
     pub uniforms: Map<(hir::FuncId, usize), crate::global::Uniform>,
     functions: Map<Origin, ir::FuncId>,
     signatures: Map<ir::FuncId, SourceSig>,
+    origins: Map<ir::FuncId, Origin>,
     missing: VecDeque<(Origin, ir::FuncId)>,
 }
 
@@ -81,6 +86,7 @@ impl<'c> Lowerer<'c> {
             uniforms: Map::default(),
             functions: Map::default(),
             signatures: Map::default(),
+            origins: Map::default(),
             missing: VecDeque::new(),
         }
     }
@@ -121,14 +127,18 @@ impl<'c> Lowerer<'c> {
         let func = self.declare(origin)?;
         let id = self.module.add_func(func.0);
         self.functions.insert(origin, id);
+        self.origins.insert(id, origin);
         self.signatures.insert(id, func.1);
         if !matches!(origin, Origin::Request(..)) {
             self.missing.push_back((origin, id));
         }
-        if let Origin::Func(func) | Origin::Entry(func) | Origin::Field(func, _) | Origin::Synth(func, _) =
-            origin
+        if let Origin::Func(func)
+        | Origin::Paired(func)
+        | Origin::Entry(func)
+        | Origin::Field(func, _)
+        | Origin::Synth(func, _) = origin
         {
-            self.module.funcs[id].diff = diff::info(self, func);
+            self.module.funcs[id].diff = diff::info(self, func, self.has_pointers(id));
             if self.checked.program.funcs[func.func].intrinsic.is_some() {
                 intrinsic::inline(&mut self.module.funcs[id]);
             }
@@ -155,6 +165,19 @@ impl<'c> Lowerer<'c> {
         None
     }
 
+    /// Whether a function takes something that says where derivatives are kept, without a place for the derivatives.
+    pub fn has_pointers(&self, id: ir::FuncId) -> bool {
+        self.signatures.get(&id).is_some_and(|sig| sig.params.iter().any(|p| p.pair.is_some()))
+    }
+
+    /// The function that derivatives are taken of in place of `id`: the same one unless it takes pointers.
+    pub fn paired(&mut self, id: ir::FuncId) -> Option<ir::FuncId> {
+        match self.origins.get(&id) {
+            Some(&Origin::Func(func)) if self.has_pointers(id) => self.origin(Origin::Paired(func)),
+            _ => Some(id),
+        }
+    }
+
     /// Makes sure that what the program says of a function is complete: of the library, the checker knows only what
     /// somebody asked for.
     pub fn resolve(&mut self, func: hir::FuncId) {
@@ -175,6 +198,10 @@ impl<'c> Lowerer<'c> {
     fn declare(&mut self, origin: Origin) -> Option<(ir::Func, SourceSig)> {
         match origin {
             Origin::Func(func) | Origin::Field(func, _) | Origin::Synth(func, _) => self.declare_func(func),
+            Origin::Paired(func) => {
+                let (declared, sig) = self.declare_func(func)?;
+                Some(crate::pointers::pair(self, declared, sig))
+            }
             Origin::Entry(func) => Some((entry::declare(self, func), SourceSig::default())),
             Origin::Request(mode, of) => diff::request(self, mode, of),
             Origin::Init(global) => {
@@ -250,13 +277,14 @@ impl<'c> Lowerer<'c> {
     ) -> SourceParam {
         let ty = self.checked.subst(ty, subst);
         let diff = !no_diff && self.checked.differential(ty).is_some();
-        SourceParam { name, ty, dir, diff }
+        let pair = if no_diff || dir != ir::Dir::In { None } else { self.checked.pointer_pair(ty) };
+        SourceParam { name, ty, dir, diff, pair }
     }
 
     /// The same signature in types of the IR.
     pub fn ir_sig(&mut self, sig: &SourceSig, span: Span) -> ir::Signature {
         let mut lowered = ir::Signature::default();
-        for &SourceParam { name, ty, dir, diff } in &sig.params {
+        for &SourceParam { name, ty, dir, diff, .. } in &sig.params {
             let ty = self.lower_ty(ty, span);
             lowered.params.push(ir::Param { name, ty, dir, diff });
         }
@@ -271,6 +299,7 @@ impl<'c> Lowerer<'c> {
                 Some(name) => intrinsic::define(self, id, name),
                 None => Frame::define(self, id, func),
             },
+            Origin::Paired(func) => Frame::define_paired(self, id, func),
             Origin::Entry(func) => entry::define(self, id, func),
             Origin::Field(_, field) => synth::accessor(self, id, field),
             Origin::Synth(func, synth) => synth::member(self, id, func, synth),

@@ -22,6 +22,7 @@
 //! | `func`                              | bodies: the state while one is lowered                        |
 //! | `stmt`, `branch`, `loops`           | statements; how variables become values                       |
 //! | `switch`, `breaks`                  | the statement that falls through                              |
+//! | `pointers`                          | functions that take pairs of pointers, for their derivatives  |
 //! | `expr`, `number`, `call`, `place`   | expressions; how assignments become values                    |
 //!
 //! What cannot be lowered yet gets a diagnostic of the E07 family at its place and lowering goes on, so one run
@@ -42,6 +43,7 @@ mod intrinsic;
 mod loops;
 mod number;
 mod place;
+mod pointers;
 mod roots;
 mod stmt;
 mod switch;

@@ -59,10 +59,12 @@ fn instances_that_grow_without_end_are_refused() {
 }
 
 #[test]
-fn derivatives_through_pointers_are_refused() {
+fn a_pointer_with_a_place_for_derivatives_beside_one_without_is_refused() {
     let source =
         "struct P : IDifferentiablePtrType { typealias Differential = P; RWStructuredBuffer<float> data; }
-        [Differentiable] float f(P p, float x) { return x * 2.0; }
+        RWStructuredBuffer<float> other;
+        [Differentiable] float both(P p, P q, float x) { return x * p.data[0] * q.data[0]; }
+        [Differentiable] float f(P p, float x) { P q = { other }; return both(p, q, x); }
         float g(P p, float x) {
             DifferentialPair<float> pair = diffPair(x, 0.0);
             bwd_diff(f)(DifferentialPtrPair<P>(p, p), pair, 1.0);

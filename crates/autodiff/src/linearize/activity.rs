@@ -5,7 +5,7 @@
 //! over the code until nothing changes. The answer decides which results of branches and slots of loops carry a
 //! tangent; elsewhere the rules find out for themselves, and may find fewer.
 
-use super::call::{Callee, resolve};
+use super::call::Callee;
 use super::loops::counters;
 use super::{Linearizer, rules};
 use cotangent_ir::{FuncId, Inst, InstData, Op, Value};
@@ -88,7 +88,7 @@ impl Linearizer<'_> {
 
     fn sweep_call(&mut self, data: &InstData, func: FuncId) -> bool {
         let any = data.operands.iter().any(|x| self.active.contains(*x));
-        let (func, callee) = resolve(self.funcs, func);
+        let (func, callee) = self.resolve(func);
         let reaches = match callee {
             _ if self.in_rule() => any,
             Callee::Constant => false,

@@ -8,7 +8,8 @@
 //!
 //! - a *substitute* is called in its place, there and then;
 //! - a function without derivatives, or whose derivatives are zero, is called as before, and so is one whose
-//!   arguments have no tangents, unless its derivative is the user's own and may come from elsewhere;
+//!   arguments have no tangents, unless its derivative, or that of something it calls, is the user's own and may come
+//!   from elsewhere;
 //! - a function with a *library rule* is called as before, and the rule is written out behind the call;
 //! - any other call becomes a call beside its derivative; each mode makes of it what it needs.
 //!
@@ -30,8 +31,9 @@
 
 use super::Linearizer;
 use crate::codes;
+use crate::kind::callees;
 use crate::prepare::prepare;
-use cotangent_base::{Diagnostic, EntityMap};
+use cotangent_base::{Diagnostic, EntityMap, Set};
 use cotangent_ir::{Builder, Copier, DiffCall, Func, FuncId, FuncKind, Inst, InstData, Op, Value};
 use std::rc::Rc;
 
@@ -52,8 +54,8 @@ pub(super) enum Callee {
     },
 }
 
-/// What a call of `func` becomes, and of which function it then is a call.
-pub(super) fn resolve(funcs: &EntityMap<FuncId, Func>, mut func: FuncId) -> (FuncId, Callee) {
+/// What a call of `func` becomes, and of which function it then is a call, as far as `func` itself tells.
+fn resolve(funcs: &EntityMap<FuncId, Func>, mut func: FuncId) -> (FuncId, Callee) {
     for _ in 0..funcs.len() {
         let Some(substitute) = funcs[func].diff.substitute else {
             break;
@@ -81,13 +83,44 @@ fn classify(funcs: &EntityMap<FuncId, Func>, func: FuncId) -> Callee {
 }
 
 impl Linearizer<'_> {
+    /// What a call of `func` becomes, and of which function it then is a call.
+    pub(super) fn resolve(&mut self, func: FuncId) -> (FuncId, Callee) {
+        match resolve(self.funcs, func) {
+            (func, Callee::Derived { always }) => {
+                (func, Callee::Derived { always: always || self.reaches_custom(func) })
+            }
+            other => other,
+        }
+    }
+
+    /// Whether `func` calls, perhaps through others, a function whose derivative is the user's: tangents may come from
+    /// there, and cotangents may go there, though no argument has any.
+    fn reaches_custom(&mut self, func: FuncId) -> bool {
+        if let Some(&known) = self.custom_below.get(&func) {
+            return known;
+        }
+        let (mut seen, mut open) = (Set::from_iter([func]), vec![func]);
+        let mut found = false;
+        while let (Some(func), false) = (open.pop(), found) {
+            for callee in callees(&self.funcs[func]) {
+                match resolve(self.funcs, callee) {
+                    (_, Callee::Derived { always: true }) => found = true,
+                    (callee, Callee::Derived { .. }) => open.extend(seen.insert(callee).then_some(callee)),
+                    (_, Callee::Constant | Callee::Rule(_)) => {}
+                }
+            }
+        }
+        self.custom_below.insert(func, found);
+        found
+    }
+
     pub(super) fn call(&mut self, inst: Inst, func: FuncId) {
         let operands = self.func.insts[inst].operands.to_vec();
         let any = operands.iter().any(|x| self.get(*x).is_some());
         if self.in_rule() {
             return if any { self.write_out(inst, func, &operands) } else { self.push(inst) };
         }
-        let (func, callee) = resolve(self.funcs, func);
+        let (func, callee) = self.resolve(func);
         self.func.insts[inst].op = Op::Call(func);
         match callee {
             Callee::Constant => {

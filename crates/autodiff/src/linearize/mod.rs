@@ -74,6 +74,7 @@ pub fn linearize(
         outputs: outputs.clone(),
         rules: Vec::new(),
         prepared: Map::default(),
+        custom_below: Map::default(),
     };
     l.function(inputs);
     let mut func = l.func;
@@ -142,6 +143,8 @@ struct Linearizer<'m> {
     rules: Vec<FuncId>,
     /// Bodies of rules without early exits.
     prepared: Map<FuncId, Rc<Func>>,
+    /// Which functions call one whose derivative is the user's.
+    custom_below: Map<FuncId, bool>,
 }
 
 impl Linearizer<'_> {

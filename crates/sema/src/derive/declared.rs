@@ -17,7 +17,7 @@ impl Checked {
             return true;
         }
         let saved = self.enter(generics);
-        let seen = self.differential_of(ty).is_some();
+        let seen = self.diff_kind(ty, false) != DiffKind::Plain;
         self.leave(saved);
         seen
     }

@@ -168,6 +168,11 @@ impl Checked {
         self.library_struct("DifferentialPair", ty)
     }
 
+    /// `DifferentialPtrPair<ty>`, if the type says where derivatives are kept.
+    pub fn pointer_pair(&mut self, ty: Ty) -> Option<Ty> {
+        (self.diff_kind(ty, false) == DiffKind::Pointer).then(|| self.pointer_pair_of(ty))
+    }
+
     /// `DifferentialPtrPair<ty>`.
     fn pointer_pair_of(&mut self, ty: Ty) -> Ty {
         self.library_struct("DifferentialPtrPair", ty)
