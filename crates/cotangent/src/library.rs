@@ -11,6 +11,7 @@ pub const FILES: &[(&str, &str)] = library![
     "bits.slang",
     "core.slang",
     "diff.slang",
+    "functions.slang",
     "geometry.slang",
     "math.slang",
     "resources.slang",

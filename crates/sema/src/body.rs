@@ -32,6 +32,10 @@ pub(crate) struct BodyCx<'a> {
     pub result: Option<Ty>,
     /// Whether `return` gives `this`: in constructors.
     pub constructor: bool,
+    /// Whether the first `return` decides what all must give: in lambdas.
+    pub infer: bool,
+    /// Whether the function is differentiable.
+    pub differentiable: bool,
     /// What `break` and `continue` may leave, innermost last.
     pub targets: Vec<Target>,
     /// Statements that wait for the end of their block, innermost last.
@@ -62,6 +66,8 @@ impl<'a> BodyCx<'a> {
             this: None,
             result: None,
             constructor: false,
+            infer: false,
+            differentiable: false,
             targets: vec![],
             defers: vec![],
             labels: 0,
@@ -189,11 +195,14 @@ impl Checked {
         let consts = self.const_params(id);
         let mut cx = BodyCx::new(self, scope);
         cx.result = Some(func.result);
+        cx.differentiable = func.diff.differentiable.is_some();
         let mut params = vec![];
         if let Some(this) = func.this {
             let local = cx.temp("this", this.ty, func.span);
             if !this.mutating {
-                cx.frozen.insert(local, Frozen::This);
+                let is_lambda =
+                    matches!(cx.kind(this.ty), TyKind::Struct(id, _) if cx.cx.tables.lambdas.contains(&id));
+                cx.frozen.insert(local, if is_lambda { Frozen::Captured } else { Frozen::This });
             }
             cx.this = Some(local);
             params.push(local);

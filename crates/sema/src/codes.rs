@@ -94,6 +94,9 @@ cotangent_base::codes! {
     /// with `[MaxIters(n)]` runs at least once.
     E0325 BAD_SIZE = "a size out of range";
 
+    /// All `return`s of a lambda give a value of one type, which is that of the first.
+    E0326 LAMBDA_RESULTS = "a lambda returns different types";
+
     /// Something that may stand behind the colon of a generic parameter or type must be an interface (or, for a structure,
     /// another structure).
     E0401 NOT_AN_INTERFACE = "not an interface";

@@ -20,6 +20,7 @@
 //! | conversions, operators, overloads | `convert`, `operators`, `overload` |
 //! | expressions, places, construction, lists | `expr`, `place`, `construct`, `init` |
 //! | statements and bodies | `stmt`, `defer`, `body`, `returns` |
+//! | lambdas | `lambda` |
 //! | compile-time integers | `constant` |
 //! | derivatives | `derive` |
 //!
@@ -42,6 +43,7 @@ pub mod hir;
 mod infer;
 mod init;
 mod known;
+mod lambda;
 mod lookup;
 mod missing;
 mod operators;

@@ -42,10 +42,6 @@ const NAMES: &[&str] = &[
     "RayQuery",
     "TraceRay",
     "RaytracingAccelerationStructure",
-    "IFunc",
-    "IMutatingFunc",
-    "IDifferentiableFunc",
-    "IDifferentiableMutatingFunc",
 ];
 
 /// Families of types and functions by how their names begin.

@@ -18,6 +18,8 @@ pub(crate) enum Frozen {
     Param,
     /// `this` in a method without `[mutating]`.
     This,
+    /// `this` in a lambda: what it captured.
+    Captured,
 }
 
 /// Why something cannot be assigned, and what to do about it.
@@ -107,11 +109,17 @@ impl BodyCx<'_> {
     fn frozen_local(&mut self, id: LocalId) -> Option<Fixed> {
         let frozen = *self.frozen.get(&id)?;
         let (name, span) = (self.locals[id].name, self.locals[id].span);
+        if let Frozen::Captured = frozen {
+            let fixed = Fixed::new("a lambda has copies of the variables around it, which are read-only");
+            return Some(fixed.help("assign a variable of its own, or return the new value"));
+        }
         let (why, help) = match frozen {
             Frozen::Let => ("is declared by `let`", "declare it by `var` to change it"),
             Frozen::Const => ("is declared `const`", "declare it without `const` to change it"),
             Frozen::Param => ("is a `const` parameter", "declare it without `const` to change the copy"),
-            Frozen::This => ("is read-only in a method without `[mutating]`", "mark the method `[mutating]`"),
+            Frozen::Captured | Frozen::This => {
+                ("is read-only in a method without `[mutating]`", "mark the method `[mutating]`")
+            }
         };
         let declared = (!matches!(frozen, Frozen::This)).then_some(span);
         Some(Fixed { declared, ..Fixed::new(format!("`{name}` {why}")).help(help) })

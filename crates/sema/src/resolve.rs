@@ -107,7 +107,14 @@ impl Checked {
                 Some(Path::Ty(self.program.types.ty(TyKind::Tuple(args))))
             }
             ExprKind::Pointer(_) => self.unsupported_ty(expr.span, "a pointer type", report),
-            ExprKind::FuncType(..) => self.unsupported_ty(expr.span, "a function type", report),
+            ExprKind::FuncType(params, result) => {
+                let all = std::iter::once(&**result).chain(params);
+                let types: Vec<Ty> = all.map(|ty| self.resolve_ty(ty, scope)).collect();
+                match self.function_interface("IFunc", &types) {
+                    Some(ty) => Some(Path::Ty(ty)),
+                    None => self.unsupported_ty(expr.span, "a function type of so many parameters", report),
+                }
+            }
             ExprKind::Each(_) | ExprKind::Expand(_) => {
                 self.unsupported_ty(expr.span, "a parameter pack", report)
             }
@@ -260,6 +267,10 @@ impl Checked {
             let items: Vec<Arg> = explicit.iter().map(|e| Arg::Ty(self.resolve_ty(e, scope))).collect();
             let args = self.program.types.args(&items);
             return self.program.types.ty(TyKind::Tuple(args));
+        }
+        let mut found = *found;
+        if let Item::Interface(id) = found.item {
+            found.item = Item::Interface(self.of_arity(id, explicit.len()));
         }
         let Some(generics) = self.item_generics(found.item) else {
             return self.error_ty();

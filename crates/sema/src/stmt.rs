@@ -32,7 +32,7 @@ impl BodyCx<'_> {
         })
     }
 
-    fn scoped<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn scoped<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let scope = self.scope;
         self.vars.push(Map::default());
         let result = work(self);
@@ -42,7 +42,7 @@ impl BodyCx<'_> {
     }
 
     /// A statement that stands alone, as a block.
-    fn single(&mut self, stmt: &ast::Stmt) -> Block {
+    pub(crate) fn single(&mut self, stmt: &ast::Stmt) -> Block {
         match &stmt.kind {
             ast::StmtKind::Block(block) => self.block(&block.stmts),
             _ => self.block(std::slice::from_ref(stmt)),
@@ -326,6 +326,9 @@ impl BodyCx<'_> {
     }
 
     fn return_(&mut self, value: Option<&ast::Expr>, span: Span) -> StmtKind {
+        if self.infer {
+            return self.lambda_return(value, span);
+        }
         if self.constructor {
             if let Some(value) = value {
                 self.report(Diagnostic::new(
@@ -426,7 +429,7 @@ impl BodyCx<'_> {
     }
 
     /// A scope for declarations of the current block that are not variables.
-    fn open_scope(&mut self) {
+    pub(crate) fn open_scope(&mut self) {
         let around = &self.cx.tables.scopes[self.scope];
         let (path, library, generics) = (around.path.clone(), around.library, around.generics);
         self.scope = self.cx.new_scope(Some(self.scope), Owner::Module, generics, &path, library);

@@ -366,6 +366,8 @@ pub(crate) struct Tables {
     pub told: usize,
     /// Functions of the user's modules, in order.
     pub user_funcs: Vec<FuncId>,
+    /// The structures behind lambdas.
+    pub lambdas: cotangent_base::Set<StructId>,
     /// The scope of the library.
     pub core: Option<ScopeId>,
 }

@@ -14,6 +14,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("std/scalars.slang", include_str!("../../../../std/scalars.slang")),
     ("std/shapes.slang", include_str!("../../../../std/shapes.slang")),
     ("std/diff.slang", include_str!("../../../../std/diff.slang")),
+    ("std/functions.slang", include_str!("../../../../std/functions.slang")),
     ("std/math.slang", include_str!("../../../../std/math.slang")),
     ("std/geometry.slang", include_str!("../../../../std/geometry.slang")),
     ("std/bits.slang", include_str!("../../../../std/bits.slang")),

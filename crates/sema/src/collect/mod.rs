@@ -144,10 +144,14 @@ impl Checked {
 
     /// Enters a name. Functions share names; anything else may be declared once.
     fn declare(&mut self, scope: ScopeId, name: ast::Ident, item: Item) {
+        let library = self.tables.scopes[scope].library;
         let entry = self.tables.scopes[scope].names.entry(name.name).or_default();
         let overloads = matches!(item, Item::Func(_)) && entry.iter().all(|i| matches!(i, Item::Func(_)));
         let subscript = matches!(item, Item::Property(_)) && name.name == attrs::SUBSCRIPT;
-        if entry.is_empty() || overloads || subscript {
+        // Interfaces of functions of the library differ in how many parameters there are.
+        let is_interface = |i: &Item| matches!(i, Item::Interface(_));
+        let family = library && is_interface(&item) && entry.iter().all(is_interface);
+        if entry.is_empty() || overloads || subscript || family {
             entry.push(item);
             return;
         }

@@ -58,7 +58,10 @@ impl BodyCx<'_> {
             Entity::Type(ty) => format!("`{}` is a type, not a value", self.show(ty)),
             Entity::Open(_) => "this is a generic type, not a value".into(),
             Entity::Namespace(_) => "this is a namespace, not a value".into(),
-            Entity::Funcs(callee) => format!("`{}` is a function; it must be called", callee.name),
+            Entity::Funcs(callee) => match self.function_object(&callee, span) {
+                Some(object) => return object,
+                None => format!("`{}` is a function; it must be called", callee.name),
+            },
         };
         self.report(Diagnostic::new(codes::NOT_A_VALUE, span, message));
         self.error(span)
@@ -149,7 +152,7 @@ impl BodyCx<'_> {
             ast::ExprKind::As(..) => self.refuse(span, "`as`"),
             ast::ExprKind::Each(_) | ast::ExprKind::Expand(_) => self.refuse(span, "a parameter pack"),
             ast::ExprKind::Try(_) => self.refuse(span, "`try`"),
-            ast::ExprKind::Lambda(..) => self.refuse(span, "a lambda"),
+            ast::ExprKind::Lambda(params, body) => self.lambda(params, body, span),
             ast::ExprKind::FuncType(..) => self.refuse(span, "a function type"),
             ast::ExprKind::Error => self.error(span),
             ast::ExprKind::Name(_)
@@ -170,7 +173,10 @@ impl BodyCx<'_> {
     /// `this`.
     pub(crate) fn this(&mut self, span: Span) -> Expr {
         match self.this {
-            Some(this) => self.local(this, span),
+            Some(this) => {
+                let this = self.local(this, span);
+                self.captured_object(&this, span).unwrap_or(this)
+            }
             None => {
                 self.report(
                     Diagnostic::new(codes::NO_THIS, span, "there is no `this` here")

@@ -27,11 +27,12 @@ impl BodyCx<'_> {
         match found.first() {
             Some(first) if matches!(first.item, Item::Func(_)) => {
                 let mut callee = Callee::new(name, &found, span);
-                callee.this = self.this.map(|t| self.local(t, span));
+                let owner = found.iter().find_map(|f| f.of);
+                callee.this = self.object(owner, span);
                 Entity::Funcs(callee)
             }
             Some(first) => {
-                let this = self.this.map(|t| self.local(t, span));
+                let this = self.object(first.of, span);
                 self.found(*first, this, name, span)
             }
             None => match self.cx.shaped_type(scope, name) {
@@ -80,12 +81,11 @@ impl BodyCx<'_> {
                 let global = Expr { kind: ExprKind::Global(id), ty, span };
                 Entity::Value(self.field(global, number, span))
             }
-            Item::Field(number) => match this {
-                Some(this) => {
-                    let this = self.as_base(this, found.base);
+            Item::Field(number) => match this.map(|this| self.as_base(this, found.base)) {
+                Some(this) if found.of.is_none_or(|owner| owner == this.ty) => {
                     Entity::Value(self.field(this, number, span))
                 }
-                None => {
+                _ => {
                     self.report(
                         Diagnostic::new(codes::NO_THIS, span, format!("field `{name}` needs an object"))
                             .help("a static method or a type has no fields of its own"),

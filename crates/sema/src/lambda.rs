@@ -1,0 +1,346 @@
+//! Lambdas: `(float x) => x * k`, `(float x) => { .. }`.
+//!
+//! A lambda is an object of a structure of its own, which is declared where the lambda stands:
+//!
+//! ```text
+//! float k = 2;
+//! let f = (float x) => x * k;        struct lambda : IFunc<float, float>
+//!                                    {
+//!                                        float k;
+//!                                        float operator()(float x) { return x * k; }
+//!                                    }
+//!                                    let f = lambda(k);
+//! ```
+//!
+//! The body is checked twice. The first time in the names around it, which tells the type of the result and which variables it
+//! reads; these become fields, so they are captured by value, and cannot be assigned since `this` is read-only. The second time
+//! as the body of the method. A lambda in a method that speaks of the object captures it as a field [`OBJECT`], and whoever asks
+//! for `this` or for a member of the object is led there ([`BodyCx::object`]).
+//!
+//! Inside a differentiable function a lambda is differentiable, with its captures. A function given where a value is wanted, as
+//! for a parameter of type `functype(float) -> float`, is a lambda that calls it.
+
+use crate::attrs;
+use crate::body::BodyCx;
+use crate::codes;
+use crate::hir::{Arg, Block, Expr, ExprKind, InterfaceId, LocalId, Stmt, StmtKind, StructId, Ty, TyKind};
+use crate::overload::Callee;
+use crate::tables::{AliasInfo, Item, Progress, ScopeId};
+use cotangent_base::{Diagnostic, Entity, Span, Symbol};
+use cotangent_syntax::ast;
+use std::rc::Rc;
+
+/// The field that holds the object of the method around a lambda. No program can write this name.
+const OBJECT: &str = "(this)";
+/// The alias of the result type.
+const RESULT: &str = "(result)";
+
+impl BodyCx<'_> {
+    /// A lambda as an object.
+    pub(crate) fn lambda(&mut self, params: &[ast::Param], body: &ast::Stmt, span: Span) -> Expr {
+        let ((result, captured), fine) = self.quietly(|cx| cx.lambda_outline(params, body));
+        if !fine {
+            self.lambda_outline(params, body);
+            return self.error(span);
+        }
+        let id = self.lambda_struct(params, body, result, &captured, span);
+        let generics = self.cx.tables.structs[id].generics;
+        let args = self.cx.identity(generics);
+        let ty = self.cx.struct_ty(id, args);
+        self.cx.ensure_struct(id);
+        let scope = self.cx.tables.structs[id].scope;
+        for item in
+            self.cx.tables.scopes[scope].names.get(&attrs::operator_name("()")).cloned().unwrap_or_default()
+        {
+            if let Item::Func(func) = item {
+                self.cx.check_body(func);
+            }
+        }
+        let fields = captured.iter().map(|local| self.local(*local, span)).collect();
+        Expr { kind: ExprKind::Construct(fields), ty, span }
+    }
+
+    /// The type a lambda returns, and the variables around it that it reads.
+    fn lambda_outline(&mut self, params: &[ast::Param], body: &ast::Stmt) -> (Ty, Vec<LocalId>) {
+        let first = self.locals.next_key();
+        let (targets, defers) = (std::mem::take(&mut self.targets), std::mem::take(&mut self.defers));
+        let (result, constructor) = (self.result.take(), std::mem::take(&mut self.constructor));
+        let infer = std::mem::replace(&mut self.infer, true);
+        let block = self.scoped(|cx| {
+            for param in params {
+                let ty = cx.param_type(param);
+                if let Some(name) = param.name {
+                    cx.declare(name, ty);
+                }
+            }
+            cx.single(body)
+        });
+        let found = std::mem::replace(&mut self.result, result);
+        (self.targets, self.defers, self.constructor, self.infer) = (targets, defers, constructor, infer);
+        let mut captured = vec![];
+        locals_of(&block, &mut |local| {
+            if local.index() < first.index() && !captured.contains(&local) {
+                captured.push(local);
+            }
+        });
+        let void = self.ty(TyKind::Void);
+        (found.unwrap_or(void), captured)
+    }
+
+    fn param_type(&mut self, param: &ast::Param) -> Ty {
+        let scope = self.scope;
+        self.cx.resolve_ty(&param.ty, scope)
+    }
+
+    /// `return` in a lambda: the first one decides the type of the result.
+    pub(crate) fn lambda_return(&mut self, value: Option<&ast::Expr>, span: Span) -> StmtKind {
+        let value = value.map(|v| self.expr(v));
+        let void = self.ty(TyKind::Void);
+        let ty = value.as_ref().map_or(void, |v| v.ty);
+        match self.result {
+            None => self.result = Some(ty),
+            Some(first) if first != ty && !self.cx.is_error(ty) && !self.cx.is_error(first) => {
+                let (first, ty) = (self.show(first), self.show(ty));
+                let message = format!("this lambda returns `{first}` before, and `{ty}` here");
+                let at = value.as_ref().map_or(span, |v| v.span);
+                self.report(
+                    Diagnostic::new(codes::LAMBDA_RESULTS, at, message)
+                        .help(format!("convert one of them: `{first}(..)`")),
+                );
+            }
+            Some(_) => {}
+        }
+        StmtKind::Return(value)
+    }
+
+    /// Declares the structure behind a lambda.
+    fn lambda_struct(
+        &mut self,
+        params: &[ast::Param],
+        body: &ast::Stmt,
+        result: Ty,
+        captured: &[LocalId],
+        span: Span,
+    ) -> StructId {
+        self.open_scope();
+        let scope = self.scope;
+        let mut members = vec![];
+        for (number, local) in captured.iter().enumerate() {
+            let variable = &self.locals[*local];
+            let name = if self.this == Some(*local) { Symbol::new(OBJECT) } else { variable.name };
+            let ty = self.cx.name_type(&format!("({number})"), variable.ty, scope, span);
+            let var = ast::VarDecl {
+                name: ident(name, span),
+                ty: Some(ty),
+                init: None,
+                semantic: None,
+                is_let: false,
+            };
+            members.push(decl(ast::DeclKind::Var(var.into()), vec![], span));
+        }
+        let result_name = self.cx.name_type(RESULT, result, scope, span);
+        let mut attributes = vec![];
+        if self.differentiable {
+            attributes.push(ast::Attribute {
+                name: ident("Differentiable".into(), span),
+                args: vec![],
+                span,
+            });
+        }
+        let block = match &body.kind {
+            ast::StmtKind::Block(block) => block.clone(),
+            _ => ast::Block { stmts: vec![body.clone()], span: body.span },
+        };
+        let call = ast::FuncDecl {
+            kind: ast::FuncKind::Operator,
+            name: ident("()".into(), span),
+            generics: ast::Generics::default(),
+            params: params.to_vec(),
+            result: Some(result_name),
+            no_diff_result: false,
+            throws: None,
+            semantic: None,
+            body: Some(block),
+        };
+        members.push(decl(ast::DeclKind::Func(call.into()), attributes, span));
+        let bases = self.lambda_bases(params, result, span);
+        let structure = ast::StructDecl {
+            name: ident("lambda".into(), span),
+            generics: ast::Generics::default(),
+            bases,
+            members,
+        };
+        let id = self.cx.tables.structs.next_key();
+        self.cx.tables.lambdas.insert(id);
+        self.cx.collect_local(decl(ast::DeclKind::Struct(structure.into()), vec![], span), scope);
+        id
+    }
+
+    /// The interfaces a lambda conforms to. One that writes to its arguments conforms to none.
+    fn lambda_bases(&mut self, params: &[ast::Param], result: Ty, span: Span) -> Vec<ast::Expr> {
+        use ast::ModifierKind::{InOut, Out, Ref};
+        let writes = |p: &ast::Param| p.modifiers.iter().any(|m| matches!(m.kind, Out | InOut | Ref));
+        if params.iter().any(writes) {
+            return vec![];
+        }
+        let scope = self.scope;
+        let types: Vec<Ty> =
+            std::iter::once(result).chain(params.iter().map(|p| self.param_type(p))).collect();
+        let family = if self.differentiable { "IDifferentiableFunc" } else { "IFunc" };
+        let func = self.cx.function_interface(family, &types);
+        let differentiable = self.cx.program.lang.differentiable.filter(|_| self.differentiable);
+        let differentiable = differentiable.map(|interface| {
+            let args = self.cx.program.types.args(&[]);
+            self.ty(TyKind::Interface(interface, args))
+        });
+        let all = func.into_iter().chain(differentiable).enumerate();
+        all.map(|(number, ty)| self.cx.name_type(&format!("(base {number})"), ty, scope, span)).collect()
+    }
+
+    /// A function where a value is wanted: an object that calls it. Not for overloaded and generic functions and methods, which
+    /// do not say which types they would be called with.
+    pub(crate) fn function_object(&mut self, callee: &Callee, span: Span) -> Option<Expr> {
+        let [candidate] = callee.candidates[..] else { return None };
+        let func = candidate.func;
+        self.cx.ensure_func(func);
+        let (signature, scope) = (self.cx.program.funcs[func].clone(), self.scope);
+        let plain =
+            signature.this.is_none() && signature.generics.params.is_empty() && callee.diff.is_empty();
+        if !plain || self.cx.tables.scopes[self.cx.tables.funcs[func].scope].library {
+            return None;
+        }
+        let mut params = vec![];
+        let mut args = vec![];
+        for (number, param) in signature.params.iter().enumerate() {
+            let name = Symbol::new(&format!("({number} of {})", callee.name));
+            let ty = self.cx.name_type(name.as_str(), param.ty, scope, span);
+            args.push(ast::Expr { kind: ast::ExprKind::Name(name), span });
+            params.push(ast::Param {
+                attributes: vec![],
+                modifiers: vec![],
+                name: Some(ident(name, span)),
+                ty,
+                default: None,
+                semantic: None,
+                span,
+            });
+        }
+        let function = ast::Expr { kind: ast::ExprKind::Name(callee.name), span };
+        let call = ast::Expr { kind: ast::ExprKind::Call(function.into(), args), span };
+        let body = ast::Stmt { attributes: vec![], kind: ast::StmtKind::Return(Some(call)), span };
+        let around = std::mem::replace(&mut self.differentiable, signature.diff.is_differentiable());
+        let object = self.lambda(&params, &body, span);
+        self.differentiable = around;
+        Some(object)
+    }
+
+    /// The object whose member of type `owner` is meant by a plain name: `this`, or the object that a lambda captured.
+    pub(crate) fn object(&mut self, owner: Option<Ty>, span: Span) -> Option<Expr> {
+        let mut object = self.this.map(|this| self.local(this, span))?;
+        while owner != Some(object.ty) {
+            match self.captured_object(&object, span) {
+                Some(inner) => object = inner,
+                None => break,
+            }
+        }
+        Some(object)
+    }
+
+    /// The object of the method around a lambda, if this is a lambda that captured it.
+    pub(crate) fn captured_object(&mut self, lambda: &Expr, span: Span) -> Option<Expr> {
+        let TyKind::Struct(id, args) = self.kind(lambda.ty) else { return None };
+        let fields = &self.cx.tables.structs[id].fields;
+        let number = fields.iter().position(|(field, _)| field.name.name == OBJECT)?;
+        let ty = self.cx.fields_under(id, args)[number];
+        Some(Expr { kind: ExprKind::Field(lambda.clone().into(), number as u32), ty, span })
+    }
+}
+
+impl crate::Checked {
+    /// An expression that denotes a type that is already known, by an alias in `scope`.
+    fn name_type(&mut self, name: &str, ty: Ty, scope: ScopeId, span: Span) -> ast::Expr {
+        let name = Symbol::new(name);
+        let expr = ast::Expr { kind: ast::ExprKind::Name(name), span };
+        let decl = ast::AliasDecl { name: ident(name, span), generics: Default::default(), ty: expr.clone() };
+        let alias = self.tables.aliases.push(AliasInfo {
+            decl: Rc::new(decl),
+            scope,
+            generics: self.tables.scopes[scope].generics,
+            resolved: Progress::Done,
+            ty: Some(ty),
+        });
+        self.tables.scopes[scope].names.insert(name, vec![Item::Alias(alias)]);
+        expr
+    }
+
+    /// `IFunc<R, A, ..>`, or another interface of functions, for the types of a result and of parameters. There is none if
+    /// there are too many parameters.
+    pub(crate) fn function_interface(&mut self, family: &str, types: &[Ty]) -> Option<Ty> {
+        let core = self.tables.core?;
+        let item = *self.tables.scopes[core].names.get(&Symbol::new(family))?.first()?;
+        let Item::Interface(first) = item else { return None };
+        let interface = self.of_arity(first, types.len());
+        let wanted = self.tables.generics[self.tables.interfaces[interface].generics].params.len() - 1;
+        let args: Vec<Arg> = types.iter().map(|ty| Arg::Ty(*ty)).collect();
+        let args = self.program.types.args(&args);
+        (wanted == types.len()).then(|| self.program.types.ty(TyKind::Interface(interface, args)))
+    }
+
+    /// Among the interfaces of the library that share a name, as those of functions do, the one that takes so many arguments;
+    /// otherwise the given one.
+    pub(crate) fn of_arity(&self, interface: InterfaceId, count: usize) -> InterfaceId {
+        let info = &self.tables.interfaces[interface];
+        let around = self.tables.scopes[info.scope].parent.map(|scope| &self.tables.scopes[scope]);
+        let Some(around) = around.filter(|scope| scope.library) else { return interface };
+        let same = around.names.get(&info.decl.name.name).into_iter().flatten();
+        let arity =
+            |id: InterfaceId| self.tables.generics[self.tables.interfaces[id].generics].params.len() - 1;
+        let fitting = same.filter_map(|item| match item {
+            Item::Interface(id) if arity(*id) == count => Some(*id),
+            _ => None,
+        });
+        fitting.last().unwrap_or(interface)
+    }
+}
+
+fn ident(name: Symbol, span: Span) -> ast::Ident {
+    ast::Ident { name, span }
+}
+
+fn decl(kind: ast::DeclKind, attributes: Vec<ast::Attribute>, span: Span) -> ast::Decl {
+    ast::Decl { attributes, modifiers: vec![], kind, span }
+}
+
+/// Calls `visit` for each mention of a variable.
+fn locals_of(block: &Block, visit: &mut dyn FnMut(LocalId)) {
+    for Stmt { kind, .. } in block {
+        match kind {
+            StmtKind::Expr(expr) => locals_in(expr, visit),
+            StmtKind::Let(_, value) | StmtKind::Return(value) => {
+                value.iter().for_each(|value| locals_in(value, visit));
+            }
+            StmtKind::Block(block) => locals_of(block, visit),
+            StmtKind::If(cond, then, other) => {
+                locals_in(cond, visit);
+                locals_of(then, visit);
+                locals_of(other, visit);
+            }
+            StmtKind::Loop(inner) => {
+                inner.cond.iter().chain(&inner.step).for_each(|expr| locals_in(expr, visit));
+                locals_of(&inner.body, visit);
+            }
+            StmtKind::Switch(_, selector, cases) => {
+                locals_in(selector, visit);
+                cases.iter().for_each(|case| locals_of(&case.body, visit));
+            }
+            StmtKind::Break(_) | StmtKind::Continue(_) => {}
+        }
+    }
+}
+
+fn locals_in(expr: &Expr, visit: &mut dyn FnMut(LocalId)) {
+    if let ExprKind::Local(local) = expr.kind {
+        visit(local);
+    }
+    expr.operands().into_iter().for_each(|inner| locals_in(inner, visit));
+}
