@@ -295,11 +295,11 @@ impl crate::Checked {
         let same = around.names.get(&info.decl.name.name).into_iter().flatten();
         let arity =
             |id: InterfaceId| self.tables.generics[self.tables.interfaces[id].generics].params.len() - 1;
-        let fitting = same.filter_map(|item| match item {
+        let mut fitting = same.filter_map(|item| match item {
             Item::Interface(id) if arity(*id) == count => Some(*id),
             _ => None,
         });
-        fitting.last().unwrap_or(interface)
+        fitting.next().unwrap_or(interface)
     }
 }
 
