@@ -1,0 +1,5 @@
+//! Teaches a small network a picture. `field ROUNDS`
+
+fn main() -> cotangent_apps::Outcome {
+    cotangent_apps::show("field", 400, cotangent_apps::field::fit)
+}

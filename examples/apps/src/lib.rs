@@ -1,0 +1,135 @@
+//! The applications, and what they share: a compiled module with its parameters, a loss curve on the screen, a picture on
+//! disk. All that computes is in Slang, beside this crate; the host calls entry points.
+
+pub mod field;
+pub mod splats;
+
+use cotangent::interp::Options;
+use cotangent::runtime::{Data, Params, run};
+use cotangent::{Compiler, Loader, Roots, Scalar, ir, render};
+use std::error::Error;
+use std::path::Path;
+
+/// How an application ends.
+pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+struct Disk;
+
+impl Loader for Disk {
+    fn load(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(path).ok()
+    }
+    /// Beside the file, or one folder up, where the applications keep what they share.
+    fn resolve(&self, from: &str, name: &str) -> Option<String> {
+        let folder = Path::new(from).parent()?;
+        let found = [folder.join(name), folder.join("..").join(name)].into_iter().find(|p| p.is_file())?;
+        Some(found.display().to_string())
+    }
+}
+
+/// A compiled module and the memory of its parameters.
+pub struct Program {
+    module: ir::Module,
+    params: Params,
+}
+
+impl Program {
+    /// Compiles `examples/apps/NAME`, with every entry point.
+    pub fn new(name: &str) -> Outcome<Program> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name).display().to_string();
+        let mut compiler = Compiler::new(&Disk, vec![]);
+        match compiler.compile(&path, Roots::Module) {
+            Ok(lowered) => {
+                let params = Params::new(&lowered.module);
+                Ok(Program { module: lowered.module, params })
+            }
+            Err(_) => {
+                let show = |d| render::render(&compiler.sources, d, render::Style::Plain);
+                Err(compiler.diagnostics.iter().map(show).collect::<Vec<_>>().join("\n").into())
+            }
+        }
+    }
+
+    /// Sets a uniform integer.
+    pub fn set(&mut self, name: &str, value: u32) -> Outcome {
+        Ok(self.params.set(name, &Data::Bytes(Some(Scalar::U32), value.to_le_bytes().to_vec()))?)
+    }
+
+    /// Fills a buffer of floats.
+    pub fn fill(&mut self, name: &str, values: &[f32]) -> Outcome {
+        let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        Ok(self.params.set(name, &Data::Bytes(Some(Scalar::F32), bytes))?)
+    }
+
+    /// Makes a buffer of that many zeros.
+    pub fn zeros(&mut self, name: &str, count: usize) -> Outcome {
+        self.fill(name, &vec![0.0; count])
+    }
+
+    /// The floats in a buffer.
+    pub fn read(&self, name: &str) -> Outcome<Vec<f32>> {
+        let (_, bytes) = self.params.get(name)?;
+        Ok(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
+    }
+
+    /// Runs an entry point for at least `threads` threads, in groups of 64.
+    pub fn run(&mut self, entry: &str, threads: usize) -> Outcome {
+        let found = self.module.funcs.iter().find(|(_, f)| f.entry.is_some() && f.name == *entry);
+        let (id, _) = found.ok_or_else(|| format!("there is no entry point `{entry}`"))?;
+        let groups = [threads.div_ceil(64) as u32, 1, 1];
+        let stopped = run(&self.module, id, groups, &mut self.params, Options::default());
+        stopped.map_err(|stopped| stopped.diagnostic().message.into())
+    }
+}
+
+/// What an optimiser found.
+pub struct Fit {
+    /// The loss of every round.
+    pub losses: Vec<f32>,
+    /// Pixels along an edge of the pictures.
+    pub side: usize,
+    /// What was to be matched: three floats from 0 to 1 per pixel.
+    pub target: Vec<f32>,
+    /// What came out.
+    pub picture: Vec<f32>,
+}
+
+/// An application: runs so many rounds and reports each, with its loss.
+pub type Application = fn(rounds: u32, report: &mut dyn FnMut(u32, f32)) -> Outcome<Fit>;
+
+/// Runs an application with as many rounds as the command line says, draws how the loss falls and writes the picture.
+pub fn show(name: &str, rounds: u32, application: Application) -> Outcome {
+    let rounds = std::env::args().nth(1).map_or(Ok(rounds), |n| n.parse())?;
+    let mut losses: Vec<f32> = vec![];
+    let fit = application(rounds, &mut |round, loss| {
+        losses.push(loss);
+        if round.is_multiple_of(rounds.div_ceil(20)) || round == rounds {
+            let recent = &losses[losses.len().saturating_sub(10)..];
+            let mean = recent.iter().sum::<f32>() / recent.len() as f32;
+            let bar = "#".repeat((60.0 * (mean / losses[0]).clamp(0.0, 1.0)).round() as usize);
+            println!("round {round:>5}   loss {mean:.5}   {bar}");
+        }
+    })?;
+    let path = format!("{name}.png");
+    write_pair(&path, fit.side, &fit.target, &fit.picture)?;
+    println!("The target and what came out are in {path}.");
+    Ok(())
+}
+
+/// Writes two square pictures side by side, as PNG.
+fn write_pair(path: &str, side: usize, left: &[f32], right: &[f32]) -> Outcome {
+    const ZOOM: usize = 4;
+    let mut bytes = Vec::new();
+    for y in 0..side * ZOOM {
+        for x in 0..2 * side * ZOOM {
+            let (picture, x) = if x < side * ZOOM { (left, x) } else { (right, x - side * ZOOM) };
+            let at = 3 * (y / ZOOM * side + x / ZOOM);
+            bytes.extend(picture[at..at + 3].iter().map(|c| (c.clamp(0.0, 1.0) * 255.0).round() as u8));
+        }
+    }
+    let file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    let mut encoder = png::Encoder::new(file, (2 * side * ZOOM) as u32, (side * ZOOM) as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.write_header()?.write_image_data(&bytes)?;
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! The applications learn: after a few rounds the loss is a fraction of what it was, and the picture is nearer the target.
+
+use cotangent_apps::{Application, field, splats};
+
+fn converges(application: Application, rounds: u32, below: f32) {
+    let fit = application(rounds, &mut |_, _| {}).unwrap();
+    let ratio = fit.losses[fit.losses.len() - 1] / fit.losses[0];
+    assert!(ratio < below, "the loss fell to {ratio} of what it was");
+    let squares = fit.target.iter().zip(&fit.picture).map(|(t, p)| (t - p) * (t - p));
+    let mean = 3.0 * squares.sum::<f32>() / fit.target.len() as f32;
+    assert!(mean < below * fit.losses[0], "the picture's error is {mean}");
+}
+
+#[test]
+fn splats_match_the_picture_better_and_better() {
+    converges(splats::fit, 12, 0.6);
+}
+
+#[test]
+fn the_network_learns_the_picture() {
+    converges(field::fit, 12, 0.6);
+}
