@@ -26,6 +26,7 @@ mod func;
 pub mod layout;
 mod module;
 pub mod op;
+pub mod shader;
 pub mod text;
 mod types;
 mod verify;

@@ -1,0 +1,192 @@
+//! Gives the parameters of a program their places: slots for resources, offsets for values.
+//!
+//! Values of all global parameters are gathered in one block, those of an entry point in another. A block is
+//! memory with rules of its own ([`Target::rules`]). What takes slots depends on the target:
+//!
+//! | target              | slots                                                | an array of resources    |
+//! | ------------------- | ---------------------------------------------------- | ------------------------ |
+//! | WGSL, SPIR-V, GLSL  | one sequence per space; `ParameterBlock` has a space | takes one slot           |
+//! | HLSL                | `b`, `t`, `u` numbered apart                         | takes one for each       |
+//! | Metal               | buffers; what is in a `ParameterBlock` takes none    | takes one for each       |
+//! | CUDA, C++           | none: handles are pointers among the values          | lies in memory           |
+//!
+//! Numbers that the program asks for are reserved first. Then the global block gets a slot, then each parameter, in the
+//! order of declaration, the first free range that is large enough for all it needs of a kind; entry points follow.
+//! SPIR-V and GLSL pass the values of an entry point as push constants.
+
+mod place;
+mod slots;
+
+use super::{Matrices, Memory, Rules, Target};
+use crate::Types;
+use crate::shader::{Field, ShaderParam, ShaderParams, Shape};
+use cotangent_base::Symbol;
+use place::{Cursor, Placer};
+use slots::{Allocator, Usage};
+pub use slots::{Kind, Slot};
+
+/// Where all parameters are.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bindings {
+    /// For which target.
+    pub target: Target,
+    /// The block of global values, if there are any.
+    pub block: Option<BlockPlace>,
+    /// The global parameters, in the order of declaration.
+    pub params: Vec<Bound>,
+    /// The entry points.
+    pub entries: Vec<EntryBindings>,
+}
+
+/// Where the parameters of an entry point are.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EntryBindings {
+    /// Its name.
+    pub name: Symbol,
+    /// The block of its values, if there are any.
+    pub block: Option<BlockPlace>,
+    /// Its uniform parameters.
+    pub params: Vec<Bound>,
+}
+
+/// Memory that holds values.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct BlockPlace {
+    /// Where it is bound; nowhere where values are passed by pointer.
+    pub slot: Option<Slot>,
+    /// How many bytes it has.
+    pub size: u32,
+    /// How it is laid out.
+    pub rules: Rules,
+}
+
+/// Where a parameter or a part of one is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bound {
+    /// Its name.
+    pub name: Symbol,
+    /// What it is.
+    pub shape: Shape,
+    /// The slots it takes, at most one range of each kind.
+    pub slots: Vec<Slot>,
+    /// The space that belongs to it alone.
+    pub space: Option<u32>,
+    /// Where its values lie in the block around it.
+    pub data: Option<Span>,
+    /// How a value is laid out, or an element of a buffer.
+    pub rules: Rules,
+    /// The memory it stands for, if it is a block.
+    pub block: Option<BlockPlace>,
+    /// The fields of a structure, the contents of a block, the first element of an array.
+    pub parts: Vec<Bound>,
+}
+
+/// A range of bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// The first.
+    pub offset: u32,
+    /// How many.
+    pub size: u32,
+}
+
+/// Gives all parameters their places.
+pub fn bind(types: &Types, params: &ShaderParams, target: Target, matrices: Matrices) -> Bindings {
+    let placer = Placer { types, target, matrices };
+    let mut free = Allocator::default();
+    for param in &params.globals {
+        placer.reserve(param, &mut free);
+    }
+    let fields = fields(&params.globals);
+    let block = placer.gather(&fields, Memory::Constant, &mut free);
+    if params.globals.iter().any(|p| placer.usage(p).needs_default_space()) {
+        free.use_space(0);
+    }
+    let offsets = placer.offsets(&fields, placer.rules(Memory::Constant));
+    let mut bound = Vec::new();
+    for (param, offset) in params.globals.iter().zip(offsets) {
+        let mut cursor = placer.cursor(param, &mut free);
+        bound.push(placer.top(param, offset, placer.rules(Memory::Constant), &mut cursor));
+    }
+    let entries = params.entries.iter().map(|(name, params)| entry(&placer, *name, params, &mut free));
+    Bindings { target, block, params: bound, entries: entries.collect() }
+}
+
+fn fields(params: &[ShaderParam]) -> Vec<Field> {
+    params.iter().map(|p| Field { name: p.name, shape: p.shape.clone(), at: None }).collect()
+}
+
+/// The parameters of an entry point are allocated together.
+fn entry(placer: &Placer<'_>, name: Symbol, params: &[ShaderParam], free: &mut Allocator) -> EntryBindings {
+    let pushed = matches!(placer.target, Target::SpirV | Target::Glsl);
+    let memory = if pushed { Memory::Push } else { Memory::Constant };
+    let fields = fields(params);
+    let size = placer.data_size(&fields, placer.rules(memory));
+    let mut usage = Usage::default();
+    let own = placer.block_kind(memory);
+    if size > 0
+        && let Some(kind) = own
+    {
+        usage.add(kind, 1);
+    }
+    params.iter().for_each(|p| usage.join(&placer.usage(p)));
+    let mut cursor = free.take(&usage);
+    let block = (size > 0).then(|| {
+        let slot = match own {
+            Some(kind) => Some(cursor.next(kind, 1)),
+            None => placer.push_slot(memory),
+        };
+        BlockPlace { slot, size, rules: placer.rules(memory) }
+    });
+    let offsets = placer.offsets(&fields, placer.rules(memory));
+    let bound =
+        params.iter().zip(offsets).map(|(p, at)| placer.top(p, at, placer.rules(memory), &mut cursor));
+    EntryBindings { name, block, params: bound.collect() }
+}
+
+impl Placer<'_> {
+    /// The block that the values of global parameters are gathered in.
+    fn gather(&self, fields: &[Field], memory: Memory, free: &mut Allocator) -> Option<BlockPlace> {
+        let rules = self.rules(memory);
+        let size = self.data_size(fields, rules);
+        if size == 0 {
+            return None;
+        }
+        let mut usage = Usage::default();
+        let kind = self.block_kind(memory);
+        if let Some(kind) = kind {
+            usage.add(kind, 1);
+            free.use_space(0);
+        }
+        let mut cursor = free.take(&usage);
+        Some(BlockPlace { slot: kind.map(|kind| cursor.next(kind, 1)), size, rules })
+    }
+
+    /// Reserves what the program asks for.
+    fn reserve(&self, param: &ShaderParam, free: &mut Allocator) {
+        for slot in self.wished(param) {
+            free.reserve(slot);
+        }
+    }
+
+    /// Where the slots of a parameter begin: where it asks for, or where there is room.
+    fn cursor(&self, param: &ShaderParam, free: &mut Allocator) -> Cursor {
+        let wished = self.wished(param);
+        let mut usage = self.usage(param);
+        for slot in &wished {
+            usage.remove(slot.kind);
+        }
+        let mut cursor = free.take(&usage);
+        for slot in wished {
+            cursor.start(slot);
+        }
+        cursor
+    }
+}
+
+impl Bound {
+    /// The slots of this part for one leaf each: resources, and blocks for the values in them.
+    pub fn slot(&self, kind: Kind) -> Option<Slot> {
+        self.slots.iter().copied().find(|slot| slot.kind == kind)
+    }
+}

@@ -1,0 +1,144 @@
+//! Slots: which are taken, and the first that are free.
+
+use super::place::Cursor;
+use cotangent_base::Map;
+
+/// Kinds of slots; each is numbered on its own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// A binding of WGSL, SPIR-V and GLSL.
+    Binding,
+    /// A `b` register of HLSL.
+    ConstantBuffer,
+    /// A `t` register of HLSL.
+    ShaderResource,
+    /// A `u` register of HLSL.
+    UnorderedAccess,
+    /// A buffer index of Metal.
+    Buffer,
+    /// The push constants; there is one.
+    PushConstant,
+}
+
+impl Kind {
+    const ALL: [Kind; 5] =
+        [Kind::Binding, Kind::ConstantBuffer, Kind::ShaderResource, Kind::UnorderedAccess, Kind::Buffer];
+
+    /// The name in reflection.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Binding => "binding",
+            Kind::ConstantBuffer => "b",
+            Kind::ShaderResource => "t",
+            Kind::UnorderedAccess => "u",
+            Kind::Buffer => "buffer",
+            Kind::PushConstant => "push_constant",
+        }
+    }
+}
+
+/// A range of slots.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot {
+    /// Of which kind.
+    pub kind: Kind,
+    /// In which space: `@group`, `set` or `space`.
+    pub space: u32,
+    /// The first.
+    pub index: u32,
+    /// How many.
+    pub count: u32,
+}
+
+/// How many slots of each kind something takes, and how many spaces.
+#[derive(Clone, Default)]
+pub(super) struct Usage {
+    counts: Map<Kind, u32>,
+    pub spaces: u32,
+}
+
+impl Usage {
+    pub fn add(&mut self, kind: Kind, count: u32) {
+        *self.counts.entry(kind).or_default() += count;
+    }
+
+    pub fn join(&mut self, other: &Usage) {
+        for kind in Kind::ALL {
+            if let Some(count) = other.counts.get(&kind) {
+                self.add(kind, *count);
+            }
+        }
+        self.spaces += other.spaces;
+    }
+
+    pub fn times(mut self, n: u32) -> Usage {
+        self.counts.values_mut().for_each(|count| *count = count.saturating_mul(n));
+        self.spaces = self.spaces.saturating_mul(n);
+        self
+    }
+
+    pub fn remove(&mut self, kind: Kind) {
+        self.counts.remove(&kind);
+    }
+
+    pub fn get(&self, kind: Kind) -> u32 {
+        self.counts.get(&kind).copied().unwrap_or(0)
+    }
+
+    pub fn needs_default_space(&self) -> bool {
+        self.counts.values().any(|count| *count > 0)
+    }
+}
+
+/// What is taken so far.
+#[derive(Default)]
+pub(super) struct Allocator {
+    ranges: Vec<Slot>,
+    spaces: Vec<u32>,
+}
+
+impl Allocator {
+    pub fn reserve(&mut self, slot: Slot) {
+        self.ranges.push(slot);
+        self.use_space(slot.space);
+    }
+
+    pub fn use_space(&mut self, space: u32) {
+        self.spaces.push(space);
+    }
+
+    /// The first free range of each kind in the default space, and the first free spaces.
+    pub fn take(&mut self, usage: &Usage) -> Cursor {
+        let mut cursor = Cursor::default();
+        for kind in Kind::ALL {
+            let count = usage.get(kind);
+            if count > 0 {
+                let slot = Slot { kind, space: 0, index: self.first(kind, count), count };
+                self.reserve(slot);
+                cursor.start(slot);
+            }
+        }
+        cursor.space = self.first_space(usage.spaces);
+        (0..usage.spaces).for_each(|i| self.use_space(cursor.space + i));
+        cursor
+    }
+
+    fn first(&self, kind: Kind, count: u32) -> u32 {
+        let taken = |at: u32| {
+            let hit = |r: &&Slot| {
+                r.kind == kind && r.space == 0 && r.index < at.saturating_add(count) && at < r.index + r.count
+            };
+            self.ranges.iter().filter(hit).map(|r| r.index + r.count).max()
+        };
+        let mut at = 0;
+        while let Some(behind) = taken(at) {
+            at = behind;
+        }
+        at
+    }
+
+    fn first_space(&self, count: u32) -> u32 {
+        let free = |at: u32| (at..at.saturating_add(count)).all(|space| !self.spaces.contains(&space));
+        (0..).find(|at| free(*at)).unwrap_or(0)
+    }
+}

@@ -1,0 +1,101 @@
+//! Sizes and offsets of types in memory, and where shader parameters are bound.
+//!
+//! [`Rules`] are the sets of rules that targets use, [`Target`] says which target uses which, and [`bind`] gives the
+//! parameters of a program their places. What the host hands in and gets back is in C layout: a scalar is aligned
+//! to its size, a vector or matrix to its scalar, a `bool` takes one byte, matrices are stored row by row, and a
+//! structure is as large as its alignment makes it. A sum is the number of the member it is and room for the largest
+//! member. The functions here that take no rules are about that one.
+//!
+//! Sizes are worked out in 64 bits, where they saturate, since a source can name arrays of arrays that no memory holds.
+//! Only what is at most [`MAX_SIZE`] has a layout.
+
+pub mod bind;
+mod rules;
+mod target;
+
+pub use rules::{Matrices, Rules, Set};
+pub use target::{Memory, Target};
+
+use crate::{Ty, Types};
+
+/// The size in bytes of the largest value.
+pub const MAX_SIZE: u64 = 1 << 31;
+
+/// How much room a type takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Bytes, a multiple of the alignment.
+    pub size: u32,
+    /// Every address of it is a multiple of this.
+    pub align: u32,
+}
+
+/// The C layout of `ty`. Handles have none, nor has what is too large.
+pub fn layout(types: &Types, ty: Ty) -> Option<Layout> {
+    Rules::C.layout(types, ty)
+}
+
+/// Whether values of type `ty` are larger than any program may hold. Here what is empty counts one byte, because
+/// a billion of it is too much as well.
+pub fn is_too_large(types: &Types, ty: Ty) -> bool {
+    Rules::C.measure(types, ty, 1).size > MAX_SIZE
+}
+
+/// Where part `index` of `ty` begins in C layout, and its type. `None` if there is no such part.
+pub fn part(types: &Types, ty: Ty, index: u32) -> Option<(u32, Ty)> {
+    Rules::C.part(types, ty, index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{StructField, Type};
+    use cotangent_base::Scalar;
+
+    #[test]
+    fn structures_are_laid_out_as_in_c() {
+        let mut types = Types::default();
+        let (byte, double) = (types.scalar(Scalar::U8), types.scalar(Scalar::F64));
+        let float3 = types.intern(Type::Vector(Scalar::F32, 3));
+        let field = |name: &str, ty| StructField { name: name.into(), ty };
+        let fields = vec![field("a", byte), field("b", float3), field("c", double), field("d", byte)];
+        let id = types.add_struct("S".into(), fields);
+        let s = types.intern(Type::Struct(id));
+        // a at 0, b at 4 (12 bytes), c at 16, d at 24, padded to 32.
+        assert_eq!(layout(&types, s), Some(Layout { size: 32, align: 8 }));
+        let offsets: Vec<u32> = (0..4).map(|i| part(&types, s, i).unwrap().0).collect();
+        assert_eq!(offsets, [0, 4, 16, 24]);
+        let array = types.intern(Type::Array(s, 3));
+        assert_eq!(part(&types, array, 2), Some((64, s)));
+    }
+
+    #[test]
+    fn what_no_memory_holds_has_no_layout_and_overflows_nothing() {
+        let mut types = Types::default();
+        let float4 = types.intern(Type::Vector(Scalar::F32, 4));
+        let mut ty = types.intern(Type::Array(float4, 1 << 27));
+        assert_eq!(layout(&types, ty), Some(Layout { size: 1 << 31, align: 4 }));
+        assert!(!is_too_large(&types, ty));
+        for _ in 0..4 {
+            ty = types.intern(Type::Array(ty, u32::MAX));
+            let fields = ["a", "b"].map(|name| StructField { name: name.into(), ty }).to_vec();
+            let id = types.add_struct("Pair".into(), fields);
+            ty = types.intern(Type::Struct(id));
+            assert_eq!(layout(&types, ty), None);
+            assert_eq!(part(&types, ty, 1), None);
+            assert!(is_too_large(&types, ty));
+        }
+    }
+
+    #[test]
+    fn handles_and_empty_values_count_when_there_are_too_many() {
+        let mut types = Types::default();
+        let float = types.scalar(Scalar::F32);
+        let (unit, handle) = (types.intern(Type::Unit), types.intern(Type::Ref(float)));
+        for elem in [unit, handle] {
+            assert!(!is_too_large(&types, elem));
+            let many = types.intern(Type::Array(elem, u32::MAX));
+            assert!(is_too_large(&types, many));
+        }
+    }
+}

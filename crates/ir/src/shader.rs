@@ -1,0 +1,89 @@
+//! The parameters of a shader as they were declared.
+//!
+//! In a module's code a parameter is one [`Global`] per leaf: a buffer, or a value without buffers in it. Where each
+//! is bound depends on all parameters that were declared, used or not, and on what stands around a leaf; that is kept
+//! here, beside the module, for [`layout::bind`](crate::layout::bind).
+
+use crate::{Global, Ty};
+use cotangent_base::{Span, Symbol};
+
+/// All parameters of a program.
+#[derive(Clone, Default, Debug)]
+pub struct ShaderParams {
+    /// The globals, in the order of declaration.
+    pub globals: Vec<ShaderParam>,
+    /// The entry points with their uniform parameters, in the order they were asked for.
+    pub entries: Vec<(Symbol, Vec<ShaderParam>)>,
+}
+
+/// A parameter.
+#[derive(Clone, Debug)]
+pub struct ShaderParam {
+    /// Its name.
+    pub name: Symbol,
+    /// Where it was declared.
+    pub span: Span,
+    /// What it is made of.
+    pub shape: Shape,
+    /// What the program says about its place.
+    pub wish: Wish,
+    /// Its leaves in the code, in order, arrays element by element; empty if nothing uses it.
+    pub leaves: Vec<Global>,
+}
+
+/// What a program says about the place of a parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Wish {
+    /// `[[vk::binding(index, set)]]`.
+    pub binding: Option<(u32, u32)>,
+    /// `register(u1, space2)`.
+    pub register: Option<Register>,
+    /// `[[vk::push_constant]]`.
+    pub push_constant: bool,
+}
+
+/// `register(u1, space2)`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Register {
+    /// `b`, `t`, `u` or `s`.
+    pub class: char,
+    /// The number.
+    pub index: u32,
+    /// The space, 0 if none is given.
+    pub space: u32,
+}
+
+/// What a parameter is made of.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Shape {
+    /// A value without resources in it.
+    Value(Ty),
+    /// A resource, by the type of its handle.
+    Resource(Ty),
+    /// What lies in memory of its own.
+    Block(Block, Box<Shape>),
+    /// A structure with resources in it, or with places given to its fields.
+    Struct(Vec<Field>),
+    /// An array of something with resources in it.
+    Array(Box<Shape>, u32),
+}
+
+/// A field of a shape.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: Symbol,
+    /// What it is.
+    pub shape: Shape,
+    /// The offset that `packoffset` gives it.
+    pub at: Option<u32>,
+}
+
+/// Kinds of memory of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Block {
+    /// `ConstantBuffer<T>` and `cbuffer`.
+    Constant,
+    /// `ParameterBlock<T>`.
+    Parameters,
+}
