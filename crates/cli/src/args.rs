@@ -25,6 +25,8 @@ pub enum Command {
     Compile(Compile),
     /// Show what the backward pass of a function stores.
     Report(Report),
+    /// Show what a host must know: parameters, bindings, layouts, entry points, context sizes.
+    Reflect(Reflect),
     /// Show the page of one diagnostic.
     Explain(Explain),
 }
@@ -194,6 +196,23 @@ pub struct Report {
     /// The function.
     #[arg(long = "fn", value_name = "NAME")]
     pub function: String,
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub struct Reflect {
+    #[command(flatten)]
+    pub source: Source,
+    /// For which target: wgsl, spirv, glsl, hlsl, metal, cuda, cpp.
+    #[arg(long, value_name = "TARGET", default_value = "wgsl")]
+    pub target: String,
+    /// Entry points; without any, all.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Vec<String>,
+    /// How matrices lie in memory.
+    #[arg(long, value_enum, default_value = "row")]
+    pub matrix_layout: MatrixLayout,
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
 }

@@ -2,10 +2,13 @@
 
 use crate::library;
 use crate::pipeline::{self, Listing};
+use crate::reflect::Reflection;
 use cotangent_autodiff::report::Report;
 use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Set, Sources, Symbol};
 use cotangent_ir::Mode;
+use cotangent_ir::layout::{Matrices, Target};
 use cotangent_lower::{Lowered, Roots};
+use cotangent_sema::hir::{DiffMode, Func};
 use cotangent_sema::{Checked, Input};
 use cotangent_syntax::ast::{self, DeclKind};
 
@@ -70,6 +73,35 @@ impl<'l> Compiler<'l> {
         let (diagnostics, report) = cotangent_autodiff::differentiate_reporting(module, roots, roots[1]);
         self.tell(diagnostics)?;
         Ok(report)
+    }
+
+    /// What a host must know about the module at `path`, for one target.
+    pub fn reflect(
+        &mut self,
+        path: &str,
+        roots: Roots,
+        target: Target,
+        matrices: Matrices,
+    ) -> Result<Reflection, Stop> {
+        let lowered = self.compile(path, roots)?;
+        if let Err(refusal) = crate::targets::check_layout(&lowered) {
+            self.diagnostics.push(*refusal);
+            return Err(Stop::Errors);
+        }
+        let contexts = self.contexts(path)?;
+        Ok(crate::reflect::reflect(&lowered, target, matrices, contexts))
+    }
+
+    /// The differentiable functions of the module at `path`, with how much their backward derivatives keep.
+    fn contexts(&self, path: &str) -> Result<Vec<(Symbol, u64)>, Stop> {
+        let fresh = || Compiler::new(self.loader, self.defines.clone());
+        let program = fresh().check(path)?.program;
+        let is_root =
+            |f: &Func| f.diff.differentiable == Some(DiffMode::Backward) && f.generics.params.is_empty();
+        let funcs = program.user_funcs.iter().map(|id| &program.funcs[*id]).filter(|f| is_root(f));
+        // What has no backward derivative of its own, or shares its name, is left out.
+        let context = |f: &Func| fresh().report(path, f.name).ok().map(|report| (f.name, report.bytes));
+        Ok(funcs.filter_map(context).collect())
     }
 
     /// Checks the module at `path` and lowers what `roots` names; derivatives are not written yet.

@@ -9,14 +9,16 @@ mod compiler;
 pub mod gradient;
 mod library;
 pub mod pipeline;
+pub mod reflect;
 pub mod render;
+mod targets;
 
 pub use codes::{all as all_codes, explain, is_about_names_asked_for, is_internal};
 pub use compiler::{Compiler, Stop};
 pub use cotangent_autodiff::report;
 pub use cotangent_base::{Code, Diagnostic, Diagnostics, Loader, Scalar, Severity, Sources, Span, Symbol};
-pub use cotangent_emit_naga::wgsl;
 pub use cotangent_interp as interp;
 pub use cotangent_ir as ir;
 pub use cotangent_lower::Roots;
 pub use cotangent_runtime as runtime;
+pub use targets::wgsl;

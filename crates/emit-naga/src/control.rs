@@ -335,7 +335,7 @@ impl FuncEmitter<'_, '_> {
                 let adds = matches!(data.op, Op::InsertAdd(_));
                 Some(self.insert(data, path, adds, self.overwriting.contains(&inst))?)
             }
-            Op::Global(global) => Some(self.global(*global)),
+            Op::Global(global) => Some(self.global(*global)?),
             Op::Store(path) => {
                 self.store(data, path)?;
                 None

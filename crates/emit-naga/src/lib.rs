@@ -11,6 +11,8 @@
 //! A program cannot trap on a GPU. A failed `assert` makes every floating-point number the thread stores from
 //! then on NaN, so that no wrong number passes for a right one.
 //!
+//! Values of parameters lie in uniform buffers, laid out as std140 asks ([`uniforms`]).
+//!
 //! naga's validator runs on everything emitted.
 
 pub mod codes;
@@ -20,18 +22,24 @@ mod last_use;
 mod math;
 mod memory;
 mod types;
+mod uniforms;
 mod values;
 
 use cotangent_base::{Diagnostic, Map, Span};
+use cotangent_ir::layout::bind::LeafPlace;
 use cotangent_ir::{FuncId, FuncKind, Global, GlobalKind, Module, Op, Ty, Type};
 use naga::{Handle, Span as NoSpan};
+use uniforms::Words;
 
 /// What emission gives: a value, or why the target cannot express the program.
 pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
+/// Where the parameters of a module are bound. Those it does not know are numbered in the order of declaration.
+pub type Places = Map<Global, LeafPlace>;
+
 /// The WGSL of a module: its entry points, or if it has none all its functions.
-pub fn wgsl(module: &Module) -> std::result::Result<String, Box<Diagnostic>> {
-    let out = emit(module)?;
+pub fn wgsl(module: &Module, places: &Places) -> std::result::Result<String, Box<Diagnostic>> {
+    let out = emit(module, places)?;
     let flags = naga::valid::ValidationFlags::all();
     let mut validator = naga::valid::Validator::new(flags, naga::valid::Capabilities::all());
     let invalid = |what: &str| {
@@ -55,9 +63,12 @@ pub(crate) fn unsupported<T>(span: Span, what: impl Into<String>) -> Result<T> {
 /// The module under construction.
 pub(crate) struct Emitter<'m> {
     pub module: &'m Module,
+    pub places: &'m Places,
     pub out: naga::Module,
     pub types: Map<Ty, Handle<naga::Type>>,
     pub globals: Map<Global, Handle<naga::GlobalVariable>>,
+    /// Values that are read from the words of a block.
+    pub words: Map<Global, Words>,
     pub funcs: Map<FuncId, Handle<naga::Function>>,
     /// The structure in which a function with several outputs returns them.
     pub results: Map<FuncId, Handle<naga::Type>>,
@@ -72,12 +83,14 @@ pub(crate) struct Poison {
     pub nan: Handle<naga::GlobalVariable>,
 }
 
-fn emit(module: &Module) -> Result<naga::Module> {
+fn emit(module: &Module, places: &Places) -> Result<naga::Module> {
     let mut emitter = Emitter {
         module,
+        places,
         out: naga::Module::default(),
         types: Map::default(),
         globals: Map::default(),
+        words: Map::default(),
         funcs: Map::default(),
         results: Map::default(),
         poison: None,
@@ -163,8 +176,12 @@ impl Emitter<'_> {
             });
             used.extend(globals);
         }
-        let mut binding = 0;
+        let mut next = 0;
         for (global, data) in module.globals.iter().filter(|(g, _)| used.contains(*g)) {
+            if let Some(LeafPlace::Value(block, offset)) = self.places.get(&global) {
+                self.uniform(global, *block, *offset)?;
+                continue;
+            }
             let space = self.address_space(global);
             let ty = match module.types.get(data.ty) {
                 Type::Buffer(elem, _) => self.runtime_array(elem, data.span)?,
@@ -174,14 +191,35 @@ impl Emitter<'_> {
                     self.ty(data.ty, data.span)?
                 }
             };
-            let slot =
-                (data.kind == GlobalKind::Param).then_some(naga::ResourceBinding { group: 0, binding });
-            binding += u32::from(slot.is_some());
+            let slot = match data.kind {
+                GlobalKind::Param => Some(self.slot(global, &mut next)?),
+                GlobalKind::Shared | GlobalKind::Static(_) => None,
+            };
             let var = variable(data.name.as_str(), space, ty, slot, None);
             let handle = self.out.global_variables.append(var, NoSpan::UNDEFINED);
             self.globals.insert(global, handle);
         }
         Ok(())
+    }
+
+    /// Where a resource is bound, or the next number.
+    fn slot(&self, global: Global, next: &mut u32) -> Result<naga::ResourceBinding> {
+        match self.places.get(&global) {
+            Some(LeafPlace::Slot(slot)) => {
+                Ok(naga::ResourceBinding { group: slot.space, binding: slot.index })
+            }
+            Some(LeafPlace::Element(_)) => {
+                unsupported(self.module.globals[global].span, "an array of resources is not possible")
+            }
+            Some(LeafPlace::Packed(_)) => {
+                unsupported(self.module.globals[global].span, "`packoffset` is not possible")
+            }
+            Some(LeafPlace::Value(..)) | None => {
+                let binding = *next;
+                *next += 1;
+                Ok(naga::ResourceBinding { group: 0, binding })
+            }
+        }
     }
 
     fn address_space(&self, global: Global) -> naga::AddressSpace {

@@ -8,11 +8,14 @@ use naga::{Expression, Handle, Literal, Statement};
 
 impl FuncEmitter<'_, '_> {
     /// A pointer to a buffer or variable, or the value of a uniform.
-    pub fn global(&mut self, global: Global) -> Place {
+    pub fn global(&mut self, global: Global) -> Result<Place> {
+        if let Some(words) = self.emitter.words.get(&global).copied() {
+            return Ok(Place::Expr(self.read_words(words, self.module().globals[global].ty)?));
+        }
         let pointer = self.expr(Expression::GlobalVariable(self.emitter.globals[&global]));
         match self.module().types.get(self.module().globals[global].ty) {
-            Type::Buffer(..) | Type::Ref(_) => Place::Pointer(pointer),
-            _ => Place::Expr(self.expr(Expression::Load { pointer })),
+            Type::Buffer(..) | Type::Ref(_) => Ok(Place::Pointer(pointer)),
+            _ => Ok(Place::Expr(self.expr(Expression::Load { pointer }))),
         }
     }
 

@@ -3,7 +3,10 @@
 use cotangent_filetest::{Pass, run};
 
 fn main() {
-    let wgsl = |case: &mut cotangent_filetest::Case| match cotangent_emit_naga::wgsl(&case.module) {
+    let wgsl = |case: &mut cotangent_filetest::Case| match cotangent_emit_naga::wgsl(
+        &case.module,
+        &Default::default(),
+    ) {
         Ok(text) => text,
         Err(diagnostic) => format!("{}: {}", diagnostic.code.name, diagnostic.message),
     };

@@ -14,6 +14,8 @@ pub struct ShaderParams {
     pub globals: Vec<ShaderParam>,
     /// The entry points with their uniform parameters, in the order they were asked for.
     pub entries: Vec<(Symbol, Vec<ShaderParam>)>,
+    /// Where a parameter is declared of which we do not know the layout, so that we do not know those behind it either.
+    pub unknown: Option<Span>,
 }
 
 /// A parameter.
@@ -58,11 +60,13 @@ pub struct Register {
 pub enum Shape {
     /// A value without resources in it.
     Value(Ty),
+    /// Such a structure, with the offsets that `packoffset` gives to some of its fields.
+    Packed(Ty, Vec<Option<u32>>),
     /// A resource, by the type of its handle.
     Resource(Ty),
     /// What lies in memory of its own.
     Block(Block, Box<Shape>),
-    /// A structure with resources in it, or with places given to its fields.
+    /// A structure with resources in it.
     Struct(Vec<Field>),
     /// An array of something with resources in it.
     Array(Box<Shape>, u32),
@@ -75,8 +79,6 @@ pub struct Field {
     pub name: Symbol,
     /// What it is.
     pub shape: Shape,
-    /// The offset that `packoffset` gives it.
-    pub at: Option<u32>,
 }
 
 /// Kinds of memory of its own.

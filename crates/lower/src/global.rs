@@ -13,6 +13,7 @@ use crate::func::Frame;
 use crate::instance::{Lowerer, Origin};
 use crate::place::Root;
 use cotangent_base::{Span, Symbol};
+use cotangent_ir::shader::Shape;
 use cotangent_ir::{self as ir, GlobalData, Op, Type, Value};
 use cotangent_sema::hir::{self, GlobalId, StmtKind};
 
@@ -42,12 +43,12 @@ impl Lowerer<'_> {
         if let Some(global) = self.globals.get(&id) {
             return global.clone();
         }
-        let hir::Global { name, ty, kind, span } = self.checked.program.globals[id].clone();
+        let hir::Global { name, ty, kind, span, .. } = self.checked.program.globals[id].clone();
         let global = match kind {
             hir::GlobalKind::Const => GlobalRef::Const,
             hir::GlobalKind::Param => {
-                let ty = self.lower_ty(ty, span);
-                GlobalRef::Uniform(self.uniform(name.as_str(), ty, span))
+                let (shape, ty) = (self.global_shape(id), self.lower_ty(ty, span));
+                GlobalRef::Uniform(self.uniform(name.as_str(), &shape, ty, span))
             }
             hir::GlobalKind::Static => {
                 let init = self.checked.initializer(id).and_then(|_| self.origin(Origin::Init(id)));
@@ -67,23 +68,26 @@ impl Lowerer<'_> {
         self.add_global(name.as_str(), ty, kind, span)
     }
 
-    /// A parameter of the shader, split if there are buffers inside.
-    pub fn uniform(&mut self, name: &str, ty: ir::Ty, span: Span) -> Uniform {
-        let parts: Vec<(String, ir::Ty)> = match self.module.types.get(ty) {
-            Type::Struct(id) if self.holds_handle(ty) => {
-                let fields = &self.module.types.struct_def(id).fields;
-                fields.iter().map(|f| (format!("{name}.{}", f.name), f.ty)).collect()
+    /// A parameter of the shader, split if there are resources inside.
+    pub fn uniform(&mut self, name: &str, shape: &Shape, ty: ir::Ty, span: Span) -> Uniform {
+        let part = |index| self.module.types.part(ty, Some(index)).unwrap_or(ty);
+        let parts: Vec<(String, &Shape, ir::Ty)> = match shape {
+            Shape::Value(_) | Shape::Packed(..) | Shape::Resource(_) => {
+                return Uniform::Leaf(self.add_global(name, ty, ir::GlobalKind::Param, span));
             }
-            Type::Array(elem, n) if self.holds_handle(ty) => {
-                (0..n).map(|i| (format!("{name}.{i}"), elem)).collect()
+            Shape::Block(_, inner) => return self.uniform(name, inner, ty, span),
+            Shape::Struct(fields) => {
+                let named =
+                    fields.iter().zip(0..).map(|(f, i)| (format!("{name}.{}", f.name), &f.shape, part(i)));
+                named.collect()
             }
-            _ => return Uniform::Leaf(self.add_global(name, ty, ir::GlobalKind::Param, span)),
+            Shape::Array(elem, n) => (0..*n).map(|i| (format!("{name}.{i}"), &**elem, part(i))).collect(),
         };
-        let parts = parts.into_iter().map(|(name, ty)| self.uniform(&name, ty, span)).collect();
+        let parts = parts.into_iter().map(|(name, shape, ty)| self.uniform(&name, shape, ty, span)).collect();
         Uniform::Parts(ty, parts)
     }
 
-    fn holds_handle(&self, ty: ir::Ty) -> bool {
+    pub fn holds_handle(&self, ty: ir::Ty) -> bool {
         match self.module.types.get(ty) {
             Type::Buffer(..) | Type::Ref(_) => true,
             Type::Array(elem, _) => self.holds_handle(elem),

@@ -18,6 +18,7 @@
 //! | `intrinsic`                         | library functions that stand for one operation                |
 //! | `synth`                             | members of `IDifferentiable` that nobody wrote                |
 //! | `global`                            | parameters of the shader, `static` and group-shared variables |
+//! | `params`                            | what the parameters of the shader are made of                 |
 //! | `entry`                             | entry points                                                  |
 //! | `func`                              | bodies: the state while one is lowered                        |
 //! | `stmt`, `branch`, `loops`           | statements; how variables become values                       |
@@ -42,6 +43,7 @@ mod instance;
 mod intrinsic;
 mod loops;
 mod number;
+mod params;
 mod place;
 mod pointers;
 mod roots;

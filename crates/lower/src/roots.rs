@@ -1,8 +1,9 @@
 //! Where lowering starts: what the user asked for by name.
 
-use crate::codes;
 use crate::instance::{Lowerer, Origin};
+use crate::{codes, params};
 use cotangent_base::{Diagnostic, Diagnostics, Span, Symbol};
+use cotangent_ir::shader::ShaderParams;
 use cotangent_ir::{FuncId, Mode, Module};
 use cotangent_sema::Checked;
 use cotangent_sema::hir;
@@ -37,6 +38,8 @@ pub struct Lowered {
     /// What was asked for, in that order: entry points and functions. For [`Roots::Derivatives`], the function and
     /// then each derivative.
     pub roots: Vec<FuncId>,
+    /// The parameters of the shader, used or not.
+    pub params: ShaderParams,
 }
 
 /// Lowers what was asked for and all that it needs.
@@ -54,6 +57,7 @@ pub fn lower(checked: &mut Checked, roots: Roots) -> Lowered {
         Roots::Derivatives { func, modes } => derivatives(&mut lowerer, func, &modes, &mut found),
     }
     lowerer.run();
+    let params = params::collect(&mut lowerer, &found.entry_sources);
     check(&mut lowerer);
     found.diagnostics.append(lowerer.diagnostics);
     Lowered {
@@ -61,6 +65,7 @@ pub fn lower(checked: &mut Checked, roots: Roots) -> Lowered {
         diagnostics: found.diagnostics,
         entries: found.entries,
         roots: found.roots,
+        params,
     }
 }
 
@@ -80,13 +85,17 @@ fn check(lowerer: &mut Lowerer<'_>) {
 struct Found {
     entries: Vec<FuncId>,
     roots: Vec<FuncId>,
+    /// The entry points with what they come from.
+    entry_sources: Vec<(FuncId, hir::FuncId)>,
     diagnostics: Diagnostics,
 }
 
 impl Found {
-    fn entry(&mut self, id: Option<FuncId>) {
+    fn entry(&mut self, lowerer: &mut Lowerer<'_>, func: hir::FuncRef) {
+        let id = lowerer.origin(Origin::Entry(func));
         self.entries.extend(id);
         self.roots.extend(id);
+        self.entry_sources.extend(id.map(|id| (id, func.func)));
     }
 }
 
@@ -107,7 +116,7 @@ fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
     if names.is_empty() {
         for func in all {
             let func = plain(lowerer, func);
-            found.entry(lowerer.origin(Origin::Entry(func)));
+            found.entry(lowerer, func);
         }
         return;
     }
@@ -118,7 +127,7 @@ fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
             continue;
         };
         let func = plain(lowerer, func);
-        found.entry(lowerer.origin(Origin::Entry(func)));
+        found.entry(lowerer, func);
     }
 }
 
@@ -132,7 +141,7 @@ fn whole(lowerer: &mut Lowerer<'_>, found: &mut Found) {
         let is_entry = data.entry.is_some();
         let func = plain(lowerer, func);
         if is_entry {
-            found.entry(lowerer.origin(Origin::Entry(func)));
+            found.entry(lowerer, func);
         } else {
             found.roots.extend(lowerer.origin(Origin::Func(func)));
         }

@@ -3,17 +3,8 @@
 use crate::data::Number;
 use cotangent_base::Scalar;
 use cotangent_interp::Val;
-use cotangent_ir::{Ty, Type, Types, layout};
-
-/// How the numbers of a matrix lie in host memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Matrices {
-    /// Row by row.
-    #[default]
-    Rows,
-    /// Column by column.
-    Columns,
-}
+use cotangent_ir::layout::{self, Matrices};
+use cotangent_ir::{Ty, Type, Types};
 
 /// Reads and writes values of a module's types.
 #[derive(Clone, Copy)]

@@ -13,7 +13,7 @@ mod params;
 pub mod path;
 mod run;
 
-pub use codec::{Codec, Matrices};
+pub use codec::Codec;
 pub use data::{Data, Number};
 pub use params::{Params, Place};
 pub use path::Leaf;

@@ -1,10 +1,11 @@
 //! A program's parameters: one block of host memory each, and paths into them.
 
-use crate::codec::{Codec, Matrices};
+use crate::codec::Codec;
 use crate::path::{descend, split};
 use crate::{Data, Error, bail};
 use cotangent_base::{Map, Scalar, Symbol};
 use cotangent_interp::Val;
+use cotangent_ir::layout::Matrices;
 use cotangent_ir::{Access, Global, GlobalKind, Module, Ty, Type, Types, layout};
 
 /// The memory of all shader parameters of a module, in C layout.

@@ -120,6 +120,11 @@ cotangent_base::codes! {
     /// An interface may give a default for a requirement. A type that replaces it marks its own with `override`.
     E0406 MISSING_OVERRIDE = "a default is replaced without `override`";
 
+    /// A place for a parameter is written `register(u1)` or `register(b0, space2)`, with a class of `b` (constants), `t` (read),
+    /// `u` (written) or `s` (samplers); `packoffset(c2.y)` for a member of a `cbuffer`, in rows of 16 bytes; or
+    /// `[[vk::binding(binding, set)]]`.
+    E0326 BAD_PLACE = "no place for a parameter";
+
     /// The construct is part of the language, but this compiler cannot translate it yet.
     E0701 UNSUPPORTED = "not supported yet";
 

@@ -49,6 +49,7 @@ mod missing;
 mod operators;
 mod overload;
 mod place;
+mod placement;
 mod program;
 mod prototypes;
 mod resolve;

@@ -30,7 +30,7 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     let text = match args.target.as_str() {
         "ir" => ir::text::print_module(&lowered.module),
         "wgsl" => {
-            let emitted = cotangent::wgsl(&lowered.module);
+            let emitted = cotangent::wgsl(&lowered);
             match emitted {
                 Ok(text) => text,
                 Err(diagnostic) => {

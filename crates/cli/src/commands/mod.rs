@@ -4,12 +4,14 @@ mod check;
 mod compile;
 mod explain;
 mod grad;
+mod reflect;
 mod report;
 mod run;
 
-use crate::args::{Command, Search, Source};
+use crate::args::{Command, MatrixLayout, Search, Source};
 use crate::loader::Disk;
 use crate::report::Failure;
+use cotangent::ir::layout::Matrices;
 use std::path::Path;
 
 /// Does what was asked.
@@ -20,7 +22,17 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Check(args) => check::check(&args),
         Command::Compile(args) => compile::compile(&args),
         Command::Report(args) => report::report(&args),
+        Command::Reflect(args) => reflect::reflect(&args),
         Command::Explain(args) => explain::explain(&args),
+    }
+}
+
+impl From<MatrixLayout> for Matrices {
+    fn from(layout: MatrixLayout) -> Matrices {
+        match layout {
+            MatrixLayout::Row => Matrices::Rows,
+            MatrixLayout::Column => Matrices::Columns,
+        }
     }
 }
 

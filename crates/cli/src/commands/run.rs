@@ -1,10 +1,10 @@
 //! `cotangent run`: an entry point over buffers.
 
-use crate::args::{Backend, Format, MatrixLayout, Run};
+use crate::args::{Backend, Format, Run};
 use crate::output::{print, write};
 use crate::report::{Failure, finish, trapped};
 use cotangent::interp::Options;
-use cotangent::runtime::{Data, Matrices, Params, data, npy, run as dispatch};
+use cotangent::runtime::{Data, Params, data, npy, run as dispatch};
 use cotangent::{Compiler, Roots, Scalar, Symbol, ir};
 use serde_json::{Map, Value, json};
 
@@ -18,10 +18,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let lowered = finish(&compiler, args.format, result)?;
     let entry = entry(&lowered.module, &lowered.entries, args.entry.as_deref())?;
     let mut params = Params::new(&lowered.module);
-    params.matrices = match args.matrix_layout {
-        MatrixLayout::Row => Matrices::Rows,
-        MatrixLayout::Column => Matrices::Columns,
-    };
+    params.matrices = args.matrix_layout.into();
     for item in &args.set {
         let (name, data) = setting(item)?;
         params.set(&name, &data)?;

@@ -14,6 +14,7 @@
 //! order of declaration, the first free range that is large enough for all it needs of a kind; entry points follow.
 //! SPIR-V and GLSL pass the values of an entry point as push constants.
 
+mod leaves;
 mod place;
 mod slots;
 
@@ -21,6 +22,7 @@ use super::{Matrices, Memory, Rules, Target};
 use crate::Types;
 use crate::shader::{Field, ShaderParam, ShaderParams, Shape};
 use cotangent_base::Symbol;
+pub use leaves::LeafPlace;
 use place::{Cursor, Placer};
 use slots::{Allocator, Usage};
 pub use slots::{Kind, Slot};
@@ -113,7 +115,7 @@ pub fn bind(types: &Types, params: &ShaderParams, target: Target, matrices: Matr
 }
 
 fn fields(params: &[ShaderParam]) -> Vec<Field> {
-    params.iter().map(|p| Field { name: p.name, shape: p.shape.clone(), at: None }).collect()
+    params.iter().map(|p| Field { name: p.name, shape: p.shape.clone() }).collect()
 }
 
 /// The parameters of an entry point are allocated together.
@@ -181,12 +183,5 @@ impl Placer<'_> {
             cursor.start(slot);
         }
         cursor
-    }
-}
-
-impl Bound {
-    /// The slots of this part for one leaf each: resources, and blocks for the values in them.
-    pub fn slot(&self, kind: Kind) -> Option<Slot> {
-        self.slots.iter().copied().find(|slot| slot.kind == kind)
     }
 }

@@ -129,6 +129,34 @@ impl Rules {
         Some((u32::try_from(offset).ok()?, inner))
     }
 
+    /// Where the fields of a structure begin if `packoffset` gives some of them a place. The others follow behind those.
+    pub fn packed_offsets(self, types: &Types, ty: Ty, at: &[Option<u32>]) -> Vec<u32> {
+        self.packed(types, ty, at).0
+    }
+
+    /// As [`packed_offsets`](Self::packed_offsets), and the whole.
+    pub(super) fn packed(self, types: &Types, ty: Ty, at: &[Option<u32>]) -> (Vec<u32>, Measure) {
+        let Type::Struct(id) = types.get(ty) else { return (vec![], self.measure(types, ty, 0)) };
+        let fields = &types.struct_def(id).fields;
+        let given = |index: usize| at.get(index).copied().flatten();
+        let mut offsets = vec![0; fields.len()];
+        let mut all = Measure::EMPTY;
+        for (index, field) in fields.iter().enumerate() {
+            if let Some(at) = given(index) {
+                let field = self.measure(types, field.ty, 0);
+                offsets[index] = at;
+                all.size = all.size.max(u64::from(at).saturating_add(field.size));
+                all.align = all.align.max(field.align);
+            }
+        }
+        for (index, field) in fields.iter().enumerate().filter(|(index, _)| given(*index).is_none()) {
+            let at;
+            (at, all) = self.followed_by(all, self.field(types, field.ty, 0));
+            offsets[index] = at as u32;
+        }
+        (offsets, self.structure(all))
+    }
+
     /// How many bytes lie between one row and the next, and between one column and the next.
     pub fn matrix_steps(self, s: Scalar, r: u8, c: u8) -> (u32, u32) {
         let one = self.scalar_bytes(s);
@@ -236,7 +264,7 @@ impl Rules {
     }
 
     /// A field: its room, and whether it may lie across 16 bytes.
-    fn field(self, types: &Types, ty: Ty, least: u64) -> (Measure, bool) {
+    pub(super) fn field(self, types: &Types, ty: Ty, least: u64) -> (Measure, bool) {
         let whole = matches!(types.get(ty), Type::Scalar(_) | Type::Vector(..));
         (self.measure(types, ty, least), whole && self.set == Set::D3dConstant)
     }

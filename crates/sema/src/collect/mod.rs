@@ -134,7 +134,7 @@ impl Checked {
                 let span = path.span;
                 self.tables.scopes[place.scope].usings.push((path.into(), span));
             }
-            DeclKind::CBuffer(name, decls) => self.collect_cbuffer(name, decls, place),
+            DeclKind::CBuffer(name, decls) => self.collect_cbuffer(name, decls, &prefix, place),
             DeclKind::Import(_) | DeclKind::Module(_) | DeclKind::Error => {}
             DeclKind::Include(name) | DeclKind::Implementing(name) => {
                 self.unsupported(name.span, "modules of several files");

@@ -168,14 +168,22 @@ impl Checked {
     }
 
     /// A `cbuffer` is a global of a structure of its members; their names are visible around it.
-    pub(super) fn collect_cbuffer(&mut self, name: ast::Ident, decls: Vec<ast::Decl>, place: Place) {
-        let names: Vec<_> = decls
+    pub(super) fn collect_cbuffer(
+        &mut self,
+        name: ast::Ident,
+        decls: Vec<ast::Decl>,
+        prefix: &Prefix,
+        place: Place,
+    ) {
+        let members: Vec<_> = decls
             .iter()
             .filter_map(|d| match &d.kind {
-                DeclKind::Var(var) => Some(var.name),
+                DeclKind::Var(var) => Some((var.name, var.semantic)),
                 _ => None,
             })
             .collect();
+        let offsets = members.iter().map(|(_, semantic)| self.packoffset(*semantic)).collect();
+        let wish = self.wish(&prefix.attributes, None);
         let decl = ast::StructDecl {
             name: ast::Ident { name: Symbol::new(&format!("cbuffer {}", name.name)), ..name },
             generics: Default::default(),
@@ -185,7 +193,9 @@ impl Checked {
         let id = self.collect_struct(decl, &Prefix::none(), place);
         let var = ast::VarDecl { name, ty: None, init: None, semantic: None, is_let: false };
         let global = self.push_global(var.into(), GlobalKind::Param, Some(id), place);
-        for (number, name) in names.into_iter().enumerate() {
+        self.program.globals[global].wish = wish;
+        self.program.globals[global].cbuffer = Some(offsets);
+        for (number, (name, _)) in members.into_iter().enumerate() {
             self.declare(place.scope, name, Item::BufferField(global, number as u32));
         }
     }

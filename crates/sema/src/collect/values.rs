@@ -4,7 +4,7 @@ use super::Place;
 use crate::Checked;
 use crate::attrs;
 use crate::codes;
-use crate::hir::{Func, FuncDiff, FuncId, FuncKind, Generics, Global, GlobalKind, Inline, StructId};
+use crate::hir::{Func, FuncDiff, FuncId, FuncKind, Generics, Global, GlobalKind, Inline, StructId, Wish};
 use crate::tables::{FuncInfo, FuncSource, GenericsId, GlobalInfo, Item, Owner, Prefix, Progress, ScopeId};
 use cotangent_base::Diagnostic;
 use cotangent_syntax::ast::{self, ModifierKind};
@@ -134,7 +134,9 @@ impl Checked {
             GlobalKind::Param
         };
         let name = decl.name;
+        let wish = self.wish(&prefix.attributes, decl.semantic);
         let id = self.push_global(decl, kind, None, place);
+        self.program.globals[id].wish = wish;
         self.declare(place.scope, name, Item::Global(id));
     }
 
@@ -151,6 +153,8 @@ impl Checked {
             name: self.qualified(place.scope, decl.name.name.as_str()),
             ty,
             kind,
+            wish: Wish::default(),
+            cbuffer: None,
             span: decl.name.span,
         });
         self.tables.globals.push(GlobalInfo {

@@ -3,7 +3,7 @@
 use super::slots::{Kind, Slot, Usage};
 use super::{BlockPlace, Bound, Span};
 use crate::layout::rules::Measure;
-use crate::layout::{Matrices, Memory, Rules, Set, Target};
+use crate::layout::{Matrices, Memory, Rules, Target};
 use crate::shader::{Block, Field, ShaderParam, Shape};
 use crate::{Access, Type, Types};
 use cotangent_base::{Map, Symbol};
@@ -108,7 +108,7 @@ impl<'t> Placer<'t> {
     fn usage_of(&self, shape: &Shape) -> Usage {
         let mut usage = Usage::default();
         match shape {
-            Shape::Value(_) => {}
+            Shape::Value(_) | Shape::Packed(..) => {}
             Shape::Resource(ty) => {
                 if let Some(kind) = self.resource_kind(*ty) {
                     usage.add(kind, 1);
@@ -119,7 +119,10 @@ impl<'t> Placer<'t> {
                 usage = self.usage_of(elem).times(if bindings { 1 } else { *n });
             }
             Shape::Struct(fields) => fields.iter().for_each(|f| usage.join(&self.usage_of(&f.shape))),
-            Shape::Block(block, _) if self.is_argument_buffer(*block) => usage.add(Kind::Buffer, 1),
+            Shape::Block(block, inner) if self.is_argument_buffer(*block) => {
+                usage = self.usage_within(inner);
+                usage.add(Kind::Buffer, 1);
+            }
             Shape::Block(_, _) if self.target.has_pointers() => {}
             Shape::Block(block, inner) if self.has_own_space(*block) => {
                 usage.spaces = 1 + self.usage_of(inner).spaces;
@@ -132,6 +135,21 @@ impl<'t> Placer<'t> {
             }
         }
         usage
+    }
+
+    /// What takes slots although it is in an argument buffer: the resources in constant buffers there.
+    fn usage_within(&self, shape: &Shape) -> Usage {
+        match shape {
+            Shape::Value(_) | Shape::Packed(..) | Shape::Resource(_) => Usage::default(),
+            Shape::Block(Block::Parameters, _) => Usage::default(),
+            Shape::Block(Block::Constant, inner) => self.usage_of(inner),
+            Shape::Array(elem, n) => self.usage_within(elem).times(*n),
+            Shape::Struct(fields) => {
+                let mut usage = Usage::default();
+                fields.iter().for_each(|f| usage.join(&self.usage_within(&f.shape)));
+                usage
+            }
+        }
     }
 
     /// The slot of a block itself: one without values has none, except on Metal.
@@ -216,10 +234,10 @@ impl<'t> Placer<'t> {
             parts: vec![],
         };
         match shape {
-            Shape::Value(_) => {}
+            Shape::Value(_) | Shape::Packed(..) => {}
             Shape::Resource(ty) => {
                 bound.rules = self.rules(Memory::Buffer);
-                if let Some(kind) = self.resource_kind(*ty) {
+                if let (Some(kind), Handles::Elsewhere) = (self.resource_kind(*ty), handles) {
                     cursor.next(kind, 1);
                 }
             }
@@ -238,13 +256,13 @@ impl<'t> Placer<'t> {
                     bound.parts.push(self.place(field.name, &field.shape, at, around, handles, cursor));
                 }
             }
-            Shape::Block(block, inner) => self.block(*block, inner, cursor, &mut bound),
+            Shape::Block(block, inner) => self.block(*block, inner, handles, cursor, &mut bound),
         }
         bound
     }
 
     /// Memory of its own, and what lies in it.
-    fn block(&self, block: Block, inner: &Shape, cursor: &mut Cursor, bound: &mut Bound) {
+    fn block(&self, block: Block, inner: &Shape, around: Handles, cursor: &mut Cursor, bound: &mut Bound) {
         let memory = if block == Block::Parameters { Memory::Parameters } else { Memory::Constant };
         let rules = self.rules(memory);
         let handles = match self.target {
@@ -253,9 +271,9 @@ impl<'t> Placer<'t> {
             _ => Handles::Elsewhere,
         };
         let size = self.measure(inner, rules, handles).size as u32;
-        let mut own = Cursor::default();
         let mut slot = None;
         if self.has_own_space(block) {
+            let mut own = Cursor::default();
             bound.space = Some(cursor.space);
             own.start(Slot { kind: Kind::Binding, space: cursor.space, index: 0, count: 0 });
             own.space = cursor.space + 1;
@@ -264,9 +282,9 @@ impl<'t> Placer<'t> {
             bound.parts.push(self.place(bound.name, inner, 0, rules, handles, &mut own));
         } else if self.is_argument_buffer(block) {
             slot = bound.slots.first().map(|_| cursor.next(Kind::Buffer, 1));
-            bound.parts.push(self.place(bound.name, inner, 0, rules, handles, &mut own));
+            bound.parts.push(self.place(bound.name, inner, 0, rules, handles, cursor));
         } else {
-            if !self.target.has_pointers() {
+            if around == Handles::Elsewhere {
                 slot = self.block_slot(inner).map(|kind| cursor.next(kind, 1));
             }
             bound.parts.push(self.place(bound.name, inner, 0, rules, handles, cursor));
@@ -305,26 +323,18 @@ impl Placer<'_> {
         self.lay(fields, rules, handles).0
     }
 
-    /// Offsets of fields, and all of them together. Those with a place of their own come first.
+    /// Offsets of fields, and all of them together.
     fn lay(&self, fields: &[Field], rules: Rules, handles: Handles) -> (Vec<u32>, Measure) {
         let mut all = Measure::EMPTY;
-        let mut offsets = vec![0; fields.len()];
-        for (field, offset) in fields.iter().zip(&mut offsets) {
-            if let Some(at) = field.at {
-                let measure = self.measure(&field.shape, rules, handles);
-                *offset = at;
-                all.size = all.size.max(u64::from(at) + measure.size);
-                all.align = all.align.max(measure.align);
-            }
-        }
-        for (field, offset) in fields.iter().zip(&mut offsets).filter(|(f, _)| f.at.is_none()) {
-            let whole = matches!(field.shape, Shape::Value(ty)
-                if matches!(self.types.get(ty), Type::Scalar(_) | Type::Vector(..)));
-            let within_16 = whole && rules.set == Set::D3dConstant;
-            let measure = self.measure(&field.shape, rules, handles);
+        let mut offsets = Vec::new();
+        for field in fields {
             let at;
-            (at, all) = rules.followed_by(all, (measure, within_16));
-            *offset = at as u32;
+            let field = match field.shape {
+                Shape::Value(ty) => rules.field(self.types, ty, 0),
+                _ => (self.measure(&field.shape, rules, handles), false),
+            };
+            (at, all) = rules.followed_by(all, field);
+            offsets.push(at as u32);
         }
         (offsets, all)
     }
@@ -333,6 +343,7 @@ impl Placer<'_> {
         let pointer = Measure { size: 8, align: 8, handle: false };
         match (shape, handles) {
             (Shape::Value(ty), _) => rules.measure(self.types, *ty, 0),
+            (Shape::Packed(ty, at), _) => rules.packed(self.types, *ty, at).1,
             (Shape::Resource(_) | Shape::Block(..), Handles::Elsewhere) => Measure::EMPTY,
             (Shape::Resource(_), Handles::Fat) => Measure { size: 16, ..pointer },
             (Shape::Resource(_), Handles::Thin) | (Shape::Block(..), Handles::Fat | Handles::Thin) => pointer,

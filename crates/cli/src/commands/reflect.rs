@@ -1,0 +1,151 @@
+//! `cotangent reflect`: what a host must know to call a program.
+
+use crate::args::{Format, Reflect};
+use crate::output::print;
+use crate::report::{Failure, finish};
+use cotangent::ir::SystemValue;
+use cotangent::ir::layout::Target;
+use cotangent::ir::layout::bind::{BlockPlace, Slot};
+use cotangent::reflect::{EntryPoint, Item, Reflection};
+use cotangent::{Compiler, Roots, Symbol};
+use serde_json::{Value, json};
+
+pub fn reflect(args: &Reflect) -> Result<(), Failure> {
+    let Some(target) = Target::named(&args.target) else {
+        let names = Target::ALL.map(Target::name).join(", ");
+        return Err(Failure::Usage(format!("there is no target `{}`; there are {names}", args.target)));
+    };
+    let loader = args.source.search.loader();
+    let mut compiler = Compiler::new(&loader, args.source.search.defines());
+    let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
+    let result = compiler.reflect(&args.source.path(), roots, target, args.matrix_layout.into());
+    let found = finish(&compiler, args.format, result)?;
+    match args.format {
+        Format::Text => print(&text(&found)),
+        Format::Json => print(&format!("{}\n", json(&found))),
+    }
+}
+
+fn text(found: &Reflection) -> String {
+    let mut out = format!("for {}\n", found.target.name());
+    if !found.params.is_empty() {
+        out += &format!("\nparameters{}\n", block_text(found.block));
+        items_text(&found.params, 1, &mut out);
+    }
+    for entry in &found.entries {
+        let [x, y, z] = entry.threads;
+        out += &format!("\n{}: compute, {x} x {y} x {z} threads", entry.name);
+        let inputs: Vec<&str> = entry.inputs.iter().map(|i| system_value(*i)).collect();
+        if !inputs.is_empty() {
+            out += &format!(", takes {}", inputs.join(", "));
+        }
+        out += &format!("{}\n", block_text(entry.block));
+        items_text(&entry.params, 1, &mut out);
+    }
+    if !found.contexts.is_empty() {
+        out += "\nbackward derivatives keep\n";
+    }
+    for (name, bytes) in &found.contexts {
+        out += &format!("  {name}: {bytes} bytes\n");
+    }
+    out
+}
+
+fn block_text(block: Option<BlockPlace>) -> String {
+    let Some(block) = block else { return String::new() };
+    let place = block.slot.map_or(String::new(), |slot| format!(" at {}", slot_text(slot)));
+    format!(" ({} bytes of values{place})", block.size)
+}
+
+fn slot_text(slot: Slot) -> String {
+    let mut out = format!("{} {}", slot.kind.name(), slot.index);
+    if slot.count > 1 {
+        out += &format!("..{}", slot.index + slot.count - 1);
+    }
+    if slot.space > 0 {
+        out += &format!(" of space {}", slot.space);
+    }
+    out
+}
+
+fn items_text(items: &[Item], depth: usize, out: &mut String) {
+    for item in items {
+        let mut facts: Vec<String> = item.slots.iter().map(|slot| slot_text(*slot)).collect();
+        facts.extend(item.space.map(|space| format!("space {space}")));
+        facts.extend(item.offset.map(|offset| format!("offset {offset}")));
+        facts.extend(item.size.map(|size| format!("size {size}")));
+        facts.extend(item.holds.map(|size| format!("holds {size}")));
+        facts.extend(item.stride.map(|stride| format!("stride {stride}")));
+        let indent = "  ".repeat(depth);
+        *out += &format!("{indent}{}: {}  [{}]\n", item.name, item.ty, facts.join(", "));
+        items_text(&item.fields, depth + 1, out);
+    }
+}
+
+fn json(found: &Reflection) -> Value {
+    let contexts =
+        found.contexts.iter().map(|(name, bytes)| json!({ "function": name.as_str(), "bytes": bytes }));
+    json!({
+        "target": found.target.name(),
+        "block": found.block.map(block_json),
+        "parameters": items_json(&found.params),
+        "entry_points": found.entries.iter().map(entry_json).collect::<Vec<_>>(),
+        "contexts": contexts.collect::<Vec<_>>(),
+    })
+}
+
+fn entry_json(entry: &EntryPoint) -> Value {
+    json!({
+        "name": entry.name.as_str(),
+        "stage": "compute",
+        "threads": entry.threads,
+        "inputs": entry.inputs.iter().map(|i| system_value(*i)).collect::<Vec<_>>(),
+        "block": entry.block.map(block_json),
+        "parameters": items_json(&entry.params),
+    })
+}
+
+fn block_json(block: BlockPlace) -> Value {
+    json!({ "slot": block.slot.map(slot_json), "size": block.size })
+}
+
+fn slot_json(slot: Slot) -> Value {
+    json!({ "kind": slot.kind.name(), "space": slot.space, "index": slot.index, "count": slot.count })
+}
+
+fn items_json(items: &[Item]) -> Vec<Value> {
+    items.iter().map(item_json).collect()
+}
+
+/// Facts that do not apply are left out.
+fn item_json(item: &Item) -> Value {
+    let mut out = json!({ "name": item.name, "type": item.ty });
+    if !item.slots.is_empty() {
+        out["slots"] = item.slots.iter().map(|slot| slot_json(*slot)).collect();
+    }
+    let numbers = [
+        ("space", item.space),
+        ("offset", item.offset),
+        ("size", item.size),
+        ("holds", item.holds),
+        ("stride", item.stride),
+    ];
+    for (name, number) in numbers {
+        if let Some(number) = number {
+            out[name] = number.into();
+        }
+    }
+    if !item.fields.is_empty() {
+        out["fields"] = items_json(&item.fields).into();
+    }
+    out
+}
+
+fn system_value(value: SystemValue) -> &'static str {
+    match value {
+        SystemValue::DispatchThreadId => "SV_DispatchThreadID",
+        SystemValue::GroupId => "SV_GroupID",
+        SystemValue::GroupThreadId => "SV_GroupThreadID",
+        SystemValue::GroupIndex => "SV_GroupIndex",
+    }
+}

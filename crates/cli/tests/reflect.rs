@@ -1,0 +1,45 @@
+//! `cotangent reflect` says where things are, in words and as JSON; emitted WGSL puts them there.
+
+mod support;
+
+use serde_json::Value;
+use support::{cotangent, folder};
+
+fn said(args: &[&str], program: &str) -> String {
+    let path = folder("layout").join(program).display().to_string();
+    let mut all: Vec<String> = vec![args[0].into(), path];
+    all.extend(args[1..].iter().map(|arg| arg.to_string()));
+    let output = cotangent(&all);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn text_names_every_parameter_and_entry_point() {
+    let text = said(&["reflect", "--target", "hlsl"], "wishes.slang");
+    for line in ["  a: RWStructuredBuffer<int>  [u 1 of space 1, stride 4]", "main: compute, 8 x 1 x 1 threads"] {
+        assert!(text.lines().any(|l| l == line), "`{line}` is not in\n{text}");
+    }
+}
+
+#[test]
+fn json_has_offsets_and_contexts() {
+    let json: Value = serde_json::from_str(&said(&["reflect", "--format", "json"], "context.slang")).unwrap();
+    assert_eq!(json["target"], "wgsl");
+    assert_eq!(json["entry_points"][0]["threads"], serde_json::json!([2, 3, 4]));
+    let field = &json["parameters"][0]["fields"][1];
+    assert_eq!((&field["name"], &field["offset"]), (&"weights".into(), &16.into()));
+    // The loop keeps one `float` per round.
+    assert_eq!(json["contexts"], serde_json::json!([{ "function": "power", "bytes": 32 }]));
+}
+
+#[test]
+fn wgsl_binds_parameters_where_reflection_says() {
+    let text = said(&["compile", "--target", "wgsl"], "context.slang");
+    // An array of floats takes 16 bytes an element in a uniform buffer, which no type of WGSL does.
+    for part in
+        ["@group(0) @binding(1) \nvar<uniform> settings_1: array<vec4<u32>, 9>", "@group(2) @binding(5)"]
+    {
+        assert!(text.contains(part), "`{part}` is not in\n{text}");
+    }
+}

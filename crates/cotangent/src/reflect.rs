@@ -1,0 +1,208 @@
+//! What a host must know to call a program: the types of its parameters, where they are bound and how they lie in
+//! memory on one target; its entry points; and how much memory backward derivatives keep.
+//!
+//! This is [`layout::bind`] with everything written out: names of types, offsets of every field, elements of buffers.
+
+use cotangent_base::{Scalar, Symbol};
+use cotangent_ir::layout::bind::{Bindings, BlockPlace, Bound, Slot};
+use cotangent_ir::layout::{Matrices, Rules, Target, bind};
+use cotangent_ir::shader::{Block, Shape};
+use cotangent_ir::{Access, SystemValue, Ty, Type, Types};
+use cotangent_lower::Lowered;
+
+/// All there is to know about a program on one target.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Reflection {
+    /// The target.
+    pub target: Target,
+    /// The memory that holds the values of global parameters.
+    pub block: Option<BlockPlace>,
+    /// The global parameters.
+    pub params: Vec<Item>,
+    /// The entry points.
+    pub entries: Vec<EntryPoint>,
+    /// Differentiable functions, with how many bytes their backward derivative keeps.
+    pub contexts: Vec<(Symbol, u64)>,
+}
+
+/// An entry point.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EntryPoint {
+    /// Its name.
+    pub name: Symbol,
+    /// Threads in a group.
+    pub threads: [u32; 3],
+    /// The system values it takes.
+    pub inputs: Vec<SystemValue>,
+    /// The memory that holds the values of its uniform parameters.
+    pub block: Option<BlockPlace>,
+    /// Its uniform parameters.
+    pub params: Vec<Item>,
+}
+
+/// A parameter, a field or an element.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Item {
+    /// Its name.
+    pub name: String,
+    /// Its type, as the language writes it.
+    pub ty: String,
+    /// The slots it takes.
+    pub slots: Vec<Slot>,
+    /// The space that belongs to it alone.
+    pub space: Option<u32>,
+    /// Where it begins in the memory around it.
+    pub offset: Option<u32>,
+    /// How many bytes it takes there.
+    pub size: Option<u32>,
+    /// How many bytes of memory a block has.
+    pub holds: Option<u32>,
+    /// From one element to the next, of an array or a buffer.
+    pub stride: Option<u32>,
+    /// Its fields, or those of its elements.
+    pub fields: Vec<Item>,
+}
+
+/// Describes a program. `contexts` is what backward derivatives keep.
+pub fn reflect(
+    lowered: &Lowered,
+    target: Target,
+    matrices: Matrices,
+    contexts: Vec<(Symbol, u64)>,
+) -> Reflection {
+    let types = &lowered.module.types;
+    let Bindings { block, params, entries, .. } = bind::bind(types, &lowered.params, target, matrices);
+    let items = |bound: &[Bound]| bound.iter().map(|b| item(types, b)).collect();
+    let entries = entries.iter().zip(&lowered.entries).map(|(places, id)| {
+        let entry = lowered.module.funcs[*id].entry.clone();
+        let (threads, inputs) = entry.map_or(([1; 3], vec![]), |e| (e.threads, e.inputs));
+        let params = items(&places.params);
+        EntryPoint { name: places.name, threads, inputs, block: places.block, params }
+    });
+    Reflection { target, block, params: items(&params), entries: entries.collect(), contexts }
+}
+
+fn item(types: &Types, bound: &Bound) -> Item {
+    let mut item = Item {
+        name: bound.name.to_string(),
+        ty: shape_name(types, &bound.shape),
+        slots: bound.slots.clone(),
+        space: bound.space,
+        offset: bound.data.map(|d| d.offset),
+        size: bound.data.map(|d| d.size),
+        holds: bound.block.map(|b| b.size),
+        stride: None,
+        fields: bound.parts.iter().map(|part| item(types, part)).collect(),
+    };
+    match &bound.shape {
+        Shape::Value(ty) => {
+            item.stride = stride(types, bound.rules, *ty);
+            item.fields = fields(types, bound.rules, *ty);
+        }
+        Shape::Packed(ty, at) => {
+            let offsets = bound.rules.packed_offsets(types, *ty, at);
+            item.fields = fields(types, bound.rules, *ty);
+            for (field, offset) in item.fields.iter_mut().zip(offsets) {
+                field.offset = Some(offset);
+            }
+        }
+        Shape::Resource(handle) => {
+            if let Type::Buffer(elem, _) = types.get(*handle) {
+                item.stride = bound.rules.stride(types, elem);
+                item.fields = fields(types, bound.rules, elem);
+            }
+        }
+        // What stands in a block is shown at once, not as a part called like the block.
+        Shape::Block(..) | Shape::Array(..) => {
+            if let [only] = &mut item.fields[..] {
+                item.stride = item.stride.or(only.stride);
+                item.fields = std::mem::take(&mut only.fields);
+            }
+        }
+        Shape::Struct(_) => {}
+    }
+    item
+}
+
+fn stride(types: &Types, rules: Rules, ty: Ty) -> Option<u32> {
+    match types.get(ty) {
+        Type::Array(elem, _) => rules.stride(types, elem),
+        _ => None,
+    }
+}
+
+/// The fields of a structure, or of the elements of an array.
+fn fields(types: &Types, rules: Rules, ty: Ty) -> Vec<Item> {
+    match types.get(ty) {
+        Type::Array(elem, _) => fields(types, rules, elem),
+        Type::Struct(id) => {
+            let all = types.struct_def(id).fields.iter().enumerate();
+            all.map(|(index, field)| Item {
+                name: field.name.to_string(),
+                ty: type_name(types, field.ty),
+                slots: vec![],
+                space: None,
+                offset: rules.part(types, ty, index as u32).map(|p| p.0),
+                size: rules.layout(types, field.ty).map(|l| l.size),
+                holds: None,
+                stride: stride(types, rules, field.ty),
+                fields: fields(types, rules, field.ty),
+            })
+            .collect()
+        }
+        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => vec![],
+        Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => vec![],
+    }
+}
+
+fn shape_name(types: &Types, shape: &Shape) -> String {
+    match shape {
+        Shape::Value(ty) | Shape::Packed(ty, _) | Shape::Resource(ty) => type_name(types, *ty),
+        Shape::Block(Block::Constant, inner) => format!("ConstantBuffer<{}>", shape_name(types, inner)),
+        Shape::Block(Block::Parameters, inner) => format!("ParameterBlock<{}>", shape_name(types, inner)),
+        Shape::Struct(_) => "struct".to_string(),
+        Shape::Array(elem, n) => format!("{}[{n}]", shape_name(types, elem)),
+    }
+}
+
+/// A type as the language writes it.
+fn type_name(types: &Types, ty: Ty) -> String {
+    match types.get(ty) {
+        Type::Unit => "void".to_string(),
+        Type::Scalar(s) => scalar_name(s).to_string(),
+        Type::Vector(s, n) => format!("{}{n}", scalar_name(s)),
+        Type::Matrix(s, r, c) => format!("{}{r}x{c}", scalar_name(s)),
+        Type::Array(mut elem, n) => {
+            let mut lengths = format!("[{n}]");
+            while let Type::Array(inner, n) = types.get(elem) {
+                lengths += &format!("[{n}]");
+                elem = inner;
+            }
+            type_name(types, elem) + &lengths
+        }
+        Type::Struct(id) | Type::Sum(id) => {
+            let name = types.struct_def(id).name.to_string();
+            name.strip_prefix("cbuffer ").unwrap_or(&name).to_string()
+        }
+        Type::Buffer(elem, Access::Read) => format!("StructuredBuffer<{}>", type_name(types, elem)),
+        Type::Buffer(elem, Access::ReadWrite) => format!("RWStructuredBuffer<{}>", type_name(types, elem)),
+        Type::Ref(inner) => type_name(types, inner),
+    }
+}
+
+fn scalar_name(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::Bool => "bool",
+        Scalar::I8 => "int8_t",
+        Scalar::I16 => "int16_t",
+        Scalar::I32 => "int",
+        Scalar::I64 => "int64_t",
+        Scalar::U8 => "uint8_t",
+        Scalar::U16 => "uint16_t",
+        Scalar::U32 => "uint",
+        Scalar::U64 => "uint64_t",
+        Scalar::F16 => "half",
+        Scalar::F32 => "float",
+        Scalar::F64 => "double",
+    }
+}

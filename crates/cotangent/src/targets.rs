@@ -1,0 +1,27 @@
+//! Programs in the languages of targets.
+
+use cotangent_base::Diagnostic;
+use cotangent_emit_naga::codes;
+use cotangent_ir::layout::{Matrices, Target, bind};
+use cotangent_lower::Lowered;
+
+/// Why a target cannot express a program.
+pub type Refusal = Box<Diagnostic>;
+
+/// The program as WGSL.
+pub fn wgsl(lowered: &Lowered) -> Result<String, Refusal> {
+    check_layout(lowered)?;
+    let bindings = bind::bind(&lowered.module.types, &lowered.params, Target::Wgsl, Matrices::Rows);
+    cotangent_emit_naga::wgsl(&lowered.module, &bindings.leaves(&lowered.params))
+}
+
+/// Where parameters are bound can only be said if all of them are known.
+pub(crate) fn check_layout(lowered: &Lowered) -> Result<(), Refusal> {
+    let Some(span) = lowered.params.unknown else { return Ok(()) };
+    let message =
+        "the layout of this parameter is not known, so the places of the parameters behind it are not either";
+    Err(Box::new(
+        Diagnostic::new(codes::UNSUPPORTED, span, message)
+            .help("remove the parameter if the program does not use it"),
+    ))
+}

@@ -1,0 +1,85 @@
+//! Parameters are bound where the reference compiler binds them. Each program of `tests/layout` has a file of facts beside it,
+//! read off that compiler's reflection: a target, a path, and a place: `offset` and size, `space`, or a kind of slot with space,
+//! index and count. `main:x` is a parameter of the entry point.
+
+use cotangent::ir::layout::{Matrices, Target};
+use cotangent::reflect::{Item, Reflection};
+use cotangent::{Compiler, Loader, Roots};
+use std::path::{Path, PathBuf};
+
+struct Disk;
+
+impl Loader for Disk {
+    fn load(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(path).ok()
+    }
+
+    fn resolve(&self, _: &str, _: &str) -> Option<String> {
+        None
+    }
+}
+
+fn programs() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/layout");
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    found.retain(|path| path.extension().is_some_and(|e| e == "slang"));
+    found.sort();
+    found
+}
+
+fn reflect(path: &Path, target: Target) -> Reflection {
+    let mut compiler = Compiler::new(&Disk, vec![]);
+    let path = path.display().to_string();
+    let result = compiler.reflect(&path, Roots::Entries(vec![]), target, Matrices::Rows);
+    result.unwrap_or_else(|_| panic!("{path} has errors: {:?}", compiler.diagnostics))
+}
+
+fn find<'r>(found: &'r Reflection, path: &str) -> Option<&'r Item> {
+    let (mut items, path) = match path.split_once(':') {
+        Some((_, path)) => (&found.entries[0].params, path),
+        None => (&found.params, path),
+    };
+    let mut item = None;
+    for step in path.split('.') {
+        item = Some(items.iter().find(|i| i.name == step)?);
+        items = &item?.fields;
+    }
+    item
+}
+
+/// Whether the item is where the fact says.
+fn holds(item: &Item, fact: &[&str]) -> bool {
+    let number = |i: usize| fact[i].parse().ok();
+    match fact[0] {
+        "offset" => item.offset == number(1) && item.size == number(2),
+        "space" => item.space == number(1),
+        // There is one range of push constants.
+        "push_constant" => item.slots.iter().any(|s| s.kind.name() == "push_constant"),
+        kind => item.slots.iter().any(|s| {
+            let place = [s.space, s.index, s.count].map(Some);
+            s.kind.name() == kind && place == [number(1), number(2), number(3)]
+        }),
+    }
+}
+
+#[test]
+fn parameters_are_bound_where_the_reference_compiler_binds_them() {
+    let (mut checked, mut wrong) = (0, String::new());
+    for program in programs() {
+        let facts = std::fs::read_to_string(program.with_extension("facts")).unwrap();
+        for target in Target::ALL {
+            let found = reflect(&program, target);
+            let own = facts.lines().filter_map(|l| l.split_once(' ')).filter(|(t, _)| *t == target.name());
+            for (_, fact) in own {
+                let words: Vec<&str> = fact.split_whitespace().collect();
+                let item = find(&found, words[0]);
+                checked += 1;
+                if !item.is_some_and(|item| holds(item, &words[1..])) {
+                    wrong += &format!("{}: {} {fact}, not {item:?}\n", program.display(), target.name());
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(checked > 500, "only {checked} facts were compared");
+}

@@ -1,0 +1,132 @@
+//! The parameters of the shader as they were declared: all of them, since each moves those behind it.
+//!
+//! The code refers to the leaves that it uses; see [`global`](crate::global).
+
+use crate::global::{GlobalRef, Uniform};
+use crate::instance::Lowerer;
+use cotangent_base::{Span, Symbol};
+use cotangent_ir::shader::{Block, Field, Register, ShaderParam, ShaderParams, Shape, Wish};
+use cotangent_ir::{self as ir, FuncId};
+use cotangent_sema::hir::{self, Arg, Ty, TyKind};
+
+/// All global parameters, and those of these entry points.
+pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncId)]) -> ShaderParams {
+    let mut params = ShaderParams::default();
+    for id in lowerer.checked.program.globals.keys() {
+        let hir::Global { name, kind, span, wish, .. } = lowerer.checked.program.globals[id].clone();
+        if kind != hir::GlobalKind::Param {
+            continue;
+        }
+        let shape = lowerer.quietly(|l| l.global_shape(id));
+        let Some(shape) = shape else {
+            params.unknown.get_or_insert(span);
+            continue;
+        };
+        let leaves = match lowerer.globals.get(&id) {
+            Some(GlobalRef::Uniform(uniform)) => leaves(uniform),
+            _ => vec![],
+        };
+        params.globals.push(ShaderParam { name, span, shape, wish: lower_wish(wish), leaves });
+    }
+    for (id, func) in entries {
+        let list = entry_params(lowerer, *func, &mut params.unknown);
+        params.entries.push((lowerer.module.funcs[*id].name, list));
+    }
+    params
+}
+
+fn entry_params(
+    lowerer: &mut Lowerer<'_>,
+    func: hir::FuncId,
+    unknown: &mut Option<Span>,
+) -> Vec<ShaderParam> {
+    let mut list = Vec::new();
+    let declared = lowerer.checked.program.funcs[func].params.clone();
+    for (number, param) in declared.into_iter().enumerate().filter(|(_, p)| p.semantic.is_none()) {
+        let (name, span) = (param.name, param.span);
+        let Some(shape) = lowerer.quietly(|l| l.shape(param.ty, span)) else {
+            unknown.get_or_insert(span);
+            continue;
+        };
+        let leaves = lowerer.uniforms.get(&(func, number)).map_or(vec![], leaves);
+        list.push(ShaderParam { name, span, shape, wish: Wish::default(), leaves });
+    }
+    list
+}
+
+fn lower_wish(wish: hir::Wish) -> Wish {
+    let register = wish.register.map(|r| Register { class: r.class, index: r.index, space: r.space });
+    Wish { binding: wish.binding, register, push_constant: wish.push_constant }
+}
+
+/// The globals of a parameter, in order.
+fn leaves(uniform: &Uniform) -> Vec<ir::Global> {
+    match uniform {
+        Uniform::Leaf(global) => vec![*global],
+        Uniform::Parts(_, parts) => parts.iter().flat_map(leaves).collect(),
+    }
+}
+
+impl Lowerer<'_> {
+    /// What `look` finds, unless there is something to report.
+    fn quietly<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        let said = std::mem::take(&mut self.diagnostics);
+        let found = look(self);
+        let failed = self.diagnostics.has_errors();
+        self.diagnostics = said;
+        (!failed).then_some(found)
+    }
+
+    /// What a global parameter is made of. A `cbuffer` is a block whose members may have places.
+    pub fn global_shape(&mut self, id: hir::GlobalId) -> Shape {
+        let hir::Global { ty, span, cbuffer, .. } = self.checked.program.globals[id].clone();
+        let inner = self.shape(ty, span);
+        let Some(offsets) = cbuffer else { return inner };
+        let inner = match inner {
+            Shape::Value(ty) if offsets.iter().any(Option::is_some) => Shape::Packed(ty, offsets),
+            inner => inner,
+        };
+        Shape::Block(Block::Constant, Box::new(inner))
+    }
+
+    /// What a parameter of type `ty` is made of.
+    pub fn shape(&mut self, ty: Ty, span: Span) -> Shape {
+        match self.checked.program.types.kind(ty) {
+            TyKind::Struct(id, args) => {
+                // Asked first, since it completes what the program says of the structure.
+                let types = self.checked.field_types(id, args);
+                if let Some(magic) = self.checked.program.structs[id].magic {
+                    return self.magic_shape(ty, magic, args, span);
+                }
+                let names: Vec<Symbol> =
+                    self.checked.program.structs[id].fields.iter().map(|f| f.name).collect();
+                let fields = names.into_iter().zip(types);
+                let fields: Vec<Field> =
+                    fields.map(|(name, ty)| Field { name, shape: self.shape(ty, span) }).collect();
+                if fields.iter().all(|f| matches!(f.shape, Shape::Value(_))) {
+                    return Shape::Value(self.lower_ty(ty, span));
+                }
+                Shape::Struct(fields)
+            }
+            TyKind::Array(elem, n) => match (self.shape(elem, span), self.checked.program.types.known(n)) {
+                (Shape::Value(_), _) | (_, None) => Shape::Value(self.lower_ty(ty, span)),
+                (elem, Some(n)) => Shape::Array(Box::new(elem), u32::try_from(n).unwrap_or(0)),
+            },
+            _ => Shape::Value(self.lower_ty(ty, span)),
+        }
+    }
+
+    fn magic_shape(&mut self, ty: Ty, magic: Symbol, args: hir::Args, span: Span) -> Shape {
+        let block = match magic.as_str() {
+            "constantbuffer" => Some(Block::Constant),
+            "parameterblock" => Some(Block::Parameters),
+            _ => None,
+        };
+        let elem = self.checked.program.types.list(args).first().copied();
+        if let (Some(block), Some(Arg::Ty(elem))) = (block, elem) {
+            return Shape::Block(block, Box::new(self.shape(elem, span)));
+        }
+        let lowered = self.lower_ty(ty, span);
+        if self.holds_handle(lowered) { Shape::Resource(lowered) } else { Shape::Value(lowered) }
+    }
+}
