@@ -34,7 +34,8 @@
 //! It does not merge values that hold an array: two names for one array mean a copy as soon as one of them is
 //! updated, and a read of an old version after an update is just what in-place updates cannot bear. Nor does it
 //! merge `zero` and `undef`: they cost nothing, a fresh one may be updated in place, and of two zeros one may be
-//! linear and the other not. It does not look at equal regions.
+//! linear and the other not. The same holds of a call without arguments, which may be somebody's own zero. It does
+//! not look at equal regions.
 
 use crate::edit::Renaming;
 use crate::effects::Effects;
@@ -111,7 +112,10 @@ impl Cse<'_> {
     /// What makes the instruction equal to another, if it may be merged at all.
     fn key(&self, inst: Inst) -> Option<Key> {
         let data = &self.func.insts[inst];
-        let is_fresh = matches!(data.op, Op::Zero | Op::Undef);
+        let is_fresh = match data.op {
+            Op::Call(_) => data.operands.is_empty(),
+            _ => matches!(data.op, Op::Zero | Op::Undef),
+        };
         if is_fresh || !data.regions.is_empty() || data.op.is_exit() || data.results.is_empty() {
             return None;
         }
