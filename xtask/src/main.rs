@@ -1,12 +1,14 @@
 //! Chores of this repository.
 
 use std::process::ExitCode;
-use xtask::{requirements, times};
+use xtask::{hunt, requirements, times};
 
-const USAGE: &str = "usage: cargo xtask requirements [--missing] | times [--peer SLANGC]
+const USAGE: &str =
+    "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] | hunt [--programs N] [--seed S]
 
 requirements   counts which numbered requirements are named by tests; --missing lists the others
-times          how long checking and compiling takes, beside another compiler in the same run";
+times          how long checking and compiling takes, beside another compiler in the same run
+hunt           tries random programs against the laws of derivatives, and shows small ones that break one";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -16,9 +18,15 @@ fn main() -> ExitCode {
         ["requirements", "--missing"] => requirements::print(&xtask::root(), true),
         ["times"] => times::print(&xtask::root(), None),
         ["times", "--peer", peer] => times::print(&xtask::root(), Some(peer)),
-        _ => {
-            eprintln!("{USAGE}");
-            ExitCode::from(2)
-        }
+        ["hunt", ref rest @ ..] => match hunt::options(rest) {
+            Some(options) => hunt::print(options),
+            None => usage(),
+        },
+        _ => usage(),
     }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(2)
 }

@@ -5,6 +5,7 @@
 //! another request (`fwd_diff(fwd_diff(f))`); the inner one then gets its body first and is, from there on, a
 //! function like any other.
 
+use crate::checkpoint::Policy;
 use crate::kind::callees;
 use crate::report::{Report, report};
 use crate::stages::Stage;
@@ -53,7 +54,14 @@ pub fn differentiate(module: &mut Module) -> Diagnostics {
 
 /// As [`differentiate`], and gives `roots` their bodies too, called or not.
 pub fn differentiate_also(module: &mut Module, roots: &[FuncId]) -> Diagnostics {
-    write(module, roots, None).finish().0
+    write(start(module, None), roots).finish().0
+}
+
+/// As [`differentiate_also`], with backward derivatives that keep what `policy` says.
+pub fn differentiate_keeping(module: &mut Module, roots: &[FuncId], policy: Policy) -> Diagnostics {
+    let mut cx = start(module, None);
+    cx.reverse.policy = policy;
+    write(cx, roots).finish().0
 }
 
 /// As [`differentiate_also`], and tells what the backward derivative `request` costs.
@@ -62,24 +70,28 @@ pub fn differentiate_reporting(
     roots: &[FuncId],
     request: FuncId,
 ) -> (Diagnostics, Report) {
-    let cx = write(module, roots, None);
+    let cx = write(start(module, None), roots);
     let report = report(&cx, request);
     (cx.finish().0, report)
 }
 
 /// As [`differentiate_also`], and shows what each pass made.
 pub fn differentiate_showing(module: &mut Module, roots: &[FuncId]) -> (Diagnostics, Vec<Stage>) {
-    let (diagnostics, stages) = write(module, roots, Some(Vec::new())).finish();
+    let (diagnostics, stages) = write(start(module, Some(Vec::new())), roots).finish();
     (diagnostics, stages.unwrap_or_default())
 }
 
-/// Writes every body that is wanted.
-fn write<'m>(module: &'m mut Module, roots: &[FuncId], stages: Option<Vec<Stage>>) -> Context<'m> {
+/// Gets ready to write bodies.
+fn start(module: &mut Module, stages: Option<Vec<Stage>>) -> Context<'_> {
     let is_request = |f: &Func| f.kind != FuncKind::Defined;
     if module.funcs.values().any(is_request) {
         mark_arithmetic(module);
     }
-    let mut cx = Context { stages, ..Context::new(module) };
+    Context { stages, ..Context::new(module) }
+}
+
+/// Writes every body that is wanted.
+fn write<'m>(mut cx: Context<'m>, roots: &[FuncId]) -> Context<'m> {
     let is_root = |f: &FuncId| cx.module.funcs[*f].kind == FuncKind::Defined || roots.contains(f);
     let mut todo: Vec<FuncId> = cx.module.funcs.keys().filter(is_root).collect();
     let mut seen: Set<FuncId> = todo.iter().copied().collect();

@@ -105,7 +105,7 @@ impl<'l> Compiler<'l> {
     }
 
     /// Checks the module at `path` and lowers what `roots` names; derivatives are not written yet.
-    fn lower(&mut self, path: &str, roots: Roots) -> Result<Lowered, Stop> {
+    pub fn lower(&mut self, path: &str, roots: Roots) -> Result<Lowered, Stop> {
         let mut checked = self.check(path)?;
         let mut lowered = cotangent_lower::lower(&mut checked, roots);
         self.tell(std::mem::take(&mut checked.diagnostics))?;

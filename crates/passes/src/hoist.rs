@@ -29,14 +29,14 @@
 //!
 //! Only what has no effect and cannot trap moves: not divisions of integers by what may be zero, not `extract`
 //! with a dynamic index, not loads, not calls, nothing with regions. Arrays stay too: one that all rounds share is
-//! copied by each round that updates it. What takes no operands stays where it is
-//! until something that needs it moves.
+//! copied by each round that updates it. A constant stays where it is until something that needs it moves; then a copy
+//! moves along. Of `zero` and `undef` there are no copies, since those may be linear, and who takes one stays with it.
 
 use crate::effects::may_trap;
 use crate::shape::Loop;
 use crate::types::holds_array;
 use cotangent_base::EntityMap;
-use cotangent_ir::{Effect, Func, Inst, Region, Types, Value, ValueDef};
+use cotangent_ir::{Effect, Func, Inst, Op, Region, Types, Value, ValueDef};
 
 /// Hoists loop-invariant code in `func`. Says whether there was any.
 pub fn hoist(types: &Types, func: &mut Func) -> bool {
@@ -116,14 +116,10 @@ impl Hoist<'_> {
         operands.map(|v| if self.source(*v).is_some() { 0 } else { self.depths[*v] }).max().unwrap_or(0)
     }
 
-    /// The instruction that makes `value` from nothing.
+    /// The instruction that makes a constant.
     fn source(&self, value: Value) -> Option<Inst> {
         match self.func.values[value].def {
-            ValueDef::Result(inst, _)
-                if self.func.insts[inst].operands.is_empty() && self.is_movable(inst) =>
-            {
-                Some(inst)
-            }
+            ValueDef::Result(inst, _) if matches!(self.func.insts[inst].op, Op::Const(_)) => Some(inst),
             ValueDef::Result(..) | ValueDef::Arg(..) => None,
         }
     }
@@ -152,7 +148,7 @@ impl Hoist<'_> {
         self.front[depth as usize + 1].push(inst);
     }
 
-    /// A copy of an instruction without operands, in front of loop number `depth`.
+    /// A copy of a constant, in front of loop number `depth`.
     fn copy(&mut self, source: Inst, depth: u32) -> Value {
         let data = self.func.insts[source].clone();
         let old = data.results[0];

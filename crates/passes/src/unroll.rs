@@ -24,7 +24,7 @@
 //!
 //! The number of rounds of a `for` must be a constant. A `while` is tried out: as long as the condition can be
 //! computed from the carried values that are known, whichever way a round ends, there is another round. So
-//! `i *= 2` counts as well as `i += 1`, and a `break` does not disturb.
+//! `i *= 2` counts as well as `i += 1`, and a `break` does not disturb; if every round leaves the loop, there is one.
 //!
 //! If the loop has a `break`, all its rounds go into a loop of one round which the `break` leaves; if it has a
 //! `continue`, each round goes into one, and the `continue` leaves that. [`exits`](crate::exits) turns those into plain
@@ -169,6 +169,10 @@ impl Unroller<'_> {
             }
             if rounds.len() == most {
                 return None;
+            }
+            if backs.is_empty() {
+                rounds.push(Round { number: None, slots });
+                return Some(rounds);
             }
             let mut trial = Trial::new(types, func, args, &slots);
             let mut next = |slot: usize| {

@@ -5,7 +5,7 @@
 //! are slots themselves, nobody can see this any more; so it is found here, on the original.
 //!
 //! If such a slot starts at a constant and the condition compares it with a constant, that bounds the rounds,
-//! however the loop may be left early.
+//! however the loop may be left early. A loop without an edge into the next round has one at most.
 
 use cotangent_base::Scalar;
 use cotangent_ir::{Const, Func, Inst, Math, Op, Region, Types, Value, ValueDef};
@@ -68,7 +68,7 @@ pub(super) fn of_loop(types: &Types, func: &Func, inst: Inst) -> Known {
     let steps: Vec<Option<i64>> = func.regions[body].args.iter().enumerate().map(step).collect();
     let asked = func.exit(condition).operands[0];
     let slots = Slots { types, func, inst, steps: &steps };
-    let rounds = slots.bound(asked);
+    let rounds = if edges.next.is_empty() { Some(1) } else { slots.bound(asked) };
     Known { steps, rounds }
 }
 

@@ -1,0 +1,346 @@
+//! The laws that every program obeys.
+//!
+//! At random inputs `x`, for a random direction `v` and random weights `u` of the outputs of `f` with Jacobian `J`:
+//!
+//! - what the forward derivative gives besides derivatives is what `f` gives, bit by bit; the backward one leaves values as
+//!   they are; all three write the same to memory;
+//! - `<u, J v>` from the forward derivative, `<J' u, v>` from the backward one, and the central difference of `<u, f>`
+//!   along `v`, in the interpreter's wide mode, are one number;
+//! - so they are however much the backward pass keeps, and with loops unrolled;
+//! - and for functions that use derivatives of `f`, which makes those of second order.
+
+use crate::program::Program;
+use crate::random::Random;
+use crate::values::{inner, moved, random};
+use cotangent::interp::{Machine, Options, Stopped, Val};
+use cotangent::ir::{Dir, FuncId, Mode, Module, Signature, Ty};
+use cotangent::{Compiler, Loader, Roots, Symbol, pipeline, render};
+use cotangent_autodiff::checkpoint::Policy;
+use cotangent_lower::Lowered;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What went wrong. Shrinking keeps it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// The compiler refuses the program, with this code first.
+    Refused(String),
+    /// The compiler or the interpreter panicked.
+    Panicked,
+    /// A run stopped.
+    Stopped,
+    /// A derivative gives other values than the function, or writes other things.
+    Values,
+    /// Forward and reverse mode disagree.
+    Transposed,
+    /// Both disagree with central differences.
+    Differences,
+    /// Another choice of what to keep gives another gradient.
+    Kept,
+    /// With loops unrolled the gradient is another.
+    Unrolled,
+}
+
+/// A law broken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// In what way.
+    pub kind: Kind,
+    /// The details.
+    pub text: String,
+}
+
+/// What was found out about programs that obey.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Tally {
+    /// Points at which everything was compared.
+    pub smooth: usize,
+    /// Points at which central differences depend on the step: there is a jump or a kink nearby.
+    pub rough: usize,
+    /// Functions of second order.
+    pub second: usize,
+}
+
+fn failure<T>(kind: Kind, text: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure { kind, text: text.into() })
+}
+
+/// Checks all laws of a program.
+pub fn check(program: &Program, seed: u64) -> Result<Tally, Failure> {
+    let source = program.source();
+    let names: Vec<&str> = program.orders.iter().map(|(name, _)| name.as_str()).collect();
+    let run = || {
+        let mut tally = Tally::default();
+        function(&source, "f", seed, &mut tally)?;
+        for name in names {
+            function(&source, name, seed, &mut tally)?;
+            tally.second += 1;
+        }
+        Ok(tally)
+    };
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+        failure(Kind::Panicked, text.unwrap_or_default())
+    })
+}
+
+/// The one file there is.
+struct Text<'t>(&'t str);
+
+impl Loader for Text<'_> {
+    fn load(&self, _: &str) -> Option<String> {
+        Some(self.0.to_string())
+    }
+    fn resolve(&self, _: &str, _: &str) -> Option<String> {
+        None
+    }
+}
+
+/// Lowers a function and requests for its derivatives.
+fn lowered(source: &str, name: &str, unroll: bool) -> Result<Lowered, Failure> {
+    let text = Text(source);
+    let word = if unroll { "[ForceUnroll]" } else { "" };
+    let mut compiler = Compiler::new(&text, vec![("LOOP".to_string(), word.to_string())]);
+    let modes = vec![Mode::Forward, Mode::Backward];
+    let result = compiler.lower("program.slang", Roots::Derivatives { func: Symbol::new(name), modes });
+    result.or_else(|_| refused(&compiler.sources, compiler.diagnostics.iter()))
+}
+
+fn refused<'d, T>(
+    sources: &cotangent::Sources,
+    diagnostics: impl Iterator<Item = &'d cotangent::Diagnostic>,
+) -> Result<T, Failure> {
+    let all: Vec<_> = diagnostics.collect();
+    let code = all.first().map_or(String::new(), |d| d.code.name.to_string());
+    let shown: Vec<String> = all.iter().map(|d| render::render(sources, d, render::Style::Plain)).collect();
+    failure(Kind::Refused(code), shown.join("\n"))
+}
+
+/// A function with its derivatives, ready to run.
+struct Trio {
+    module: Module,
+    f: FuncId,
+    forward: FuncId,
+    backward: FuncId,
+}
+
+/// Writes the derivatives, keeping what `policy` says; through all passes of the compiler, or just as they are written.
+fn written(from: &Lowered, policy: Option<Policy>) -> Result<Trio, Failure> {
+    let mut lowered = Lowered {
+        module: from.module.clone(),
+        diagnostics: Default::default(),
+        entries: vec![],
+        roots: from.roots.clone(),
+    };
+    let diagnostics = match policy {
+        Some(policy) => {
+            cotangent_autodiff::differentiate_keeping(&mut lowered.module, &lowered.roots, policy)
+        }
+        None => pipeline::run(&mut lowered, &mut pipeline::Listing::default()),
+    };
+    if diagnostics.has_errors() {
+        let texts: Vec<String> =
+            diagnostics.iter().map(|d| format!("{}: {}", d.code.name, d.message)).collect();
+        let code = diagnostics.iter().next().map_or(String::new(), |d| d.code.name.to_string());
+        return failure(Kind::Refused(code), texts.join("\n"));
+    }
+    let [f, forward, backward] = lowered.roots[..] else {
+        return failure(Kind::Panicked, "a function and two derivatives were asked for");
+    };
+    Ok(Trio { module: lowered.module, f, forward, backward })
+}
+
+/// Inputs, a direction for those that have a derivative, and weights of the outputs that do.
+struct Point {
+    inputs: Vec<Val>,
+    direction: Vec<Option<Val>>,
+    weights: Vec<Option<Val>>,
+}
+
+impl Point {
+    fn random(module: &Module, f: FuncId, seed: u64) -> Self {
+        let (mut source, mut types) = (Random::new(seed), module.types.clone());
+        let sig = &module.funcs[f].sig;
+        let mut tangent = |ty: Ty, source: &mut Random| {
+            let ty = module.diff.differential(&mut types, ty).expect("it carries a derivative");
+            let module = Module { types: types.clone(), ..module.clone() };
+            random(&module, ty, source)
+        };
+        let inputs = sig.inputs().map(|p| random(module, p.ty, &mut source)).collect();
+        let direction = sig.inputs().map(|p| p.diff.then(|| tangent(p.ty, &mut source))).collect();
+        let weights = sig.outputs().map(|o| o.diff.then(|| tangent(o.ty, &mut source))).collect();
+        Point { inputs, direction, weights }
+    }
+
+    /// The inputs a step of `h` along the direction.
+    fn at(&self, module: &Module, sig: &Signature, h: f64) -> Vec<Val> {
+        let all = sig.inputs().zip(&self.inputs).zip(&self.direction);
+        all.map(|((p, x), v)| v.as_ref().map_or_else(|| x.clone(), |v| moved(module, p.ty, x, v, h)))
+            .collect()
+    }
+
+    fn forward_arguments(&self) -> Vec<Val> {
+        let pair = |(x, v): (&Val, &Option<Val>)| match v {
+            Some(v) => Val::aggregate([x.clone(), v.clone()]),
+            None => x.clone(),
+        };
+        self.inputs.iter().zip(&self.direction).map(pair).collect()
+    }
+
+    /// The arguments of the backward derivative. The derivative of a pair that takes none in is unlike zero, for nobody may look.
+    fn backward_arguments(&self, sig: &Signature) -> Vec<Val> {
+        let (mut arguments, mut input, mut output) = (Vec::new(), 0, usize::from(sig.ret.is_some()));
+        for param in &sig.params {
+            let weight = if param.dir == Dir::In { None } else { self.weights[output].clone() };
+            match param.dir {
+                Dir::In | Dir::InOut => {
+                    let x = self.inputs[input].clone();
+                    let derivative = weight.or_else(|| self.direction[input].clone());
+                    arguments.push(match derivative {
+                        Some(derivative) => Val::aggregate([x, derivative]),
+                        None => x,
+                    });
+                }
+                Dir::Out => arguments.extend(weight),
+            }
+            input += usize::from(param.dir != Dir::Out);
+            output += usize::from(param.dir != Dir::In);
+        }
+        if sig.ret.is_some() {
+            arguments.extend(self.weights[0].clone());
+        }
+        arguments
+    }
+}
+
+/// What a run gives.
+#[derive(PartialEq)]
+struct Ran {
+    outputs: Vec<Val>,
+    /// What the buffers hold afterwards.
+    memory: Vec<Val>,
+}
+
+fn run(module: &Module, func: FuncId, inputs: Vec<Val>, wide: bool) -> Result<Ran, Failure> {
+    let mut machine = Machine::new(module, Options { wide, max_steps: 20_000_000, ..Options::default() });
+    for global in module.globals.keys() {
+        machine.set_global(global, Val::aggregate([0.3, -0.5, 0.8, 0.1].map(Val::float)));
+    }
+    let stopped = |s: Stopped| Failure { kind: Kind::Stopped, text: s.to_string() };
+    let outputs = machine.call(func, inputs).map_err(stopped)?;
+    let memory = module.globals.keys().map(|g| machine.global(g).clone()).collect();
+    Ok(Ran { outputs, memory })
+}
+
+/// A sum with the sizes of what it adds up, by which it is judged.
+#[derive(Clone, Copy, Debug)]
+struct Sum(f64, f64);
+
+impl Sum {
+    fn of(pairs: impl Iterator<Item = (f64, f64)>) -> Self {
+        pairs.fold(Sum(0.0, 0.0), |sum, (value, size)| Sum(sum.0 + value, sum.1 + size))
+    }
+
+    fn near(self, other: Sum, relative: f64) -> bool {
+        (self.0 - other.0).abs() <= relative * (1.0 + self.1.max(other.1))
+    }
+}
+
+impl Trio {
+    fn sig(&self) -> &Signature {
+        &self.module.funcs[self.f].sig
+    }
+
+    /// `<u, f>` at a step along the direction.
+    fn weighed(&self, point: &Point, h: f64) -> Result<f64, Failure> {
+        let ran = run(&self.module, self.f, point.at(&self.module, self.sig(), h), true)?;
+        let all = ran.outputs.iter().zip(&point.weights);
+        Ok(all.filter_map(|(y, u)| Some(inner_value(y, u.as_ref()?))).sum())
+    }
+
+    fn forward_product(&self, point: &Point) -> Result<Sum, Failure> {
+        let ran = run(&self.module, self.forward, point.forward_arguments(), true)?;
+        let all = ran.outputs.iter().zip(&point.weights);
+        Ok(Sum::of(all.filter_map(|(y, u)| Some(inner(&y.parts()[1], u.as_ref()?)))))
+    }
+
+    fn backward_product(&self, point: &Point) -> Result<Sum, Failure> {
+        let ran = run(&self.module, self.backward, point.backward_arguments(self.sig()), true)?;
+        let directions = point.direction.iter().flatten();
+        Ok(Sum::of(ran.outputs.iter().zip(directions).map(|(x, v)| inner(&x.parts()[1], v))))
+    }
+
+    /// Values and memory, in ordinary precision.
+    fn same_values(&self, point: &Point) -> Result<(), Failure> {
+        let plain = run(&self.module, self.f, point.inputs.clone(), false)?;
+        let forward = run(&self.module, self.forward, point.forward_arguments(), false)?;
+        for (y, (pair, weight)) in plain.outputs.iter().zip(forward.outputs.iter().zip(&point.weights)) {
+            let value = if weight.is_some() { &pair.parts()[0] } else { pair };
+            if value != y {
+                return failure(Kind::Values, format!("forward mode computes {value:?}, not {y:?}"));
+            }
+        }
+        let backward = run(&self.module, self.backward, point.backward_arguments(self.sig()), false)?;
+        for (what, ran) in [("forward", &forward), ("backward", &backward)] {
+            if ran.memory != plain.memory {
+                let text = format!("{what}: memory is {:?}, not {:?}", ran.memory, plain.memory);
+                return failure(Kind::Values, text);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The inner product of an output with a weight of its differential's type. Both must have the same numbers in the same order.
+fn inner_value(y: &Val, u: &Val) -> f64 {
+    inner(y, u).0
+}
+
+/// How far to step: far enough that rounding does not matter.
+const STEP: f64 = 1e-5;
+
+/// How many points are tried.
+const POINTS: u64 = 2;
+
+fn function(source: &str, name: &str, seed: u64, tally: &mut Tally) -> Result<(), Failure> {
+    let looped = lowered(source, name, false)?;
+    let whole = written(&looped, None)?;
+    let mut others = Vec::new();
+    if name == "f" {
+        for policy in Policy::ALL {
+            others.push((Kind::Kept, format!("{policy:?}"), written(&looped, Some(policy))?));
+        }
+        let unrolled = lowered(source, name, true)?;
+        others.push((Kind::Unrolled, "unrolled".to_string(), written(&unrolled, None)?));
+    }
+    for number in 0..POINTS {
+        let point = Point::random(&whole.module, whole.f, seed ^ (number << 32));
+        whole.same_values(&point)?;
+        let forward = whole.forward_product(&point)?;
+        let backward = whole.backward_product(&point)?;
+        if !forward.near(backward, 1e-8) {
+            return failure(Kind::Transposed, format!("{name}: forward {forward:?}, backward {backward:?}"));
+        }
+        for (kind, what, trio) in &others {
+            let other = trio.backward_product(&point)?;
+            if !other.near(backward, 1e-8) {
+                return failure(kind.clone(), format!("{name}: {what} {other:?}, before {backward:?}"));
+            }
+            trio.same_values(&point)?;
+        }
+        let difference = |h: f64| -> Result<f64, Failure> {
+            Ok((whole.weighed(&point, h)? - whole.weighed(&point, -h)?) / (2.0 * h))
+        };
+        let (coarse, fine) = (difference(STEP)?, difference(STEP / 4.0)?);
+        let [coarse, fine] = [coarse, fine].map(|d| Sum(d, forward.1));
+        if !coarse.near(fine, 1e-6) {
+            tally.rough += 1;
+        } else if fine.near(forward, 1e-5) {
+            tally.smooth += 1;
+        } else {
+            let text = format!("{name}: differences {}, forward {forward:?}", fine.0);
+            return failure(Kind::Differences, text);
+        }
+    }
+    Ok(())
+}
