@@ -185,7 +185,7 @@ impl Generator {
     /// A variable or a constant.
     fn leaf(&mut self, scope: &Scope, ty: Ty) -> Node {
         let names = if ty == Int { scope.ints.iter().map(String::as_str).collect() } else { scope.of(ty) };
-        if !names.is_empty() && !(ty == Float && self.random.once_in(6)) {
+        if !(names.is_empty() || ty == Float && self.random.once_in(6)) {
             let name = (*self.random.pick(&names)).to_string();
             return Node::leaf(Some(ty), name);
         }
