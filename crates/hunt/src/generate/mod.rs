@@ -23,7 +23,7 @@ const WEIGH: &str = include_str!("../weigh.slang");
 /// The program that belongs to `seed`.
 pub fn program(seed: u64) -> Program {
     let mut generator = Generator { random: Random::new(seed), budget: 0, names: 0 };
-    generator.program()
+    generator.program(seed.is_multiple_of(2))
 }
 
 /// The state of making one.
@@ -55,7 +55,8 @@ impl Generator {
         format!("{letter}{}", self.names)
     }
 
-    fn program(&mut self) -> Program {
+    /// A program; with functions of second order, if they are wanted and `f` has a signature for them.
+    fn program(&mut self, second: bool) -> Program {
         let mut items = items(PRELUDE);
         let (mut functions, mut callables) = (Vec::new(), Vec::new());
         for number in 0..self.random.below(3) {
@@ -68,7 +69,7 @@ impl Generator {
         let (function, callable, parameters) = self.function("f", &callables, 6);
         functions.push(function);
         let mut orders = Vec::new();
-        if callable.ret == Some(Ty::Float) && parameters.iter().all(|p| p.way == Way::In) {
+        if second && callable.ret == Some(Ty::Float) && parameters.iter().all(|p| p.way == Way::In) {
             items.extend(self::items(WEIGH));
             orders.push(("ff".to_string(), orders::over_forward(&parameters)));
             orders.push(("fb".to_string(), orders::over_backward(&parameters)));
