@@ -126,12 +126,7 @@ struct Trio {
 
 /// Writes the derivatives, keeping what `policy` says; through all passes of the compiler, or just as they are written.
 fn written(from: &Lowered, policy: Option<Policy>) -> Result<Trio, Failure> {
-    let mut lowered = Lowered {
-        module: from.module.clone(),
-        diagnostics: Default::default(),
-        entries: vec![],
-        roots: from.roots.clone(),
-    };
+    let mut lowered = from.clone();
     let diagnostics = match policy {
         Some(policy) => {
             cotangent_autodiff::differentiate_keeping(&mut lowered.module, &lowered.roots, policy)

@@ -27,7 +27,7 @@ pub enum Roots {
 }
 
 /// The result of lowering.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Lowered {
     /// The module; valid if there are no errors.
     pub module: Module,
