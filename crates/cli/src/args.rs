@@ -38,6 +38,9 @@ pub struct Source {
     pub file: PathBuf,
     #[command(flatten)]
     pub search: Search,
+    /// The number by which a type that conforms to an interface is known outside.
+    #[arg(long, value_name = "TYPE:INTERFACE[=ID]")]
+    pub conformance: Vec<String>,
 }
 
 /// Where to look, and what is defined.
@@ -140,9 +143,6 @@ pub struct Run {
     /// How matrices lie in memory.
     #[arg(long, value_enum, default_value = "row")]
     pub matrix_layout: MatrixLayout,
-    /// A type that may stand behind an interface value, and its number.
-    #[arg(long, value_name = "TYPE:INTERFACE=ID", hide = true)]
-    pub conformance: Vec<String>,
     /// Arguments for the entry point's generic parameters.
     #[arg(long, value_name = "TYPE", hide = true)]
     pub specialize: Vec<String>,

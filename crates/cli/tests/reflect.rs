@@ -17,7 +17,9 @@ fn said(args: &[&str], program: &str) -> String {
 #[test]
 fn text_names_every_parameter_and_entry_point() {
     let text = said(&["reflect", "--target", "hlsl"], "wishes.slang");
-    for line in ["  a: RWStructuredBuffer<int>  [u 1 of space 1, stride 4]", "main: compute, 8 x 1 x 1 threads"] {
+    for line in
+        ["  a: RWStructuredBuffer<int>  [u 1 of space 1, stride 4]", "main: compute, 8 x 1 x 1 threads"]
+    {
         assert!(text.lines().any(|l| l == line), "`{line}` is not in\n{text}");
     }
 }

@@ -7,7 +7,7 @@ use cotangent_autodiff::report::Report;
 use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Set, Sources, Symbol};
 use cotangent_ir::Mode;
 use cotangent_ir::layout::{Matrices, Target};
-use cotangent_lower::{Lowered, Roots};
+use cotangent_lower::{Lowered, Options, Roots};
 use cotangent_sema::hir::{DiffMode, Func};
 use cotangent_sema::{Checked, Input};
 use cotangent_syntax::ast::{self, DeclKind};
@@ -25,6 +25,8 @@ pub enum Stop {
 pub struct Compiler<'l> {
     loader: &'l dyn Loader,
     defines: Vec<(String, String)>,
+    /// What the user says about the whole program.
+    pub options: Options,
     /// All files read.
     pub sources: Sources,
     /// What there is to tell so far, warnings included.
@@ -34,7 +36,8 @@ pub struct Compiler<'l> {
 impl<'l> Compiler<'l> {
     /// A compilation with these macros.
     pub fn new(loader: &'l dyn Loader, defines: Vec<(String, String)>) -> Self {
-        Compiler { loader, defines, sources: Sources::new(), diagnostics: Diagnostics::new() }
+        let options = Options::default();
+        Compiler { loader, defines, options, sources: Sources::new(), diagnostics: Diagnostics::new() }
     }
 
     /// Reads the module at `path` and what it imports, and checks all of it.
@@ -107,7 +110,7 @@ impl<'l> Compiler<'l> {
     /// Checks the module at `path` and lowers what `roots` names; derivatives are not written yet.
     pub fn lower(&mut self, path: &str, roots: Roots) -> Result<Lowered, Stop> {
         let mut checked = self.check(path)?;
-        let mut lowered = cotangent_lower::lower(&mut checked, roots);
+        let mut lowered = cotangent_lower::lower_with(&mut checked, roots, self.options.clone());
         self.tell(std::mem::take(&mut checked.diagnostics))?;
         self.tell(std::mem::take(&mut lowered.diagnostics))?;
         Ok(lowered)

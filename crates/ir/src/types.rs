@@ -80,6 +80,8 @@ pub struct StructDef {
     /// Whether a value has only one of the fields: the definition of a [`Type::Sum`]. Zero of such a type is zero of
     /// its first member. In the differential of a sum that member is `unit`: nothing was added yet.
     pub sum: bool,
+    /// Of a sum that lies in memory the host sees: the numbers by which the host knows the members.
+    pub ids: Vec<u32>,
 }
 
 /// A field of a structure.
@@ -130,7 +132,7 @@ impl Types {
     /// Makes a structure. A name already taken gets a number appended.
     pub fn add_struct(&mut self, name: Symbol, fields: Vec<StructField>) -> StructId {
         let name = unique(name, |name| self.names.contains_key(&name));
-        let id = self.structs.push(StructDef { name, fields, sum: false });
+        let id = self.structs.push(StructDef { name, fields, sum: false, ids: vec![] });
         self.names.insert(name, id);
         id
     }
@@ -140,6 +142,11 @@ impl Types {
         let id = self.add_struct(name, members);
         self.structs[id].sum = true;
         id
+    }
+
+    /// Gives the members of a sum the numbers by which the host knows them.
+    pub fn set_ids(&mut self, id: StructId, ids: Vec<u32>) {
+        self.structs[id].ids = ids;
     }
 
     /// The type of a definition: a structure or a sum.

@@ -9,11 +9,12 @@
 //! arguments and results are converted then.
 
 use crate::diff;
+use crate::dispatch::Deferred;
 use crate::func::Frame;
 use crate::instance::Origin;
 use crate::place::Place;
 use cotangent_ir::{self as ir, Dir, Op, Ty, Value};
-use cotangent_sema::hir::{Call, FuncRef};
+use cotangent_sema::hir::{self, Call, Expr, FuncRef};
 
 /// An argument, evaluated as far as its direction asks for.
 enum Argument {
@@ -24,6 +25,9 @@ enum Argument {
 impl Frame<'_, '_> {
     /// Calls a function or a derivative of one. Under `no_diff` no derivative goes in or out.
     pub fn call(&mut self, call: &Call, no_diff: bool) -> Option<Value> {
+        if let Some(through) = &call.through {
+            return self.call_through(call, through, no_diff);
+        }
         let callee = self.callee(call)?;
         let params = self.lowerer.module.funcs[callee].sig.params.clone();
         if params.len() != call.args.len() {
@@ -54,6 +58,20 @@ impl Frame<'_, '_> {
             self.write(place, out);
         }
         result
+    }
+
+    /// Calls a static requirement of the type that a value of interface type is.
+    fn call_through(&mut self, call: &Call, through: &Expr, no_diff: bool) -> Option<Value> {
+        let func = self.lowerer.checked.subst_func(call.callee, &self.subst);
+        let ty = self.lowerer.checked.subst(through.ty, &self.subst);
+        let mut inputs = vec![self.expr(through)];
+        if call.args.iter().any(|(dir, _)| *dir != hir::Dir::In) {
+            self.unsupported("a static method with `out` parameters, called through an interface value, is");
+            return None;
+        }
+        inputs.extend(call.args.iter().map(|(_, arg)| self.expr(arg)));
+        let callee = self.lowerer.origin(Origin::Deferred(Deferred::Static(func, ty)))?;
+        self.emit_call(callee, inputs, no_diff).0
     }
 
     /// Calls a function of the library or the user's by reference, with all inputs as values; gives the result and

@@ -1,10 +1,9 @@
 //! The diagnostics of lowering. Most say that something is not supported yet; the last is our own fault.
 
 cotangent_base::codes! {
-    /// A value has a type that has no form in the IR yet: an interface used as a value, an array without a length,
-    /// a string, a resource that is not a structured buffer, or a type whose values take more than 2 GiB.
+    /// A value has a type that has no form in the IR yet: an array without a length, a string, a resource that is not a structured buffer, or a type whose values take more than 2 GiB.
     ///
-    /// Use a concrete type, a generic parameter in place of the interface, an array of known length, or a buffer.
+    /// Use a concrete type, an array of known length, or a buffer.
     E0720 UNSUPPORTED_TYPE = "type not supported yet";
 
     /// A statement or expression has no form in the IR yet. The message names it.
@@ -34,6 +33,28 @@ cotangent_base::codes! {
     /// Known are `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` (up to three integers) and
     /// `SV_GroupIndex` (one integer).
     E0726 ENTRY_PARAMETER = "unsuitable entry-point parameter";
+
+    /// A value of interface type is one of the types that conform, kept in room for the largest of them. A type that holds
+    /// such a value and is one of those types would have to hold itself.
+    ///
+    /// Keep the inner values in a buffer or an array, and hold an index.
+    E0727 ENDLESS_MEMBER = "a value of interface type would hold itself";
+
+    /// A member of an interface was asked for on a value of interface type, and nothing says which type is meant: a
+    /// static method or constructor takes no such value, and with two values of type `This` they may be of different types.
+    ///
+    /// Call it in a generic function: there the type parameter names the type.
+    E0728 UNKNOWN_MEMBER = "no value says which type is meant";
+
+    /// `[anyValueSize(n)]` before an interface says that conforming types take at most `n` bytes. One that is used as a value
+    /// of the interface takes more.
+    ///
+    /// The attribute is not needed: without it there is room for the largest type that is used.
+    E0731 TOO_LARGE_MEMBER = "a type is larger than its interface allows";
+
+    /// `--conformance 'Type:Interface=number'` names a type or an interface that the program does not have, a type that does
+    /// not conform, or gives two types one number.
+    E0730 BAD_CONFORMANCE = "unsuitable conformance";
 
     /// The compiler contradicts itself. It is not the program's fault; please report it.
     E0729 INTERNAL = "internal error in lowering";

@@ -4,7 +4,9 @@
 //! right; `&&`, `||` and `?:` evaluate what they need.
 
 use crate::assigned::{self, Assigned};
+use crate::dispatch::Deferred;
 use crate::func::Frame;
+use crate::instance::Origin;
 use cotangent_base::Scalar;
 use cotangent_ir::eval::Eval;
 use cotangent_ir::{Const, Math, Op, Ty, Type, Value};
@@ -65,9 +67,17 @@ impl Frame<'_, '_> {
                 return self.eval(b);
             }
             ExprKind::Convert(a) => {
-                let (value, to) = (self.expr(a), self.ty(e.ty));
-                self.convert(value, to)
+                let value = self.expr(a);
+                let [from, to] = [a.ty, e.ty].map(|ty| self.lowerer.checked.subst(ty, &self.subst));
+                if self.lowerer.interface(to).is_some() {
+                    self.adapt(value, from, to)
+                } else {
+                    let to = self.ty(e.ty);
+                    self.convert(value, to)
+                }
             }
+            ExprKind::Is(a, to) => return self.is(a, *to),
+            ExprKind::As(a, to) => return self.as_(a, *to, e.ty),
             ExprKind::Splat(a) => {
                 let (value, to) = (self.expr(a), self.ty(e.ty));
                 self.splat(value, to)
@@ -120,6 +130,37 @@ impl Frame<'_, '_> {
             }
         };
         Some(value)
+    }
+
+    /// `x is T`: known, unless `x` is of interface type.
+    fn is(&mut self, a: &Expr, to: hir::Ty) -> Option<Value> {
+        let value = self.expr(a);
+        let [from, to] = [a.ty, to].map(|ty| self.lowerer.checked.subst(ty, &self.subst));
+        if from == to || self.lowerer.interface(from).is_none() {
+            let is = self.lowerer.is_a(from, to);
+            return Some(self.b().bool(is));
+        }
+        let callee = self.lowerer.origin(Origin::Deferred(Deferred::Is(from, to)))?;
+        let ty = self.lowerer.module.types.scalar(Scalar::Bool);
+        Some(self.b().emit1(Op::Call(callee), &[value], ty))
+    }
+
+    /// `x as T`: the value as that type, or none.
+    fn as_(&mut self, a: &Expr, to: hir::Ty, optional: hir::Ty) -> Option<Value> {
+        let value = self.expr(a);
+        let ty = self.ty(optional);
+        let types = [a.ty, to, optional].map(|ty| self.lowerer.checked.subst(ty, &self.subst));
+        let [from, to, optional] = types;
+        if from != to && self.lowerer.interface(from).is_some() {
+            let callee = self.lowerer.origin(Origin::Deferred(Deferred::As(from, to, optional)))?;
+            return Some(self.b().emit1(Op::Call(callee), &[value], ty));
+        }
+        if !self.lowerer.is_a(from, to) {
+            return Some(self.b().zero(ty));
+        }
+        let value = self.adapt(value, from, to);
+        let present = self.b().bool(true);
+        Some(self.b().pack(&[present, value], ty))
     }
 
     /// The size or alignment of a type.

@@ -70,6 +70,7 @@ impl Lowerer<'_> {
 
     /// A parameter of the shader, split if there are resources inside.
     pub fn uniform(&mut self, name: &str, shape: &Shape, ty: ir::Ty, span: Span) -> Uniform {
+        self.expose_inside(ty);
         let part = |index| self.module.types.part(ty, Some(index)).unwrap_or(ty);
         let parts: Vec<(String, &Shape, ir::Ty)> = match shape {
             Shape::Value(_) | Shape::Packed(..) | Shape::Resource(_) => {

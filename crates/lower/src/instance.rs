@@ -5,10 +5,13 @@
 //! [`Lowerer::run`] writes bodies until none is missing. Declaring mentions other origins (custom derivatives), but
 //! only bodies take time, so declaring is done at once.
 
+use crate::dispatch::Deferred;
 use crate::func::Frame;
+use crate::roots::Options;
+use crate::sums::Sums;
 use crate::types::TypeCache;
-use crate::{codes, diff, entry, intrinsic, synth};
-use cotangent_base::{Code, Diagnostic, Diagnostics, Map, Span, Symbol};
+use crate::{codes, diff, dispatch, entry, intrinsic, synth};
+use cotangent_base::{Code, Diagnostic, Diagnostics, Map, Scalar, Span, Symbol};
 use cotangent_ir as ir;
 use cotangent_ir::Mode;
 use cotangent_sema::hir::{self, FuncRef, GlobalId, Synth, Witness};
@@ -38,6 +41,8 @@ pub(crate) enum Origin {
     Init(GlobalId),
     /// A derivative.
     Request(Mode, ir::FuncId),
+    /// A function that depends on all members of an interface type.
+    Deferred(Deferred),
 }
 
 /// A signature with types of the language, which know their differentials.
@@ -73,10 +78,17 @@ pub(crate) struct Lowerer<'c> {
     signatures: Map<ir::FuncId, SourceSig>,
     origins: Map<ir::FuncId, Origin>,
     missing: VecDeque<(Origin, ir::FuncId)>,
+    /// Functions that depend on the members of an interface type, and how many there were when the body was written.
+    deferred: Vec<(Deferred, ir::FuncId, Option<usize>)>,
+    /// Where functions that depend on members were first mentioned.
+    pub mentions: Map<ir::FuncId, Span>,
+    pub sums: Sums,
+    /// Which numbers the user gave to conforming types.
+    pub options: Options,
 }
 
 impl<'c> Lowerer<'c> {
-    pub fn new(checked: &'c mut Checked) -> Self {
+    pub fn new(checked: &'c mut Checked, options: Options) -> Self {
         Lowerer {
             checked,
             module: ir::Module::default(),
@@ -88,6 +100,10 @@ impl<'c> Lowerer<'c> {
             signatures: Map::default(),
             origins: Map::default(),
             missing: VecDeque::new(),
+            deferred: Vec::new(),
+            mentions: Map::default(),
+            sums: Sums::default(),
+            options,
         }
     }
 
@@ -113,10 +129,25 @@ impl<'c> Lowerer<'c> {
                 diff::row(self, ty, id);
             } else if let Some((origin, id)) = self.missing.pop_front() {
                 self.define(origin, id);
-            } else {
+            } else if !self.seal() {
                 return;
             }
         }
+    }
+
+    /// Writes what depends on the members of interface types. Says whether there was anything to do.
+    fn seal(&mut self) -> bool {
+        let mut changed = self.sum_rows();
+        for i in 0..self.deferred.len() {
+            let (deferred, id, written) = self.deferred[i];
+            let count = dispatch::member_count(self, deferred);
+            if written != Some(count) {
+                self.deferred[i].2 = Some(count);
+                dispatch::define(self, id, deferred);
+                changed = true;
+            }
+        }
+        changed
     }
 
     /// The function of an origin, or `None` if something is wrong with it, which was said.
@@ -129,8 +160,14 @@ impl<'c> Lowerer<'c> {
         self.functions.insert(origin, id);
         self.origins.insert(id, origin);
         self.signatures.insert(id, func.1);
-        if !matches!(origin, Origin::Request(..)) {
-            self.missing.push_back((origin, id));
+        match origin {
+            Origin::Request(..) => {}
+            Origin::Deferred(deferred) => {
+                self.module.funcs[id].diff = dispatch::info(self, deferred);
+                self.module.funcs[id].inline = dispatch::inline(deferred);
+                self.deferred.push((deferred, id, None));
+            }
+            _ => self.missing.push_back((origin, id)),
         }
         if let Origin::Func(func)
         | Origin::Paired(func)
@@ -149,6 +186,11 @@ impl<'c> Lowerer<'c> {
     /// The function that a concrete reference stands for: a requirement is resolved through the conformance.
     pub fn callee(&mut self, mut func: FuncRef, span: Span) -> Option<ir::FuncId> {
         for _ in 0..MAX_WITNESSES {
+            if let Some(deferred) = dispatch::deferred(self, func, span) {
+                let id = self.origin(Origin::Deferred(deferred))?;
+                self.mentions.entry(id).or_insert(span);
+                return Some(id);
+            }
             if !matches!(self.checked.program.funcs[func.func].kind, hir::FuncKind::Requirement(_)) {
                 return self.origin(Origin::Func(func));
             }
@@ -204,6 +246,7 @@ impl<'c> Lowerer<'c> {
             }
             Origin::Entry(func) => Some((entry::declare(self, func), SourceSig::default())),
             Origin::Request(mode, of) => diff::request(self, mode, of),
+            Origin::Deferred(deferred) => self.declare_deferred(deferred),
             Origin::Init(global) => {
                 let hir::Global { name, ty, span, .. } = self.checked.program.globals[global].clone();
                 let sig = SourceSig { params: vec![], ret: Some((ty, false)) };
@@ -234,6 +277,43 @@ impl<'c> Lowerer<'c> {
             hir::Inline::Never => ir::Inline::Never,
         };
         Some((declared, sig))
+    }
+
+    fn declare_deferred(&mut self, deferred: Deferred) -> Option<(ir::Func, SourceSig)> {
+        let (name, inputs, result) = match deferred {
+            Deferred::Open(func, _) | Deferred::Differential(func, ..) => return self.declare_func(func),
+            Deferred::Static(func, through) => {
+                let (_, mut sig) = self.declare_func(func)?;
+                let name = Symbol::new("through");
+                sig.params
+                    .insert(0, SourceParam { name, ty: through, dir: ir::Dir::In, diff: false, pair: None });
+                let span = self.checked.program.funcs[func.func].span;
+                let func = ir::Func::new(self.instance_name(func), self.ir_sig(&sig, span), span);
+                return Some((func, sig));
+            }
+            Deferred::Convert(from, to) => ("convert", vec![from], to),
+            Deferred::Is(from, _) => ("is", vec![from], self.checked.scalar_ty(Scalar::Bool)),
+            Deferred::As(from, _, optional) => ("as", vec![from], optional),
+            Deferred::Create(interface, data) => {
+                ("createDynamicObject", vec![self.checked.scalar_ty(Scalar::U32), data], interface)
+            }
+        };
+        let none = Span::none();
+        let mut sig = SourceSig::default();
+        let diff = self.checked.differential(result).is_some();
+        for (i, ty) in inputs.into_iter().enumerate() {
+            let name = Symbol::new(["value", "data"][i]);
+            let diff = diff && self.checked.differential(ty).is_some();
+            sig.params.push(SourceParam { name, ty, dir: ir::Dir::In, diff, pair: None });
+        }
+        sig.ret = Some((result, diff));
+        let to = match deferred {
+            Deferred::Is(_, to) | Deferred::As(_, to, _) => to,
+            _ => result,
+        };
+        let from = self.types.name(self.checked, sig.params[0].ty);
+        let name = format!("{name}<{from},{}>", self.types.name(self.checked, to));
+        Some((ir::Func::new(Symbol::new(&name), self.ir_sig(&sig, none), none), sig))
     }
 
     /// `f<f32,3>`.
@@ -304,7 +384,7 @@ impl<'c> Lowerer<'c> {
             Origin::Field(_, field) => synth::accessor(self, id, field),
             Origin::Synth(func, synth) => synth::member(self, id, func, synth),
             Origin::Init(global) => Frame::define_init(self, id, global),
-            Origin::Request(..) => {}
+            Origin::Request(..) | Origin::Deferred(_) => {}
         }
     }
 }

@@ -14,6 +14,7 @@
 //! | ----------------------------------- | ------------------------------------------------------------- |
 //! | `instance`                          | functions with their arguments; the work list                 |
 //! | `types`                             | types                                                         |
+//! | `sums`, `dispatch`, `conformance`, `reinterpret` | interface types, and what depends on who conforms |
 //! | `diff`                              | rows of the table of differentials; signatures of derivatives |
 //! | `intrinsic`                         | library functions that stand for one operation                |
 //! | `synth`                             | members of `IDifferentiable` that nobody wrote                |
@@ -34,7 +35,9 @@ mod branch;
 mod breaks;
 mod call;
 pub mod codes;
+mod conformance;
 mod diff;
+mod dispatch;
 mod entry;
 mod expr;
 mod func;
@@ -46,10 +49,12 @@ mod number;
 mod params;
 mod place;
 mod pointers;
+mod reinterpret;
 mod roots;
 mod stmt;
+mod sums;
 mod switch;
 mod synth;
 mod types;
 
-pub use roots::{Lowered, Roots, lower};
+pub use roots::{ConformanceId, Lowered, Options, Roots, lower, lower_with};

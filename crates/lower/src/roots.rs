@@ -42,9 +42,33 @@ pub struct Lowered {
     pub params: ShaderParams,
 }
 
+/// What the user says about the whole program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// The numbers by which the host knows the types that conform to interfaces. An interface for which there is none here
+    /// has its conforming types numbered from 0, in the order of the program.
+    pub conformances: Vec<ConformanceId>,
+}
+
+/// `Circle:IShape=3`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConformanceId {
+    /// The conforming type.
+    pub ty: Symbol,
+    /// The interface.
+    pub interface: Symbol,
+    /// The number; the next free one if none is given.
+    pub id: Option<u32>,
+}
+
 /// Lowers what was asked for and all that it needs.
 pub fn lower(checked: &mut Checked, roots: Roots) -> Lowered {
-    let mut lowerer = Lowerer::new(checked);
+    lower_with(checked, roots, Options::default())
+}
+
+/// The same under options.
+pub fn lower_with(checked: &mut Checked, roots: Roots, options: Options) -> Lowered {
+    let mut lowerer = Lowerer::new(checked, options);
     let mut found = Found::default();
     match roots {
         Roots::Entries(names) => entries(&mut lowerer, &names, &mut found),
@@ -56,7 +80,10 @@ pub fn lower(checked: &mut Checked, roots: Roots) -> Lowered {
         }
         Roots::Derivatives { func, modes } => derivatives(&mut lowerer, func, &modes, &mut found),
     }
+    lowerer.check_options();
     lowerer.run();
+    lowerer.number_members();
+    lowerer.check_sizes();
     let params = params::collect(&mut lowerer, &found.entry_sources);
     check(&mut lowerer);
     found.diagnostics.append(lowerer.diagnostics);

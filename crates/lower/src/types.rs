@@ -1,7 +1,7 @@
 //! Types of the language to types of the IR.
 //!
 //! Structures are made once for each list of generic arguments. Enumerations are their integers, tuples are
-//! structures with fields `_0`, `_1` and so on. A structure of the library that is *magic* is something the IR
+//! structures with fields `_0`, `_1` and so on. Interface types are sums: see `sums`. A structure of the library that is *magic* is something the IR
 //! knows: `[__magic("rwbuffer")]` is a buffer. A constant buffer or parameter block is what it holds.
 
 use crate::codes;
@@ -35,7 +35,8 @@ impl TypeCache {
         checked.program.types.list(args).iter().map(depth).max().unwrap_or(0)
     }
 
-    fn depth(&self, checked: &Checked, ty: Ty) -> u32 {
+    /// How deep a type nests.
+    pub fn depth(&self, checked: &Checked, ty: Ty) -> u32 {
         match checked.program.types.kind(ty) {
             TyKind::Array(elem, _) | TyKind::UnsizedArray(elem) | TyKind::Assoc(elem, ..) => {
                 1 + self.depth(checked, elem)
@@ -104,6 +105,11 @@ impl Lowerer<'_> {
         let lowered = match self.checked.program.types.kind(ty) {
             TyKind::Struct(id, args) => return self.lower_struct(ty, id, args, span),
             TyKind::Tuple(args) => return self.lower_tuple(ty, args, span),
+            TyKind::Interface(..) => {
+                let lowered = self.lower_interface(ty);
+                self.types.types.insert(ty, lowered);
+                return lowered;
+            }
             TyKind::Void | TyKind::Error => Some(Type::Unit),
             TyKind::Scalar(s) => Some(Type::Scalar(s)),
             TyKind::Vector(elem, n) => self.lower_vector(elem, n),
@@ -114,7 +120,6 @@ impl Lowerer<'_> {
                 return self.lower_ty(underlying, span);
             }
             TyKind::UnsizedArray(_)
-            | TyKind::Interface(..)
             | TyKind::Param(_)
             | TyKind::Assoc(..)
             | TyKind::String
@@ -132,10 +137,6 @@ impl Lowerer<'_> {
     fn unsupported_ty(&mut self, ty: Ty, span: Span) {
         let text = self.checked.show(ty);
         let (message, help) = match self.checked.program.types.kind(ty) {
-            TyKind::Interface(..) => (
-                format!("a value of the interface type `{text}` is not supported yet"),
-                "use a generic parameter that conforms to the interface",
-            ),
             TyKind::UnsizedArray(_) => (
                 format!("the array type `{text}` without a length is not supported yet"),
                 "give the array a length",

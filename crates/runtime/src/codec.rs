@@ -4,7 +4,7 @@ use crate::data::Number;
 use cotangent_base::Scalar;
 use cotangent_interp::Val;
 use cotangent_ir::layout::{self, Matrices};
-use cotangent_ir::{Ty, Type, Types};
+use cotangent_ir::{StructId, Ty, Type, Types};
 
 /// Reads and writes values of a module's types.
 #[derive(Clone, Copy)]
@@ -21,6 +21,7 @@ impl Codec<'_> {
         match self.types.get(ty) {
             Type::Unit => Val::Unit,
             Type::Scalar(scalar) => read(scalar, bytes),
+            Type::Sum(id) => self.decode_sum(id, bytes),
             Type::Matrix(scalar, rows, columns) if self.matrices == Matrices::Columns => {
                 let at = |row, column| read(scalar, &bytes[offset(scalar, rows, row, column)..]);
                 let row = |row| Val::aggregate((0..columns).map(|column| at(row, column)));
@@ -40,6 +41,7 @@ impl Codec<'_> {
     pub fn encode(self, ty: Ty, value: &Val, bytes: &mut [u8]) {
         match (self.types.get(ty), value) {
             (Type::Scalar(scalar), value) => write(scalar, value, bytes),
+            (Type::Sum(id), value) => self.encode_sum(id, value, bytes),
             (Type::Matrix(scalar, rows, columns), value) if self.matrices == Matrices::Columns => {
                 for (row, lanes) in (0..rows).zip(value.parts()) {
                     for (column, lane) in (0..columns).zip(lanes.parts()) {
@@ -54,6 +56,26 @@ impl Codec<'_> {
                 }
             }
         }
+    }
+
+    /// A value of a sum type. One whose number no member has is a value nobody may look at.
+    fn decode_sum(self, id: StructId, bytes: &[u8]) -> Val {
+        let def = self.types.struct_def(id);
+        let known = read(Scalar::U32, &bytes[layout::ID as usize..]).as_int();
+        let member = def.ids.iter().position(|id| Some(i64::from(*id)) == known);
+        let Some(member) = member else { return Val::Undef };
+        let value = self.decode(def.fields[member].ty, &bytes[layout::HEADER as usize..]);
+        Val::sum(member as u32, value)
+    }
+
+    fn encode_sum(self, id: StructId, value: &Val, bytes: &mut [u8]) {
+        let def = self.types.struct_def(id);
+        let [tag, inner] = value.parts() else { return };
+        let Some(member) = tag.as_int().map(|tag| tag as usize) else { return };
+        let (Some(id), Some(field)) = (def.ids.get(member), def.fields.get(member)) else { return };
+        bytes[..layout::HEADER as usize].fill(0);
+        bytes[layout::ID as usize..][..4].copy_from_slice(&id.to_le_bytes());
+        self.encode(field.ty, inner, &mut bytes[layout::HEADER as usize..]);
     }
 
     /// The elements of a buffer.

@@ -6,10 +6,10 @@
 
 use crate::hir::{
     Args, Body, ConformanceRef, FuncId, FuncRef, GenericParamId, Generics, GlobalId, InterfaceRef, Program,
-    StructId, Ty, Val, Witness,
+    StructId, Synth, Ty, TyKind, Val, Witness,
 };
 use crate::tables::Tables;
-use cotangent_base::Diagnostics;
+use cotangent_base::{Diagnostics, Scalar};
 use std::rc::Rc;
 
 /// A program without errors, or with those in `diagnostics`.
@@ -99,6 +99,45 @@ impl Checked {
         let ty = self.differential_of(ty);
         self.settle();
         ty
+    }
+
+    /// Whether a (concrete) type conforms to an interface.
+    pub fn satisfies(&mut self, ty: Ty, interface: InterfaceRef) -> bool {
+        let conforms = self.conforms(ty, interface);
+        self.settle();
+        conforms
+    }
+
+    /// The user's types without generic parameters that conform to an interface, in the order of the program.
+    pub fn conformers(&mut self, interface: InterfaceRef) -> Vec<Ty> {
+        let none = self.program.types.args(&[]);
+        let mut all = vec![];
+        for id in self.program.structs.keys().collect::<Vec<_>>() {
+            let data = &self.program.structs[id];
+            let library = self.tables.scopes[self.tables.structs[id].scope].library;
+            if library || data.differential_of.is_some() || !data.generics.params.is_empty() {
+                continue;
+            }
+            let ty = self.program.types.ty(TyKind::Struct(id, none));
+            if self.conforms(ty, interface) {
+                all.push(ty);
+            }
+        }
+        self.settle();
+        all
+    }
+
+    /// What the compiler makes for this requirement of `IDifferentiable`.
+    pub fn synthesized(&self, requirement: FuncId) -> Option<Synth> {
+        match self.synthesized_witness(requirement)? {
+            Witness::Synth(synth) => Some(synth),
+            Witness::Func(_) | Witness::Field(_) => None,
+        }
+    }
+
+    /// A scalar type.
+    pub fn scalar_ty(&mut self, scalar: Scalar) -> Ty {
+        self.program.types.ty(TyKind::Scalar(scalar))
     }
 
     /// A type as the user would write it.

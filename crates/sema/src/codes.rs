@@ -125,6 +125,10 @@ cotangent_base::codes! {
     /// `[[vk::binding(binding, set)]]`.
     E0326 BAD_PLACE = "no place for a parameter";
 
+    /// `is` and `as` ask which type a value of interface type is, or what a generic parameter stands for. Between two known types
+    /// the answer is always no.
+    E0408 NEVER_OF_TYPE = "a value of a known type is asked for another";
+
     /// The construct is part of the language, but this compiler cannot translate it yet.
     E0701 UNSUPPORTED = "not supported yet";
 

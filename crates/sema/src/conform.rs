@@ -5,6 +5,7 @@
 //! is filled in when first asked for, what stands for requirements later still, because signatures need the former.
 
 use crate::Checked;
+use crate::attrs;
 use crate::codes;
 use crate::derive;
 use crate::hir::{
@@ -235,6 +236,10 @@ impl Checked {
         }
         self.tables.interfaces[id].bases = Progress::Busy;
         let (decl, scope) = (self.tables.interfaces[id].decl.clone(), self.tables.interfaces[id].scope);
+        let attributes = self.tables.interfaces[id].attributes.clone();
+        if let Some(size) = attrs::find(&attributes, "anyValueSize").and_then(|a| a.args.first()) {
+            self.program.interfaces[id].any_value_size = Some(self.const_val(size, scope));
+        }
         for base in &decl.bases {
             let Some(interface) = self.resolve_interface(base, scope) else {
                 continue;

@@ -260,6 +260,13 @@ impl Checked {
         }
     }
 
+    /// `Optional<T>`.
+    pub(crate) fn optional_of(&mut self, content: Ty) -> Option<Ty> {
+        let Some(&Item::Struct(id)) = self.tables.lang.get(&"Optional".into()) else { return None };
+        let args = self.program.types.args(&[Arg::Ty(content)]);
+        Some(self.program.types.ty(TyKind::Struct(id, args)))
+    }
+
     /// A value, or `none`, as an optional one: whether it is there, then what it is.
     fn optional_value(&mut self, expr: Expr, to: Ty) -> Expr {
         let span = expr.span;

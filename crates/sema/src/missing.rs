@@ -9,7 +9,6 @@ const NAMES: &[&str] = &[
     "static_assert",
     "bit_cast",
     "reinterpret",
-    "createDynamicObject",
     "getStringHash",
     "makeArrayFromElement",
     "concat",

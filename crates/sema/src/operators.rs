@@ -254,7 +254,7 @@ impl BodyCx<'_> {
         self.cx.differential_of(a.ty)?;
         let callee = FuncRef { func, args: self.cx.program.types.args(&[Arg::Ty(a.ty)]) };
         let args = vec![(Dir::In, a.clone()), (Dir::In, b.clone())];
-        let call = Call { callee, diff: vec![], args };
+        let call = Call { callee, diff: vec![], args, through: None };
         Some(Expr { kind: ExprKind::Call(call.into()), ty: a.ty, span })
     }
 

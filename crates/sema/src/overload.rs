@@ -372,6 +372,7 @@ impl BodyCx<'_> {
             self.require_definition(func, span);
         }
         let takes_this = self.cx.program.funcs[func].this.is_some() && callee.diff.is_empty();
+        let diff = callee.diff.clone();
         let mut given = vec![];
         if takes_this && let Some(this) = &callee.this {
             given.push(Argument::Value(self.as_base(this.clone(), fit.candidate.base)));
@@ -388,8 +389,18 @@ impl BodyCx<'_> {
             let value = self.default_argument(func, number, fit.args, param.ty, span);
             passed.push((param.dir, value));
         }
-        let call = Call { callee: FuncRef { func, args: fit.args }, diff: callee.diff.clone(), args: passed };
+        let through = callee.this.clone().filter(|this| {
+            let requirement = matches!(self.cx.program.funcs[func].kind, FuncKind::Requirement(_));
+            requirement && !takes_this && callee.diff.is_empty() && self.is_interface(this.ty)
+        });
+        let callee = FuncRef { func, args: fit.args };
+        let call = Call { callee, diff, args: passed, through };
         Expr { kind: ExprKind::Call(Box::new(call)), ty: fit.signature.result, span }
+    }
+
+    /// Whether values of a type are values of some type that conforms.
+    pub(crate) fn is_interface(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), TyKind::Interface(..))
     }
 
     fn pass(&mut self, arg: Argument, ty: Ty, dir: Dir) -> Expr {

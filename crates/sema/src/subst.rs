@@ -130,7 +130,8 @@ impl Checked {
         let interface = self.program.assocs[assoc].interface;
         match self.program.types.kind(ty) {
             TyKind::Error => return ty,
-            TyKind::Param(_) | TyKind::Assoc(..) | TyKind::Interface(..) => {}
+            TyKind::Param(_) | TyKind::Assoc(..) => {}
+            TyKind::Interface(..) => return self.assoc_of_interface(ty, assoc, args),
             _ => {
                 let reference = InterfaceRef { interface, args };
                 if let Some(known) = self.assoc_of(ty, assoc, reference) {
@@ -140,6 +141,25 @@ impl Checked {
         }
         let open = self.program.types.ty(TyKind::Assoc(ty, assoc, args));
         self.equated(open).unwrap_or(open)
+    }
+
+    /// The associated type of a value of interface type: whatever it is, it conforms to what the interface asks of it.
+    fn assoc_of_interface(&mut self, ty: Ty, assoc: crate::hir::AssocId, args: Args) -> Ty {
+        let open = self.program.types.ty(TyKind::Assoc(ty, assoc, args));
+        if let Some(equal) = self.equated(open) {
+            return equal;
+        }
+        self.ensure_assoc(assoc);
+        let interface = self.program.assocs[assoc].interface;
+        let params = self.interface_params(interface);
+        let around = self.interface_args(ty, InterfaceRef { interface, args });
+        match self.program.assocs[assoc].bounds[..] {
+            [bound] => {
+                let bound = self.replace_interface(bound, &params, around);
+                self.program.types.ty(TyKind::Interface(bound.interface, bound.args))
+            }
+            _ => open,
+        }
     }
 
     /// What the environment or a `where` clause of an associated type equates an open projection with.

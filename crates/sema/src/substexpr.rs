@@ -16,7 +16,9 @@ impl Checked {
     fn replace_in(&mut self, expr: &mut Expr, params: &[GenericParamId], args: Args) {
         expr.ty = self.replace(expr.ty, params, args);
         match &mut expr.kind {
-            ExprKind::Measure(_, ty) => *ty = self.replace(*ty, params, args),
+            ExprKind::Measure(_, ty) | ExprKind::Is(_, ty) | ExprKind::As(_, ty) => {
+                *ty = self.replace(*ty, params, args)
+            }
             ExprKind::Val(val) => *val = self.replace_val(*val, params, args),
             ExprKind::Property { get, set, .. } => {
                 for func in get.iter_mut().chain(set) {

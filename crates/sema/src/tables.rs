@@ -195,6 +195,7 @@ pub(crate) struct InterfaceInfo {
     pub scope: ScopeId,
     pub generics: GenericsId,
     pub bases: Progress,
+    pub attributes: Rc<[ast::Attribute]>,
 }
 
 /// An enumeration beside its [`hir::Enum`](crate::hir::Enum).

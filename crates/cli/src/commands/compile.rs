@@ -13,6 +13,7 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     }
     let loader = args.source.search.loader();
     let mut compiler = Compiler::new(&loader, args.source.search.defines());
+    compiler.options = args.source.options()?;
     let roots = if args.entry.is_empty() {
         Roots::Module
     } else {

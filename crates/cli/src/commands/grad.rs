@@ -19,6 +19,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     };
     let loader = args.source.search.loader();
     let mut compiler = Compiler::new(&loader, args.source.search.defines());
+    compiler.options = args.source.options()?;
     let roots = Roots::Derivatives { func: Symbol::new(&args.function), modes: modes.clone() };
     let result = compiler.compile(&args.source.path(), roots);
     let lowered = finish(&compiler, args.format, result)?;

@@ -12,6 +12,7 @@ use crate::args::{Command, MatrixLayout, Search, Source};
 use crate::loader::Disk;
 use crate::report::Failure;
 use cotangent::ir::layout::Matrices;
+use cotangent::{ConformanceId, Options, Symbol};
 use std::path::Path;
 
 /// Does what was asked.
@@ -40,6 +41,22 @@ impl Source {
     fn path(&self) -> String {
         show_path(&self.file)
     }
+
+    fn options(&self) -> Result<Options, Failure> {
+        let conformances = self.conformance.iter().map(|item| conformance(item)).collect::<Result<_, _>>()?;
+        Ok(Options { conformances })
+    }
+}
+
+/// `TYPE:INTERFACE=ID`, or `TYPE:INTERFACE` for the next number.
+fn conformance(item: &str) -> Result<ConformanceId, Failure> {
+    let usage = || Failure::Usage(format!("`{item}` is not of the form TYPE:INTERFACE=NUMBER"));
+    let (names, id) = match item.split_once('=') {
+        Some((names, id)) => (names, Some(id.trim().parse().map_err(|_| usage())?)),
+        None => (item, None),
+    };
+    let (ty, interface) = names.rsplit_once(':').ok_or_else(usage)?;
+    Ok(ConformanceId { ty: Symbol::new(ty.trim()), interface: Symbol::new(interface.trim()), id })
 }
 
 impl Search {

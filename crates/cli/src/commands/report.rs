@@ -10,6 +10,7 @@ use serde_json::json;
 pub fn report(args: &Report) -> Result<(), Failure> {
     let loader = args.source.search.loader();
     let mut compiler = Compiler::new(&loader, args.source.search.defines());
+    compiler.options = args.source.options()?;
     let result = compiler.report(&args.source.path(), Symbol::new(&args.function));
     let costs = finish(&compiler, args.format, result)?;
     match args.format {

@@ -13,6 +13,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let groups = groups(&args.groups)?;
     let loader = args.source.search.loader();
     let mut compiler = Compiler::new(&loader, args.source.search.defines());
+    compiler.options = args.source.options()?;
     let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
     let result = compiler.compile(&args.source.path(), roots);
     let lowered = finish(&compiler, args.format, result)?;
@@ -46,7 +47,6 @@ fn refuse_what_is_not_built(args: &Run) -> Result<(), Failure> {
         Backend::Gpu => return refuse("--backend gpu"),
     }
     let unbuilt = [
-        ("--conformance", &args.conformance),
         ("--specialize", &args.specialize),
         ("--specialize-global", &args.specialize_global),
         ("--set-type", &args.set_type),

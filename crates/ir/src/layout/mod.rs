@@ -21,6 +21,13 @@ use crate::{Ty, Types};
 /// The size in bytes of the largest value.
 pub const MAX_SIZE: u64 = 1 << 31;
 
+/// The bytes before what a sum holds, where the host sees it: two words for the host, the number of the member, and a word
+/// that is zero.
+pub const HEADER: u32 = 16;
+
+/// Where in that the number of the member is.
+pub const ID: u32 = 8;
+
 /// How much room a type takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {

@@ -195,8 +195,10 @@ impl Rules {
                 self.structure(all)
             }
             Type::Sum(id) => {
-                let members = types.struct_def(id).fields.iter().map(|f| self.measure(types, f.ty, least));
-                let (number, room) = (Measure::scalars(4, 1), members.fold(Measure::EMPTY, Measure::or));
+                let def = types.struct_def(id);
+                let members = def.fields.iter().map(|f| self.measure(types, f.ty, least));
+                let words = if def.ids.is_empty() { 1 } else { u64::from(super::HEADER) / 4 };
+                let (number, room) = (Measure::scalars(4, words), members.fold(Measure::EMPTY, Measure::or));
                 self.structure(self.followed_by(number, (room, false)).1)
             }
             Type::Buffer(..) | Type::Ref(_) => Measure { size: 8, align: 8, handle: true },

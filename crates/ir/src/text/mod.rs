@@ -37,7 +37,7 @@
 //! **Grammar.** `x,*` is a list of `x` with commas between, `x?` may be absent.
 //! ```text
 //! module   = (struct | diff | global | func)*               in any order
-//! struct   = ('struct' | 'sum') $name '{' (name ':' type),* '}'
+//! struct   = ('struct' | 'sum') $name '{' (name ':' type),* '}' ('ids' '(' n,* ')')?
 //! diff     = 'diff' $name '=' type '{' (name '->' (name | number | '-')),* '}' ('zero' @name)? ('add' @name)?
 //! global   = 'global' @name ':' type ('param' | 'shared' | 'static' ('(' @name ')')?)
 //! func     = 'func' @name '(' param,* ')' ('->' marker? type)? attribute* block?

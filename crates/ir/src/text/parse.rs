@@ -131,6 +131,11 @@ impl Parser<'_> {
             Ok(StructField { name, ty: p.ty()? })
         })?;
         self.module.types.set_fields(id, fields);
+        if self.module.types.struct_def(id).sum && self.eat_word("ids") {
+            self.expect("(")?;
+            let ids = self.list(")", Self::number)?;
+            self.module.types.set_ids(id, ids);
+        }
         self.end_item()
     }
 

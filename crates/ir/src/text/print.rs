@@ -120,7 +120,11 @@ pub(super) fn module(module: &Module, linear: &LinearValues) -> String {
     for (_, def) in module.types.structs() {
         let field = |f: &crate::StructField| format!("{}: {}", Name(f.name), TypeText(&module.types, f.ty));
         let word = if def.sum { "sum" } else { "struct" };
-        put!(out, "{word} ${} {}\n", Name(def.name), Braces(def.fields.iter().map(field)));
+        put!(out, "{word} ${} {}", Name(def.name), Braces(def.fields.iter().map(field)));
+        if !def.ids.is_empty() {
+            put!(out, " ids({})", List(def.ids.iter()));
+        }
+        out.push('\n');
     }
     for (id, row) in module.diff.iter() {
         put!(out, "{}\n", diff_row(module, id, row));

@@ -8,6 +8,11 @@ use cotangent_base::Set;
 pub(super) fn check(module: &Module) -> Check {
     for (id, def) in module.types.structs() {
         ensure!(!contains(module, id, id, &mut Set::default()), "structure ${} contains itself", def.name);
+        ensure!(
+            def.ids.is_empty() || (def.sum && def.ids.len() == def.fields.len()),
+            "the members of ${} have other numbers of numbers",
+            def.name
+        );
     }
     for (id, row) in module.diff.iter() {
         let name = module.types.struct_def(id).name;

@@ -73,6 +73,7 @@ impl Checked {
             bases: vec![],
             assocs: vec![],
             requirements: vec![],
+            any_value_size: None,
         });
         self.note_lang(&prefix.attributes, Item::Interface(id));
         let around = self.push_generics(place.generics, vec![this], Rc::default(), scope, None, false);
@@ -83,6 +84,7 @@ impl Checked {
             scope,
             generics,
             bases: Progress::New,
+            attributes: prefix.attributes.clone(),
         });
         self.tables.scopes[scope].generics = generics;
         self.declare(place.scope, decl.name, Item::Interface(id));

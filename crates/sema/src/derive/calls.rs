@@ -54,6 +54,7 @@ pub(crate) fn converted_pair(checked: &mut Checked, pair: Expr, to: Ty) -> Expr 
         return Expr { kind: ExprKind::Error, ty: to, span };
     };
     let args = checked.program.types.args(&[Arg::Ty(b), Arg::Ty(a)]);
-    let call = Call { callee: FuncRef { func, args }, diff: vec![], args: vec![(Dir::In, pair)] };
+    let callee = FuncRef { func, args };
+    let call = Call { callee, diff: vec![], args: vec![(Dir::In, pair)], through: None };
     Expr { kind: ExprKind::Call(call.into()), ty: to, span }
 }

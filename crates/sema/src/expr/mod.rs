@@ -148,8 +148,8 @@ impl BodyCx<'_> {
             }
             ast::ExprKind::Null => self.refuse(span, "`nullptr`"),
             ast::ExprKind::Pointer(_) => self.refuse(span, "a pointer"),
-            ast::ExprKind::Is(..) => self.refuse(span, "`is`"),
-            ast::ExprKind::As(..) => self.refuse(span, "`as`"),
+            ast::ExprKind::Is(value, ty) => self.is_as(value, ty, true, span),
+            ast::ExprKind::As(value, ty) => self.is_as(value, ty, false, span),
             ast::ExprKind::Each(_) | ast::ExprKind::Expand(_) => self.refuse(span, "a parameter pack"),
             ast::ExprKind::Try(_) => self.refuse(span, "`try`"),
             ast::ExprKind::Lambda(params, body) => self.lambda(params, body, span),
@@ -237,6 +237,32 @@ impl BodyCx<'_> {
                 self.cast(value, ty, span)
             }
         }
+    }
+
+    /// `x is T` and `x as T`.
+    fn is_as(&mut self, value: &ast::Expr, ty: &ast::Expr, test: bool, span: Span) -> Expr {
+        let value = self.expr(value);
+        let scope = self.scope;
+        let to = self.cx.resolve_ty(ty, scope);
+        if self.cx.is_error(value.ty) || self.cx.is_error(to) {
+            return self.error(span);
+        }
+        if value.ty != to && self.is_known(value.ty) && self.is_known(to) {
+            let message = format!("a `{}` is never a `{}`", self.show(value.ty), self.show(to));
+            self.report(Diagnostic::new(codes::NEVER_OF_TYPE, span, message));
+            return self.error(span);
+        }
+        if test {
+            let ty = self.scalar(Scalar::Bool);
+            return Expr { kind: ExprKind::Is(value.into(), to), ty, span };
+        }
+        let Some(ty) = self.cx.optional_of(to) else { return self.error(span) };
+        Expr { kind: ExprKind::As(value.into(), to), ty, span }
+    }
+
+    /// Whether a type is neither an interface nor depends on a generic parameter.
+    fn is_known(&self, ty: Ty) -> bool {
+        !matches!(self.kind(ty), TyKind::Interface(..) | TyKind::Param(_) | TyKind::Assoc(..))
     }
 
     fn tuple(&mut self, items: &[ast::Expr], span: Span) -> Expr {

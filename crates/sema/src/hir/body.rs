@@ -211,6 +211,11 @@ pub enum ExprKind {
     /// All fields, elements, lanes or rows, in order.
     Construct(Vec<Expr>),
 
+    /// `x is T`. Known for a value of known type; else it depends on which of the types that conform the value is.
+    Is(Box<Expr>, Ty),
+    /// `x as T`: an optional `T`.
+    As(Box<Expr>, Ty),
+
     // Effects.
     /// `place = value`; gives the value.
     Assign(Box<Expr>, Box<Expr>),
@@ -246,6 +251,8 @@ pub struct Call {
     pub diff: Vec<DiffMode>,
     /// `this` first, if there is one; in the order of the (derived) signature. An `out` or `inout` argument is a place.
     pub args: Vec<(Dir, Expr)>,
+    /// The value of interface type that a static requirement is called through: its type, whichever it is, is meant.
+    pub through: Option<Expr>,
 }
 
 /// Lists what stands directly inside an expression, shared or to be changed: the same list twice.
@@ -270,6 +277,8 @@ macro_rules! operands {
                 | ExprKind::Convert(a)
                 | ExprKind::Splat(a)
                 | ExprKind::Truncate(a)
+                | ExprKind::Is(a, _)
+                | ExprKind::As(a, _)
                 | ExprKind::NoDiff(a) => vec![a],
                 ExprKind::Element(a, b)
                 | ExprKind::Binary(_, a, b)
@@ -286,7 +295,9 @@ macro_rules! operands {
                     all.push(new);
                     all
                 }
-                ExprKind::Call(call) => call.args.$iter().map(|(_, arg)| arg).collect(),
+                ExprKind::Call(call) => {
+                    call.through.$iter().chain(call.args.$iter().map(|(_, arg)| arg)).collect()
+                }
             }
         }
     };

@@ -193,6 +193,8 @@ pub struct Interface {
     pub assocs: Vec<AssocId>,
     /// Its requirements: methods, static methods, constructors, accessors.
     pub requirements: Vec<FuncId>,
+    /// `[anyValueSize(n)]`: how many bytes conforming types may take, once the argument was looked at.
+    pub any_value_size: Option<Val>,
 }
 
 /// An associated type.

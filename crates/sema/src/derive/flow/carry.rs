@@ -157,7 +157,12 @@ impl Carry<'_, '_> {
             | ExprKind::Unary(_, base)
             | ExprKind::Convert(base)
             | ExprKind::Splat(base)
+            | ExprKind::As(base, _)
             | ExprKind::Truncate(base) => self.expr(base),
+            ExprKind::Is(base, _) => {
+                self.expr(base);
+                false
+            }
             ExprKind::Property { this, args, get, .. } => {
                 let mut carries = false;
                 for operand in this.iter().map(|t| &**t).chain(args) {

@@ -151,7 +151,9 @@ impl Want<'_, '_> {
             | ExprKind::Unary(_, base)
             | ExprKind::Convert(base)
             | ExprKind::Splat(base)
+            | ExprKind::As(base, _)
             | ExprKind::Truncate(base) => self.expr(base, wanted),
+            ExprKind::Is(base, _) => self.expr(base, false),
             ExprKind::Property { this, args, get, .. } => {
                 if let Some(get) = get.filter(|_| wanted && self.flow.fed.contains(&key(expr))) {
                     self.flow.report_call(get.func, expr.span);

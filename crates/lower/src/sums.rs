@@ -1,0 +1,262 @@
+//! Interface types: the sums they become, and who their members are.
+//!
+//! A value of an interface type is one of the types that conform to it. In the IR that is a sum, whose members are the types
+//! that the program really turns into such values, in the order in which lowering first sees them do so. The set grows
+//! while instances appear. What depends on all of it (a call through a value, a conversion to another interface, `as`) is a
+//! function whose body is written when nothing else is left to do, and written anew if the set has grown since: see
+//! `dispatch`.
+//!
+//! ```text
+//! IShape s = Circle(2);          sum $IShape { Circle: $Circle }        %s: $IShape = inject 0 %circle
+//! s.area()                       call @IShape.area(%s)                  one call per member, by the tag
+//! ```
+//!
+//! **Differentials.** The differential of an interface that extends `IDifferentiable` is a value of the interface
+//! `IDifferentiable`. Its sum has a first member of type `unit`, which says that no derivative was added yet, and the
+//! differentials of all members of all such interfaces.
+//!
+//! **Members from outside.** A value that comes from a buffer or from `createDynamicObject` may be any conforming type
+//! of the program; then all of them are members. The host knows them by numbers: see `conformance`.
+//!
+//! A type that holds a value of an interface it is itself a member of would have no size, and is refused.
+
+use crate::codes;
+use crate::instance::Lowerer;
+use cotangent_base::{Diagnostic, Map, Span, Symbol};
+use cotangent_ir::{self as ir, DiffRow, StructField, StructId, Type, layout};
+use cotangent_sema::hir::{InterfaceRef, Ty, TyKind};
+
+/// The types of members may nest this deep. Real programs stay below five.
+const MAX_NESTING: u32 = 8;
+
+/// The interface types that became sums.
+#[derive(Default)]
+pub(crate) struct Sums {
+    all: Map<Ty, Sum>,
+    /// The same, in the order they were made.
+    order: Vec<Ty>,
+}
+
+/// An interface type and its members.
+struct Sum {
+    id: StructId,
+    /// The member types, by number. Nothing stands for the `unit` of a differential.
+    members: Vec<Option<Ty>>,
+    numbers: Map<Ty, u32>,
+    /// Whether the host sees values of it.
+    exposed: bool,
+}
+
+impl Lowerer<'_> {
+    /// The sum of an interface type. It begins without members.
+    pub fn lower_interface(&mut self, ty: Ty) -> ir::Ty {
+        let name = Symbol::new(&self.types.name(self.checked, ty));
+        let id = self.module.types.add_sum(name, vec![]);
+        let mut sum = Sum { id, members: vec![], numbers: Map::default(), exposed: false };
+        if self.is_differential(ty) {
+            let unit = self.module.types.intern(Type::Unit);
+            self.module.types.set_fields(id, vec![StructField { name: Symbol::new("none"), ty: unit }]);
+            sum.members.push(None);
+        }
+        self.sums.all.insert(ty, sum);
+        self.sums.order.push(ty);
+        self.module.types.defined(id)
+    }
+
+    /// Whether a type is `IDifferentiable`, values of which are differentials.
+    pub fn is_differential(&self, ty: Ty) -> bool {
+        match self.checked.program.types.kind(ty) {
+            TyKind::Interface(id, _) => self.checked.program.lang.differentiable == Some(id),
+            _ => false,
+        }
+    }
+
+    /// The interface of an interface type.
+    pub fn interface(&self, ty: Ty) -> Option<InterfaceRef> {
+        match self.checked.program.types.kind(ty) {
+            TyKind::Interface(interface, args) => Some(InterfaceRef { interface, args }),
+            _ => None,
+        }
+    }
+
+    /// The number of a member of an interface type, which it becomes if it was none.
+    pub fn member(&mut self, sum: Ty, member: Ty, span: Span) -> u32 {
+        self.lower_ty(sum, span);
+        if let Some(&number) = self.sums.all.get(&sum).and_then(|s| s.numbers.get(&member)) {
+            return number;
+        }
+        if self.types.depth(self.checked, member) > MAX_NESTING {
+            self.endless_growth(sum, member, span);
+            return 0;
+        }
+        let mut ty = self.lower_ty(member, span);
+        let name = Symbol::new(&self.types.name(self.checked, member));
+        let id = self.sums.all[&sum].id;
+        if self.holds(ty, id) {
+            self.endless_member(sum, member, span);
+            ty = self.module.types.intern(Type::Unit);
+        }
+        let mut fields = self.module.types.struct_def(id).fields.clone();
+        fields.push(StructField { name, ty });
+        self.module.types.set_fields(id, fields);
+        let Some(sum) = self.sums.all.get_mut(&sum) else { return 0 };
+        let number = sum.members.len() as u32;
+        sum.members.push(Some(member));
+        sum.numbers.insert(member, number);
+        number
+    }
+
+    /// The members of an interface type so far, by number.
+    pub fn members(&mut self, sum: Ty, span: Span) -> Vec<Option<Ty>> {
+        self.lower_ty(sum, span);
+        self.sums.all.get(&sum).map(|s| s.members.clone()).unwrap_or_default()
+    }
+
+    /// Makes all types of the program that conform members: values come from outside.
+    pub fn expose(&mut self, sum: Ty) {
+        for member in self.conformers(sum) {
+            self.member(sum, member, Span::none());
+        }
+    }
+
+    /// Exposes every interface type inside the type of something that the host sets.
+    pub fn expose_inside(&mut self, ty: ir::Ty) {
+        match self.module.types.get(ty) {
+            Type::Array(inner, _) | Type::Buffer(inner, _) | Type::Ref(inner) => self.expose_inside(inner),
+            Type::Struct(id) => self.expose_fields(id),
+            Type::Sum(id) => {
+                let found = self.sums.order.iter().copied().find(|ty| self.sums.all[ty].id == id);
+                let Some(sum) = found.filter(|sum| !self.sums.all[sum].exposed) else { return };
+                if let Some(sum) = self.sums.all.get_mut(&sum) {
+                    sum.exposed = true;
+                }
+                self.expose(sum);
+                self.expose_fields(id);
+            }
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => {}
+        }
+    }
+
+    fn expose_fields(&mut self, id: StructId) {
+        for field in self.module.types.struct_def(id).fields.clone() {
+            self.expose_inside(field.ty);
+        }
+    }
+
+    /// Reports members that take more room than their interface allows.
+    pub fn check_sizes(&mut self) {
+        for ty in self.sums.order.clone() {
+            let Some(interface) = self.interface(ty) else { continue };
+            let limit = self.checked.program.interfaces[interface.interface].any_value_size;
+            let Some(limit) = limit.and_then(|val| self.checked.program.types.known(val)) else { continue };
+            let members = self.sums.all[&ty].members.clone();
+            for member in members.into_iter().flatten() {
+                let lowered = self.lower_ty(member, Span::none());
+                let size = layout::layout(&self.module.types, lowered).map_or(0, |l| i64::from(l.size));
+                if size > limit {
+                    self.too_large_member(ty, member, size, limit);
+                }
+            }
+        }
+    }
+
+    fn too_large_member(&mut self, sum: Ty, member: Ty, size: i64, limit: i64) {
+        let span = match self.checked.program.types.kind(member) {
+            TyKind::Struct(id, _) => self.checked.program.structs[id].span,
+            _ => Span::none(),
+        };
+        let [sum, member] = [sum, member].map(|ty| self.checked.show(ty));
+        let message = format!("`{member}` takes {size} bytes, and `{sum}` allows {limit}");
+        let diagnostic = Diagnostic::new(codes::TOO_LARGE_MEMBER, span, message).help(format!(
+            "write `[anyValueSize({size})]` before the interface, or nothing: the size follows from the types"
+        ));
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Tells memory the numbers of the members, once all are known. Who has none by the program or the user gets the next
+    /// that is free.
+    pub fn number_members(&mut self) {
+        for ty in self.sums.order.clone() {
+            let Sum { id, members, exposed, .. } = &self.sums.all[&ty];
+            let (id, members, exposed) = (*id, members.clone(), *exposed);
+            if !exposed {
+                continue;
+            }
+            let known = |member: Option<Ty>| self.conformance_id(ty, member?);
+            let mut ids: Vec<Option<u32>> = members.into_iter().map(known).collect();
+            let free = ids.iter().flatten().max().map_or(0, |id| id + 1)..;
+            for (id, free) in ids.iter_mut().filter(|id| id.is_none()).zip(free) {
+                *id = Some(free);
+            }
+            self.module.types.set_ids(id, ids.into_iter().flatten().collect());
+        }
+    }
+
+    /// Whether a type holds a value of this sum.
+    fn holds(&self, ty: ir::Ty, sum: StructId) -> bool {
+        match self.module.types.get(ty) {
+            Type::Array(elem, _) => self.holds(elem, sum),
+            Type::Struct(id) | Type::Sum(id) => {
+                id == sum || self.module.types.struct_def(id).fields.iter().any(|f| self.holds(f.ty, sum))
+            }
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
+            Type::Buffer(..) | Type::Ref(_) => false,
+        }
+    }
+
+    /// Each value of the interface is made into one of a larger type.
+    fn endless_growth(&mut self, sum: Ty, member: Ty, span: Span) {
+        let [sum, member] = [sum, member].map(|ty| self.checked.show(ty));
+        let message = format!("values of `{sum}` may be of types that nest without end");
+        let start: String = member.chars().take(60).collect();
+        let diagnostic = Diagnostic::new(codes::ENDLESS_INSTANCES, span, message)
+            .note(format!("such as `{start}..`"))
+            .help("keep values in an array, and combine them when they are used");
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn endless_member(&mut self, sum: Ty, member: Ty, span: Span) {
+        let [sum, member] = [sum, member].map(|ty| self.checked.show(ty));
+        let message = format!("`{member}` holds a `{sum}`, which may be a `{member}` again");
+        let diagnostic = Diagnostic::new(codes::ENDLESS_MEMBER, span, message)
+            .help("keep the inner values in a buffer or an array, and hold their index");
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Writes the rows of all differentiable sums. Says whether that made new members.
+    pub fn sum_rows(&mut self) -> bool {
+        let before = self.member_count();
+        let mut next = 0;
+        while let Some(&ty) = self.sums.order.get(next) {
+            next += 1;
+            if let Some(differential) = self.checked.differential(ty) {
+                self.sum_row(ty, differential);
+            }
+        }
+        self.member_count() > before
+    }
+
+    fn member_count(&self) -> usize {
+        self.sums.all.values().map(|sum| sum.members.len()).sum()
+    }
+
+    fn sum_row(&mut self, ty: Ty, differential: Ty) {
+        let span = Span::none();
+        let mut fields = Vec::new();
+        let mut number = 0;
+        // The list may grow while it is gone through: the differential of an interface may be that interface.
+        while let Some(&member) = self.sums.all[&ty].members.get(number) {
+            number += 1;
+            fields.push(match member {
+                None => Some(0),
+                Some(member) => {
+                    let inner = self.checked.differential(member);
+                    inner.map(|inner| self.member(differential, inner, span))
+                }
+            });
+        }
+        let differential = self.lower_ty(differential, span);
+        let id = self.sums.all[&ty].id;
+        self.module.diff.set(id, DiffRow { differential, fields, zero: None, add: None });
+    }
+}
