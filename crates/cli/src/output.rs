@@ -12,10 +12,15 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes all of `content` to `path`, or leaves what was there.
+/// Writes all of `content` to `path`, or leaves what was there. What is no plain file (a pipe, `/dev/null`) is written to and
+/// not replaced.
 pub fn write(path: &str, content: &[u8]) -> Result<(), Failure> {
+    let special = std::fs::metadata(path).is_ok_and(|there| !there.is_file());
     let temporary = format!("{path}.partial");
-    let written = std::fs::write(&temporary, content).and_then(|()| std::fs::rename(&temporary, path));
+    let written = match special {
+        true => std::fs::write(path, content),
+        false => std::fs::write(&temporary, content).and_then(|()| std::fs::rename(&temporary, path)),
+    };
     written.map_err(|e| {
         // Nothing half written stays behind; that it may never have been there is no matter.
         let _ = std::fs::remove_file(&temporary);

@@ -244,3 +244,17 @@ fn nothing_is_written_when_a_target_cannot_express_the_program() {
     assert!(said(&output).contains("E0761"));
     assert!(!out.exists());
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_plain_file_is_written_to_and_not_replaced() {
+    use std::os::unix::fs::FileTypeExt;
+    let folder = Folder::new("special");
+    let file = folder.file("kernel.slang", KERNEL);
+    // A device would need rights to make; a socket is as little a file, and refuses to be written to.
+    let socket = folder.0.join("socket");
+    let _held = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let output = run("compile", &file, &format!("--target ir -o {}", socket.display()));
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(std::fs::metadata(&socket).unwrap().file_type().is_socket());
+}
