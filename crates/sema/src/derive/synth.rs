@@ -33,7 +33,8 @@ impl Checked {
         let TyKind::Struct(id, args) = self.program.types.kind(ty) else {
             return self.not_synthesizable(conformance);
         };
-        let bounds = self.program.conformances[conformance].generics.bounds.clone();
+        let generics = self.generics_of(self.tables.conformances[conformance].owner);
+        let bounds = self.bounds(generics).to_vec();
         let saved = std::mem::replace(&mut self.tables.env, bounds);
         let types = self.fields_under(id, args);
         let differentials: Vec<Option<Ty>> = (0..types.len())
