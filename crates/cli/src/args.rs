@@ -17,6 +17,8 @@ pub struct Cli {
 pub enum Command {
     /// Value and derivatives of a differentiable function at a point.
     Grad(Grad),
+    /// Check that derivatives are derivatives: compare them with differences at random points.
+    Gradcheck(Gradcheck),
     /// Run an entry point over buffers.
     Run(Run),
     /// Report all diagnostics of whole modules.
@@ -90,6 +92,26 @@ pub struct Grad {
     /// How to compute them.
     #[arg(long, value_enum, default_value = "bwd")]
     pub mode: GradMode,
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub struct Gradcheck {
+    #[command(flatten)]
+    pub source: Source,
+    /// A function to check, such as `energy` or `Ray.at`; without any, all differentiable functions of the file.
+    #[arg(long = "fn", value_name = "NAME")]
+    pub function: Vec<String>,
+    /// At how many random points.
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub samples: u32,
+    /// Where random numbers start.
+    #[arg(long, value_name = "S", default_value = "1")]
+    pub seed: u64,
+    /// Print JSON, as `--format json`.
+    #[arg(long)]
+    pub json: bool,
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
 }

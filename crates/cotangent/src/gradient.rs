@@ -5,6 +5,8 @@
 //! what is shown is what a program gets. Central differences need neither; they are what both are checked with, in
 //! the interpreter's wide mode, where `float` is evaluated in double precision.
 
+mod places;
+
 use cotangent_interp::{Machine, Options, Stopped, Val};
 use cotangent_ir::{Const, Dir, FuncId, Global, Mode, Module, Param, Ret, Ty, Type, Types, layout};
 use cotangent_runtime::data::Number;
@@ -75,6 +77,8 @@ pub struct Evaluator<'m> {
     functions: Functions,
     options: Options,
     globals: Vec<(Global, Val)>,
+    /// What is detached during differences.
+    held: Option<Vec<Val>>,
     /// The inputs, in order; `out` parameters are none.
     pub inputs: Vec<Named>,
 }
@@ -90,12 +94,17 @@ impl<'m> Evaluator<'m> {
             diff: p.diff,
         };
         let inputs = module.funcs[functions.primal].sig.inputs().map(named).collect();
-        Evaluator { module, types, functions, options, globals: vec![], inputs }
+        Evaluator { module, types, functions, options, globals: vec![], held: None, inputs }
     }
 
     /// Gives the shader parameters that the function reads their values. Without this, uniforms are zero and buffers empty.
     pub fn set_params(&mut self, params: &Params) {
-        self.globals = params.values().collect();
+        self.set_globals(params.values().collect());
+    }
+
+    /// Gives globals their values.
+    pub fn set_globals(&mut self, globals: Vec<(Global, Val)>) {
+        self.globals = globals;
     }
 
     /// An input that is a resource, which has no value to write down.
@@ -161,7 +170,34 @@ impl<'m> Evaluator<'m> {
         for (global, value) in &self.globals {
             machine.set_global(*global, value.clone());
         }
+        if let Some(held) = &self.held {
+            machine.give_detached(held);
+        }
         machine.call(func, inputs)
+    }
+
+    /// From here on the outputs are those with everything detached as it is at this point, until it is let go again.
+    pub fn hold_detached(&mut self) -> Result<(), Stopped> {
+        let mut machine = Machine::new(self.module, self.options);
+        for (global, value) in &self.globals {
+            machine.set_global(*global, value.clone());
+        }
+        machine.note_detached();
+        machine.call(self.functions.primal, self.inputs.iter().map(|i| i.value.clone()).collect())?;
+        self.held = Some(machine.take_detached());
+        Ok(())
+    }
+
+    /// Detached values move with the inputs again.
+    pub fn let_detached_go(&mut self) {
+        self.held = None;
+    }
+
+    /// The names of the outputs; the result has none.
+    pub fn output_names(&self) -> Vec<String> {
+        let sig = &self.module.funcs[self.functions.primal].sig;
+        let result = sig.ret.iter().map(|_| String::new());
+        result.chain(sig.params.iter().filter(|p| p.dir != Dir::In).map(|p| p.name.to_string())).collect()
     }
 
     /// The outputs: the result first, then `out` and `inout` parameters.
@@ -169,27 +205,30 @@ impl<'m> Evaluator<'m> {
         let inputs = self.inputs.iter().map(|i| i.value.clone()).collect();
         let values = self.call(self.functions.primal, inputs)?;
         let sig = &self.module.funcs[self.functions.primal].sig;
-        let names = sig.ret.iter().map(|_| String::new());
-        let names = names.chain(sig.params.iter().filter(|p| p.dir != Dir::In).map(|p| p.name.to_string()));
         let named = |((name, value), out): ((String, Val), Ret)| {
             let value = written(&self.types, out.ty, value);
             Named { name, ty: out.ty, value, diff: out.diff }
         };
-        Ok(names.zip(values).zip(sig.outputs()).map(named).collect())
+        Ok(self.output_names().into_iter().zip(values).zip(sig.outputs()).map(named).collect())
     }
 
     /// The Jacobian by one of the modes, with respect to the inputs that `wrt` accepts.
     pub fn jacobian(&mut self, mode: Mode, wrt: &dyn Fn(&str) -> bool) -> Result<Jacobian, Stopped> {
         let mut jacobian = self.shape(wrt);
-        match mode {
-            Mode::Forward => self.fill_columns(&mut jacobian)?,
-            Mode::Backward => self.fill_rows(&mut jacobian)?,
-        }
+        self.fill(mode, &mut jacobian)?;
         Ok(jacobian)
     }
 
+    /// Computes the entries of a Jacobian, which may have some of the rows and columns only.
+    pub fn fill(&mut self, mode: Mode, jacobian: &mut Jacobian) -> Result<(), Stopped> {
+        match mode {
+            Mode::Forward => self.fill_columns(jacobian),
+            Mode::Backward => self.fill_rows(jacobian),
+        }
+    }
+
     /// The rows and columns there are, with zeros.
-    fn shape(&mut self, wrt: &dyn Fn(&str) -> bool) -> Jacobian {
+    pub fn shape(&mut self, wrt: &dyn Fn(&str) -> bool) -> Jacobian {
         let sig = self.module.funcs[self.functions.primal].sig.clone();
         let inputs = sig.inputs().enumerate().filter(|(_, p)| p.diff && wrt(p.name.as_str()));
         let columns: Vec<Entry> = inputs.flat_map(|(i, p)| self.entries(i, p.ty)).collect();
@@ -278,39 +317,50 @@ impl<'m> Evaluator<'m> {
     }
 
     /// The Jacobian by central differences: no derivative code takes part. `step` gives how far to go from a number.
-    /// Only for types whose derivatives lie under the names of what they are derivatives of; others get a NaN.
+    /// What has a derivative that is the derivative of no number in particular gets a NaN.
     pub fn differences(&mut self, step: fn(f64) -> f64) -> Result<Jacobian, Stopped> {
         let mut jacobian = self.shape(&|_| true);
         for column in 0..jacobian.columns.len() {
-            let Entry { of, leaf, .. } = jacobian.columns[column].clone();
-            let places = leaves(&self.types, self.inputs[of].ty);
-            let Some(index) = places.iter().position(|l| l.path == leaf.path) else {
+            let entry = jacobian.columns[column].clone();
+            let Some((index, at)) = self.input_number(&entry) else {
                 jacobian.entries.iter_mut().for_each(|row| row[column] = f64::NAN);
                 continue;
             };
-            let at = number_at(&self.inputs[of].value, index);
             let step = step(at);
-            let [above, below] = [at + step, at - step].map(|x| self.outputs_at(of, index, x));
-            let (above, below) = (above?, below?);
-            for (row, entry) in jacobian.rows.iter().enumerate() {
-                let numbers = [&above, &below].map(|outputs| self.output_number(&outputs[entry.of], entry));
-                jacobian.entries[row][column] = (numbers[0] - numbers[1]) / (2.0 * step);
+            let above = self.rows_at(&jacobian.rows, entry.of, index, at + step)?;
+            let below = self.rows_at(&jacobian.rows, entry.of, index, at - step)?;
+            for (row, (above, below)) in above.into_iter().zip(below).enumerate() {
+                jacobian.entries[row][column] = (above - below) / (2.0 * step);
             }
         }
         Ok(jacobian)
     }
 
-    fn outputs_at(&mut self, input: usize, index: usize, x: f64) -> Result<Vec<Named>, Stopped> {
+    /// The input number that `column` is the derivative by, if there is one: its position and what it is.
+    pub fn input_number(&self, column: &Entry) -> Option<(usize, f64)> {
+        let input = &self.inputs[column.of];
+        let index = places::of_differential(self.module, &self.types, input.ty)[column.index]?;
+        Some((index, number_at(&input.value, index)))
+    }
+
+    /// The output numbers in `rows`, with one input number replaced.
+    pub fn rows_at(
+        &mut self,
+        rows: &[Entry],
+        input: usize,
+        index: usize,
+        x: f64,
+    ) -> Result<Vec<f64>, Stopped> {
         let before = self.inputs[input].value.clone();
         replace(&mut self.inputs[input].value, &mut { index }, Const::float(x));
         let outputs = self.outputs();
         self.inputs[input].value = before;
-        outputs
+        let outputs = outputs?;
+        Ok(rows.iter().map(|row| self.output_number(&outputs[row.of], row)).collect())
     }
 
-    fn output_number(&self, output: &Named, entry: &Entry) -> f64 {
-        let places = leaves(&self.types, output.ty);
-        let index = places.iter().position(|l| l.path == entry.leaf.path);
+    fn output_number(&self, output: &Named, row: &Entry) -> f64 {
+        let index = places::of_differential(self.module, &self.types, output.ty)[row.index];
         index.map_or(f64::NAN, |i| number_at(&output.value, i))
     }
 
@@ -319,6 +369,27 @@ impl<'m> Evaluator<'m> {
         let places = leaves(&self.types, named.ty).into_iter();
         let numbered = |(leaf, constant): (Leaf, Const)| (leaf.clone(), Number::of(constant, leaf.scalar));
         places.zip(named.value.scalars()).map(numbered).collect()
+    }
+
+    /// A value on one line: a number, a list, or a structure's fields.
+    pub fn show(&self, named: &Named) -> String {
+        let (form, numbers) = (self.form(named), self.numbers(named));
+        let shown = numbers.iter().map(|(leaf, n)| match form {
+            Form::Number | Form::List => n.show(leaf.scalar),
+            Form::Record => format!("{} = {}", leaf.path.trim_start_matches('.'), n.show(leaf.scalar)),
+        });
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        match form {
+            Form::Number => shown,
+            Form::List => format!("[{shown}]"),
+            Form::Record => format!("{{{shown}}}"),
+        }
+    }
+
+    /// The inputs on one line: `x = 3, v = [1, 0]`.
+    pub fn show_inputs(&self) -> String {
+        let shown = self.inputs.iter().map(|i| format!("{} = {}", i.name, self.show(i)));
+        shown.collect::<Vec<_>>().join(", ")
     }
 
     /// How a value is shown.

@@ -1,11 +1,12 @@
 //! The compiler as a library.
 //!
 //! A [`Compiler`] reads modules through a [`Loader`], checks them and turns them into IR; [`pipeline`] is the list of
-//! passes in order; [`gradient`] evaluates a function and its derivatives at a point; [`render`] shows
-//! diagnostics. Nothing here touches the environment: the caller brings files in and carries results out.
+//! passes in order; [`gradient`] evaluates a function and its derivatives at a point; [`gradcheck`] compares derivatives with
+//! differences; [`render`] shows diagnostics. Nothing here touches the environment: the caller brings files in and carries results out.
 
 mod codes;
 mod compiler;
+pub mod gradcheck;
 pub mod gradient;
 mod library;
 pub mod pipeline;

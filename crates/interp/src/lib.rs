@@ -15,6 +15,7 @@ mod aggregate;
 mod codes;
 mod decode;
 mod dispatch;
+mod held;
 mod lifetimes;
 mod machine;
 mod ops;

@@ -1,6 +1,7 @@
 //! The machine: memory, frames, and the loop that runs codes.
 
 use crate::decode::{Arg, Code, Decoded, Level, Slot, decode};
+use crate::held::Held;
 use crate::stop::Outside;
 use crate::{Stopped, Val};
 use cotangent_base::{EntityMap, Scalar, Span};
@@ -50,6 +51,8 @@ pub struct Machine<'m> {
     pub(crate) thread: Option<[u32; 3]>,
     /// The index that was last found outside, and how many parts there were.
     pub(crate) outside: Option<Outside>,
+    /// What detached values are.
+    pub(crate) held: Held,
     decoded: EntityMap<FuncId, Option<Rc<Decoded>>>,
     /// The slots of all frames.
     slots: Vec<Val>,
@@ -83,6 +86,7 @@ impl<'m> Machine<'m> {
             counters: Counters::default(),
             thread: None,
             outside: None,
+            held: Held::No,
             decoded: EntityMap::filled(None, module.funcs.len()),
             slots: Vec::new(),
             last_step: 0,

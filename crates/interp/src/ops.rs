@@ -49,7 +49,7 @@ impl Machine<'_> {
             Op::Inject(member) => Val::sum(*member, mem::take(&mut args[0])),
             Op::Project(member) => self.project(*member, func.ty(data.results[0]), &args[0]),
             Op::Tag => Val::Scalar(self.scalar(args[0].part(0), Scalar::I32)),
-            Op::Detach => mem::take(&mut args[0]),
+            Op::Detach => self.detach(mem::take(&mut args[0])),
             Op::Global(global) => match shape {
                 Type::Buffer(..) | Type::Ref(_) => Val::Handle(*global),
                 _ => self.memory[*global].clone(),

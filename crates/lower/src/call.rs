@@ -107,6 +107,9 @@ impl Frame<'_, '_> {
     ) -> (Option<Value>, Vec<Value>) {
         let (callee, inputs) = self.with_pairs(callee, inputs);
         let sig = self.lowerer.module.funcs[callee].sig.clone();
+        // What is only treated as differentiable gives constants, as if it were called under `no_diff`.
+        let constant = self.lowerer.module.funcs[callee].diff.constant;
+        let no_diff = no_diff || constant;
         let types: Vec<Ty> = sig.outputs().map(|o| o.ty).collect();
         if inputs.len() != sig.inputs().count() {
             self.internal("a call has other arguments than its function");
@@ -121,6 +124,7 @@ impl Frame<'_, '_> {
         let results = self.func.insts[inst].results.clone();
         let mut results = results.into_iter();
         let result = sig.ret.and_then(|_| results.next());
+        let result = result.map(|v| if constant { self.detach(v) } else { v });
         let outs = results.map(|v| if no_diff { self.detach(v) } else { v }).collect();
         (result, outs)
     }

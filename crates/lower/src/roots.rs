@@ -24,6 +24,13 @@ pub enum Roots {
         /// Which derivatives, in the order wanted.
         modes: Vec<Mode>,
     },
+    /// The same for a function that a name may not say enough of: one of several overloads, a method.
+    DerivativesOf {
+        /// The function; not generic.
+        func: hir::FuncId,
+        /// Which derivatives, in the order wanted.
+        modes: Vec<Mode>,
+    },
 }
 
 /// The result of lowering.
@@ -78,7 +85,15 @@ pub fn lower_with(checked: &mut Checked, roots: Roots, options: Options) -> Lowe
                 found.roots.extend(lowerer.origin(Origin::Func(id)));
             }
         }
-        Roots::Derivatives { func, modes } => derivatives(&mut lowerer, func, &modes, &mut found),
+        Roots::Derivatives { func, modes } => {
+            if let Some(func) = function(&mut lowerer, func, &mut found) {
+                derivatives(&mut lowerer, func, &modes, &mut found);
+            }
+        }
+        Roots::DerivativesOf { func, modes } => {
+            let func = plain(&mut lowerer, func);
+            derivatives(&mut lowerer, func, &modes, &mut found);
+        }
     }
     lowerer.check_options();
     lowerer.run();
@@ -207,13 +222,10 @@ fn function(lowerer: &mut Lowerer<'_>, name: Symbol, found: &mut Found) -> Optio
     }
 }
 
-fn derivatives(lowerer: &mut Lowerer<'_>, name: Symbol, modes: &[Mode], found: &mut Found) {
-    let Some(func) = function(lowerer, name, found) else {
-        return;
-    };
+fn derivatives(lowerer: &mut Lowerer<'_>, func: hir::FuncRef, modes: &[Mode], found: &mut Found) {
     let data = &lowerer.checked.program.funcs[func.func];
     if !data.diff.is_differentiable() {
-        let message = format!("`{name}` is not differentiable");
+        let message = format!("`{}` is not differentiable", data.name);
         let diagnostic =
             Diagnostic::new(codes::NOT_DIFFERENTIABLE, data.span, message).help("mark it `[Differentiable]`");
         found.diagnostics.push(diagnostic);

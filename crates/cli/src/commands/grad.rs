@@ -99,15 +99,13 @@ struct Shown<'a> {
 impl Shown<'_> {
     fn text(&self, evaluator: &Evaluator<'_>, worst: Option<f64>) -> String {
         let inputs = evaluator.inputs.clone();
-        let at: Vec<String> =
-            inputs.iter().map(|i| format!("{} = {}", i.name, value(evaluator, i))).collect();
-        let mut out = format!("{}({})", self.function, at.join(", "));
+        let mut out = format!("{}({})", self.function, evaluator.show_inputs());
         match &self.outputs[..] {
-            [only] if only.name.is_empty() => out += &format!(" = {}\n", value(evaluator, only)),
+            [only] if only.name.is_empty() => out += &format!(" = {}\n", evaluator.show(only)),
             outputs => {
                 out.push('\n');
                 for output in outputs {
-                    out += &format!("  {} = {}\n", self.output_name(output, ""), value(evaluator, output));
+                    out += &format!("  {} = {}\n", self.output_name(output, ""), evaluator.show(output));
                 }
             }
         }
@@ -167,21 +165,6 @@ impl Shown<'_> {
             all["difference"] = json!(worst);
         }
         format!("{all}\n")
-    }
-}
-
-/// A value on one line: a number, a list, or a structure's fields.
-fn value(evaluator: &Evaluator<'_>, named: &Named) -> String {
-    let (form, numbers) = (evaluator.form(named), evaluator.numbers(named));
-    let shown = numbers.iter().map(|(leaf, n)| match form {
-        Form::Number | Form::List => n.show(leaf.scalar),
-        Form::Record => format!("{} = {}", leaf.path.trim_start_matches('.'), n.show(leaf.scalar)),
-    });
-    let shown = shown.collect::<Vec<_>>().join(", ");
-    match form {
-        Form::Number => shown,
-        Form::List => format!("[{shown}]"),
-        Form::Record => format!("{{{shown}}}"),
     }
 }
 

@@ -4,6 +4,7 @@ mod check;
 mod compile;
 mod explain;
 mod grad;
+mod gradcheck;
 mod reflect;
 mod report;
 mod run;
@@ -19,6 +20,7 @@ use std::path::Path;
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Grad(args) => grad::grad(&args),
+        Command::Gradcheck(args) => gradcheck::gradcheck(&args),
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
         Command::Compile(args) => compile::compile(&args),

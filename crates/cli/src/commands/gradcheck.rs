@@ -1,0 +1,155 @@
+//! `cotangent gradcheck`: derivatives compared with differences.
+
+use crate::args::{Format, Gradcheck};
+use crate::output::print;
+use crate::report::{Failure, finish};
+use cotangent::gradcheck::{Disagreement, Finding, Kink, Options, Outcome};
+use cotangent::ir::Mode;
+use cotangent::{Compiler, Sources, Symbol, gradcheck as check};
+use serde_json::{Value, json};
+
+pub fn gradcheck(args: &Gradcheck) -> Result<(), Failure> {
+    let format = if args.json { Format::Json } else { args.format };
+    let loader = args.source.search.loader();
+    let mut compiler = Compiler::new(&loader, args.source.search.defines());
+    let functions = args.function.iter().map(|name| Symbol::new(name)).collect();
+    let options = Options { functions, samples: args.samples, seed: args.seed };
+    let result = check::gradcheck(&mut compiler, &args.source.path(), &options);
+    let findings = finish(&compiler, format, result)?;
+    print(&match format {
+        Format::Text => text(&compiler.sources, &findings),
+        Format::Json => format!("{}\n", json(&compiler.sources, &findings)),
+    })?;
+    match findings.iter().any(|f| matches!(f.outcome, Outcome::Differs(_))) {
+        true => Err(Failure::Program),
+        false => Ok(()),
+    }
+}
+
+/// How many kinks of one function are shown.
+const KINKS: usize = 3;
+
+fn text(sources: &Sources, findings: &[Finding]) -> String {
+    let width = findings.iter().map(|f| f.name.as_str().len()).max().unwrap_or(0).max("function".len());
+    let mut out =
+        format!("{:width$}  {:8}  {:8}  {:>6}  {:>8}\n", "function", "result", "modes", "points", "error");
+    for finding in findings {
+        let row = format!("{:width$}  {:8}  ", finding.name.as_str(), word(&finding.outcome));
+        out += &match &finding.outcome {
+            Outcome::Skipped(reason) => format!("{row}{reason}\n"),
+            Outcome::Agrees => format!("{row}{}\n", measured(finding, finding.error)),
+            Outcome::Differs(worst) => format!("{row}{}\n", measured(finding, worst.error)),
+        };
+    }
+    for finding in findings {
+        if let Outcome::Differs(worst) = &finding.outcome {
+            out += &difference(sources, finding, worst);
+        }
+    }
+    for finding in findings {
+        for kink in finding.kinks.iter().take(KINKS) {
+            out += &format!("\nkink: {}", kink_text(finding, kink));
+        }
+        if finding.kinks.len() > KINKS {
+            out += &format!("\nkink: {} has {} more", finding.name, finding.kinks.len() - KINKS);
+        }
+    }
+    if findings.iter().any(|f| !f.kinks.is_empty()) {
+        out.push('\n');
+    }
+    out += &summary(findings);
+    out
+}
+
+fn word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Agrees => "agrees",
+        Outcome::Differs(_) => "DIFFERS",
+        Outcome::Skipped(_) => "skipped",
+    }
+}
+
+fn measured(finding: &Finding, error: f64) -> String {
+    let modes: Vec<&str> = finding.modes.iter().map(mode).collect();
+    format!("{:8}  {:>6}  {error:>8.1e}", modes.join(","), finding.points)
+}
+
+fn mode(mode: &Mode) -> &'static str {
+    match mode {
+        Mode::Forward => "fwd",
+        Mode::Backward => "bwd",
+    }
+}
+
+fn difference(sources: &Sources, finding: &Finding, worst: &Disagreement) -> String {
+    let Disagreement { output, input, forward, backward, differences, uncertainty, at, .. } = worst;
+    let mut out = format!("\n{} ({})\n  at {at}\n", finding.name, sources.place(finding.span));
+    let mut line = |what: &str, x: String| out += &format!("  d {output} / d {input} = {x} {what}\n");
+    for (x, what) in [(forward, "in forward mode"), (backward, "in reverse mode")] {
+        if let Some(x) = x {
+            line(what, format!("{x}"));
+        }
+    }
+    line(&format!("by differences (± {uncertainty:.0e})"), format!("{differences}"));
+    out
+}
+
+fn kink_text(finding: &Finding, kink: &Kink) -> String {
+    let Kink { output, input, left, right, given, at } = kink;
+    let side = |x: &f64| if x.is_finite() { format!("{x:.4}") } else { "undefined".to_string() };
+    let (left, right) = (side(left), side(right));
+    format!(
+        "d {output} / d {input} of {} is {left} to the left, {right} to the right, given as {given:.4}, at {at}",
+        finding.name
+    )
+}
+
+fn summary(findings: &[Finding]) -> String {
+    let count = |word_: &str| findings.iter().filter(|f| word(&f.outcome) == word_).count();
+    let (agree, differ, skipped) = (count("agrees"), count("DIFFERS"), count("skipped"));
+    format!("\n{agree} agree, {differ} differ, {skipped} skipped.\n")
+}
+
+fn json(sources: &Sources, findings: &[Finding]) -> Value {
+    let one = |finding: &Finding| {
+        let mut value = json!({
+            "function": finding.name.as_str(),
+            "place": sources.place(finding.span),
+            "result": word(&finding.outcome).to_lowercase(),
+            "modes": finding.modes.iter().map(mode).collect::<Vec<_>>(),
+            "points": finding.points,
+            "error": number(finding.error),
+            "kinks": finding.kinks.iter().map(kink_json).collect::<Vec<_>>(),
+        });
+        match &finding.outcome {
+            Outcome::Agrees => {}
+            Outcome::Skipped(reason) => value["reason"] = json!(reason),
+            Outcome::Differs(worst) => value["worst"] = difference_json(worst),
+        }
+        value
+    };
+    findings.iter().map(one).collect()
+}
+
+fn kink_json(kink: &Kink) -> Value {
+    let Kink { output, input, left, right, given, at } = kink;
+    json!({ "output": output, "input": input, "left": number(*left), "right": number(*right), "given": number(*given), "at": at })
+}
+
+fn difference_json(worst: &Disagreement) -> Value {
+    json!({
+        "output": worst.output,
+        "input": worst.input,
+        "forward": worst.forward.map(number),
+        "backward": worst.backward.map(number),
+        "differences": number(worst.differences),
+        "uncertainty": number(worst.uncertainty),
+        "error": number(worst.error),
+        "at": worst.at,
+    })
+}
+
+/// JSON has no words for what is not finite; strings say it.
+fn number(x: f64) -> Value {
+    if x.is_finite() { json!(x) } else { json!(format!("{x}")) }
+}

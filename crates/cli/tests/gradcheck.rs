@@ -1,0 +1,57 @@
+//! What `cotangent gradcheck` prints and how it ends.
+
+mod support;
+
+use serde_json::Value;
+use support::cotangent;
+
+fn run(file: &str, rest: &[&str]) -> (Option<i32>, String) {
+    let path = format!("{}/../../tests/gradcheck/{file}", env!("CARGO_MANIFEST_DIR"));
+    let args: Vec<String> = ["gradcheck", &path].iter().chain(rest).map(|s| s.to_string()).collect();
+    let output = cotangent(&args);
+    (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn a_table_then_the_worst_cases_then_kinks() {
+    let (code, text) = run("wrong.slang", &["--fn", "square", "--fn", "rough_sine"]);
+    assert_eq!(code, Some(1));
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("function    result    modes     points     error"), "{text}");
+    assert!(lines[1].starts_with("square      DIFFERS   fwd,bwd       20"), "{text}");
+    assert!(lines[2].starts_with("rough_sine  agrees    fwd,bwd       20"), "{text}");
+    assert!(text.contains("wrong.slang:5:7)\n  at x = "), "{text}");
+    for what in ["in forward mode", "in reverse mode", "by differences"] {
+        assert!(text.contains(what), "{text}");
+    }
+    assert!(text.ends_with("1 agree, 1 differ, 0 skipped.\n"), "{text}");
+    let (code, text) = run("right.slang", &["--fn", "f015", "--samples", "5"]);
+    assert_eq!(code, Some(0));
+    assert!(text.contains("kink: d result / d x of f015 is "), "{text}");
+}
+
+#[test]
+fn json_has_the_same() {
+    let (code, text) = run("wrong.slang", &["--fn", "level", "--fn", "polar", "--json", "--seed", "7"]);
+    assert_eq!(code, Some(1));
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value[0]["function"], "level");
+    assert_eq!(value[0]["result"], "differs");
+    assert_eq!(value[0]["modes"], serde_json::json!(["fwd"]));
+    assert_eq!(value[0]["worst"]["forward"], "NaN");
+    assert_eq!(value[0]["worst"]["error"], "inf");
+    assert_eq!((&value[1]["worst"]["output"], &value[1]["worst"]["input"]), (&"y".into(), &"a".into()));
+    assert_eq!(value[1]["points"], 20);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let [first, second] = [(); 2].map(|()| run("wrong.slang", &["--seed", "5"]));
+    assert_eq!(first, second);
+    assert_ne!(first, run("wrong.slang", &["--seed", "6"]));
+}
+
+#[test]
+fn a_name_that_is_not_there_is_a_bad_command_line() {
+    assert_eq!(run("right.slang", &["--fn", "absent"]).0, Some(2));
+}

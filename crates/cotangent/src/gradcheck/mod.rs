@@ -1,0 +1,259 @@
+//! Whether derivatives are derivatives: every differentiable function of a module against differences of itself.
+//!
+//! At random points ([`point`]) forward mode, reverse mode and central differences give the same Jacobian, all in the
+//! interpreter's wide mode. Differences come with an estimate of their own error, from two steps, and a kink is known by its
+//! sides: the differences to the left and to the right do not meet however small the step ([`differences`]). A kink is named, not
+//! failed, for there is no derivative to compare with. What is detached is held still, since a derivative that was dropped on purpose
+//! is no mistake.
+//!
+//! A point where the function is not finite, or traps, is replaced by another. Beside random points there are three where kinks like to
+//! be: all zero, all one and all a half.
+
+mod differences;
+mod judge;
+mod point;
+
+use crate::gradient::{Evaluator, Functions};
+use crate::pipeline::{self, Listing};
+use crate::{Compiler, Stop};
+use cotangent_base::{Diagnostic, Diagnostics, Span, Symbol};
+use cotangent_interp::Options as Machine;
+use cotangent_ir::{Mode, Module};
+use cotangent_lower::{Lowered, Roots};
+use cotangent_sema::{Checked, hir};
+use judge::Look;
+
+/// What to check, and how thoroughly.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Only the functions of these names; every differentiable one if there is none.
+    pub functions: Vec<Symbol>,
+    /// At how many random points.
+    pub samples: u32,
+    /// Where random numbers start. The same seed gives the same points everywhere.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { functions: vec![], samples: 20, seed: 1 }
+    }
+}
+
+/// What was found out about one function.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// Its name, with the names around it: `Ray.at`.
+    pub name: Symbol,
+    /// Where its name stands.
+    pub span: Span,
+    /// Which derivatives it has.
+    pub modes: Vec<Mode>,
+    /// At how many points derivatives were compared.
+    pub points: u32,
+    /// The largest difference at those points that is none, relative to the size of the derivative.
+    pub error: f64,
+    /// Where it has no derivative; one for each pair of numbers.
+    pub kinks: Vec<Kink>,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of checking a function.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Derivatives and differences agree.
+    Agrees,
+    /// They do not; the worst case.
+    Differs(Box<Disagreement>),
+    /// It could not be checked, for this reason.
+    Skipped(String),
+}
+
+/// A derivative that is not one.
+#[derive(Clone, Debug)]
+pub struct Disagreement {
+    /// The output number, such as `result.x`.
+    pub output: String,
+    /// The input number, such as `v.y`.
+    pub input: String,
+    /// Its derivative in forward mode.
+    pub forward: Option<f64>,
+    /// In reverse mode.
+    pub backward: Option<f64>,
+    /// By differences.
+    pub differences: f64,
+    /// How far these may be off.
+    pub uncertainty: f64,
+    /// The larger difference, relative to the size of the derivatives; infinite if one is not a number.
+    pub error: f64,
+    /// The point: `x = 1.5, v = [1, 0]`.
+    pub at: String,
+}
+
+/// A place without derivative.
+#[derive(Clone, Debug)]
+pub struct Kink {
+    /// The output number.
+    pub output: String,
+    /// The input number.
+    pub input: String,
+    /// The slope on the left; not a number where the function ends.
+    pub left: f64,
+    /// The slope on the right.
+    pub right: f64,
+    /// What the derivatives say.
+    pub given: f64,
+    /// The point.
+    pub at: String,
+}
+
+/// Checks the functions of the module at `path`.
+pub fn gradcheck(compiler: &mut Compiler<'_>, path: &str, options: &Options) -> Result<Vec<Finding>, Stop> {
+    let mut checked = compiler.check(path)?;
+    let funcs = candidates(compiler, &checked, path, options);
+    unknown_names(compiler, &checked, &funcs, options)?;
+    Ok(funcs.into_iter().map(|func| check_function(&mut checked, func, options)).collect())
+}
+
+/// The functions of the file that have derivatives, or of those asked for.
+fn candidates(compiler: &Compiler<'_>, checked: &Checked, path: &str, options: &Options) -> Vec<hir::FuncId> {
+    let wanted = |f: &hir::FuncId| {
+        let data = &checked.program.funcs[*f];
+        let here = !data.span.is_none() && compiler.sources.path(data.span.file) == path;
+        let asked = options.functions.is_empty() && here || options.functions.contains(&data.name);
+        asked && data.has_body && data.diff.is_differentiable()
+    };
+    checked.program.user_funcs.iter().copied().filter(wanted).collect()
+}
+
+/// Every function asked for is there and has derivatives.
+fn unknown_names(
+    compiler: &mut Compiler<'_>,
+    checked: &Checked,
+    found: &[hir::FuncId],
+    options: &Options,
+) -> Result<(), Stop> {
+    let funcs = &checked.program.funcs;
+    for name in &options.functions {
+        if found.iter().any(|f| funcs[*f].name == *name) {
+            continue;
+        }
+        compiler.diagnostics.push(
+            match checked.program.user_funcs.iter().find(|f| funcs[**f].name == *name) {
+                Some(func) => {
+                    let message = format!("`{name}` is not differentiable");
+                    Diagnostic::new(cotangent_lower::codes::NOT_DIFFERENTIABLE, funcs[*func].span, message)
+                        .help("mark it `[Differentiable]`")
+                }
+                None => {
+                    let message = format!("there is no function named `{name}`");
+                    Diagnostic::new(cotangent_lower::codes::NO_SUCH_FUNCTION, Span::none(), message)
+                }
+            },
+        );
+    }
+    if compiler.diagnostics.has_errors() { Err(Stop::Errors) } else { Ok(()) }
+}
+
+fn check_function(checked: &mut Checked, func: hir::FuncId, options: &Options) -> Finding {
+    let data = &checked.program.funcs[func];
+    let mut finding = Finding {
+        name: data.name,
+        span: data.span,
+        modes: vec![],
+        points: 0,
+        error: 0.0,
+        kinks: vec![],
+        outcome: Outcome::Agrees,
+    };
+    if let Some(reason) = unsuitable(data) {
+        finding.outcome = Outcome::Skipped(reason.into());
+        return finding;
+    }
+    match compile(checked, func) {
+        Ok((mut lowered, functions)) => {
+            finding.modes.extend(functions.forward.map(|_| Mode::Forward));
+            finding.modes.extend(functions.backward.map(|_| Mode::Backward));
+            compare(&mut lowered.module, functions, options, &mut finding);
+        }
+        Err(reason) => finding.outcome = Outcome::Skipped(reason),
+    }
+    finding
+}
+
+/// Why a function cannot be run as it is.
+fn unsuitable(func: &hir::Func) -> Option<&'static str> {
+    match func.kind {
+        hir::FuncKind::Requirement(_) => Some("a requirement is checked where it is met"),
+        _ if !func.generics.params.is_empty() => {
+            Some("it is generic: write a function that calls it with concrete types")
+        }
+        _ if func.diff.constant => Some("its derivative is zero on purpose"),
+        _ => None,
+    }
+}
+
+/// The function and the derivatives it has. A function with only one custom derivative need not have the other.
+fn compile(checked: &mut Checked, func: hir::FuncId) -> Result<(Lowered, Functions), String> {
+    let mut reason = String::new();
+    for modes in [&[Mode::Forward, Mode::Backward][..], &[Mode::Backward], &[Mode::Forward]] {
+        match compile_modes(checked, func, modes) {
+            Ok(lowered) => {
+                let find = |mode| modes.iter().position(|m| *m == mode).map(|i| lowered.roots[i + 1]);
+                let (forward, backward) = (find(Mode::Forward), find(Mode::Backward));
+                let functions = Functions { primal: lowered.roots[0], forward, backward };
+                return Ok((lowered, functions));
+            }
+            Err(diagnostics) => {
+                let first = diagnostics.iter().find(|d| d.is_error());
+                reason = first.map_or(String::new(), |d| format!("{}: {}", d.code.name, d.message));
+            }
+        }
+    }
+    Err(reason)
+}
+
+fn compile_modes(checked: &mut Checked, func: hir::FuncId, modes: &[Mode]) -> Result<Lowered, Diagnostics> {
+    let mut lowered = cotangent_lower::lower(checked, Roots::DerivativesOf { func, modes: modes.to_vec() });
+    let mut diagnostics = std::mem::take(&mut checked.diagnostics);
+    diagnostics.append(std::mem::take(&mut lowered.diagnostics));
+    if !diagnostics.has_errors() {
+        diagnostics.append(pipeline::run(&mut lowered, &mut Listing::default()));
+    }
+    if diagnostics.has_errors() { Err(diagnostics) } else { Ok(lowered) }
+}
+
+/// How many steps one run may take: random inputs must not make a program run forever.
+const MAX_STEPS: u64 = 20_000_000;
+
+/// At how many points in a row to give up.
+const ATTEMPTS: u32 = 40;
+
+fn compare(module: &mut Module, functions: Functions, options: &Options, finding: &mut Finding) {
+    let handles = point::give_buffers(module, functions.primal);
+    let machine = Machine { wide: true, max_steps: MAX_STEPS, ..Machine::default() };
+    let mut evaluator = Evaluator::new(module, functions, machine);
+    let mut random = point::Random::new(options.seed, finding.name.as_str());
+    if evaluator.shape(&|_| true).columns.is_empty() {
+        finding.outcome = Outcome::Skipped("no input carries a derivative".into());
+        return;
+    }
+    for special in point::SPECIAL {
+        point::set_all(&mut evaluator, module, &handles, special, &mut random);
+        // Where the function is not finite there is nothing to see.
+        let _ = judge::judge(&mut evaluator, functions, Look::ForKinks, finding, &mut random);
+    }
+    let (mut reason, mut failures) = (String::new(), 0);
+    while finding.points < options.samples && failures < ATTEMPTS {
+        let range = point::RANGES[(finding.points + failures) as usize % point::RANGES.len()];
+        point::set_all(&mut evaluator, module, &handles, range, &mut random);
+        match judge::judge(&mut evaluator, functions, Look::Random, finding, &mut random) {
+            Ok(()) => (finding.points, failures) = (finding.points + 1, 0),
+            Err(why) => (reason, failures) = (why, failures + 1),
+        }
+    }
+    if finding.points == 0 && matches!(finding.outcome, Outcome::Agrees) {
+        finding.outcome = Outcome::Skipped(reason);
+    }
+}
