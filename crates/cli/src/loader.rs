@@ -14,9 +14,19 @@ impl Loader for Disk {
         std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    fn places(&self, from: &str, name: &str) -> Vec<String> {
+        self.candidates(from, name).map(|path| path.display().to_string()).collect()
+    }
+
     fn resolve(&self, from: &str, name: &str) -> Option<String> {
-        let beside = Path::new(from).parent().map(Path::to_path_buf);
-        let found = beside.iter().chain(&self.include).map(|dir| dir.join(name)).find(|p| p.is_file())?;
+        let found = self.candidates(from, name).find(|p| p.is_file())?;
         Some(found.display().to_string())
+    }
+}
+
+impl Disk {
+    fn candidates<'a>(&'a self, from: &'a str, name: &'a str) -> impl Iterator<Item = PathBuf> + 'a {
+        let beside = Path::new(from).parent();
+        beside.into_iter().chain(self.include.iter().map(PathBuf::as_path)).map(move |dir| dir.join(name))
     }
 }

@@ -8,6 +8,16 @@ cotangent_base::codes! {
     /// `import scene.lights;` looks for `scene/lights.slang`, and an underscore in the name may be a hyphen in
     /// the file's. The file is searched beside the importing one and in the directories given with `-I`.
     E0901 NO_MODULE = "imported module not found";
+
+    /// Modules import each other in a circle, or one imports itself.
+    ///
+    /// Move what several of them need into a module of its own, which imports none of them. Parts of one module, which are
+    /// joined by `__include`, see each other in any order.
+    E0902 IMPORT_CYCLE = "modules import each other";
+
+    /// A file that begins with `implementing m;` is a part of module `m`: `m` names it with `__include`, and nobody
+    /// imports it. A file that is included says so in that way.
+    E0903 BAD_PART = "a part of a module out of place";
 }
 
 /// Whether a diagnostic of this code is a fault of the compiler's, not of the program's.

@@ -4,13 +4,13 @@ use crate::library;
 use crate::pipeline::{self, Listing};
 use crate::reflect::Reflection;
 use cotangent_autodiff::report::Report;
-use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Set, Sources, Symbol};
+use cotangent_base::{Diagnostics, FileId, Loader, Sources, Symbol};
 use cotangent_ir::Mode;
 use cotangent_ir::layout::{Matrices, Target};
 use cotangent_lower::{Lowered, Options, Roots};
 use cotangent_sema::hir::{DiffMode, Func};
 use cotangent_sema::{Checked, Input};
-use cotangent_syntax::ast::{self, DeclKind};
+use cotangent_syntax::ast;
 
 /// Why there is no result.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,8 +23,8 @@ pub enum Stop {
 
 /// One compilation: its files, its macros, and what it has to tell.
 pub struct Compiler<'l> {
-    loader: &'l dyn Loader,
-    defines: Vec<(String, String)>,
+    pub(crate) loader: &'l dyn Loader,
+    pub(crate) defines: Vec<(String, String)>,
     /// What the user says about the whole program.
     pub options: Options,
     /// All files read.
@@ -43,8 +43,7 @@ impl<'l> Compiler<'l> {
     /// Reads the module at `path` and what it imports, and checks all of it.
     pub fn check(&mut self, path: &str) -> Result<Checked, Stop> {
         let mut inputs = self.library();
-        let mut seen = Set::default();
-        self.load(path, &mut inputs, &mut seen)?;
+        inputs.extend(self.load_modules(path)?);
         let mut checked = cotangent_sema::check(inputs);
         self.tell(std::mem::take(&mut checked.diagnostics))?;
         Ok(checked)
@@ -126,48 +125,12 @@ impl<'l> Compiler<'l> {
         for (path, text) in library::FILES {
             let file = self.sources.add_library(*path, *text);
             let tree = self.parse(file, &[]);
-            inputs.push(Input { file, tree, library: true });
+            inputs.push(Input::library(file, tree));
         }
         inputs
     }
 
-    /// Adds the module at `path` behind those it imports.
-    fn load(&mut self, path: &str, inputs: &mut Vec<Input>, seen: &mut Set<String>) -> Result<(), Stop> {
-        let text = self.loader.load(path).ok_or_else(|| Stop::NoFile(path.to_string()))?;
-        seen.insert(path.to_string());
-        let file = self.sources.add(path, text);
-        let defines = self.defines.clone();
-        let tree = self.parse(file, &defines);
-        for name in imports(&tree) {
-            match self.resolve(path, name.name.as_str()) {
-                Some(found) if seen.contains(&found) => {}
-                Some(found) => self.load(&found, inputs, seen)?,
-                None => self.diagnostics.push(
-                    Diagnostic::new(crate::codes::NO_MODULE, name.span, format!("there is no module `{}`", name.name))
-                        .help("modules are looked for beside the importing file and in the directories given with -I"),
-                ),
-            }
-        }
-        inputs.push(Input { file, tree, library: false });
-        Ok(())
-    }
-
-    fn parse(&mut self, file: FileId, defines: &[(String, String)]) -> ast::File {
+    pub(crate) fn parse(&mut self, file: FileId, defines: &[(String, String)]) -> ast::File {
         cotangent_syntax::parse(&mut self.sources, self.loader, file, defines, &mut self.diagnostics)
     }
-
-    /// `import foo_bar` may mean `foo_bar.slang` or `foo-bar.slang`.
-    fn resolve(&self, from: &str, name: &str) -> Option<String> {
-        let plain = name.strip_suffix(".slang").unwrap_or(name);
-        let candidates = [format!("{}.slang", plain.replace('_', "-")), format!("{plain}.slang")];
-        candidates.iter().find_map(|c| self.loader.resolve(from, c))
-    }
-}
-
-fn imports(tree: &ast::File) -> Vec<ast::Ident> {
-    let import = |decl: &ast::Decl| match &decl.kind {
-        DeclKind::Import(name) => Some(*name),
-        _ => None,
-    };
-    tree.decls.iter().filter_map(import).collect()
 }

@@ -9,6 +9,7 @@ mod compiler;
 pub mod gradcheck;
 pub mod gradient;
 mod library;
+mod modules;
 pub mod pipeline;
 pub mod reflect;
 pub mod render;

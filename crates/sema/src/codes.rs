@@ -97,6 +97,16 @@ cotangent_base::codes! {
     /// All `return`s of a lambda give a value of one type, which is that of the first.
     E0326 LAMBDA_RESULTS = "a lambda returns different types";
 
+    /// The declaration cannot be seen from here. `private` members are seen in their type, its extensions and what is nested in it;
+    /// `internal` declarations in their module; `public` ones wherever the module is imported. What is unmarked is public in a module
+    /// that does not speak of visibility at all, and internal in any other (one with a `module` line, an `__include`, or any of
+    /// the three words).
+    E0327 NOT_ACCESSIBLE = "a declaration that cannot be seen";
+
+    /// A member is at most as visible as its type, and what is `public` has types that are. Only members of structures can be
+    /// `private`.
+    E0328 BAD_ACCESS = "a visibility that cannot be";
+
     /// Something that may stand behind the colon of a generic parameter or type must be an interface (or, for a structure,
     /// another structure).
     E0401 NOT_AN_INTERFACE = "not an interface";

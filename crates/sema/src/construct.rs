@@ -404,6 +404,10 @@ impl BodyCx<'_> {
             return self.coerce(value, ty);
         }
         let found = self.constructors(ty);
+        let name = format!("{}.{}", self.type_name(ty), attrs::INIT);
+        let Some(found) = self.seen(found, Symbol::new(&name), span) else {
+            return self.error(span);
+        };
         if self.suppresses_memberwise(id) || (args.is_empty() && self.has_default_constructor(ty)) {
             let callee = Callee::new(self.type_name(ty), &found, span);
             return self.call(&callee, args, span);

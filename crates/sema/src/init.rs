@@ -10,7 +10,7 @@ use crate::body::BodyCx;
 use crate::codes;
 use crate::hir::{Arg, Expr, ExprKind, StructId, Ty, TyKind};
 use crate::overload::Argument;
-use crate::tables::{GenericsId, ScopeId};
+use crate::tables::{GenericsId, Item, ScopeId};
 use cotangent_base::{Diagnostic, Map, Span};
 use cotangent_syntax::ast;
 use std::collections::VecDeque;
@@ -54,7 +54,12 @@ impl BodyCx<'_> {
                 let row = self.ty(TyKind::Vector(element, columns));
                 (self.cx.program.types.known(rows) == Some(count as i64)).then(|| vec![row; count])
             }
-            TyKind::Struct(id, args) => Some(self.cx.fields_under(id, args)).filter(|f| count <= f.len()),
+            TyKind::Struct(id, args) => {
+                let fields = self.cx.fields_under(id, args);
+                // A field that cannot be seen gets no value from a list.
+                let seen = (0..fields.len()).all(|number| self.can_fill(id, number));
+                Some(fields).filter(|f| seen && count <= f.len())
+            }
             _ => None,
         }
     }
@@ -229,7 +234,7 @@ impl BodyCx<'_> {
         let types = self.cx.fields_under(id, args);
         let mut parts = vec![];
         for (number, field) in types.into_iter().enumerate() {
-            let part = if items.is_empty() {
+            let part = if items.is_empty() || !self.can_fill(id, number) {
                 self.field_default(ty, id, number, field, span)
             } else {
                 self.element(field, items, span)
@@ -237,6 +242,16 @@ impl BodyCx<'_> {
             parts.push(part);
         }
         Expr { kind: ExprKind::Construct(parts), ty, span }
+    }
+
+    /// Whether a field can be seen from here, so that a list has a value for it.
+    fn can_fill(&mut self, id: StructId, number: usize) -> bool {
+        let info = &self.cx.tables.structs[id];
+        let inherited = self.cx.program.structs[id].fields.len() - info.fields.len();
+        let Some(own) = number.checked_sub(inherited) else { return true };
+        let access = self.cx.item_access(info.scope, Item::Field(own as u32));
+        let scope = self.scope;
+        self.cx.can_see(access, scope)
     }
 
     /// One element: the next value if it converts and has the shape, else several, as if there were braces.

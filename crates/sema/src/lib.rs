@@ -12,7 +12,7 @@
 //!
 //! | subject | modules |
 //! |---|---|
-//! | names, attributes | `lookup`, `suggest`, `missing`, `attrs`, `known` |
+//! | names, attributes | `lookup`, `access`, `suggest`, `missing`, `attrs`, `known` |
 //! | types as written, types as shown | `resolve`, `show` |
 //! | generic parameters, bounds, arguments | `generics`, `subst`, `substexpr`, `infer` |
 //! | interfaces: who conforms, and how | `conform`, `witness`, `wrapper` |
@@ -26,6 +26,7 @@
 //!
 //! A mistake gives one diagnostic: what depends on it has the error type, which fits everywhere.
 
+mod access;
 mod attrs;
 mod body;
 mod checked;
@@ -66,7 +67,7 @@ mod wrapper;
 
 pub use checked::{Checked, Subst};
 
-use cotangent_base::FileId;
+use cotangent_base::{FileId, Symbol};
 use cotangent_syntax::ast;
 
 /// A file to check.
@@ -77,6 +78,33 @@ pub struct Input {
     pub tree: ast::File,
     /// Whether it belongs to the standard library.
     pub library: bool,
+    /// What its module is called if no `module` line says so.
+    pub name: Symbol,
+    /// The number of its module among the user's; the files of one module share it.
+    pub module: usize,
+    /// What it imports.
+    pub imports: Vec<Import>,
+}
+
+/// One module imported by another.
+#[derive(Clone, Copy, Debug)]
+pub struct Import {
+    /// The number of the module.
+    pub module: usize,
+    /// `__exported`: whoever imports the one imports the other.
+    pub exported: bool,
+}
+
+impl Input {
+    /// A file of the library.
+    pub fn library(file: FileId, tree: ast::File) -> Self {
+        Input { file, tree, library: true, name: "std".into(), module: 0, imports: vec![] }
+    }
+
+    /// A module of one file that imports nothing.
+    pub fn module(file: FileId, tree: ast::File) -> Self {
+        Input { file, tree, library: false, name: "main".into(), module: 0, imports: vec![] }
+    }
 }
 
 /// Checks a program: the files of the library first, then the user's.

@@ -6,6 +6,7 @@
 //! fit, those of its base, and what its interfaces provide.
 
 use crate::Checked;
+use crate::access::Access;
 use crate::codes;
 use crate::hir::{Arg, Args, GenericParamId, InterfaceRef, StructId, Ty, TyKind};
 use crate::tables::{Builtin, ExtId, Head, Item, Owner, ScopeId};
@@ -18,7 +19,7 @@ pub(crate) struct Found {
     pub item: Item,
     /// Arguments for the generic parameters around it.
     pub args: Args,
-    /// How many scopes out it was found.
+    /// How far out it was found: two for each scope, one for an import.
     pub depth: u32,
     /// Whether an extension declares it.
     pub extension: bool,
@@ -26,6 +27,8 @@ pub(crate) struct Found {
     pub of: Option<Ty>,
     /// How many base structures down it is.
     pub base: u32,
+    /// From where it can be seen.
+    pub access: Access,
 }
 
 impl Checked {
@@ -36,7 +39,7 @@ impl Checked {
         let mut depth = 0;
         while let Some(scope) = at {
             let mut level = self.level(scope, name);
-            level.iter_mut().for_each(|f| f.depth = depth);
+            level.iter_mut().for_each(|f| f.depth += depth);
             let is_func = |f: &Found| matches!(f.item, Item::Func(_));
             if found.is_empty() && level.first().is_some_and(|f| !is_func(f)) {
                 level.truncate(1);
@@ -47,7 +50,7 @@ impl Checked {
                     found.push(new);
                 }
             }
-            depth += 1;
+            depth += 2;
             at = self.tables.scopes[scope].parent;
         }
         found
@@ -78,7 +81,8 @@ impl Checked {
                 if found.is_empty()
                     && let Some(this) = self.owner_ty(owner)
                 {
-                    found = self.members(this, name);
+                    let members = self.members(this, name);
+                    found = members.into_iter().filter(|f| self.can_see(f.access, scope)).collect();
                 }
                 if found.is_empty() {
                     // While a type's own header is resolved its members may not be reachable as members yet.
@@ -101,14 +105,31 @@ impl Checked {
             return vec![];
         };
         let args = self.identity(self.tables.scopes[scope].generics);
-        let found = |item| Found { item, args, depth: 0, extension: false, of: None, base: 0 };
+        let found = |item| {
+            let access = self.item_access(scope, item);
+            Found { item, args, depth: 0, extension: false, of: None, base: 0, access }
+        };
         items.into_iter().map(found).collect()
     }
 
     fn imported(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
         self.resolve_usings(scope);
+        let mut found = self.import_candidates(scope, name);
+        found.retain(|f| self.can_see(f.access, scope));
+        // A little further out than what is declared here.
+        found.iter_mut().for_each(|f| f.depth = 1);
+        found
+    }
+
+    fn import_candidates(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
         let imports = self.tables.scopes[scope].imports.clone();
         imports.into_iter().flat_map(|s| self.direct(s, name)).collect()
+    }
+
+    /// What imported modules declare under a name that cannot be seen from `scope`.
+    pub(crate) fn hidden_imports(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
+        let found = self.import_candidates(scope, name);
+        found.into_iter().filter(|f| !self.can_see(f.access, scope)).collect()
     }
 
     /// Finds the namespaces that the `using` declarations of a scope name, if nobody did yet.
@@ -127,8 +148,14 @@ impl Checked {
 
     /// What a name means in a namespace.
     pub(crate) fn lookup_in_namespace(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
-        let found = self.direct(scope, name);
-        if found.is_empty() { self.imported(scope, name) } else { found }
+        let mut found = self.direct(scope, name);
+        let is_func = |f: &Found| matches!(f.item, Item::Func(_));
+        if found.iter().all(is_func) {
+            let only_funcs = !found.is_empty();
+            let others = self.imported(scope, name);
+            found.extend(others.into_iter().filter(|f| !only_funcs || is_func(f)));
+        }
+        if found.is_empty() { self.hidden_imports(scope, name) } else { found }
     }
 
     /// The members of a type under a name.
@@ -201,6 +228,7 @@ impl Checked {
                     extension: false,
                     of: Some(ty),
                     base: 0,
+                    access: self.item_access(scope, *item),
                 }));
             }
             found.extend(self.extension_members(Head::Struct(id), ty, name));
@@ -230,6 +258,7 @@ impl Checked {
                 extension: true,
                 of: Some(ty),
                 base: 0,
+                access: self.item_access(scope, item),
             }));
         }
         found
@@ -250,7 +279,11 @@ impl Checked {
         };
         let args = self.interface_args(ty, interface);
         let items = items.into_iter().filter(|i| !matches!(i, Item::Param(_)));
-        items.map(|item| Found { item, args, depth: 0, extension: false, of: Some(ty), base: 0 }).collect()
+        let found = |item| {
+            let access = self.item_access(scope, item);
+            Found { item, args, depth: 0, extension: false, of: Some(ty), base: 0, access }
+        };
+        items.map(found).collect()
     }
 
     /// Arguments for an interface's parameters: the conforming type, then its own.
@@ -389,6 +422,9 @@ impl Checked {
     pub(crate) fn unknown_type(&mut self, name: Symbol, span: Span, scope: ScopeId) {
         if crate::missing::is_missing(name.as_str()) {
             return self.unsupported(span, &format!("`{name}`"));
+        }
+        if self.report_hidden_name(name, span, scope) {
+            return;
         }
         let message = format!("unknown type `{name}`");
         let mut diagnostic = Diagnostic::new(codes::UNKNOWN_TYPE, span, message);

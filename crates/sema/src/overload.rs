@@ -47,7 +47,7 @@ pub(crate) struct Candidate {
     pub func: FuncId,
     /// Arguments for the generic parameters around it.
     pub around: Args,
-    /// How many scopes out it was found.
+    /// How far out it was found: two for each scope, one for an import.
     pub depth: u32,
     /// Whether an extension declares it.
     pub extension: bool,

@@ -17,6 +17,7 @@ impl Checked {
         }
         self.check_duplicates();
         self.check_attributes();
+        self.check_exposed_types();
         self.resolve_user_globals();
         self.complete_user_conformances();
         self.settle();

@@ -157,6 +157,7 @@ impl Checked {
         let path = self.type_path(base, scope, report)?;
         if let Path::Namespace(inner) = path {
             let found = self.lookup_in_namespace(inner, name.name);
+            let found = self.seen(found, name.name, name.span, scope, report)?;
             let found = found.into_iter().find(|f| self.is_type_item(f.item));
             if found.is_none() && report {
                 let message = format!("no type `{}` in namespace `{}`", name.name, crate::show::syntax(base));
@@ -169,6 +170,7 @@ impl Checked {
             return Some(Path::Ty(ty));
         }
         let found = self.members(ty, name.name);
+        let found = self.seen(found, name.name, name.span, scope, report)?;
         let found = found.into_iter().find(|f| self.is_type_item(f.item));
         if found.is_none() && report {
             let message = format!("`{}` has no member type `{}`", self.show_ty(ty), name.name);

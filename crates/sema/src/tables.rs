@@ -6,6 +6,7 @@
 //! bases, bodies) is resolved when somebody first needs it, so the order of declarations does not matter and the
 //! library costs what is used of it. A [`Progress`] guards against going round in circles.
 
+use crate::access::{Access, ModuleId};
 use crate::hir::{
     AssocId, Body, Bound, ConformanceId, EnumId, FuncId, GenericParamId, GlobalId, InterfaceId, StructId, Ty,
     Val,
@@ -41,7 +42,7 @@ entity!(
 );
 
 /// What a name stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Item {
     /// A function, method, constructor or requirement.
     Func(FuncId),
@@ -107,6 +108,19 @@ pub(crate) struct Scope {
     pub generics: GenericsId,
     /// Whether it belongs to the library.
     pub library: bool,
+    /// The module it belongs to.
+    pub module: ModuleId,
+    /// Its items that are less than public.
+    pub access: Map<Item, Access>,
+}
+
+/// A module.
+#[derive(Debug)]
+pub(crate) struct Module {
+    /// Its name.
+    pub name: Symbol,
+    /// Whether something in it may be less than public.
+    pub guarded: bool,
 }
 
 /// How far something was resolved.
@@ -367,6 +381,10 @@ pub(crate) struct Tables {
     pub told: usize,
     /// Functions of the user's modules, in order.
     pub user_funcs: Vec<FuncId>,
+    /// The modules, the library first.
+    pub modules: EntityMap<ModuleId, Module>,
+    /// How far what is being declared can be seen.
+    pub declaring: Option<Access>,
     /// The structures behind lambdas.
     pub lambdas: cotangent_base::Set<StructId>,
     /// The scope of the library.

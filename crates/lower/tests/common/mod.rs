@@ -40,11 +40,11 @@ pub fn check(source: &str) -> Checked {
     for (path, text) in LIBRARY {
         let file = sources.add_library(*path, *text);
         let tree = cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], &mut diagnostics);
-        inputs.push(Input { file, tree, library: true });
+        inputs.push(Input::library(file, tree));
     }
     let file = sources.add("test.slang", source);
     let tree = cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], &mut diagnostics);
-    inputs.push(Input { file, tree, library: false });
+    inputs.push(Input::module(file, tree));
     assert_clean(&diagnostics, &sources);
     let checked = cotangent_sema::check(inputs);
     assert_clean(&checked.diagnostics, &sources);

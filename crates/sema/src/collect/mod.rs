@@ -7,12 +7,13 @@ mod properties;
 mod types;
 mod values;
 
+use crate::access::{Access, Defaults, ModuleId};
 use crate::attrs;
 use crate::codes;
 use crate::hir::{GenericParam, InterfaceId, Ty, TyKind};
-use crate::tables::{GenericsId, GenericsInfo, Item, Owner, Prefix, Progress, Scope, ScopeId};
+use crate::tables::{GenericsId, GenericsInfo, Item, Module, Owner, Prefix, Progress, Scope, ScopeId};
 use crate::{Checked, Input};
-use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_base::{Diagnostic, Entity, Span, Symbol};
 use cotangent_syntax::ast::{self, DeclKind};
 use std::rc::Rc;
 
@@ -22,6 +23,8 @@ struct Place {
     scope: ScopeId,
     owner: Owner,
     generics: GenericsId,
+    /// What is unmarked here.
+    defaults: Defaults,
 }
 
 impl Checked {
@@ -29,26 +32,82 @@ impl Checked {
     /// library's lies.
     pub(crate) fn collect(&mut self, inputs: Vec<Input>) {
         let root = self.root_generics();
+        self.tables.modules.push(Module { name: "std".into(), guarded: false });
         let core = self.new_scope(None, Owner::Module, root, "", true);
         self.tables.generics[root].scope = core;
         self.tables.core = Some(core);
-        let mut users: Vec<(ScopeId, bool)> = vec![];
-        for input in inputs {
-            let scope =
-                if input.library { core } else { self.new_scope(Some(core), Owner::Module, root, "", false) };
-            let imports = input.tree.decls.iter().any(|d| matches!(d.kind, DeclKind::Import(_)));
-            if !input.library {
-                users.push((scope, imports));
-            }
-            let place = Place { scope, owner: Owner::Module, generics: root };
+        let (library, users): (Vec<Input>, Vec<Input>) = inputs.into_iter().partition(|i| i.library);
+        for input in library {
+            let place =
+                Place { scope: core, owner: Owner::Module, generics: root, defaults: Defaults::PUBLIC };
             self.collect_decls(input.tree.decls, place);
         }
-        for &(scope, imports) in &users {
-            if imports {
-                let others = users.iter().map(|u| u.0).filter(|s| *s != scope).collect();
-                self.tables.scopes[scope].imports = others;
+        self.collect_modules(users, core, root);
+    }
+
+    /// Collects the user's modules, each into a scope of its own, however many files it has.
+    fn collect_modules(&mut self, inputs: Vec<Input>, core: ScopeId, root: GenericsId) {
+        let mut modules: Vec<usize> = inputs.iter().map(|i| i.module).collect();
+        modules.sort_unstable();
+        modules.dedup();
+        let mut scopes = vec![];
+        for &number in &modules {
+            let files: Vec<&Input> = inputs.iter().filter(|i| i.module == number).collect();
+            let id = self.tables.modules.next_key();
+            let defaults = Defaults::of_module(id, &files);
+            let name = files.iter().flat_map(|f| &f.tree.decls).find_map(|decl| match decl.kind {
+                DeclKind::Module(name) => Some(name.name),
+                _ => None,
+            });
+            let name = name.unwrap_or_else(|| files[0].name);
+            self.tables.modules.push(Module { name, guarded: defaults.access != Access::Public });
+            let scope = self.new_scope(Some(core), Owner::Module, root, "", false);
+            self.tables.scopes[scope].module = id;
+            scopes.push((scope, defaults));
+        }
+        let place_of = |number: usize| scopes[modules.binary_search(&number).unwrap_or_default()];
+        for &number in &modules {
+            let imported = reachable(number, &inputs);
+            let imports = imported.into_iter().map(|module| place_of(module).0).collect();
+            self.tables.scopes[place_of(number).0].imports = imports;
+        }
+        for input in inputs {
+            let (scope, defaults) = place_of(input.module);
+            let place = Place { scope, owner: Owner::Module, generics: root, defaults };
+            self.collect_decls(input.tree.decls, place);
+        }
+        for (scope, _) in scopes {
+            self.join_namespaces(scope);
+        }
+    }
+
+    /// Makes namespaces that imported modules have part of those of the same name here.
+    fn join_namespaces(&mut self, scope: ScopeId) {
+        let mut joined = vec![];
+        for import in self.tables.scopes[scope].imports.clone() {
+            let names = &self.tables.scopes[import].names;
+            let spaces = names.iter().filter_map(|(name, items)| Some((*name, namespace_among(items)?)));
+            let mut spaces: Vec<(Symbol, ScopeId)> = spaces.collect();
+            spaces.sort_by_key(|(_, space)| *space);
+            for (name, space) in spaces {
+                let generics = self.tables.scopes[scope].generics;
+                let items = self.tables.scopes[scope].names.get(&name);
+                let own = match items.map(|items| namespace_among(items)) {
+                    Some(Some(own)) => own,
+                    // Something else has the name here.
+                    Some(None) => continue,
+                    None => {
+                        let own = self.member_scope(scope, Owner::Module, generics, name.as_str());
+                        self.tables.scopes[scope].names.insert(name, vec![Item::Namespace(own)]);
+                        own
+                    }
+                };
+                self.tables.scopes[own].imports.push(space);
+                joined.push(own);
             }
         }
+        joined.dedup();
+        joined.into_iter().for_each(|own| self.join_namespaces(own));
     }
 
     fn root_generics(&mut self) -> GenericsId {
@@ -76,6 +135,7 @@ impl Checked {
         path: &str,
         library: bool,
     ) -> ScopeId {
+        let module = parent.map_or_else(|| ModuleId::new(0), |p| self.tables.scopes[p].module);
         self.tables.scopes.push(Scope {
             parent,
             names: Default::default(),
@@ -85,6 +145,8 @@ impl Checked {
             path: path.into(),
             generics,
             library,
+            module,
+            access: Default::default(),
         })
     }
 
@@ -104,7 +166,7 @@ impl Checked {
     /// Declares the declarations of a block: local types and aliases.
     pub(crate) fn collect_local(&mut self, decl: ast::Decl, scope: ScopeId) {
         let generics = self.tables.scopes[scope].generics;
-        let place = Place { scope, owner: Owner::Module, generics };
+        let place = Place { scope, owner: Owner::Module, generics, defaults: Defaults::PUBLIC };
         self.collect_decls(vec![decl], place);
     }
 
@@ -116,6 +178,8 @@ impl Checked {
 
     fn collect_decl(&mut self, decl: ast::Decl, place: Place) {
         let prefix = Prefix { attributes: decl.attributes.into(), modifiers: decl.modifiers.into() };
+        let access = self.access_of(&prefix.modifiers, place.scope, place.owner, place.defaults);
+        self.tables.declaring = Some(access);
         match decl.kind {
             DeclKind::Func(func) => self.collect_func(func.into(), prefix, place),
             DeclKind::Var(var) => self.collect_var(var.into(), prefix, place),
@@ -129,21 +193,30 @@ impl Checked {
             DeclKind::Assoc(decl) => self.collect_assoc(decl.into(), &prefix, place),
             DeclKind::Property(decl) => self.collect_property(*decl, &prefix, place),
             DeclKind::Subscript(sub) => self.collect_subscript(*sub, &prefix, decl.span, place),
-            DeclKind::Namespace(path, decls) => self.collect_namespace(&path, decls, place),
+            DeclKind::Namespace(path, decls) => {
+                // What counts is how far the things inside can be seen.
+                self.tables.declaring = None;
+                self.collect_namespace(&path, decls, place);
+            }
             DeclKind::Using(path) => {
                 let span = path.span;
                 self.tables.scopes[place.scope].usings.push((path.into(), span));
             }
             DeclKind::CBuffer(name, decls) => self.collect_cbuffer(name, decls, &prefix, place),
-            DeclKind::Import(_) | DeclKind::Module(_) | DeclKind::Error => {}
-            DeclKind::Include(name) | DeclKind::Implementing(name) => {
-                self.unsupported(name.span, "modules of several files");
-            }
+            // Who loads the files follows these.
+            DeclKind::Import(_)
+            | DeclKind::Module(_)
+            | DeclKind::Include(_)
+            | DeclKind::Implementing(_)
+            | DeclKind::Error => {}
         }
     }
 
     /// Enters a name. Functions share names; anything else may be declared once.
     fn declare(&mut self, scope: ScopeId, name: ast::Ident, item: Item) {
+        if let Some(access) = self.tables.declaring.filter(|access| *access != Access::Public) {
+            self.tables.scopes[scope].access.insert(item, access);
+        }
         let library = self.tables.scopes[scope].library;
         let entry = self.tables.scopes[scope].names.entry(name.name).or_default();
         let overloads = matches!(item, Item::Func(_)) && entry.iter().all(|i| matches!(i, Item::Func(_)));
@@ -229,12 +302,7 @@ impl Checked {
             return self.collect_decls(decls, place);
         };
         let existing = self.tables.scopes[place.scope].names.get(&first.name);
-        let existing = existing.and_then(|items| {
-            items.iter().find_map(|i| match i {
-                Item::Namespace(scope) => Some(*scope),
-                _ => None,
-            })
-        });
+        let existing = existing.and_then(|items| namespace_among(items));
         let scope = existing.unwrap_or_else(|| {
             let scope = self.member_scope(place.scope, Owner::Module, place.generics, first.name.as_str());
             self.declare(place.scope, *first, Item::Namespace(scope));
@@ -281,4 +349,27 @@ impl Checked {
     pub(crate) fn error_ty(&mut self) -> Ty {
         self.program.types.ty(TyKind::Error)
     }
+}
+
+/// The modules whose names a module sees: those it imports, and those that they export.
+fn reachable(module: usize, inputs: &[Input]) -> Vec<usize> {
+    let imports = |of: usize| inputs.iter().filter(move |i| i.module == of).flat_map(|i| &i.imports);
+    let mut reached: Vec<usize> = vec![];
+    let mut waiting: Vec<usize> = imports(module).map(|i| i.module).collect();
+    while let Some(next) = waiting.pop() {
+        if next != module && !reached.contains(&next) {
+            reached.push(next);
+            waiting.extend(imports(next).filter(|i| i.exported).map(|i| i.module));
+        }
+    }
+    reached.sort_unstable();
+    reached
+}
+
+/// The namespace among what a name stands for.
+fn namespace_among(items: &[Item]) -> Option<ScopeId> {
+    items.iter().find_map(|item| match item {
+        Item::Namespace(scope) => Some(*scope),
+        _ => None,
+    })
 }

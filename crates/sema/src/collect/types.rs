@@ -2,6 +2,7 @@
 
 use super::Place;
 use crate::Checked;
+use crate::access::Access;
 use crate::attrs;
 use crate::codes;
 use crate::hir::{Assoc, Enum, EnumId, GenericParam, Generics, GlobalKind, Interface, Struct, StructId};
@@ -20,6 +21,7 @@ impl Checked {
         prefix: &Prefix,
         place: Place,
     ) -> StructId {
+        let access = self.tables.declaring.unwrap_or(Access::Public);
         let members = std::mem::take(&mut decl.members);
         let decl = Rc::new(decl);
         let id = self.tables.structs.next_key();
@@ -53,11 +55,13 @@ impl Checked {
         self.tables.structs[id].generics = generics;
         self.tables.scopes[scope].generics = generics;
         self.declare(place.scope, decl.name, Item::Struct(id));
-        self.collect_decls(members, Place { scope, owner, generics });
+        let defaults = place.defaults.inside(access, false);
+        self.collect_decls(members, Place { scope, owner, generics, defaults });
         id
     }
 
     pub(super) fn collect_interface(&mut self, mut decl: ast::InterfaceDecl, prefix: &Prefix, place: Place) {
+        let access = self.tables.declaring.unwrap_or(Access::Public);
         let members = std::mem::take(&mut decl.members);
         let decl = Rc::new(decl);
         let id = self.tables.interfaces.next_key();
@@ -88,10 +92,12 @@ impl Checked {
         });
         self.tables.scopes[scope].generics = generics;
         self.declare(place.scope, decl.name, Item::Interface(id));
-        self.collect_decls(members, Place { scope, owner, generics });
+        let defaults = place.defaults.inside(access, true);
+        self.collect_decls(members, Place { scope, owner, generics, defaults });
     }
 
     pub(super) fn collect_extension(&mut self, mut decl: ast::ExtensionDecl, place: Place) {
+        let access = self.tables.declaring.unwrap_or(Access::Public);
         let members = std::mem::take(&mut decl.members);
         let decl = Rc::new(decl);
         let id = self.tables.exts.next_key();
@@ -108,7 +114,8 @@ impl Checked {
             bases: Progress::New,
             target: None,
         });
-        self.collect_decls(members, Place { scope, owner, generics });
+        let defaults = place.defaults.inside(access, false);
+        self.collect_decls(members, Place { scope, owner, generics, defaults });
     }
 
     pub(super) fn collect_enum(&mut self, decl: Rc<ast::EnumDecl>, prefix: Prefix, place: Place) {

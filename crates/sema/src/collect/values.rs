@@ -2,6 +2,7 @@
 
 use super::Place;
 use crate::Checked;
+use crate::access::Defaults;
 use crate::attrs;
 use crate::codes;
 use crate::hir::{Func, FuncDiff, FuncId, FuncKind, Generics, Global, GlobalKind, Inline, StructId, Wish};
@@ -188,7 +189,7 @@ impl Checked {
             body: Some(ast::Block { stmts: vec![stmt], span }),
         };
         let owner = self.tables.scopes[scope].owner;
-        let place = Place { scope, owner, generics };
+        let place = Place { scope, owner, generics, defaults: Defaults::PUBLIC };
         let func = self.push_func(name, FuncSource::Func(decl.into()), Prefix::none(), true, place);
         self.program.funcs[func].has_body = true;
         func
@@ -202,7 +203,8 @@ impl Checked {
         scope: ScopeId,
     ) -> crate::hir::GlobalId {
         let generics = self.tables.scopes[scope].generics;
-        let place = Place { scope, owner: Owner::Module, generics };
+        let place = Place { scope, owner: Owner::Module, generics, defaults: Defaults::PUBLIC };
+        self.tables.declaring = None;
         let name = decl.name;
         let id = self.push_global(decl.into(), kind, None, place);
         self.declare(scope, name, Item::Global(id));

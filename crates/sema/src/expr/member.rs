@@ -38,6 +38,9 @@ impl BodyCx<'_> {
         span: Span,
     ) -> Entity {
         let found = self.cx.lookup_in_namespace(scope, name.name);
+        let Some(found) = self.seen(found, name.name, name.span) else {
+            return Entity::Value(self.error(span));
+        };
         match found.first() {
             Some(first) if matches!(first.item, Item::Func(_)) => {
                 Entity::Funcs(Callee::new(name.name, &found, span))
@@ -66,6 +69,9 @@ impl BodyCx<'_> {
             return Entity::Value(self.error(span));
         }
         let found = self.cx.members(ty, name.name);
+        let Some(found) = self.seen(found, name.name, name.span) else {
+            return Entity::Value(self.error(span));
+        };
         match found.first() {
             Some(first) if matches!(first.item, Item::Func(_)) => {
                 let mut callee = Callee::new(name.name, &found, span);
@@ -103,6 +109,9 @@ impl BodyCx<'_> {
             return self.value(ExprKind::Field(value.into(), number), ty, span);
         }
         let found = self.cx.members(value.ty, name.name);
+        let Some(found) = self.seen(found, name.name, name.span) else {
+            return Entity::Value(self.error(span));
+        };
         if let Some(first) = found.first() {
             return self.member_found(value, &found, *first, name, span);
         }

@@ -58,6 +58,10 @@ impl BodyCx<'_> {
             self.cx.unsupported(span, &format!("`{name}`"));
             return;
         }
+        let scope = self.scope;
+        if self.cx.report_hidden_name(name, span, scope) {
+            return;
+        }
         let mut names: Vec<Symbol> = self.vars.iter().flat_map(|block| block.keys().copied()).collect();
         names.extend(self.cx.visible_names(self.scope, false));
         if let Some(this) = self.this {

@@ -37,11 +37,11 @@ fn program(text: &str) -> Program {
     for (path, text) in library() {
         let file = sources.add_library(path, text);
         let tree = cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], &mut diagnostics);
-        inputs.push(Input { file, tree, library: true });
+        inputs.push(Input::library(file, tree));
     }
     let file = sources.add("test.slang", text);
     let tree = cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], &mut diagnostics);
-    inputs.push(Input { file, tree, library: false });
+    inputs.push(Input::module(file, tree));
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     let checked = crate::check(inputs);
     Program { checked, sources }
