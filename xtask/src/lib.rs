@@ -2,6 +2,7 @@
 
 pub mod architecture;
 pub mod hunt;
+pub mod mutants;
 pub mod requirements;
 pub mod times;
 

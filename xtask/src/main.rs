@@ -1,14 +1,15 @@
 //! Chores of this repository.
 
 use std::process::ExitCode;
-use xtask::{hunt, requirements, times};
+use xtask::{hunt, mutants, requirements, times};
 
 const USAGE: &str =
-    "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] | hunt [--programs N] [--seed S]
+    "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] | hunt [--programs N] [--seed S] | mutants
 
 requirements   counts which numbered requirements are named by tests; --missing lists the others
 times          how long checking and compiling takes, beside another compiler in the same run
-hunt           tries random programs against the laws of derivatives, and shows small ones that break one";
+hunt           tries random programs against the laws of derivatives, and shows small ones that break one
+mutants        changes one derivative rule at a time, and says which changes no test notices";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
         ["requirements", "--missing"] => requirements::print(&xtask::root(), true),
         ["times"] => times::print(&xtask::root(), None),
         ["times", "--peer", peer] => times::print(&xtask::root(), Some(peer)),
+        ["mutants"] => mutants::print(&xtask::root()),
         ["hunt", ref rest @ ..] => match hunt::options(rest) {
             Some(options) => hunt::print(options),
             None => usage(),

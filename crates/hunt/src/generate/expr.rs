@@ -87,7 +87,7 @@ const VEC3: &[Form] = &[
     ("($ + $)", &[Vec3, Vec3]),
     ("($ - $)", &[Vec3, Vec3]),
     ("($ * $)", &[Vec3, Float]),
-    ("($ / $)", &[Vec3, Vec3]),
+    ("($ / (1.6 + 0.3 * sin($)))", &[Vec3, Vec3]),
     ("cross($, $)", &[Vec3, Vec3]),
     ("cos($)", &[Vec3]),
     ("float3($, $)", &[Vec2, Float]),
