@@ -74,7 +74,8 @@ fn prepare(root: &Path, copy: &Path) -> Result<Vec<Mutant>, String> {
 
 /// Builds the tests in the copy; gives the executable of each.
 fn build(root: &Path, copy: &Path) -> Result<Vec<PathBuf>, String> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    // Cargo takes a copy of a workspace for the workspace itself, so the two must not share a folder.
+    let target = root.join("target/mutants-build");
     let mut executables = Vec::new();
     for (package, test, _) in TESTS {
         let mut command = Command::new("cargo");
