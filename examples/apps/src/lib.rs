@@ -2,6 +2,7 @@
 //! disk. All that computes is in Slang, beside this crate; the host calls entry points.
 
 pub mod field;
+pub mod materials;
 pub mod splats;
 
 use cotangent::interp::Options;
@@ -59,6 +60,12 @@ impl Program {
     pub fn fill(&mut self, name: &str, values: &[f32]) -> Outcome {
         let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         Ok(self.params.set(name, &Data::Bytes(Some(Scalar::F32), bytes))?)
+    }
+
+    /// Fills a buffer of integers.
+    pub fn integers(&mut self, name: &str, values: &[i32]) -> Outcome {
+        let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        Ok(self.params.set(name, &Data::Bytes(Some(Scalar::I32), bytes))?)
     }
 
     /// Makes a buffer of that many zeros.

@@ -1,6 +1,6 @@
 //! The applications learn: after a few rounds the loss is a fraction of what it was, and the picture is nearer the target.
 
-use cotangent_apps::{Application, field, splats};
+use cotangent_apps::{Application, field, materials, splats};
 
 fn converges(application: Application, rounds: u32, below: f32) {
     let fit = application(rounds, &mut |_, _| {}).unwrap();
@@ -19,4 +19,9 @@ fn splats_match_the_picture_better_and_better() {
 #[test]
 fn the_network_learns_the_picture() {
     converges(field::fit, 12, 0.6);
+}
+
+#[test]
+fn the_materials_are_found_through_interface_values() {
+    converges(materials::fit, 25, 0.3);
 }
