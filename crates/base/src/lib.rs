@@ -5,6 +5,7 @@
 
 mod diag;
 mod entity;
+pub mod printf;
 mod scalar;
 mod source;
 mod symbol;

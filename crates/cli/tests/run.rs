@@ -8,7 +8,7 @@
 //!
 //! Integers must be equal, floats within 1e-5 relative or 1e-6 absolute. `source` says where the expected numbers come
 //! from besides our own output: another compiler, finite differences, or a derivation by hand. A program that must
-//! trap says `//trap: text` in place of `//expect:`.
+//! trap says `//trap: text` in place of `//expect:`. What a program prints stands in lines that begin with `//stdout:`.
 
 mod support;
 
@@ -56,7 +56,12 @@ fn check(path: &Path) -> Result<(), String> {
     if expected.is_empty() {
         return Err("no line says with //expect: what must come out".into());
     }
-    expected.iter().try_for_each(|line| compare(line, &result))
+    expected.iter().try_for_each(|line| compare(line, &result))?;
+    let printed: String = header(&text, "stdout").iter().map(|line| format!("{line}\n")).collect();
+    match result["stdout"].as_str() {
+        Some(stdout) if stdout == printed => Ok(()),
+        stdout => Err(format!("it should print\n{printed}and prints\n{}", stdout.unwrap_or_default())),
+    }
 }
 
 fn trap(args: &[String], message: &str) -> Result<(), String> {

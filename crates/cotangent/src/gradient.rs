@@ -417,7 +417,7 @@ fn written(types: &Types, ty: Ty, value: Val) -> Val {
             };
             Val::aggregate(parts.iter().enumerate().map(part))
         }
-        Val::Unit | Val::Scalar(_) | Val::Handle(_) => value,
+        Val::Unit | Val::Scalar(_) | Val::Handle(_) | Val::Pointer(_) | Val::Null => value,
     }
 }
 
@@ -435,7 +435,7 @@ fn replace(value: &mut Val, index: &mut usize, constant: Const) {
             new.iter_mut().for_each(|part| replace(part, index, constant));
             *value = Val::aggregate(new);
         }
-        Val::Undef | Val::Unit | Val::Handle(_) => {}
+        Val::Undef | Val::Unit | Val::Handle(_) | Val::Pointer(_) | Val::Null => {}
     }
 }
 

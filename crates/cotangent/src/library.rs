@@ -8,12 +8,15 @@ macro_rules! library {
 
 /// Path and text of each file.
 pub const FILES: &[(&str, &str)] = library![
+    "atomics.slang",
     "bits.slang",
+    "bytes.slang",
     "core.slang",
     "diff.slang",
     "functions.slang",
     "geometry.slang",
     "math.slang",
+    "memory.slang",
     "resources.slang",
     "scalars.slang",
     "shapes.slang",

@@ -50,6 +50,12 @@ impl FuncEmitter<'_, '_> {
             | Op::LinCall(_)
             | Op::Global(_)
             | Op::Store(_)
+            | Op::Atomic(_)
+            | Op::Barrier(_)
+            | Op::Print(_)
+            | Op::Point(_)
+            | Op::Offset
+            | Op::Address
             | Op::Assert(_)
             | Op::Call(_)
             | Op::If

@@ -23,7 +23,9 @@ impl Machine<'_> {
                 self.counters.undef_reads += 1;
                 eval::zero(scalar)
             }
-            Val::Unit | Val::Aggregate(_) | Val::Handle(_) => unreachable!("the verifier checked the type"),
+            Val::Unit | Val::Aggregate(_) | Val::Handle(_) | Val::Pointer(_) | Val::Null => {
+                unreachable!("the verifier checked the type")
+            }
         }
     }
 

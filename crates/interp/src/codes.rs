@@ -19,4 +19,22 @@ cotangent_base::codes! {
 
     /// Calls nested more deeply than the interpreter allows. A recursion may have no end.
     E0805 CALL_DEPTH = "calls nest too deeply";
+
+    /// A pointer that is null, or was never set, was followed.
+    ///
+    /// Where a pointer may be null, compare it with `nullptr` first.
+    E0806 NULL_POINTER = "null pointer followed";
+
+    /// An address in a byte-address buffer is not a multiple of what the access asks for: four bytes, or the alignment of the
+    /// type if that is less; for `LoadAligned` and `StoreAligned` the alignment given.
+    E0807 MISALIGNED = "misaligned address";
+
+    /// A barrier at which threads wait for each other was not reached by all threads of the group, or some of them wait at
+    /// another one. On a GPU such a program hangs or computes anything.
+    ///
+    /// Put the barrier where all threads pass: not behind a `return`, and not in a branch or loop that depends on the thread.
+    E0808 BARRIER = "barrier that not all threads of the group reach";
+
+    /// The program called `abort()`.
+    E0809 ABORT = "the program aborted";
 }

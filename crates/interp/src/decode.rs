@@ -70,6 +70,8 @@ pub(crate) enum Code {
     Drop { slots: Box<[Slot]> },
     /// Runs a function.
     Call { func: FuncId, args: Box<[Arg]>, results: Box<[Option<Slot>]> },
+    /// Waits for the other threads of the group.
+    Wait,
     /// Leaves the function.
     Return { args: Box<[Arg]> },
 }
@@ -167,7 +169,7 @@ impl Decoder<'_> {
                 | Code::TakePart { .. }
                 | Code::Count { .. }
                 | Code::Drop { .. } => {}
-                Code::Call { .. } | Code::Return { .. } => {}
+                Code::Call { .. } | Code::Wait | Code::Return { .. } => {}
             }
         }
         Decoded { codes: self.codes, spans: self.spans, inputs, slots: self.next_slot as usize }
@@ -277,6 +279,13 @@ impl Decoder<'_> {
     fn plain(&mut self, insts: &[Inst], position: usize) {
         let inst = insts[position];
         let data = &self.func.insts[inst];
+        if let Op::Barrier(barrier) = data.op {
+            // What one thread has done to memory the next one sees, so there is nothing to order.
+            if barrier.sync {
+                self.emit(Code::Wait);
+            }
+            return;
+        }
         let levels = data.op.path().map(|path| self.levels(data, path)).unwrap_or_default();
         let takes = matches!(data.op, Op::Extract(_)) && self.takes_part(insts, position);
         if takes && !self.lifetimes.unused.contains(data.results[0]) {

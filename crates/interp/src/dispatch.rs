@@ -1,9 +1,14 @@
 //! Running an entry point for every thread of some groups, one after the other.
 //!
-//! No operation makes threads wait for each other, so running them in order is one of the orders allowed.
+//! The threads of a group run in order, each until it ends or comes to a barrier. Those that wait are set aside with all
+//! they hold: the slots of their frames and their `static` variables. When the last one has come they go on in the same
+//! order. So there is one order of everything that happens, and it is one of those allowed. A barrier that some threads do
+//! not reach stops the program.
 
-use crate::{Machine, Stopped, Val};
-use cotangent_ir::{FuncId, GlobalKind, SystemValue, Type};
+use crate::machine::{Pause, Thread};
+use crate::{Machine, OtherThread, Stopped, Val};
+use cotangent_ir::{Entry, FuncId, Global, GlobalKind, SystemValue, Trap, Type};
+use std::mem;
 
 impl Machine<'_> {
     /// Runs `entry` in `groups` groups of as many threads as it says.
@@ -16,15 +21,83 @@ impl Machine<'_> {
         self.start();
         for group in all(groups) {
             self.begin_group();
-            for thread in all(info.threads) {
-                let place = Place { group, thread, threads: info.threads };
-                self.thread = Some(place.in_dispatch());
-                self.begin_thread()?;
-                self.run(entry, info.inputs.iter().map(|v| place.value(*v)).collect())?;
-            }
+            self.run_group(entry, info, group)?;
         }
         self.thread = None;
         Ok(())
+    }
+
+    fn run_group(&mut self, entry: FuncId, info: &Entry, group: [u32; 3]) -> Result<(), Stopped> {
+        let mut waiting = Vec::new();
+        let mut ended = None;
+        for thread in all(info.threads) {
+            let place = Place { group, thread, threads: info.threads };
+            self.thread = Some(place.in_dispatch());
+            self.begin_thread()?;
+            let thread = self.begin(entry, info.inputs.iter().map(|v| place.value(*v)).collect());
+            self.go_on(thread, &mut waiting, &mut ended)?;
+        }
+        while !waiting.is_empty() {
+            self.meet(&waiting, ended)?;
+            for aside in mem::take(&mut waiting) {
+                let thread = self.take_back(aside);
+                self.go_on(thread, &mut waiting, &mut ended)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a thread until it ends or waits.
+    fn go_on(
+        &mut self,
+        mut thread: Thread,
+        waiting: &mut Vec<Aside>,
+        ended: &mut Option<[u32; 3]>,
+    ) -> Result<(), Stopped> {
+        match self.resume(&mut thread)? {
+            Pause::Done(_) => _ = ended.get_or_insert(self.thread.unwrap_or_default()),
+            Pause::Waits => waiting.push(self.set_aside(thread)),
+        }
+        self.slots.clear();
+        Ok(())
+    }
+
+    fn set_aside(&mut self, thread: Thread) -> Aside {
+        let variables =
+            self.thread_variables().into_iter().map(|v| (v, mem::take(&mut self.memory[v]))).collect();
+        Aside {
+            thread,
+            slots: mem::take(&mut self.slots),
+            variables,
+            number: self.thread.unwrap_or_default(),
+        }
+    }
+
+    fn take_back(&mut self, aside: Aside) -> Thread {
+        self.slots = aside.slots;
+        self.thread = Some(aside.number);
+        for (variable, value) in aside.variables {
+            self.memory[variable] = value;
+        }
+        aside.thread
+    }
+
+    fn thread_variables(&self) -> Vec<Global> {
+        let variables = self.module.globals.iter().filter(|(_, g)| matches!(g.kind, GlobalKind::Static(_)));
+        variables.map(|(global, _)| global).collect()
+    }
+
+    /// Sees that all threads of the group wait at one barrier.
+    fn meet(&mut self, waiting: &[Aside], ended: Option<[u32; 3]>) -> Result<(), Stopped> {
+        let first = &waiting[0];
+        let elsewhere = waiting.iter().find(|other| other.thread.span() != first.thread.span());
+        let other = match (ended, elsewhere) {
+            (Some(thread), _) => OtherThread { thread, waits: None },
+            (None, Some(other)) => OtherThread { thread: other.number, waits: Some(other.thread.span()) },
+            (None, None) => return Ok(()),
+        };
+        self.thread = Some(first.number);
+        Err(Stopped { other: Some(other), ..self.stopped(Trap::Barrier, &first.thread) })
     }
 
     /// Variables of a group begin at zero.
@@ -49,12 +122,21 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn first_value(&self, variable: cotangent_ir::Global) -> Val {
+    fn first_value(&self, variable: Global) -> Val {
         match self.module.types.get(self.module.globals[variable].ty) {
             Type::Ref(inner) => Val::zero(&self.module.types, inner),
             _ => unreachable!("a variable has the type of a variable"),
         }
     }
+}
+
+/// A thread that waits.
+struct Aside {
+    thread: Thread,
+    slots: Vec<Val>,
+    /// The values of its `static` variables.
+    variables: Vec<(Global, Val)>,
+    number: [u32; 3],
 }
 
 /// Every place in a box, x fastest.

@@ -1,7 +1,8 @@
 //! The reference interpreter: what a program means.
 //!
 //! It is simple, complete and slow; every other way to run a program is tested against it. [`Machine::call`] runs one
-//! function on values, [`Machine::dispatch`] runs an entry point for every thread of some groups, one after the other.
+//! function on values, [`Machine::dispatch`] runs an entry point for every thread of some groups, one after the other from
+//! barrier to barrier.
 //!
 //! How it works: a function is decoded once into a list of codes with jumps ([`decode`]), values live in slots
 //! of explicit frames, so that a deep recursion of the program is none of the host's, and scalar operations
@@ -18,12 +19,15 @@ mod dispatch;
 mod held;
 mod lifetimes;
 mod machine;
+mod memory;
 mod ops;
+mod pointer;
 mod stop;
 mod take_part;
 mod value;
 
 pub use codes::CODES;
 pub use machine::{Counters, Machine, Options};
-pub use stop::{Outside, Stopped};
+pub use pointer::Pointer;
+pub use stop::{OtherThread, Outside, Stopped};
 pub use value::Val;

@@ -53,11 +53,27 @@ pub struct Machine<'m> {
     pub(crate) outside: Option<Outside>,
     /// What detached values are.
     pub(crate) held: Held,
+    /// What the program has printed.
+    pub(crate) output: String,
     decoded: EntityMap<FuncId, Option<Rc<Decoded>>>,
-    /// The slots of all frames.
-    slots: Vec<Val>,
+    /// The slots of all frames of the thread being run.
+    pub(crate) slots: Vec<Val>,
     /// The number of steps at which to stop.
     last_step: u64,
+}
+
+/// A thread that is running, or waits at a barrier: what it is in the middle of.
+pub(crate) struct Thread {
+    frame: Frame,
+    callers: Vec<Frame>,
+}
+
+/// Why a thread does not go on.
+pub(crate) enum Pause {
+    /// It is done; these are its outputs.
+    Done(Vec<Val>),
+    /// It waits for the other threads of its group.
+    Waits,
 }
 
 /// A function that is running.
@@ -68,6 +84,13 @@ struct Frame {
     at: usize,
     /// Where its slots begin.
     base: usize,
+}
+
+impl Thread {
+    /// Where it is.
+    pub(crate) fn span(&self) -> Span {
+        current_span(&self.frame)
+    }
 }
 
 impl<'m> Machine<'m> {
@@ -87,6 +110,7 @@ impl<'m> Machine<'m> {
             thread: None,
             outside: None,
             held: Held::No,
+            output: String::new(),
             decoded: EntityMap::filled(None, module.funcs.len()),
             slots: Vec::new(),
             last_step: 0,
@@ -102,6 +126,11 @@ impl<'m> Machine<'m> {
     /// What a global holds now: the elements of a buffer are the parts of an aggregate.
     pub fn global(&self, global: Global) -> &Val {
         &self.memory[global]
+    }
+
+    /// What the program has printed, which is not kept.
+    pub fn take_output(&mut self) -> String {
+        mem::take(&mut self.output)
     }
 
     /// What running has cost so far.
@@ -167,28 +196,55 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Runs a function to its end.
+    /// Runs a function to its end, as the only thread of a group.
     pub(crate) fn run(&mut self, func: FuncId, inputs: Vec<Val>) -> Result<Vec<Val>, Stopped> {
         let bottom = self.slots.len();
-        let mut callers = Vec::new();
-        let mut frame = self.enter(func, inputs);
-        let outcome = self.run_frames(&mut frame, &mut callers);
+        let mut thread = self.begin(func, inputs);
+        let outcome = loop {
+            match self.resume(&mut thread) {
+                Ok(Pause::Done(outputs)) => break Ok(outputs),
+                Ok(Pause::Waits) => {}
+                Err(stopped) => break Err(stopped),
+            }
+        };
         self.slots.truncate(bottom);
-        outcome.map_err(|trap| Stopped {
-            trap,
-            span: frame.decoded.spans[frame.at - 1],
-            func: self.module.funcs[frame.func].name,
-            calls: callers.iter().rev().map(call_span).collect(),
-            thread: self.thread,
-            outside: self.outside.filter(|_| trap == Trap::OutOfBounds),
-        })
+        outcome
     }
 
-    fn run_frames(&mut self, frame: &mut Frame, callers: &mut Vec<Frame>) -> Result<Vec<Val>, Trap> {
+    /// A thread that is about to run a function.
+    pub(crate) fn begin(&mut self, func: FuncId, inputs: Vec<Val>) -> Thread {
+        Thread { frame: self.enter(func, inputs), callers: Vec::new() }
+    }
+
+    /// Lets a thread run to its end or to the next barrier.
+    pub(crate) fn resume(&mut self, thread: &mut Thread) -> Result<Pause, Stopped> {
+        let outcome = self.run_frames(&mut thread.frame, &mut thread.callers);
+        outcome.map_err(|trap| self.stopped(trap, thread))
+    }
+
+    /// Says that a thread stopped where it is.
+    pub(crate) fn stopped(&self, trap: Trap, thread: &Thread) -> Stopped {
+        let frames = std::iter::once(&thread.frame).chain(thread.callers.iter().rev());
+        let spans: Vec<Span> = frames.map(current_span).collect();
+        // What the library does has no place in the source; the call of it has.
+        let at = spans.iter().position(|span| !span.is_none()).unwrap_or(0);
+        Stopped {
+            trap,
+            span: spans[at],
+            func: self.module.funcs[thread.frame.func].name,
+            calls: spans[at + 1..].to_vec(),
+            thread: self.thread,
+            outside: self.outside.filter(|_| trap == Trap::OutOfBounds),
+            other: None,
+        }
+    }
+
+    fn run_frames(&mut self, frame: &mut Frame, callers: &mut Vec<Frame>) -> Result<Pause, Trap> {
         loop {
             let decoded = Rc::clone(&frame.decoded);
             // Until a call or return changes the frame, only the place in its codes changes.
             match self.run_codes(frame, &decoded)? {
+                Change::Wait => return Ok(Pause::Waits),
                 Change::Call { func, inputs } => {
                     if callers.len() + 1 >= self.options.max_depth {
                         return Err(Trap::CallDepth);
@@ -198,7 +254,7 @@ impl<'m> Machine<'m> {
                 }
                 Change::Return(outputs) => {
                     self.slots.truncate(frame.base);
-                    let Some(caller) = callers.pop() else { return Ok(outputs.into_vec()) };
+                    let Some(caller) = callers.pop() else { return Ok(Pause::Done(outputs.into_vec())) };
                     *frame = caller;
                     let Code::Call { results, .. } = &frame.decoded.codes[frame.at - 1] else {
                         unreachable!("a caller stands behind a call")
@@ -278,6 +334,7 @@ impl<'m> Machine<'m> {
                 Code::Call { func, args, .. } => {
                     return Ok(Change::Call { func: *func, inputs: self.read_all(base, args) });
                 }
+                Code::Wait => return Ok(Change::Wait),
                 Code::Return { args } => return Ok(Change::Return(self.read_all(base, args))),
             }
         }
@@ -314,8 +371,10 @@ impl<'m> Machine<'m> {
 enum Change {
     Call { func: FuncId, inputs: SmallVec<[Val; 4]> },
     Return(SmallVec<[Val; 4]>),
+    Wait,
 }
 
-fn call_span(caller: &Frame) -> Span {
-    caller.decoded.spans[caller.at - 1]
+/// The source of what a frame is about.
+fn current_span(frame: &Frame) -> Span {
+    frame.decoded.spans[frame.at - 1]
 }

@@ -4,7 +4,7 @@ use crate::aggregate::{Numbers, array_elements, build};
 use crate::decode::Level;
 use crate::{Machine, Val};
 use cotangent_base::Scalar;
-use cotangent_ir::{Const, Func, Global, InstData, Math, Op, Trap, Ty, Type, Value, eval};
+use cotangent_ir::{Const, Func, InstData, Math, Op, Trap, Ty, Type, Value, eval};
 use smallvec::SmallVec;
 use std::mem;
 
@@ -56,8 +56,17 @@ impl Machine<'_> {
             },
             Op::Load(_) => return self.load(levels, args),
             Op::Store(_) => return self.store(levels, args),
-            Op::Length => Val::int(self.memory[handle(&args[0])].parts().len() as i64),
+            Op::Atomic(atomic) => return self.atomic(atomic.kind, scalar_of(shape), levels, args),
+            Op::Point(_) => self.point(levels, args),
+            Op::Offset => self.offset(&args[0], &args[1]),
+            Op::Address => self.address(&args[0], pointee(first)),
+            Op::Length => self.length(&args[0]),
+            Op::Print(format) => {
+                let types: Vec<Type> = data.operands.iter().map(|v| ty(*v)).collect();
+                self.print(format.as_str(), &types, args)
+            }
             Op::Assert(trap) => return self.assert(&args[0], *trap),
+            Op::Barrier(_) => has_codes(&data.op),
             Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => has_codes(&data.op),
             Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => has_codes(&data.op),
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => has_codes(&data.op),
@@ -87,28 +96,6 @@ impl Machine<'_> {
         self.add(part, &mut sum, &args[1]);
         *self.place(&mut a, levels, &at) = sum;
         Ok(a)
-    }
-
-    fn load(&mut self, levels: &[Level], args: &[Val]) -> Result<Val, Trap> {
-        let global = handle(&args[0]);
-        let len = self.memory[global].parts().len();
-        let at = self.positions(levels, &args[1..], len)?;
-        Ok(at.iter().fold(&self.memory[global], |value, i| value.part(*i)).clone())
-    }
-
-    fn store(&mut self, levels: &[Level], args: &mut [Val]) -> Result<Val, Trap> {
-        let global = handle(&args[0]);
-        let len = self.memory[global].parts().len();
-        let at = self.positions(levels, &args[2..], len)?;
-        let mut memory = mem::take(&mut self.memory[global]);
-        *self.place(&mut memory, levels, &at) = mem::take(&mut args[1]);
-        self.memory[global] = memory;
-        Ok(Val::Unit)
-    }
-
-    fn assert(&mut self, cond: &Val, trap: Trap) -> Result<Val, Trap> {
-        let holds = self.scalar(cond, Scalar::Bool) == Const::Bool(true);
-        if holds { Ok(Val::Unit) } else { Err(trap) }
     }
 
     fn swizzle(&mut self, lanes: &[u8], from: Type, to: Type, value: &Val) -> Val {
@@ -259,9 +246,10 @@ fn elements(ty: Type) -> usize {
     }
 }
 
-fn handle(value: &Val) -> Global {
-    match value {
-        Val::Handle(global) => *global,
+/// What a pointer points to.
+fn pointee(ty: Type) -> Ty {
+    match ty {
+        Type::Ref(inner) => inner,
         _ => unreachable!("the verifier checked the type"),
     }
 }

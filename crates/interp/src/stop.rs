@@ -20,6 +20,17 @@ pub struct Stopped {
     pub thread: Option<[u32; 3]>,
     /// The index that is out of bounds, if that is why.
     pub outside: Option<Outside>,
+    /// What another thread does that a barrier waits for.
+    pub other: Option<OtherThread>,
+}
+
+/// A thread that is not where it is waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OtherThread {
+    /// Which.
+    pub thread: [u32; 3],
+    /// The barrier it waits at; none if it has ended.
+    pub waits: Option<Span>,
 }
 
 /// An index that leads nowhere.
@@ -40,6 +51,10 @@ impl Stopped {
             Trap::DivisionByZero => codes::DIVISION_BY_ZERO,
             Trap::StepLimit => codes::STEP_LIMIT,
             Trap::CallDepth => codes::CALL_DEPTH,
+            Trap::NullPointer => codes::NULL_POINTER,
+            Trap::Misaligned => codes::MISALIGNED,
+            Trap::Barrier => codes::BARRIER,
+            Trap::Abort => codes::ABORT,
         }
     }
 
@@ -49,6 +64,13 @@ impl Stopped {
         // A deep recursion is told by its innermost calls.
         for call in self.calls.iter().filter(|c| !c.is_none()).take(4) {
             diagnostic = diagnostic.label(*call, "called from here");
+        }
+        if let Some(OtherThread { thread: [x, y, z], waits }) = self.other {
+            diagnostic = diagnostic.here("waits here");
+            diagnostic = match waits {
+                Some(span) => diagnostic.label(span, format!("while thread ({x}, {y}, {z}) waits here")),
+                None => diagnostic.note(format!("thread ({x}, {y}, {z}) of the same group has ended")),
+            };
         }
         match self.outside {
             Some(Outside { index, len: 0 }) => {

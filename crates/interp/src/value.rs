@@ -1,5 +1,6 @@
 //! Values at run time.
 
+use crate::pointer::Pointer;
 use cotangent_ir::eval::{self, Eval};
 use cotangent_ir::{Const, Global, Ty, Type, Types};
 use std::sync::Arc;
@@ -21,6 +22,10 @@ pub enum Val {
     Aggregate(Arc<[Val]>),
     /// A buffer or variable.
     Handle(Global),
+    /// A pointer to a part of one.
+    Pointer(Arc<Pointer>),
+    /// A pointer to nothing.
+    Null,
 }
 
 impl Val {
@@ -76,7 +81,8 @@ impl Val {
                 let first = types.struct_def(id).fields.first();
                 Self::sum(0, first.map_or(Val::Unit, |member| Self::zero(types, member.ty)))
             }
-            Type::Buffer(..) | Type::Ref(_) => Val::Undef,
+            Type::Ref(_) => Val::Null,
+            Type::Buffer(..) => Val::Undef,
         }
     }
 
@@ -121,7 +127,7 @@ impl Val {
         match self {
             Val::Scalar(value) => vec![*value],
             Val::Aggregate(parts) => parts.iter().flat_map(Val::scalars).collect(),
-            Val::Undef | Val::Unit | Val::Handle(_) => vec![],
+            Val::Undef | Val::Unit | Val::Handle(_) | Val::Pointer(_) | Val::Null => vec![],
         }
     }
 
@@ -130,7 +136,8 @@ impl Val {
         const UNDEF: Val = Val::Undef;
         match self {
             Val::Aggregate(parts) => &parts[index],
-            Val::Undef | Val::Unit | Val::Scalar(_) | Val::Handle(_) => &UNDEF,
+            Val::Undef | Val::Unit | Val::Scalar(_) => &UNDEF,
+            Val::Handle(_) | Val::Pointer(_) | Val::Null => &UNDEF,
         }
     }
 

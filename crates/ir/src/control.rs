@@ -84,6 +84,12 @@ impl Op {
             | Op::Global(_)
             | Op::Load(_)
             | Op::Store(_)
+            | Op::Atomic(_)
+            | Op::Barrier(_)
+            | Op::Print(_)
+            | Op::Point(_)
+            | Op::Offset
+            | Op::Address
             | Op::Length
             | Op::Assert(_) => Control::Plain,
             Op::Call(callee) => Control::Call(*callee),

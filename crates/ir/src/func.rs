@@ -301,6 +301,15 @@ impl Func {
         }
     }
 
+    /// Says where instructions below `region` stand that have no place in the source.
+    pub fn place_in_source(&mut self, region: Region, span: Span) {
+        let mut bare = Vec::new();
+        self.walk(region, &mut |inst| bare.extend(self.insts[inst].span.is_none().then_some(inst)));
+        for inst in bare {
+            self.insts[inst].span = span;
+        }
+    }
+
     /// Every instruction of the function, outer before inner, in order.
     pub fn all_insts(&self) -> Vec<Inst> {
         let mut all = Vec::new();

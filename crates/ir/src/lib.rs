@@ -3,8 +3,8 @@
 //! A [`Module`] has types, globals and functions. A [`Func`] is a tree: a region holds instructions, an
 //! instruction may own regions. There are no basic blocks and no pointers to locals. `out` and `inout`
 //! parameters are extra results; changing part of an aggregate makes a new one ([`Op::Insert`]). Memory
-//! exists only where the user sees it: buffers, group-shared and `static` variables. So differentiating
-//! values needs no alias analysis.
+//! exists only where the user sees it: buffers, group-shared and `static` variables, and pointers into the first
+//! two. So differentiating values needs no alias analysis.
 //!
 //! **Scope.** A value may be used by every later instruction of its region and of the regions nested in
 //! those ("capture"). Captures are not listed; whoever needs them derives them.
@@ -40,6 +40,9 @@ pub use func::{
     SystemValue, Value, ValueData, ValueDef,
 };
 pub use module::{Global, GlobalData, GlobalKind, Module};
-pub use op::{Class, Const, DiffCall, Effect, LinCall, Linear, LoopInfo, Math, Op, Path, Step, Trap, Unroll};
+pub use op::{
+    Atomic, AtomicKind, Barrier, Class, Const, DiffCall, Effect, LinCall, Linear, LoopInfo, Math, Memory, Op,
+    Path, Step, Trap, Unroll,
+};
 pub use types::{Access, StructDef, StructField, StructId, Ty, Type, Types};
 pub use verify::{VerifyError, verify, verify_func, verify_linear};

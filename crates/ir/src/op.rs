@@ -9,6 +9,7 @@
 //! derived from the effect, whether it may be recomputed in a backward pass.
 
 use crate::{FuncId, Global};
+use cotangent_base::Symbol;
 use smallvec::SmallVec;
 
 /// What running an operation does besides giving results.
@@ -328,6 +329,20 @@ ops! {
     Load(Path) "load" Read No;
     /// `(handle, v: part, index..) -> ()`. An index outside traps.
     Store(Path) "store" Write No;
+    /// `(handle, v: part.., index..) -> part`. Reads a part and writes it in one step, of which no other thread sees the
+    /// middle; gives what was there. An index outside traps.
+    Atomic(Atomic) "atomic" Write No;
+    /// `() -> ()`. Orders what the threads of a group do to memory, and may make them wait for each other.
+    Barrier(Barrier) "barrier" Write No;
+    /// `(value..) -> ()`. Writes text, in the form of C's `printf`.
+    Print(Symbol) "print" Write No;
+    /// `(handle, index..) -> ref<part>`. Points to a part. An index outside traps when the pointer is used.
+    Point(Path) "point" None No;
+    /// `(p: ref<T>, n: integer) -> ref<T>`. Points `n` elements further on.
+    Offset "offset" None No;
+    /// `(p: ref<T>) -> u64`. A number that tells places apart and orders those of one array; 0 for the null pointer, which
+    /// is `zero`.
+    Address "address" None No;
     /// `(handle) -> u32`. How many elements a buffer has.
     Length "length" None No;
     /// `(cond: bool) -> ()`. Traps unless `cond` holds.
@@ -364,8 +379,13 @@ ops! {
 impl Op {
     /// The path of an operation that has one: its last operands are the indices.
     pub const fn path(&self) -> Option<&Path> {
-        if let Op::Extract(path) | Op::Insert(path) | Op::InsertAdd(path) | Op::Load(path) | Op::Store(path) =
-            self
+        if let Op::Extract(path)
+        | Op::Insert(path)
+        | Op::InsertAdd(path)
+        | Op::Load(path)
+        | Op::Store(path)
+        | Op::Atomic(Atomic { path, .. })
+        | Op::Point(path) = self
         {
             Some(path)
         } else {
@@ -467,6 +487,120 @@ pub enum Trap {
     StepLimit,
     /// Calls nested too deeply.
     CallDepth,
+    /// A null pointer was followed.
+    NullPointer,
+    /// An address is not a multiple of what it must be one of.
+    Misaligned,
+    /// Not all threads of a group came to a barrier.
+    Barrier,
+    /// The program said so.
+    Abort,
+}
+
+impl Trap {
+    /// All of them, with their names in IR text.
+    pub const ALL: [(&str, Trap); 9] = [
+        ("out_of_bounds", Trap::OutOfBounds),
+        ("loop_bound", Trap::LoopBound),
+        ("division_by_zero", Trap::DivisionByZero),
+        ("step_limit", Trap::StepLimit),
+        ("call_depth", Trap::CallDepth),
+        ("null_pointer", Trap::NullPointer),
+        ("misaligned", Trap::Misaligned),
+        ("barrier", Trap::Barrier),
+        ("abort", Trap::Abort),
+    ];
+}
+
+/// Reading and writing a part of memory in one step.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Atomic {
+    /// What becomes of the part.
+    pub kind: AtomicKind,
+    /// Which part.
+    pub path: Path,
+}
+
+/// What an atomic operation makes of a part that holds `old`, given a value `v`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AtomicKind {
+    /// `old + v`.
+    Add,
+    /// `old & v`.
+    And,
+    /// `old | v`.
+    Or,
+    /// `old ^ v`.
+    Xor,
+    /// The smaller.
+    Min,
+    /// The larger.
+    Max,
+    /// `v`.
+    Exchange,
+    /// `v` if `old` has the same bits as a value before it, else `old`.
+    CompareExchange,
+}
+
+impl AtomicKind {
+    /// All of them, with their names in IR text.
+    pub const ALL: [(&str, AtomicKind); 8] = [
+        ("add", AtomicKind::Add),
+        ("and", AtomicKind::And),
+        ("or", AtomicKind::Or),
+        ("xor", AtomicKind::Xor),
+        ("min", AtomicKind::Min),
+        ("max", AtomicKind::Max),
+        ("exchange", AtomicKind::Exchange),
+        ("compare_exchange", AtomicKind::CompareExchange),
+    ];
+
+    /// How many values it takes.
+    pub const fn values(self) -> usize {
+        match self {
+            AtomicKind::CompareExchange => 2,
+            _ => 1,
+        }
+    }
+
+    /// The operation that makes the new value of the old one and `v`, if it is one.
+    pub const fn math(self) -> Option<Math> {
+        match self {
+            AtomicKind::Add => Some(Math::Add),
+            AtomicKind::And => Some(Math::And),
+            AtomicKind::Or => Some(Math::Or),
+            AtomicKind::Xor => Some(Math::Xor),
+            AtomicKind::Min => Some(Math::Min),
+            AtomicKind::Max => Some(Math::Max),
+            AtomicKind::Exchange | AtomicKind::CompareExchange => None,
+        }
+    }
+}
+
+/// What a barrier does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Barrier {
+    /// Whose accesses before it are done before those after it.
+    pub memory: Memory,
+    /// Whether all threads of the group come to it before any goes on.
+    pub sync: bool,
+}
+
+/// A part of the memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Memory {
+    /// Variables of the group.
+    Group,
+    /// Buffers.
+    Device,
+    /// Both.
+    All,
+}
+
+impl Memory {
+    /// All of them, with their names in IR text.
+    pub const ALL: [(&str, Memory); 3] =
+        [("group", Memory::Group), ("device", Memory::Device), ("all", Memory::All)];
 }
 
 /// A call beside its derivative.

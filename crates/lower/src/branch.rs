@@ -24,7 +24,7 @@ struct Arm {
 impl Frame<'_, '_> {
     /// Those of the variables that have a value now; the others are declared inside.
     pub fn slots(&self, assigned: &Assigned) -> Vec<LocalId> {
-        assigned.iter().filter(|l| self.vars[*l].is_some()).collect()
+        assigned.iter().filter(|l| self.vars[*l].is_some() && !self.by_ref.contains(*l)).collect()
     }
 
     /// Emits `op` with `count` regions. `build` fills the region of the given number and gives a value of type `value`

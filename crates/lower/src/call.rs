@@ -28,18 +28,30 @@ impl Frame<'_, '_> {
         if let Some(through) = &call.through {
             return self.call_through(call, through, no_diff);
         }
-        let callee = self.callee(call)?;
+        let mut callee = self.callee(call)?;
         let params = self.lowerer.module.funcs[callee].sig.params.clone();
+        let sources = self.lowerer.source_sig(callee).params;
         if params.len() != call.args.len() {
             self.internal("a call has other arguments than its function");
             return None;
         }
-        let mut args = Vec::new();
-        for ((_, arg), param) in call.args.iter().zip(&params) {
+        let (mut args, mut copied) = (Vec::new(), 0);
+        for (i, ((_, arg), param)) in call.args.iter().zip(&params).enumerate() {
+            let by_ref = sources.get(i).is_some_and(|s| s.by_ref);
             args.push(match param.dir {
+                _ if by_ref => match self.reference(arg) {
+                    Ok(pointer) => Argument::Value(pointer),
+                    Err(place) => {
+                        copied |= 1u64.checked_shl(i as u32).unwrap_or(0);
+                        Argument::Place(place, Dir::InOut)
+                    }
+                },
                 Dir::In => Argument::Value(self.expr(arg)),
                 Dir::Out | Dir::InOut => Argument::Place(self.place(arg), param.dir),
             });
+        }
+        if copied != 0 {
+            callee = self.copying_callee(call, callee, copied)?;
         }
         let mut inputs = Vec::new();
         for arg in &args {

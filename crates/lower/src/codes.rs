@@ -56,6 +56,10 @@ cotangent_base::codes! {
     /// not conform, or gives two types one number.
     E0730 BAD_CONFORMANCE = "unsuitable conformance";
 
+    /// An atomic operation reads and writes in one step something that other threads see: an element of a buffer that
+    /// can be written, a `groupshared` variable, or a number inside one of these. A local variable is seen by nobody else.
+    E0732 NOT_SHARED = "an atomic operation on a local variable";
+
     /// The compiler contradicts itself. It is not the program's fault; please report it.
     E0729 INTERNAL = "internal error in lowering";
 }

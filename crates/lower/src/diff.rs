@@ -187,7 +187,7 @@ fn forward(lowerer: &mut Lowerer<'_>, sig: &SourceSig) -> Option<SourceSig> {
     let mut derived = SourceSig::default();
     for &param in &sig.params {
         let (ty, diff) = if param.diff { pair(lowerer, param.ty)? } else { (param.ty, false) };
-        derived.params.push(SourceParam { ty, diff, pair: None, ..param });
+        derived.params.push(SourceParam { ty, diff, by_ref: false, pair: None, ..param });
     }
     derived.ret = match sig.ret {
         Some((ty, true)) => Some(pair(lowerer, ty)?),
@@ -211,7 +211,7 @@ fn backward(lowerer: &mut Lowerer<'_>, sig: &SourceSig) -> Option<SourceSig> {
             (Dir::Out, false) => continue,
             (Dir::In | Dir::InOut, false) => (param.ty, Dir::In, false),
         };
-        derived.params.push(SourceParam { ty, dir, diff, pair: None, ..param });
+        derived.params.push(SourceParam { ty, dir, diff, by_ref: false, pair: None, ..param });
     }
     if let Some((ty, true)) = sig.ret {
         let (ty, diff) = tangent(lowerer, ty)?;
@@ -220,6 +220,7 @@ fn backward(lowerer: &mut Lowerer<'_>, sig: &SourceSig) -> Option<SourceSig> {
             ty,
             dir: Dir::In,
             diff,
+            by_ref: false,
             pair: None,
         });
     }

@@ -118,6 +118,12 @@ impl Frame<'_, '_> {
                 let ty = self.ty(e.ty);
                 self.convert(value, ty)
             }
+            ExprKind::Print(format, values) => {
+                let values: Vec<Value> = values.iter().map(|v| self.expr(v)).collect();
+                self.b().emit(Op::Print(*format), &values, &[]);
+                return None;
+            }
+            ExprKind::AddressOf(place) => return self.address_of(place),
             ExprKind::NoDiff(inner) => return self.no_diff(inner),
             ExprKind::Measure(measure, of) => return self.measure(*measure, *of, e.ty),
             ExprKind::String(_) => {

@@ -10,7 +10,7 @@
 use crate::codes;
 use crate::instance::Lowerer;
 use crate::loops::Target;
-use cotangent_base::{EntityMap, Map, Span, Symbol};
+use cotangent_base::{EntityMap, EntitySet, Map, Span, Symbol};
 use cotangent_ir::{self as ir, Builder, Dir, Func, Op, Region, Ty, Value};
 use cotangent_sema::Subst;
 use cotangent_sema::hir::{self, Body, FuncRef, GlobalId, LocalId};
@@ -37,6 +37,8 @@ pub(crate) struct Frame<'a, 'c> {
     prologue: Region,
     pub constants: Map<GlobalId, Option<Value>>,
     types: Map<hir::Ty, Ty>,
+    /// Parameters that are pointers to their arguments.
+    pub by_ref: EntitySet<LocalId>,
     /// The pairs of values that say where derivatives are kept.
     pub pairs: Map<Value, Value>,
 }
@@ -59,6 +61,7 @@ impl<'a, 'c> Frame<'a, 'c> {
             prologue,
             constants: Map::default(),
             types: Map::default(),
+            by_ref: EntitySet::new(),
             pairs: Map::default(),
         }
     }
@@ -105,6 +108,7 @@ impl<'a, 'c> Frame<'a, 'c> {
                 self.outs.push(local);
             }
         }
+        self.bind_references(&locals);
     }
 
     /// Lowers the statements and puts the function into the module.
@@ -117,6 +121,10 @@ impl<'a, 'c> Frame<'a, 'c> {
         }
         let prologue = std::mem::take(&mut self.func.regions[self.prologue].insts);
         self.func.regions[self.func.body].insts.splice(0..0, prologue);
+        if self.lowerer.in_library(id) {
+            // What the library does is done by whoever calls it.
+            self.func.insts.values_mut().for_each(|data| data.span = Span::none());
+        }
         self.lowerer.module.funcs[id] = self.func;
     }
 

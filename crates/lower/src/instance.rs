@@ -31,6 +31,8 @@ pub(crate) enum Origin {
     Func(FuncRef),
     /// The same function, for derivatives: what says where values are also says where their derivatives are.
     Paired(FuncRef),
+    /// The same function, with those `__ref` parameters copied in and out whose bits are set.
+    Copying(FuncRef, u64),
     /// A function started by the host.
     Entry(FuncRef),
     /// The accessor of a requirement for which the field of that number stands.
@@ -61,6 +63,8 @@ pub(crate) struct SourceParam {
     pub ty: hir::Ty,
     pub dir: ir::Dir,
     pub diff: bool,
+    /// Whether it is a pointer to the argument.
+    pub by_ref: bool,
     /// If it says where derivatives are kept, the type of its pair.
     pub pair: Option<hir::Ty>,
 }
@@ -171,6 +175,7 @@ impl<'c> Lowerer<'c> {
         }
         if let Origin::Func(func)
         | Origin::Paired(func)
+        | Origin::Copying(func, _)
         | Origin::Entry(func)
         | Origin::Field(func, _)
         | Origin::Synth(func, _) = origin
@@ -207,6 +212,17 @@ impl<'c> Lowerer<'c> {
         None
     }
 
+    /// The function of the program that an IR function is an instance of.
+    pub fn func_of(&self, id: ir::FuncId) -> Option<FuncRef> {
+        match self.origins.get(&id)? {
+            Origin::Func(func) | Origin::Paired(func) | Origin::Copying(func, _) | Origin::Entry(func) => {
+                Some(*func)
+            }
+            Origin::Field(..) | Origin::Synth(..) | Origin::Init(_) => None,
+            Origin::Request(..) | Origin::Deferred(_) => None,
+        }
+    }
+
     /// Whether a function takes something that says where derivatives are kept, without a place for the derivatives.
     pub fn has_pointers(&self, id: ir::FuncId) -> bool {
         self.signatures.get(&id).is_some_and(|sig| sig.params.iter().any(|p| p.pair.is_some()))
@@ -216,6 +232,18 @@ impl<'c> Lowerer<'c> {
     pub fn paired(&mut self, id: ir::FuncId) -> Option<ir::FuncId> {
         match self.origins.get(&id) {
             Some(&Origin::Func(func)) if self.has_pointers(id) => self.origin(Origin::Paired(func)),
+            Some(&Origin::Func(_)) => self.copying(id, u64::MAX),
+            _ => Some(id),
+        }
+    }
+
+    /// The function that copies those `__ref` parameters in and out whose bits are set: the same one if it has none.
+    pub fn copying(&mut self, id: ir::FuncId, copied: u64) -> Option<ir::FuncId> {
+        let params = &self.signatures.get(&id)?.params;
+        let bits = (0..64).zip(params).filter(|(i, p)| p.by_ref && copied >> i & 1 == 1);
+        let copied = bits.fold(0, |bits, (i, _)| bits | 1 << i);
+        match self.origins.get(&id) {
+            Some(&Origin::Func(func)) if copied != 0 => self.origin(Origin::Copying(func, copied)),
             _ => Some(id),
         }
     }
@@ -240,6 +268,10 @@ impl<'c> Lowerer<'c> {
     fn declare(&mut self, origin: Origin) -> Option<(ir::Func, SourceSig)> {
         match origin {
             Origin::Func(func) | Origin::Field(func, _) | Origin::Synth(func, _) => self.declare_func(func),
+            Origin::Copying(func, copied) => {
+                let (declared, sig) = self.declare_func(func)?;
+                Some(crate::places::copying(self, declared, sig, copied))
+            }
             Origin::Paired(func) => {
                 let (declared, sig) = self.declare_func(func)?;
                 Some(crate::pointers::pair(self, declared, sig))
@@ -285,8 +317,17 @@ impl<'c> Lowerer<'c> {
             Deferred::Static(func, through) => {
                 let (_, mut sig) = self.declare_func(func)?;
                 let name = Symbol::new("through");
-                sig.params
-                    .insert(0, SourceParam { name, ty: through, dir: ir::Dir::In, diff: false, pair: None });
+                sig.params.insert(
+                    0,
+                    SourceParam {
+                        name,
+                        ty: through,
+                        dir: ir::Dir::In,
+                        diff: false,
+                        by_ref: false,
+                        pair: None,
+                    },
+                );
                 let span = self.checked.program.funcs[func.func].span;
                 let func = ir::Func::new(self.instance_name(func), self.ir_sig(&sig, span), span);
                 return Some((func, sig));
@@ -304,7 +345,7 @@ impl<'c> Lowerer<'c> {
         for (i, ty) in inputs.into_iter().enumerate() {
             let name = Symbol::new(["value", "data"][i]);
             let diff = diff && self.checked.differential(ty).is_some();
-            sig.params.push(SourceParam { name, ty, dir: ir::Dir::In, diff, pair: None });
+            sig.params.push(SourceParam { name, ty, dir: ir::Dir::In, diff, by_ref: false, pair: None });
         }
         sig.ret = Some((result, diff));
         let to = match deferred {
@@ -332,11 +373,13 @@ impl<'c> Lowerer<'c> {
         if let Some(this) = this {
             let dir = if this.mutating { ir::Dir::InOut } else { ir::Dir::In };
             let no_diff = this.no_diff || !self.checked.sees_derivatives(func.func, this.ty);
-            sig.params.push(self.source_param(Symbol::new("this"), this.ty, dir, no_diff, &subst));
+            let param = self.source_param(Symbol::new("this"), this.ty, dir, no_diff, &subst);
+            sig.params.push(SourceParam { by_ref: this.by_ref, ..param });
         }
-        for hir::Param { name, ty, dir, no_diff, .. } in params {
+        for hir::Param { name, ty, dir, by_ref, no_diff, .. } in params {
             let no_diff = no_diff || !self.checked.sees_derivatives(func.func, ty);
-            sig.params.push(self.source_param(name, ty, ir_dir(dir), no_diff, &subst));
+            let param = self.source_param(name, ty, ir_dir(dir), no_diff, &subst);
+            sig.params.push(SourceParam { by_ref, ..param });
         }
         let no_diff_result = no_diff_result || !self.checked.sees_derivatives(func.func, result);
         let result = self.checked.subst(result, &subst);
@@ -358,15 +401,20 @@ impl<'c> Lowerer<'c> {
         let ty = self.checked.subst(ty, subst);
         let diff = !no_diff && self.checked.differential(ty).is_some();
         let pair = if no_diff || dir != ir::Dir::In { None } else { self.checked.pointer_pair(ty) };
-        SourceParam { name, ty, dir, diff, pair }
+        SourceParam { name, ty, dir, diff, by_ref: false, pair }
     }
 
     /// The same signature in types of the IR.
     pub fn ir_sig(&mut self, sig: &SourceSig, span: Span) -> ir::Signature {
         let mut lowered = ir::Signature::default();
-        for &SourceParam { name, ty, dir, diff, .. } in &sig.params {
+        for &SourceParam { name, ty, dir, diff, by_ref, .. } in &sig.params {
             let ty = self.lower_ty(ty, span);
-            lowered.params.push(ir::Param { name, ty, dir, diff });
+            lowered.params.push(if by_ref {
+                let ty = self.module.types.intern(ir::Type::Ref(ty));
+                ir::Param { name, ty, dir: ir::Dir::In, diff: false }
+            } else {
+                ir::Param { name, ty, dir, diff }
+            });
         }
         lowered.ret = sig.ret.map(|(ty, diff)| ir::Ret { ty: self.lower_ty(ty, span), diff });
         lowered
@@ -377,6 +425,10 @@ impl<'c> Lowerer<'c> {
         match origin {
             Origin::Func(func) => match self.checked.program.funcs[func.func].intrinsic {
                 Some(name) => intrinsic::define(self, id, name),
+                None => Frame::define(self, id, func),
+            },
+            Origin::Copying(func, _) => match self.checked.program.funcs[func.func].intrinsic {
+                Some(_) => self.internal(self.module.funcs[id].span, "an operation on memory is given none"),
                 None => Frame::define(self, id, func),
             },
             Origin::Paired(func) => Frame::define_paired(self, id, func),

@@ -1,7 +1,7 @@
 //! Library functions that stand for one operation: `[__intrinsic("sqrt")]`.
 //!
-//! The name is that of the operation in the IR's table; nothing here lists built-in functions. Two names are not in the
-//! table: `element` is the accessor of an aggregate or a buffer and becomes `extract`, `insert` or `load`; `stride` is the
+//! The name is that of the operation in the IR's table, with its kind behind it if it has one (`atomic_add`); nothing here
+//! lists built-in functions. Few names are not in the table: `load_bytes` and `store_bytes` are in [`bytes`]; `element` is the accessor of an aggregate or a buffer and becomes `extract`, `insert` or `load`; `stride` is the
 //! constant number of bytes from one element of a buffer to the next. The result is an ordinary function whose body is
 //! that operation. If the library gives a rule for its derivative, calls of it stay calls until autodiff has seen the
 //! rule; otherwise the operation takes the place of the call as soon as possible.
@@ -10,10 +10,12 @@
 //! [__intrinsic("sqrt")] float sqrt(float x);      func @sqrt(%x: f32) -> f32 { %1: f32 = sqrt %x  return %1 }
 //! ```
 
+use crate::bytes;
 use crate::instance::Lowerer;
-use cotangent_base::Symbol;
+use cotangent_base::{Span, Symbol};
 use cotangent_ir::{
-    self as ir, Builder, DiffInfo, Dir, Effect, Func, Inline, Op, Path, Step, Type, Types, Value,
+    self as ir, Atomic, AtomicKind, Barrier, Builder, DiffInfo, Dir, Effect, Func, Inline, Memory, Op, Path,
+    Step, Trap, Type, Types, Value,
 };
 
 /// A path of dynamic indices only.
@@ -23,6 +25,9 @@ fn dynamic(indices: usize) -> Path {
 
 /// The operation of that name with that many operands. Those with a path take the last operands as indices.
 fn named(name: &str, operands: usize) -> Option<Op> {
+    if let Some(op) = with_kind(name) {
+        return Some(op);
+    }
     if let Some(op) = Op::named(name) {
         let fits = if let Op::Math(math) = op { math.arity() == operands } else { true };
         return (fits && op.effect() == Effect::None).then_some(op);
@@ -37,6 +42,23 @@ fn named(name: &str, operands: usize) -> Option<Op> {
         two.map(Op::InsertAdd),
     ];
     with_path.into_iter().flatten().find(|op| op.name() == name)
+}
+
+/// Operations of several kinds: `atomic_add`, `barrier_group_sync`, `assert_abort`.
+fn with_kind(name: &str) -> Option<Op> {
+    fn find<T: Copy>(all: &[(&str, T)], name: &str) -> Option<T> {
+        all.iter().find(|(n, _)| *n == name).map(|(_, t)| *t)
+    }
+    let (family, kind) = name.split_once('_')?;
+    match family {
+        "atomic" => Some(Op::Atomic(Atomic { kind: find(&AtomicKind::ALL, kind)?, path: Path::default() })),
+        "assert" => find(&Trap::ALL, kind).map(Op::Assert),
+        "barrier" => {
+            let (memory, sync) = kind.strip_suffix("_sync").map_or((kind, false), |memory| (memory, true));
+            Some(Op::Barrier(Barrier { memory: find(&Memory::ALL, memory)?, sync }))
+        }
+        _ => None,
+    }
 }
 
 /// `element`: reads or writes the part of `this` at the other arguments.
@@ -83,6 +105,9 @@ fn operation(types: &Types, func: &Func, name: &str) -> Option<(Op, Vec<Value>)>
 
 /// Writes the body of an intrinsic: the inputs go into the operation, the result comes out.
 pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
+    if let Some(bytes) = bytes::named(name.as_str()) {
+        return bytes::define(lowerer, id, bytes);
+    }
     let mut func = lowerer.module.funcs[id].clone();
     let (span, text) = (func.span, func.name);
     let outputs: Vec<ir::Ty> = func.sig.outputs().map(|o| o.ty).collect();
@@ -93,6 +118,7 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
         return lowerer.internal(span, message);
     };
     let mut b = Builder::new(&mut lowerer.module.types, &mut func);
+    b.span = Span::none();
     let results = match operands[..] {
         [only] if changes_nothing(&op, b.ty(only), &outputs) => vec![only],
         _ => {
@@ -119,7 +145,7 @@ pub(crate) fn inline(func: &mut Func) {
 /// Whether the signature has the form of the operation, as far as that can be seen without its types; the
 /// verifier looks at those.
 fn fits(op: &Op, sig: &ir::Signature) -> bool {
-    let gives = usize::from(!matches!(op, Op::Store(_)));
+    let gives = usize::from(!matches!(op, Op::Store(_) | Op::Barrier(_) | Op::Assert(_)));
     sig.outputs().count() == gives && sig.params.iter().all(|p| p.dir != Dir::Out)
 }
 

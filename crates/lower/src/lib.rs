@@ -24,6 +24,8 @@
 //! | `func`                              | bodies: the state while one is lowered                        |
 //! | `stmt`, `branch`, `loops`           | statements; how variables become values                       |
 //! | `switch`, `breaks`                  | the statement that falls through                              |
+//! | `places`                            | `__ref` parameters and pointers                               |
+//! | `bytes`                             | values in buffers of words                                    |
 //! | `pointers`                          | functions that take pairs of pointers, for their derivatives  |
 //! | `expr`, `number`, `call`, `place`   | expressions; how assignments become values                    |
 //!
@@ -33,6 +35,7 @@
 mod assigned;
 mod branch;
 mod breaks;
+mod bytes;
 mod call;
 pub mod codes;
 mod conformance;
@@ -48,6 +51,7 @@ mod loops;
 mod number;
 mod params;
 mod place;
+mod places;
 mod pointers;
 mod reinterpret;
 mod roots;

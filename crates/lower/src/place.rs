@@ -40,12 +40,12 @@ pub(crate) enum Root {
 /// A path with its indices.
 #[derive(Clone, Default)]
 pub(crate) struct Steps {
-    path: Path,
-    indices: Vec<Value>,
+    pub path: Path,
+    pub indices: Vec<Value>,
 }
 
 /// One step.
-enum Index {
+pub(crate) enum Index {
     Known(u32),
     Dynamic(Value),
 }
@@ -78,7 +78,7 @@ impl Steps {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.path.0.is_empty()
     }
 }
@@ -115,6 +115,9 @@ impl Frame<'_, '_> {
 
     fn place_kind(&mut self, e: &Expr) -> Place {
         match &e.kind {
+            ExprKind::Local(local) if self.by_ref.contains(*local) => {
+                Place::Part(Root::Handle(self.var(*local)), Steps::default())
+            }
             ExprKind::Local(local) => Place::Part(Root::Local(*local), Steps::default()),
             ExprKind::Global(global) => Place::Part(self.global(*global), Steps::default()),
             ExprKind::Field(base, field) => self.place(base).part(Index::Known(*field)),
@@ -148,13 +151,14 @@ impl Frame<'_, '_> {
             return self.place(base);
         }
         let base = match self.lowerer.module.types.get(ty) {
+            Type::Ref(_) => return self.behind_pointer(base, index),
             Type::Buffer(..) => Place::Part(Root::Handle(self.expr(base)), Steps::default()),
             _ => self.place(base),
         };
         base.part(self.index(index))
     }
 
-    fn index(&mut self, index: &Expr) -> Index {
+    pub(crate) fn index(&mut self, index: &Expr) -> Index {
         let known = match index.kind {
             ExprKind::Const(hir::Const::Int(n)) => Some(n),
             ExprKind::Val(val) => self.known(val),
@@ -250,7 +254,7 @@ impl Frame<'_, '_> {
     }
 
     /// Whether the path exists in the type; it does unless something went wrong before.
-    fn fits(&mut self, value: Value, steps: &Steps) -> bool {
+    pub fn fits(&mut self, value: Value, steps: &Steps) -> bool {
         let ty = self.func.ty(value);
         let fits = self.lowerer.module.types.part_at(ty, &steps.path).is_some();
         if !fits {

@@ -1,8 +1,9 @@
 //! Types of the language to types of the IR.
 //!
 //! Structures are made once for each list of generic arguments. Enumerations are their integers, tuples are
-//! structures with fields `_0`, `_1` and so on. Interface types are sums: see `sums`. A structure of the library that is *magic* is something the IR
-//! knows: `[__magic("rwbuffer")]` is a buffer. A constant buffer or parameter block is what it holds.
+//! structures with fields `_0`, `_1` and so on. Interface types are sums: see `sums`. A structure of the library that is
+//! *magic* is something the IR knows: `[__magic("rwbuffer")]` is a buffer, `[__magic("ptr")]` a pointer, and a buffer
+//! addressed by bytes is a buffer of words. A constant buffer or parameter block is what it holds.
 
 use crate::codes;
 use crate::instance::Lowerer;
@@ -253,8 +254,11 @@ impl Lowerer<'_> {
             Some(Arg::Val(_)) | None => None,
         };
         let kind = match (magic.as_str(), elem) {
-            ("buffer", Some(elem)) => Type::Buffer(elem, Access::Read),
-            ("rwbuffer", Some(elem)) => Type::Buffer(elem, Access::ReadWrite),
+            ("buffer" | "typedbuffer", Some(elem)) => Type::Buffer(elem, Access::Read),
+            ("rwbuffer" | "rwtypedbuffer", Some(elem)) => Type::Buffer(elem, Access::ReadWrite),
+            ("bytebuffer", None) => Type::Buffer(self.module.types.scalar(Scalar::U32), Access::Read),
+            ("rwbytebuffer", None) => Type::Buffer(self.module.types.scalar(Scalar::U32), Access::ReadWrite),
+            ("ptr", Some(elem)) => Type::Ref(elem),
             ("constantbuffer" | "parameterblock", Some(elem)) => return elem,
             _ => {
                 let message = format!("the resource type `{}` is not supported yet", self.checked.show(ty));

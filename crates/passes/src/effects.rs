@@ -13,14 +13,16 @@
 //! what a derivative that is requested but not written yet, or an [`Op::DiffCall`], counts as.
 //!
 //! Memory is compared by global. A handle that is not a global itself (a parameter, a choice between two) may
-//! be any resource of its type.
+//! be any resource of its type; a pointer of unknown origin may lead anywhere. At a barrier other threads may have
+//! written anything.
 //!
 //! It does not look at element indices, does not follow handles from arguments to parameters, and takes a
 //! function that did not exist when it was computed to do everything.
 
 use cotangent_base::{Entity, EntityMap, EntitySet, Scalar};
 use cotangent_ir::{
-    Const, Control, Effect, Func, FuncId, FuncKind, Global, Inst, Math, Module, Op, Region, Ty, Types, Value,
+    Const, Control, Effect, Func, FuncId, FuncKind, Global, Inst, InstData, Math, Module, Op, Region, Ty,
+    Type, Types, Value,
 };
 
 /// The memory effects of every function of a module.
@@ -76,6 +78,8 @@ pub enum Place {
     Global(Global),
     /// Any of this type.
     AnyOf(Ty),
+    /// Any at all.
+    Any,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,6 +87,8 @@ struct Summary {
     does: Does,
     globals: EntitySet<Global>,
     types: EntitySet<Ty>,
+    /// Any memory at all.
+    anything: bool,
 }
 
 impl Summary {
@@ -92,6 +98,7 @@ impl Summary {
         self.does = self.does.and(other.does);
         self.globals.extend(other.globals.iter());
         self.types.extend(other.types.iter());
+        self.anything |= other.anything;
         *self != before
     }
 
@@ -99,6 +106,7 @@ impl Summary {
         match place {
             Place::Global(global) => _ = self.globals.insert(global),
             Place::AnyOf(ty) => _ = self.types.insert(ty),
+            Place::Any => self.anything = true,
         }
     }
 }
@@ -122,7 +130,7 @@ impl Effects {
         let mut users: Vec<[Vec<Node>; 2]> = vec![Default::default(); count];
         let mut list = Vec::new();
         for (id, func) in module.funcs.iter() {
-            let (own, needs) = local(func);
+            let (own, needs) = local(&module.types, func);
             effects.runs[id] = own.clone();
             effects.derivatives[id] = own;
             for (user, used) in needs.into_iter().flat_map(|need| need.links(id)).chain(custom(id, func)) {
@@ -182,7 +190,11 @@ impl Effects {
     }
 
     fn touches(&self, summary: &Summary, place: Place) -> bool {
+        if summary.anything {
+            return true;
+        }
         match place {
+            Place::Any => !summary.globals.is_empty() || !summary.types.is_empty(),
             Place::Global(global) => {
                 summary.globals.contains(global)
                     || self.globals.get(global).is_none_or(|ty| summary.types.contains(*ty))
@@ -229,11 +241,14 @@ impl Effects {
 }
 
 /// Which resources `handle` may stand for.
-pub fn place(func: &Func, handle: Value) -> Place {
-    if let Some(Op::Global(global)) = func.op(handle) {
-        Place::Global(*global)
-    } else {
-        Place::AnyOf(func.ty(handle))
+pub fn place(types: &Types, func: &Func, handle: Value) -> Place {
+    match func.def(handle) {
+        Some(InstData { op: Op::Global(global), .. }) => Place::Global(*global),
+        Some(InstData { op: Op::Point(_) | Op::Offset, operands, .. }) => place(types, func, operands[0]),
+        _ => match types.get(func.ty(handle)) {
+            Type::Ref(_) => Place::Any,
+            _ => Place::AnyOf(func.ty(handle)),
+        },
     }
 }
 
@@ -258,7 +273,9 @@ pub fn may_trap(types: &Types, func: &Func, inst: Inst) -> bool {
         Op::Swizzle(_) | Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer | Op::Transpose => false,
         Op::Pack | Op::Inject(_) | Op::Project(_) | Op::Tag => false,
         Op::Detach | Op::Global(_) | Op::Length => false,
+        Op::Point(_) | Op::Offset | Op::Address => false,
         Op::Load(_) | Op::Store(_) | Op::Assert(_) => true,
+        Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) => true,
         Op::DiffCall(_) | Op::LinCall(_) | Op::Call(_) => true,
         Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => true,
         Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => true,
@@ -315,7 +332,7 @@ fn need(op: &Op) -> Option<Need> {
 }
 
 /// What a body does by itself, and what it needs of others.
-fn local(func: &Func) -> (Summary, Vec<Need>) {
+fn local(types: &Types, func: &Func) -> (Summary, Vec<Need>) {
     let (mut own, mut needs) = (Summary::default(), Vec::new());
     if let FuncKind::Request(_, of) = func.kind {
         needs.push(Need::Derivative(of));
@@ -328,8 +345,10 @@ fn local(func: &Func) -> (Summary, Vec<Need>) {
         } else {
             own.does = own.does.and(alone.shallow(&data.op));
         }
-        if let Op::Store(_) = data.op {
-            own.write(place(func, data.operands[0]));
+        if let Op::Store(_) | Op::Atomic(_) = data.op {
+            own.write(place(types, func, data.operands[0]));
+        } else if let Op::Barrier(_) = data.op {
+            own.write(Place::Any);
         }
     });
     (own, needs)

@@ -28,7 +28,7 @@
 //!
 //! Calls in an inlined body are looked at too. Functions that call themselves, directly or through others, are
 //! never inlined, nor are derivatives not written yet. Spans stay those of the callee: that is the source the
-//! instructions stand for.
+//! instructions stand for. What has none (the library) stands for the call.
 
 use crate::calls::Calls;
 use crate::edit::{Renaming, change_exits};
@@ -125,6 +125,7 @@ impl Inliner<'_> {
             Builder { types: &mut self.module.types, func: &mut self.caller, region, span: call.span };
         if is_single_exit(callee) {
             copier.insts(callee, callee.body, &mut b);
+            self.caller.place_in_source(region, call.span);
             let mut insts = std::mem::take(&mut self.caller.regions[region].insts);
             let values = insts.pop().map(|exit| self.caller.insts[exit].operands.clone());
             self.rename(&call.results, &values.unwrap_or_default());
@@ -132,6 +133,7 @@ impl Inliner<'_> {
         }
         self.early = true;
         let results = once(&mut b, callee, &mut copier, &call.results);
+        self.caller.place_in_source(region, call.span);
         let insts = std::mem::take(&mut self.caller.regions[region].insts);
         self.rename(&call.results, &results);
         insts

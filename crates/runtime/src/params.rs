@@ -93,11 +93,24 @@ impl Params {
     /// The place `path` names: `gain`, `params.scale`, `lights[2].pos`, `a.0`.
     pub fn find(&self, path: &str) -> Result<Place, Error> {
         let (name, steps) = split(path)?;
-        let mut place = self.root(name, path)?;
-        for step in steps {
-            place = self.step(place, &step, path)?;
+        let (mut place, taken) = match self.part_of_split(name, &steps) {
+            Some(found) => found,
+            None => (self.root(name, path)?, 0),
+        };
+        for step in &steps[taken..] {
+            place = self.step(place, step, path)?;
         }
         Ok(place)
+    }
+
+    /// A parameter that holds buffers is one parameter for each of its parts, named by its path: `block.weights`,
+    /// `inputs.0`. Gives it with the number of steps that the name takes.
+    fn part_of_split(&self, name: &str, steps: &[String]) -> Option<(Place, usize)> {
+        (1..=steps.len()).rev().find_map(|taken| {
+            let name = Symbol::new(&format!("{name}.{}", steps[..taken].join(".")));
+            let block = self.blocks.get(&name)?;
+            Some((Place { name, offset: 0, ty: block.ty }, taken))
+        })
     }
 
     /// The parameter called `name`, or the member of that name of a `cbuffer`, whose members are visible around it.

@@ -10,7 +10,7 @@ use crate::hir::{
 };
 use crate::place::Frozen;
 use crate::tables::{FuncSource, Progress, ScopeId};
-use cotangent_base::{Diagnostic, Entity, EntityMap, Map, Scalar, Span, Symbol};
+use cotangent_base::{Diagnostic, Entity, EntityMap, Map, Scalar, Set, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
 use std::rc::Rc;
 
@@ -24,6 +24,8 @@ pub(crate) struct BodyCx<'a> {
     pub locals: EntityMap<LocalId, Local>,
     /// Why a variable may not be assigned; nothing if it may.
     pub frozen: Map<LocalId, Frozen>,
+    /// Parameters that are worked on where the argument lies.
+    pub by_ref: Set<LocalId>,
     /// The names of variables, innermost block last.
     pub vars: Vec<Map<Symbol, LocalId>>,
     /// `this`, if there is one.
@@ -62,6 +64,7 @@ impl<'a> BodyCx<'a> {
             scope,
             locals: EntityMap::new(),
             frozen: Map::default(),
+            by_ref: Set::default(),
             vars: vec![Map::default()],
             this: None,
             result: None,
@@ -204,6 +207,9 @@ impl Checked {
                     matches!(cx.kind(this.ty), TyKind::Struct(id, _) if cx.cx.tables.lambdas.contains(&id));
                 cx.frozen.insert(local, if is_lambda { Frozen::Captured } else { Frozen::This });
             }
+            if this.by_ref {
+                cx.by_ref.insert(local);
+            }
             cx.this = Some(local);
             params.push(local);
         }
@@ -216,6 +222,9 @@ impl Checked {
             };
             if consts.contains(&number) && param.dir == Dir::In {
                 cx.frozen.insert(local, Frozen::Param);
+            }
+            if param.by_ref {
+                cx.by_ref.insert(local);
             }
             params.push(local);
         }

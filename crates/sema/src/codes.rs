@@ -107,6 +107,15 @@ cotangent_base::codes! {
     /// `private`.
     E0328 BAD_ACCESS = "a visibility that cannot be";
 
+    /// The first argument of `printf` is a literal with one conversion for each further argument: `%d`, `%u` or `%x` for an integer,
+    /// `%f`, `%e` or `%g` for a floating-point number, `%s` for a literal string. Vectors are printed lane by lane. `%%` is a
+    /// percent sign.
+    E0341 BAD_FORMAT = "a format does not fit";
+
+    /// `&x` is the place of an element of a buffer that can be written, of a `groupshared` variable, or of a part of these.
+    /// Local variables have no place in memory, nor have parameters, constants and results.
+    E0342 NOT_IN_MEMORY = "no pointer leads there";
+
     /// Something that may stand behind the colon of a generic parameter or type must be an interface (or, for a structure,
     /// another structure).
     E0401 NOT_AN_INTERFACE = "not an interface";

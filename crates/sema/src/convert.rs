@@ -122,6 +122,7 @@ impl Checked {
                 let interface = InterfaceRef { interface, args };
                 self.conforms(from, interface).then_some(TO_INTERFACE)
             }
+            (TyKind::None, Struct(..)) if self.pointee(to).is_some() => Some(TO_OPTIONAL),
             (_, Struct(..)) if self.optional_content(to).is_some() => {
                 let content = self.optional_content(to)?;
                 if self.program.types.kind(from) == TyKind::None {
@@ -200,6 +201,7 @@ impl Checked {
         match (self.program.types.kind(expr.ty), self.program.types.kind(to)) {
             (Error, _) | (_, Error) => make(ExprKind::Error, to),
             (_, Interface(..)) => make(ExprKind::Convert(expr.into()), to),
+            (TyKind::None, Struct(..)) if self.pointee(to).is_some() => make(ExprKind::Zero, to),
             (_, Struct(..)) if self.optional_content(to).is_some() => self.optional_value(expr, to),
             (Scalar(from), Scalar(target)) => {
                 if let ExprKind::Const(value) = expr.kind

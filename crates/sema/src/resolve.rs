@@ -106,7 +106,10 @@ impl Checked {
                 let args = self.program.types.args(&items);
                 Some(Path::Ty(self.program.types.ty(TyKind::Tuple(args))))
             }
-            ExprKind::Pointer(_) => self.unsupported_ty(expr.span, "a pointer type", report),
+            ExprKind::Pointer(to) => {
+                let to = self.resolve_ty(to, scope);
+                Some(Path::Ty(self.pointer_to(to)))
+            }
             ExprKind::FuncType(params, result) => {
                 let all = std::iter::once(&**result).chain(params);
                 let types: Vec<Ty> = all.map(|ty| self.resolve_ty(ty, scope)).collect();

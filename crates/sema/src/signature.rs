@@ -56,9 +56,10 @@ impl Checked {
             }
         };
         let nonmutating = attrs::has(&prefix.attributes, "nonmutating");
-        let mutating = attrs::has(&prefix.attributes, "mutating") || (is_setter && !nonmutating);
+        let by_ref = attrs::has(&prefix.attributes, "__ref");
+        let mutating = by_ref || attrs::has(&prefix.attributes, "mutating") || (is_setter && !nonmutating);
         let no_diff = derive::no_diff_this(&prefix.attributes);
-        self.program.funcs[id].this = Some(This { ty, mutating, no_diff });
+        self.program.funcs[id].this = Some(This { ty, mutating, no_diff, by_ref });
     }
 
     fn resolve_plain(&mut self, id: FuncId, decl: &ast::FuncDecl, scope: ScopeId) {
@@ -107,7 +108,15 @@ impl Checked {
             Some(name) => (name.name, name.span),
             None => ("newValue".into(), accessor.span),
         };
-        self.program.funcs[id].params.push(Param { name, ty, dir: Dir::In, no_diff, semantic: None, span });
+        self.program.funcs[id].params.push(Param {
+            name,
+            ty,
+            dir: Dir::In,
+            by_ref: false,
+            no_diff,
+            semantic: None,
+            span,
+        });
     }
 
     pub(crate) fn resolve_param(&mut self, param: &ast::Param, scope: ScopeId) -> Param {
@@ -131,6 +140,7 @@ impl Checked {
             name: param.name.map_or_else(|| "_".into(), |n| n.name),
             ty,
             dir,
+            by_ref: has(ModifierKind::Ref),
             no_diff: has(ModifierKind::NoDiff) || is_no_diff(&param.ty),
             semantic: param.semantic.map(lower_case),
             span: param.name.map_or(param.span, |n| n.span),

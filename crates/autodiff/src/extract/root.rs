@@ -43,7 +43,7 @@ impl Root {
             for inst in func.all_insts() {
                 if let Op::Call(callee) = func.insts[inst].op {
                     open.extend(seen.insert(callee).then_some(callee));
-                } else if !self.stays(func, inst) {
+                } else if !self.stays(module, func, inst) {
                     return false;
                 }
             }
@@ -52,10 +52,10 @@ impl Root {
     }
 
     /// Whether a load gives the same again; true of everything else.
-    fn stays(&self, func: &Func, inst: Inst) -> bool {
+    fn stays(&self, module: &Module, func: &Func, inst: Inst) -> bool {
         let data = &func.insts[inst];
         !matches!(data.op, Op::Load(_))
-            || !self.effects.derivative_may_write(self.func, place(func, data.operands[0]))
+            || !self.effects.derivative_may_write(self.func, place(&module.types, func, data.operands[0]))
     }
 
     /// Whether an instruction may run again, as far as memory goes.
@@ -63,7 +63,7 @@ impl Root {
         if let Op::Call(callee) = func.insts[inst].op {
             self.may_repeat(module, callee)
         } else {
-            self.stays(func, inst)
+            self.stays(module, func, inst)
         }
     }
 }

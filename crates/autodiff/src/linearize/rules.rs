@@ -74,6 +74,8 @@ impl Linearizer<'_> {
                 None
             }
             Op::Tag | Op::Store(_) | Op::Length | Op::Assert(_) => None,
+            Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) => None,
+            Op::Point(_) | Op::Offset | Op::Address => None,
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => None,
         }
     }

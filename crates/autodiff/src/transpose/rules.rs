@@ -78,6 +78,12 @@ impl Transposer<'_, '_> {
             | Op::Global(_)
             | Op::Load(_)
             | Op::Store(_)
+            | Op::Atomic(_)
+            | Op::Barrier(_)
+            | Op::Print(_)
+            | Op::Point(_)
+            | Op::Offset
+            | Op::Address
             | Op::Length
             | Op::Assert(_)
             | Op::Call(_)

@@ -28,14 +28,18 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let saves = saves(args, &params)?;
     let mut options = Options::default();
     options.max_steps = args.max_steps.unwrap_or(options.max_steps);
-    dispatch(&lowered.module, entry, groups, &mut params, options)
-        .map_err(|stopped| trapped(&compiler.sources, &stopped, args.format))?;
+    let mut output = String::new();
+    let ended = dispatch(&lowered.module, entry, groups, &mut params, options, &mut output);
+    if args.format == Format::Text {
+        print(&output)?;
+    }
+    ended.map_err(|stopped| trapped(&compiler.sources, &stopped, args.format))?;
     for (name, path) in saves {
         save(&params, &name, &path)?;
     }
     match args.format {
         Format::Text => print_text(&prints, &params),
-        Format::Json => print_json(&prints, &params),
+        Format::Json => print_json(&prints, &params, &output),
     }
 }
 
@@ -153,8 +157,7 @@ fn print_text(prints: &[Print], params: &Params) -> Result<(), Failure> {
     print(&out)
 }
 
-/// Programs cannot print yet, so `stdout` is empty.
-fn print_json(prints: &[Print], params: &Params) -> Result<(), Failure> {
+fn print_json(prints: &[Print], params: &Params, output: &str) -> Result<(), Failure> {
     let mut buffers = Map::new();
     for (name, ty) in prints {
         let (scalar, bytes) = params.get(name)?;
@@ -164,7 +167,7 @@ fn print_json(prints: &[Print], params: &Params) -> Result<(), Failure> {
             json!({ "type": scalar.map(Scalar::name), "values": values, "bytes": data::show_hex(bytes) });
         buffers.insert(name.clone(), entry);
     }
-    print(&format!("{}\n", json!({ "buffers": buffers, "stdout": "" })))
+    print(&format!("{}\n", json!({ "buffers": buffers, "stdout": output })))
 }
 
 /// A number in JSON, which has no infinities: they and NaN become strings.

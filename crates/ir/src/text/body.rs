@@ -2,9 +2,9 @@
 
 use super::lex::{Kind, ValueName};
 use super::parser::{Parsed, Parser};
-use super::print::trap_name;
 use crate::{
-    Const, Control, DiffCall, Func, Inst, LinCall, LoopInfo, Op, Path, Region, Step, Trap, Ty, Unroll, Value,
+    Atomic, AtomicKind, Barrier, Const, Control, DiffCall, Func, Inst, LinCall, LoopInfo, Memory, Op, Path,
+    Region, Step, Trap, Ty, Unroll, Value,
 };
 use cotangent_base::{EntitySet, Map, Scalar, Span, Symbol};
 use smallvec::SmallVec;
@@ -150,7 +150,9 @@ impl<'a> Body<'_, 'a> {
             "switch" => Op::Switch(vec![]),
             "break" => Op::Break(self.p.number()?),
             "continue" => Op::Continue(self.p.number()?),
-            "assert" => Op::Assert(self.trap()?),
+            "assert" => Op::Assert(self.p.choice(&Trap::ALL)?),
+            "barrier" => Op::Barrier(self.barrier()?),
+            "print" => Op::Print(self.p.name()?),
             _ => return self.special(name, result),
         };
         Ok((simple, self.operands()?))
@@ -172,6 +174,11 @@ impl<'a> Body<'_, 'a> {
             "insert" => self.access(2, Op::Insert),
             "insert_add" => self.access(2, Op::InsertAdd),
             "store" => self.access(2, Op::Store),
+            "point" => self.access(1, Op::Point),
+            "atomic" => {
+                let kind = self.p.choice(&AtomicKind::ALL)?;
+                self.access(1 + kind.values(), |path| Op::Atomic(Atomic { kind, path }))
+            }
             "call" => {
                 let func = self.p.func()?;
                 Ok((Op::Call(func), self.in_parens()?))
@@ -201,10 +208,9 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    fn trap(&mut self) -> Parsed<Trap> {
-        let traps =
-            [Trap::OutOfBounds, Trap::LoopBound, Trap::DivisionByZero, Trap::StepLimit, Trap::CallDepth];
-        self.p.choice(&traps.map(|t| (trap_name(t), t)))
+    fn barrier(&mut self) -> Parsed<Barrier> {
+        let memory = self.p.choice(&Memory::ALL)?;
+        Ok(Barrier { memory, sync: self.p.eat("sync") })
     }
 
     fn lanes(&mut self) -> Parsed<SmallVec<[u8; 4]>> {
@@ -214,7 +220,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// Plain operands, then a path with index operands in it.
-    fn access(&mut self, plain: usize, op: fn(Path) -> Op) -> Parsed<(Op, Vec<Value>)> {
+    fn access(&mut self, plain: usize, op: impl FnOnce(Path) -> Op) -> Parsed<(Op, Vec<Value>)> {
         let mut operands = vec![self.value()?];
         while operands.len() < plain {
             self.p.expect(",")?;

@@ -158,7 +158,7 @@ impl<'a> Lexer<'a> {
                 '"' if !escaped => return Ok(Cow::Owned(name)),
                 '\\' if !escaped => escaped = true,
                 c => {
-                    name.push(c);
+                    name.push(if escaped && c == 'n' { '\n' } else { c });
                     escaped = false;
                 }
             }

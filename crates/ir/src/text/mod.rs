@@ -51,7 +51,8 @@
 //! block    = '{' inst* '}'
 //! inst     = ((value ':' type),* '=')? operation
 //! operation= 'const' literal | 'swizzle' value lanes | ('inject' | 'project') n value
-//!          | ('extract' | 'load') value path? | ('insert' | 'insert_add' | 'store') value ',' value path?
+//!          | ('extract' | 'load' | 'point') value path? | ('insert' | 'insert_add' | 'store') value ',' value path?
+//!          | 'atomic' kind value ',' value,* path? | 'barrier' memory 'sync'? | 'print' "format" value,*
 //!          | 'global' @name | 'assert' trap value | 'call' @name '(' value,* ')'
 //!          | 'diff_call' @name mask '->' mask '(' value,* ')'
 //!          | 'lin_call' @name mask '->' mask '(' value,* ';' value,* ')'

@@ -1,7 +1,7 @@
 //! Modules to text. Never fails: what is malformed prints with a `?`, for the verifier quotes it.
 
 use super::LinearValues;
-use crate::{Access, DiffRow, StructId};
+use crate::{Access, AtomicKind, DiffRow, Memory, StructId};
 use crate::{
     Const, DiffCall, DiffInfo, Dir, Func, FuncId, FuncKind, GlobalKind, Inline, Inst, InstData, LoopInfo,
     Mode, Module, Op, Param, Path, Prefer, Region, Step, SystemValue, Trap, Ty, Type, Types, Unroll, Value,
@@ -24,7 +24,17 @@ impl Display for Name {
         if !text.is_empty() && text.chars().all(plain) {
             return f.write_str(text);
         }
-        write!(f, "\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+        write!(f, "{}", Quoted(self.0))
+    }
+}
+
+/// Any text in quotation marks.
+struct Quoted(Symbol);
+
+impl Display for Quoted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.as_str().replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        write!(f, "\"{text}\"")
     }
 }
 
@@ -98,15 +108,9 @@ pub(super) const fn system_name(value: SystemValue) -> &'static str {
     }
 }
 
-/// The name of a trap.
-pub(super) const fn trap_name(trap: Trap) -> &'static str {
-    match trap {
-        Trap::OutOfBounds => "out_of_bounds",
-        Trap::LoopBound => "loop_bound",
-        Trap::DivisionByZero => "division_by_zero",
-        Trap::StepLimit => "step_limit",
-        Trap::CallDepth => "call_depth",
-    }
+/// The name of one of some things that are listed with their names.
+fn name_in<T: Copy + PartialEq>(all: &[(&'static str, T)], one: T) -> &'static str {
+    all.iter().find(|(_, t)| *t == one).map_or("?", |(name, _)| name)
 }
 
 /// A function's name, also if there is no such function.
@@ -371,6 +375,8 @@ impl<'a> Printer<'a> {
             | Op::Pack
             | Op::Tag
             | Op::Detach
+            | Op::Offset
+            | Op::Address
             | Op::Length
             | Op::Yield
             | Op::Return => self.operands(&data.operands),
@@ -387,7 +393,19 @@ impl<'a> Printer<'a> {
                 put!(self.out, " {member}");
                 self.operands(&data.operands);
             }
-            Op::Extract(path) | Op::Load(path) => self.access(&data.operands, 1, path),
+            Op::Extract(path) | Op::Load(path) | Op::Point(path) => self.access(&data.operands, 1, path),
+            Op::Atomic(atomic) => {
+                put!(self.out, " {}", name_in(&AtomicKind::ALL, atomic.kind));
+                self.access(&data.operands, 1 + atomic.kind.values(), &atomic.path);
+            }
+            Op::Barrier(barrier) => {
+                let sync = if barrier.sync { " sync" } else { "" };
+                put!(self.out, " {}{sync}", name_in(&Memory::ALL, barrier.memory));
+            }
+            Op::Print(format) => {
+                put!(self.out, " {}", Quoted(*format));
+                self.operands(&data.operands);
+            }
             Op::Insert(path) | Op::InsertAdd(path) | Op::Store(path) => self.access(&data.operands, 2, path),
             Op::DiffCall(call) => self.diff_call(call, &self.list(&data.operands)),
             Op::LinCall(call) => {
@@ -400,7 +418,7 @@ impl<'a> Printer<'a> {
                 put!(self.out, " @{}", name.unwrap_or_else(|| format!("?{global}")));
             }
             Op::Assert(trap) => {
-                put!(self.out, " {}", trap_name(*trap));
+                put!(self.out, " {}", name_in(&Trap::ALL, *trap));
                 self.operands(&data.operands);
             }
             Op::Call(func) => {

@@ -20,7 +20,9 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
         Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => product(&data.op, operands, results),
         Op::Pack | Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) => aggregate(v, data, operands, results),
         Op::Inject(_) | Op::Project(_) | Op::Tag => sum(v, data, operands, results),
-        Op::Load(_) | Op::Store(_) | Op::Length | Op::Assert(_) => memory(v, data, operands, results),
+        Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::Length => memory(v, data, operands, results),
+        Op::Point(_) | Op::Offset | Op::Address => pointer(v, data, operands, results),
+        Op::Barrier(_) | Op::Print(_) | Op::Assert(_) => effect(&data.op, operands, results),
         Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => call(v, &data.op, operands, results),
         Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => structured(v, data, operands, results),
         Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => Ok(()),
@@ -124,7 +126,46 @@ fn memory(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Type]
             ensure!(!matches!(handle, Type::Buffer(_, Access::Read)), "the buffer may only be read");
             ensure!(behind(v, data, path, indices)? == *value, "the value is not a part at that path");
         }
+        (Op::Atomic(atomic), [handle, rest @ ..], [r]) if rest.len() >= atomic.kind.values() => {
+            let (values, indices) = rest.split_at(atomic.kind.values());
+            ensure!(!matches!(handle, Type::Buffer(_, Access::Read)), "the buffer may only be read");
+            ensure!(
+                matches!(r, Type::Scalar(s) if *s != Scalar::Bool),
+                "only numbers are changed in one step"
+            );
+            ensure!(behind(v, data, &atomic.path, indices)? == *r, "the result is not the part at that path");
+            ensure!(values.iter().all(|value| value == r), "a value is not a part at that path");
+        }
         (Op::Length, [Type::Buffer(..)], [r]) => ensure!(*r == U32, "a length is a `u32`"),
+        _ => return misfit(),
+    }
+    Ok(())
+}
+
+fn pointer(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Type]) -> Check {
+    match (&data.op, operands, results) {
+        (Op::Point(path), [_, indices @ ..], [Type::Ref(to)]) => {
+            let part = behind(v, data, path, indices)?;
+            ensure!(v.module.types.get(*to) == part, "the result does not point to the part at that path");
+        }
+        (Op::Offset, [p @ Type::Ref(_), n], [r]) => {
+            ensure!(p == r, "the result must have the type of the pointer");
+            ensure!(integer(*n), "the number of elements is not an integer");
+        }
+        (Op::Address, [Type::Ref(_)], [r]) => {
+            ensure!(*r == Type::Scalar(Scalar::U64), "an address is a `u64`");
+        }
+        _ => return misfit(),
+    }
+    Ok(())
+}
+
+fn effect(op: &Op, operands: &[Type], results: &[Type]) -> Check {
+    match (op, operands, results) {
+        (Op::Barrier(_), [], []) => {}
+        (Op::Print(_), values, []) => {
+            ensure!(values.iter().all(|v| matches!(v, Type::Scalar(_))), "only numbers are printed");
+        }
         (Op::Assert(_), [cond], []) => ensure!(*cond == BOOL, "the condition is not a `bool`"),
         _ => return misfit(),
     }

@@ -19,6 +19,9 @@ const LIBRARY: &[(&str, &str)] = &[
     ("std/geometry.slang", include_str!("../../../../std/geometry.slang")),
     ("std/bits.slang", include_str!("../../../../std/bits.slang")),
     ("std/resources.slang", include_str!("../../../../std/resources.slang")),
+    ("std/memory.slang", include_str!("../../../../std/memory.slang")),
+    ("std/atomics.slang", include_str!("../../../../std/atomics.slang")),
+    ("std/bytes.slang", include_str!("../../../../std/bytes.slang")),
 ];
 
 struct NoFiles;

@@ -22,6 +22,11 @@ impl Checked {
         seen
     }
 
+    /// Whether a function is the library's.
+    pub fn in_library(&self, func: FuncId) -> bool {
+        self.tables.scopes[self.tables.funcs[func].scope].library
+    }
+
     /// Checks that a differentiable function gives out no pointers.
     pub(super) fn check_outputs(&mut self, func: FuncId) {
         if !self.program.funcs[func].diff.is_differentiable() {

@@ -1,10 +1,13 @@
 //! Assignments, compound assignments and increments.
 
+use crate::attrs;
 use crate::body::BodyCx;
 use crate::hir::{Const, Expr, ExprKind, LocalId, Ty, TyKind};
+use crate::overload::{Argument, Callee, Choice};
 use crate::show::binary_text;
+use crate::tables::Item;
 use cotangent_base::{Scalar, Span};
-use cotangent_syntax::ast::{self, BinaryOp};
+use cotangent_syntax::ast::{self, BinaryOp, ModifierKind};
 
 /// Which way an increment goes.
 #[derive(Clone, Copy)]
@@ -43,7 +46,7 @@ impl BodyCx<'_> {
         if self.cx.is_error(place.ty) || self.cx.is_error(value.ty) {
             return self.error(span);
         }
-        if self.is_user_type(place.ty) {
+        if self.is_user_type(place.ty) && self.cx.pointee(place.ty).is_none() {
             let text = format!("{}=", binary_text(op));
             if let Some(call) = self.declared_operator(&text, &[place.clone(), value.clone()], span) {
                 return call;
@@ -80,8 +83,8 @@ impl BodyCx<'_> {
             Step::Up => (BinaryOp::Add, "++"),
             Step::Down => (BinaryOp::Sub, "--"),
         };
-        if self.is_user_type(place.ty) {
-            if let Some(call) = self.declared_operator(text, std::slice::from_ref(&place), span) {
+        if self.is_user_type(place.ty) && self.cx.pointee(place.ty).is_none() {
+            if let Some(call) = self.declared_increment(text, &place, post, span) {
                 return call;
             }
             return self.no_operator(text, &[&place], span, None);
@@ -89,9 +92,31 @@ impl BodyCx<'_> {
         let one = Expr { kind: ExprKind::Const(Const::Int(1)), ty: self.scalar(Scalar::I32), span };
         self.modify(place, None, post, span, |cx, old| {
             let ty = old.ty;
-            let one = cx.cx.converted(one, ty);
+            let one = if cx.cx.pointee(ty).is_some() { one } else { cx.cx.converted(one, ty) };
             cx.binary(binary, old, one, span)
         })
+    }
+
+    /// `++` or `--` that somebody declared. Those marked `__prefix` stand before the operand, those marked `__postfix` behind it.
+    fn declared_increment(&mut self, text: &str, place: &Expr, post: bool, span: Span) -> Option<Expr> {
+        let name = attrs::operator_name(text);
+        let scope = self.scope;
+        let other = if post { ModifierKind::Prefix } else { ModifierKind::Postfix };
+        let mut found = self.cx.lookup(scope, name);
+        found.retain(|f| match f.item {
+            Item::Func(func) => {
+                let modifiers = &self.cx.tables.funcs[func].prefix.modifiers;
+                !modifiers.iter().any(|m| m.kind == other)
+            }
+            _ => false,
+        });
+        let callee = Callee::new(name, &found, span);
+        let args = vec![Argument::Value(place.clone())];
+        match self.choose(&callee, &args) {
+            Choice::One(fit) => Some(self.emit_call(&callee, *fit, args, span)),
+            Choice::Many(_) => Some(self.call(&callee, args, span)),
+            Choice::None(_) => None,
+        }
     }
 
     /// Replaces what a place holds by something computed from it.

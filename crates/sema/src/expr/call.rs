@@ -15,6 +15,12 @@ impl BodyCx<'_> {
     pub(super) fn call_expr(&mut self, callee: &ast::Expr, args: &[ast::Expr], span: Span) -> Expr {
         let (inner, modes) = peel_derivatives(callee);
         let entity = self.entity(inner);
+        if let Entity::Funcs(callee) = &entity
+            && modes.is_empty()
+            && self.is_printf(callee)
+        {
+            return self.printf(args, span);
+        }
         let args = self.arguments(args);
         match entity {
             Entity::Funcs(mut callee) => {

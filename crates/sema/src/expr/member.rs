@@ -115,7 +115,8 @@ impl BodyCx<'_> {
         if let Some(first) = found.first() {
             return self.member_found(value, &found, *first, name, span);
         }
-        if let Some(content) = self.cx.block_content(value.ty) {
+        let content = self.cx.block_content(value.ty).or_else(|| self.cx.pointee(value.ty));
+        if let Some(content) = content {
             let inner = self.cx.block_value(value, content);
             return self.value_member(inner, name, span);
         }

@@ -5,6 +5,8 @@ mod call;
 mod index;
 mod member;
 mod path;
+mod pointer;
+mod print;
 
 use crate::body::BodyCx;
 use crate::codes;
@@ -116,7 +118,7 @@ impl BodyCx<'_> {
                 let ty = self.ty(TyKind::String);
                 make(ExprKind::String(*text), ty)
             }
-            ast::ExprKind::None => {
+            ast::ExprKind::None | ast::ExprKind::Null => {
                 let ty = self.ty(TyKind::None);
                 make(ExprKind::Zero, ty)
             }
@@ -146,8 +148,11 @@ impl BodyCx<'_> {
                 self.report(Diagnostic::new(codes::NOT_A_VALUE, span, message));
                 self.error(span)
             }
-            ast::ExprKind::Null => self.refuse(span, "`nullptr`"),
-            ast::ExprKind::Pointer(_) => self.refuse(span, "a pointer"),
+            ast::ExprKind::Pointer(_) => {
+                let message = "a type stands where a value must";
+                self.report(Diagnostic::new(codes::NOT_A_VALUE, span, message));
+                self.error(span)
+            }
             ast::ExprKind::Is(value, ty) => self.is_as(value, ty, true, span),
             ast::ExprKind::As(value, ty) => self.is_as(value, ty, false, span),
             ast::ExprKind::Each(_) | ast::ExprKind::Expand(_) => self.refuse(span, "a parameter pack"),
@@ -193,7 +198,8 @@ impl BodyCx<'_> {
             UnaryOp::PreDec => self.increment(Step::Down, operand, false, span),
             UnaryOp::PostInc => self.increment(Step::Up, operand, true, span),
             UnaryOp::PostDec => self.increment(Step::Down, operand, true, span),
-            UnaryOp::Deref | UnaryOp::AddressOf => self.refuse(span, "a pointer"),
+            UnaryOp::Deref => self.deref(operand, span),
+            UnaryOp::AddressOf => self.address_of(operand, span),
             UnaryOp::Plus => self.signed(None, operand, span),
             UnaryOp::Neg => self.signed(Some(hir::UnaryOp::Neg), operand, span),
             UnaryOp::Not => self.signed(Some(hir::UnaryOp::Not), operand, span),

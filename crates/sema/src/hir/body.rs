@@ -236,6 +236,10 @@ pub enum ExprKind {
     },
     /// A call.
     Call(Box<Call>),
+    /// `printf(format, ..)`: a format that fits the values.
+    Print(Symbol, Vec<Expr>),
+    /// `&place`: a pointer to something in memory.
+    AddressOf(Box<Expr>),
     /// `no_diff f(x)`.
     NoDiff(Box<Expr>),
     /// Something wrong that was reported; never reaches lowering.
@@ -279,13 +283,16 @@ macro_rules! operands {
                 | ExprKind::Truncate(a)
                 | ExprKind::Is(a, _)
                 | ExprKind::As(a, _)
+                | ExprKind::AddressOf(a)
                 | ExprKind::NoDiff(a) => vec![a],
                 ExprKind::Element(a, b)
                 | ExprKind::Binary(_, a, b)
                 | ExprKind::Sequence(a, b)
                 | ExprKind::Assign(a, b) => vec![a, b],
                 ExprKind::Cond(a, b, c) | ExprKind::Select(a, b, c) => vec![a, b, c],
-                ExprKind::Concat(parts) | ExprKind::Construct(parts) => parts.$iter().collect(),
+                ExprKind::Concat(parts) | ExprKind::Construct(parts) | ExprKind::Print(_, parts) => {
+                    parts.$iter().collect()
+                }
                 ExprKind::Property { this, args, .. } => {
                     this.$iter().map(|this| &$($mutable)? **this).chain(args.$iter()).collect()
                 }

@@ -315,6 +315,8 @@ pub struct This {
     pub mutating: bool,
     /// `[NoDiffThis]`.
     pub no_diff: bool,
+    /// `[__ref]`: the method works on the object where it lies, not on a copy that is written back.
+    pub by_ref: bool,
 }
 
 /// A parameter.
@@ -326,6 +328,8 @@ pub struct Param {
     pub ty: Ty,
     /// Its direction.
     pub dir: Dir,
+    /// `__ref`: an argument that lies in memory is worked on there. Of others a copy is written back, as for `inout`.
+    pub by_ref: bool,
     /// Whether it carries no derivative though its type could.
     pub no_diff: bool,
     /// `SV_DispatchThreadID` and its kin, in lower case.

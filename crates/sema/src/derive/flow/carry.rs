@@ -203,6 +203,14 @@ impl Carry<'_, '_> {
                 if *post { before } else { after }
             }
             ExprKind::Call(call) => self.call(call),
+            ExprKind::Print(_, values) => {
+                self.any(values);
+                false
+            }
+            ExprKind::AddressOf(place) => {
+                self.indices(place);
+                false
+            }
             ExprKind::NoDiff(inner) => {
                 self.without_report(inner);
                 false

@@ -197,6 +197,8 @@ impl Want<'_, '_> {
                 }
             }
             ExprKind::Call(call) => self.call(call, wanted, expr.span),
+            ExprKind::Print(_, values) => values.iter().rev().for_each(|value| self.expr(value, false)),
+            ExprKind::AddressOf(place) => self.indices(place),
             ExprKind::NoDiff(inner) => self.dropped(inner),
         }
     }

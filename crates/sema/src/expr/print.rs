@@ -1,0 +1,109 @@
+//! `printf(format, ..)`: the format is looked at here, so that nothing can go wrong later.
+//!
+//! A literal string for `%s` becomes part of the format, and what is left are numbers.
+
+use crate::body::BodyCx;
+use crate::codes;
+use crate::hir::{Expr, ExprKind, TyKind};
+use crate::overload::{Argument, Callee};
+use crate::tables::Item;
+use cotangent_base::printf::{self, Conversion, Piece, Shown, Takes};
+use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_syntax::ast;
+
+impl BodyCx<'_> {
+    /// Whether a name stands for the library's `printf`.
+    pub(super) fn is_printf(&self, callee: &Callee) -> bool {
+        let Some(Item::Func(printf)) = self.cx.tables.lang.get(&"printf".into()) else {
+            return false;
+        };
+        matches!(callee.candidates[..], [only] if only.func == *printf)
+    }
+
+    /// `printf(args)`.
+    pub(super) fn printf(&mut self, args: &[ast::Expr], span: Span) -> Expr {
+        let given = self.arguments(args);
+        let mut values = Vec::new();
+        for arg in given {
+            match arg {
+                Argument::Value(value) if self.cx.is_error(value.ty) => return self.error(span),
+                Argument::Value(value) => values.push(value),
+                Argument::List(_, span) => {
+                    return self.bad_format(span, "an initializer list cannot be printed");
+                }
+            }
+        }
+        let format = values.first().map(|format| (format.kind.clone(), format.span));
+        let Some((ExprKind::String(format), place)) = format else {
+            return self.bad_format(span, "`printf` takes a literal format first");
+        };
+        let pieces = match printf::parse(format.as_str()) {
+            Ok(pieces) => pieces,
+            Err(why) => return self.bad_format(place, why),
+        };
+        let values = values.split_off(1);
+        let wanted = pieces.iter().filter(|p| matches!(p, Piece::Value(_))).count();
+        if wanted != values.len() {
+            let plural = if wanted == 1 { "" } else { "s" };
+            let message = format!("the format asks for {wanted} value{plural}, {} given", values.len());
+            return self.bad_format(place, message);
+        }
+        let Some((format, values)) = self.splice_text(format, &pieces, values) else {
+            return self.error(span);
+        };
+        let ty = self.ty(TyKind::Void);
+        Expr { kind: ExprKind::Print(format, values), ty, span }
+    }
+
+    /// Checks values against conversions; text becomes part of the format.
+    fn splice_text(
+        &mut self,
+        format: Symbol,
+        pieces: &[Piece],
+        values: Vec<Expr>,
+    ) -> Option<(Symbol, Vec<Expr>)> {
+        let (mut numbers, mut texts) = (Vec::new(), Vec::new());
+        let conversions = pieces.iter().filter_map(|piece| match piece {
+            Piece::Value(conversion) => Some(*conversion),
+            Piece::Text(_) => None,
+        });
+        for (conversion, value) in conversions.zip(values) {
+            match &value.kind {
+                ExprKind::String(text) if conversion.takes() == Takes::Text => {
+                    texts.push(Some(conversion.show(Shown::Text(text.as_str()))));
+                    continue;
+                }
+                _ => texts.push(None),
+            }
+            self.check_printed(&conversion, &value)?;
+            numbers.push(value);
+        }
+        Some((printf::replace(format.as_str(), &texts).map_or(format, |text| Symbol::new(&text)), numbers))
+    }
+
+    fn check_printed(&mut self, conversion: &Conversion, value: &Expr) -> Option<()> {
+        let fits = match (conversion.takes(), self.kind(value.ty)) {
+            (Takes::Integer, TyKind::Scalar(s)) => !s.is_float(),
+            (Takes::Integer, TyKind::Enum(_)) => true,
+            (Takes::Float, TyKind::Scalar(s)) => s.is_float(),
+            _ => false,
+        };
+        if fits {
+            return Some(());
+        }
+        let takes = match conversion.takes() {
+            Takes::Integer => "an integer",
+            Takes::Float => "a floating-point number",
+            Takes::Text => "a literal string",
+        };
+        let message =
+            format!("`%{}` shows {takes}, but this is `{}`", conversion.letter(), self.show(value.ty));
+        self.bad_format(value.span, message);
+        None
+    }
+
+    fn bad_format(&mut self, span: Span, message: impl Into<String>) -> Expr {
+        self.report(Diagnostic::new(codes::BAD_FORMAT, span, message));
+        self.error(span)
+    }
+}
