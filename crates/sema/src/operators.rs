@@ -252,6 +252,7 @@ impl BodyCx<'_> {
     fn float_remainder(&mut self, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
         let Item::Func(func) = *self.cx.tables.lang.get(&"fmod".into())? else { return None };
         self.cx.differential_of(a.ty)?;
+        self.cx.ensure_func(func);
         let callee = FuncRef { func, args: self.cx.program.types.args(&[Arg::Ty(a.ty)]) };
         let args = vec![(Dir::In, a.clone()), (Dir::In, b.clone())];
         let call = Call { callee, diff: vec![], args, through: None };
