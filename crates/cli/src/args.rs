@@ -191,7 +191,7 @@ pub struct Check {
 pub struct Compile {
     #[command(flatten)]
     pub source: Source,
-    /// What to make: ir, wgsl.
+    /// What to make: ir, wgsl, cpp.
     #[arg(long, value_name = "TARGET")]
     pub target: String,
     /// Entry points; without any, the whole module.
@@ -204,6 +204,9 @@ pub struct Compile {
     /// optimize or finish. With -o the result is written too.
     #[arg(long, value_name = "PASS")]
     pub dump_after: Option<String>,
+    /// Say with `#line` where each statement comes from (cpp).
+    #[arg(long)]
+    pub lines: bool,
     /// Where to write; `-` is the terminal.
     #[arg(short, value_name = "OUT", default_value = "-")]
     pub output: String,

@@ -39,6 +39,7 @@ pub fn all() -> impl Iterator<Item = Code> {
         cotangent_sema::derive::codes::CODES,
         cotangent_lower::codes::CODES,
         cotangent_autodiff::codes::CODES,
+        cotangent_emit_c::codes::CODES,
         cotangent_emit_naga::codes::CODES,
         cotangent_interp::CODES,
     ];

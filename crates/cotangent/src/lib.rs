@@ -21,6 +21,6 @@ pub use cotangent_autodiff::report;
 pub use cotangent_base::{Code, Diagnostic, Diagnostics, Loader, Scalar, Severity, Sources, Span, Symbol};
 pub use cotangent_interp as interp;
 pub use cotangent_ir as ir;
-pub use cotangent_lower::{ConformanceId, Options, Roots};
+pub use cotangent_lower::{ConformanceId, Lowered, Options, Roots};
 pub use cotangent_runtime as runtime;
-pub use targets::wgsl;
+pub use targets::{cpp, wgsl};

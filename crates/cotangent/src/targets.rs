@@ -1,6 +1,6 @@
 //! Programs in the languages of targets.
 
-use cotangent_base::Diagnostic;
+use cotangent_base::{Diagnostic, Sources, Span};
 use cotangent_emit_naga::codes;
 use cotangent_ir::layout::{Matrices, Target, bind};
 use cotangent_lower::Lowered;
@@ -13,6 +13,20 @@ pub fn wgsl(lowered: &Lowered) -> Result<String, Refusal> {
     check_layout(lowered)?;
     let bindings = bind::bind(&lowered.module.types, &lowered.params, Target::Wgsl, Matrices::Rows);
     cotangent_emit_naga::wgsl(&lowered.module, &bindings.leaves(&lowered.params))
+}
+
+/// The program at `file` as C++, in a namespace called like the file. With `lines`, `#line` directives say where each
+/// statement comes from.
+pub fn cpp(lowered: &Lowered, sources: &Sources, file: &str, lines: bool) -> Result<String, Refusal> {
+    check_layout(lowered)?;
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    let name = name.strip_suffix(".slang").unwrap_or(name);
+    let place = |span: Span| {
+        let known = !span.is_none() && !sources.is_library(span.file);
+        known.then(|| (sources.path(span.file).to_string(), sources.location(span.file, span.start).line))
+    };
+    let options = cotangent_emit_c::Options { name, file, place: &place, lines };
+    cotangent_emit_c::cpp(&lowered.module, &lowered.params, options)
 }
 
 /// Where parameters are bound can only be said if all of them are known.

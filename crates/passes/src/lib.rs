@@ -38,6 +38,7 @@ pub mod fold;
 pub mod hoist;
 pub mod inline;
 pub mod optimize;
+pub mod place;
 pub mod prune;
 mod rewrite;
 pub mod shape;

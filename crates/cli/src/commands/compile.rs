@@ -30,8 +30,12 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     }
     let text = match args.target.as_str() {
         "ir" => ir::text::print_module(&lowered.module),
-        "wgsl" => {
-            let emitted = cotangent::wgsl(&lowered);
+        "wgsl" | "cpp" => {
+            let emitted = if args.target == "wgsl" {
+                cotangent::wgsl(&lowered)
+            } else {
+                cotangent::cpp(&lowered, &compiler.sources, &args.source.path(), args.lines)
+            };
             match emitted {
                 Ok(text) => text,
                 Err(diagnostic) => {
@@ -43,7 +47,7 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
         }
         other => {
             return Err(Failure::Usage(format!(
-                "target `{other}` is not supported yet; there are ir and wgsl"
+                "target `{other}` is not supported yet; there are ir, wgsl and cpp"
             )));
         }
     };

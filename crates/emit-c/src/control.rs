@@ -1,0 +1,283 @@
+//! Branches, loops and exits.
+//!
+//! A region's results are written to their slots where the region is left. Everything kept back that reads what may
+//! change is made a statement before a region begins, since it could not be made one inside.
+
+use crate::Result;
+use crate::expr::Expr;
+use crate::func::{FuncEmitter, LoopFrame};
+use cotangent_ir::{Control, Exit, InstData, Op, Region, Value};
+use cotangent_passes::place::Slot;
+
+impl FuncEmitter<'_, '_> {
+    /// Emits the instructions of a region.
+    pub fn region(&mut self, region: Region) -> Result<()> {
+        let outer = std::mem::replace(&mut self.region, region);
+        for inst in self.func.regions[region].insts.clone() {
+            self.inst(inst)?;
+        }
+        self.region = outer;
+        Ok(())
+    }
+
+    fn block(&mut self, region: Region) -> Result<()> {
+        self.indent += 1;
+        self.region(region)?;
+        self.indent -= 1;
+        Ok(())
+    }
+
+    /// Before regions begin: what reads anything that may change becomes a statement.
+    fn settle(&mut self) {
+        self.flush(|expr| !expr.slots.is_empty() || expr.memory);
+    }
+
+    /// Whether a region does nothing but yield what is in place already.
+    fn does_nothing(&self, region: Region, results: &[Value]) -> bool {
+        let [exit] = self.func.regions[region].insts[..] else { return false };
+        let data = &self.func.insts[exit];
+        let in_place = |(from, to): (&Value, &Value)| self.places.slot(*from) == self.places.slot(*to);
+        matches!(data.op, Op::Yield) && data.operands.iter().zip(results).all(in_place)
+    }
+
+    pub fn branch(&mut self, data: &InstData) -> Result<()> {
+        let condition = self.value(data.operands[0]);
+        self.settle();
+        let (then, other) = (data.regions[0], data.regions[1]);
+        if self.does_nothing(then, &data.results) && !self.does_nothing(other, &data.results) {
+            self.line(&format!("if (!{}) {{", condition.at_least(15)));
+            self.branch_block(other, &data.results)?;
+        } else {
+            self.line(&format!("if ({}) {{", condition.text));
+            self.branch_block(then, &data.results)?;
+            if !self.does_nothing(other, &data.results) {
+                self.line("} else {");
+                self.branch_block(other, &data.results)?;
+            }
+        }
+        self.line("}");
+        Ok(())
+    }
+
+    /// A region whose `yield` gives the results of what is around it.
+    fn branch_block(&mut self, region: Region, results: &[Value]) -> Result<()> {
+        self.block(region)?;
+        self.indent += 1;
+        self.yielded(region, results);
+        self.indent -= 1;
+        Ok(())
+    }
+
+    fn yielded(&mut self, region: Region, results: &[Value]) {
+        let exit = self.func.exit(region).clone();
+        if matches!(exit.op, Op::Yield) {
+            self.assign(&exit.operands, results);
+        }
+    }
+
+    pub fn switch(&mut self, data: &InstData, cases: &[i64]) -> Result<()> {
+        let selector = self.value(data.operands[0]);
+        self.settle();
+        self.line(&format!("switch ({}) {{", selector.text));
+        self.switches += 1;
+        for (number, region) in data.regions.iter().enumerate() {
+            match cases.get(number) {
+                Some(case) => {
+                    let constant = cotangent_ir::Const::Int(*case);
+                    let s = self.shape(data.operands[0]).scalar().unwrap_or(cotangent_base::Scalar::I32);
+                    let label = crate::expr::literal(constant, s);
+                    self.line(&format!("case {}: {{", label.text));
+                }
+                None => self.line("default: {"),
+            }
+            self.branch_block(*region, &data.results)?;
+            self.line("} break;");
+        }
+        self.switches -= 1;
+        self.line("}");
+        Ok(())
+    }
+
+    /// Enters a loop: its slots get their first values.
+    fn enter(&mut self, first: &[Value], results: &[Value]) {
+        self.assign(first, results);
+        for result in results {
+            let slot = self.places.slot(*result).expect("a loop's slot");
+            self.declare(slot);
+        }
+        self.settle();
+        let number = self.loops.len() + 1;
+        let out = (self.names.fresh(&format!("out_{number}")), false);
+        let next = (self.names.fresh(&format!("next_{number}")), false);
+        self.loops.push(LoopFrame { slots: results.to_vec(), out, next, switches: self.switches });
+    }
+
+    /// Leaves a loop whose body stands in `body`, which `head` opens.
+    fn leave(&mut self, head: &str, body: String) {
+        let frame = self.loops.pop().expect("a loop is open");
+        self.line(&format!("{head} {{"));
+        if frame.next.1 {
+            // In braces of its own, so that nobody jumps over a declaration.
+            self.indent += 1;
+            self.line("{");
+            self.out += &body;
+            self.line("}");
+            self.line(&format!("{}:;", frame.next.0));
+            self.indent -= 1;
+        } else {
+            self.out += &body;
+        }
+        self.line("}");
+        if frame.out.1 {
+            self.line(&format!("{}:;", frame.out.0));
+        }
+    }
+
+    /// What `emit` writes, apart.
+    fn apart(&mut self, emit: impl FnOnce(&mut Self) -> Result<()>) -> Result<String> {
+        let before = std::mem::take(&mut self.out);
+        let result = emit(self);
+        let written = std::mem::replace(&mut self.out, before);
+        result.map(|()| written)
+    }
+
+    pub fn for_loop(&mut self, data: &InstData, reversed: bool) -> Result<()> {
+        let count = self.value(data.operands[0]);
+        let count = if count.slots.is_empty() && !count.memory && count.level == crate::expr::PRIMARY {
+            count.text
+        } else {
+            let name = self.names.fresh("count");
+            self.line(&format!("const std::int32_t {name} = {};", count.text));
+            name
+        };
+        self.enter(&data.operands[1..], &data.results);
+        let body = data.regions[0];
+        let counter = self.func.regions[body].args[0];
+        let wish = self.func.values[counter].name;
+        let name = self.names.fresh(wish.as_ref().map_or("i", |n| n.as_str()));
+        self.values.insert(counter, crate::func::Val::Named(name.clone()));
+        let text = self.apart(|e| e.branch_block(body, &data.results))?;
+        let head = if reversed {
+            let last = count.parse::<i64>().map_or_else(|_| format!("{count} - 1"), |n| (n - 1).to_string());
+            format!("for (std::int32_t {name} = {last}; {name} >= 0; {name}--)")
+        } else {
+            format!("for (std::int32_t {name} = 0; {name} < {count}; {name}++)")
+        };
+        self.leave(&head, text);
+        Ok(())
+    }
+
+    pub fn while_loop(&mut self, data: &InstData) -> Result<()> {
+        self.enter(&data.operands, &data.results);
+        let (cond, body) = (data.regions[0], data.regions[1]);
+        let mut condition = Expr::name(String::new());
+        let before = self.apart(|e| {
+            e.indent += 1;
+            e.region(cond)?;
+            let exit = e.func.exit(cond).clone();
+            condition = e.value(exit.operands[0]);
+            e.indent -= 1;
+            Ok(())
+        })?;
+        let mut text = before;
+        if !text.is_empty() {
+            let indent = "    ".repeat(self.indent + 1);
+            text += &format!("{indent}if (!{}) break;\n", condition.at_least(15));
+            condition = Expr::name("true".to_string());
+        }
+        text += &self.apart(|e| e.branch_block(body, &data.results))?;
+        self.leave(&format!("while ({})", condition.text), text);
+        Ok(())
+    }
+
+    /// Leaves a region other than by `yield`, whose operands are written where the region was entered from.
+    pub fn exit(&mut self, data: &InstData) {
+        match data.op.control() {
+            Control::Exit(Exit::Break(out)) => {
+                let at = self.loops.len() - 1 - out as usize;
+                let slots = self.loops[at].slots.clone();
+                self.assign(&data.operands, &slots);
+                let near = out == 0 && self.loops[at].switches == self.switches;
+                if !near {
+                    self.loops[at].out.1 = true;
+                }
+                let line =
+                    if near { "break;".to_string() } else { format!("goto {};", self.loops[at].out.0) };
+                self.line(&line);
+            }
+            Control::Exit(Exit::Continue(out)) => {
+                let at = self.loops.len() - 1 - out as usize;
+                let slots = self.loops[at].slots.clone();
+                self.assign(&data.operands, &slots);
+                if out > 0 {
+                    self.loops[at].next.1 = true;
+                }
+                let line = if out == 0 {
+                    "continue;".to_string()
+                } else {
+                    format!("goto {};", self.loops[at].next.0)
+                };
+                self.line(&line);
+            }
+            Control::Exit(Exit::Return) => self.give_back(&data.operands),
+            _ => {}
+        }
+    }
+
+    fn give_back(&mut self, operands: &[Value]) {
+        if let ([only], [None]) = (operands, &self.outputs[..])
+            && !cotangent_passes::place::is_large(&self.e.module.types, self.func.ty(*only))
+        {
+            let value = self.value(*only);
+            return self.line(&format!("return {};", value.text));
+        }
+        // An output may be the storage of another: all are read before any is written.
+        let outputs = self.outputs.clone();
+        let names: Vec<&String> = outputs.iter().flatten().collect();
+        let mut lines = Vec::new();
+        for (operand, name) in operands.iter().zip(&outputs) {
+            let Some(name) = name else { continue };
+            let mut value = self.value(*operand);
+            if value.text == *name {
+                continue;
+            }
+            if names.iter().any(|other| value.text == **other) {
+                let copy = self.names.fresh("copy");
+                let ty = self.e.ty(self.func.ty(*operand));
+                self.line(&format!("const {ty} {copy} = {};", value.text));
+                value = Expr::name(copy);
+            }
+            lines.push(format!("{name} = {};", value.text));
+        }
+        lines.iter().for_each(|line| self.line(line));
+        if self.region != self.func.body {
+            self.line("return;");
+        }
+    }
+
+    /// Writes values to the slots of others, all at once as far as anybody can tell.
+    fn assign(&mut self, from: &[Value], to: &[Value]) {
+        let slot = |e: &Self, value: Value| e.places.slot(value).expect("it has a slot");
+        let pairs: Vec<(Value, Slot)> = from.iter().zip(to).map(|(f, t)| (*f, slot(self, *t))).collect();
+        let pairs: Vec<(Value, Slot)> =
+            pairs.into_iter().filter(|(value, to)| self.places.slot(*value) != Some(*to)).collect();
+        let mut sources: Vec<Option<Expr>> = vec![None; pairs.len()];
+        for (number, (value, _)) in pairs.iter().enumerate() {
+            let Some(own) = self.places.slot(*value) else { continue };
+            if pairs[..number].iter().any(|(_, earlier)| *earlier == own) {
+                let copy = self.names.fresh("copy");
+                let (ty, old) = (self.e.ty(self.func.ty(*value)), self.slot_names[own].clone());
+                self.line(&format!("const {ty} {copy} = {old};"));
+                sources[number] = Some(Expr::name(copy));
+            }
+        }
+        for ((value, to), source) in pairs.into_iter().zip(sources) {
+            if matches!(self.func.op(value), Some(Op::Undef)) {
+                self.declare(to);
+                continue;
+            }
+            let expr = source.unwrap_or_else(|| self.value(value));
+            self.write_slot(to, &expr);
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! Expressions: text that knows how tightly it binds and what it reads.
+
+use crate::func::{FuncEmitter, Val};
+use crate::types::scalar;
+use crate::{Result, unsupported};
+use cotangent_base::Scalar;
+use cotangent_ir::{Class, Const, InstData, Math, Op, Path, Step, Ty, Type, Value, ValueDef};
+use cotangent_passes::place::Slot;
+
+/// How tightly names, calls and accesses bind. Unary operators are one below.
+pub(crate) const PRIMARY: u8 = 16;
+const UNARY: u8 = 15;
+const PRODUCT: u8 = 14;
+const SUM: u8 = 13;
+const RELATION: u8 = 11;
+const EQUALITY: u8 = 10;
+const BOTH: u8 = 5;
+const EITHER: u8 = 4;
+const CHOICE: u8 = 3;
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub(crate) struct Expr {
+    pub text: String,
+    /// How tightly it binds.
+    pub level: u8,
+    /// The variables it reads that may change.
+    pub slots: Vec<Slot>,
+    /// Whether it reads memory.
+    pub memory: bool,
+    /// Whether it must be evaluated here, and once.
+    pub effect: bool,
+}
+
+impl Expr {
+    pub fn name(text: String) -> Expr {
+        Expr { text, level: PRIMARY, slots: vec![], memory: false, effect: false }
+    }
+
+    pub fn slot(text: String, slot: Slot) -> Expr {
+        Expr { slots: vec![slot], ..Expr::name(text) }
+    }
+
+    /// The text, in parentheses if it binds less tightly than asked.
+    pub fn at_least(&self, level: u8) -> String {
+        if self.level < level { format!("({})", self.text) } else { self.text.clone() }
+    }
+
+    /// Something made of these parts.
+    pub fn of(text: String, level: u8, parts: &[Expr]) -> Expr {
+        let mut slots: Vec<Slot> = parts.iter().flat_map(|p| p.slots.iter().copied()).collect();
+        slots.dedup();
+        let (memory, effect) = (parts.iter().any(|p| p.memory), parts.iter().any(|p| p.effect));
+        Expr { text, level, slots, memory, effect }
+    }
+
+    pub fn call(name: &str, parts: &[Expr]) -> Expr {
+        let args: Vec<&str> = parts.iter().map(|p| p.text.as_str()).collect();
+        Expr::of(format!("{name}({})", args.join(", ")), PRIMARY, parts)
+    }
+
+    fn infix(a: Expr, sign: &str, b: Expr, level: u8) -> Expr {
+        let text = format!("{} {sign} {}", a.at_least(level), b.at_least(level + 1));
+        Expr::of(text, level, &[a, b])
+    }
+}
+
+/// A constant of a scalar type.
+pub(crate) fn literal(constant: Const, s: Scalar) -> Expr {
+    let text = match (constant, s) {
+        (Const::Bool(b), _) => b.to_string(),
+        (Const::Int(n), Scalar::I32) if n == i64::from(i32::MIN) => "(-2147483647 - 1)".to_string(),
+        (Const::Int(n), Scalar::I32) => (n as i32).to_string(),
+        (Const::Int(n), Scalar::U32) => format!("{}u", n as u32),
+        (Const::Int(n), Scalar::U64) => format!("std::uint64_t({}u)", n as u64),
+        (Const::Int(i64::MIN), _) => "std::numeric_limits<std::int64_t>::min()".to_string(),
+        (Const::Int(n), s) => format!("{}({n})", scalar(s)),
+        (Const::Float(bits), s) => float(f64::from_bits(bits), s),
+    };
+    let level = if text.starts_with('-') { UNARY } else { PRIMARY };
+    Expr { level, ..Expr::name(text) }
+}
+
+fn float(x: f64, s: Scalar) -> String {
+    let x = cotangent_ir::eval::round(x, s);
+    let kind = if s == Scalar::F64 { "double" } else { "float" };
+    let mut text = if x.is_nan() {
+        format!("std::numeric_limits<{kind}>::quiet_NaN()")
+    } else if x.is_infinite() {
+        let sign = if x < 0.0 { "-" } else { "" };
+        format!("{sign}std::numeric_limits<{kind}>::infinity()")
+    } else if s == Scalar::F64 {
+        format!("{x:?}")
+    } else {
+        format!("{:?}f", x as f32)
+    };
+    if s == Scalar::F16 {
+        text = format!("ct::half({text})");
+    }
+    text
+}
+
+impl FuncEmitter<'_, '_> {
+    pub fn shape(&self, value: Value) -> Type {
+        self.e.module.types.get(self.func.ty(value))
+    }
+
+    /// Zero of any type.
+    pub fn zero(&self, ty: Ty) -> Expr {
+        match self.e.module.types.get(ty) {
+            Type::Scalar(s) => literal(cotangent_ir::eval::zero(s), s),
+            _ => Expr::name(format!("{}{{}}", self.e.ty(ty))),
+        }
+    }
+
+    /// The expression of an instruction without regions that changes nothing.
+    pub fn pure(&mut self, data: &InstData) -> Result<Expr> {
+        let result = data.results[0];
+        let ty = self.func.ty(result);
+        let to = self.e.ty(ty);
+        let args: Vec<Expr> = match &data.op {
+            Op::Extract(_) | Op::Load(_) => vec![],
+            _ => data.operands.iter().map(|v| self.value(*v)).collect(),
+        };
+        Ok(match &data.op {
+            Op::Math(math) => self.math(*math, data, args),
+            Op::Const(constant) => match self.e.module.types.get(ty) {
+                Type::Scalar(s) => literal(*constant, s),
+                _ => return unsupported(self.span, "a constant of this type is not possible"),
+            },
+            Op::Zero | Op::Undef => self.zero(ty),
+            Op::Select => self.select(data, args),
+            Op::Convert => self.convert(data, args),
+            Op::Bitcast => Expr::call(&format!("ct::bitcast<{to}>"), &args),
+            Op::Splat => Expr::call(&format!("ct::splat<{to}>"), &args),
+            Op::Sum => Expr::call("ct::sum", &args),
+            Op::Swizzle(lanes) => self.swizzle(lanes, ty, args),
+            Op::Dot => Expr::call("ct::dot", &args),
+            Op::MatVec => Expr::call("ct::mat_vec", &args),
+            Op::VecMat => Expr::call("ct::vec_mat", &args),
+            Op::MatMat => Expr::call("ct::mat_mat", &args),
+            Op::Outer => Expr::call("ct::outer", &args),
+            Op::Transpose => Expr::call("ct::transpose", &args),
+            Op::Pack => {
+                let parts: Vec<&str> = args.iter().map(|a| a.text.as_str()).collect();
+                Expr::of(format!("{to}{{{}}}", parts.join(", ")), PRIMARY, &args)
+            }
+            Op::Extract(path) => {
+                let base = self.value(data.operands[0]);
+                self.access(base, self.func.ty(data.operands[0]), path, &data.operands[1..])
+            }
+            Op::Inject(member) => {
+                let Type::Sum(id) = self.e.module.types.get(ty) else {
+                    return unsupported(self.span, "this is not possible");
+                };
+                Expr::call(&format!("{to}::make_{}", self.e.structs.field(id, *member)), &args)
+            }
+            Op::Project(member) => {
+                let Type::Sum(id) = self.shape(data.operands[0]) else {
+                    return unsupported(self.span, "this is not possible");
+                };
+                let (sum, field) = (args[0].at_least(PRIMARY), self.e.structs.field(id, *member));
+                let zero = self.zero(ty).text;
+                Expr::of(format!("{sum}.tag == {member} ? {sum}.{field} : {zero}"), CHOICE, &args)
+            }
+            Op::Tag => Expr::of(format!("{}.tag", args[0].at_least(PRIMARY)), PRIMARY, &args),
+            Op::Detach => args.into_iter().next().expect("it has an operand"),
+            Op::Global(_) => return unsupported(self.span, "this is not possible"),
+            Op::Load(path) => self.load(data, path),
+            Op::Length => {
+                Expr::of(format!("std::uint32_t({}.count)", args[0].at_least(PRIMARY)), PRIMARY, &args)
+            }
+            Op::Insert(_) | Op::InsertAdd(_) | Op::Store(_) | Op::Assert(_) => self.misplaced(data)?,
+            Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => self.misplaced(data)?,
+            Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => self.misplaced(data)?,
+            Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => self.misplaced(data)?,
+        })
+    }
+
+    fn misplaced(&self, data: &InstData) -> Result<Expr> {
+        unsupported(self.span, format!("`{}` is not possible here", data.op.name()))
+    }
+
+    /// Follows a path from a value.
+    pub fn access(&mut self, base: Expr, ty: Ty, path: &Path, indices: &[Value]) -> Expr {
+        let (mut ty, mut indices) = (ty, indices.iter());
+        let mut text = base.at_least(PRIMARY);
+        let mut parts = vec![base];
+        for step in &path.0 {
+            match (self.e.module.types.get(ty), step) {
+                (Type::Struct(id) | Type::Sum(id), Step::Part(index)) => {
+                    text += &format!(".{}", self.e.structs.field(id, *index));
+                }
+                (_, Step::Part(index)) => text += &format!("[{index}]"),
+                (_, Step::Index) => {
+                    let operand = *indices.next().expect("an index");
+                    let index = self.value(operand);
+                    let count = self.e.module.types.arity(ty).unwrap_or(0);
+                    text += &format!("[{}]", self.index(operand, &index, count));
+                    parts.push(index);
+                }
+            }
+            ty = self.e.module.types.part(ty, step.known()).expect("the path fits");
+        }
+        Expr::of(text, PRIMARY, &parts)
+    }
+
+    /// An index into that many elements, checked unless it is the counter of a loop that stays below.
+    fn index(&self, operand: Value, index: &Expr, count: u32) -> String {
+        if self.counts_below(operand, count) {
+            return index.text.clone();
+        }
+        format!("ct::at({}, {count}, {})", index.text, self.line_number())
+    }
+
+    fn counts_below(&self, value: Value, count: u32) -> bool {
+        let ValueDef::Arg(region, 0) = self.func.values[value].def else { return false };
+        let owner = |inst: &cotangent_ir::Inst| self.func.insts[*inst].regions.contains(&region);
+        let all = self.func.all_insts();
+        let Some(data) = all.iter().find(|i| owner(i)).map(|i| &self.func.insts[*i]) else { return false };
+        match (&data.op, data.operands.first().and_then(|n| self.func.op(*n))) {
+            (Op::For(_), Some(Op::Const(Const::Int(n)))) => *n <= i64::from(count),
+            _ => false,
+        }
+    }
+
+    /// An element of a buffer or a part of a variable, as a place.
+    pub fn memory(&mut self, handle: Value, path: &Path, indices: &[Value]) -> Expr {
+        if let Some(Val::Variable(name)) = self.values.get(&handle).cloned() {
+            let Type::Ref(inner) = self.shape(handle) else { return Expr::name(name) };
+            return self.access(Expr::name(name), inner, path, indices);
+        }
+        let base = self.value(handle);
+        match self.shape(handle) {
+            Type::Buffer(elem, _) => {
+                let buffer = base.at_least(PRIMARY);
+                let (first, rest) = (path.0[0], Path(path.0[1..].into()));
+                let (index, rest_indices, parts) = match first {
+                    Step::Part(index) => (Expr::name(format!("{index}u")), indices, vec![base]),
+                    Step::Index => {
+                        let index = self.value(indices[0]);
+                        (index.clone(), &indices[1..], vec![base, index])
+                    }
+                };
+                let text = format!("{buffer}.at({}, {})", index.text, self.line_number());
+                self.access(Expr::of(text, PRIMARY, &parts), elem, &rest, rest_indices)
+            }
+            Type::Ref(inner) => {
+                let text = format!("(*{})", base.at_least(UNARY));
+                self.access(Expr::of(text, PRIMARY, &[base]), inner, path, indices)
+            }
+            _ => base,
+        }
+    }
+
+    fn load(&mut self, data: &InstData, path: &Path) -> Expr {
+        let place = self.memory(data.operands[0], path, &data.operands[1..]);
+        Expr { memory: true, ..place }
+    }
+
+    fn select(&self, data: &InstData, args: Vec<Expr>) -> Expr {
+        if !matches!(self.shape(data.operands[0]), Type::Scalar(_)) {
+            return Expr::call("ct::select", &args);
+        }
+        let [c, a, b] = [0, 1, 2].map(|i: usize| args[i].at_least(CHOICE + 1));
+        Expr::of(format!("{c} ? {a} : {b}"), CHOICE, &args)
+    }
+
+    fn swizzle(&self, lanes: &[u8], ty: Ty, args: Vec<Expr>) -> Expr {
+        let list: Vec<String> = lanes.iter().map(|lane| lane.to_string()).collect();
+        match self.e.module.types.get(ty) {
+            Type::Vector(_, 1) => Expr::call(&format!("ct::swizzle1<{}>", list[0]), &args),
+            Type::Scalar(_) => {
+                Expr::of(format!("{}[{}]", args[0].at_least(PRIMARY), list[0]), PRIMARY, &args)
+            }
+            _ => Expr::call(&format!("ct::swizzle<{}>", list.join(", ")), &args),
+        }
+    }
+
+    fn convert(&self, data: &InstData, args: Vec<Expr>) -> Expr {
+        let types = &self.e.module.types;
+        let [from, to] = [data.operands[0], data.results[0]].map(|v| types.scalar_of(self.func.ty(v)));
+        let (Some(from), Some(to)) = (from, to) else { return args[0].clone() };
+        let scalar_shape = matches!(self.shape(data.results[0]), Type::Scalar(_));
+        let plain = from != Scalar::Bool && from.is_int() && to.is_int()
+            || from.is_int() && matches!(to, Scalar::F32 | Scalar::F64)
+            || from == Scalar::F32 && to == Scalar::F64;
+        let name = if scalar_shape && plain {
+            scalar(to).to_string()
+        } else {
+            format!("ct::convert<{}>", scalar(to))
+        };
+        Expr::call(&name, &args)
+    }
+
+    fn math(&self, math: Math, data: &InstData, args: Vec<Expr>) -> Expr {
+        let shape = self.shape(data.operands[0]);
+        let s = shape.scalar().unwrap_or(Scalar::F32);
+        let is_scalar = matches!(shape, Type::Scalar(_));
+        // Unsigned integers wrap by themselves; signed ones do not, and small ones become `int`.
+        let plain = s.is_float() || matches!(s, Scalar::U32 | Scalar::U64) || !is_scalar;
+        let infix = |sign: &str, level: u8| Expr::infix(args[0].clone(), sign, args[1].clone(), level);
+        match math {
+            Math::Add if plain => infix("+", SUM),
+            Math::Sub if plain => infix("-", SUM),
+            Math::Mul if plain => infix("*", PRODUCT),
+            Math::Div if s.is_float() || self.divides(data, s) => infix("/", PRODUCT),
+            Math::Rem if self.divides(data, s) => infix("%", PRODUCT),
+            Math::Neg if s.is_float() => Expr::of(format!("-{}", args[0].at_least(PRIMARY)), UNARY, &args),
+            Math::And if is_scalar && s == Scalar::Bool => infix("&&", BOTH),
+            Math::Or if is_scalar && s == Scalar::Bool => infix("||", EITHER),
+            Math::Not if is_scalar && s == Scalar::Bool => {
+                Expr::of(format!("!{}", args[0].at_least(UNARY)), UNARY, &args)
+            }
+            math if math.class() == Class::Compare && is_scalar => {
+                let (sign, level) = match math {
+                    Math::Ne => ("!=", EQUALITY),
+                    Math::Lt => ("<", RELATION),
+                    Math::Le => ("<=", RELATION),
+                    Math::Gt => (">", RELATION),
+                    Math::Ge => (">=", RELATION),
+                    _ => ("==", EQUALITY),
+                };
+                infix(sign, level)
+            }
+            math => Expr::call(&format!("ct::{}", function(math)), &args),
+        }
+    }
+
+    /// Whether an integer division neither traps nor overflows: by a constant other than 0 and -1, in at least 32 bits.
+    fn divides(&self, data: &InstData, s: Scalar) -> bool {
+        let divisor = self.func.op(data.operands[1]);
+        s.bits() >= 32
+            && s.is_int()
+            && matches!(divisor, Some(Op::Const(Const::Int(n))) if !(-1..=0).contains(n))
+    }
+}
+
+/// The function of the prelude for an operation.
+fn function(math: Math) -> &'static str {
+    match math {
+        Math::And => "bit_and",
+        Math::Or => "bit_or",
+        Math::Xor => "bit_xor",
+        Math::Not => "bit_not",
+        Math::CountBits => "count_bits",
+        Math::FirstBitLow => "first_bit_low",
+        Math::FirstBitHigh => "first_bit_high",
+        Math::ReverseBits => "reverse_bits",
+        Math::IsNan => "is_nan",
+        Math::IsInf => "is_inf",
+        math => math.name(),
+    }
+}

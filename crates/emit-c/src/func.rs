@@ -1,0 +1,387 @@
+//! One function: its signature, its variables, and when an expression becomes a statement.
+//!
+//! Instructions are emitted in order. One that is pure, and whose only use is later in the same region, is kept back
+//! as text and stands where it is used. If something is written before that which the text reads, it becomes a
+//! statement first ([`FuncEmitter::write_slot`], [`FuncEmitter::write_memory`]). All else gets a name.
+
+use crate::expr::{Expr, PRIMARY};
+use crate::names::Names;
+use crate::{Emitter, Result};
+use cotangent_base::{EntityMap, Map, Set, Span};
+use cotangent_ir::{Func, FuncId, Inst, Op, Region, Value, ValueDef};
+use cotangent_passes::place::{Places, Slot, is_large};
+
+/// An expression of this length gets a name.
+const LONG: usize = 90;
+
+/// How a function is called.
+pub(crate) struct Signature {
+    /// All of it, without `static`.
+    pub text: String,
+    /// The names of the inputs.
+    pub inputs: Vec<String>,
+    /// The names of the outputs that are references of their own.
+    pub outputs: Vec<Option<String>>,
+    /// The names in it.
+    pub names: Names,
+}
+
+/// Where a value is.
+#[derive(Clone)]
+pub(crate) enum Val {
+    /// In an expression that may be written wherever it is needed.
+    Free(Expr),
+    /// In an expression that is kept back for its one use.
+    Pending(Expr),
+    /// In a variable that nobody changes.
+    Named(String),
+    /// A `static` or group-shared variable.
+    Variable(String),
+}
+
+/// A loop around what is emitted.
+pub(crate) struct LoopFrame {
+    pub slots: Vec<Value>,
+    /// Where `break` from further inside goes, and whether something goes there.
+    pub out: (String, bool),
+    /// Where `continue` from further inside goes, and whether something goes there.
+    pub next: (String, bool),
+    /// How many `switch` statements are around the loop.
+    pub switches: usize,
+}
+
+/// The function under construction.
+pub(crate) struct FuncEmitter<'e, 'm> {
+    pub e: &'e Emitter<'m>,
+    pub func: &'m Func,
+    pub places: &'e Places,
+    pub names: Names,
+    pub values: Map<Value, Val>,
+    /// What is kept back, in order.
+    pub pending: Vec<Value>,
+    pub slot_names: EntityMap<Slot, String>,
+    pub declared: Set<Slot>,
+    /// Before which instruction a slot must be declared.
+    pub homes: Map<Inst, Vec<Slot>>,
+    /// The region of a value's only use.
+    pub single: Map<Value, Region>,
+    pub used: Set<Value>,
+    pub loops: Vec<LoopFrame>,
+    pub switches: usize,
+    /// The outputs, and which are references.
+    pub outputs: Vec<Option<String>>,
+    pub region: Region,
+    pub span: Span,
+    pub out: String,
+    pub indent: usize,
+    line: Option<(String, u32)>,
+}
+
+impl<'m> Emitter<'m> {
+    /// Whether a function returns its only, small result.
+    pub fn returns(&self, id: FuncId) -> bool {
+        let outputs: Vec<_> = self.module.funcs[id].sig.outputs().collect();
+        outputs.len() == 1 && !is_large(&self.module.types, outputs[0].ty)
+    }
+
+    /// The signature of a function.
+    pub fn signature(&self, id: FuncId) -> Signature {
+        let (func, places) = (&self.module.funcs[id], &self.places[&id]);
+        let mut names = Names::default();
+        let mut params = Vec::new();
+        if self.threaded.contains(&id) {
+            params.push("Thread& thread".to_string());
+        }
+        let mut inputs = Vec::new();
+        for (number, (param, value)) in func.sig.inputs().zip(func.inputs()).enumerate() {
+            let name = names.fresh(param.name.as_str());
+            let ty = self.ty(param.ty);
+            let changes = places.slot(*value).is_some_and(|slot| places.members(slot).len() > 1);
+            let how = if places.passed.contains(&Some(number)) {
+                "& "
+            } else if is_large(&self.module.types, param.ty) && !changes {
+                "const& "
+            } else {
+                " "
+            };
+            params.push(match how {
+                "const& " => format!("const {ty}& {name}"),
+                how => format!("{ty}{how}{name}"),
+            });
+            inputs.push(name);
+        }
+        let returns = self.returns(id);
+        let mut outputs = Vec::new();
+        let wishes = func.sig.ret.iter().map(|_| "result").chain(
+            func.sig.params.iter().filter(|p| p.dir != cotangent_ir::Dir::In).map(|p| p.name.as_str()),
+        );
+        for ((number, output), wish) in func.sig.outputs().enumerate().zip(wishes) {
+            let own = !returns && places.passed[number].is_none();
+            outputs.push(own.then(|| names.fresh(wish)));
+            if let Some(Some(name)) = outputs.last() {
+                params.push(format!("{}& {name}", self.ty(output.ty)));
+            }
+        }
+        let ret = match func.sig.outputs().next() {
+            Some(output) if returns => self.ty(output.ty),
+            _ => "void".to_string(),
+        };
+        let mut name = self.funcs[&id].clone();
+        if func.entry.is_some() {
+            name += "_thread";
+        }
+        Signature { text: format!("{ret} {name}({})", params.join(", ")), inputs, outputs, names }
+    }
+
+    /// Emits a function.
+    pub fn function(&mut self, id: FuncId) -> Result<()> {
+        let signature = self.signature(id);
+        let func = &self.module.funcs[id];
+        let places = &self.places[&id];
+        let mut emitter = FuncEmitter {
+            e: self,
+            func,
+            places,
+            names: signature.names,
+            values: Map::default(),
+            pending: vec![],
+            slot_names: EntityMap::new(),
+            declared: Set::default(),
+            homes: Map::default(),
+            single: Map::default(),
+            used: Set::default(),
+            loops: vec![],
+            switches: 0,
+            outputs: signature.outputs,
+            region: func.body,
+            span: func.span,
+            out: String::new(),
+            indent: 1,
+            line: None,
+        };
+        emitter.prepare(&signature.inputs);
+        emitter.region(func.body)?;
+        let body = emitter.out;
+        self.out += &format!("\nstatic {} {{\n{body}}}\n", signature.text);
+        Ok(())
+    }
+}
+
+impl FuncEmitter<'_, '_> {
+    /// Names the slots, and finds out where each must be declared and what is used once.
+    fn prepare(&mut self, inputs: &[String]) {
+        self.name_slots(inputs);
+        let mut counts: Map<Value, u32> = Map::default();
+        self.count(self.func.body, &mut counts);
+        self.single.retain(|value, _| counts[value] == 1);
+        self.used = counts.into_keys().collect();
+        for slot in self.places.all() {
+            if !self.declared.contains(&slot) {
+                let home = self.home(slot);
+                self.homes.entry(home).or_default().push(slot);
+            }
+        }
+    }
+
+    fn name_slots(&mut self, inputs: &[String]) {
+        for (value, name) in self.func.inputs().iter().zip(inputs) {
+            self.values.insert(*value, Val::Named(name.clone()));
+        }
+        let returned = self.returned();
+        for slot in self.places.all() {
+            let members = self.places.members(slot);
+            let input = self.func.inputs().iter().position(|v| members.contains(v));
+            let output = returned.iter().position(|r| *r == Some(slot));
+            let name = match (input, output) {
+                (Some(input), _) => inputs[input].clone(),
+                (None, Some(output)) => self.outputs[output].clone().expect("it is a reference"),
+                (None, None) => {
+                    let wish = members.iter().find_map(|v| self.func.values[*v].name);
+                    self.names.fresh(wish.as_ref().map_or("t", |n| n.as_str()))
+                }
+            };
+            self.slot_names.push(name);
+            if input.is_some() || output.is_some() {
+                self.declared.insert(slot);
+            }
+        }
+    }
+
+    /// For each output that is a reference of its own, the slot that can be that reference from the start.
+    fn returned(&self) -> Vec<Option<Slot>> {
+        let mut taken = Vec::new();
+        let last = self.func.exit(self.func.body);
+        let is_return = matches!(last.op, Op::Return);
+        let mut slots = Vec::new();
+        for (number, output) in self.outputs.iter().enumerate() {
+            let slot = match output {
+                Some(_) if is_return => self.places.slot(last.operands[number]),
+                _ => None,
+            };
+            let input = |slot: Slot| self.func.inputs().iter().any(|v| self.places.slot(*v) == Some(slot));
+            let slot = slot.filter(|slot| !taken.contains(slot) && !input(*slot));
+            taken.extend(slot);
+            slots.push(slot);
+        }
+        slots
+    }
+
+    fn count(&mut self, region: Region, counts: &mut Map<Value, u32>) {
+        for inst in &self.func.regions[region].insts {
+            let data = &self.func.insts[*inst];
+            for operand in &data.operands {
+                *counts.entry(*operand).or_default() += 1;
+                self.single.insert(*operand, region);
+            }
+            data.regions.iter().for_each(|inner| self.count(*inner, counts));
+        }
+    }
+
+    /// The instruction before which a slot is declared: the first, in the innermost region around all of its members,
+    /// that makes one of them or contains one that does.
+    fn home(&self, slot: Slot) -> Inst {
+        let mut trails: Vec<Vec<(Region, Inst)>> = Vec::new();
+        for value in self.places.members(slot) {
+            let mut trail = Vec::new();
+            self.trail(self.func.body, *value, &mut trail);
+            trails.push(trail);
+        }
+        trails.retain(|trail| !trail.is_empty());
+        let depth =
+            (0..).take_while(|d| trails.iter().all(|t| t.len() > *d && t[*d].0 == trails[0][*d].0)).count()
+                - 1;
+        let region = trails[0][depth].0;
+        let order = &self.func.regions[region].insts;
+        let first = order.iter().find(|i| trails.iter().any(|t| t[depth].1 == **i));
+        *first.expect("a slot has a member")
+    }
+
+    /// The instructions around the definition of a value, outermost first.
+    fn trail(&self, region: Region, value: Value, trail: &mut Vec<(Region, Inst)>) -> bool {
+        for inst in &self.func.regions[region].insts {
+            let data = &self.func.insts[*inst];
+            trail.push((region, *inst));
+            let here = match self.func.values[value].def {
+                ValueDef::Result(made, _) => made == *inst,
+                ValueDef::Arg(arg_of, _) => data.regions.contains(&arg_of),
+            };
+            if here || data.regions.iter().any(|inner| self.trail(*inner, value, trail)) {
+                return true;
+            }
+            trail.pop();
+        }
+        false
+    }
+
+    /// Adds a line.
+    pub fn line(&mut self, text: &str) {
+        if self.e.options.lines && !self.span.is_none() {
+            let place = (self.e.options.place)(self.span);
+            if let Some((file, line)) = place.filter(|place| self.line.as_ref() != Some(place)) {
+                self.out += &format!("#line {line} {file:?}\n");
+                self.line = Some((file, line));
+            }
+        }
+        self.out += &format!("{}{text}\n", "    ".repeat(self.indent));
+    }
+
+    /// The expression of a value, and the end of its being kept back.
+    pub fn value(&mut self, value: Value) -> Expr {
+        if let Some(slot) = self.places.slot(value) {
+            return Expr::slot(self.slot_names[slot].clone(), slot);
+        }
+        match self.values.get(&value).cloned() {
+            Some(Val::Free(expr)) => expr,
+            Some(Val::Pending(expr)) => {
+                self.pending.retain(|v| *v != value);
+                expr
+            }
+            Some(Val::Named(name)) => Expr::name(name),
+            Some(Val::Variable(name)) => {
+                Expr { text: format!("&{name}"), level: PRIMARY - 1, ..Expr::name(String::new()) }
+            }
+            None => Expr::name("/* not made */".to_string()),
+        }
+    }
+
+    /// A value was computed: keeps it back, or gives it a name.
+    pub fn made(&mut self, value: Value, expr: Expr) {
+        if let Some(slot) = self.places.slot(value) {
+            return self.write_slot(slot, &expr);
+        }
+        if !self.used.contains(&value) {
+            if expr.effect {
+                self.line(&format!("{};", expr.text));
+            }
+            return;
+        }
+        let here = self.single.get(&value) == Some(&self.region);
+        if here && !expr.effect && expr.text.len() < LONG {
+            self.values.insert(value, Val::Pending(expr));
+            self.pending.push(value);
+            return;
+        }
+        self.name(value, &expr);
+    }
+
+    /// Gives a value a variable of its own.
+    pub fn name(&mut self, value: Value, expr: &Expr) {
+        let wish = self.func.values[value].name;
+        let name = self.names.fresh(wish.as_ref().map_or("t", |n| n.as_str()));
+        let ty = self.e.ty(self.func.ty(value));
+        self.line(&format!("const {ty} {name} = {};", expr.text));
+        self.values.insert(value, Val::Named(name));
+    }
+
+    /// Makes statements of what is kept back and meets `is_due`.
+    pub fn flush(&mut self, is_due: impl Fn(&Expr) -> bool) {
+        for value in self.pending.clone() {
+            if let Some(Val::Pending(expr)) = self.values.get(&value).cloned()
+                && is_due(&expr)
+            {
+                self.pending.retain(|v| *v != value);
+                self.name(value, &expr);
+            }
+        }
+    }
+
+    /// Before something is written to a slot: what reads it becomes a statement.
+    pub fn before_write(&mut self, slot: Slot) {
+        self.flush(|expr| expr.slots.contains(&slot));
+    }
+
+    /// Writes a whole slot.
+    pub fn write_slot(&mut self, slot: Slot, expr: &Expr) {
+        let name = self.slot_names[slot].clone();
+        if expr.text == name {
+            return;
+        }
+        self.before_write(slot);
+        if self.declared.insert(slot) {
+            let ty = self.e.ty(self.func.ty(self.places.members(slot)[0]));
+            self.line(&format!("{ty} {name} = {};", expr.text));
+        } else {
+            self.line(&format!("{name} = {};", expr.text));
+        }
+    }
+
+    /// Declares a slot without a value, unless it has been.
+    pub fn declare(&mut self, slot: Slot) {
+        if self.declared.insert(slot) {
+            let ty = self.e.ty(self.func.ty(self.places.members(slot)[0]));
+            let line = format!("{ty} {};", self.slot_names[slot]);
+            self.line(&line);
+        }
+    }
+
+    /// Before memory is written: what reads it becomes a statement.
+    pub fn write_memory(&mut self) {
+        self.flush(|expr| expr.memory);
+    }
+
+    /// The line of the source, for the message of a trap; 0 if it is not in the file that is compiled.
+    pub fn line_number(&self) -> u32 {
+        let (file, line) = (self.e.options.place)(self.span).unwrap_or_default();
+        if file == self.e.options.file { line } else { 0 }
+    }
+}

@@ -1,0 +1,275 @@
+//! What the host fills in, and the functions it calls.
+
+use crate::names::{Names, plain};
+use crate::{Emitter, Result, unsupported};
+use cotangent_base::Span;
+use cotangent_ir::layout::{Matrices, Target, bind};
+use cotangent_ir::shader::{ShaderParam, Shape};
+use cotangent_ir::{FuncId, GlobalKind, SystemValue, Ty, Type};
+use std::fmt::Write;
+
+impl Emitter<'_> {
+    /// `Params`, the structures of entry points, and what a thread knows.
+    pub fn parameters(&mut self, order: &[FuncId]) -> Result<()> {
+        let params = self.params;
+        self.param_struct("Params", "thread.params", &params.globals)?;
+        self.check_size();
+        for (name, list) in params.entries.iter().filter(|(_, list)| !list.is_empty()) {
+            let name = plain(name.as_str());
+            self.param_struct(&format!("{name}_Params"), &format!("(*thread.{name}_params)"), list)?;
+        }
+        for global in self.module.globals.keys() {
+            let data = &self.module.globals[global];
+            let used = |id: &FuncId| {
+                let func = &self.module.funcs[*id];
+                let is_it = |op: &cotangent_ir::Op| matches!(op, cotangent_ir::Op::Global(g) if *g == global);
+                func.all_insts().iter().any(|i| is_it(&func.insts[*i].op))
+            };
+            if data.kind == GlobalKind::Param && !self.paths.contains_key(&global) && order.iter().any(used) {
+                return unsupported(data.span, format!("the parameter `{}` is not possible", data.name));
+            }
+        }
+        self.thread();
+        Ok(())
+    }
+
+    /// A structure of parameters; `base` is how a function reaches it.
+    fn param_struct(&mut self, name: &str, base: &str, params: &[ShaderParam]) -> Result<()> {
+        // A field called like a type would hide it.
+        let mut names = self.structs.taken();
+        let mut text = format!("struct {name} {{\n");
+        for param in params {
+            let field = names.fresh(param.name.as_str());
+            self.field(&param.shape, &field, 1, &mut text);
+            let mut paths = Vec::new();
+            self.paths_of(
+                &param.shape,
+                format!("{base}.{field}"),
+                param.span,
+                !param.leaves.is_empty(),
+                &mut paths,
+            )?;
+            for (global, path) in param.leaves.iter().zip(paths) {
+                self.paths.insert(*global, path);
+            }
+        }
+        self.out += &(text + "};\n");
+        Ok(())
+    }
+
+    /// The declaration of one field.
+    fn field(&self, shape: &Shape, name: &str, depth: usize, out: &mut String) {
+        let indent = "    ".repeat(depth);
+        match shape {
+            Shape::Value(ty) | Shape::Packed(ty, _) | Shape::Resource(ty) => {
+                _ = writeln!(out, "{indent}{} {name};", self.ty(*ty));
+            }
+            Shape::Array(elem, n) => match &**elem {
+                Shape::Resource(ty) => _ = writeln!(out, "{indent}{} {name}[{n}];", self.ty(*ty)),
+                elem => self.inner_struct(elem, &format!("{name}[{n}]"), name, depth, out),
+            },
+            Shape::Block(_, inner) => match &**inner {
+                Shape::Value(ty) => _ = writeln!(out, "{indent}const {}* {name};", self.ty(*ty)),
+                Shape::Packed(..) => _ = writeln!(out, "{indent}const void* {name};"),
+                inner => {
+                    _ = write!(out, "{indent}const ");
+                    self.inner_struct(inner, &format!("*{name}"), name, depth, out);
+                }
+            },
+            Shape::Struct(_) => self.inner_struct(shape, name, name, depth, out),
+        }
+    }
+
+    /// A structure that is declared where it is used.
+    fn inner_struct(&self, shape: &Shape, declarator: &str, name: &str, depth: usize, out: &mut String) {
+        let indent = if out.ends_with("const ") { String::new() } else { "    ".repeat(depth) };
+        _ = writeln!(out, "{indent}struct {name}_type {{");
+        let mut names = Names::default();
+        match shape {
+            Shape::Struct(fields) => {
+                for field in fields {
+                    let name = names.fresh(field.name.as_str());
+                    self.field(&field.shape, &name, depth + 1, out);
+                }
+            }
+            shape => self.field(shape, "value", depth + 1, out),
+        }
+        _ = writeln!(out, "{}}} {declarator};", "    ".repeat(depth));
+    }
+
+    /// How the leaves of a parameter are reached, in order.
+    fn paths_of(
+        &self,
+        shape: &Shape,
+        base: String,
+        span: Span,
+        used: bool,
+        out: &mut Vec<String>,
+    ) -> Result<()> {
+        match shape {
+            Shape::Value(_) | Shape::Resource(_) => out.push(base),
+            Shape::Packed(..) if used => return unsupported(span, "`packoffset` is not possible"),
+            Shape::Packed(..) => {}
+            Shape::Block(_, inner) => {
+                let inner_base = match &**inner {
+                    Shape::Value(_) | Shape::Packed(..) | Shape::Struct(_) => format!("(*{base})"),
+                    Shape::Resource(_) | Shape::Block(..) | Shape::Array(..) => format!("{base}->value"),
+                };
+                self.paths_of(inner, inner_base, span, used, out)?;
+            }
+            Shape::Struct(fields) => {
+                let mut names = Names::default();
+                for field in fields {
+                    let name = names.fresh(field.name.as_str());
+                    self.paths_of(&field.shape, format!("{base}.{name}"), span, used, out)?;
+                }
+            }
+            Shape::Array(elem, n) => {
+                let inner = match &**elem {
+                    Shape::Resource(_) | Shape::Struct(_) => "",
+                    Shape::Value(_) | Shape::Packed(..) | Shape::Block(..) | Shape::Array(..) => ".value",
+                };
+                for i in 0..*n {
+                    self.paths_of(elem, format!("{base}[{i}]{inner}"), span, used, out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The layout that reflection promises is the one the compiler makes.
+    fn check_size(&mut self) {
+        let bindings = bind::bind(&self.module.types, self.params, Target::Cpp, Matrices::Rows);
+        let empty = |p: &ShaderParam| matches!(p.shape, Shape::Value(ty) if self.has_empty(ty));
+        if let Some(block) = bindings.block
+            && !self.params.globals.iter().any(empty)
+        {
+            self.out +=
+                &format!("static_assert(sizeof(Params) == {}, \"the layout of Params\");\n\n", block.size);
+        }
+    }
+
+    /// C++ gives a byte to what is empty.
+    fn has_empty(&self, ty: Ty) -> bool {
+        let types = &self.module.types;
+        match types.get(ty) {
+            Type::Unit | Type::Sum(_) => true,
+            Type::Array(elem, n) => n == 0 || self.has_empty(elem),
+            Type::Struct(id) => {
+                let fields = &types.struct_def(id).fields;
+                fields.is_empty() || fields.iter().any(|f| self.has_empty(f.ty))
+            }
+            Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) | Type::Buffer(..) | Type::Ref(_) => false,
+        }
+    }
+
+    /// What a thread knows: parameters and variables.
+    fn thread(&mut self) {
+        let mut names = Names::default();
+        let (mut shared, mut own) = (String::new(), String::new());
+        for (name, list) in &self.params.entries {
+            if !list.is_empty() {
+                let name = plain(name.as_str());
+                own += &format!("    const {name}_Params* {name}_params = nullptr;\n");
+            }
+        }
+        for (global, data) in self.module.globals.iter() {
+            let (Type::Ref(inner), true) = (self.module.types.get(data.ty), data.kind != GlobalKind::Param)
+            else {
+                continue;
+            };
+            let name = names.fresh(data.name.as_str());
+            let line = format!("    {} {name}{{}};\n", self.ty(inner));
+            match data.kind {
+                GlobalKind::Shared => shared += &line,
+                GlobalKind::Static(_) | GlobalKind::Param => own += &line,
+            }
+            self.variables.insert(global, name);
+        }
+        self.out += &format!("struct Shared {{\n{shared}}};\n");
+        self.out +=
+            &format!("struct Thread {{\n    const Params& params;\n    Shared& shared;\n{own}}};\n\n");
+    }
+
+    fn entry_params(&self, id: FuncId) -> Option<String> {
+        let name = self.module.funcs[id].name;
+        let found = self.params.entries.iter().find(|(n, list)| *n == name && !list.is_empty());
+        found.map(|(name, _)| plain(name.as_str()))
+    }
+
+    fn entry_signature(&self, id: FuncId) -> String {
+        let own = self.entry_params(id).map_or(String::new(), |name| format!("const {name}_Params& own, "));
+        format!("void {}(const Params& params, {own}ct::Groups groups)", self.funcs[&id])
+    }
+
+    /// The function that runs an entry point.
+    pub fn entry(&mut self, id: FuncId) {
+        let func = &self.module.funcs[id];
+        let Some(entry) = &func.entry else { return };
+        let [x, y, z] = entry.threads;
+        let mut statics = String::new();
+        for (global, data) in self.module.globals.iter() {
+            if let GlobalKind::Static(Some(init)) = data.kind {
+                let (name, init_name) = (&self.variables[&global], &self.funcs[&init]);
+                let thread = if self.threaded.contains(&init) { "thread" } else { "" };
+                if self.returns(init) {
+                    statics += &format!("            thread.{name} = {init_name}({thread});\n");
+                } else {
+                    let comma = if thread.is_empty() { "" } else { ", " };
+                    statics += &format!("            {init_name}({thread}{comma}thread.{name});\n");
+                }
+            }
+        }
+        let own = self
+            .entry_params(id)
+            .map_or(String::new(), |name| format!("            thread.{name}_params = &own;\n"));
+        let args: Vec<String> = entry.inputs.iter().map(|i| system_value(*i, entry.threads)).collect();
+        let args = ["thread".to_string()].into_iter().chain(args).collect::<Vec<_>>().join(", ");
+        self.out += &format!(
+            "
+inline {} {{
+    for (std::uint32_t gz = groups.first[2]; gz < groups.end[2]; gz++)
+    for (std::uint32_t gy = groups.first[1]; gy < groups.end[1]; gy++)
+    for (std::uint32_t gx = groups.first[0]; gx < groups.end[0]; gx++) {{
+        Shared shared;
+        for (std::uint32_t tz = 0; tz < {z}u; tz++)
+        for (std::uint32_t ty = 0; ty < {y}u; ty++)
+        for (std::uint32_t tx = 0; tx < {x}u; tx++) {{
+            Thread thread{{params, shared}};
+{own}{statics}            {}_thread({args});
+        }}
+    }}
+}}
+",
+            self.entry_signature(id),
+            self.funcs[&id],
+        );
+    }
+
+    /// The comment at the head of the file.
+    pub fn head(&self, order: &[FuncId]) -> String {
+        let name = plain(self.options.name);
+        let mut out = String::from(
+            "// Made by cotangent. Builds with any C++17 compiler; include it, or compile it with its caller.\n//\n",
+        );
+        out += "// Fill in Params: a buffer is a pointer and a number of elements, a constant buffer a pointer.\n";
+        out += "// Then call, for the thread groups from `first` up to, not including, `end`:\n//\n";
+        for id in order.iter().filter(|id| self.module.funcs[**id].entry.is_some()) {
+            let signature = self.entry_signature(*id).replacen("void ", &format!("void {name}::"), 1);
+            out += &format!("//   {signature};\n");
+        }
+        out + "//\n// Groups may run on several threads at once. A program that stops on purpose calls COTANGENT_TRAP.\n\n"
+    }
+}
+
+/// A system value of the thread `tx`, `ty`, `tz` of the group `gx`, `gy`, `gz`.
+fn system_value(value: SystemValue, [x, y, z]: [u32; 3]) -> String {
+    match value {
+        SystemValue::DispatchThreadId => {
+            format!("ct::uint3{{gx * {x}u + tx, gy * {y}u + ty, gz * {z}u + tz}}")
+        }
+        SystemValue::GroupId => "ct::uint3{gx, gy, gz}".to_string(),
+        SystemValue::GroupThreadId => "ct::uint3{tx, ty, tz}".to_string(),
+        SystemValue::GroupIndex => format!("tx + {x}u * (ty + {y}u * tz)"),
+    }
+}

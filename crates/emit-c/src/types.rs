@@ -1,0 +1,200 @@
+//! Types: how they are written, and the structures of a program.
+
+use crate::Emitter;
+use crate::names::{Names, plain};
+use cotangent_base::{Map, Scalar};
+use cotangent_ir::shader::Shape;
+use cotangent_ir::{GlobalKind, Op, StructId, Ty, Type};
+
+/// How a scalar is written.
+pub(crate) fn scalar(s: Scalar) -> &'static str {
+    match s {
+        Scalar::Bool => "bool",
+        Scalar::I8 => "std::int8_t",
+        Scalar::I16 => "std::int16_t",
+        Scalar::I32 => "std::int32_t",
+        Scalar::I64 => "std::int64_t",
+        Scalar::U8 => "std::uint8_t",
+        Scalar::U16 => "std::uint16_t",
+        Scalar::U32 => "std::uint32_t",
+        Scalar::U64 => "std::uint64_t",
+        Scalar::F16 => "ct::half",
+        Scalar::F32 => "float",
+        Scalar::F64 => "double",
+    }
+}
+
+/// The structures of a program: their names, and those of their fields.
+#[derive(Default)]
+pub(crate) struct Structs {
+    names: Map<StructId, (String, Vec<String>)>,
+}
+
+impl Structs {
+    pub fn name(&self, id: StructId) -> &str {
+        &self.names[&id].0
+    }
+
+    /// Names, those of the structures taken.
+    pub fn taken(&self) -> Names {
+        let mut names = Names::default();
+        let mut all: Vec<&String> = self.names.values().map(|(name, _)| name).collect();
+        all.sort();
+        all.into_iter().for_each(|name| _ = names.fresh(name));
+        names
+    }
+
+    pub fn field(&self, id: StructId, index: u32) -> &str {
+        &self.names[&id].1[index as usize]
+    }
+}
+
+/// The types in a shape.
+fn shape_types(shape: &Shape, found: &mut Vec<Ty>) {
+    match shape {
+        Shape::Value(ty) | Shape::Packed(ty, _) | Shape::Resource(ty) => found.push(*ty),
+        Shape::Block(_, inner) | Shape::Array(inner, _) => shape_types(inner, found),
+        Shape::Struct(fields) => fields.iter().for_each(|f| shape_types(&f.shape, found)),
+    }
+}
+
+impl Emitter<'_> {
+    /// A type as it is written.
+    pub fn ty(&self, ty: Ty) -> String {
+        let types = &self.module.types;
+        match types.get(ty) {
+            Type::Unit => "ct::Unit".to_string(),
+            Type::Scalar(s) => scalar(s).to_string(),
+            Type::Vector(s @ (Scalar::F32 | Scalar::I32 | Scalar::U32), n @ 2..=4) => {
+                let name = match s {
+                    Scalar::F32 => "float",
+                    Scalar::I32 => "int",
+                    _ => "uint",
+                };
+                format!("ct::{name}{n}")
+            }
+            Type::Vector(s, n) => format!("ct::Vec<{}, {n}>", scalar(s)),
+            Type::Matrix(s, r, c) => format!("ct::Mat<{}, {r}, {c}>", scalar(s)),
+            Type::Array(elem, n) => format!("ct::Array<{}, {n}>", self.ty(elem)),
+            Type::Struct(id) | Type::Sum(id) => self.structs.name(id).to_string(),
+            Type::Buffer(elem, cotangent_ir::Access::Read) => format!("ct::Buffer<const {}>", self.ty(elem)),
+            Type::Buffer(elem, cotangent_ir::Access::ReadWrite) => format!("ct::Buffer<{}>", self.ty(elem)),
+            Type::Ref(inner) => format!("{}*", self.ty(inner)),
+        }
+    }
+
+    /// Declares the structures, each behind those it holds.
+    pub fn structures(&mut self) {
+        let ids: Vec<StructId> = self.module.types.structs().map(|(id, _)| id).collect();
+        for id in &ids {
+            let def = self.module.types.struct_def(*id);
+            let name =
+                self.names.fresh(def.name.as_str().strip_prefix("cbuffer ").unwrap_or(def.name.as_str()));
+            let mut names = Names::default();
+            let fields = def.fields.iter().map(|f| names.fresh(&plain(f.name.as_str()))).collect();
+            self.structs.names.insert(*id, (name, fields));
+        }
+        self.adds = self.funcs.keys().any(|id| {
+            let func = &self.module.funcs[*id];
+            let adds = |op: &Op| matches!(op, Op::InsertAdd(_) | Op::Sum);
+            func.all_insts().iter().any(|i| adds(&func.insts[*i].op))
+        });
+        let mut done = Vec::new();
+        for ty in self.used_types() {
+            self.inner(ty, &mut done);
+        }
+    }
+
+    /// The types that functions and parameters mention.
+    fn used_types(&self) -> Vec<Ty> {
+        let mut found = Vec::new();
+        for id in self.funcs.keys().copied().collect::<std::collections::BTreeSet<_>>() {
+            let func = &self.module.funcs[id];
+            found.extend(func.inputs().iter().map(|v| func.ty(*v)));
+            for inst in func.all_insts() {
+                let data = &func.insts[inst];
+                let args = data.regions.iter().flat_map(|r| func.regions[*r].args.iter());
+                found.extend(data.results.iter().chain(args).map(|v| func.ty(*v)));
+            }
+        }
+        let variables = self.module.globals.values().filter(|g| g.kind != GlobalKind::Param);
+        found.extend(variables.map(|g| g.ty));
+        let entries = self.params.entries.iter().flat_map(|(_, list)| list);
+        self.params.globals.iter().chain(entries).for_each(|p| shape_types(&p.shape, &mut found));
+        found
+    }
+
+    fn structure(&mut self, id: StructId, done: &mut Vec<StructId>) {
+        if done.contains(&id) {
+            return;
+        }
+        done.push(id);
+        let def = self.module.types.struct_def(id);
+        for field in &def.fields {
+            self.inner(field.ty, done);
+        }
+        let name = self.structs.name(id).to_string();
+        self.out += &format!("struct {name} {{\n");
+        if def.sum {
+            self.out += "    std::int32_t tag;\n";
+        }
+        for (index, field) in def.fields.iter().enumerate() {
+            let line = format!("    {} {};\n", self.ty(field.ty), self.structs.field(id, index as u32));
+            self.out += &line;
+        }
+        if def.sum {
+            self.makers(id);
+        }
+        self.out += "};\n";
+        if !def.sum && self.adds && def.fields.iter().all(|f| self.can_add(f.ty)) {
+            self.adder(id);
+        }
+        self.out += "\n";
+    }
+
+    fn inner(&mut self, ty: Ty, done: &mut Vec<StructId>) {
+        match self.module.types.get(ty) {
+            Type::Struct(id) | Type::Sum(id) => self.structure(id, done),
+            Type::Array(elem, _) | Type::Buffer(elem, _) | Type::Ref(elem) => self.inner(elem, done),
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => {}
+        }
+    }
+
+    /// Functions that make a sum of one of its members.
+    fn makers(&mut self, id: StructId) {
+        let name = self.structs.name(id).to_string();
+        for (index, member) in self.module.types.struct_def(id).fields.iter().enumerate() {
+            let (ty, field) = (self.ty(member.ty), self.structs.field(id, index as u32));
+            self.out += &format!(
+                "    static {name} make_{field}(const {ty}& value) {{ {name} s{{}}; s.tag = {index}; s.{field} = value; return s; }}\n"
+            );
+        }
+    }
+
+    /// Whether values of a type can be added part by part.
+    fn can_add(&self, ty: Ty) -> bool {
+        let types = &self.module.types;
+        match types.get(ty) {
+            Type::Unit => true,
+            Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s != Scalar::Bool,
+            Type::Array(elem, _) => self.can_add(elem),
+            Type::Struct(id) => types.struct_def(id).fields.iter().all(|f| self.can_add(f.ty)),
+            Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => false,
+        }
+    }
+
+    fn adder(&mut self, id: StructId) {
+        let name = self.structs.name(id).to_string();
+        self.out += &format!("inline void add_to({name}& a, const {name}& b) {{\n");
+        for (index, field) in self.module.types.struct_def(id).fields.iter().enumerate() {
+            let name = self.structs.field(id, index as u32).to_string();
+            let scope = match self.module.types.get(field.ty) {
+                Type::Struct(_) => "",
+                _ => "ct::",
+            };
+            self.out += &format!("    {scope}add_to(a.{name}, b.{name});\n");
+        }
+        let unused = self.module.types.struct_def(id).fields.is_empty();
+        self.out += if unused { "    (void)a;\n    (void)b;\n}\n" } else { "}\n" };
+    }
+}

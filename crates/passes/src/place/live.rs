@@ -1,0 +1,160 @@
+//! Which values are needed where another one is made.
+//!
+//! One walk backwards with the set of values that are used later. What a loop reads from outside is needed until the
+//! loop is over. What a condition gets is needed behind it, for the body gets the same.
+
+use cotangent_base::{EntityMap, EntitySet};
+use cotangent_ir::{Control, Exit, Func, FuncId, Inst, Op, Region, Value};
+
+/// For each value, those that it must not share storage with.
+pub(super) struct Interference {
+    with: EntityMap<Value, EntitySet<Value>>,
+}
+
+impl Interference {
+    /// `passed` says which output of a function is an update of which input.
+    pub fn of<'p>(func: &Func, passed: impl Fn(FuncId) -> Option<&'p [Option<usize>]>) -> Self {
+        let with = EntityMap::filled(EntitySet::new(), func.values.len());
+        let mut walk = Walk { func, passed, found: Interference { with }, loops: vec![] };
+        let live = walk.region(func.body, &EntitySet::new());
+        walk.define(func.inputs(), &live);
+        walk.found
+    }
+
+    pub fn between(&self, a: Value, b: Value) -> bool {
+        self.with[a].contains(b)
+    }
+
+    /// `b` becomes part of `a`.
+    pub fn merge(&mut self, a: Value, b: Value) {
+        let others: Vec<Value> = self.with[b].iter().collect();
+        for other in others {
+            self.with[a].insert(other);
+            self.with[other].insert(a);
+        }
+    }
+
+    fn add(&mut self, a: Value, b: Value) {
+        if a != b {
+            self.with[a].insert(b);
+            self.with[b].insert(a);
+        }
+    }
+}
+
+struct Walk<'f, P> {
+    func: &'f Func,
+    passed: P,
+    found: Interference,
+    /// What is needed behind a `break` and a `continue` of the loops around.
+    loops: Vec<(EntitySet<Value>, EntitySet<Value>)>,
+}
+
+impl<'p, P: Fn(FuncId) -> Option<&'p [Option<usize>]>> Walk<'_, P> {
+    /// Values are made where `live` are needed.
+    fn define(&mut self, values: &[Value], live: &EntitySet<Value>) {
+        for (number, &value) in values.iter().enumerate() {
+            live.iter().for_each(|other| self.found.add(value, other));
+            values[..number].iter().for_each(|other| self.found.add(value, *other));
+        }
+    }
+
+    /// What is needed before a region, given what is needed behind its `yield`.
+    fn region(&mut self, region: Region, behind: &EntitySet<Value>) -> EntitySet<Value> {
+        let mut live = behind.clone();
+        for inst in self.func.regions[region].insts.clone().into_iter().rev() {
+            self.inst(inst, &mut live);
+        }
+        live
+    }
+
+    fn inst(&mut self, inst: Inst, live: &mut EntitySet<Value>) {
+        let data = self.func.insts[inst].clone();
+        self.define(&data.results, live);
+        data.results.iter().for_each(|r| _ = live.remove(*r));
+        match data.op.control() {
+            Control::Plain | Control::DiffCall(_) | Control::LinCall(_) => {}
+            Control::Call(callee) => self.call(callee, &data.operands, &data.results),
+            Control::If | Control::Switch(_) => {
+                let behind = live.clone();
+                for region in &data.regions {
+                    let before = self.region(*region, &behind);
+                    live.extend(before.iter());
+                }
+            }
+            Control::While(_) | Control::For(_) => self.loops(&data.op, &data.regions, live),
+            Control::Exit(Exit::Yield) => {}
+            Control::Exit(Exit::Break(out)) => *live = self.loops[self.at(out)].0.clone(),
+            Control::Exit(Exit::Continue(out)) => *live = self.loops[self.at(out)].1.clone(),
+            Control::Exit(Exit::Return) => *live = EntitySet::new(),
+        }
+        live.extend(data.operands.iter().copied());
+    }
+
+    fn at(&self, out: u32) -> usize {
+        self.loops.len() - 1 - out as usize
+    }
+
+    /// Results are written while operands may still be read, except where a result is an update of an operand.
+    fn call(&mut self, callee: FuncId, operands: &[Value], results: &[Value]) {
+        let passed = (self.passed)(callee).unwrap_or(&[]);
+        for (output, &result) in results.iter().enumerate() {
+            for (input, &operand) in operands.iter().enumerate() {
+                let updates = passed.get(output).copied().flatten() == Some(input);
+                let twice = operands.iter().filter(|o| **o == operand).count() > 1;
+                if !updates || twice {
+                    self.found.add(result, operand);
+                }
+            }
+        }
+    }
+
+    fn loops(&mut self, op: &Op, regions: &[Region], live: &mut EntitySet<Value>) {
+        // What the loop reads from outside is needed until its last round.
+        let mut back = live.clone();
+        let inside = self.made_in(regions);
+        for region in regions {
+            self.func.walk(*region, &mut |inst| {
+                let operands = self.func.insts[inst].operands.iter();
+                back.extend(operands.copied().filter(|v| !inside.contains(*v)));
+            });
+        }
+        self.loops.push((live.clone(), back.clone()));
+        let (body, cond) = regions.split_last().expect("a loop has a body");
+        let before = self.region(*body, &back);
+        let mut before = self.begin(*body, before);
+        if matches!(op, Op::While(_)) {
+            let mut behind = before;
+            behind.extend(back.iter());
+            behind.extend(self.func.regions[cond[0]].args.iter().copied());
+            before = self.region(cond[0], &behind);
+            before = self.begin(cond[0], before);
+        }
+        self.loops.pop();
+        live.extend(before.iter());
+        live.extend(back.iter());
+    }
+
+    fn begin(&mut self, region: Region, mut live: EntitySet<Value>) -> EntitySet<Value> {
+        let args = self.func.regions[region].args.clone();
+        args.iter().for_each(|arg| _ = live.remove(*arg));
+        self.define(&args, &live);
+        live
+    }
+
+    /// The values that are made inside regions.
+    fn made_in(&self, regions: &[Region]) -> EntitySet<Value> {
+        let mut made = EntitySet::new();
+        for region in regions {
+            made.extend(self.func.regions[*region].args.iter().copied());
+            self.func.walk(*region, &mut |inst| {
+                let data = &self.func.insts[inst];
+                made.extend(data.results.iter().copied());
+                for inner in &data.regions {
+                    made.extend(self.func.regions[*inner].args.iter().copied());
+                }
+            });
+        }
+        made
+    }
+}
