@@ -54,6 +54,12 @@ pub struct Search {
     /// Macros.
     #[arg(short = 'D', value_name = "NAME[=VAL]")]
     pub define: Vec<String>,
+    /// Warnings not to show: codes such as W0301, or `all`.
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub no_warn: Vec<String>,
+    /// Fail if there are warnings.
+    #[arg(long)]
+    pub deny_warnings: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]

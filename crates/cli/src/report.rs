@@ -95,6 +95,8 @@ pub fn show(compiler: &Compiler<'_>, format: Format) {
         let warnings =
             if warnings > 0 { format!(" and {}", count(warnings, "warning")) } else { String::new() };
         eprintln!("{}{warnings}; `cotangent explain CODE` says more about one", count(errors, "error"));
+    } else if warnings > 0 && compiler.warnings.deny {
+        eprintln!("{}, denied by --deny-warnings", count(warnings, "warning"));
     }
 }
 

@@ -258,3 +258,19 @@ fn what_is_no_plain_file_is_written_to_and_not_replaced() {
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(std::fs::metadata(&socket).unwrap().file_type().is_socket());
 }
+
+#[test]
+fn warnings_can_be_silenced_and_denied() {
+    let folder = Folder::new("warnings");
+    let file = folder.file("w.slang", "int f(float x) { int y; int z = x; return y + z; }");
+    let both = run("check", &file, "");
+    assert_eq!(both.status.code(), Some(0));
+    assert!(said(&both).contains("W0301") && said(&both).contains("W0306"));
+    let one = run("check", &file, "--no-warn w0301");
+    assert!(!said(&one).contains("W0301") && said(&one).contains("W0306"));
+    let denied = run("check", &file, "--no-warn W0301 --deny-warnings");
+    assert_eq!(denied.status.code(), Some(1));
+    assert!(said(&denied).contains("1 warning, denied by --deny-warnings"));
+    let none = run("check", &file, "--no-warn all --deny-warnings");
+    assert_eq!((none.status.code(), said(&none).as_str()), (Some(0), ""));
+}

@@ -4,7 +4,7 @@ use crate::library;
 use crate::pipeline::{self, Listing};
 use crate::reflect::Reflection;
 use cotangent_autodiff::report::Report;
-use cotangent_base::{Diagnostics, FileId, Loader, Sources, Symbol};
+use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Sources, Symbol};
 use cotangent_ir::Mode;
 use cotangent_ir::layout::{Matrices, Target};
 use cotangent_lower::{Lowered, Options, Roots};
@@ -21,12 +21,30 @@ pub enum Stop {
     NoFile(String),
 }
 
+/// Which warnings are shown, and whether they count.
+#[derive(Clone, Default, Debug)]
+pub struct Warnings {
+    /// Codes of warnings to keep quiet about; `all` for every one.
+    pub silent: Vec<String>,
+    /// Whether a warning stops the compilation as an error does.
+    pub deny: bool,
+}
+
+impl Warnings {
+    fn silences(&self, diagnostic: &Diagnostic) -> bool {
+        let named = |code: &String| code == "all" || code.eq_ignore_ascii_case(diagnostic.code.name);
+        !diagnostic.is_error() && self.silent.iter().any(named)
+    }
+}
+
 /// One compilation: its files, its macros, and what it has to tell.
 pub struct Compiler<'l> {
     pub(crate) loader: &'l dyn Loader,
     pub(crate) defines: Vec<(String, String)>,
     /// What the user says about the whole program.
     pub options: Options,
+    /// Which warnings matter.
+    pub warnings: Warnings,
     /// All files read.
     pub sources: Sources,
     /// What there is to tell so far, warnings included.
@@ -37,7 +55,9 @@ impl<'l> Compiler<'l> {
     /// A compilation with these macros.
     pub fn new(loader: &'l dyn Loader, defines: Vec<(String, String)>) -> Self {
         let options = Options::default();
-        Compiler { loader, defines, options, sources: Sources::new(), diagnostics: Diagnostics::new() }
+        let warnings = Warnings::default();
+        let (sources, diagnostics) = (Sources::new(), Diagnostics::new());
+        Compiler { loader, defines, options, warnings, sources, diagnostics }
     }
 
     /// Reads the module at `path` and what it imports, and checks all of it.
@@ -117,7 +137,12 @@ impl<'l> Compiler<'l> {
 
     fn tell(&mut self, diagnostics: Diagnostics) -> Result<(), Stop> {
         self.diagnostics.append(diagnostics);
-        if self.diagnostics.has_errors() { Err(Stop::Errors) } else { Ok(()) }
+        if !self.warnings.silent.is_empty() {
+            let all = std::mem::take(&mut self.diagnostics);
+            all.into_iter().filter(|d| !self.warnings.silences(d)).for_each(|d| self.diagnostics.push(d));
+        }
+        let denied = self.warnings.deny && !self.diagnostics.is_empty();
+        if denied || self.diagnostics.has_errors() { Err(Stop::Errors) } else { Ok(()) }
     }
 
     fn library(&mut self) -> Vec<Input> {

@@ -16,7 +16,7 @@ pub mod render;
 mod targets;
 
 pub use codes::{all as all_codes, explain, is_about_names_asked_for, is_internal};
-pub use compiler::{Compiler, Stop};
+pub use compiler::{Compiler, Stop, Warnings};
 pub use cotangent_autodiff::report;
 pub use cotangent_base::{Code, Diagnostic, Diagnostics, Loader, Scalar, Severity, Sources, Span, Symbol};
 pub use cotangent_interp as interp;

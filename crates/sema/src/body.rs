@@ -175,6 +175,7 @@ impl Checked {
         self.tables.funcs[id].body = Some(body.clone());
         self.tables.funcs[id].checking = Progress::Done;
         self.check_returns(id, &body);
+        self.check_assigned(id, &body);
         derive::check_flow(self, id, &body);
         self.leave(saved);
         Some(body)

@@ -95,7 +95,7 @@ cotangent_base::codes! {
     E0325 BAD_SIZE = "a size out of range";
 
     /// All `return`s of a lambda give a value of one type, which is that of the first.
-    E0326 LAMBDA_RESULTS = "a lambda returns different types";
+    E0329 LAMBDA_RESULTS = "a lambda returns different types";
 
     /// The declaration cannot be seen from here. `private` members are seen in their type, its extensions and what is nested in it;
     /// `internal` declarations in their module; `public` ones wherever the module is imported. What is unmarked is public in a module
@@ -165,6 +165,26 @@ cotangent_base::codes! {
     /// An attribute of this name means nothing here, so it is skipped. An attribute of your own is a structure whose name ends
     /// in `Attribute`.
     W0305 UNKNOWN_ATTRIBUTE = "unknown attribute";
+
+    /// No path to this place assigns the variable, so what it holds is undefined.
+    W0306 UNASSIGNED = "a variable is read before it is assigned";
+
+    /// Some path to this place does not assign the variable, so what it holds then is undefined. If that path is never taken, give
+    /// the variable a value where it is declared, and nobody needs to know.
+    W0307 MAYBE_UNASSIGNED = "a variable may be read before it is assigned";
+
+    /// The function may return without having assigned an `out` parameter, so that the caller's variable is undefined.
+    W0308 OUT_UNASSIGNED = "an `out` parameter is not assigned";
+
+    /// Every path leaves before it comes to this statement.
+    W0309 UNREACHABLE = "a statement is never reached";
+
+    /// One variable is passed to two parameters that are `out` or `inout`. Each works on a copy, and they are copied back in the order
+    /// of the parameters, so that what the first wrote is lost.
+    W0310 ALIASED = "a variable given to two parameters that write";
+
+    /// The number does not fit the type it is converted to, so it becomes another: integers wrap around, fractions are cut off.
+    W0311 DOES_NOT_FIT = "a number does not fit its type";
 
     /// The value is computed and dropped.
     W0303 NO_EFFECT = "a statement without effect";

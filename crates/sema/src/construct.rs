@@ -35,6 +35,14 @@ impl BodyCx<'_> {
 
     /// A word about an implicit conversion that may lose something. Literals are meant as they are written.
     fn warn_lossy(&mut self, expr: &Expr, to: Ty) {
+        if let ExprKind::Const(value) = expr.kind
+            && let Some((value, changed)) = self.changed_literal(value, expr.ty, to)
+        {
+            let message = format!("{value} does not fit `{}`, where it becomes {changed}", self.show(to));
+            let help = format!("if that is meant, write the conversion out: `{}({value})`", self.show(to));
+            self.report(Diagnostic::new(codes::DOES_NOT_FIT, expr.span, message).help(help));
+            return;
+        }
         if matches!(expr.kind, ExprKind::Const(_)) || self.is_truth(expr.ty) || self.keeps_value(expr, to) {
             return;
         }
@@ -45,6 +53,28 @@ impl BodyCx<'_> {
         );
         let help = format!("write the conversion out: `{}(..)`", self.show(to));
         self.report(Diagnostic::new(codes::LOSSY_CONVERSION, expr.span, message).help(help));
+    }
+
+    /// A literal and what it becomes in another type, if that is another number.
+    fn changed_literal(&self, value: Const, from: Ty, to: Ty) -> Option<(String, i64)> {
+        let (TyKind::Scalar(from), TyKind::Scalar(to)) = (self.kind(from), self.kind(to)) else {
+            return None;
+        };
+        if !to.is_int() || to == Scalar::Bool {
+            return None;
+        }
+        match value {
+            Const::Int(n) if from.is_int() && from.bits() > to.bits() && !fits(n, from, to) => {
+                let cut = n << (64 - to.bits());
+                let wrapped = match to.is_signed() {
+                    true => cut >> (64 - to.bits()),
+                    false => (cut as u64 >> (64 - to.bits())) as i64,
+                };
+                Some((n.to_string(), wrapped))
+            }
+            Const::Float(x) if x.fract() != 0.0 => Some((x.to_string(), x as i64)),
+            Const::Int(_) | Const::Float(_) | Const::Bool(_) => None,
+        }
     }
 
     /// Whether a type is that of truth values, of which every number type has both.

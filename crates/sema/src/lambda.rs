@@ -23,7 +23,7 @@
 use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
-use crate::hir::{Arg, Block, Expr, ExprKind, InterfaceId, LocalId, Stmt, StmtKind, StructId, Ty, TyKind};
+use crate::hir::{Arg, Expr, ExprKind, InterfaceId, LocalId, StmtKind, StructId, Ty, TyKind, each_expr};
 use crate::overload::Callee;
 use crate::tables::{AliasInfo, Item, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Entity, Span, Symbol};
@@ -78,8 +78,11 @@ impl BodyCx<'_> {
         let found = std::mem::replace(&mut self.result, result);
         (self.targets, self.defers, self.constructor, self.infer) = (targets, defers, constructor, infer);
         let mut captured = vec![];
-        locals_of(&block, &mut |local| {
-            if local.index() < first.index() && !captured.contains(&local) {
+        each_expr(&block, &mut |expr| {
+            if let ExprKind::Local(local) = expr.kind
+                && local.index() < first.index()
+                && !captured.contains(&local)
+            {
                 captured.push(local);
             }
         });
@@ -309,38 +312,4 @@ fn ident(name: Symbol, span: Span) -> ast::Ident {
 
 fn decl(kind: ast::DeclKind, attributes: Vec<ast::Attribute>, span: Span) -> ast::Decl {
     ast::Decl { attributes, modifiers: vec![], kind, span }
-}
-
-/// Calls `visit` for each mention of a variable.
-fn locals_of(block: &Block, visit: &mut dyn FnMut(LocalId)) {
-    for Stmt { kind, .. } in block {
-        match kind {
-            StmtKind::Expr(expr) => locals_in(expr, visit),
-            StmtKind::Let(_, value) | StmtKind::Return(value) => {
-                value.iter().for_each(|value| locals_in(value, visit));
-            }
-            StmtKind::Block(block) => locals_of(block, visit),
-            StmtKind::If(cond, then, other) => {
-                locals_in(cond, visit);
-                locals_of(then, visit);
-                locals_of(other, visit);
-            }
-            StmtKind::Loop(inner) => {
-                inner.cond.iter().chain(&inner.step).for_each(|expr| locals_in(expr, visit));
-                locals_of(&inner.body, visit);
-            }
-            StmtKind::Switch(_, selector, cases) => {
-                locals_in(selector, visit);
-                cases.iter().for_each(|case| locals_of(&case.body, visit));
-            }
-            StmtKind::Break(_) | StmtKind::Continue(_) => {}
-        }
-    }
-}
-
-fn locals_in(expr: &Expr, visit: &mut dyn FnMut(LocalId)) {
-    if let ExprKind::Local(local) = expr.kind {
-        visit(local);
-    }
-    expr.operands().into_iter().for_each(|inner| locals_in(inner, visit));
 }

@@ -19,7 +19,7 @@
 //! | signatures, fields, enumerators, globals | `signature` |
 //! | conversions, operators, overloads | `convert`, `operators`, `overload` |
 //! | expressions, places, construction, lists | `expr`, `place`, `construct`, `init` |
-//! | statements and bodies | `stmt`, `defer`, `body`, `returns` |
+//! | statements and bodies | `stmt`, `defer`, `body`, `returns`, `assigned` |
 //! | lambdas | `lambda` |
 //! | compile-time integers | `constant` |
 //! | derivatives | `derive` |
@@ -27,6 +27,7 @@
 //! A mistake gives one diagnostic: what depends on it has the error type, which fits everywhere.
 
 mod access;
+mod assigned;
 mod attrs;
 mod body;
 mod checked;

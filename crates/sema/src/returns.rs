@@ -72,7 +72,10 @@ fn continues(block: &[Stmt], label: Label) -> bool {
 }
 
 fn occurs(block: &[Stmt], wanted: &dyn Fn(&StmtKind) -> bool) -> bool {
-    block.iter().any(|stmt| {
+    let jumps = |s: &Stmt| matches!(s.kind, StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Return(_));
+    // What stands behind a jump is never reached.
+    let reached = block.iter().position(jumps).map_or(block.len(), |at| at + 1);
+    block[..reached].iter().any(|stmt| {
         wanted(&stmt.kind)
             || match &stmt.kind {
                 StmtKind::Block(block) => occurs(block, wanted),

@@ -3,13 +3,12 @@
 use super::show_path;
 use crate::args::Check;
 use crate::report::{Failure, finish};
-use cotangent::Compiler;
 
 pub fn check(args: &Check) -> Result<(), Failure> {
     let loader = args.search.loader();
     let mut outcome = Ok(());
     for file in &args.files {
-        let mut compiler = Compiler::new(&loader, args.search.defines());
+        let mut compiler = args.search.compiler(&loader);
         let result = compiler.check(&show_path(file)).map(drop);
         outcome = outcome.and(finish(&compiler, args.format, result));
     }

@@ -4,7 +4,7 @@ use crate::args::Compile;
 use crate::output::{print, write};
 use crate::report::{Failure, finish};
 use cotangent::pipeline::{self, Listing};
-use cotangent::{Compiler, Roots, Stop, Symbol, ir};
+use cotangent::{Roots, Stop, Symbol, ir};
 
 pub fn compile(args: &Compile) -> Result<(), Failure> {
     let names = pipeline::names();
@@ -12,7 +12,7 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("there is no pass `{pass}`; there are {}", names.join(", "))));
     }
     let loader = args.source.search.loader();
-    let mut compiler = Compiler::new(&loader, args.source.search.defines());
+    let mut compiler = args.source.search.compiler(&loader);
     compiler.options = args.source.options()?;
     let roots = if args.entry.is_empty() {
         Roots::Module

@@ -8,7 +8,7 @@ use cotangent::gradient::{Entry, Evaluator, Form, Functions, Jacobian, Named};
 use cotangent::interp::Options;
 use cotangent::ir::Mode;
 use cotangent::runtime::{Number, Params};
-use cotangent::{Compiler, Roots, Symbol};
+use cotangent::{Roots, Symbol};
 use serde_json::{Map, Value, json};
 
 pub fn grad(args: &Grad) -> Result<(), Failure> {
@@ -18,7 +18,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
         GradMode::Both => vec![Mode::Forward, Mode::Backward],
     };
     let loader = args.source.search.loader();
-    let mut compiler = Compiler::new(&loader, args.source.search.defines());
+    let mut compiler = args.source.search.compiler(&loader);
     compiler.options = args.source.options()?;
     let roots = Roots::Derivatives { func: Symbol::new(&args.function), modes: modes.clone() };
     let result = compiler.compile(&args.source.path(), roots);

@@ -5,13 +5,13 @@ use crate::output::print;
 use crate::report::{Failure, finish};
 use cotangent::gradcheck::{Disagreement, Finding, Kink, Options, Outcome};
 use cotangent::ir::Mode;
-use cotangent::{Compiler, Sources, Symbol, gradcheck as check};
+use cotangent::{Sources, Symbol, gradcheck as check};
 use serde_json::{Value, json};
 
 pub fn gradcheck(args: &Gradcheck) -> Result<(), Failure> {
     let format = if args.json { Format::Json } else { args.format };
     let loader = args.source.search.loader();
-    let mut compiler = Compiler::new(&loader, args.source.search.defines());
+    let mut compiler = args.source.search.compiler(&loader);
     let functions = args.function.iter().map(|name| Symbol::new(name)).collect();
     let options = Options { functions, samples: args.samples, seed: args.seed };
     let result = check::gradcheck(&mut compiler, &args.source.path(), &options);

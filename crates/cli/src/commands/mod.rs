@@ -13,6 +13,7 @@ use crate::args::{Command, MatrixLayout, Search, Source};
 use crate::loader::Disk;
 use crate::report::Failure;
 use cotangent::ir::layout::Matrices;
+use cotangent::{Compiler, Warnings};
 use cotangent::{ConformanceId, Options, Symbol};
 use std::path::Path;
 
@@ -64,6 +65,13 @@ fn conformance(item: &str) -> Result<ConformanceId, Failure> {
 impl Search {
     fn loader(&self) -> Disk {
         Disk { include: self.include.clone() }
+    }
+
+    /// A compilation with the macros and the wishes about warnings.
+    fn compiler<'l>(&self, loader: &'l Disk) -> Compiler<'l> {
+        let mut compiler = Compiler::new(loader, self.defines());
+        compiler.warnings = Warnings { silent: self.no_warn.clone(), deny: self.deny_warnings };
+        compiler
     }
 
     /// `NAME=VAL`, or `NAME` for 1.

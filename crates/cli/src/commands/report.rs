@@ -4,12 +4,12 @@ use crate::args::{Format, Report};
 use crate::output::print;
 use crate::report::{Failure, finish};
 use cotangent::report::Report as Costs;
-use cotangent::{Compiler, Sources, Symbol};
+use cotangent::{Sources, Symbol};
 use serde_json::json;
 
 pub fn report(args: &Report) -> Result<(), Failure> {
     let loader = args.source.search.loader();
-    let mut compiler = Compiler::new(&loader, args.source.search.defines());
+    let mut compiler = args.source.search.compiler(&loader);
     compiler.options = args.source.options()?;
     let result = compiler.report(&args.source.path(), Symbol::new(&args.function));
     let costs = finish(&compiler, args.format, result)?;

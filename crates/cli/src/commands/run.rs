@@ -5,14 +5,14 @@ use crate::output::{print, write};
 use crate::report::{Failure, finish, trapped};
 use cotangent::interp::Options;
 use cotangent::runtime::{Data, Params, data, npy, run as dispatch};
-use cotangent::{Compiler, Roots, Scalar, Symbol, ir};
+use cotangent::{Roots, Scalar, Symbol, ir};
 use serde_json::{Map, Value, json};
 
 pub fn run(args: &Run) -> Result<(), Failure> {
     refuse_what_is_not_built(args)?;
     let groups = groups(&args.groups)?;
     let loader = args.source.search.loader();
-    let mut compiler = Compiler::new(&loader, args.source.search.defines());
+    let mut compiler = args.source.search.compiler(&loader);
     compiler.options = args.source.options()?;
     let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
     let result = compiler.compile(&args.source.path(), roots);

@@ -11,6 +11,7 @@
 mod body;
 mod decl;
 mod types;
+mod walk;
 
 pub use body::{
     Block, Body, Call, Case, Const, Expr, ExprKind, Label, Local, LocalId, Loop, LoopAttrs, LoopKind,
@@ -24,3 +25,4 @@ pub use decl::{
     Struct, StructId, Synth, This, Unroll, Wish, Witness,
 };
 pub use types::{Arg, Args, Ty, TyKind, Types, Val, ValKind};
+pub(crate) use walk::each_expr;
