@@ -121,6 +121,11 @@ impl FuncEmitter<'_, '_> {
             Trap::DivisionByZero => "division by zero",
             Trap::StepLimit => "the program ran too long",
             Trap::CallDepth => "calls nest too deeply",
+            Trap::NullPointer => "null pointer followed",
+            Trap::Misaligned => "misaligned address",
+            Trap::Barrier => "a barrier that not all threads reach",
+            Trap::Abort => "the program aborted",
+            Trap::NoValue => "value of an empty optional",
         };
         let line = self.line_number();
         self.line(&format!("if (!{}) ct::trap({line}, \"{what}\");", condition.at_least(PRIMARY)));

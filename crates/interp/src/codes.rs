@@ -37,4 +37,7 @@ cotangent_base::codes! {
 
     /// The program called `abort()`.
     E0809 ABORT = "the program aborted";
+
+    /// The `value` of an `Optional` was read that holds none. Ask first: `if (let v = o)`, or `o.hasValue`.
+    E0810 NO_VALUE = "value of an empty optional";
 }

@@ -55,6 +55,7 @@ impl Stopped {
             Trap::Misaligned => codes::MISALIGNED,
             Trap::Barrier => codes::BARRIER,
             Trap::Abort => codes::ABORT,
+            Trap::NoValue => codes::NO_VALUE,
         }
     }
 

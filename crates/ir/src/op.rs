@@ -495,11 +495,13 @@ pub enum Trap {
     Barrier,
     /// The program said so.
     Abort,
+    /// The value of an empty `Optional` was read.
+    NoValue,
 }
 
 impl Trap {
     /// All of them, with their names in IR text.
-    pub const ALL: [(&str, Trap); 9] = [
+    pub const ALL: [(&str, Trap); 10] = [
         ("out_of_bounds", Trap::OutOfBounds),
         ("loop_bound", Trap::LoopBound),
         ("division_by_zero", Trap::DivisionByZero),
@@ -509,6 +511,7 @@ impl Trap {
         ("misaligned", Trap::Misaligned),
         ("barrier", Trap::Barrier),
         ("abort", Trap::Abort),
+        ("no_value", Trap::NoValue),
     ];
 }
 

@@ -7,7 +7,7 @@ use crate::assigned::{self, Assigned};
 use crate::dispatch::Deferred;
 use crate::func::Frame;
 use crate::instance::Origin;
-use cotangent_base::Scalar;
+use cotangent_base::{Scalar, Symbol};
 use cotangent_ir::eval::Eval;
 use cotangent_ir::{Const, Math, Op, Ty, Type, Value};
 use cotangent_sema::hir::{self, BinaryOp, Expr, ExprKind, UnaryOp};
@@ -46,7 +46,7 @@ impl Frame<'_, '_> {
                 self.b().undef(ty)
             }
             ExprKind::Local(_)
-            | ExprKind::Global(_)
+            | ExprKind::Global(..)
             | ExprKind::Field(..)
             | ExprKind::Element(..)
             | ExprKind::Swizzle(..)
@@ -126,6 +126,10 @@ impl Frame<'_, '_> {
             ExprKind::AddressOf(place) => return self.address_of(place),
             ExprKind::NoDiff(inner) => return self.no_diff(inner),
             ExprKind::Measure(measure, of) => return self.measure(*measure, *of, e.ty),
+            ExprKind::Assert(val, message) => {
+                self.assert_static(*val, *message);
+                return None;
+            }
             ExprKind::String(_) => {
                 self.unsupported("a string is");
                 return None;
@@ -167,6 +171,14 @@ impl Frame<'_, '_> {
         let value = self.adapt(value, from, to);
         let present = self.b().bool(true);
         Some(self.b().pack(&[present, value], ty))
+    }
+
+    /// `static_assert` under the generic arguments of this instance.
+    fn assert_static(&mut self, val: hir::Val, message: Symbol) {
+        if self.known(val) == Some(0) {
+            let span = self.span;
+            self.lowerer.error(cotangent_sema::codes::ASSERTION_FAILS, span, message.as_str());
+        }
     }
 
     /// The size or alignment of a type.

@@ -24,6 +24,8 @@ pub(crate) struct Frame<'a, 'c> {
     pub region: Region,
     /// The source they stand for.
     pub span: Span,
+    /// Whether they stand for the place of the call instead, which inlining knows: in small functions of the library.
+    transparent: bool,
     /// What the generic parameters are.
     pub subst: Subst,
     pub body: Rc<Body>,
@@ -51,6 +53,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         Frame {
             region: func.body,
             span: func.span,
+            transparent: false,
             vars: EntityMap::filled(None, body.locals.len()),
             func,
             lowerer,
@@ -74,19 +77,21 @@ impl<'a, 'c> Frame<'a, 'c> {
             return lowerer.error(codes::UNSUPPORTED_CONSTRUCT, span, message);
         };
         let subst = lowerer.subst(func);
+        let transparent = lowerer.is_transparent(func.func);
         let mut frame = Frame::new(lowerer, id, subst, body);
+        frame.transparent = transparent;
         frame.bind_params();
         frame.finish(id);
     }
 
     /// Writes the function that computes the first value of a `static` variable.
-    pub fn define_init(lowerer: &'a mut Lowerer<'c>, id: ir::FuncId, global: GlobalId) {
+    pub fn define_init(lowerer: &'a mut Lowerer<'c>, id: ir::FuncId, global: GlobalId, args: hir::Args) {
         let Some(body) = lowerer.checked.initializer(global) else {
             let span = lowerer.checked.program.globals[global].span;
             return lowerer.internal(span, "the initializer of a variable is gone");
         };
-        let args = lowerer.checked.program.types.args(&[]);
-        let frame = Frame::new(lowerer, id, Subst { params: vec![], args }, body);
+        let subst = lowerer.global_subst(global, args);
+        let frame = Frame::new(lowerer, id, subst, body);
         frame.finish(id);
     }
 
@@ -131,7 +136,8 @@ impl<'a, 'c> Frame<'a, 'c> {
     /// Emits into the region at hand.
     pub fn b(&mut self) -> Builder<'_> {
         let types = &mut self.lowerer.module.types;
-        Builder { types, func: &mut self.func, region: self.region, span: self.span }
+        let span = if self.transparent { Span::none() } else { self.span };
+        Builder { types, func: &mut self.func, region: self.region, span }
     }
 
     /// Whether nothing may follow in the region at hand.

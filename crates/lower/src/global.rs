@@ -15,7 +15,8 @@ use crate::place::Root;
 use cotangent_base::{Span, Symbol};
 use cotangent_ir::shader::Shape;
 use cotangent_ir::{self as ir, GlobalData, Op, Type, Value};
-use cotangent_sema::hir::{self, GlobalId, StmtKind};
+use cotangent_sema::Subst;
+use cotangent_sema::hir::{self, Args, GlobalId, StmtKind};
 
 /// A global of the program.
 #[derive(Clone, Debug)]
@@ -38,12 +39,13 @@ pub(crate) enum Uniform {
 }
 
 impl Lowerer<'_> {
-    /// What a global of the program is.
-    fn global(&mut self, id: GlobalId) -> GlobalRef {
-        if let Some(global) = self.globals.get(&id) {
+    /// What a global of the program is, under (concrete) arguments for the generic parameters around it.
+    fn global(&mut self, id: GlobalId, args: Args) -> GlobalRef {
+        if let Some(global) = self.globals.get(&(id, args)) {
             return global.clone();
         }
-        let hir::Global { name, ty, kind, span, .. } = self.checked.program.globals[id].clone();
+        let hir::Global { kind, span, .. } = self.checked.program.globals[id];
+        let (name, ty) = self.global_instance(id, args);
         let global = match kind {
             hir::GlobalKind::Const => GlobalRef::Const,
             hir::GlobalKind::Param => {
@@ -51,15 +53,28 @@ impl Lowerer<'_> {
                 GlobalRef::Uniform(self.uniform(name.as_str(), &shape, ty, span))
             }
             hir::GlobalKind::Static => {
-                let init = self.checked.initializer(id).and_then(|_| self.origin(Origin::Init(id)));
+                let init = self.checked.initializer(id).and_then(|_| self.origin(Origin::Init(id, args)));
                 GlobalRef::Variable(self.variable(name, ty, ir::GlobalKind::Static(init), span))
             }
             hir::GlobalKind::Shared => {
                 GlobalRef::Variable(self.variable(name, ty, ir::GlobalKind::Shared, span))
             }
         };
-        self.globals.insert(id, global.clone());
+        self.globals.insert((id, args), global.clone());
         global
+    }
+
+    /// The name and type of a global under arguments: `kept<f32>`.
+    pub fn global_instance(&mut self, id: GlobalId, args: Args) -> (Symbol, hir::Ty) {
+        let subst = self.global_subst(id, args);
+        let hir::Global { name, ty, .. } = self.checked.program.globals[id];
+        let shown = self.types.args_name(self.checked, args);
+        (Symbol::new(&format!("{name}{shown}")), self.checked.subst(ty, &subst))
+    }
+
+    /// The arguments of a global, by parameter.
+    pub fn global_subst(&self, id: GlobalId, args: Args) -> Subst {
+        Subst { params: self.checked.program.globals[id].params.clone(), args }
     }
 
     fn variable(&mut self, name: Symbol, ty: hir::Ty, kind: ir::GlobalKind, span: Span) -> ir::Global {
@@ -106,8 +121,9 @@ impl Lowerer<'_> {
 
 impl Frame<'_, '_> {
     /// A global as the root of a place.
-    pub fn global(&mut self, id: GlobalId) -> Root {
-        match self.lowerer.global(id) {
+    pub fn global(&mut self, id: GlobalId, args: Args) -> Root {
+        let args = self.lowerer.checked.subst_args(args, &self.subst);
+        match self.lowerer.global(id, args) {
             GlobalRef::Const => Root::Value(self.constant_global(id)),
             GlobalRef::Variable(global) => Root::Handle(self.global_value(global)),
             GlobalRef::Uniform(uniform) => Root::Value(self.uniform_value(&uniform)),
@@ -134,7 +150,7 @@ impl Frame<'_, '_> {
 
     /// The value of a `static const`, computed once, ahead of the body.
     fn constant_global(&mut self, id: GlobalId) -> Value {
-        let hir::Global { name, ty, span, .. } = self.lowerer.checked.program.globals[id].clone();
+        let hir::Global { name, ty, span, .. } = self.lowerer.checked.program.globals[id];
         let value = match self.constants.get(&id) {
             Some(&value) => value,
             None => {

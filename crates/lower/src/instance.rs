@@ -14,7 +14,7 @@ use crate::{codes, diff, dispatch, entry, intrinsic, synth};
 use cotangent_base::{Code, Diagnostic, Diagnostics, Map, Scalar, Span, Symbol};
 use cotangent_ir as ir;
 use cotangent_ir::Mode;
-use cotangent_sema::hir::{self, FuncRef, GlobalId, Synth, Witness};
+use cotangent_sema::hir::{self, Args, FuncRef, GlobalId, Synth, Witness};
 use cotangent_sema::{Checked, Subst};
 use std::collections::VecDeque;
 
@@ -40,7 +40,7 @@ pub(crate) enum Origin {
     /// A requirement for which the compiler stands.
     Synth(FuncRef, Synth),
     /// The initializer of a `static` variable.
-    Init(GlobalId),
+    Init(GlobalId, Args),
     /// A derivative.
     Request(Mode, ir::FuncId),
     /// A function that depends on all members of an interface type.
@@ -75,7 +75,7 @@ pub(crate) struct Lowerer<'c> {
     pub module: ir::Module,
     pub diagnostics: Diagnostics,
     pub types: TypeCache,
-    pub globals: Map<GlobalId, crate::global::GlobalRef>,
+    pub globals: Map<(GlobalId, Args), crate::global::GlobalRef>,
     /// Parameters of entry points that are parameters of the shader.
     pub uniforms: Map<(hir::FuncId, usize), crate::global::Uniform>,
     functions: Map<Origin, ir::FuncId>,
@@ -218,7 +218,7 @@ impl<'c> Lowerer<'c> {
             Origin::Func(func) | Origin::Paired(func) | Origin::Copying(func, _) | Origin::Entry(func) => {
                 Some(*func)
             }
-            Origin::Field(..) | Origin::Synth(..) | Origin::Init(_) => None,
+            Origin::Field(..) | Origin::Synth(..) | Origin::Init(..) => None,
             Origin::Request(..) | Origin::Deferred(_) => None,
         }
     }
@@ -259,6 +259,11 @@ impl<'c> Lowerer<'c> {
         self.signatures.get(&id).cloned().unwrap_or_default()
     }
 
+    /// Whether a function is the library's and replaces its calls: what goes wrong in it went wrong there.
+    pub fn is_transparent(&self, func: hir::FuncId) -> bool {
+        self.checked.is_library(func) && self.checked.program.funcs[func].inline == hir::Inline::Early
+    }
+
     /// The arguments of an instance, by parameter.
     pub fn subst(&self, func: FuncRef) -> Subst {
         Subst::new(&self.checked.program.funcs[func.func].generics, func.args)
@@ -279,8 +284,9 @@ impl<'c> Lowerer<'c> {
             Origin::Entry(func) => Some((entry::declare(self, func), SourceSig::default())),
             Origin::Request(mode, of) => diff::request(self, mode, of),
             Origin::Deferred(deferred) => self.declare_deferred(deferred),
-            Origin::Init(global) => {
-                let hir::Global { name, ty, span, .. } = self.checked.program.globals[global].clone();
+            Origin::Init(global, args) => {
+                let span = self.checked.program.globals[global].span;
+                let (name, ty) = self.global_instance(global, args);
                 let sig = SourceSig { params: vec![], ret: Some((ty, false)) };
                 let func =
                     ir::Func::new(Symbol::new(&format!("init({name})")), self.ir_sig(&sig, span), span);
@@ -435,7 +441,7 @@ impl<'c> Lowerer<'c> {
             Origin::Entry(func) => entry::define(self, id, func),
             Origin::Field(_, field) => synth::accessor(self, id, field),
             Origin::Synth(func, synth) => synth::member(self, id, func, synth),
-            Origin::Init(global) => Frame::define_init(self, id, global),
+            Origin::Init(global, args) => Frame::define_init(self, id, global, args),
             Origin::Request(..) | Origin::Deferred(_) => {}
         }
     }

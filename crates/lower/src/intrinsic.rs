@@ -1,9 +1,10 @@
 //! Library functions that stand for one operation: `[__intrinsic("sqrt")]`.
 //!
 //! The name is that of the operation in the IR's table, with its kind behind it if it has one (`atomic_add`); nothing here
-//! lists built-in functions. Few names are not in the table: `load_bytes` and `store_bytes` are in [`bytes`]; `element` is the accessor of an aggregate or a buffer and becomes `extract`, `insert` or `load`; `stride` is the
+//! lists built-in functions. Few names are not in the table: `load_bytes` and `store_bytes` are in [`bytes`]; `present` asserts that
+//! there is a value; `element` is the accessor of an aggregate or a buffer and becomes `extract`, `insert` or `load`; `stride` is the
 //! constant number of bytes from one element of a buffer to the next. The result is an ordinary function whose body is
-//! that operation. If the library gives a rule for its derivative, calls of it stay calls until autodiff has seen the
+//! that operation (of `reinterpret`: operations). If the library gives a rule for its derivative, calls of it stay calls until autodiff has seen the
 //! rule; otherwise the operation takes the place of the call as soon as possible.
 //!
 //! ```text
@@ -12,6 +13,7 @@
 
 use crate::bytes;
 use crate::instance::Lowerer;
+use crate::reinterpret::reinterpret;
 use cotangent_base::{Span, Symbol};
 use cotangent_ir::{
     self as ir, Atomic, AtomicKind, Barrier, Builder, DiffInfo, Dir, Effect, Func, Inline, Memory, Op, Path,
@@ -97,6 +99,7 @@ fn operation(types: &Types, func: &Func, name: &str) -> Option<(Op, Vec<Value>)>
     match name {
         "element" => return element(types, func),
         "stride" => return stride(types, func),
+        "present" => return Some((Op::Assert(Trap::NoValue), func.inputs().to_vec())),
         _ => {}
     }
     let inputs = func.inputs();
@@ -111,6 +114,9 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
     let mut func = lowerer.module.funcs[id].clone();
     let (span, text) = (func.span, func.name);
     let outputs: Vec<ir::Ty> = func.sig.outputs().map(|o| o.ty).collect();
+    if name == "reinterpret" {
+        return define_reinterpret(lowerer, id, func);
+    }
     let found = operation(&lowerer.module.types, &func, name.as_str());
     let Some((op, operands)) = found.filter(|(op, _)| fits(op, &func.sig)) else {
         let message =
@@ -118,6 +124,7 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
         return lowerer.internal(span, message);
     };
     let mut b = Builder::new(&mut lowerer.module.types, &mut func);
+    // What goes wrong in an operation went wrong where it was called.
     b.span = Span::none();
     let results = match operands[..] {
         [only] if changes_nothing(&op, b.ty(only), &outputs) => vec![only],
@@ -127,6 +134,22 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
         }
     };
     b.emit(Op::Return, &results, &[]);
+    lowerer.module.funcs[id] = func;
+}
+
+/// Writes the body of `reinterpret`, whose type of result says what it does.
+fn define_reinterpret(lowerer: &mut Lowerer<'_>, id: ir::FuncId, mut func: Func) {
+    let (span, text) = (func.span, func.name);
+    let to = func.sig.outputs().next().map(|o| o.ty);
+    let mut b = Builder::new(&mut lowerer.module.types, &mut func);
+    b.span = Span::none();
+    let input = b.func.inputs().first().copied();
+    let result = input.zip(to).and_then(|(value, to)| reinterpret(&mut b, value, to));
+    let Some(result) = result else {
+        let message = format!("`{text}` of a type that has no bytes, or too many, is not supported yet");
+        return lowerer.error(crate::codes::UNSUPPORTED_CONSTRUCT, span, message);
+    };
+    b.emit(Op::Return, &[result], &[]);
     lowerer.module.funcs[id] = func;
 }
 

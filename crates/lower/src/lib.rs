@@ -17,6 +17,7 @@
 //! | `sums`, `dispatch`, `conformance`, `reinterpret` | interface types, and what depends on who conforms |
 //! | `diff`                              | rows of the table of differentials; signatures of derivatives |
 //! | `intrinsic`                         | library functions that stand for one operation                |
+//! | `reinterpret`                       | the one intrinsic that is many operations                     |
 //! | `synth`                             | members of `IDifferentiable` that nobody wrote                |
 //! | `global`                            | parameters of the shader, `static` and group-shared variables |
 //! | `params`                            | what the parameters of the shader are made of                 |

@@ -73,6 +73,10 @@ impl Frame<'_, '_> {
         if row > 0 && parts.iter().all(|p| self.func.ty(*p) == row_ty) && self.arity(to) == parts.len() {
             return self.b().pack(parts, to);
         }
+        if let Type::Struct(_) = self.lowerer.module.types.get(to) {
+            let fields: Vec<Value> = parts.iter().flat_map(|part| self.fields(*part)).collect();
+            return self.pack_checked(&fields, to);
+        }
         let mut lanes = Vec::new();
         for &part in parts {
             self.lanes(part, &mut lanes);
@@ -82,6 +86,12 @@ impl Frame<'_, '_> {
         }
         let rows: Vec<Value> = lanes.chunks(row.into()).map(|row| self.pack_checked(row, row_ty)).collect();
         self.pack_checked(&rows, to)
+    }
+
+    /// The fields of a tuple.
+    fn fields(&mut self, tuple: Value) -> Vec<Value> {
+        let count = self.arity(self.func.ty(tuple));
+        (0..count).map(|i| self.b().part(tuple, i as u32)).collect()
     }
 
     fn arity(&self, ty: Ty) -> usize {

@@ -12,6 +12,8 @@ use cotangent_sema::hir::{self, Arg, Ty, TyKind};
 /// All global parameters, and those of these entry points.
 pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncId)]) -> ShaderParams {
     let mut params = ShaderParams::default();
+    // A parameter of the shader stands in no generic declaration.
+    let plain = lowerer.checked.program.types.args(&[]);
     for id in lowerer.checked.program.globals.keys() {
         let hir::Global { name, kind, span, wish, .. } = lowerer.checked.program.globals[id].clone();
         if kind != hir::GlobalKind::Param {
@@ -22,7 +24,7 @@ pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncId
             params.unknown.get_or_insert(span);
             continue;
         };
-        let leaves = match lowerer.globals.get(&id) {
+        let leaves = match lowerer.globals.get(&(id, plain)) {
             Some(GlobalRef::Uniform(uniform)) => leaves(uniform),
             _ => vec![],
         };

@@ -2,7 +2,7 @@
 //!
 //! A place is evaluated once, its indices in order, and may then be read and written. Most are a [`Path`] from a
 //! root: a variable, memory behind a handle, or a plain value (which can only be read). Reading is one `extract` or
-//! `load`, writing one `insert` or `store`. What is not a path is a view of another place: lanes, elements of a matrix,
+//! `load`, writing one `insert` or `store`. What is not a path is a view of another place: lanes, elements of a matrix, fields of a tuple,
 //! a conversion, a property; writing one writes the place below.
 
 use crate::func::Frame;
@@ -16,6 +16,8 @@ pub(crate) enum Place {
     Part(Root, Steps),
     /// Lanes of a vector.
     Lanes(Box<Place>, Vec<u8>),
+    /// Fields of a tuple, as a tuple of that type.
+    Fields(Box<Place>, Vec<u8>, Ty),
     /// Elements of a matrix.
     Cells(Box<Place>, Vec<(u8, u8)>),
     /// Another type, the second; writing converts back to the first.
@@ -119,10 +121,10 @@ impl Frame<'_, '_> {
                 Place::Part(Root::Handle(self.var(*local)), Steps::default())
             }
             ExprKind::Local(local) => Place::Part(Root::Local(*local), Steps::default()),
-            ExprKind::Global(global) => Place::Part(self.global(*global), Steps::default()),
+            ExprKind::Global(global, args) => Place::Part(self.global(*global, *args), Steps::default()),
             ExprKind::Field(base, field) => self.place(base).part(Index::Known(*field)),
             ExprKind::Element(base, index) => self.element(base, index),
-            ExprKind::Swizzle(base, lanes) => self.lanes_place(base, lanes),
+            ExprKind::Swizzle(base, lanes) => self.lanes_place(base, lanes, e.ty),
             ExprKind::MatrixSwizzle(base, cells) => {
                 let base = self.place(base);
                 match cells[..] {
@@ -170,10 +172,11 @@ impl Frame<'_, '_> {
         }
     }
 
-    fn lanes_place(&mut self, base: &Expr, lanes: &[u8]) -> Place {
+    fn lanes_place(&mut self, base: &Expr, lanes: &[u8], result: hir::Ty) -> Place {
         let ty = self.ty(base.ty);
         let base = self.place(base);
         match (self.lowerer.module.types.get(ty), lanes) {
+            (Type::Struct(_), _) => Place::Fields(Box::new(base), lanes.to_vec(), self.ty(result)),
             (Type::Scalar(_), [_]) => base,
             (Type::Vector(..), &[lane]) => base.part(Index::Known(lane.into())),
             _ => Place::Lanes(Box::new(base), lanes.to_vec()),
@@ -223,6 +226,11 @@ impl Frame<'_, '_> {
             Place::Lanes(base, lanes) => {
                 let value = self.read(base);
                 self.swizzle(value, lanes)
+            }
+            Place::Fields(base, fields, ty) => {
+                let value = self.read(base);
+                let parts: Vec<Value> = fields.iter().map(|i| self.b().part(value, (*i).into())).collect();
+                self.b().pack(&parts, *ty)
             }
             Place::Cells(base, cells) => {
                 let value = self.read(base);
@@ -286,7 +294,7 @@ impl Frame<'_, '_> {
                 let whole = self.insert(whole, value, steps);
                 self.write(base, whole);
             }
-            Place::Lanes(base, lanes) => self.write_lanes(base, lanes, value),
+            Place::Lanes(base, lanes) | Place::Fields(base, lanes, _) => self.write_lanes(base, lanes, value),
             Place::Cells(base, cells) => self.write_cells(base, cells, value),
             Place::Converted(base, from, _) => {
                 let value = self.convert(value, *from);
@@ -303,7 +311,7 @@ impl Frame<'_, '_> {
         self.b().insert(whole, part, steps.path.clone(), &steps.indices)
     }
 
-    /// `v.wx = ..`: each lane of the value goes to its lane of the vector.
+    /// `v.wx = ..`: each lane of the value goes to its lane of the vector, or field of the tuple.
     fn write_lanes(&mut self, base: &Place, lanes: &[u8], value: Value) {
         let paths = lanes.iter().map(|lane| Path::part((*lane).into())).collect();
         self.scatter(base, paths, value);

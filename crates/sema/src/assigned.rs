@@ -309,7 +309,7 @@ impl Walk<'_> {
     /// What is evaluated to find a place: indices, and objects whose elements are elsewhere.
     fn place(&mut self, place: &Expr) {
         match &place.kind {
-            ExprKind::Local(_) | ExprKind::Global(_) => {}
+            ExprKind::Local(_) | ExprKind::Global(..) => {}
             ExprKind::Field(base, _)
             | ExprKind::Swizzle(base, _)
             | ExprKind::MatrixSwizzle(base, _)
@@ -394,7 +394,7 @@ fn root(place: &Expr) -> Option<LocalId> {
 fn same_place(a: &Expr, b: &Expr) -> bool {
     match (&a.kind, &b.kind) {
         (ExprKind::Local(a), ExprKind::Local(b)) => a == b,
-        (ExprKind::Global(a), ExprKind::Global(b)) => a == b,
+        (ExprKind::Global(a, x), ExprKind::Global(b, y)) => a == b && x == y,
         (ExprKind::Const(a), ExprKind::Const(b)) => a == b,
         (ExprKind::Field(a, m), ExprKind::Field(b, n)) => m == n && same_place(a, b),
         (ExprKind::Element(a, i), ExprKind::Element(b, j)) => same_place(a, b) && same_place(i, j),

@@ -34,6 +34,11 @@ pub(crate) fn string(attributes: &[Attribute], name: &str) -> Option<Symbol> {
     }
 }
 
+/// The name under which the `++` or `--` of one side is found: a function marked `__prefix` or `__postfix` is that alone.
+pub(crate) fn step_name(text: &str, post: bool) -> Symbol {
+    operator_name(&format!("{text}{}", if post { " behind a value" } else { " before a value" }))
+}
+
 /// The name under which an operator function is found, whether or not the word `operator` is part of `text`.
 pub(crate) fn operator_name(text: &str) -> Symbol {
     let symbol = text.strip_prefix("operator").unwrap_or(text).trim();

@@ -6,7 +6,7 @@ use crate::defer::Deferred;
 use crate::derive;
 use crate::hir::{
     Block, Body, Dir, Expr, ExprKind, FuncId, FuncKind, GlobalId, GlobalKind, Label, Local, LocalId, Stmt,
-    StmtKind, Ty, TyKind,
+    StmtKind, Ty, TyKind, Val,
 };
 use crate::place::Frozen;
 use crate::tables::{FuncSource, Progress, ScopeId};
@@ -26,6 +26,8 @@ pub(crate) struct BodyCx<'a> {
     pub frozen: Map<LocalId, Frozen>,
     /// Parameters that are worked on where the argument lies.
     pub by_ref: Set<LocalId>,
+    /// Variables that are constants known at compile time.
+    pub constants: Map<LocalId, Val>,
     /// The names of variables, innermost block last.
     pub vars: Vec<Map<Symbol, LocalId>>,
     /// `this`, if there is one.
@@ -65,6 +67,7 @@ impl<'a> BodyCx<'a> {
             locals: EntityMap::new(),
             frozen: Map::default(),
             by_ref: Set::default(),
+            constants: Map::default(),
             vars: vec![Map::default()],
             this: None,
             result: None,
@@ -136,6 +139,11 @@ impl<'a> BodyCx<'a> {
     /// A type in words.
     pub(crate) fn show(&self, ty: Ty) -> String {
         self.cx.show_ty(ty)
+    }
+
+    /// The compile-time integer an expression of this body evaluates to.
+    pub(crate) fn fold(&mut self, expr: &Expr) -> Option<Val> {
+        self.cx.fold_with(expr, &self.constants)
     }
 
     /// Reading a variable.

@@ -71,6 +71,11 @@ impl Checked {
         FuncRef { func: func.func, args: self.replace_args(func.args, &subst.params, subst.args) }
     }
 
+    /// A list of arguments with the parameters in it replaced.
+    pub fn subst_args(&mut self, list: Args, subst: &Subst) -> Args {
+        self.replace_args(list, &subst.params, subst.args)
+    }
+
     /// How a (concrete) type conforms to an interface, if it does.
     pub fn conformance(&mut self, ty: Ty, interface: InterfaceRef) -> Option<ConformanceRef> {
         let found = self.find_conformance(ty, interface)?;
@@ -138,6 +143,11 @@ impl Checked {
     /// A scalar type.
     pub fn scalar_ty(&mut self, scalar: Scalar) -> Ty {
         self.program.types.ty(TyKind::Scalar(scalar))
+    }
+
+    /// Whether a function belongs to the library.
+    pub fn is_library(&self, func: FuncId) -> bool {
+        self.tables.scopes[self.tables.funcs[func].scope].library
     }
 
     /// A type as the user would write it.

@@ -107,6 +107,10 @@ cotangent_base::codes! {
     /// `private`.
     E0328 BAD_ACCESS = "a visibility that cannot be";
 
+    /// The condition of a `static_assert` is false. It is checked while compiling: at once if it is known, and for each
+    /// choice of generic arguments otherwise.
+    E0340 ASSERTION_FAILS = "a static assertion fails";
+
     /// The first argument of `printf` is a literal with one conversion for each further argument: `%d`, `%u` or `%x` for an integer,
     /// `%f`, `%e` or `%g` for a floating-point number, `%s` for a literal string. Vectors are printed lane by lane. `%%` is a
     /// percent sign.

@@ -6,9 +6,9 @@
 use crate::Checked;
 use crate::body::BodyCx;
 use crate::codes;
-use crate::hir::{Body, Const, Expr, ExprKind, StmtKind, Ty, TyKind, UnaryOp, Val, ValKind};
+use crate::hir::{Body, Const, Expr, ExprKind, LocalId, StmtKind, Ty, TyKind, UnaryOp, Val, ValKind};
 use crate::tables::ScopeId;
-use cotangent_base::{Diagnostic, Scalar};
+use cotangent_base::{Diagnostic, Map, Scalar};
 use cotangent_syntax::ast::{self, BinaryOp};
 
 impl Checked {
@@ -39,26 +39,33 @@ impl Checked {
     /// A constant of a function body that stands in one of its scopes.
     fn local_constant(&mut self, scope: ScopeId, name: cotangent_base::Symbol) -> Option<Val> {
         match self.lookup(scope, name).first()?.item {
-            crate::tables::Item::Const(val) => Some(val),
+            crate::tables::Item::Const(val, _) => Some(val),
             _ => None,
         }
     }
 
     /// The compile-time integer an expression evaluates to.
     pub(crate) fn fold(&mut self, expr: &Expr) -> Option<Val> {
+        self.fold_with(expr, &Map::default())
+    }
+
+    /// The same in a body some of whose variables are constants.
+    pub(crate) fn fold_with(&mut self, expr: &Expr, locals: &Map<LocalId, Val>) -> Option<Val> {
         match &expr.kind {
             ExprKind::Const(Const::Int(n)) => Some(self.int_val(*n)),
             ExprKind::Const(Const::Bool(b)) => Some(self.int_val(i64::from(*b))),
             ExprKind::Const(Const::Float(_)) => None,
             ExprKind::Val(val) => Some(*val),
+            ExprKind::Measure(measure, ty) => self.measure_val(*measure, *ty),
+            ExprKind::Local(local) => locals.get(local).copied(),
             ExprKind::Zero => match self.program.types.kind(expr.ty) {
                 TyKind::Scalar(s) if !s.is_float() => Some(self.int_val(0)),
                 _ => None,
             },
-            ExprKind::Convert(inner) => self.fold_convert(inner, expr),
+            ExprKind::Convert(inner) => self.fold_convert(inner, expr, locals),
             ExprKind::Unary(op, inner) => {
                 let scalar = self.integer_type(inner.ty)?;
-                let inner = self.fold(inner)?;
+                let inner = self.fold_with(inner, locals)?;
                 let (op, left) = match op {
                     UnaryOp::Neg => (BinaryOp::Sub, 0),
                     UnaryOp::Not => (BinaryOp::Eq, 0),
@@ -69,18 +76,18 @@ impl Checked {
             }
             ExprKind::Binary(op, a, b) => {
                 let scalar = self.integer_type(a.ty)?;
-                let (a, b) = (self.fold(a)?, self.fold(b)?);
+                let (a, b) = (self.fold_with(a, locals)?, self.fold_with(b, locals)?);
                 let val = self.binary_val(*op, scalar, a, b);
                 (self.program.types.val_kind(val) != ValKind::Error).then_some(val)
             }
             ExprKind::Cond(c, a, b) => {
-                let c = self.fold(c)?;
+                let c = self.fold_with(c, locals)?;
                 match self.program.types.known(c)? {
-                    0 => self.fold(b),
-                    _ => self.fold(a),
+                    0 => self.fold_with(b, locals),
+                    _ => self.fold_with(a, locals),
                 }
             }
-            ExprKind::Global(id) => {
+            ExprKind::Global(id, _) => {
                 if self.program.globals[*id].kind != crate::hir::GlobalKind::Const {
                     return None;
                 }
@@ -92,7 +99,7 @@ impl Checked {
         }
     }
 
-    fn fold_convert(&mut self, inner: &Expr, outer: &Expr) -> Option<Val> {
+    fn fold_convert(&mut self, inner: &Expr, outer: &Expr, locals: &Map<LocalId, Val>) -> Option<Val> {
         let target = self.program.types.kind(outer.ty);
         if let (ExprKind::Const(Const::Float(x)), TyKind::Scalar(s)) = (&inner.kind, target)
             && s.is_int()
@@ -101,7 +108,7 @@ impl Checked {
         }
         let from = self.integer_type(inner.ty)?;
         let to = self.integer_type(outer.ty)?;
-        let val = self.fold(inner)?;
+        let val = self.fold_with(inner, locals)?;
         let zero = self.int_val(0);
         if to == Scalar::Bool {
             return Some(self.binary_val(BinaryOp::Ne, from, val, zero));

@@ -90,7 +90,7 @@ impl BodyCx<'_> {
     fn keeps_value(&mut self, expr: &Expr, to: Ty) -> bool {
         let TyKind::Scalar(to) = self.kind(to) else { return false };
         let TyKind::Scalar(from) = self.kind(expr.ty) else { return false };
-        let known = self.cx.fold(expr).and_then(|val| self.cx.program.types.known(val));
+        let known = self.fold(expr).and_then(|val| self.cx.program.types.known(val));
         to.is_int() && known.is_some_and(|n| fits(n, from, to))
     }
 
@@ -230,10 +230,10 @@ impl BodyCx<'_> {
         }
     }
 
-    /// `(S)0` is a zero of any structure; another literal is its first field.
+    /// `(S)0` is what `{}` makes of any structure; another literal is its first field.
     fn zero_of_literal(&mut self, value: Expr, to: Ty, id: StructId, span: Span) -> Expr {
         match value.kind {
-            ExprKind::Const(Const::Int(0)) => self.zero(to, span),
+            ExprKind::Const(Const::Int(0)) => self.list_as(&[], to, span),
             _ => self.construct_struct(to, id, vec![Argument::Value(value)], span),
         }
     }
@@ -430,7 +430,8 @@ impl BodyCx<'_> {
             return value.clone();
         }
         if let (Some(content), [Argument::Value(value)]) = (self.cx.optional_content(ty), args.as_slice()) {
-            let value = self.coerce(value.clone(), content);
+            let is_none = self.kind(value.ty) == TyKind::None;
+            let value = if is_none { value.clone() } else { self.coerce(value.clone(), content) };
             return self.coerce(value, ty);
         }
         let found = self.constructors(ty);
@@ -451,7 +452,7 @@ impl BodyCx<'_> {
                 return call;
             }
         }
-        self.aggregate(ty, args, span)
+        self.memberwise(ty, args, span)
     }
 
     fn construct_generic(&mut self, ty: Ty, args: Vec<Argument>, span: Span) -> Expr {

@@ -4,7 +4,8 @@
 //! that. Otherwise, if every element converts to the part it stands for, it is taken so: of `float3 a; float b;` the
 //! list `{1, 2}` makes `a` three ones and `b` two, and a `float3` from `{1}` is three ones. If not, elements are filled
 //! in order and braces around inner ones may be left out: `{1, 2, 3, 4}` fills two `float2` in a row. Either way what is
-//! missing is zero or the field's own initializer.
+//! missing is zero or the field's own initializer. The fields of a base stand before a structure's own, as if they were
+//! declared there, and are always taken as wholes.
 
 use crate::body::BodyCx;
 use crate::codes;
@@ -41,6 +42,7 @@ impl BodyCx<'_> {
                 self.report(Diagnostic::new(codes::BAD_LIST, span, message));
                 self.error(span)
             }
+            TyKind::Struct(id, _) if self.has_base(id) => self.memberwise(ty, args, span),
             _ if self.is_whole(ty, &args) => self.compose(ty, args, span),
             _ => self.aggregate(ty, args, span),
         }
@@ -54,14 +56,65 @@ impl BodyCx<'_> {
                 let row = self.ty(TyKind::Vector(element, columns));
                 (self.cx.program.types.known(rows) == Some(count as i64)).then(|| vec![row; count])
             }
-            TyKind::Struct(id, args) => {
-                let fields = self.cx.fields_under(id, args);
-                // A field that cannot be seen gets no value from a list.
-                let seen = (0..fields.len()).all(|number| self.can_fill(id, number));
-                Some(fields).filter(|f| seen && count <= f.len())
-            }
+            TyKind::Struct(..) => Some(self.flat_fields(ty)).filter(|f| count <= f.len()),
             _ => None,
         }
+    }
+
+    /// The types of a structure's fields that can be seen from here, those of its base in place of it.
+    fn flat_fields(&mut self, ty: Ty) -> Vec<Ty> {
+        let TyKind::Struct(id, args) = self.kind(ty) else { return vec![] };
+        let fields = self.cx.fields_under(id, args);
+        let has_base = self.has_base(id);
+        let mut all = vec![];
+        for (number, field) in fields.into_iter().enumerate() {
+            if has_base && number == 0 {
+                all.extend(self.flat_fields(field));
+            } else if self.can_fill(id, number) {
+                all.push(field);
+            }
+        }
+        all
+    }
+
+    fn has_base(&mut self, id: StructId) -> bool {
+        self.cx.ensure_struct(id);
+        self.cx.tables.structs[id].base.is_some()
+    }
+
+    /// `S(..)` for a structure without constructor: a value for each field, in order, as far as there are values.
+    pub(crate) fn memberwise(&mut self, ty: Ty, args: Vec<Argument>, span: Span) -> Expr {
+        let fields = self.flat_fields(ty).len();
+        if args.len() > fields {
+            let message = format!("`{}` has {fields} fields, {} values given", self.show(ty), args.len());
+            self.report(
+                Diagnostic::new(codes::ARGUMENT_COUNT, span, message)
+                    .help("give one value for each field; lists in braces may be flat"),
+            );
+            return self.error(span);
+        }
+        self.compose_struct(ty, &mut args.into(), span)
+    }
+
+    /// A structure whose fields are the elements, each converted; the rest is what the initializers say.
+    fn compose_struct(&mut self, ty: Ty, items: &mut Items, span: Span) -> Expr {
+        let TyKind::Struct(id, args) = self.kind(ty) else { return self.error(span) };
+        let types = self.cx.fields_under(id, args);
+        let has_base = self.has_base(id);
+        let mut parts = vec![];
+        for (number, field) in types.into_iter().enumerate() {
+            if has_base && number == 0 && !items.is_empty() {
+                parts.push(self.compose_struct(field, items, span));
+                continue;
+            }
+            let item = if self.can_fill(id, number) { items.pop_front() } else { None };
+            parts.push(match item {
+                Some(Argument::Value(value)) => self.coerce(value, field),
+                Some(Argument::List(items, at)) => self.list_as(&items, field, at),
+                None => self.field_default(ty, id, number, field, span),
+            });
+        }
+        Expr { kind: ExprKind::Construct(parts), ty, span }
     }
 
     /// Whether every element converts to the part it stands for.
@@ -75,8 +128,10 @@ impl BodyCx<'_> {
 
     /// A value whose parts are the elements, each converted.
     fn compose(&mut self, ty: Ty, args: Vec<Argument>, span: Span) -> Expr {
-        let given = args.len();
-        let types = self.wholes(ty, given).unwrap_or_default();
+        if let TyKind::Struct(..) = self.kind(ty) {
+            return self.compose_struct(ty, &mut args.into(), span);
+        }
+        let types = self.wholes(ty, args.len()).unwrap_or_default();
         let mut parts: Vec<Expr> = args
             .into_iter()
             .zip(&types)
@@ -85,11 +140,6 @@ impl BodyCx<'_> {
                 Argument::List(items, at) => self.list_as(&items, *part, at),
             })
             .collect();
-        if let TyKind::Struct(id, _) = self.kind(ty) {
-            for (number, field) in types.iter().enumerate().skip(given) {
-                parts.push(self.field_default(ty, id, number, *field, span));
-            }
-        }
         match parts.as_slice() {
             [only] if only.ty == ty => parts.remove(0),
             _ => Expr { kind: ExprKind::Construct(parts), ty, span },

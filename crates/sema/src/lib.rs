@@ -21,7 +21,7 @@
 //! | expressions, places, construction, lists | `expr`, `place`, `construct`, `init` |
 //! | statements and bodies | `stmt`, `defer`, `body`, `returns`, `assigned` |
 //! | lambdas | `lambda` |
-//! | compile-time integers | `constant` |
+//! | compile-time integers | `constant`, `measure` |
 //! | derivatives | `derive` |
 //!
 //! A mistake gives one diagnostic: what depends on it has the error type, which fits everywhere.
@@ -47,6 +47,7 @@ mod init;
 mod known;
 mod lambda;
 mod lookup;
+mod measure;
 mod missing;
 mod operators;
 mod overload;

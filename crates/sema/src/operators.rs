@@ -147,6 +147,9 @@ impl BodyCx<'_> {
             return result;
         }
         let (a, b) = (self.unwrap_block(a), self.unwrap_block(b));
+        if let Some(result) = self.operator_on_enum(binary_text(op), &[a.clone(), b.clone()], span) {
+            return result;
+        }
         if let Some(result) = self.enum_operation(op, &a, &b, span) {
             return result;
         }
@@ -172,6 +175,12 @@ impl BodyCx<'_> {
             Some(content) => self.cx.block_value(expr, content),
             None => expr,
         }
+    }
+
+    /// An operator that somebody declared for an enumeration goes before what its integers do.
+    fn operator_on_enum(&mut self, text: &str, operands: &[Expr], span: Span) -> Option<Expr> {
+        let on_enum = operands.iter().any(|e| matches!(self.kind(e.ty), TyKind::Enum(_)));
+        if on_enum { self.declared_operator(text, operands, span) } else { None }
     }
 
     /// Bits of, and comparisons between, values of one enumeration stay with it.
@@ -205,6 +214,9 @@ impl BodyCx<'_> {
         span: Span,
     ) -> Expr {
         let Some(shape) = self.join_shapes(x.shape, y.shape) else {
+            if let Some(call) = self.declared_operator(binary_text(op), &[a.clone(), b.clone()], span) {
+                return call;
+            }
             let is_matrix = |shape| matches!(shape, Shape::Matrix(..));
             let product = op == BinaryOp::Mul && (is_matrix(x.shape) || is_matrix(y.shape));
             let why = if product {
@@ -398,6 +410,9 @@ impl BodyCx<'_> {
             Some(UnaryOp::BitNot) => "~",
             None => "+",
         };
+        if let Some(result) = self.operator_on_enum(text, std::slice::from_ref(&operand), span) {
+            return result;
+        }
         let enum_ty = matches!(self.kind(operand.ty), TyKind::Enum(_)).then_some(operand.ty);
         let operand = self.enum_value(operand);
         let Some(number) = self.number(operand.ty) else {
@@ -434,7 +449,8 @@ impl BodyCx<'_> {
                 let truth = self.shaped(bool_ty, number.shape);
                 let truth = self.cx.converted(operand, truth);
                 let result = build(UnaryOp::Not, truth);
-                self.cx.converted(result, ty)
+                // Of an integer the result is an integer, 0 or 1; of all else a truth value.
+                if scalar.is_some_and(Scalar::is_int) { self.cx.converted(result, ty) } else { result }
             }
         };
         match enum_ty {

@@ -60,7 +60,7 @@ impl BodyCx<'_> {
         match &expr.kind {
             ExprKind::Error => None,
             ExprKind::Local(id) => self.frozen_local(*id),
-            ExprKind::Global(id) => {
+            ExprKind::Global(id, _) => {
                 let global = &self.cx.program.globals[*id];
                 let why = match global.kind {
                     GlobalKind::Static | GlobalKind::Shared => return None,

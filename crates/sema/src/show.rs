@@ -1,7 +1,7 @@
 //! Types as the user writes them, for messages.
 
 use crate::Checked;
-use crate::hir::{Arg, Args, FuncId, InterfaceRef, Ty, TyKind, Val, ValKind};
+use crate::hir::{Arg, Args, FuncId, InterfaceRef, Measure, Ty, TyKind, Val, ValKind};
 use crate::tables::{Builtin, FuncSource};
 use cotangent_base::Scalar;
 use cotangent_syntax::ast;
@@ -52,6 +52,8 @@ impl Checked {
             ValKind::Binary(op, _, a, b) => {
                 format!("{} {} {}", self.show_val(a), binary_text(op), self.show_val(b))
             }
+            ValKind::Measure(Measure::Size, ty) => format!("sizeof({})", self.show_ty(ty)),
+            ValKind::Measure(Measure::Align, ty) => format!("alignof({})", self.show_ty(ty)),
             ValKind::Error => "<error>".into(),
         }
     }

@@ -5,8 +5,8 @@ use crate::attrs;
 use crate::codes;
 use crate::derive;
 use crate::hir::{
-    Args, Bound, Dir, Entry, Field, FuncId, GenericParam, GlobalId, GlobalKind, Inline, InterfaceRef, Param,
-    StructId, This, Ty, TyKind, Val,
+    Args, Bound, Dir, Entry, Field, FuncId, GenericParam, GenericParamId, GlobalId, GlobalKind, Inline,
+    InterfaceRef, Param, StructId, This, Ty, TyKind, Val, ValKind,
 };
 use crate::tables::{FuncSource, GenericsInfo, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Symbol};
@@ -66,6 +66,7 @@ impl Checked {
         for param in &decl.params {
             let param = self.resolve_param(param, scope);
             let param = self.open_interface_param(id, param);
+            let param = self.open_unsized_param(id, param);
             self.program.funcs[id].params.push(param);
         }
         let owner = self.tables.funcs[id].owner;
@@ -157,11 +158,33 @@ impl Checked {
         }
         let name = self.program.interfaces[interface].name;
         let hidden = self.program.params.push(GenericParam { name, value: None, span: param.span });
-        let ty = self.program.types.ty(TyKind::Param(hidden));
-        let bound = Bound::Conforms(ty, InterfaceRef { interface, args });
+        param.ty = self.program.types.ty(TyKind::Param(hidden));
+        self.hide_generic(id, hidden, Some(Bound::Conforms(param.ty, InterfaceRef { interface, args })));
+        param
+    }
+
+    /// A parameter that is an array without a size takes any: `f(int a[])` is `f<let N : int>(int a[N])`.
+    fn open_unsized_param(&mut self, id: FuncId, mut param: Param) -> Param {
+        let TyKind::UnsizedArray(element) = self.program.types.kind(param.ty) else {
+            return param;
+        };
+        let int = self.program.types.ty(TyKind::Scalar(Scalar::I32));
+        let hidden = self.program.params.push(GenericParam {
+            name: Symbol::new(&format!("countof({})", param.name)),
+            value: Some(int),
+            span: param.span,
+        });
+        let count = self.program.types.val(ValKind::Param(hidden));
+        param.ty = self.program.types.ty(TyKind::Array(element, count));
+        self.hide_generic(id, hidden, None);
+        param
+    }
+
+    /// Adds a generic parameter that is not written to those of a function.
+    fn hide_generic(&mut self, id: FuncId, hidden: GenericParamId, bound: Option<Bound>) {
         let parent = self.tables.funcs[id].generics;
         let around = self.tables.generics[parent].params.clone();
-        let bounds: Rc<[Bound]> = self.bounds(parent).iter().copied().chain([bound]).collect();
+        let bounds: Rc<[Bound]> = self.bounds(parent).iter().copied().chain(bound).collect();
         let generics = self.tables.generics.push(GenericsInfo {
             parent: Some(parent),
             own: vec![hidden],
@@ -169,7 +192,7 @@ impl Checked {
             syntax: Rc::default(),
             scope: self.tables.funcs[id].scope,
             resolved: Progress::Done,
-            own_bounds: vec![bound],
+            own_bounds: bound.into_iter().collect(),
             bounds: Some(bounds),
             interface: None,
             variadic: false,
@@ -177,8 +200,6 @@ impl Checked {
         self.tables.funcs[id].generics = generics;
         self.tables.funcs[id].hidden += 1;
         self.program.funcs[id].generics = self.hir_generics(generics);
-        param.ty = ty;
-        param
     }
 
     fn resolve_inline(&mut self, id: FuncId) {

@@ -5,8 +5,8 @@ use crate::attrs;
 use crate::body::{BodyCx, Target};
 use crate::codes;
 use crate::hir::{
-    Block, Case, Expr, ExprKind, GlobalKind, Label, Loop, LoopAttrs, LoopKind, Stmt, StmtKind, Ty, TyKind,
-    Unroll, Val,
+    Block, Case, Expr, ExprKind, GlobalKind, Label, LocalId, Loop, LoopAttrs, LoopKind, Stmt, StmtKind, Ty,
+    TyKind, Unroll, Val,
 };
 use crate::place::Frozen;
 use crate::tables::{Item, Owner};
@@ -148,7 +148,7 @@ impl BodyCx<'_> {
             checked.kind,
             ExprKind::Const(_)
                 | ExprKind::Local(_)
-                | ExprKind::Global(_)
+                | ExprKind::Global(..)
                 | ExprKind::Binary(..)
                 | ExprKind::Field(..)
         );
@@ -265,7 +265,7 @@ impl BodyCx<'_> {
                 continue;
             }
             let value = self.coerce(value, selector);
-            match self.cx.fold(&value).and_then(|v| self.cx.program.types.known(v)) {
+            match self.fold(&value).and_then(|v| self.cx.program.types.known(v)) {
                 Some(n) => {
                     values.push(n);
                     if let Some(first) = seen.insert(Some(n), label.span) {
@@ -387,7 +387,7 @@ impl BodyCx<'_> {
         let has = self.local(holder, name.span);
         let has = self.named_member(has, "hasValue", name.span);
         let content = self.local(holder, name.span);
-        let content = self.named_member(content, "value", name.span);
+        let content = self.named_member(content, "__value", name.span);
         let then = self.scoped(|cx| {
             let local = cx.declare(name, content.ty);
             cx.frozen.insert(local, Frozen::Let);
@@ -469,7 +469,7 @@ impl BodyCx<'_> {
             self.frozen.insert(local, why);
         }
         if is_const && let Some(value) = &value {
-            self.note_constant(var.name.name, value);
+            self.note_constant(var.name.name, local, value);
         }
         out.push(Stmt { kind: StmtKind::Let(local, value), span: decl.span });
     }
@@ -483,11 +483,12 @@ impl BodyCx<'_> {
     }
 
     /// Makes a local `const` known where sizes are computed.
-    fn note_constant(&mut self, name: Symbol, value: &Expr) {
-        if let Some(val) = self.cx.fold(value) {
+    fn note_constant(&mut self, name: Symbol, local: LocalId, value: &Expr) {
+        if let Some(val) = self.fold(value) {
+            self.constants.insert(local, val);
             self.open_scope();
             let names = &mut self.cx.tables.scopes[self.scope].names;
-            names.entry(name).or_default().push(Item::Const(val));
+            names.entry(name).or_default().push(Item::Const(val, value.ty));
         }
     }
 

@@ -67,6 +67,10 @@ impl Checked {
                 let b = self.replace_val(b, params, args);
                 self.binary_val(op, scalar, a, b)
             }
+            ValKind::Measure(measure, ty) => {
+                let ty = self.replace(ty, params, args);
+                self.measure_val(measure, ty).unwrap_or(val)
+            }
         }
     }
 

@@ -19,7 +19,8 @@ impl Checked {
             ExprKind::Measure(_, ty) | ExprKind::Is(_, ty) | ExprKind::As(_, ty) => {
                 *ty = self.replace(*ty, params, args)
             }
-            ExprKind::Val(val) => *val = self.replace_val(*val, params, args),
+            ExprKind::Global(_, list) => *list = self.replace_args(*list, params, args),
+            ExprKind::Val(val) | ExprKind::Assert(val, _) => *val = self.replace_val(*val, params, args),
             ExprKind::Property { get, set, .. } => {
                 for func in get.iter_mut().chain(set) {
                     *func = self.replace_func(*func, params, args);

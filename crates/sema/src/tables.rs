@@ -71,7 +71,7 @@ pub(crate) enum Item {
     /// A case of an enumeration.
     Case(EnumId, u32),
     /// A local constant, as far as types and sizes are concerned.
-    Const(Val),
+    Const(Val, Ty),
 }
 
 /// The declaration whose members a scope holds.

@@ -341,7 +341,7 @@ impl Checked {
             Item::Global(id) | Item::BufferField(id, _) => Some(program.globals[id].span),
             Item::Property(id) => Some(self.tables.props[id].span),
             Item::Param(id) => Some(program.params[id].span),
-            Item::Field(_) | Item::Namespace(_) | Item::Const(_) => None,
+            Item::Field(_) | Item::Namespace(_) | Item::Const(..) => None,
         }
     }
 

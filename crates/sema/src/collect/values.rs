@@ -15,9 +15,7 @@ impl Checked {
     pub(super) fn collect_func(&mut self, decl: Rc<ast::FuncDecl>, prefix: Prefix, place: Place) {
         let name = match decl.kind {
             ast::FuncKind::Constructor => ast::Ident { name: attrs::INIT.into(), span: decl.name.span },
-            ast::FuncKind::Operator => {
-                ast::Ident { name: attrs::operator_name(decl.name.name.as_str()), span: decl.name.span }
-            }
+            ast::FuncKind::Operator => operator_ident(decl.name, &prefix),
             ast::FuncKind::Plain => decl.name,
         };
         let has_static = prefix.modifiers.iter().any(|m| m.kind == ModifierKind::Static);
@@ -150,12 +148,14 @@ impl Checked {
         place: Place,
     ) -> crate::hir::GlobalId {
         let ty = self.error_ty();
+        let params = self.tables.generics[place.generics].params.to_vec();
         let id = self.program.globals.push(Global {
             name: self.qualified(place.scope, decl.name.name.as_str()),
             ty,
             kind,
             wish: Wish::default(),
             cbuffer: None,
+            params,
             span: decl.name.span,
         });
         self.tables.globals.push(GlobalInfo {
@@ -232,4 +232,19 @@ impl Checked {
         let property = ast::PropertyDecl { name: decl.name, ty, accessors: vec![get] };
         self.collect_property(property, prefix, place);
     }
+}
+
+/// The name under which an operator is found: that of `++` and `--` says on which side they stand.
+fn operator_ident(name: ast::Ident, prefix: &Prefix) -> ast::Ident {
+    let text = name.name.as_str();
+    let side = prefix.modifiers.iter().find_map(|m| match m.kind {
+        ModifierKind::Prefix => Some(false),
+        ModifierKind::Postfix => Some(true),
+        _ => None,
+    });
+    let name_found = match side {
+        Some(post) if text.ends_with("++") || text.ends_with("--") => attrs::step_name(text, post),
+        _ => attrs::operator_name(text),
+    };
+    ast::Ident { name: name_found, span: name.span }
 }

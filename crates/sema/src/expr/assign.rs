@@ -3,11 +3,9 @@
 use crate::attrs;
 use crate::body::BodyCx;
 use crate::hir::{Const, Expr, ExprKind, LocalId, Ty, TyKind};
-use crate::overload::{Argument, Callee, Choice};
 use crate::show::binary_text;
-use crate::tables::Item;
 use cotangent_base::{Scalar, Span};
-use cotangent_syntax::ast::{self, BinaryOp, ModifierKind};
+use cotangent_syntax::ast::{self, BinaryOp};
 
 /// Which way an increment goes.
 #[derive(Clone, Copy)]
@@ -84,10 +82,13 @@ impl BodyCx<'_> {
             Step::Down => (BinaryOp::Sub, "--"),
         };
         if self.is_user_type(place.ty) && self.cx.pointee(place.ty).is_none() {
-            if let Some(call) = self.declared_increment(text, &place, post, span) {
+            let name = attrs::step_name(text, post);
+            if let Some(call) = self.declared_operator(name.as_str(), std::slice::from_ref(&place), span) {
                 return call;
             }
-            return self.no_operator(text, &[&place], span, None);
+            let side =
+                if post { "only one marked `__postfix` counts" } else { "only one marked `__prefix` counts" };
+            return self.no_operator(text, &[&place], span, Some(side));
         }
         let one = Expr { kind: ExprKind::Const(Const::Int(1)), ty: self.scalar(Scalar::I32), span };
         self.modify(place, None, post, span, |cx, old| {
@@ -95,28 +96,6 @@ impl BodyCx<'_> {
             let one = if cx.cx.pointee(ty).is_some() { one } else { cx.cx.converted(one, ty) };
             cx.binary(binary, old, one, span)
         })
-    }
-
-    /// `++` or `--` that somebody declared. Those marked `__prefix` stand before the operand, those marked `__postfix` behind it.
-    fn declared_increment(&mut self, text: &str, place: &Expr, post: bool, span: Span) -> Option<Expr> {
-        let name = attrs::operator_name(text);
-        let scope = self.scope;
-        let other = if post { ModifierKind::Prefix } else { ModifierKind::Postfix };
-        let mut found = self.cx.lookup(scope, name);
-        found.retain(|f| match f.item {
-            Item::Func(func) => {
-                let modifiers = &self.cx.tables.funcs[func].prefix.modifiers;
-                !modifiers.iter().any(|m| m.kind == other)
-            }
-            _ => false,
-        });
-        let callee = Callee::new(name, &found, span);
-        let args = vec![Argument::Value(place.clone())];
-        match self.choose(&callee, &args) {
-            Choice::One(fit) => Some(self.emit_call(&callee, *fit, args, span)),
-            Choice::Many(_) => Some(self.call(&callee, args, span)),
-            Choice::None(_) => None,
-        }
     }
 
     /// Replaces what a place holds by something computed from it.

@@ -5,9 +5,10 @@ use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::derive;
-use crate::hir::{DiffMode, Expr, ExprKind};
+use crate::hir::{DiffMode, Expr, ExprKind, TyKind};
 use crate::overload::{Argument, Callee, Choice};
-use cotangent_base::{Diagnostic, Span};
+use crate::tables::Item;
+use cotangent_base::{Diagnostic, Scalar, Span};
 use cotangent_syntax::ast;
 
 impl BodyCx<'_> {
@@ -25,7 +26,10 @@ impl BodyCx<'_> {
         match entity {
             Entity::Funcs(mut callee) => {
                 if modes.is_empty() {
-                    return self.call(&callee, args, span);
+                    return match self.call_of_language(&callee, &args, span) {
+                        Some(value) => value,
+                        None => self.call(&callee, args, span),
+                    };
                 }
                 callee.diff = modes;
                 self.call_derivative(&callee, args, span)
@@ -43,6 +47,65 @@ impl BodyCx<'_> {
             Entity::Value(value) => self.call_object(value, args, span),
             Entity::Namespace(_) => self.value_to_call(entity, inner.span, "a namespace cannot be called"),
         }
+    }
+
+    /// A function of the library that the language itself speaks of, since no signature says what it does.
+    fn call_of_language(&mut self, callee: &Callee, args: &[Argument], span: Span) -> Option<Expr> {
+        let means = |cx: &Self, name: &str| {
+            let item = cx.cx.tables.lang.get(&name.into());
+            callee.candidates.iter().any(|c| item == Some(&Item::Func(c.func)))
+        };
+        if means(self, "concat") {
+            return self.concat_tuples(args, span);
+        }
+        if means(self, "static_assert") {
+            return Some(self.static_assert(args, span));
+        }
+        None
+    }
+
+    /// `concat(t, u)`: one tuple with the elements of all.
+    fn concat_tuples(&mut self, args: &[Argument], span: Span) -> Option<Expr> {
+        let mut values = vec![];
+        let mut types = vec![];
+        for arg in args {
+            let Argument::Value(value) = arg else { return None };
+            let TyKind::Tuple(list) = self.kind(value.ty) else { return None };
+            types.extend(self.cx.program.types.list(list).iter().copied());
+            values.push(value.clone());
+        }
+        let types = self.cx.program.types.args(&types);
+        let ty = self.ty(TyKind::Tuple(types));
+        Some(Expr { kind: ExprKind::Concat(values), ty, span })
+    }
+
+    /// `static_assert(condition, message)`.
+    fn static_assert(&mut self, args: &[Argument], span: Span) -> Expr {
+        let [Argument::Value(condition), Argument::Value(message)] = args else {
+            let text = "`static_assert` takes a condition and a message";
+            self.report(Diagnostic::new(codes::ARGUMENT_COUNT, span, text));
+            return self.error(span);
+        };
+        let ExprKind::String(message) = message.kind else {
+            let text = "the message of `static_assert` is a string in quotes";
+            self.report(Diagnostic::new(codes::MISMATCH, message.span, text));
+            return self.error(span);
+        };
+        if self.cx.is_error(condition.ty) {
+            return self.error(span);
+        }
+        let truth = self.scalar(Scalar::Bool);
+        let condition = self.coerce(condition.clone(), truth);
+        let Some(val) = self.fold(&condition) else {
+            let text = "the condition must be known at compile time";
+            self.report(Diagnostic::new(codes::NOT_CONSTANT, condition.span, text));
+            return self.error(span);
+        };
+        if self.cx.program.types.known(val) == Some(0) {
+            self.report(Diagnostic::new(codes::ASSERTION_FAILS, condition.span, message.as_str()));
+        }
+        let ty = self.ty(TyKind::Void);
+        Expr { kind: ExprKind::Assert(val, message), ty, span }
     }
 
     fn value_to_call(&mut self, entity: Entity, span: Span, message: &str) -> Expr {
@@ -96,7 +159,7 @@ impl BodyCx<'_> {
         b: &Expr,
         span: Span,
     ) -> Option<Expr> {
-        use crate::hir::{TyKind, UnaryOp};
+        use crate::hir::UnaryOp;
         let none = |cx: &Self, e: &Expr| cx.kind(e.ty) == TyKind::None;
         let value = match (none(self, a), none(self, b)) {
             (false, true) => a,

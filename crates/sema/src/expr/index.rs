@@ -85,7 +85,9 @@ impl BodyCx<'_> {
         let known = |cx: &Self, val: Option<Val>| val.and_then(|v| cx.cx.program.types.known(v));
         let Some(count) = known(self, count) else { return };
         let folded = match index.kind {
-            ExprKind::Const(_) | ExprKind::Val(_) | ExprKind::Global(_) => self.cx.fold(index),
+            ExprKind::Const(_) | ExprKind::Val(_) | ExprKind::Global(..) | ExprKind::Local(_) => {
+                self.fold(index)
+            }
             _ => None,
         };
         let Some(index_value) = known(self, folded) else { return };

@@ -101,12 +101,8 @@ impl BodyCx<'_> {
         if let Some(swizzle) = self.swizzle(&value, name, span) {
             return Entity::Value(swizzle);
         }
-        if let TyKind::Tuple(args) = self.kind(value.ty)
-            && let Some(number) = tuple_index(name.name.as_str())
-            && let Some(Arg::Ty(ty)) = self.cx.program.types.list(args).get(number as usize)
-        {
-            let ty = *ty;
-            return self.value(ExprKind::Field(value.into(), number), ty, span);
+        if let Some(field) = self.tuple_member(&value, name, span) {
+            return Entity::Value(field);
         }
         let found = self.cx.members(value.ty, name.name);
         let Some(found) = self.seen(found, name.name, name.span) else {
@@ -122,6 +118,22 @@ impl BodyCx<'_> {
         }
         self.unknown_member(value.ty, name);
         Entity::Value(self.error(span))
+    }
+
+    /// `t._1`, and `t._1_0` for a tuple of several.
+    fn tuple_member(&mut self, value: &Expr, name: ast::Ident, span: Span) -> Option<Expr> {
+        let TyKind::Tuple(args) = self.kind(value.ty) else { return None };
+        let picked = tuple_fields(name.name.as_str())?;
+        let list = self.cx.program.types.list(args);
+        let types: Vec<Arg> =
+            picked.iter().map(|i| list.get(usize::from(*i)).copied()).collect::<Option<_>>()?;
+        let base = Box::new(value.clone());
+        if let (&[number], &[Arg::Ty(ty)]) = (picked.as_slice(), types.as_slice()) {
+            return Some(Expr { kind: ExprKind::Field(base, number.into()), ty, span });
+        }
+        let types = self.cx.program.types.args(&types);
+        let ty = self.ty(TyKind::Tuple(types));
+        Some(Expr { kind: ExprKind::Swizzle(base, picked), ty, span })
     }
 
     fn unknown_member(&mut self, ty: Ty, name: ast::Ident) {
@@ -289,9 +301,9 @@ fn matrix_elements(name: &str) -> Option<Vec<(u8, u8)>> {
     parts.filter(|p| p.len() <= 4)
 }
 
-/// The number in `_0`, `_1`, ...
-fn tuple_index(name: &str) -> Option<u32> {
-    name.strip_prefix('_')?.parse().ok()
+/// The numbers in `_0` or `_2_0_0`.
+fn tuple_fields(name: &str) -> Option<Vec<u8>> {
+    name.strip_prefix('_')?.split('_').map(|number| number.parse().ok()).collect()
 }
 
 #[cfg(test)]
@@ -303,6 +315,12 @@ mod tests {
         assert_eq!(swizzle_lanes("xg"), Some(vec![0, 1]));
         assert_eq!(swizzle_lanes("wzyx"), Some(vec![3, 2, 1, 0]));
         assert_eq!(swizzle_lanes("size"), None);
+    }
+
+    #[test]
+    fn fields_of_a_tuple_are_numbers() {
+        assert_eq!(tuple_fields("_2_0"), Some(vec![2, 0]));
+        assert_eq!(tuple_fields("_m0"), None);
     }
 
     #[test]

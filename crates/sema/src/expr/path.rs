@@ -8,7 +8,7 @@ use crate::lookup::Found;
 use crate::overload::Callee;
 use crate::resolve::Path;
 use crate::tables::Item;
-use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
+use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast;
 
 impl BodyCx<'_> {
@@ -82,7 +82,8 @@ impl BodyCx<'_> {
             Item::BufferField(id, number) => {
                 self.cx.ensure_global(id);
                 let ty = self.cx.program.globals[id].ty;
-                let global = Expr { kind: ExprKind::Global(id), ty, span };
+                let kind = ExprKind::Global(id, self.cx.program.types.args(&[]));
+                let global = Expr { kind, ty, span };
                 Entity::Value(self.field(global, number, span))
             }
             Item::Field(number) => match this.map(|this| self.as_base(this, found.base)) {
@@ -111,10 +112,7 @@ impl BodyCx<'_> {
                 }
                 None => Entity::Type(self.ty(TyKind::Param(param))),
             },
-            Item::Const(val) => {
-                let ty = self.scalar(Scalar::I32);
-                self.value(ExprKind::Val(val), ty, span)
-            }
+            Item::Const(val, ty) => self.value(ExprKind::Val(val), ty, span),
             Item::Struct(_)
             | Item::Interface(_)
             | Item::Enum(_)
@@ -139,11 +137,11 @@ impl BodyCx<'_> {
             self.cx.check_initializer(id);
         }
         let ty = self.cx.program.globals[id].ty;
-        let expr = Expr { kind: ExprKind::Global(id), ty, span };
         let generics = self.cx.tables.globals[id].generics;
         let params = self.cx.tables.generics[generics].params.clone();
         if params.is_empty() {
-            return expr;
+            let args = self.cx.program.types.args(&[]);
+            return Expr { kind: ExprKind::Global(id, args), ty, span };
         }
         // A constant of a generic type depends on its arguments, so its value stands here instead.
         let constant = self.cx.program.globals[id].kind == GlobalKind::Const;
@@ -154,9 +152,10 @@ impl BodyCx<'_> {
                 value.span = span;
                 value
             }
+            // A variable is another one for each choice of arguments.
             None => {
-                self.cx.unsupported(span, "a static variable of a generic type");
-                self.error(span)
+                let ty = self.cx.replace(ty, &params, found.args);
+                Expr { kind: ExprKind::Global(id, found.args), ty, span }
             }
         }
     }

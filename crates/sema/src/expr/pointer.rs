@@ -78,7 +78,7 @@ impl BodyCx<'_> {
             ExprKind::Local(id) => {
                 Some(format!("`{}` is a local variable, which has no place in memory", self.locals[*id].name))
             }
-            ExprKind::Global(id) => {
+            ExprKind::Global(id, _) => {
                 let global = &self.cx.program.globals[*id];
                 match global.kind {
                     GlobalKind::Shared => None,

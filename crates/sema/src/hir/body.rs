@@ -1,6 +1,6 @@
 //! Checked bodies.
 
-use super::{BinaryOp, DiffMode, Dir, FuncRef, GlobalId, Ty, Unroll, Val};
+use super::{Args, BinaryOp, DiffMode, Dir, FuncRef, GlobalId, Ty, Unroll, Val};
 use cotangent_base::{EntityMap, Span, Symbol, entity};
 
 entity!(
@@ -131,7 +131,7 @@ pub struct Expr {
 }
 
 /// What can be asked about a type in memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Measure {
     /// `sizeof`.
     Size,
@@ -149,6 +149,8 @@ pub enum ExprKind {
     Val(Val),
     /// The size or alignment in bytes of a type in memory.
     Measure(Measure, Ty),
+    /// `static_assert(condition, message)`: nothing, unless the condition turns out to be zero.
+    Assert(Val, Symbol),
     /// A string.
     String(Symbol),
     /// All zero, of any type.
@@ -159,8 +161,8 @@ pub enum ExprKind {
     // Places.
     /// A variable.
     Local(LocalId),
-    /// A global.
-    Global(GlobalId),
+    /// A global, with arguments for the generic parameters around it.
+    Global(GlobalId, Args),
     /// The field of that number.
     Field(Box<Expr>, u32),
     /// An element of an array, a lane of a vector, a row of a matrix, an element of a buffer. The index is any
@@ -268,11 +270,12 @@ macro_rules! operands {
                 ExprKind::Const(_)
                 | ExprKind::Val(_)
                 | ExprKind::Measure(..)
+                | ExprKind::Assert(..)
                 | ExprKind::String(_)
                 | ExprKind::Zero
                 | ExprKind::Undef
                 | ExprKind::Local(_)
-                | ExprKind::Global(_)
+                | ExprKind::Global(..)
                 | ExprKind::Error => vec![],
                 ExprKind::Field(a, _)
                 | ExprKind::Swizzle(a, _)

@@ -432,6 +432,8 @@ pub struct Global {
     pub wish: Wish,
     /// For a `cbuffer`: the offset that `packoffset` gives each member.
     pub cbuffer: Option<Vec<Option<u32>>>,
+    /// The generic parameters around it.
+    pub params: Vec<GenericParamId>,
     /// Where it is declared.
     pub span: Span,
 }

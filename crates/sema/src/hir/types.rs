@@ -1,6 +1,6 @@
 //! Types of the language, interned, with generic parameters in them.
 
-use super::{AssocId, EnumId, GenericParamId, InterfaceId, StructId};
+use super::{AssocId, EnumId, GenericParamId, InterfaceId, Measure, StructId};
 use cotangent_base::{EntityMap, Map, Scalar, entity};
 
 entity!(
@@ -64,6 +64,8 @@ pub enum ValKind {
     Param(GenericParamId),
     /// Arithmetic on what is not known yet, in the type of the operands (for a shift, of the left one).
     Binary(cotangent_syntax::ast::BinaryOp, Scalar, Val, Val),
+    /// The size or alignment of a type not known yet.
+    Measure(Measure, Ty),
     /// Something wrong that was reported.
     Error,
 }
@@ -137,7 +139,7 @@ impl Types {
     pub fn known(&self, val: Val) -> Option<i64> {
         match self.val_kind(val) {
             ValKind::Int(n) => Some(n),
-            ValKind::Param(_) | ValKind::Binary(..) | ValKind::Error => None,
+            ValKind::Param(_) | ValKind::Binary(..) | ValKind::Measure(..) | ValKind::Error => None,
         }
     }
 }

@@ -39,7 +39,14 @@ impl Parser<'_> {
             // A forward declaration, which nothing needs: order does not matter.
             return Ok(());
         }
-        if self.at(Punct::Semi) || self.at(Punct::Eq) {
+        if self.eat(Punct::Eq) {
+            // `extern struct X : IA = Default;` is another name of its default.
+            let ty = self.ty()?;
+            self.expect(Punct::Semi)?;
+            self.finish(prefix, DeclKind::Alias(Box::new(AliasDecl { name, generics, ty })), out);
+            return Ok(());
+        }
+        if self.at(Punct::Semi) {
             let help = "declare the structure with its members";
             return self.unsupported(name.span, "a structure without members", Some(help));
         }

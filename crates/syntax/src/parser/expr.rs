@@ -12,6 +12,7 @@ use cotangent_base::{Scalar, Span};
 /// The precedence of `<<`: generic arguments have no looser operators.
 const SHIFT: u8 = 8;
 const RELATIONAL: u8 = 7;
+const EQUALITY: u8 = 6;
 
 impl Parser<'_> {
     /// A whole expression. From 2026 on it has no comma operator.
@@ -72,7 +73,7 @@ impl Parser<'_> {
 
     /// A value as a generic argument, in which `>` and `>>` close the list.
     pub(super) fn generic_value(&mut self) -> Parse<Expr> {
-        self.nested(|p| p.binary(SHIFT))
+        self.nested(|p| p.binary(EQUALITY))
     }
 
     /// Operators of at least this precedence, all of which associate to the left.
@@ -90,7 +91,7 @@ impl Parser<'_> {
             let Some((op, level)) = operator(punct).filter(|(_, level)| *level >= least) else {
                 return Ok(left);
             };
-            if self.angles > 0 && (level < SHIFT || punct == Punct::Shr) {
+            if self.angles > 0 && level != EQUALITY && (level < SHIFT || punct == Punct::Shr) {
                 return Ok(left);
             }
             self.bump();
@@ -240,8 +241,8 @@ fn operator(punct: Punct) -> Option<(BinaryOp, u8)> {
         Punct::Pipe => (BinaryOp::BitOr, 3),
         Punct::Caret => (BinaryOp::BitXor, 4),
         Punct::Amp => (BinaryOp::BitAnd, 5),
-        Punct::EqEq => (BinaryOp::Eq, 6),
-        Punct::Ne => (BinaryOp::Ne, 6),
+        Punct::EqEq => (BinaryOp::Eq, EQUALITY),
+        Punct::Ne => (BinaryOp::Ne, EQUALITY),
         Punct::Lt => (BinaryOp::Lt, RELATIONAL),
         Punct::Le => (BinaryOp::Le, RELATIONAL),
         Punct::Gt => (BinaryOp::Gt, RELATIONAL),

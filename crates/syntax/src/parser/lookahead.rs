@@ -218,6 +218,9 @@ fn may_be_in_generic(token: &Token) -> bool {
                 | Punct::Arrow
                 | Punct::Shl
                 | Punct::Tilde
+                | Punct::Bang
+                | Punct::EqEq
+                | Punct::Ne
         ),
         _ => false,
     }

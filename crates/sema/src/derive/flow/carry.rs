@@ -141,10 +141,11 @@ impl Carry<'_, '_> {
             ExprKind::Const(_)
             | ExprKind::Val(_)
             | ExprKind::Measure(..)
+            | ExprKind::Assert(..)
             | ExprKind::String(_)
             | ExprKind::Zero
             | ExprKind::Undef
-            | ExprKind::Global(_)
+            | ExprKind::Global(..)
             | ExprKind::Error => false,
             ExprKind::Local(local) => self.state.contains(*local),
             ExprKind::Field(base, number) => self.expr(base) && !self.flow.field_is_no_diff(base.ty, *number),

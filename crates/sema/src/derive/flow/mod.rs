@@ -167,7 +167,7 @@ impl Flow<'_> {
                 true => Target::Whole(*local),
                 false => Target::Lossy(Loss::Other),
             },
-            ExprKind::Global(_) => Target::Lossy(Loss::Memory),
+            ExprKind::Global(..) => Target::Lossy(Loss::Memory),
             ExprKind::Field(base, number) => self.field_target(base, *number),
             ExprKind::Element(base, _) if self.is_buffer(base.ty) => Target::Lossy(Loss::Memory),
             ExprKind::Element(base, _)
@@ -213,7 +213,7 @@ impl Flow<'_> {
     /// Whether a place is part of a global or a buffer.
     fn is_in_memory(&self, place: &Expr) -> bool {
         match &place.kind {
-            ExprKind::Global(_) => true,
+            ExprKind::Global(..) => true,
             ExprKind::Element(base, _) => self.is_buffer(base.ty) || self.is_in_memory(base),
             ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) | ExprKind::MatrixSwizzle(base, _) => {
                 self.is_in_memory(base)

@@ -128,10 +128,11 @@ impl Want<'_, '_> {
             ExprKind::Const(_)
             | ExprKind::Val(_)
             | ExprKind::Measure(..)
+            | ExprKind::Assert(..)
             | ExprKind::String(_)
             | ExprKind::Zero
             | ExprKind::Undef
-            | ExprKind::Global(_)
+            | ExprKind::Global(..)
             | ExprKind::Error => {}
             ExprKind::Local(local) => {
                 if wanted {
