@@ -14,7 +14,7 @@
 //! | ----------------------------------- | ------------------------------------------------------------- |
 //! | `instance`                          | functions with their arguments; the work list                 |
 //! | `types`                             | types                                                         |
-//! | `sums`, `dispatch`, `conformance`, `reinterpret` | interface types, and what depends on who conforms |
+//! | `sums`, `dispatch`, `conformance`   | interface types, and what depends on who conforms             |
 //! | `diff`                              | rows of the table of differentials; signatures of derivatives |
 //! | `intrinsic`                         | library functions that stand for one operation                |
 //! | `reinterpret`                       | the one intrinsic that is many operations                     |
