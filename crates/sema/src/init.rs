@@ -86,10 +86,11 @@ impl BodyCx<'_> {
     pub(crate) fn memberwise(&mut self, ty: Ty, args: Vec<Argument>, span: Span) -> Expr {
         let fields = self.flat_fields(ty).len();
         if args.len() > fields {
-            let message = format!("`{}` has {fields} fields, {} values given", self.show(ty), args.len());
+            let takes = if fields == 1 { "1 value".into() } else { format!("up to {fields} values") };
+            let message = format!("`{}` takes {takes}, {} given", self.show(ty), args.len());
             self.report(
                 Diagnostic::new(codes::ARGUMENT_COUNT, span, message)
-                    .help("give one value for each field; lists in braces may be flat"),
+                    .help("give at most one value for each field"),
             );
             return self.error(span);
         }
