@@ -29,7 +29,7 @@ fn random_programs_are_valid_and_rich_in_exits() {
     assert!(exits > 2 * PROGRAMS as usize, "only {exits} exits");
 }
 
-// req: IR-NORM-2, IR-NORM-13, IR-NORM-14
+// req: IR-NORM-2, IR-NORM-13, IR-NORM-14, IR-NORM-15
 #[test]
 fn after_prepare_the_only_exit_is_the_last_return() {
     for seed in 0..PROGRAMS {
