@@ -171,6 +171,10 @@ impl FuncEmitter<'_, '_> {
                 Expr::of(format!("std::uint32_t({}.count)", args[0].at_least(PRIMARY)), PRIMARY, &args)
             }
             Op::Insert(_) | Op::InsertAdd(_) | Op::Store(_) | Op::Assert(_) => self.misplaced(data)?,
+            Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) => self.misplaced(data)?,
+            Op::Point(_) | Op::Offset | Op::Address => {
+                return unsupported(self.span, "a pointer is not possible");
+            }
             Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => self.misplaced(data)?,
             Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => self.misplaced(data)?,
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => self.misplaced(data)?,
@@ -337,7 +341,7 @@ impl FuncEmitter<'_, '_> {
 }
 
 /// The function of the prelude for an operation.
-fn function(math: Math) -> &'static str {
+pub(crate) fn function(math: Math) -> &'static str {
     match math {
         Math::And => "bit_and",
         Math::Or => "bit_or",

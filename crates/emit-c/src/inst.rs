@@ -1,10 +1,10 @@
 //! Instructions, and those that change something.
 
-use crate::Result;
-use crate::expr::{Expr, PRIMARY};
+use crate::expr::{Expr, PRIMARY, function};
 use crate::func::{FuncEmitter, Val};
+use crate::{Result, unsupported};
 use cotangent_base::Scalar;
-use cotangent_ir::{FuncId, Global, GlobalKind, Inst, InstData, Op, Path, Trap, Type, Value};
+use cotangent_ir::{Atomic, FuncId, Global, GlobalKind, Inst, InstData, Op, Path, Trap, Type, Value};
 use cotangent_passes::place::Slot;
 
 impl FuncEmitter<'_, '_> {
@@ -28,6 +28,11 @@ impl FuncEmitter<'_, '_> {
             Op::InsertAdd(path) => self.insert(&data, path, true),
             Op::Store(path) => self.store(&data, path),
             Op::Assert(trap) => self.assert(data.operands[0], *trap),
+            Op::Atomic(atomic) => return self.atomic(&data, atomic),
+            // Threads run one after the other, so there is nothing to order, and no way to wait.
+            Op::Barrier(barrier) if !barrier.sync => {}
+            Op::Barrier(_) => return unsupported(self.span, "a barrier is not possible"),
+            Op::Print(_) => return unsupported(self.span, "`printf` is not possible"),
             Op::Global(global) => self.global(data.results[0], *global),
             Op::Call(callee) => self.call(&data, *callee),
             Op::If => return self.branch(&data),
@@ -111,6 +116,33 @@ impl FuncEmitter<'_, '_> {
         let place = self.memory(data.operands[0], path, &data.operands[2..]);
         self.write_memory();
         self.line(&format!("{} = {};", place.text, value.text));
+    }
+
+    /// Reads and writes a place in one step.
+    fn atomic(&mut self, data: &InstData, atomic: &Atomic) -> Result<()> {
+        let count = atomic.kind.values();
+        let values: Vec<Expr> = data.operands[1..=count].iter().map(|v| self.value(*v)).collect();
+        let ty = self.e.ty(self.func.ty(data.operands[count]));
+        let place = self.memory(data.operands[0], &atomic.path, &data.operands[1 + count..]);
+        self.write_memory();
+        let new = match (atomic.kind.math(), &values[..]) {
+            (Some(math), [value]) => format!("ct::{}(old, {})", function(math), value.text),
+            (None, [value]) => value.text.clone(),
+            (_, [expected, value]) => {
+                format!("ct::same_bits<{ty}>(old, {}) ? {} : old", expected.text, value.at_least(4))
+            }
+            _ => return unsupported(self.span, "this atomic operation is not possible"),
+        };
+        let text = format!(
+            "ct::atomic_update({}, [&]({ty} old) -> {ty} {{ (void)old; return {new}; }})",
+            place.text
+        );
+        let update = Expr { effect: true, ..Expr::name(text) };
+        match data.results.first() {
+            Some(result) => self.returned_value(*result, update),
+            None => self.line(&format!("{};", update.text)),
+        }
+        Ok(())
     }
 
     fn assert(&mut self, condition: Value, trap: Trap) {
