@@ -11,6 +11,10 @@ pub(crate) const MAGIC: &str = "__magic";
 pub(crate) const LANG: &str = "__lang";
 /// The intrinsic of accessors that denote an element as a place.
 pub(crate) const ELEMENT: &str = "element";
+/// The method of a type of the library that reads an element, for interfaces that ask for a subscript.
+pub(crate) const ELEMENT_GET: &str = "__elementGet";
+/// The method that writes one.
+pub(crate) const ELEMENT_SET: &str = "__elementSet";
 /// The name under which constructors are found.
 pub(crate) const INIT: &str = "__init";
 /// The name under which subscripts are found.

@@ -180,6 +180,18 @@ impl Checked {
     fn meets(&mut self, wanted: &Wanted, member: Found, accessor: Option<AccessorKind>) -> Option<Witness> {
         match (member.item, accessor) {
             (Item::Func(func), None) => self.func_meets(wanted, func, member),
+            (Item::Property(property), Some(kind)) if self.tables.props[property].element.is_some() => {
+                // Elements are places; the library has methods that read and write them.
+                let name = match kind {
+                    AccessorKind::Set => attrs::ELEMENT_SET,
+                    AccessorKind::Get | AccessorKind::Ref => attrs::ELEMENT_GET,
+                };
+                let found = self.own_members(member.of?, name.into());
+                found.into_iter().find_map(|member| match member.item {
+                    Item::Func(func) => self.func_meets(wanted, func, member),
+                    _ => None,
+                })
+            }
             (Item::Property(property), Some(kind)) => {
                 let info = &self.tables.props[property];
                 let func = match kind {
