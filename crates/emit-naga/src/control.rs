@@ -4,9 +4,9 @@
 //! for each loop it crosses; behind such a loop stands a test that goes on leaving. `break` also ends a `switch`
 //! there, so a switch with loop exits in it becomes a chain of `if`s.
 
-use crate::Result;
 use crate::func::FuncEmitter;
 use crate::values::Place;
+use crate::{Result, unsupported};
 use cotangent_ir::{Inst, InstData, Op, Region, Value};
 use naga::{Block, Expression, Handle, Literal, LocalVariable, Statement};
 
@@ -343,6 +343,15 @@ impl FuncEmitter<'_, '_> {
             Op::Assert(_) => {
                 self.assert(data.operands[0]);
                 None
+            }
+            Op::Atomic(atomic) => Some(Place::Expr(self.atomic(data, atomic)?)),
+            Op::Barrier(barrier) => {
+                self.barrier(*barrier);
+                None
+            }
+            Op::Print(_) => return unsupported(self.span, "`printf` is not possible"),
+            Op::Point(_) | Op::Offset | Op::Address => {
+                return unsupported(self.span, "a pointer that is not followed at once is not possible");
             }
             _ => Some(Place::Expr(self.operation(data)?)),
         };

@@ -164,7 +164,8 @@ impl<'m> FuncEmitter<'_, 'm> {
 
     /// Adds an expression, evaluated here.
     pub fn expr(&mut self, expression: Expression) -> Handle<Expression> {
-        let anywhere = expression.needs_pre_emit() || matches!(expression, Expression::CallResult(_));
+        let result = matches!(expression, Expression::CallResult(_) | Expression::AtomicResult { .. });
+        let anywhere = expression.needs_pre_emit() || result;
         let handle = self.out.expressions.append(expression, NoSpan::UNDEFINED);
         if !anywhere {
             self.statement(Statement::Emit(Range::new_from_bounds(handle, handle)));

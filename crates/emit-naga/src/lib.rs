@@ -15,6 +15,7 @@
 //!
 //! naga's validator runs on everything emitted.
 
+mod atomic;
 pub mod codes;
 mod control;
 mod func;
@@ -72,6 +73,8 @@ pub(crate) struct Emitter<'m> {
     pub funcs: Map<FuncId, Handle<naga::Function>>,
     /// The structure in which a function with several outputs returns them.
     pub results: Map<FuncId, Handle<naga::Type>>,
+    /// The buffers and variables that atomic operations are done on.
+    pub atomics: cotangent_base::EntitySet<Global>,
     /// Set if the program asserts something: whether an assertion failed, and the bits of a NaN.
     pub poison: Option<Poison>,
 }
@@ -93,12 +96,14 @@ fn emit(module: &Module, places: &Places) -> Result<naga::Module> {
         words: Map::default(),
         funcs: Map::default(),
         results: Map::default(),
+        atomics: cotangent_base::EntitySet::new(),
         poison: None,
     };
     let order = order(module)?;
     if order.iter().any(|f| asserts(module, *f)) {
         emitter.poison = Some(emitter.poison_variables());
     }
+    emitter.atomics = atomic::atomics(module, &order);
     emitter.global_variables(&order)?;
     for id in order {
         emitter.function(id)?;
@@ -184,6 +189,10 @@ impl Emitter<'_> {
             }
             let space = self.address_space(global);
             let ty = match module.types.get(data.ty) {
+                Type::Buffer(elem, _) if self.atomics.contains(global) => {
+                    self.atomic_buffer(elem, data.span)?
+                }
+                Type::Ref(inner) if self.atomics.contains(global) => self.atomic_ty(inner, data.span)?,
                 Type::Buffer(elem, _) => self.runtime_array(elem, data.span)?,
                 Type::Ref(inner) => self.ty(inner, data.span)?,
                 _ => {

@@ -19,7 +19,7 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    fn pointee(&self, handle: Value) -> Ty {
+    pub fn pointee(&self, handle: Value) -> Ty {
         let ty = self.func.ty(handle);
         match self.module().types.get(ty) {
             Type::Ref(inner) => inner,
@@ -30,6 +30,9 @@ impl FuncEmitter<'_, '_> {
     pub fn load(&mut self, data: &InstData, path: &Path) -> Result<Handle<Expression>> {
         let (base, ty) = (self.value(data.operands[0]), self.pointee(data.operands[0]));
         let pointer = self.access(base, ty, path, &data.operands[1..])?;
+        if self.is_atomic(data.operands[0]) {
+            return self.load_atomic(pointer, self.func.ty(data.results[0]));
+        }
         Ok(self.expr(Expression::Load { pointer }))
     }
 
@@ -41,12 +44,20 @@ impl FuncEmitter<'_, '_> {
             Some(poison) => self.poisoned(value, self.func.ty(data.operands[1]), poison)?,
             None => value,
         };
+        if self.is_atomic(data.operands[0]) {
+            return self.store_atomic(pointer, self.func.ty(data.operands[1]), value);
+        }
         self.statement(Statement::Store { pointer, value });
         Ok(())
     }
 
     /// `value`, with NaN for every float if an assertion failed.
-    fn poisoned(&mut self, value: Handle<Expression>, ty: Ty, poison: Poison) -> Result<Handle<Expression>> {
+    pub fn poisoned(
+        &mut self,
+        value: Handle<Expression>,
+        ty: Ty,
+        poison: Poison,
+    ) -> Result<Handle<Expression>> {
         let types = &self.module().types;
         let parts: Vec<Ty> = match types.get(ty) {
             Type::Scalar(s) | Type::Vector(s, _) => {

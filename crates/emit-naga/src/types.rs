@@ -76,7 +76,8 @@ impl Emitter<'_> {
             }
             Type::Struct(id) => self.structure(id, span)?,
             Type::Sum(_) => return unsupported(span, "a sum must have become a structure before"),
-            Type::Buffer(..) | Type::Ref(_) => {
+            Type::Ref(_) => return unsupported(span, "a pointer that is chosen at run time is not possible"),
+            Type::Buffer(..) => {
                 return unsupported(span, "a buffer cannot be passed to a function that is not inlined");
             }
         };
@@ -102,7 +103,7 @@ impl Emitter<'_> {
         Ok(self.array(row, r.into()))
     }
 
-    fn array(&mut self, base: Handle<naga::Type>, n: u32) -> Handle<naga::Type> {
+    pub fn array(&mut self, base: Handle<naga::Type>, n: u32) -> Handle<naga::Type> {
         let stride = self.layout(base).stride();
         let size = naga::ArraySize::Constant(NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN));
         self.plain(TypeInner::Array { base, size, stride })
@@ -112,8 +113,13 @@ impl Emitter<'_> {
     pub fn runtime_array(&mut self, elem: Ty, span: Span) -> Result<Handle<naga::Type>> {
         self.check_shareable(elem, span)?;
         let base = self.ty(elem, span)?;
+        Ok(self.runtime_array_of(base))
+    }
+
+    /// An array of elements of one of naga's types whose number is known when it runs.
+    pub fn runtime_array_of(&mut self, base: Handle<naga::Type>) -> Handle<naga::Type> {
         let stride = self.layout(base).stride();
-        Ok(self.plain(TypeInner::Array { base, size: naga::ArraySize::Dynamic, stride }))
+        self.plain(TypeInner::Array { base, size: naga::ArraySize::Dynamic, stride })
     }
 
     /// Refuses what may not lie in a buffer.

@@ -10,6 +10,7 @@
 //! | [`counted`](mod@counted) | makes loops that count counted loops |
 //! | [`unroll`](mod@unroll) | unrolls loops that ask for it |
 //! | [`inline`] | replaces calls by bodies |
+//! | [`pointers`](mod@pointers) | follows pointers whose origin is known |
 //! | [`prune`](mod@prune) | removes functions nobody needs |
 //! | [`exits`](mod@exits) | removes loops of one round, which unrolling and inlining leave behind |
 //!
@@ -39,6 +40,7 @@ pub mod hoist;
 pub mod inline;
 pub mod optimize;
 pub mod place;
+pub mod pointers;
 pub mod prune;
 mod rewrite;
 pub mod shape;

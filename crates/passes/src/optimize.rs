@@ -12,7 +12,9 @@ use crate::exits::exits;
 use crate::fold::fold;
 use crate::hoist::hoist;
 use crate::inline::{inline_known, is_single_exit};
+use crate::pointers::pointers;
 use crate::simplify::simplify;
+use crate::types::holds_handle;
 use cotangent_ir::{Func, Inline, Module, Types};
 
 /// How often [`tidy`] starts again at most. What the second round finds is little, and what the fourth finds is
@@ -46,8 +48,9 @@ pub fn optimize(module: &mut Module) {
         tidy(&mut module.types, &mut module.funcs[func], &effects);
     }
     let Calls { recursive, callees_first } = Calls::of(module);
+    let types = module.types.clone();
     for func in callees_first {
-        inline_known(module, func, &recursive, &is_worth_inlining);
+        inline_known(module, func, &recursive, &|callee| is_worth_inlining(&types, callee));
     }
     let effects = Effects::of(module);
     for func in module.funcs.keys() {
@@ -58,7 +61,8 @@ pub fn optimize(module: &mut Module) {
 /// Optimizes one function by itself.
 pub fn optimize_func(types: &mut Types, func: &mut Func, effects: &Effects) {
     tidy(types, func, effects);
-    let mut changed = exits(types, func);
+    let mut changed = pointers(types, func);
+    changed |= exits(types, func);
     changed |= hoist(types, func);
     changed |= counted(types, func);
     if changed {
@@ -68,10 +72,12 @@ pub fn optimize_func(types: &mut Types, func: &mut Func, effects: &Effects) {
     }
 }
 
-fn is_worth_inlining(callee: &Func) -> bool {
+/// Functions that are given buffers or pointers are inlined whatever their size: then it is known which ones.
+fn is_worth_inlining(types: &Types, callee: &Func) -> bool {
     match callee.inline {
         Inline::Early => true,
         Inline::Never => false,
+        Inline::Auto if callee.sig.params.iter().any(|p| holds_handle(types, p.ty)) => true,
         Inline::Auto => is_single_exit(callee) && callee.all_insts().len() <= SMALL,
     }
 }

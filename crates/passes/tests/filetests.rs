@@ -12,6 +12,7 @@ use cotangent_passes::fold::fold;
 use cotangent_passes::hoist::hoist;
 use cotangent_passes::inline::inline_calls;
 use cotangent_passes::optimize::{optimize, tidy};
+use cotangent_passes::pointers::pointers;
 use cotangent_passes::prune::prune;
 use cotangent_passes::simplify::simplify;
 use cotangent_passes::unroll::unroll;
@@ -27,6 +28,7 @@ fn main() {
             Pass::new("hoist", |case| each(case, |types, func, _| _ = hoist(types, func))),
             Pass::new("counted", |case| each(case, |types, func, _| _ = counted(types, func))),
             Pass::new("exits", |case| each(case, |types, func, _| _ = exits(types, func))),
+            Pass::new("pointers", |case| each(case, |types, func, _| _ = pointers(types, func))),
             Pass::new("inline", inline),
             Pass::new("prune", pruned),
             Pass::new("fold", |case| each(case, |types, func, _| _ = fold(types, func))),

@@ -210,7 +210,7 @@ impl<'a> Body<'_, 'a> {
 
     fn barrier(&mut self) -> Parsed<Barrier> {
         let memory = self.p.choice(&Memory::ALL)?;
-        Ok(Barrier { memory, sync: self.p.eat("sync") })
+        Ok(Barrier { memory, sync: self.p.eat_word("sync") })
     }
 
     fn lanes(&mut self) -> Parsed<SmallVec<[u8; 4]>> {

@@ -6,7 +6,7 @@ pub mod generate;
 
 use cotangent_ir::{Func, Module, Types};
 use cotangent_passes::effects::Effects;
-use cotangent_passes::{counted, cse, dce, exits, fold, hoist, inline, optimize, simplify, unroll};
+use cotangent_passes::{counted, cse, dce, exits, fold, hoist, inline, optimize, pointers, simplify, unroll};
 
 /// A pass with its name.
 pub type Pass = (&'static str, fn(&mut Module));
@@ -21,6 +21,7 @@ pub const PASSES: &[Pass] = &[
     ("counted", |m| each(m, |types, func, _| _ = counted::counted(types, func))),
     ("exits", |m| each(m, |types, func, _| _ = exits::exits(types, func))),
     ("unroll", |m| each(m, |types, func, _| _ = unroll::unroll(types, func, 2000))),
+    ("pointers", |m| each(m, |types, func, _| _ = pointers::pointers(types, func))),
     ("inline", |m| {
         for func in m.funcs.keys() {
             inline::inline_calls(m, func, &|_| true);
