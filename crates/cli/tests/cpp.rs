@@ -96,7 +96,7 @@ fn prepare(path: &Path) -> Result<Option<Case>, String> {
     let (before, mut after) = (params()?, params()?);
     let groups = asked.groups.unwrap_or([1; 3]);
     let options = interp::Options::default();
-    let ran = run(&lowered.module, lowered.entries[0], groups, &mut after, options);
+    let ran = run(&lowered.module, lowered.entries[0], groups, &mut after, options, &mut String::new());
     let cpp = match cotangent::cpp(&lowered, &compiler.sources, &file, false) {
         Ok(cpp) => cpp,
         Err(refusal) if refusal.code.name == "E0763" => return Ok(None),

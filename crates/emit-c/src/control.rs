@@ -272,7 +272,7 @@ impl FuncEmitter<'_, '_> {
             }
         }
         for ((value, to), source) in pairs.into_iter().zip(sources) {
-            if matches!(self.func.op(value), Some(Op::Undef)) {
+            if matches!(self.func.op(value), Some(Op::Undef)) && !self.is_variable(value) {
                 self.declare(to);
                 continue;
             }

@@ -15,7 +15,7 @@ impl FuncEmitter<'_, '_> {
             self.span = data.span;
         }
         if let Some(slots) = self.homes.get(&inst).cloned()
-            && (!data.regions.is_empty() || matches!(data.op, Op::Call(_) | Op::Undef))
+            && (!data.regions.is_empty() || matches!(data.op, Op::Call(_)) || self.is_unwritten(&data))
         {
             // A loop declares its own, with their first values.
             let own = |slot: &Slot| data.results.iter().any(|r| self.places.slot(*r) == Some(*slot));
@@ -40,8 +40,13 @@ impl FuncEmitter<'_, '_> {
             Op::While(_) => return self.while_loop(&data),
             Op::For(info) => return self.for_loop(&data, info.reversed),
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => self.exit(&data),
-            // The slot has been declared, and nobody may look.
-            Op::Undef if self.places.slot(data.results[0]).is_some() => {}
+            // A variable of the program that was not assigned is zero, as on the interpreter; nobody looks at others.
+            Op::Undef if self.places.slot(data.results[0]).is_some() => {
+                if self.is_variable(data.results[0]) {
+                    let zero = self.zero(self.func.ty(data.results[0]));
+                    self.made(data.results[0], zero);
+                }
+            }
             _ => {
                 if !self.used.contains(&data.results[0]) {
                     return Ok(());
@@ -51,6 +56,16 @@ impl FuncEmitter<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a value has the name of a variable.
+    pub fn is_variable(&self, value: Value) -> bool {
+        self.func.values[value].name.is_some()
+    }
+
+    /// Whether an instruction makes something that nobody looks at.
+    fn is_unwritten(&self, data: &InstData) -> bool {
+        matches!(data.op, Op::Undef) && !self.is_variable(data.results[0])
     }
 
     /// Constants, and parts of what nobody changes, may stand wherever they are used.
@@ -90,7 +105,7 @@ impl FuncEmitter<'_, '_> {
         let (base, part, result) = (data.operands[0], data.operands[1], data.results[0]);
         let slot = self.places.slot(result).expect("an update has a slot");
         if self.places.slot(base) != Some(slot) {
-            if matches!(self.func.op(base), Some(Op::Undef)) {
+            if matches!(self.func.op(base), Some(Op::Undef)) && !self.is_variable(base) {
                 self.declare(slot);
             } else {
                 let old = self.value(base);
