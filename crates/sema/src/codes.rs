@@ -120,6 +120,9 @@ cotangent_base::codes! {
     /// Local variables have no place in memory, nor have parameters, constants and results.
     E0342 NOT_IN_MEMORY = "no pointer leads there";
 
+    /// The attribute is known, but it belongs before something else, or takes another number of arguments.
+    E0330 BAD_ATTRIBUTE = "an attribute out of place";
+
     /// Something that may stand behind the colon of a generic parameter or type must be an interface (or, for a structure,
     /// another structure).
     E0401 NOT_AN_INTERFACE = "not an interface";
@@ -189,6 +192,9 @@ cotangent_base::codes! {
 
     /// The number does not fit the type it is converted to, so it becomes another: integers wrap around, fractions are cut off.
     W0311 DOES_NOT_FIT = "a number does not fit its type";
+
+    /// The function is marked `[deprecated("..")]`, and the text says what to use instead.
+    W0312 DEPRECATED = "a function that should not be used any more";
 
     /// The value is computed and dropped.
     W0303 NO_EFFECT = "a statement without effect";

@@ -371,6 +371,7 @@ impl BodyCx<'_> {
         if callee.diff.is_empty() {
             self.require_definition(func, span);
         }
+        self.warn_deprecated(func, callee.span);
         let takes_this = self.cx.program.funcs[func].this.is_some() && callee.diff.is_empty();
         let diff = callee.diff.clone();
         let mut given = vec![];

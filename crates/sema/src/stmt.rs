@@ -8,6 +8,7 @@ use crate::hir::{
     Block, Case, Expr, ExprKind, GlobalKind, Label, LocalId, Loop, LoopAttrs, LoopKind, Stmt, StmtKind, Ty,
     TyKind, Unroll, Val,
 };
+use crate::known;
 use crate::place::Frozen;
 use crate::tables::{Item, Owner};
 use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol};
@@ -51,6 +52,9 @@ impl BodyCx<'_> {
 
     fn stmt(&mut self, stmt: &ast::Stmt, label: Option<Symbol>, out: &mut Block) {
         let span = stmt.span;
+        if let ast::StmtKind::If(..) | ast::StmtKind::Switch(..) = stmt.kind {
+            self.cx.check_placement(&stmt.attributes, known::BRANCH);
+        }
         let mut push = |kind| out.push(Stmt { kind, span });
         match &stmt.kind {
             ast::StmtKind::Empty => {}
@@ -196,6 +200,7 @@ impl BodyCx<'_> {
     fn loop_attrs(&mut self, attributes: &[ast::Attribute]) -> LoopAttrs {
         let scope = self.scope;
         self.cx.warn_unknown_attributes(attributes, scope);
+        self.cx.check_placement(attributes, known::LOOP);
         let max_iters = attrs::find(attributes, "MaxIters").and_then(|a| self.max_iters(a));
         let unroll = if attrs::has(attributes, "ForceUnroll") {
             Unroll::Force

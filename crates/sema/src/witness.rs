@@ -9,12 +9,12 @@ use crate::attrs;
 use crate::codes;
 use crate::derive::{self, Signature};
 use crate::hir::{
-    Arg, Args, Assoc, Bound, Conformance, ConformanceId, FuncId, FuncRef, GenericParamId, Witness,
+    Arg, Args, Assoc, Bound, Conformance, ConformanceId, Dir, FuncId, FuncRef, GenericParamId, Witness,
 };
 use crate::lookup::Found;
 use crate::tables::{FuncSource, Item, Progress};
 use cotangent_base::{Diagnostic, Symbol};
-use cotangent_syntax::ast::{AccessorKind, ModifierKind};
+use cotangent_syntax::ast::{AccessorKind, FuncKind as Written, ModifierKind};
 
 /// A requirement as a conforming type must meet it.
 struct Wanted {
@@ -162,11 +162,9 @@ impl Checked {
     fn requirement_name(&self, requirement: FuncId) -> (Symbol, Option<AccessorKind>) {
         match &self.tables.funcs[requirement].source {
             FuncSource::Func(decl) => match decl.kind {
-                cotangent_syntax::ast::FuncKind::Constructor => (attrs::INIT.into(), None),
-                cotangent_syntax::ast::FuncKind::Operator => {
-                    (attrs::operator_name(decl.name.name.as_str()), None)
-                }
-                cotangent_syntax::ast::FuncKind::Plain => (decl.name.name, None),
+                Written::Constructor => (attrs::INIT.into(), None),
+                Written::Operator => (attrs::operator_name(decl.name.name.as_str()), None),
+                Written::Plain => (decl.name.name, None),
             },
             FuncSource::Accessor(property, number) => {
                 let info = &self.tables.props[*property];
@@ -275,6 +273,45 @@ impl Checked {
                 diagnostic = diagnostic.label(declared, "this one has another signature");
             }
         }
-        self.diagnostics.push(diagnostic.help("add it with the same parameters and result"));
+        let help = match self.declaration_for(id, requirement) {
+            Some(declaration) => format!("add `{declaration}`"),
+            None => "add it with the same parameters and result".to_string(),
+        };
+        self.diagnostics.push(diagnostic.help(help));
+    }
+
+    /// How a type would declare what meets a requirement; nothing for accessors.
+    fn declaration_for(&mut self, id: ConformanceId, requirement: FuncId) -> Option<String> {
+        let FuncSource::Func(decl) = self.tables.funcs[requirement].source.clone() else { return None };
+        let (_, args) = self.wanted(id, requirement);
+        let args = self.program.types.args(&args);
+        let func = self.program.funcs[requirement].clone();
+        let mut params = vec![];
+        for param in &func.params {
+            let ty = self.replace(param.ty, &func.generics.params, args);
+            let dir = match param.dir {
+                Dir::In => "",
+                Dir::Out => "out ",
+                Dir::InOut => "inout ",
+            };
+            params.push(format!("{dir}{} {}", self.show_ty(ty), param.name));
+        }
+        let result = self.replace(func.result, &func.generics.params, args);
+        let mut declared = match decl.kind {
+            Written::Constructor => attrs::INIT.to_string(),
+            Written::Plain | Written::Operator => {
+                let (name, _) = self.requirement_name(requirement);
+                format!("{} {name}", self.show_ty(result))
+            }
+        };
+        let own: Vec<&str> = decl.generics.params.iter().map(|p| p.name.name.as_str()).collect();
+        if !own.is_empty() {
+            declared.push_str(&format!("<{}>", own.join(", ")));
+        }
+        let is_static = self.tables.funcs[requirement].is_static && decl.kind != Written::Constructor;
+        let differentiable = if func.diff.differentiable.is_some() { "[Differentiable] " } else { "" };
+        let mutating = if func.this.is_some_and(|this| this.mutating) { "[mutating] " } else { "" };
+        let fixed = if is_static { "static " } else { "" };
+        Some(format!("{differentiable}{mutating}{fixed}{declared}({})", params.join(", ")))
     }
 }

@@ -11,6 +11,7 @@ use crate::access::{Access, Defaults, ModuleId};
 use crate::attrs;
 use crate::codes;
 use crate::hir::{GenericParam, InterfaceId, Ty, TyKind};
+use crate::known;
 use crate::tables::{GenericsId, GenericsInfo, Item, Module, Owner, Prefix, Progress, Scope, ScopeId};
 use crate::{Checked, Input};
 use cotangent_base::{Diagnostic, Entity, Span, Symbol};
@@ -180,6 +181,9 @@ impl Checked {
         let prefix = Prefix { attributes: decl.attributes.into(), modifiers: decl.modifiers.into() };
         let access = self.access_of(&prefix.modifiers, place.scope, place.owner, place.defaults);
         self.tables.declaring = Some(access);
+        if !self.tables.scopes[place.scope].library {
+            self.check_placement(&prefix.attributes, spot(&decl.kind));
+        }
         match decl.kind {
             DeclKind::Func(func) => self.collect_func(func.into(), prefix, place),
             DeclKind::Var(var) => self.collect_var(var.into(), prefix, place),
@@ -372,4 +376,17 @@ fn namespace_among(items: &[Item]) -> Option<ScopeId> {
         Item::Namespace(scope) => Some(*scope),
         _ => None,
     })
+}
+
+/// What kind of place for attributes a declaration is.
+fn spot(kind: &DeclKind) -> known::Places {
+    match kind {
+        DeclKind::Func(_) => known::FUNCTION,
+        DeclKind::Var(_) => known::VARIABLE,
+        DeclKind::Enum(_) => known::ENUM,
+        DeclKind::Interface(_) => known::INTERFACE,
+        // What is said of both accessors may stand before the property.
+        DeclKind::Property(_) | DeclKind::Subscript(_) => known::FUNCTION | known::OTHER,
+        _ => known::OTHER,
+    }
 }
