@@ -25,7 +25,9 @@ pub fn random(module: &Module, ty: Ty, source: &mut Random) -> Val {
 fn numbers(like: &Val, source: &mut Random) -> Val {
     match like {
         Val::Aggregate(parts) => Val::aggregate(parts.iter().map(|part| numbers(part, source))),
-        Val::Scalar(_) | Val::Undef | Val::Unit | Val::Handle(_) => Val::float(source.float()),
+        Val::Scalar(_) | Val::Undef | Val::Unit | Val::Handle(_) | Val::Pointer(_) | Val::Null => {
+            Val::float(source.float())
+        }
     }
 }
 
@@ -52,7 +54,7 @@ fn moved_number(x: &Val, v: &Val, h: f64) -> Val {
         Val::Aggregate(parts) => {
             Val::aggregate(parts.iter().zip(v.parts()).map(|(x, v)| moved_number(x, v, h)))
         }
-        Val::Scalar(_) | Val::Undef | Val::Unit | Val::Handle(_) => {
+        Val::Scalar(_) | Val::Undef | Val::Unit | Val::Handle(_) | Val::Pointer(_) | Val::Null => {
             Val::float(x.as_float().unwrap_or(0.0) + h * v.as_float().unwrap_or(0.0))
         }
     }
@@ -63,7 +65,7 @@ pub fn floats(value: &Val) -> Vec<f64> {
     match value {
         Val::Aggregate(parts) => parts.iter().flat_map(floats).collect(),
         Val::Scalar(_) => value.as_float().into_iter().collect(),
-        Val::Undef | Val::Unit | Val::Handle(_) => vec![0.0],
+        Val::Undef | Val::Unit | Val::Handle(_) | Val::Pointer(_) | Val::Null => vec![0.0],
     }
 }
 
