@@ -2,8 +2,11 @@
 
 use cotangent_base::{Diagnostic, Sources, Span};
 use cotangent_emit_naga::codes;
+use cotangent_ir::Module;
 use cotangent_ir::layout::{Matrices, Target, bind};
 use cotangent_lower::Lowered;
+use cotangent_passes::sums;
+use std::borrow::Cow;
 
 /// Why a target cannot express a program.
 pub type Refusal = Box<Diagnostic>;
@@ -12,7 +15,26 @@ pub type Refusal = Box<Diagnostic>;
 pub fn wgsl(lowered: &Lowered) -> Result<String, Refusal> {
     check_layout(lowered)?;
     let bindings = bind::bind(&lowered.module.types, &lowered.params, Target::Wgsl, Matrices::Rows);
-    cotangent_emit_naga::wgsl(&lowered.module, &bindings.leaves(&lowered.params))
+    let module = without_sums(&lowered.module)?;
+    cotangent_emit_naga::wgsl(&module, &bindings.leaves(&lowered.params))
+}
+
+/// The module with structures in place of sums, which targets do not have.
+pub(crate) fn without_sums(module: &Module) -> Result<Cow<'_, Module>, Refusal> {
+    if !module.types.structs().any(|(_, def)| def.sum) {
+        return Ok(Cow::Borrowed(module));
+    }
+    if let Some(global) = sums::in_memory(module) {
+        let data = &module.globals[global];
+        let message = format!("`{}` holds values of interface type, which cannot be emitted yet", data.name);
+        return Err(Box::new(
+            Diagnostic::new(codes::UNSUPPORTED, data.span, message)
+                .help("`cotangent run` runs the program on the CPU"),
+        ));
+    }
+    let mut module = module.clone();
+    sums::sums(&mut module);
+    Ok(Cow::Owned(module))
 }
 
 /// The program at `file` as C++, in a namespace called like the file. With `lines`, `#line` directives say where each

@@ -149,6 +149,16 @@ impl Types {
         self.structs[id].ids = ids;
     }
 
+    /// Makes a sum a structure with these fields. Its type stays the same number.
+    pub fn sum_to_struct(&mut self, id: StructId, fields: Vec<StructField>) {
+        let def = &mut self.structs[id];
+        (def.fields, def.sum, def.ids) = (fields, false, vec![]);
+        if let Some(ty) = self.numbers.remove(&Type::Sum(id)) {
+            self.list[ty] = Type::Struct(id);
+            self.numbers.insert(Type::Struct(id), ty);
+        }
+    }
+
     /// The type of a definition: a structure or a sum.
     pub fn defined(&mut self, id: StructId) -> Ty {
         let ty = if self.structs[id].sum { Type::Sum(id) } else { Type::Struct(id) };

@@ -12,6 +12,7 @@
 //! | [`inline`] | replaces calls by bodies |
 //! | [`pointers`](mod@pointers) | follows pointers whose origin is known |
 //! | [`prune`](mod@prune) | removes functions nobody needs |
+//! | [`sums`](mod@sums) | makes sums structures, for targets |
 //! | [`exits`](mod@exits) | removes loops of one round, which unrolling and inlining leave behind |
 //!
 //! Three analyses serve them and others: [`effects`] says what functions do to memory, [`calls`] who calls whom, and
@@ -45,5 +46,6 @@ pub mod prune;
 mod rewrite;
 pub mod shape;
 pub mod simplify;
+pub mod sums;
 mod types;
 pub mod unroll;

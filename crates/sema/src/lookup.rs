@@ -164,7 +164,8 @@ impl Checked {
             TyKind::Error | TyKind::None => vec![],
             TyKind::Param(_) | TyKind::Assoc(..) => self.open_members(ty, name),
             TyKind::Interface(interface, args) => {
-                self.interface_members(ty, InterfaceRef { interface, args }, name)
+                let all = self.closure(ty, vec![InterfaceRef { interface, args }]);
+                self.promised_members(ty, all, name)
             }
             TyKind::Enum(id) => {
                 let scope = self.tables.enums[id].scope;
@@ -178,8 +179,14 @@ impl Checked {
 
     /// Members of a type that is not known yet: what its bounds promise.
     fn open_members(&mut self, ty: Ty, name: Symbol) -> Vec<Found> {
+        let bounds = self.bounds_of(ty);
+        self.promised_members(ty, bounds, name)
+    }
+
+    /// Members that interfaces promise, and those that extensions give to all that conform.
+    fn promised_members(&mut self, ty: Ty, interfaces: Vec<InterfaceRef>, name: Symbol) -> Vec<Found> {
         let mut found: Vec<Found> = vec![];
-        for interface in self.bounds_of(ty) {
+        for interface in interfaces {
             for new in self.interface_members(ty, interface, name) {
                 if !found.iter().any(|f| f.item == new.item) {
                     found.push(new);

@@ -80,10 +80,14 @@ impl Checked {
             self.program.funcs[func].diff.rule = Some(FuncRef { func: rule, args });
             return;
         }
+        // Parameters of interface type have become generic ones, with bounds of their own.
+        let saved = self.enter(self.tables.funcs[func].generics);
         let wanted = self.wanted_signature(func, reference.role);
+        let fits: Vec<_> = found.iter().map(|(c, around)| self.fit(*c, around, &wanted)).collect();
+        self.leave(saved);
         let mut misfit = Misfit::Signature;
-        for (candidate, around) in &found {
-            match self.fit(*candidate, around, &wanted) {
+        for fit in fits {
+            match fit {
                 Ok(derivative) => return self.record(func, derivative, reference.role, attribute.span),
                 Err(why) => misfit = misfit.max(why),
             }

@@ -1,0 +1,85 @@
+//! Sums become structures, for targets that have no other way to hold them.
+//!
+//! A sum becomes a structure with the number of the member and then every member, of which one is set and the others are
+//! zero. That takes more room than one member needs, but registers that are never read cost nothing.
+//!
+//! ```text
+//! sum $I { A: $A, B: $B }                  struct $I { tag: i32, A: $A, B: $B }
+//! %s: $I = inject 1 %b                     %t: i32 = const 1   %a: $A = zero   %s: $I = pack %t, %a, %b
+//! %p: $B = project 1 %s                    %p: $B = extract %s [2]
+//! %t: i32 = tag %s                         %t: i32 = extract %s [0]
+//! ```
+//!
+//! Types keep their numbers, so nothing but these three operations changes. A sum in memory that the host sees has a layout
+//! of its own, which this does not make: [`in_memory`] finds it, and who emits such a program refuses it.
+
+use cotangent_base::{Scalar, Symbol};
+use cotangent_ir::{
+    Builder, Const, Func, Global, GlobalData, GlobalKind, Inst, InstData, Module, Op, Path, Region,
+    StructField, Ty, Type, Types,
+};
+
+/// Turns every sum of the module into a structure.
+pub fn sums(module: &mut Module) {
+    let int = module.types.scalar(Scalar::I32);
+    let ids: Vec<_> = module.types.structs().filter(|(_, def)| def.sum).map(|(id, _)| id).collect();
+    for id in ids {
+        let mut fields = vec![StructField { name: Symbol::new("tag"), ty: int }];
+        fields.extend(module.types.struct_def(id).fields.iter().cloned());
+        module.types.sum_to_struct(id, fields);
+    }
+    for func in module.funcs.values_mut() {
+        for region in func.regions.keys() {
+            lower(&mut module.types, func, region);
+        }
+    }
+}
+
+/// Rewrites the operations on sums in one region.
+fn lower(types: &mut Types, func: &mut Func, region: Region) {
+    for inst in std::mem::take(&mut func.regions[region].insts) {
+        match func.insts[inst].op {
+            Op::Tag => func.insts[inst].op = Op::Extract(Path::part(0)),
+            Op::Project(member) => func.insts[inst].op = Op::Extract(Path::part(member + 1)),
+            Op::Inject(member) => inject(types, func, region, inst, member),
+            _ => {}
+        }
+        func.regions[region].insts.push(inst);
+    }
+}
+
+/// All members but one are zero.
+fn inject(types: &mut Types, func: &mut Func, region: Region, inst: Inst, member: u32) {
+    let InstData { ref operands, ref results, span, .. } = func.insts[inst];
+    let (value, whole) = (operands[0], func.ty(results[0]));
+    let count = types.arity(whole).unwrap_or(0);
+    let mut parts = Vec::new();
+    for part in 0..count {
+        let ty = types.part(whole, Some(part)).expect("it has that many parts");
+        let mut b = Builder { types, func, region, span };
+        parts.push(match part {
+            0 => b.constant(Const::Int(member.into()), ty),
+            _ if part == member + 1 => value,
+            _ => b.zero(ty),
+        });
+    }
+    func.insts[inst].op = Op::Pack;
+    func.insts[inst].operands = parts.into();
+}
+
+/// A shader parameter that holds a value of a sum type, if there is one.
+pub fn in_memory(module: &Module) -> Option<Global> {
+    let param = |(id, data): (Global, &GlobalData)| {
+        (matches!(data.kind, GlobalKind::Param) && holds_sum(&module.types, data.ty)).then_some(id)
+    };
+    module.globals.iter().find_map(param)
+}
+
+fn holds_sum(types: &Types, ty: Ty) -> bool {
+    match types.get(ty) {
+        Type::Sum(_) => true,
+        Type::Array(inner, _) | Type::Buffer(inner, _) | Type::Ref(inner) => holds_sum(types, inner),
+        Type::Struct(id) => types.struct_def(id).fields.iter().any(|f| holds_sum(types, f.ty)),
+        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
+    }
+}
