@@ -6,7 +6,7 @@
 //! by part, so that nobody else needs to know. What contains none of them, and no sum, is *plain*.
 
 use cotangent_ir::{
-    Builder, DiffRow, DiffTable, FuncId, LoopInfo, Op, Path, Step, StructId, Ty, Type, Types, Value,
+    Builder, DiffRow, DiffTable, FuncId, LoopInfo, Math, Op, Path, Step, StructId, Ty, Type, Types, Value,
 };
 
 /// The additive identity of the differential type `ty`.
@@ -83,9 +83,17 @@ fn add_sums(b: &mut Builder<'_>, diff: &DiffTable, x: Value, y: Value) -> Value 
         let sum = if member == 0 {
             x
         } else {
-            let (x, y) = (b.project(member, x), b.project(member, y));
-            let sum = add(b, diff, x, y);
-            b.inject(member, sum, ty)
+            let (a, c) = (b.project(member, x), b.project(member, y));
+            let sum = add(b, diff, a, c);
+            let sum = b.inject(member, sum, ty);
+            // Where the user adds, nothing must not be added.
+            if is_plain(b.types, diff, b.ty(a)) {
+                sum
+            } else {
+                let (tag, none) = (b.tag(x), b.int(0));
+                let nothing = b.math(Math::Eq, &[tag, none]);
+                b.select(nothing, y, sum)
+            }
         };
         b.yield_(&[sum]);
     });

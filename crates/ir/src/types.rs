@@ -78,7 +78,7 @@ pub struct StructDef {
     /// The fields, in order.
     pub fields: Vec<StructField>,
     /// Whether a value has only one of the fields: the definition of a [`Type::Sum`]. Zero of such a type is zero of
-    /// its first member. In the differential of a sum that member is `unit`: nothing was added yet.
+    /// its first member. In the differential of a sum that member is empty: nothing was added yet.
     pub sum: bool,
     /// Of a sum that lies in memory the host sees: the numbers by which the host knows the members.
     pub ids: Vec<u32>,

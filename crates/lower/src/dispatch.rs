@@ -31,7 +31,7 @@ use crate::codes;
 use crate::func::Frame;
 use crate::instance::{Lowerer, Origin};
 use cotangent_base::{Diagnostic, EntityMap, Span};
-use cotangent_ir::{self as ir, DiffInfo, Dir, LoopInfo, Mode, Op, Path, Region, Value};
+use cotangent_ir::{self as ir, DiffInfo, Dir, LoopInfo, Math, Mode, Op, Path, Region, Value};
 use cotangent_sema::Subst;
 use cotangent_sema::hir::{self, Arg, Body, FuncRef, Synth, Ty, TyKind};
 use std::rc::Rc;
@@ -187,7 +187,7 @@ struct Writer<'a, 'c> {
 }
 
 impl Writer<'_, '_> {
-    fn write(mut self, deferred: Deferred, members: &[Option<Ty>]) {
+    fn write(mut self, deferred: Deferred, members: &[Ty]) {
         let outputs: Vec<ir::Ty> = self.frame.func.sig.outputs().map(|o| o.ty).collect();
         let inputs = self.frame.func.inputs().to_vec();
         let at = self.position(deferred);
@@ -200,7 +200,6 @@ impl Writer<'_, '_> {
         for (number, member) in members.iter().enumerate() {
             let case = match deferred {
                 Deferred::Create(interface, _) => {
-                    let Some(member) = member else { continue };
                     match self.frame.lowerer.conformance_id(interface, *member) {
                         Some(id) => i64::from(id),
                         None => continue,
@@ -274,43 +273,37 @@ impl Writer<'_, '_> {
     }
 
     /// What one member does: the outputs, or nothing if they are undefined.
-    fn case(
-        &mut self,
-        deferred: Deferred,
-        number: u32,
-        member: Option<Ty>,
-        inputs: &[Value],
-    ) -> Option<Vec<Value>> {
+    fn case(&mut self, deferred: Deferred, number: u32, member: Ty, inputs: &[Value]) -> Option<Vec<Value>> {
         match deferred {
             Deferred::Open(func, at) => {
                 let chosen = self.position(deferred);
-                self.call(func, at, (number, member?), inputs, chosen)
+                self.call(func, at, (number, member), inputs, chosen)
             }
-            Deferred::Static(func, _) => self.call(func, 0, (number, member?), inputs, None),
+            Deferred::Static(func, _) => self.call(func, 0, (number, member), inputs, None),
             Deferred::Convert(_, to) => {
-                let Some(member) = member else {
-                    let to = self.frame.lowerer.lower_ty(to, self.frame.span);
-                    return Some(vec![self.frame.b().zero(to)]);
-                };
                 let value = self.frame.b().project(number, inputs[0]);
                 Some(vec![self.frame.adapt(value, member, to)])
             }
             Deferred::Is(_, to) => {
-                let is = member.is_some_and(|member| self.frame.lowerer.is_a(member, to));
+                let is = self.frame.lowerer.is_a(member, to);
                 Some(vec![self.frame.b().bool(is)])
             }
             Deferred::As(_, to, optional) => {
                 let optional = self.frame.lowerer.lower_ty(optional, self.frame.span);
-                let Some(member) = member.filter(|member| self.frame.lowerer.is_a(*member, to)) else {
+                if !self.frame.lowerer.is_a(member, to) {
                     return Some(vec![self.frame.b().zero(optional)]);
-                };
+                }
                 let value = self.frame.b().project(number, inputs[0]);
                 let value = self.frame.adapt(value, member, to);
                 let present = self.frame.b().bool(true);
                 Some(vec![self.frame.b().pack(&[present, value], optional)])
             }
             Deferred::Differential(func, ..) => {
-                let Some(member) = member else { return Some(vec![inputs[0]]) };
+                if number == 0 && inputs.len() == 2 && self.frame.lowerer.is_differential(self.sum) {
+                    // Nothing was added yet: the other one, or nothing again.
+                    let is_sum = self.frame.func.ty(inputs[0]) == self.frame.func.ty(inputs[1]);
+                    return Some(vec![inputs[usize::from(!is_sum)]]);
+                }
                 let callee = self.frame.lowerer.instance_at(func, 0, member)?;
                 let y = self.frame.b().project(number, inputs[1]);
                 let ty = self.frame.func.ty(inputs[1]);
@@ -318,10 +311,18 @@ impl Writer<'_, '_> {
                 let x = if is_sum { self.frame.b().project(number, inputs[0]) } else { inputs[0] };
                 let inner = self.frame.func.ty(y);
                 let sum = self.frame.b().emit1(Op::Call(callee), &[x, y], inner);
-                Some(vec![self.frame.b().inject(number, sum, ty)])
+                let sum = self.frame.b().inject(number, sum, ty);
+                if !is_sum {
+                    return Some(vec![sum]);
+                }
+                // If the other one is nothing, nothing is added.
+                let mut b = self.frame.b();
+                let (tag, none) = (b.tag(inputs[0]), b.int(0));
+                let nothing = b.math(Math::Eq, &[tag, none]);
+                Some(vec![b.select(nothing, inputs[1], sum)])
             }
             Deferred::Create(..) => {
-                let member = self.frame.lowerer.lower_ty(member?, self.frame.span);
+                let member = self.frame.lowerer.lower_ty(member, self.frame.span);
                 let value = self.frame.reinterpret(inputs[1], member)?;
                 let sum = self.frame.lowerer.lower_ty(self.sum, self.frame.span);
                 Some(vec![self.frame.b().inject(number, value, sum)])

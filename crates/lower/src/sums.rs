@@ -12,7 +12,7 @@
 //! ```
 //!
 //! **Differentials.** The differential of an interface that extends `IDifferentiable` is a value of the interface
-//! `IDifferentiable`. Its sum has a first member of type `unit`, which says that no derivative was added yet, and the
+//! `IDifferentiable`. The first member of its sum is `NullDifferential`, which says that no derivative was added yet; then come the
 //! differentials of all members of all such interfaces.
 //!
 //! **Members from outside.** A value that comes from a buffer or from `createDynamicObject` may be any conforming type
@@ -40,8 +40,8 @@ pub(crate) struct Sums {
 /// An interface type and its members.
 struct Sum {
     id: StructId,
-    /// The member types, by number. Nothing stands for the `unit` of a differential.
-    members: Vec<Option<Ty>>,
+    /// The member types, by number.
+    members: Vec<Ty>,
     numbers: Map<Ty, u32>,
     /// Whether the host sees values of it.
     exposed: bool,
@@ -52,15 +52,19 @@ impl Lowerer<'_> {
     pub fn lower_interface(&mut self, ty: Ty) -> ir::Ty {
         let name = Symbol::new(&self.types.name(self.checked, ty));
         let id = self.module.types.add_sum(name, vec![]);
-        let mut sum = Sum { id, members: vec![], numbers: Map::default(), exposed: false };
-        if self.is_differential(ty) {
-            let unit = self.module.types.intern(Type::Unit);
-            self.module.types.set_fields(id, vec![StructField { name: Symbol::new("none"), ty: unit }]);
-            sum.members.push(None);
-        }
+        let sum = Sum { id, members: vec![], numbers: Map::default(), exposed: false };
         self.sums.all.insert(ty, sum);
         self.sums.order.push(ty);
         self.module.types.defined(id)
+    }
+
+    /// The first member of a differential: nothing was added yet.
+    pub fn begin_interface(&mut self, ty: Ty, span: Span) {
+        if let Some(null) = self.checked.program.lang.null_differential.filter(|_| self.is_differential(ty)) {
+            let args = self.checked.program.types.args(&[]);
+            let null = self.checked.program.types.ty(TyKind::Struct(null, args));
+            self.member(ty, null, span);
+        }
     }
 
     /// Whether a type is `IDifferentiable`, values of which are differentials.
@@ -101,13 +105,13 @@ impl Lowerer<'_> {
         self.module.types.set_fields(id, fields);
         let Some(sum) = self.sums.all.get_mut(&sum) else { return 0 };
         let number = sum.members.len() as u32;
-        sum.members.push(Some(member));
+        sum.members.push(member);
         sum.numbers.insert(member, number);
         number
     }
 
     /// The members of an interface type so far, by number.
-    pub fn members(&mut self, sum: Ty, span: Span) -> Vec<Option<Ty>> {
+    pub fn members(&mut self, sum: Ty, span: Span) -> Vec<Ty> {
         self.lower_ty(sum, span);
         self.sums.all.get(&sum).map(|s| s.members.clone()).unwrap_or_default()
     }
@@ -150,7 +154,7 @@ impl Lowerer<'_> {
             let limit = self.checked.program.interfaces[interface.interface].any_value_size;
             let Some(limit) = limit.and_then(|val| self.checked.program.types.known(val)) else { continue };
             let members = self.sums.all[&ty].members.clone();
-            for member in members.into_iter().flatten() {
+            for member in members {
                 let lowered = self.lower_ty(member, Span::none());
                 let size = layout::layout(&self.module.types, lowered).map_or(0, |l| i64::from(l.size));
                 if size > limit {
@@ -182,7 +186,7 @@ impl Lowerer<'_> {
             if !exposed {
                 continue;
             }
-            let known = |member: Option<Ty>| self.conformance_id(ty, member?);
+            let known = |member: Ty| self.conformance_id(ty, member);
             let mut ids: Vec<Option<u32>> = members.into_iter().map(known).collect();
             let free = ids.iter().flatten().max().map_or(0, |id| id + 1)..;
             for (id, free) in ids.iter_mut().filter(|id| id.is_none()).zip(free) {
@@ -247,13 +251,8 @@ impl Lowerer<'_> {
         // The list may grow while it is gone through: the differential of an interface may be that interface.
         while let Some(&member) = self.sums.all[&ty].members.get(number) {
             number += 1;
-            fields.push(match member {
-                None => Some(0),
-                Some(member) => {
-                    let inner = self.checked.differential(member);
-                    inner.map(|inner| self.member(differential, inner, span))
-                }
-            });
+            let inner = self.checked.differential(member);
+            fields.push(inner.map(|inner| self.member(differential, inner, span)));
         }
         let differential = self.lower_ty(differential, span);
         let id = self.sums.all[&ty].id;

@@ -109,6 +109,7 @@ impl Lowerer<'_> {
             TyKind::Interface(..) => {
                 let lowered = self.lower_interface(ty);
                 self.types.types.insert(ty, lowered);
+                self.begin_interface(ty, span);
                 return lowered;
             }
             TyKind::Void | TyKind::Error => Some(Type::Unit),

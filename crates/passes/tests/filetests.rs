@@ -15,6 +15,7 @@ use cotangent_passes::optimize::{optimize, tidy};
 use cotangent_passes::pointers::pointers;
 use cotangent_passes::prune::prune;
 use cotangent_passes::simplify::simplify;
+use cotangent_passes::sums::sums;
 use cotangent_passes::unroll::unroll;
 
 fn main() {
@@ -33,10 +34,17 @@ fn main() {
             Pass::new("prune", pruned),
             Pass::new("fold", |case| each(case, |types, func, _| _ = fold(types, func))),
             Pass::new("tidy", |case| each(case, tidy)),
+            Pass::new("sums", structured),
             Pass::new("unroll", unrolled),
             Pass::new("optimize", optimized),
         ],
     )
+}
+
+/// Makes the sums of the module structures.
+fn structured(case: &mut Case) -> String {
+    sums(&mut case.module);
+    cotangent_ir::text::print_module(&case.module)
 }
 
 /// Runs a pass on each function of the module. What was linear must be so still.

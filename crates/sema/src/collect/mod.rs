@@ -327,6 +327,7 @@ impl Checked {
             ("dzero", Item::Func(id)) => lang.dzero = Some(id),
             ("dadd", Item::Func(id)) => lang.dadd = Some(id),
             ("DifferentialPair", Item::Struct(id)) => lang.pair = Some(id),
+            ("NullDifferential", Item::Struct(id)) => lang.null_differential = Some(id),
             _ => {}
         }
     }

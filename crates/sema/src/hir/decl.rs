@@ -85,6 +85,8 @@ pub struct LangItems {
     pub dadd: Option<FuncId>,
     /// `DifferentialPair<T>`; its fields are the primal and the differential, in this order.
     pub pair: Option<StructId>,
+    /// `NullDifferential`: the derivative of a value of interface type to which nothing was added yet.
+    pub null_differential: Option<StructId>,
 }
 
 /// The generic parameters of a declaration, those of what encloses it first.
