@@ -4,10 +4,27 @@
 //! zero. That takes more room than one member needs, but registers that are never read cost nothing.
 //!
 //! ```text
-//! sum $I { A: $A, B: $B }                  struct $I { tag: i32, A: $A, B: $B }
-//! %s: $I = inject 1 %b                     %t: i32 = const 1   %a: $A = zero   %s: $I = pack %t, %a, %b
-//! %p: $B = project 1 %s                    %p: $B = extract %s [2]
-//! %t: i32 = tag %s                         %t: i32 = extract %s [0]
+//! struct $A { k: f32 }
+//! sum $I { A: $A, n: i32 }
+//! func @f(%n: i32, out t: i32) -> $A {
+//!   %s: $I = inject 1 %n
+//!   %a: $A = project 0 %s
+//!   %t: i32 = tag %s
+//!   return %a, %t
+//! }
+//! ```
+//! becomes
+//! ```text
+//! struct $A { k: f32 }
+//! struct $I { tag: i32, A: $A, n: i32 }
+//! func @f(%n: i32, out t: i32) -> $A {
+//!   %tag: i32 = const 1
+//!   %other: $A = zero
+//!   %s: $I = pack %tag, %other, %n
+//!   %a: $A = extract %s [1]
+//!   %t: i32 = extract %s [0]
+//!   return %a, %t
+//! }
 //! ```
 //!
 //! Types keep their numbers, so nothing but these three operations changes. A sum in memory that the host sees has a layout
