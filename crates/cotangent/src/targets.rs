@@ -19,22 +19,26 @@ pub fn wgsl(lowered: &Lowered) -> Result<String, Refusal> {
     cotangent_emit_naga::wgsl(&module, &bindings.leaves(&lowered.params))
 }
 
-/// The module with structures in place of sums, which targets do not have.
-pub(crate) fn without_sums(module: &Module) -> Result<Cow<'_, Module>, Refusal> {
+/// The module with structures in place of sums, which naga does not have.
+fn without_sums(module: &Module) -> Result<Cow<'_, Module>, Refusal> {
     if !module.types.structs().any(|(_, def)| def.sum) {
         return Ok(Cow::Borrowed(module));
     }
-    if let Some(global) = sums::in_memory(module) {
-        let data = &module.globals[global];
-        let message = format!("`{}` holds values of interface type, which cannot be emitted yet", data.name);
-        return Err(Box::new(
-            Diagnostic::new(codes::UNSUPPORTED, data.span, message)
-                .help("`cotangent run` runs the program on the CPU"),
-        ));
-    }
+    refuse_sums_in_memory(module)?;
     let mut module = module.clone();
     sums::sums(&mut module);
     Ok(Cow::Owned(module))
+}
+
+/// Where the host sees a sum it has a layout that no target is given yet.
+fn refuse_sums_in_memory(module: &Module) -> Result<(), Refusal> {
+    let Some(global) = sums::in_memory(module) else { return Ok(()) };
+    let data = &module.globals[global];
+    let message = format!("`{}` holds values of interface type, which cannot be emitted yet", data.name);
+    Err(Box::new(
+        Diagnostic::new(codes::UNSUPPORTED, data.span, message)
+            .help("`cotangent run` runs the program on the CPU"),
+    ))
 }
 
 /// The program at `file` as C++, in a namespace called like the file. With `lines`, `#line` directives say where each
@@ -48,6 +52,7 @@ pub fn cpp(lowered: &Lowered, sources: &Sources, file: &str, lines: bool) -> Res
         known.then(|| (sources.path(span.file).to_string(), sources.location(span.file, span.start).line))
     };
     let options = cotangent_emit_c::Options { name, file, place: &place, lines };
+    refuse_sums_in_memory(&lowered.module)?;
     cotangent_emit_c::cpp(&lowered.module, &lowered.params, options)
 }
 

@@ -6,7 +6,9 @@ pub mod generate;
 
 use cotangent_ir::{Func, Module, Types};
 use cotangent_passes::effects::Effects;
-use cotangent_passes::{counted, cse, dce, exits, fold, hoist, inline, optimize, pointers, simplify, unroll};
+use cotangent_passes::{
+    counted, cse, dce, exits, fold, hoist, inline, optimize, pointers, simplify, sums, unroll,
+};
 
 /// A pass with its name.
 pub type Pass = (&'static str, fn(&mut Module));
@@ -19,6 +21,7 @@ pub const PASSES: &[Pass] = &[
     ("dce", |m| each(m, |_, func, effects| _ = dce::dce(func, effects))),
     ("hoist", |m| each(m, |types, func, _| _ = hoist::hoist(types, func))),
     ("counted", |m| each(m, |types, func, _| _ = counted::counted(types, func))),
+    ("sums", sums::sums),
     ("exits", |m| each(m, |types, func, _| _ = exits::exits(types, func))),
     ("unroll", |m| each(m, |types, func, _| _ = unroll::unroll(types, func, 2000))),
     ("pointers", |m| each(m, |types, func, _| _ = pointers::pointers(types, func))),
