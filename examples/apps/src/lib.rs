@@ -84,7 +84,7 @@ impl Program {
         let found = self.module.funcs.iter().find(|(_, f)| f.entry.is_some() && f.name == *entry);
         let (id, _) = found.ok_or_else(|| format!("there is no entry point `{entry}`"))?;
         let groups = [threads.div_ceil(64) as u32, 1, 1];
-        let stopped = run(&self.module, id, groups, &mut self.params, Options::default());
+        let stopped = run(&self.module, id, groups, &mut self.params, Options::default(), &mut String::new());
         stopped.map_err(|stopped| stopped.diagnostic().message.into())
     }
 }
