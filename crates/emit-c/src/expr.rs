@@ -170,8 +170,6 @@ impl FuncEmitter<'_, '_> {
             Op::Length => {
                 Expr::of(format!("std::uint32_t({}.count)", args[0].at_least(PRIMARY)), PRIMARY, &args)
             }
-            Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) => self.misplaced(data)?,
-            Op::Point(_) | Op::Offset | Op::Address => self.misplaced(data)?,
             Op::Insert(_) | Op::InsertAdd(_) | Op::Store(_) | Op::Assert(_) => self.misplaced(data)?,
             Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) => self.misplaced(data)?,
             Op::Point(_) | Op::Offset | Op::Address => {

@@ -99,7 +99,7 @@ impl FuncEmitter<'_, '_> {
         let parts = self.atomic_parts(ty);
         if parts.is_empty() {
             let value = self.expr(Expression::Load { pointer });
-            return Ok(self.from_bits(value, ty));
+            return Ok(self.number_of(value, ty));
         }
         let mut values = Vec::new();
         for (index, part) in parts.into_iter().enumerate() {
@@ -112,7 +112,7 @@ impl FuncEmitter<'_, '_> {
     pub fn store_atomic(&mut self, pointer: Expr, ty: Ty, value: Expr) -> Result<()> {
         let parts = self.atomic_parts(ty);
         if parts.is_empty() {
-            let value = self.to_bits(value, ty);
+            let value = self.bits_of(value, ty);
             self.statement(Statement::Store { pointer, value });
             return Ok(());
         }
@@ -129,14 +129,14 @@ impl FuncEmitter<'_, '_> {
         self.module().types.get(ty) == Type::Scalar(Scalar::F32)
     }
 
-    fn to_bits(&mut self, value: Expr, ty: Ty) -> Expr {
+    fn bits_of(&mut self, value: Expr, ty: Ty) -> Expr {
         match self.is_float(ty) {
             true => self.expr(Expression::As { expr: value, kind: ScalarKind::Uint, convert: None }),
             false => value,
         }
     }
 
-    fn from_bits(&mut self, value: Expr, ty: Ty) -> Expr {
+    fn number_of(&mut self, value: Expr, ty: Ty) -> Expr {
         match self.is_float(ty) {
             true => self.expr(Expression::As { expr: value, kind: ScalarKind::Float, convert: None }),
             false => value,
@@ -160,9 +160,9 @@ impl FuncEmitter<'_, '_> {
         }
         let fun = match atomic.kind {
             AtomicKind::CompareExchange => {
-                let [expected, new] = [values[0], values[1]].map(|v| self.to_bits(v, ty));
+                let [expected, new] = [values[0], values[1]].map(|v| self.bits_of(v, ty));
                 let old = self.exchange_if_equal(pointer, scalar, expected, new)?;
-                return Ok(self.from_bits(old, ty));
+                return Ok(self.number_of(old, ty));
             }
             AtomicKind::Exchange => AtomicFunction::Exchange { compare: None },
             _ if self.is_float(ty) => return self.update_float(pointer, scalar, atomic.kind, values[0], ty),
@@ -173,11 +173,11 @@ impl FuncEmitter<'_, '_> {
             AtomicKind::Min => AtomicFunction::Min,
             AtomicKind::Max => AtomicFunction::Max,
         };
-        let value = self.to_bits(values[0], ty);
+        let value = self.bits_of(values[0], ty);
         let result_ty = self.emitter.plain(TypeInner::Scalar(scalar));
         let result = self.expr(Expression::AtomicResult { ty: result_ty, comparison: false });
         self.statement(Statement::Atomic { pointer, fun, value, result: Some(result) });
-        Ok(self.from_bits(result, ty))
+        Ok(self.number_of(result, ty))
     }
 
     /// Whether a path ends in a lane, which cannot be atomic.
@@ -242,7 +242,7 @@ impl FuncEmitter<'_, '_> {
         self.store_var(seen, first);
         let body = self.block(|e| {
             let bits = e.load_var(seen);
-            let old = e.from_bits(bits, ty);
+            let old = e.number_of(bits, ty);
             let math = |fun| Expression::Math { fun, arg: old, arg1: Some(value), arg2: None, arg3: None };
             let new = match kind {
                 AtomicKind::Add => {
@@ -259,7 +259,7 @@ impl FuncEmitter<'_, '_> {
                 }
             };
             let new = e.expr(new);
-            let new = e.to_bits(new, ty);
+            let new = e.bits_of(new, ty);
             let [found, exchanged] = e.try_exchange(pointer, scalar, bits, new);
             e.store_var(seen, found);
             e.break_if(exchanged);
@@ -267,7 +267,7 @@ impl FuncEmitter<'_, '_> {
         })?;
         self.statement(Statement::Loop { body, continuing: Block::new(), break_if: None });
         let old = self.load_var(seen);
-        Ok(self.from_bits(old, ty))
+        Ok(self.number_of(old, ty))
     }
 
     fn break_if(&mut self, condition: Expr) {
