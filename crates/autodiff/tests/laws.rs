@@ -195,6 +195,22 @@ fn derivatives_of_derivatives_agree_with_central_differences() {
     }
 }
 
+// req: IR-LIN-11
+#[test]
+fn what_forward_mode_makes_is_ordinary_code() {
+    for seed in 0..40 {
+        let mut module = random::module(seed);
+        let f = func(&module, "f");
+        let fwd = forward(&mut module, f, &[true, true, true, true, false]);
+        let made = &module.funcs[fwd];
+        let is_half = |op: &Op| matches!(op, Op::DiffCall(_) | Op::LinCall(_));
+        assert!(made.all_insts().iter().all(|inst| !is_half(&made.insts[*inst].op)), "seed {seed}");
+        let printed = text::print_module(&module);
+        let read = text::parse_module(&printed).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        assert_eq!(printed, text::print_module(&read), "seed {seed}");
+    }
+}
+
 // req: IR-PASS-1, IR-PASS-8
 #[test]
 fn without_requests_nothing_changes_and_originals_never_do() {
