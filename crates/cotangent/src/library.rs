@@ -17,6 +17,7 @@ pub const FILES: &[(&str, &str)] = library![
     "geometry.slang",
     "math.slang",
     "memory.slang",
+    "packing.slang",
     "resources.slang",
     "scalars.slang",
     "shapes.slang",
