@@ -192,9 +192,6 @@ impl Checked {
             }
             (Item::Property(property), Some(kind)) => {
                 let info = &self.tables.props[property];
-                if info.element.is_some() {
-                    return self.element_witness(wanted, kind);
-                }
                 let func = match kind {
                     AccessorKind::Set => info.set,
                     AccessorKind::Get | AccessorKind::Ref => info.get,
@@ -220,19 +217,6 @@ impl Checked {
             }
             _ => None,
         }
-    }
-
-    /// Elements of arrays and vectors are places the compiler knows; functions of the library read and write them.
-    fn element_witness(&mut self, wanted: &Wanted, kind: AccessorKind) -> Option<Witness> {
-        let params = &wanted.signature.params;
-        let (name, element) = match kind {
-            AccessorKind::Set => ("writeElement", params.last()?.ty),
-            AccessorKind::Get | AccessorKind::Ref => ("readElement", wanted.signature.result),
-        };
-        let args = [Arg::Ty(params.first()?.ty), Arg::Ty(element)];
-        let Some(Item::Func(func)) = self.tables.lang.get(&Symbol::new(name)).copied() else { return None };
-        let args = self.program.types.args(&args);
-        Some(Witness::Func(FuncRef { func, args }))
     }
 
     fn func_meets(&mut self, wanted: &Wanted, func: FuncId, member: Found) -> Option<Witness> {
@@ -267,7 +251,12 @@ impl Checked {
         let (ty, interface, span) = (conformance.ty, conformance.interface, conformance.span);
         let (name, _) = self.requirement_name(requirement);
         let found = self.own_members(ty, name);
-        if self.is_error(ty) {
+        let is_element = found.iter().any(|f| match f.item {
+            Item::Property(p) => self.tables.props[p].element.is_some(),
+            _ => false,
+        });
+        if is_element || self.is_error(ty) {
+            // Elements of arrays and vectors are places the compiler knows; there is no function to name.
             return;
         }
         let shown = self.show_func(requirement);

@@ -4,12 +4,16 @@ use super::differences::{Estimate, Line};
 use super::point::Random;
 use super::{Disagreement, Finding, Kink, Outcome};
 use crate::gradient::{Entry, Evaluator, Functions, Jacobian};
+use cotangent_base::Scalar;
 use cotangent_interp::Stopped;
 use cotangent_ir::Mode;
 
-/// How far derivatives and differences may be apart, relative to their size. Wide enough for constants written with the
-/// digits of a `float`.
-const TOLERANCE: f64 = 1e-5;
+/// How far derivatives and differences may be apart, relative to their size. Wide enough for constants with the digits of their
+/// type: even in wide mode they have no more.
+fn tolerance(row: &Entry, column: &Entry) -> f64 {
+    let half = [row, column].iter().any(|entry| entry.leaf.scalar == Scalar::F16);
+    if half { 2e-3 } else { 1e-5 }
+}
 
 /// Differences whose own error is larger than this, relative to their size, tell nothing.
 const STEADY: f64 = 1e-4;
@@ -35,6 +39,12 @@ pub(super) fn judge(
     random: &mut Random,
 ) -> Result<(), String> {
     let stopped = |s: Stopped| s.to_string();
+    let outputs = evaluator.outputs().map_err(stopped)?;
+    let numbers = outputs.iter().filter(|o| o.diff).flat_map(|o| evaluator.numbers(o));
+    // A number that is none spoils in reverse mode what does not even depend on it.
+    if !numbers.into_iter().all(|(_, n)| n.as_f64().is_finite()) {
+        return Err("it is not finite at any point that was tried".to_string());
+    }
     let mut shape = evaluator.shape(&|_| true);
     choose(&mut shape.rows, random);
     choose(&mut shape.columns, random);
@@ -54,9 +64,9 @@ pub(super) fn judge(
     for (c, column) in columns.iter().enumerate() {
         let Some(mut line) = Line::new(evaluator, &rows, column).map_err(stopped)? else { continue };
         let mut found = Vec::new();
-        for r in 0..rows.len() {
+        for (r, row) in rows.iter().enumerate() {
             let given = [&forward, &backward].map(|j| j.as_ref().map(|j| j.entries[r][c]));
-            found.push(verdict(&mut line, look, r, given));
+            found.push(verdict(&mut line, look, r, given, tolerance(row, column)));
         }
         for (row, verdict) in rows.iter().zip(found) {
             compared |= !matches!(verdict, Verdict::Unclear(_));
@@ -96,11 +106,14 @@ struct Case {
     error: f64,
 }
 
-fn verdict(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>; 2]) -> Verdict {
+fn verdict(
+    line: &mut Line<'_, '_>,
+    look: Look,
+    row: usize,
+    given: [Option<f64>; 2],
+    tolerance: f64,
+) -> Verdict {
     let here = line.here(row);
-    if !here.is_finite() {
-        return Verdict::Unclear("it is not finite at any point that was tried");
-    }
     let shown = given[1].or(given[0]).unwrap_or(f64::NAN);
     if look == Look::ForKinks
         && let Some((left, right)) = line.kink(row)
@@ -116,7 +129,7 @@ fn verdict(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>;
             return false;
         }
         let error = apart(given, estimate.slope, floor);
-        if error <= TOLERANCE + estimate.uncertainty / size {
+        if error <= tolerance + estimate.uncertainty / size {
             agreed = Some(error);
         } else if best.is_none_or(|b| estimate.uncertainty < b.uncertainty) {
             best = Some(estimate);
