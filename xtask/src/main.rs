@@ -1,38 +1,64 @@
 //! Chores of this repository.
 
 use std::process::ExitCode;
-use xtask::{hunt, mutants, requirements, times};
+use xtask::{fuzz, hunt, mutants, requirements, times};
 
-const USAGE: &str =
-    "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] | hunt [--programs N] [--seed S] | mutants | conform
+const USAGE: &str = "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] [--lines N,N..] |
+       hunt [--programs N] [--seed S] | mutants | conform | fuzz STAGE [--seconds N] [--seed S]
 
 requirements   counts which numbered requirements are named by tests; --missing lists the others
-times          how long checking and compiling takes, beside another compiler in the same run
+times          how long checking and compiling takes, beside another compiler in the same run, and how that grows
+               with the length of a program
 hunt           tries random programs against the laws of derivatives, and shows small ones that break one
 mutants        changes one derivative rule at a time, and says which changes no test notices
-conform        builds every run test as C++ and compares it with the interpreter";
+conform        builds every run test as C++ and compares it with the interpreter
+fuzz           takes random changes of the test programs through a stage (lex, preprocess, parse, check, lower, ir,
+               whole) and keeps in target/fuzz what makes it fail; built with --release it sees more of them";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    match args[..] {
-        ["requirements"] => requirements::print(&xtask::root(), false),
-        ["requirements", "--missing"] => requirements::print(&xtask::root(), true),
-        ["times"] => times::print(&xtask::root(), None),
-        ["times", "--peer", peer] => times::print(&xtask::root(), Some(peer)),
-        ["conform"] => conform(),
-        ["mutants"] => mutants::print(&xtask::root()),
-        ["hunt", ref rest @ ..] => match hunt::options(rest) {
-            Some(options) => hunt::print(options),
-            None => usage(),
-        },
-        _ => usage(),
-    }
+    let root = xtask::root();
+    let done = match args[..] {
+        ["requirements"] => Some(requirements::print(&root, false)),
+        ["requirements", "--missing"] => Some(requirements::print(&root, true)),
+        ["times", ref rest @ ..] => times_options(rest).map(|options| times::print(&root, &options)),
+        ["conform"] => Some(conform()),
+        ["mutants"] => Some(mutants::print(&root)),
+        ["hunt", ref rest @ ..] => hunt::options(rest).map(hunt::print),
+        ["fuzz", stage, ref rest @ ..] => fuzz_options(stage, rest).map(|options| fuzz::run(&root, &options)),
+        _ => None,
+    };
+    done.unwrap_or_else(|| {
+        eprintln!("{USAGE}");
+        ExitCode::from(2)
+    })
 }
 
-fn usage() -> ExitCode {
-    eprintln!("{USAGE}");
-    ExitCode::from(2)
+fn times_options<'a>(mut args: &[&'a str]) -> Option<times::Options<'a>> {
+    let mut options = times::Options::default();
+    while let [name, value, rest @ ..] = args {
+        match *name {
+            "--peer" => options.peer = Some(value),
+            "--lines" => options.lines = value.split(',').map(str::parse).collect::<Result<_, _>>().ok()?,
+            _ => return None,
+        }
+        args = rest;
+    }
+    args.is_empty().then_some(options)
+}
+
+fn fuzz_options<'a>(stage: &'a str, mut args: &[&'a str]) -> Option<fuzz::Options<'a>> {
+    let mut options = fuzz::Options { stage, seconds: 60, seed: 1 };
+    while let [name, value, rest @ ..] = args {
+        match *name {
+            "--seconds" => options.seconds = value.parse().ok()?,
+            "--seed" => options.seed = value.parse().ok()?,
+            _ => return None,
+        }
+        args = rest;
+    }
+    args.is_empty().then_some(options)
 }
 
 /// The sample that the tests take, for all programs.

@@ -77,4 +77,10 @@ cotangent_base::codes! {
     /// Say with `[MaxIters(..)]` how often it really runs, or let the backward pass compute the values again: move the
     /// body to a function marked `[PreferRecompute]`.
     E0613 TOO_LARGE = "the backward pass would keep too much";
+
+    /// The function has more instructions than any program that people write, so its derivative would be larger still.
+    /// Usually it is itself a derivative of high order: `fwd_diff(fwd_diff(f))` has four times the code of `f`, and so on.
+    ///
+    /// Use a lower order, mark functions that are inlined `[noinline]`, or write a custom derivative.
+    E0614 TOO_MUCH_CODE = "a function is too large to be differentiated";
 }

@@ -21,6 +21,10 @@ use cotangent_passes::unroll::unroll;
 /// The most instructions that unrolling the loops of one function may write.
 const UNROLL_LIMIT: usize = 1 << 16;
 
+/// The most instructions to differentiate, over all functions. Derivatives of derivatives of an order that nobody uses get
+/// there, since each order doubles the code.
+const CODE_LIMIT: usize = 1 << 17;
+
 /// What the passes share while they write derivatives.
 pub struct Context<'m> {
     /// The module; derivatives are added to it.
@@ -39,6 +43,8 @@ pub struct Context<'m> {
     pub stages: Option<Vec<Stage>>,
     /// The requests whose bodies are being written, to notice one that needs itself.
     filling: Set<FuncId>,
+    /// How many instructions were differentiated so far.
+    differentiated: usize,
     /// The requests that could not be filled. The reason has been told.
     failed: Set<FuncId>,
 }
@@ -140,6 +146,7 @@ impl<'m> Context<'m> {
             substitutes: Substitutes::default(),
             stages: None,
             filling: Set::default(),
+            differentiated: 0,
             failed: Set::default(),
         }
     }
@@ -229,9 +236,25 @@ impl<'m> Context<'m> {
             inline_calls(self.module, func, &is_inlined_early);
         }
         let mut copy = std::mem::replace(&mut self.module.funcs[func], original);
+        let before = self.differentiated;
+        self.differentiated += copy.insts.len();
+        if before > CODE_LIMIT {
+            // That was told of the function that went over the limit.
+            return Err(Reported);
+        }
+        if self.differentiated > CODE_LIMIT {
+            return Err(self.too_much_code(&copy));
+        }
         self.unroll(&mut copy)?;
         optimize_func(&mut self.module.types, &mut copy, &self.effects);
         Ok(copy)
+    }
+
+    fn too_much_code(&mut self, func: &Func) -> Reported {
+        let message = format!("the code of `{}` is too large to be differentiated", func.name);
+        let diagnostic = Diagnostic::new(codes::TOO_MUCH_CODE, func.span, message)
+            .help("every order of derivatives doubles the code: compute high orders another way");
+        self.report(diagnostic)
     }
 
     /// A function with the signature of `func` that calls it.

@@ -113,8 +113,7 @@ impl Sources {
     }
 
     fn push(&mut self, path: String, text: Arc<str>, library: bool) -> FileId {
-        let ends = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1);
-        let lines = std::iter::once(0).chain(ends).collect();
+        let lines = std::iter::once(0).chain(line_ends(&text)).collect();
         self.files.push(File { path, text, lines, library })
     }
 
@@ -152,6 +151,17 @@ impl Sources {
         Location { line: line as u32 + 1, column: before.chars().count() as u32 + 1 }
     }
 
+    /// The whole lines that a span stands on, without the last line's break: their offset, the number of the first, and
+    /// their text.
+    pub fn lines_of(&self, span: Span) -> (u32, u32, &str) {
+        let File { text, lines, .. } = &self.files[span.file];
+        let first = lines.partition_point(|start| *start <= span.start) - 1;
+        let next = lines.partition_point(|start| *start < span.end.max(span.start + 1));
+        let end = lines.get(next).map_or(text.len(), |end| *end as usize);
+        let shown = text.get(lines[first] as usize..end).unwrap_or("");
+        (lines[first], first as u32 + 1, shown.trim_end_matches(['\n', '\r']))
+    }
+
     /// `path:line:column` of a span's start.
     pub fn place(&self, span: Span) -> String {
         if span.is_none() {
@@ -162,9 +172,31 @@ impl Sources {
     }
 }
 
+/// Where lines end: behind `\n`, `\r\n`, or a `\r` alone.
+fn line_ends(text: &str) -> impl Iterator<Item = u32> {
+    let bytes = text.as_bytes();
+    let ends = move |i: &usize| match bytes[*i] {
+        b'\n' => true,
+        b'\r' => bytes.get(i + 1) != Some(&b'\n'),
+        _ => false,
+    };
+    (0..bytes.len()).filter(ends).map(|i| i as u32 + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_ends_in_three_ways() {
+        let mut sources = Sources::new();
+        let file = sources.add("a.slang", "a\nb\r\nc\rd");
+        let line = |offset| sources.location(file, offset).line;
+        assert_eq!((line(0), line(2), line(5), line(7)), (1, 2, 3, 4));
+        assert_eq!(sources.lines_of(Span::new(file, 2, 6)), (2, 2, "b\r\nc"));
+        assert_eq!(sources.lines_of(Span::new(file, 7, 8)), (7, 4, "d"));
+        assert_eq!(sources.lines_of(Span::new(file, 8, 8)), (7, 4, "d"));
+    }
 
     #[test]
     fn lines_and_columns_count_from_one_and_in_characters() {

@@ -100,6 +100,9 @@ pub struct Grad {
     pub mode: GradMode,
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
+    /// Stop each evaluation after so many steps.
+    #[arg(long, value_name = "N")]
+    pub max_steps: Option<u64>,
 }
 
 #[derive(Args, Debug)]

@@ -9,7 +9,7 @@ mod report;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Deeply nested programs recurse deeply; this is address space, not memory.
+/// Deeply nested programs recurse deeply, up to [`cotangent::Limits::LARGE_STACK`]; this is address space, not memory.
 const STACK: usize = 256 << 20;
 
 fn main() -> ExitCode {

@@ -81,15 +81,26 @@ pub fn trapped(sources: &Sources, stopped: &Stopped, format: Format) -> Failure 
     Failure::Trap
 }
 
-/// Shows all diagnostics of a compilation.
+/// Most errors, and most warnings, that one command shows.
+const MOST_SHOWN: usize = 200;
+
+/// Shows the diagnostics of a compilation.
 pub fn show(compiler: &Compiler<'_>, format: Format) {
     let (mut errors, mut warnings) = (0, 0);
     for diagnostic in compiler.diagnostics.iter() {
-        match diagnostic.code.severity() {
-            Severity::Error => errors += 1,
-            Severity::Warning => warnings += 1,
+        let number = match diagnostic.code.severity() {
+            Severity::Error => &mut errors,
+            Severity::Warning => &mut warnings,
+        };
+        *number += 1;
+        if *number <= MOST_SHOWN {
+            show_one(&compiler.sources, diagnostic, format);
         }
-        show_one(&compiler.sources, diagnostic, format);
+    }
+    for (number, what) in [(errors, "error"), (warnings, "warning")] {
+        if number > MOST_SHOWN {
+            eprintln!("{} not shown", count(number - MOST_SHOWN, &format!("further {what}")));
+        }
     }
     if errors > 0 {
         let warnings =

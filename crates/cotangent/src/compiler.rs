@@ -10,6 +10,7 @@ use cotangent_ir::layout::{Matrices, Target};
 use cotangent_lower::{Lowered, Options, Roots};
 use cotangent_sema::hir::{DiffMode, Func};
 use cotangent_sema::{Checked, Input};
+use cotangent_syntax::Limits;
 use cotangent_syntax::ast;
 
 /// Why there is no result.
@@ -45,6 +46,8 @@ pub struct Compiler<'l> {
     pub options: Options,
     /// Which warnings matter.
     pub warnings: Warnings,
+    /// How deep programs may nest; more than the default needs a large stack.
+    pub limits: Limits,
     /// All files read.
     pub sources: Sources,
     /// What there is to tell so far, warnings included.
@@ -54,10 +57,15 @@ pub struct Compiler<'l> {
 impl<'l> Compiler<'l> {
     /// A compilation with these macros.
     pub fn new(loader: &'l dyn Loader, defines: Vec<(String, String)>) -> Self {
-        let options = Options::default();
-        let warnings = Warnings::default();
-        let (sources, diagnostics) = (Sources::new(), Diagnostics::new());
-        Compiler { loader, defines, options, warnings, sources, diagnostics }
+        Compiler {
+            loader,
+            defines,
+            options: Options::default(),
+            warnings: Warnings::default(),
+            limits: Limits::default(),
+            sources: Sources::new(),
+            diagnostics: Diagnostics::new(),
+        }
     }
 
     /// Reads the module at `path` and what it imports, and checks all of it.
@@ -156,6 +164,13 @@ impl<'l> Compiler<'l> {
     }
 
     pub(crate) fn parse(&mut self, file: FileId, defines: &[(String, String)]) -> ast::File {
-        cotangent_syntax::parse(&mut self.sources, self.loader, file, defines, &mut self.diagnostics)
+        cotangent_syntax::parse(
+            &mut self.sources,
+            self.loader,
+            file,
+            defines,
+            self.limits,
+            &mut self.diagnostics,
+        )
     }
 }

@@ -23,4 +23,5 @@ pub use cotangent_interp as interp;
 pub use cotangent_ir as ir;
 pub use cotangent_lower::{ConformanceId, Lowered, Options, Roots};
 pub use cotangent_runtime as runtime;
+pub use cotangent_syntax::Limits;
 pub use targets::{cpp, wgsl};

@@ -21,12 +21,12 @@ pub fn render(sources: &Sources, diagnostic: &Diagnostic, style: Style) -> Strin
     };
     let title = level.primary_title(&diagnostic.message).id(diagnostic.code.name);
     let mut group = Group::with_title(title);
-    let texts = snippets(sources, diagnostic);
-    for (path, text, labels) in &texts {
-        let mut snippet = Snippet::source(&**text).path(path.as_str()).line_start(1);
+    for (path, whole, labels) in snippets(sources, diagnostic) {
+        let (offset, line, text) = sources.lines_of(whole);
+        let mut snippet = Snippet::source(text).path(path).line_start(line as usize);
         for (label, primary) in labels {
-            let kind = if *primary { AnnotationKind::Primary } else { AnnotationKind::Context };
-            let annotation = kind.span(clamp(label.span, text));
+            let kind = if primary { AnnotationKind::Primary } else { AnnotationKind::Context };
+            let annotation = kind.span(clamp(label.span, offset, text));
             let text = (!label.text.is_empty()).then_some(label.text.as_str());
             snippet = snippet.annotation(annotation.label(text));
         }
@@ -45,10 +45,12 @@ pub fn render(sources: &Sources, diagnostic: &Diagnostic, style: Style) -> Strin
     renderer.render(&[group])
 }
 
-type Labelled<'a> = (String, std::sync::Arc<str>, Vec<(&'a Label, bool)>);
+/// A file, what is shown of it, and the labels in it.
+type Labelled<'a> = (&'a str, Span, Vec<(&'a Label, bool)>);
 
-/// The labels by file, the file of the main place first.
-fn snippets<'a>(sources: &Sources, diagnostic: &'a Diagnostic) -> Vec<Labelled<'a>> {
+/// The labels by file, the file of the main place first. Only the lines from the first to the last of them are handed on:
+/// drawing takes time in proportion.
+fn snippets<'a>(sources: &'a Sources, diagnostic: &'a Diagnostic) -> Vec<Labelled<'a>> {
     let labels =
         std::iter::once((&diagnostic.primary, true)).chain(diagnostic.labels.iter().map(|l| (l, false)));
     let mut files = BTreeMap::new();
@@ -56,13 +58,17 @@ fn snippets<'a>(sources: &Sources, diagnostic: &'a Diagnostic) -> Vec<Labelled<'
         let first = label.span.file != diagnostic.primary.span.file;
         files.entry((first, label.span.file)).or_insert_with(Vec::new).push((label, primary));
     }
-    let text = |file| (sources.path(file).to_string(), sources.text(file));
-    files.into_iter().map(|((_, file), labels)| (text(file).0, text(file).1, labels)).collect()
+    let whole = |labels: &[(&Label, bool)]| {
+        labels.iter().map(|(label, _)| label.span).reduce(Span::to).unwrap_or_else(Span::none)
+    };
+    files.into_iter().map(|((_, file), labels)| (sources.path(file), whole(&labels), labels)).collect()
 }
 
-fn clamp(span: Span, text: &str) -> std::ops::Range<usize> {
-    let end = text.floor_char_boundary((span.end as usize).min(text.len()));
-    text.floor_char_boundary((span.start as usize).min(end))..end
+/// The bytes of a span in `text`, which begins at `offset`.
+fn clamp(span: Span, offset: u32, text: &str) -> std::ops::Range<usize> {
+    let inside = |at: u32| (at.saturating_sub(offset) as usize).min(text.len());
+    let end = text.floor_char_boundary(inside(span.end));
+    text.floor_char_boundary(inside(span.start).min(end))..end
 }
 
 /// A diagnostic as one line of JSON.

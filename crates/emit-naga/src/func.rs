@@ -2,10 +2,15 @@
 
 use crate::control::LoopFrame;
 use crate::values::Place;
-use crate::{Emitter, Result, last_use};
+use crate::{Emitter, Result, last_use, unsupported};
 use cotangent_base::{Map, Set, Span, Symbol};
-use cotangent_ir::{Entry, Func, FuncId, GlobalKind, Inst, Module, Op, SystemValue, Ty, Value};
+use cotangent_ir::{Entry, Func, FuncId, GlobalKind, Inst, Module, Op, Region, SystemValue, Ty, Value};
 use naga::{Block, Expression, Handle, Range, Span as NoSpan, Statement};
+
+/// The most threads of a group along one axis.
+const MAX_THREADS: u32 = 1 << 14;
+/// How deep braces nest in WGSL.
+const MAX_NESTING: u32 = 127;
 
 /// The function under construction.
 pub(crate) struct FuncEmitter<'e, 'm> {
@@ -31,6 +36,7 @@ impl<'m> Emitter<'m> {
     pub fn function(&mut self, id: FuncId) -> Result<()> {
         let module: &'m Module = self.module;
         let func = &module.funcs[id];
+        check_limits(func)?;
         let mut out = naga::Function { name: Some(plain_name(func.name)), ..Default::default() };
         out.arguments = self.arguments(func)?;
         out.result = self.result(id, func)?;
@@ -100,6 +106,26 @@ fn indexed(func: &Func) -> Set<Value> {
         _ => None,
     };
     func.all_insts().into_iter().filter_map(base).collect()
+}
+
+/// Refuses what WGSL or its implementations set a limit to.
+fn check_limits(func: &Func) -> Result<()> {
+    let [x, y, z] = func.entry.as_ref().map_or([1; 3], |entry| entry.threads);
+    if [x, y, z].iter().any(|n| !(1..=MAX_THREADS).contains(n)) {
+        return unsupported(func.span, format!("a group of {x} by {y} by {z} threads is not possible"));
+    }
+    if nesting(func, func.body) > MAX_NESTING {
+        let what = format!("control flow of `{}` that nests more than {MAX_NESTING} deep", func.name);
+        return unsupported(func.span, format!("{what} is not possible"));
+    }
+    Ok(())
+}
+
+/// How deep the regions in `region` nest.
+fn nesting(func: &Func, region: Region) -> u32 {
+    let insts = func.regions[region].insts.iter();
+    let inner = insts.flat_map(|inst| func.insts[*inst].regions.iter());
+    inner.map(|inner| 1 + nesting(func, *inner)).max().unwrap_or(0)
 }
 
 /// A name that WGSL accepts.

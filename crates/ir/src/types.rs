@@ -100,6 +100,8 @@ pub struct Types {
     numbers: Map<Type, Ty>,
     structs: EntityMap<StructId, StructDef>,
     names: Map<Symbol, StructId>,
+    /// How many parts each structure has, written out.
+    weights: EntityMap<StructId, u64>,
 }
 
 impl Types {
@@ -132,7 +134,9 @@ impl Types {
     /// Makes a structure. A name already taken gets a number appended.
     pub fn add_struct(&mut self, name: Symbol, fields: Vec<StructField>) -> StructId {
         let name = unique(name, |name| self.names.contains_key(&name));
+        let weight = self.weight_of(&fields);
         let id = self.structs.push(StructDef { name, fields, sum: false, ids: vec![] });
+        self.weights.push(weight);
         self.names.insert(name, id);
         id
     }
@@ -175,7 +179,23 @@ impl Types {
 
     /// Gives a structure or sum made with no fields its fields, for types that refer to themselves.
     pub fn set_fields(&mut self, id: StructId, fields: Vec<StructField>) {
+        self.weights[id] = self.weight_of(&fields);
         self.structs[id].fields = fields;
+    }
+
+    fn weight_of(&self, fields: &[StructField]) -> u64 {
+        fields.iter().fold(1, |all: u64, field| all.saturating_add(self.weight(field.ty)))
+    }
+
+    /// How many parts a type has, written out; the elements of an array count once. Structures that each hold two of the
+    /// one before have more than anybody can visit.
+    pub fn weight(&self, ty: Ty) -> u64 {
+        match self.get(ty) {
+            Type::Array(elem, _) => self.weight(elem).saturating_add(1),
+            Type::Struct(id) | Type::Sum(id) => self.weights[id],
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => 1,
+            Type::Buffer(..) | Type::Ref(_) => 1,
+        }
     }
 
     /// The definition of a structure.

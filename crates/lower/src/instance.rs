@@ -21,6 +21,9 @@ use std::collections::VecDeque;
 /// Generic arguments may nest this deep. Real programs stay below ten.
 const MAX_NESTING: u32 = 40;
 
+/// Most instances of one generic function.
+const MAX_INSTANCES: u32 = 2000;
+
 /// How often a requirement may stand for another one before we give up.
 const MAX_WITNESSES: u32 = 32;
 
@@ -89,6 +92,8 @@ pub(crate) struct Lowerer<'c> {
     pub sums: Sums,
     /// Which numbers the user gave to conforming types.
     pub options: Options,
+    /// How many instances each generic function has.
+    instances: Map<hir::FuncId, u32>,
 }
 
 impl<'c> Lowerer<'c> {
@@ -108,6 +113,7 @@ impl<'c> Lowerer<'c> {
             mentions: Map::default(),
             sums: Sums::default(),
             options,
+            instances: Map::default(),
         }
     }
 
@@ -299,7 +305,9 @@ impl<'c> Lowerer<'c> {
         self.resolve(func.func);
         let data = &self.checked.program.funcs[func.func];
         let (span, inline) = (data.span, data.inline);
-        if self.types.nesting(self.checked, func.args) > MAX_NESTING {
+        let count = self.instances.entry(func.func).or_default();
+        *count += 1;
+        if *count > MAX_INSTANCES || self.types.nesting(self.checked, func.args) > MAX_NESTING {
             let message = format!("`{}` needs instances of itself without end", data.name);
             let diagnostic = Diagnostic::new(codes::ENDLESS_INSTANCES, span, message)
                 .help("make the chain of generic arguments end");

@@ -240,12 +240,18 @@ fn derivatives(lowerer: &mut Lowerer<'_>, func: hir::FuncRef, modes: &[Mode], fo
     }
 }
 
+/// Most functions that a message lists.
+const MOST_NAMED: usize = 20;
+
 fn no_such(name: Symbol, what: &str, known: impl Iterator<Item = Symbol>) -> Diagnostic {
     let message = format!("there is no {what} named `{name}`");
     let diagnostic = Diagnostic::new(codes::NO_SUCH_FUNCTION, Span::none(), message);
-    let names: Vec<String> = known.map(|n| format!("`{n}`")).collect();
+    let mut names: Vec<String> = known.map(|n| format!("`{n}`")).collect();
     if names.is_empty() {
         return diagnostic.note(format!("the program has no {what}"));
     }
-    diagnostic.help(format!("one of {}", names.join(", ")))
+    let others = names.len().saturating_sub(MOST_NAMED);
+    names.truncate(MOST_NAMED);
+    let others = if others > 0 { format!(" or {others} others") } else { String::new() };
+    diagnostic.help(format!("one of {}{others}", names.join(", ")))
 }

@@ -2,8 +2,18 @@
 
 use crate::assigned::{self, Assigned};
 use crate::func::Frame;
+use cotangent_base::Span;
 use cotangent_ir::Op;
 use cotangent_sema::hir::{Block, Expr, LocalId, Stmt, StmtKind};
+
+/// One `if` of a chain.
+struct Link<'s> {
+    span: Span,
+    cond: &'s Expr,
+    then: &'s Block,
+    /// What the branches assign.
+    assigned: Assigned,
+}
 
 impl Frame<'_, '_> {
     /// Lowers a block.
@@ -53,14 +63,35 @@ impl Frame<'_, '_> {
         self.set_var(local, value);
     }
 
-    fn if_(&mut self, cond: &Expr, then: &Block, otherwise: &Block) {
-        let cond = self.expr(cond);
+    /// Lowers an `if` with all `else if` behind it. What each link assigns is found from the last to the first, so that a
+    /// long chain is looked at once.
+    fn if_(&mut self, cond: &Expr, then: &Block, mut otherwise: &Block) {
+        let mut chain = vec![Link { span: self.span, cond, then, assigned: Assigned::new() }];
+        while let [Stmt { kind: StmtKind::If(cond, then, last), span }] = &otherwise[..] {
+            chain.push(Link { span: *span, cond, then, assigned: Assigned::new() });
+            otherwise = last;
+        }
         let mut assigned = Assigned::new();
-        assigned::block(then, &mut assigned);
         assigned::block(otherwise, &mut assigned);
-        let arms = [then, otherwise];
-        self.branch(Op::If, cond, 2, &assigned, None, |f, i| {
-            f.block(arms[i]);
+        for link in chain.iter_mut().rev() {
+            assigned::block(link.then, &mut assigned);
+            link.assigned = assigned.clone();
+            assigned::expr(link.cond, &mut assigned);
+        }
+        self.chain(&chain, otherwise);
+    }
+
+    fn chain(&mut self, chain: &[Link<'_>], otherwise: &Block) {
+        let [link, rest @ ..] = chain else {
+            return self.block(otherwise);
+        };
+        self.span = link.span;
+        let cond = self.expr(link.cond);
+        self.branch(Op::If, cond, 2, &link.assigned, None, |f, arm| {
+            match arm {
+                0 => f.block(link.then),
+                _ => f.chain(rest, otherwise),
+            }
             None
         });
     }

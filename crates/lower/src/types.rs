@@ -7,16 +7,23 @@
 
 use crate::codes;
 use crate::instance::Lowerer;
-use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol};
+use cotangent_base::{Diagnostic, Entity, Map, Scalar, Span, Symbol};
 use cotangent_ir::{self as ir, Access, StructField, Type, layout};
 use cotangent_sema::Checked;
 use cotangent_sema::hir::{Arg, Args, StructId, Ty, TyKind, Val};
 use std::collections::VecDeque;
 
+/// Longest name of a type in the name of an instance.
+const MAX_NAME: usize = 256;
+
 /// The types lowered so far.
 #[derive(Default)]
 pub(crate) struct TypeCache {
     types: Map<Ty, ir::Ty>,
+    /// How deep types nest.
+    depths: Map<Ty, u32>,
+    /// The names of types.
+    names: Map<Ty, String>,
     /// Structures that are differentiable and have no row yet.
     rows: VecDeque<(Ty, ir::StructId)>,
 }
@@ -28,7 +35,7 @@ impl TypeCache {
     }
 
     /// How deep the types in a list of arguments nest.
-    pub fn nesting(&self, checked: &Checked, args: Args) -> u32 {
+    pub fn nesting(&mut self, checked: &Checked, args: Args) -> u32 {
         let depth = |arg: &Arg| match arg {
             Arg::Ty(ty) => self.depth(checked, *ty),
             Arg::Val(_) => 0,
@@ -36,9 +43,12 @@ impl TypeCache {
         checked.program.types.list(args).iter().map(depth).max().unwrap_or(0)
     }
 
-    /// How deep a type nests.
-    pub fn depth(&self, checked: &Checked, ty: Ty) -> u32 {
-        match checked.program.types.kind(ty) {
+    /// How deep a type nests. Asked once of each: written out, types may be far larger than the program.
+    pub fn depth(&mut self, checked: &Checked, ty: Ty) -> u32 {
+        if let Some(&depth) = self.depths.get(&ty) {
+            return depth;
+        }
+        let depth = match checked.program.types.kind(ty) {
             TyKind::Array(elem, _) | TyKind::UnsizedArray(elem) | TyKind::Assoc(elem, ..) => {
                 1 + self.depth(checked, elem)
             }
@@ -54,11 +64,13 @@ impl TypeCache {
             | TyKind::Param(_)
             | TyKind::String
             | TyKind::None => 0,
-        }
+        };
+        self.depths.insert(ty, depth);
+        depth
     }
 
     /// `<f32,3>`, or nothing for no arguments.
-    pub fn args_name(&self, checked: &Checked, args: Args) -> String {
+    pub fn args_name(&mut self, checked: &Checked, args: Args) -> String {
         let name = |arg: &Arg| match arg {
             Arg::Ty(ty) => self.name(checked, *ty),
             Arg::Val(val) => checked.program.types.known(*val).map_or("?".into(), |n| n.to_string()),
@@ -70,8 +82,21 @@ impl TypeCache {
         format!("<{}>", names.join(","))
     }
 
-    /// The name of a type in names of instances.
-    pub fn name(&self, checked: &Checked, ty: Ty) -> String {
+    /// The name of a type in names of instances; a number stands for what is too long to read.
+    pub fn name(&mut self, checked: &Checked, ty: Ty) -> String {
+        if let Some(name) = self.names.get(&ty) {
+            return name.clone();
+        }
+        let mut name = self.spell(checked, ty);
+        if name.len() > MAX_NAME {
+            name.truncate(name.find('<').unwrap_or(MAX_NAME));
+            name = format!("{name}<#{}>", ty.index());
+        }
+        self.names.insert(ty, name.clone());
+        name
+    }
+
+    fn spell(&mut self, checked: &Checked, ty: Ty) -> String {
         let known = |val: Val| checked.program.types.known(val).map_or("?".into(), |n| n.to_string());
         match checked.program.types.kind(ty) {
             TyKind::Void => "void".into(),

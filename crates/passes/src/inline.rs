@@ -38,6 +38,10 @@ use cotangent_ir::{
     Builder, Copier, Exit, Func, FuncId, FuncKind, Inst, LoopInfo, Module, Op, Region, Signature, Ty, Value,
 };
 
+/// The most instructions that a function may have for something to be inlined into it. Functions that each call the one
+/// before twice would grow without end.
+const CALLER_LIMIT: usize = 1 << 18;
+
 /// Replaces the calls in `func` of functions that are wanted. Says whether there were any.
 pub fn inline_calls(module: &mut Module, func: FuncId, want: &dyn Fn(&Func) -> bool) -> bool {
     inline_known(module, func, &Calls::of(module).recursive, want)
@@ -108,7 +112,7 @@ impl Inliner<'_> {
         };
         let func = &self.module.funcs[callee];
         let has_body = func.kind == FuncKind::Defined && !func.regions[func.body].insts.is_empty();
-        let possible = has_body && !self.recursive.contains(callee);
+        let possible = has_body && !self.recursive.contains(callee) && self.caller.insts.len() < CALLER_LIMIT;
         (possible && (self.want)(func)).then_some(callee)
     }
 

@@ -91,9 +91,13 @@ impl Checked {
                 if self.program.globals[*id].kind != crate::hir::GlobalKind::Const {
                     return None;
                 }
+                if let Some(folded) = self.tables.folded.get(id) {
+                    return *folded;
+                }
                 let body = self.check_initializer(*id)?;
-                let value = returned(&body)?.clone();
-                self.fold(&value)
+                let value = returned(&body).and_then(|value| self.fold(value));
+                self.tables.folded.insert(*id, value);
+                value
             }
             _ => None,
         }

@@ -11,8 +11,8 @@ use crate::body::BodyCx;
 use crate::codes;
 use crate::hir::{Arg, Expr, ExprKind, StructId, Ty, TyKind};
 use crate::overload::Argument;
-use crate::tables::{GenericsId, Item, ScopeId};
-use cotangent_base::{Diagnostic, Map, Span};
+use crate::tables::Item;
+use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
 use std::collections::VecDeque;
 
@@ -375,19 +375,5 @@ impl BodyCx<'_> {
             parts.push(init.unwrap_or(Expr { kind: ExprKind::Undef, ty: field, span }));
         }
         Some(Expr { kind: ExprKind::Construct(parts), ty, span })
-    }
-
-    /// Checks an expression that stands in another declaration: a default argument or a field's initializer.
-    pub(crate) fn foreign(&mut self, expr: &ast::Expr, ty: Ty, scope: ScopeId, generics: GenericsId) -> Expr {
-        let saved = self.cx.enter(generics);
-        let scope = std::mem::replace(&mut self.scope, scope);
-        let vars = std::mem::replace(&mut self.vars, vec![Map::default()]);
-        let this = self.this.take();
-        let value = self.expr_as(expr, ty);
-        self.this = this;
-        self.vars = vars;
-        self.scope = scope;
-        self.cx.leave(saved);
-        value
     }
 }

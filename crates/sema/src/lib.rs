@@ -18,7 +18,7 @@
 //! | interfaces: who conforms, and how | `conform`, `witness`, `wrapper` |
 //! | signatures, fields, enumerators, globals | `signature` |
 //! | conversions, operators, overloads | `convert`, `operators`, `overload` |
-//! | expressions, places, construction, lists | `expr`, `place`, `construct`, `init` |
+//! | expressions, places, construction, lists | `expr`, `place`, `construct`, `init`, `foreign` |
 //! | statements and bodies | `stmt`, `defer`, `body`, `returns`, `assigned` |
 //! | lambdas | `lambda` |
 //! | compile-time integers | `constant`, `measure` |
@@ -40,6 +40,7 @@ mod convert;
 mod defer;
 pub mod derive;
 mod expr;
+mod foreign;
 mod generics;
 pub mod hir;
 mod infer;

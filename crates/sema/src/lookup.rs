@@ -31,6 +31,9 @@ pub(crate) struct Found {
     pub access: Access,
 }
 
+/// With more diagnostics than this, unknown names get no suggestions.
+const MAX_SUGGESTIONS: usize = 100;
+
 impl Checked {
     /// Everything a plain name can mean in `scope`: one item, or functions.
     pub(crate) fn lookup(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
@@ -435,6 +438,9 @@ impl Checked {
         }
         let message = format!("unknown type `{name}`");
         let mut diagnostic = Diagnostic::new(codes::UNKNOWN_TYPE, span, message);
+        if !self.suggests() {
+            return self.diagnostics.push(diagnostic);
+        }
         let len = self.diagnostics.len();
         let names = self.visible_names(scope, true);
         self.diagnostics.truncate(len);
@@ -442,6 +448,11 @@ impl Checked {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
         }
         self.diagnostics.push(diagnostic);
+    }
+
+    /// Whether to look for what a name may have meant: not if so much is wrong that nobody reads it.
+    pub(crate) fn suggests(&self) -> bool {
+        self.diagnostics.len() < MAX_SUGGESTIONS
     }
 
     /// The names visible in a scope, for suggestions.

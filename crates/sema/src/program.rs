@@ -4,7 +4,7 @@ use crate::Checked;
 use crate::codes;
 use crate::hir::{Func, FuncId, FuncKind, StructId, Ty, TyKind};
 use crate::tables::{FuncSource, Owner, ScopeId};
-use cotangent_base::{Diagnostic, Entity, Map, Symbol};
+use cotangent_base::{Diagnostic, Entity, Map, Set, Symbol};
 
 impl Checked {
     /// Resolves every declaration of the user's and checks every body.
@@ -30,6 +30,7 @@ impl Checked {
         }
         self.complete_user_conformances();
         self.settle();
+        self.drop_repetitions();
         let is_root = |kind: FuncKind| !matches!(kind, FuncKind::Requirement(_));
         let funcs = self.tables.user_funcs.iter().copied();
         self.program.user_funcs = funcs
@@ -113,7 +114,7 @@ impl Checked {
     fn check_containment(&mut self, id: StructId) {
         for number in 0..self.program.structs[id].fields.len() {
             let field = self.program.structs[id].fields[number].clone();
-            let mut seen = vec![];
+            let mut seen = Set::default();
             if !self.contains(field.ty, id, &mut seen) {
                 continue;
             }
@@ -125,16 +126,19 @@ impl Checked {
             );
             self.program.structs[id].fields[number].ty = self.error_ty();
         }
+        self.tables.finite.insert(id);
     }
 
-    fn contains(&mut self, ty: Ty, id: StructId, seen: &mut Vec<StructId>) -> bool {
+    /// Whether a type contains a structure. What is known not to contain itself does not contain what contains it.
+    fn contains(&mut self, ty: Ty, id: StructId, seen: &mut Set<StructId>) -> bool {
         match self.program.types.kind(ty) {
             TyKind::Array(element, _) => self.contains(element, id, seen),
             TyKind::Struct(other, _) if other == id => true,
             TyKind::Struct(other, _)
-                if self.program.structs[other].magic.is_none() && !seen.contains(&other) =>
+                if self.program.structs[other].magic.is_none()
+                    && !self.tables.finite.contains(&other)
+                    && seen.insert(other) =>
             {
-                seen.push(other);
                 self.ensure_struct(other);
                 let fields: Vec<Ty> = self.program.structs[other].fields.iter().map(|f| f.ty).collect();
                 fields.into_iter().any(|field| self.contains(field, id, seen))

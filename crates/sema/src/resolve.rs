@@ -412,7 +412,12 @@ impl Checked {
                 let (scope, params) = (info.scope, info.params.clone());
                 let offset = params.len().min(before.len());
                 let args = self.program.types.args(before);
-                return Some(match self.generic_arg(param, &default, scope) {
+                if !self.begin_foreign(default.span) {
+                    return Some(Arg::Ty(self.error_ty()));
+                }
+                let arg = self.generic_arg(param, &default, scope);
+                self.end_foreign();
+                return Some(match arg {
                     Arg::Ty(ty) => Arg::Ty(self.replace(ty, &params[..offset], args)),
                     Arg::Val(val) => Arg::Val(self.replace_val(val, &params[..offset], args)),
                 });

@@ -6,34 +6,73 @@ use crate::tables::{Builtin, FuncSource};
 use cotangent_base::Scalar;
 use cotangent_syntax::ast;
 
+/// Where the text of a type is cut off.
+const MAX_SHOWN: usize = 400;
+
 impl Checked {
-    /// A type as the user would write it.
+    /// A type as the user would write it, cut off where nobody would read on.
     pub(crate) fn show_ty(&self, ty: Ty) -> String {
+        let mut out = String::new();
+        self.write_ty(ty, &mut out);
+        out
+    }
+
+    /// Types share their parts, so that one may be far longer than the program that writes it.
+    fn write_ty(&self, ty: Ty, out: &mut String) {
+        if out.len() > MAX_SHOWN {
+            return out.push_str("..");
+        }
         let types = &self.program.types;
         match types.kind(ty) {
-            TyKind::Error => "<error>".into(),
-            TyKind::Void => "void".into(),
-            TyKind::Scalar(scalar) => self.show_scalar(scalar),
+            TyKind::Error => out.push_str("<error>"),
+            TyKind::Void => out.push_str("void"),
+            TyKind::Scalar(scalar) => out.push_str(&self.show_scalar(scalar)),
             TyKind::Vector(t, n) => match (types.kind(t), types.known(n)) {
-                (TyKind::Scalar(_), Some(n)) => format!("{}{n}", self.show_ty(t)),
-                _ => format!("vector<{}, {}>", self.show_ty(t), self.show_val(n)),
+                (TyKind::Scalar(s), Some(n)) => *out += &format!("{}{n}", self.show_scalar(s)),
+                _ => self.write_list("vector", &[Arg::Ty(t), Arg::Val(n)], out),
             },
             TyKind::Matrix(t, r, c) => match (types.kind(t), types.known(r), types.known(c)) {
-                (TyKind::Scalar(_), Some(r), Some(c)) => format!("{}{r}x{c}", self.show_ty(t)),
-                _ => format!("matrix<{}, {}, {}>", self.show_ty(t), self.show_val(r), self.show_val(c)),
+                (TyKind::Scalar(s), Some(r), Some(c)) => *out += &format!("{}{r}x{c}", self.show_scalar(s)),
+                _ => self.write_list("matrix", &[Arg::Ty(t), Arg::Val(r), Arg::Val(c)], out),
             },
-            TyKind::Array(t, n) => format!("{}[{}]", self.show_ty(t), self.show_val(n)),
-            TyKind::UnsizedArray(t) => format!("{}[]", self.show_ty(t)),
-            TyKind::Struct(id, args) => format!("{}{}", self.program.structs[id].name, self.show_args(args)),
-            TyKind::Enum(id) => self.program.enums[id].name.to_string(),
-            TyKind::Interface(id, args) => {
-                format!("{}{}", self.program.interfaces[id].name, self.show_args(args))
+            TyKind::Array(t, n) => {
+                self.write_ty(t, out);
+                *out += &format!("[{}]", self.show_val(n));
             }
-            TyKind::Param(id) => self.program.params[id].name.to_string(),
-            TyKind::Assoc(t, assoc, _) => format!("{}.{}", self.show_ty(t), self.program.assocs[assoc].name),
-            TyKind::Tuple(args) => format!("Tuple{}", self.show_args(args)),
-            TyKind::String => "String".into(),
-            TyKind::None => "none".into(),
+            TyKind::UnsizedArray(t) => {
+                self.write_ty(t, out);
+                out.push_str("[]");
+            }
+            TyKind::Struct(id, args) => {
+                self.write_list(self.program.structs[id].name.as_str(), types.list(args), out);
+            }
+            TyKind::Enum(id) => out.push_str(self.program.enums[id].name.as_str()),
+            TyKind::Interface(id, args) => {
+                self.write_list(self.program.interfaces[id].name.as_str(), types.list(args), out);
+            }
+            TyKind::Param(id) => out.push_str(self.program.params[id].name.as_str()),
+            TyKind::Assoc(t, assoc, _) => {
+                self.write_ty(t, out);
+                *out += &format!(".{}", self.program.assocs[assoc].name);
+            }
+            TyKind::Tuple(args) => self.write_list("Tuple", types.list(args), out),
+            TyKind::String => out.push_str("String"),
+            TyKind::None => out.push_str("none"),
+        }
+    }
+
+    /// `Name<A, B>`, or the name alone.
+    fn write_list(&self, name: &str, args: &[Arg], out: &mut String) {
+        out.push_str(name);
+        for (number, arg) in args.iter().enumerate() {
+            out.push_str(if number == 0 { "<" } else { ", " });
+            match arg {
+                Arg::Ty(ty) => self.write_ty(*ty, out),
+                Arg::Val(val) => out.push_str(&self.show_val(*val)),
+            }
+        }
+        if !args.is_empty() {
+            out.push('>');
         }
     }
 
@@ -60,18 +99,9 @@ impl Checked {
 
     /// `<A, B>`, or nothing.
     pub(crate) fn show_args(&self, args: Args) -> String {
-        let list = self.program.types.list(args);
-        if list.is_empty() {
-            return String::new();
-        }
-        let shown: Vec<String> = list
-            .iter()
-            .map(|arg| match arg {
-                Arg::Ty(ty) => self.show_ty(*ty),
-                Arg::Val(val) => self.show_val(*val),
-            })
-            .collect();
-        format!("<{}>", shown.join(", "))
+        let mut out = String::new();
+        self.write_list("", self.program.types.list(args), &mut out);
+        out
     }
 
     /// An interface with its arguments.

@@ -382,14 +382,14 @@ impl Checked {
                 break;
             }
         }
-        self.drop_repetitions();
+        // Looking at all of them each time would be slow in a program full of mistakes.
+        if self.diagnostics.len() > self.tables.told + self.tables.told / 2 {
+            self.drop_repetitions();
+        }
     }
 
     /// Overload resolution may look at one thing several times; what is wrong with it is told once.
-    fn drop_repetitions(&mut self) {
-        if self.diagnostics.len() == self.tables.told {
-            return;
-        }
+    pub(crate) fn drop_repetitions(&mut self) {
         let mut seen = Set::default();
         let mut kept = Diagnostics::new();
         for diagnostic in std::mem::take(&mut self.diagnostics) {

@@ -481,9 +481,9 @@ impl BodyCx<'_> {
 
     /// Works outside the body on something written in it, where its variables are known to be no constants.
     fn knowing_locals<R>(&mut self, work: impl FnOnce(&mut Checked) -> R) -> R {
-        self.cx.tables.locals = self.vars.iter().flat_map(|block| block.keys().copied()).collect();
+        std::mem::swap(&mut self.cx.tables.locals, &mut self.vars);
         let result = work(self.cx);
-        self.cx.tables.locals.clear();
+        std::mem::swap(&mut self.cx.tables.locals, &mut self.vars);
         result
     }
 

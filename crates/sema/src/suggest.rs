@@ -1,12 +1,20 @@
 //! "Did you mean": the nearest of some names.
 
+/// Longest name that anybody misspells.
+const MAX_LENGTH: usize = 100;
+
 /// The name with the fewest edits from `name`, if they are few for its length. Of equals one that begins with a letter
 /// of the same case, then the first in the alphabet, so that the answer does not depend on the order of `names`.
 pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
+    if length > MAX_LENGTH {
+        return None;
+    }
     let limit = if length < 3 { 0 } else { (length / 3).max(1) };
     let is_upper = |text: &str| text.starts_with(char::is_uppercase);
     names
+        // Each missing or extra character is an edit; most names are ruled out by that alone.
+        .filter(|candidate| candidate.len().abs_diff(name.len()) <= limit * 4)
         .filter(|candidate| *candidate != name && !candidate.starts_with("operator"))
         .map(|candidate| (distance(name, candidate), is_upper(name) != is_upper(candidate), candidate))
         .filter(|(distance, _, _)| *distance <= limit)

@@ -8,10 +8,10 @@
 
 use crate::access::{Access, ModuleId};
 use crate::hir::{
-    AssocId, Body, Bound, ConformanceId, EnumId, FuncId, GenericParamId, GlobalId, InterfaceId, StructId, Ty,
-    Val,
+    AssocId, Body, Bound, ConformanceId, EnumId, FuncId, GenericParamId, GlobalId, InterfaceId, LocalId,
+    StructId, Ty, Val,
 };
-use cotangent_base::{EntityMap, Map, Scalar, Span, Symbol, entity};
+use cotangent_base::{EntityMap, Map, Scalar, Set, Span, Symbol, entity};
 use cotangent_syntax::ast;
 use std::rc::Rc;
 
@@ -376,7 +376,13 @@ pub(crate) struct Tables {
     /// How deep the search for conformances is, to end endless ones.
     pub depth: u32,
     /// Variables around a type that is being resolved: they are no constants, and a message should say so.
-    pub locals: cotangent_base::Set<Symbol>,
+    pub locals: Vec<Map<Symbol, LocalId>>,
+    /// What constants of the module are as compile-time integers.
+    pub folded: Map<GlobalId, Option<Val>>,
+    /// Structures that are known not to contain themselves.
+    pub finite: Set<StructId>,
+    /// Expressions written in one declaration that are being used in another.
+    pub foreign: crate::foreign::Foreign,
     /// How many diagnostics there were when repetitions were last dropped.
     pub told: usize,
     /// Functions of the user's modules, in order.
@@ -386,7 +392,7 @@ pub(crate) struct Tables {
     /// How far what is being declared can be seen.
     pub declaring: Option<Access>,
     /// The structures behind lambdas.
-    pub lambdas: cotangent_base::Set<StructId>,
+    pub lambdas: Set<StructId>,
     /// The scope of the library.
     pub core: Option<ScopeId>,
 }

@@ -52,11 +52,13 @@ fn check_text(path: &Path, text: String) -> (Checked, Sources, Diagnostics) {
     for path in folder("../../std") {
         let text = std::fs::read_to_string(&path).expect("a readable file");
         let file = sources.add_library(path.display().to_string(), text);
-        let tree = cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], &mut diagnostics);
+        let tree =
+            cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], Default::default(), &mut diagnostics);
         inputs.push(Input::library(file, tree));
     }
     let file = sources.add(path.display().to_string(), text);
-    let tree = cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], &mut diagnostics);
+    let tree =
+        cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], Default::default(), &mut diagnostics);
     inputs.push(Input::module(file, tree));
     (check(inputs), sources, diagnostics)
 }

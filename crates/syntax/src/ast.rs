@@ -16,7 +16,7 @@
 //!   [`Paren`](ExprKind::Paren) turn out to hold a type, it is a cast of `-b`.
 //! - `a < b > (c)` is a generic application if what stands in the brackets may be arguments.
 //!
-//! No tree is deeper than a few hundred nodes (see [`MAX_HEIGHT`](crate::MAX_HEIGHT)), so recursion over it
+//! No tree is deeper than the stack allows (see [`Limits`](crate::Limits)), so recursion over it
 //! is safe.
 
 pub mod dump;

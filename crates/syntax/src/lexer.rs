@@ -7,6 +7,9 @@
 use crate::token::{Flags, LexError, Punct, Token, TokenKind};
 use cotangent_base::{FileId, Span, Symbol};
 
+/// Longest delimiter of a raw string, as in C++.
+const MAX_DELIMITER: usize = 16;
+
 /// The tokens of a text, ending with [`TokenKind::Eof`].
 pub fn lex(file: FileId, text: &str) -> Vec<Token> {
     let mut lexer = Lexer { file, text, bytes: text.as_bytes(), pos: 0 };
@@ -63,9 +66,18 @@ impl Lexer<'_> {
     /// The length of a line splice at `pos`, or 0.
     fn splice_at(&self, pos: usize) -> usize {
         match self.bytes.get(pos..) {
-            Some([b'\\', b'\n', ..]) => 2,
             Some([b'\\', b'\r', b'\n', ..]) => 3,
+            Some([b'\\', b'\n' | b'\r', ..]) => 2,
             _ => 0,
+        }
+    }
+
+    /// Whether a line ends here: at `\n`, or at a `\r` with none behind it.
+    fn at_line_break(&self) -> bool {
+        match self.bytes.get(self.pos) {
+            Some(b'\n') => true,
+            Some(b'\r') => self.bytes.get(self.pos + 1) != Some(&b'\n'),
+            _ => false,
         }
     }
 
@@ -80,11 +92,13 @@ impl Lexer<'_> {
         }
         loop {
             match self.peek(0) {
-                b'\n' => {
-                    flags = flags.with(Flags::LINE_START);
+                b'\n' | b'\r' => {
+                    if self.at_line_break() {
+                        flags = flags.with(Flags::LINE_START);
+                    }
                     self.pos += 1;
                 }
-                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.pos += 1,
+                b' ' | b'\t' | 0x0b | 0x0c => self.pos += 1,
                 b'\\' if self.splice_at(self.pos) > 0 => self.pos += self.splice_at(self.pos),
                 b'/' if self.peek(1) == b'/' => self.skip_line_comment(),
                 b'/' if self.peek(1) == b'*' => match self.text[self.pos + 2..].find("*/") {
@@ -98,7 +112,7 @@ impl Lexer<'_> {
     }
 
     fn skip_line_comment(&mut self) {
-        while self.pos < self.bytes.len() && self.peek(0) != b'\n' {
+        while self.pos < self.bytes.len() && !self.at_line_break() {
             self.pos += self.splice_at(self.pos).max(1);
         }
     }
@@ -151,7 +165,7 @@ impl Lexer<'_> {
         if !text.contains('\\') {
             return Symbol::new(text);
         }
-        Symbol::new(&text.replace("\\\r\n", "").replace("\\\n", ""))
+        Symbol::new(&text.replace("\\\r\n", "").replace("\\\n", "").replace("\\\r", ""))
     }
 
     fn name(&mut self) -> TokenKind {
@@ -177,7 +191,10 @@ impl Lexer<'_> {
         // `1.0#INF` and its kin, as old shaders spell infinity.
         let rest = &self.bytes[self.pos..];
         let special = ["#INF", "#IND", "#QNAN"].into_iter().find(|s| rest.starts_with(s.as_bytes()));
-        self.pos += special.map_or(0, str::len);
+        if let Some(special) = special {
+            self.pos += special.len();
+            self.scan(|_, b| is_name(b));
+        }
         TokenKind::Number(self.intern(start))
     }
 
@@ -187,7 +204,8 @@ impl Lexer<'_> {
         self.pos += 1;
         loop {
             match self.bytes.get(self.pos) {
-                None | Some(b'\n') => return TokenKind::Bad(LexError::UnterminatedLiteral),
+                None => return TokenKind::Bad(LexError::UnterminatedLiteral),
+                Some(_) if self.at_line_break() => return TokenKind::Bad(LexError::UnterminatedLiteral),
                 Some(b'\\') => {
                     let escaped = self.text[self.pos + 1..].chars().next().map_or(0, char::len_utf8);
                     self.pos += self.splice_at(self.pos).max(1 + escaped);
@@ -202,20 +220,26 @@ impl Lexer<'_> {
         }
     }
 
-    /// `R"delim(text)delim"`.
+    /// `R"delim(text)delim"`, over any number of lines. Without an end it takes the rest of the file, so that a file full of
+    /// them is still read once.
     fn raw_string(&mut self) -> TokenKind {
         let rest = &self.text[self.pos..];
-        let end = rest[2..].find('(').and_then(|open| {
-            let close = format!("){}\"", &rest[2..2 + open]);
-            rest[2 + open..].find(&close).map(|at| 2 + open + at + close.len())
-        });
-        match end {
-            Some(end) => {
+        let is_delimiter = |c: char| !c.is_whitespace() && !matches!(c, '(' | ')' | '\\' | '"');
+        let delimiter = rest[2..].find(|c| !is_delimiter(c)).map_or("", |end| &rest[2..2 + end]);
+        let body = 2 + delimiter.len();
+        if delimiter.len() > MAX_DELIMITER || !rest[body..].starts_with('(') {
+            self.pos += body;
+            return TokenKind::Bad(LexError::UnterminatedLiteral);
+        }
+        let close = format!("){delimiter}\"");
+        match rest[body..].find(&close) {
+            Some(at) => {
+                let end = body + at + close.len();
                 self.pos += end;
                 TokenKind::String(Symbol::new(&rest[..end]))
             }
             None => {
-                self.pos += rest.find('\n').unwrap_or(rest.len());
+                self.pos = self.bytes.len();
                 TokenKind::Bad(LexError::UnterminatedLiteral)
             }
         }
@@ -239,6 +263,14 @@ mod tests {
     }
 
     #[test]
+    fn a_carriage_return_alone_ends_a_line_too() {
+        let tokens = lex(FileId::new(0), "a // b\rc \\\rd");
+        assert_eq!(spellings("a // b\rc \\\rd"), ["a", "c", "d"]);
+        assert_eq!(tokens.iter().map(Token::at_line_start).collect::<Vec<_>>(), [true, true, false, true]);
+        assert_eq!(lex(FileId::new(0), "\"a\rb")[0].kind, TokenKind::Bad(LexError::UnterminatedLiteral));
+    }
+
+    #[test]
     fn comments_are_white_space() {
         assert_eq!(spellings("a/*x*/b // c\nd"), ["a", "b", "d"]);
         assert_eq!(spellings("a // b \\\n still b\nc"), ["a", "c"]);
@@ -256,7 +288,7 @@ mod tests {
         assert_eq!(spellings("1e-3f+2"), ["1e-3f", "+", "2"]);
         assert_eq!(spellings("0x1e+2"), ["0x1e", "+", "2"]);
         assert_eq!(spellings("0x1.8p-3 .5 1. 1_000"), ["0x1.8p-3", ".5", "1.", "1_000"]);
-        assert_eq!(spellings("1.0f.xxx 1.0#INF"), ["1.0f", ".", "xxx", "1.0#INF"]);
+        assert_eq!(spellings("1.0f.xxx 1.0#INF 1.#INFh"), ["1.0f", ".", "xxx", "1.0#INF", "1.#INFh"]);
     }
 
     #[test]

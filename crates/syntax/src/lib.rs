@@ -16,7 +16,7 @@ mod pp;
 mod token;
 
 pub use lexer::lex;
-pub use parser::{MAX_HEIGHT, parse_tokens};
+pub use parser::{Limits, parse_tokens};
 pub use pp::{TokenStream, preprocess};
 pub use token::{Flags, Kw, LexError, Punct, Token, TokenKind};
 
@@ -29,8 +29,9 @@ pub fn parse(
     loader: &dyn Loader,
     file: FileId,
     defines: &[(String, String)],
+    limits: Limits,
     diags: &mut Diagnostics,
 ) -> ast::File {
     let stream = preprocess(sources, loader, file, defines, diags);
-    parse_tokens(stream, sources, diags)
+    parse_tokens(stream, sources, limits, diags)
 }

@@ -20,8 +20,13 @@ pub enum Number {
 pub fn number(spelling: &str, span: Span, report: &mut dyn FnMut(Diagnostic)) -> Option<Number> {
     let text = spelling.to_ascii_lowercase();
     if let Some((_, special)) = text.split_once('#') {
-        let value = if special == "inf" { f64::INFINITY } else { f64::NAN };
-        return Some(Number::Float(value, Scalar::F32));
+        return match infinity(special, span) {
+            Ok(number) => Some(number),
+            Err(error) => {
+                report(*error);
+                None
+            }
+        };
     }
     let (radix, digits) = match text.as_bytes() {
         [b'0', b'x', ..] => (16, &text[2..]),
@@ -50,6 +55,25 @@ pub fn number(spelling: &str, span: Span, report: &mut dyn FnMut(Diagnostic)) ->
             report(*error);
             None
         }
+    }
+}
+
+/// What `#INF` and its kin stand for, with the suffix of a floating-point number.
+fn infinity(special: &str, span: Span) -> Result<Number, Box<Diagnostic>> {
+    let names = [("inf", f64::INFINITY), ("ind", f64::NAN), ("qnan", f64::NAN)];
+    let found = names.iter().find_map(|(name, value)| Some((special.strip_prefix(name)?, *value)));
+    let (suffix, value) = found.unwrap_or((special, f64::NAN));
+    let scalar = float_suffix(suffix).ok_or_else(|| bad_suffix(suffix, span))?;
+    Ok(Number::Float(value, scalar))
+}
+
+/// The type that the suffix of a floating-point number gives it.
+fn float_suffix(suffix: &str) -> Option<Scalar> {
+    match suffix {
+        "" | "f" => Some(Scalar::F32),
+        "h" | "hf" => Some(Scalar::F16),
+        "l" | "lf" => Some(Scalar::F64),
+        _ => None,
     }
 }
 
@@ -110,12 +134,7 @@ fn float(radix: u32, digits: &str, span: Span) -> Read {
         _ => c.is_ascii_alphabetic() && c != 'e',
     });
     let suffix = &digits[body.len()..];
-    let scalar = match suffix {
-        "" | "f" => Scalar::F32,
-        "h" | "hf" => Scalar::F16,
-        "l" | "lf" => Scalar::F64,
-        _ => return Err(bad_suffix(suffix, span).into()),
-    };
+    let scalar = float_suffix(suffix).ok_or_else(|| bad_suffix(suffix, span))?;
     let body: String = body.chars().filter(|c| *c != '_').collect();
     let value = if radix == 16 { hex_float(&body, scalar) } else { decimal_float(&body, scalar) };
     let Some(value) = value else {
@@ -300,7 +319,8 @@ mod tests {
         );
         assert_eq!((real("0x1p3"), real("0x1.8p1f"), real("09.5")), ((8., F32), (3., F32), (9.5, F32)));
         assert_eq!(real("0.1").0, f64::from(0.1f32));
-        assert_eq!(real("1.0#INF").0, f64::INFINITY);
+        assert_eq!((real("1.0#INF"), real("1.#INFh")), ((f64::INFINITY, F32), (f64::INFINITY, F16)));
+        assert_eq!(read("1.0#INFx").1, ["E0104"]);
     }
 
     #[test]

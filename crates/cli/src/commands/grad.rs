@@ -27,7 +27,9 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     let find = |mode| modes.iter().position(|m| *m == mode).map(|i| lowered.roots[i + 1]);
     let functions =
         Functions { primal: lowered.roots[0], forward: find(Mode::Forward), backward: find(Mode::Backward) };
-    let mut evaluator = Evaluator::new(&lowered.module, functions, Options::default());
+    let mut options = Options::default();
+    options.max_steps = args.max_steps.unwrap_or(options.max_steps);
+    let mut evaluator = Evaluator::new(&lowered.module, functions, options);
     if let Some(input) = evaluator.resource() {
         let message = format!(
             "`{}` takes the resource `{}`, which has no value to write down",

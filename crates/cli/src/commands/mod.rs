@@ -13,8 +13,7 @@ use crate::args::{Command, MatrixLayout, Search, Source};
 use crate::loader::Disk;
 use crate::report::Failure;
 use cotangent::ir::layout::Matrices;
-use cotangent::{Compiler, Warnings};
-use cotangent::{ConformanceId, Options, Symbol};
+use cotangent::{Compiler, ConformanceId, Limits, Options, Symbol, Warnings};
 use std::path::Path;
 
 /// Does what was asked.
@@ -67,10 +66,11 @@ impl Search {
         Disk { include: self.include.clone() }
     }
 
-    /// A compilation with the macros and the wishes about warnings.
+    /// A compilation with the macros and the wishes about warnings, on the large stack that commands run on.
     fn compiler<'l>(&self, loader: &'l Disk) -> Compiler<'l> {
         let mut compiler = Compiler::new(loader, self.defines());
         compiler.warnings = Warnings { silent: self.no_warn.clone(), deny: self.deny_warnings };
+        compiler.limits = Limits::LARGE_STACK;
         compiler
     }
 

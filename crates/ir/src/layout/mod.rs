@@ -28,6 +28,9 @@ pub const HEADER: u32 = 16;
 /// Where in that the number of the member is.
 pub const ID: u32 = 8;
 
+/// What has more parts than this, written out, is too large as well: nobody could visit them.
+const MAX_WEIGHT: u64 = 1 << 20;
+
 /// How much room a type takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
@@ -74,6 +77,19 @@ mod tests {
         assert_eq!(offsets, [0, 4, 16, 24]);
         let array = types.intern(Type::Array(s, 3));
         assert_eq!(part(&types, array, 2), Some((64, s)));
+    }
+
+    #[test]
+    fn a_structure_that_holds_the_one_before_twice_is_measured_in_time() {
+        let mut types = Types::default();
+        let mut ty = types.scalar(Scalar::F32);
+        for _ in 0..100 {
+            let fields = ["a", "b"].map(|name| StructField { name: name.into(), ty }).to_vec();
+            let id = types.add_struct("S".into(), fields);
+            ty = types.intern(Type::Struct(id));
+        }
+        assert!(is_too_large(&types, ty));
+        assert_eq!(layout(&types, ty), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@
 //! A matrix is a list of its rows, or of its columns ([`Matrices`]). Where vectors are aligned as their scalars it is
 //! just its numbers. What is empty takes no room and aligns nothing.
 
-use super::{Layout, MAX_SIZE};
+use super::{Layout, MAX_SIZE, MAX_WEIGHT};
 use crate::{Ty, Type, Types};
 use cotangent_base::Scalar;
 
@@ -181,6 +181,9 @@ impl Rules {
 
     /// Measures a type. What is empty takes `least` bytes.
     pub(super) fn measure(self, types: &Types, ty: Ty, least: u64) -> Measure {
+        if types.weight(ty) > MAX_WEIGHT {
+            return Measure { size: u64::MAX, ..Measure::EMPTY };
+        }
         let mut whole = match types.get(ty) {
             Type::Unit => Measure::EMPTY,
             Type::Scalar(s) => Measure::scalars(self.scalar_bytes(s).into(), 1),

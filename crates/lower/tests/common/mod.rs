@@ -42,11 +42,13 @@ pub fn check(source: &str) -> Checked {
     let mut inputs = Vec::new();
     for (path, text) in LIBRARY {
         let file = sources.add_library(*path, *text);
-        let tree = cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], &mut diagnostics);
+        let tree =
+            cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], Default::default(), &mut diagnostics);
         inputs.push(Input::library(file, tree));
     }
     let file = sources.add("test.slang", source);
-    let tree = cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], &mut diagnostics);
+    let tree =
+        cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], Default::default(), &mut diagnostics);
     inputs.push(Input::module(file, tree));
     assert_clean(&diagnostics, &sources);
     let checked = cotangent_sema::check(inputs);

@@ -58,7 +58,9 @@ impl BodyCx<'_> {
 
     fn report_unknown(&mut self, message: String, name: ast::Ident, names: &[Symbol]) {
         let mut diagnostic = Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message);
-        if let Some(near) = crate::suggest::nearest(name.name.as_str(), names.iter().map(|n| n.as_str())) {
+        if self.cx.suggests()
+            && let Some(near) = crate::suggest::nearest(name.name.as_str(), names.iter().map(|n| n.as_str()))
+        {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
         }
         self.report(diagnostic);
@@ -98,9 +100,10 @@ impl BodyCx<'_> {
         if self.cx.is_error(value.ty) {
             return Entity::Value(self.error(span));
         }
-        if let Some(swizzle) = self.swizzle(&value, name, span) {
-            return Entity::Value(swizzle);
-        }
+        let value = match self.swizzle(value, name, span) {
+            Ok(swizzle) => return Entity::Value(swizzle),
+            Err(value) => value,
+        };
         if let Some(field) = self.tuple_member(&value, name, span) {
             return Entity::Value(field);
         }
@@ -216,27 +219,29 @@ impl BodyCx<'_> {
         }
     }
 
-    /// Lanes of a vector or scalar, elements of a matrix.
-    fn swizzle(&mut self, value: &Expr, name: ast::Ident, span: Span) -> Option<Expr> {
+    /// Lanes of a vector or scalar, elements of a matrix. What the name picks nothing of is given back.
+    fn swizzle(&mut self, value: Expr, name: ast::Ident, span: Span) -> Result<Expr, Expr> {
         let (element, lanes) = match self.kind(value.ty) {
             TyKind::Scalar(_) => (value.ty, Some(1)),
             TyKind::Vector(t, n) => (t, self.cx.program.types.known(n)),
             TyKind::Matrix(..) => return self.matrix_swizzle(value, name, span),
-            _ => return None,
+            _ => return Err(value),
         };
-        let picked = swizzle_lanes(name.name.as_str())?;
+        let Some(picked) = swizzle_lanes(name.name.as_str()) else {
+            return Err(value);
+        };
         let limit = lanes.unwrap_or(4);
         if picked.iter().any(|l| i64::from(*l) >= limit) {
             // A scalar type may have a member that only looks like a swizzle.
             if !self.cx.members(value.ty, name.name).is_empty() {
-                return None;
+                return Err(value);
             }
             let message = format!("`{}` has no component for `.{}`", self.show(value.ty), name.name);
             self.report(Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message));
-            return Some(self.error(span));
+            return Ok(self.error(span));
         }
         let ty = self.lanes(element, picked.len());
-        Some(Expr { kind: ExprKind::Swizzle(value.clone().into(), picked), ty, span })
+        Ok(Expr { kind: ExprKind::Swizzle(value.into(), picked), ty, span })
     }
 
     fn lanes(&mut self, element: Ty, count: usize) -> Ty {
@@ -247,11 +252,13 @@ impl BodyCx<'_> {
         self.ty(TyKind::Vector(element, n))
     }
 
-    fn matrix_swizzle(&mut self, value: &Expr, name: ast::Ident, span: Span) -> Option<Expr> {
+    fn matrix_swizzle(&mut self, value: Expr, name: ast::Ident, span: Span) -> Result<Expr, Expr> {
         let TyKind::Matrix(element, r, c) = self.kind(value.ty) else {
-            return None;
+            return Err(value);
         };
-        let picked = matrix_elements(name.name.as_str())?;
+        let Some(picked) = matrix_elements(name.name.as_str()) else {
+            return Err(value);
+        };
         let types = &self.cx.program.types;
         let (rows, columns) = (types.known(r).unwrap_or(4), types.known(c).unwrap_or(4));
         if picked.iter().any(|(i, j)| i64::from(*i) >= rows || i64::from(*j) >= columns) {
@@ -260,10 +267,10 @@ impl BodyCx<'_> {
                 Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message)
                     .help("`_m01` counts rows and columns from 0, `_12` from 1"),
             );
-            return Some(self.error(span));
+            return Ok(self.error(span));
         }
         let ty = self.lanes(element, picked.len());
-        Some(Expr { kind: ExprKind::MatrixSwizzle(value.clone().into(), picked), ty, span })
+        Ok(Expr { kind: ExprKind::MatrixSwizzle(value.into(), picked), ty, span })
     }
 }
 

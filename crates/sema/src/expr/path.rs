@@ -7,7 +7,7 @@ use crate::hir::{Const, Expr, ExprKind, GlobalId, GlobalKind, TyKind, ValKind};
 use crate::lookup::Found;
 use crate::overload::Callee;
 use crate::resolve::Path;
-use crate::tables::Item;
+use crate::tables::{Item, Progress};
 use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast;
 
@@ -46,7 +46,7 @@ impl BodyCx<'_> {
     }
 
     fn unknown_name(&mut self, name: Symbol, span: Span) {
-        if self.cx.tables.locals.contains(&name) {
+        if self.cx.tables.locals.iter().any(|block| block.contains_key(&name)) {
             let message = format!("`{name}` is a variable, so its value is not known at compile time");
             self.report(
                 Diagnostic::new(codes::NOT_CONSTANT, span, message)
@@ -62,12 +62,15 @@ impl BodyCx<'_> {
         if self.cx.report_hidden_name(name, span, scope) {
             return;
         }
+        let mut diagnostic = Diagnostic::new(codes::UNKNOWN_NAME, span, format!("unknown name `{name}`"));
+        if !self.cx.suggests() {
+            return self.report(diagnostic);
+        }
         let mut names: Vec<Symbol> = self.vars.iter().flat_map(|block| block.keys().copied()).collect();
         names.extend(self.cx.visible_names(self.scope, false));
         if let Some(this) = self.this {
             names.extend(self.cx.member_names(self.locals[this].ty));
         }
-        let mut diagnostic = Diagnostic::new(codes::UNKNOWN_NAME, span, format!("unknown name `{name}`"));
         if let Some(near) = crate::suggest::nearest(name.as_str(), names.iter().map(|n| n.as_str())) {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
         }
@@ -134,7 +137,11 @@ impl BodyCx<'_> {
         self.cx.ensure_global(id);
         if self.cx.program.globals[id].kind == GlobalKind::Const {
             // Checked at once, so that a constant that is defined by itself is found.
+            let busy = self.cx.tables.globals[id].checking == Progress::Busy;
             self.cx.check_initializer(id);
+            if busy {
+                return self.error(span);
+            }
         }
         let ty = self.cx.program.globals[id].ty;
         let generics = self.cx.tables.globals[id].generics;

@@ -10,8 +10,8 @@
 //! walking over tokens without building anything; the table of bracket partners made at the start lets it
 //! jump.
 //!
-//! Recursion is bounded by [`MAX_DEPTH`], and chains that are read in a loop but make deep trees, such as `a
-//! + b + c`, by [`MAX_HEIGHT`]. Going over either ends the parse with one diagnostic.
+//! Recursion is bounded by [`Limits::depth`], and chains that are read in a loop but make deep trees, such as `a
+//! + b + c`, by [`Limits::height`]. Going over either ends the parse with one diagnostic.
 
 mod aggregate;
 mod decl;
@@ -31,17 +31,39 @@ use crate::pp::TokenStream;
 use crate::token::{Kw, Punct, Token, TokenKind};
 use cotangent_base::{Code, Diagnostic, Diagnostics, Sources, Span};
 
-/// Deepest nesting of statements, expressions and types the parser goes into.
-const MAX_DEPTH: u32 = 128;
+/// How deep trees may be. All stages walk them by recursion, so the stack decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Deepest nesting of statements, expressions and types the parser goes into.
+    pub depth: u32,
+    /// No expression is deeper than this many nodes, up to the constant few that one nesting level has, and no chain of
+    /// `else if` is longer.
+    pub height: u32,
+}
 
-/// No expression in a tree is deeper than this many nodes, up to the constant few that one nesting level has.
-pub const MAX_HEIGHT: u32 = 400;
+impl Limits {
+    /// For the stack that any thread has: 2 MiB.
+    pub const ANY_STACK: Limits = Limits { depth: 128, height: 400 };
+    /// For a stack of 256 MiB.
+    pub const LARGE_STACK: Limits = Limits { depth: 1000, height: 10_000 };
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits::ANY_STACK
+    }
+}
 
 /// After so many errors the rest of a file is not read.
 const MAX_ERRORS: u32 = 100;
 
 /// Parses the tokens of a file. The text in `sources` is only consulted for better messages.
-pub fn parse_tokens(stream: TokenStream, sources: &Sources, diags: &mut Diagnostics) -> ast::File {
+pub fn parse_tokens(
+    stream: TokenStream,
+    sources: &Sources,
+    limits: Limits,
+    diags: &mut Diagnostics,
+) -> ast::File {
     let partners = recover::partners(&stream.tokens);
     let mut parser = Parser {
         tokens: stream.tokens,
@@ -49,11 +71,13 @@ pub fn parse_tokens(stream: TokenStream, sources: &Sources, diags: &mut Diagnost
         pos: 0,
         sources,
         diags,
+        limits,
         version: stream.version,
         depth: 0,
         height: 0,
         peak: 0,
         angles: 0,
+        lambdas: 0,
         last_error: usize::MAX,
         errors: 0,
         gave_up: false,
@@ -74,6 +98,7 @@ struct Parser<'d> {
     partners: Vec<u32>,
     pos: usize,
     diags: &'d mut Diagnostics,
+    limits: Limits,
     version: Version,
     depth: u32,
     /// The height of the expression that was read last.
@@ -82,6 +107,8 @@ struct Parser<'d> {
     peak: u32,
     /// How many lists of generic arguments are open, in which `>` closes and does not compare.
     angles: u32,
+    /// How many lambdas are open.
+    lambdas: u32,
     /// Where the last error was: one per token is enough.
     last_error: usize,
     /// How many errors there were.
@@ -299,7 +326,7 @@ impl Parser<'_> {
 
     /// Runs `read` one level deeper.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
-        if self.depth >= MAX_DEPTH {
+        if self.depth >= self.limits.depth {
             return self.too_deep();
         }
         self.depth += 1;
@@ -312,7 +339,7 @@ impl Parser<'_> {
     fn grown(&mut self, height: u32) -> Parse<()> {
         self.height = height;
         self.peak = self.peak.max(height);
-        if height > MAX_HEIGHT { self.too_deep() } else { Ok(()) }
+        if height > self.limits.height { self.too_deep() } else { Ok(()) }
     }
 
     fn too_deep<T>(&mut self) -> Parse<T> {

@@ -8,6 +8,9 @@ use crate::literal::{self, Number};
 use crate::token::{Kw, Punct, Token, TokenKind};
 use cotangent_base::{Diagnostic, Scalar, Symbol};
 
+/// Deepest nesting of lambdas in lambdas: each is checked more than once.
+const MAX_LAMBDAS: u32 = 8;
+
 impl Parser<'_> {
     /// An operand with everything behind it: `a.b[i](c)++`.
     pub(super) fn postfix(&mut self) -> Parse<Expr> {
@@ -234,15 +237,25 @@ impl Parser<'_> {
         self.expect(Punct::FatArrow)?;
         let body_start = self.peek().span;
         let peak = std::mem::take(&mut self.peak);
-        let kind = if self.at(Punct::LBrace) {
-            StmtKind::Block(self.nested(Self::block)?)
-        } else {
-            StmtKind::Return(Some(self.assign()?))
-        };
+        self.lambdas += 1;
+        let kind = self.lambda_body();
+        self.lambdas -= 1;
+        let kind = kind?;
         let body = Stmt { attributes: vec![], kind, span: self.span_from(body_start) };
         self.grown(self.peak + 1)?;
         self.peak = self.peak.max(peak);
         Ok(Expr { kind: ExprKind::Lambda(params, Box::new(body)), span: self.span_from(start) })
+    }
+
+    /// A block, or a value that is returned.
+    fn lambda_body(&mut self) -> Parse<StmtKind> {
+        if self.lambdas > MAX_LAMBDAS {
+            return self.too_deep();
+        }
+        if self.at(Punct::LBrace) {
+            return Ok(StmtKind::Block(self.nested(Self::block)?));
+        }
+        Ok(StmtKind::Return(Some(self.assign()?)))
     }
 
     /// `{a, b}`.

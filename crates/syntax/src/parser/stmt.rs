@@ -153,10 +153,40 @@ impl Parser<'_> {
         Expr { kind: ExprKind::Error, span: self.peek().span }
     }
 
+    /// `if (c) .. else if (d) .. else ..`, in a loop: the chain may be long.
     fn if_stmt(&mut self) -> Parse<StmtKind> {
+        let mut chain = Vec::new();
+        let mut otherwise = None;
+        loop {
+            let start = self.peek().span;
+            let cond = self.if_condition()?;
+            chain.push((start, cond, Box::new(self.stmt()?)));
+            if chain.len() > self.limits.height as usize {
+                return self.too_deep();
+            }
+            if !self.eat_kw(Kw::Else) {
+                break;
+            }
+            if !(self.at_kw(Kw::If) && self.nth(1).is(Punct::LParen)) {
+                otherwise = Some(Box::new(self.stmt()?));
+                break;
+            }
+        }
+        while let Some((start, cond, then)) = chain.pop() {
+            let kind = StmtKind::If(cond, then, otherwise);
+            if chain.is_empty() {
+                return Ok(kind);
+            }
+            otherwise = Some(Box::new(Stmt { attributes: vec![], kind, span: self.span_from(start) }));
+        }
+        Err(super::Abort)
+    }
+
+    /// `if (c)` or `if (let x = c)`.
+    fn if_condition(&mut self) -> Parse<Cond> {
         self.bump();
         let broken = Cond::Expr(self.broken());
-        let cond = self.in_parens("if", broken, |p| {
+        self.in_parens("if", broken, |p| {
             if !p.at_kw_name(Kw::Let) {
                 return Ok(Cond::Expr(p.expr()?));
             }
@@ -164,10 +194,7 @@ impl Parser<'_> {
             let name = p.expect_name("a name for the value")?;
             p.expect(Punct::Eq)?;
             Ok(Cond::Let(name, p.expr()?))
-        })?;
-        let then = Box::new(self.stmt()?);
-        let otherwise = if self.eat_kw(Kw::Else) { Some(Box::new(self.stmt()?)) } else { None };
-        Ok(StmtKind::If(cond, then, otherwise))
+        })
     }
 
     fn headed(&mut self, word: Kw) -> Parse<StmtKind> {

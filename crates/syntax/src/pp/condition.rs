@@ -167,7 +167,8 @@ impl Condition<'_> {
             TokenKind::Punct(Punct::Minus) => Ok(self.unary(live)?.wrapping_neg()),
             TokenKind::Punct(Punct::Plus) => self.unary(live),
             TokenKind::Punct(Punct::Tilde) => Ok(!self.unary(live)?),
-            TokenKind::Ident(_) => Ok(i64::from(token.kw == Kw::True)),
+            // `true` is no macro either.
+            TokenKind::Ident(_) => Ok(0),
             TokenKind::Char(spelling) => literal::character(spelling.as_str(), token.span).map(|c| c as i64),
             TokenKind::Number(spelling) => {
                 match literal::number(spelling.as_str(), token.span, &mut |_| {}) {

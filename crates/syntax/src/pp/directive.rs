@@ -1,6 +1,6 @@
 //! Directives: the lines that begin with `#`.
 
-use super::{MAX_INCLUDE_DEPTH, MAX_INCLUDES, MAX_TOKENS, Preprocessor};
+use super::{MAX_INCLUDE_DEPTH, MAX_INCLUDES, MAX_TOKENS, Preprocessor, Renumbered};
 use crate::ast::Version;
 use crate::codes;
 use crate::lexer::lex;
@@ -63,8 +63,7 @@ impl Preprocessor<'_> {
             "include" => self.include(file, name, rest, depth),
             "error" | "warning" => self.user_message(name, rest),
             "pragma" => self.pragma(file, rest),
-            // Positions are those of the files as they are.
-            "line" => {}
+            "line" => self.line(file, hash, name, rest),
             "language" | "lang" => self.language(name, rest),
             "version" | "extension" => {
                 let message = format!("`#{}` belongs to GLSL, which is not read here", name.spelling());
@@ -169,6 +168,28 @@ impl Preprocessor<'_> {
         if rest.first().is_some_and(|t| t.spelling() == "once") {
             self.once.insert(self.sources.path(file).into());
         }
+    }
+
+    /// `#line 100 "file"`: what `__LINE__` and `__FILE__` say from the next line on. Messages show the files as they are.
+    fn line(&mut self, file: FileId, hash: Token, name: Token, rest: &[Token]) {
+        let mut line = Vec::new();
+        self.expand(rest, &mut line, 0);
+        let number = line.first().and_then(|t| t.spelling().parse::<u32>().ok());
+        let path = match line.get(1) {
+            None => self.renumbered.get(&file).and_then(|r| r.path),
+            Some(Token { kind: TokenKind::String(path), .. }) => Some(*path),
+            Some(other) => {
+                return self.malformed(other.span, "`#line` needs the name of a file in quotes here");
+            }
+        };
+        let Some(number) = number else {
+            let span = rest.first().map_or(name.span.after(), |t| t.span);
+            return self.malformed(span, "`#line` needs the number of the next line");
+        };
+        self.end_of_directive(line.get(2..).unwrap_or_default());
+        let here = self.sources.location(file, hash.span.start).line;
+        let shift = i64::from(number) - i64::from(here) - 1;
+        self.renumbered.insert(file, Renumbered { shift, path });
     }
 
     /// `#language slang 2026`.

@@ -116,12 +116,14 @@ impl Preprocessor<'_> {
     ) -> Vec<Token> {
         let mut body = match &used.body {
             Body::Line => {
-                let line = self.sources.location(token.span.file, token.span.start).line;
+                let line = i64::from(self.sources.location(token.span.file, token.span.start).line);
+                let line = line + self.renumbered.get(&token.span.file).map_or(0, |r| r.shift);
                 vec![Token::new(TokenKind::Number(Symbol::new(&line.to_string())), token.span)]
             }
             Body::File => {
-                let path = quote(self.sources.path(token.span.file));
-                vec![Token::new(TokenKind::String(Symbol::new(&path)), token.span)]
+                let given = self.renumbered.get(&token.span.file).and_then(|r| r.path);
+                let path = given.unwrap_or_else(|| Symbol::new(&quote(self.sources.path(token.span.file))));
+                vec![Token::new(TokenKind::String(path), token.span)]
             }
             Body::Tokens(_) => {
                 let arguments = match &used.params {

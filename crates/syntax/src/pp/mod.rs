@@ -26,8 +26,8 @@ const MAX_INCLUDE_DEPTH: u32 = 64;
 const MAX_INCLUDES: u32 = 4096;
 /// Most pieces of text that are no tokens to report.
 const MAX_STRAY: u32 = 20;
-/// Most tokens of a file with all it includes.
-const MAX_TOKENS: usize = 10_000_000;
+/// Most tokens of a file with all it includes: some two hundred thousand lines.
+const MAX_TOKENS: usize = 2_000_000;
 /// Most tokens that macros may produce for one file.
 const MAX_EXPANSION: u32 = 2_000_000;
 
@@ -57,6 +57,7 @@ pub fn preprocess(
         out: Vec::new(),
         once: Set::default(),
         lexed: Map::default(),
+        renumbered: Map::default(),
         includes: 0,
         budget: MAX_EXPANSION,
         version: Version::default(),
@@ -70,6 +71,15 @@ pub fn preprocess(
     TokenStream { tokens: pp.out, version: pp.version }
 }
 
+/// What `#line` says of the lines behind it.
+#[derive(Clone, Copy)]
+struct Renumbered {
+    /// What is added to the number of a line.
+    shift: i64,
+    /// The path that `__FILE__` gives, in quotes.
+    path: Option<Symbol>,
+}
+
 pub(crate) struct Preprocessor<'a> {
     sources: &'a mut Sources,
     loader: &'a dyn Loader,
@@ -80,6 +90,8 @@ pub(crate) struct Preprocessor<'a> {
     once: Set<String>,
     /// Included files by path: each is read once.
     lexed: Map<String, (FileId, Rc<[Token]>)>,
+    /// Files in which `#line` was met.
+    renumbered: Map<FileId, Renumbered>,
     includes: u32,
     /// How many more tokens macros may produce.
     budget: u32,
@@ -106,6 +118,7 @@ impl Preprocessor<'_> {
     /// Preprocesses one file into `out`.
     fn file(&mut self, file: FileId, tokens: &Rc<[Token]>, depth: u32) {
         self.report_open_comment(tokens);
+        self.renumbered.remove(&file);
         let mut conditionals = Vec::new();
         let mut pos = 0;
         while tokens[pos].kind != TokenKind::Eof {
@@ -117,6 +130,9 @@ impl Preprocessor<'_> {
             }
             let end = text_end(tokens, pos);
             if conditionals.last().is_none_or(Conditional::is_live) {
+                if self.out.len() + (end - pos) > MAX_TOKENS {
+                    return self.too_long(tokens[pos]);
+                }
                 let mut out = std::mem::take(&mut self.out);
                 self.expand(&tokens[pos..end], &mut out, 0);
                 self.out = out;
@@ -129,6 +145,13 @@ impl Preprocessor<'_> {
                     .help("add `#endif` before the end of the file"),
             );
         }
+    }
+
+    /// Reports a program that is too long to be read, and drops the rest of it.
+    fn too_long(&mut self, token: Token) {
+        let message = format!("the program has more than {MAX_TOKENS} tokens with this");
+        let error = Diagnostic::new(codes::EXPANSION_LIMIT, token.span, message);
+        self.diags.push(error.help("split it into modules"));
     }
 
     /// A comment without an end swallows directives, so it is reported even where text is skipped.

@@ -112,7 +112,7 @@ fn conditions_choose() {
         "'a' == 97",
         "1 || 1 / 0",
         "__SLANG__",
-        "true",
+        "!true",
         "2 - 1 - 1 == 0",
         "__HLSL_VERSION == 2018",
     ] {
@@ -164,6 +164,9 @@ fn definitions_come_from_outside_too() {
 #[test]
 fn line_and_file_are_those_of_the_use() {
     assert_eq!(run("#define HERE __FILE__ __LINE__\n\nHERE\n__LINE__"), "\"main.slang\" 3 4");
+    let renumbered = "#line 100 \"o.slang\"\n__LINE__ __FILE__\n#define N 7\n#line N\n__LINE__ __FILE__";
+    assert_eq!(run(renumbered), "100 \"o.slang\" 7 \"o.slang\"");
+    assert_eq!(run_with("#line x\n__LINE__", &[], &[]), ("2".into(), vec!["E0110"]));
 }
 
 #[test]

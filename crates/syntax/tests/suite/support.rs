@@ -1,7 +1,7 @@
 //! What the tests of this crate share: files in memory and a parse of them.
 
 use cotangent_base::{Diagnostics, Loader, Sources};
-use cotangent_syntax::ast;
+use cotangent_syntax::{Limits, ast};
 
 /// Files by path, for `#include`.
 pub struct Files(pub &'static [(&'static str, &'static str)]);
@@ -30,7 +30,8 @@ pub fn parse(text: &str) -> Parsed {
     let mut sources = Sources::new();
     let id = sources.add("test.slang", text);
     let mut diags = Diagnostics::new();
-    let file = cotangent_syntax::parse(&mut sources, &Files(&[("lighting.slang", "")]), id, &[], &mut diags);
+    let (files, limits) = (Files(&[("lighting.slang", "")]), Limits::default());
+    let file = cotangent_syntax::parse(&mut sources, &files, id, &[], limits, &mut diags);
     Parsed { sources, file, diags }
 }
 

@@ -36,11 +36,13 @@ fn program(text: &str) -> Program {
     let mut inputs = vec![];
     for (path, text) in library() {
         let file = sources.add_library(path, text);
-        let tree = cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], &mut diagnostics);
+        let tree =
+            cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], Default::default(), &mut diagnostics);
         inputs.push(Input::library(file, tree));
     }
     let file = sources.add("test.slang", text);
-    let tree = cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], &mut diagnostics);
+    let tree =
+        cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], Default::default(), &mut diagnostics);
     inputs.push(Input::module(file, tree));
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     let checked = crate::check(inputs);

@@ -1,6 +1,9 @@
 //! How long the compiler takes, beside a peer in the same run, since machines differ and are busy.
 //!
-//! Whole commands are timed, start of the process included, and the best of several runs counts.
+//! Whole commands are timed, start of the process included, and the best of several runs counts. With a list of lengths,
+//! programs of that many lines are made and timed as well: twice the lines should take twice the time.
+
+mod program;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -8,8 +11,18 @@ use std::time::{Duration, Instant};
 
 const RUNS: u32 = 10;
 
-/// Prints the times of `cotangent`, and of `peer` if there is one: the path of a compiler with slangc's command line.
-pub fn print(root: &Path, peer: Option<&str>) -> ExitCode {
+/// What was asked for on the command line.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// The path of a compiler with slangc's command line, to compare with.
+    pub peer: Option<&'a str>,
+    /// How long the programs are that are made.
+    pub lines: Vec<usize>,
+}
+
+/// Prints the times of `cotangent`, and of a peer if there is one.
+pub fn print(root: &Path, options: &Options<'_>) -> ExitCode {
+    let peer = options.peer;
     let built =
         Command::new("cargo").args(["build", "--release", "--bin", "cotangent"]).current_dir(root).status();
     if !built.is_ok_and(|status| status.success()) {
@@ -32,7 +45,28 @@ pub fn print(root: &Path, peer: Option<&str>) -> ExitCode {
         let other = other.map_or(String::new(), |time| format!("   peer {:>12}", show(time)));
         println!("{name:<16} {:>12}{other}", show(time));
     }
+    if !options.lines.is_empty() {
+        println!("{:<16} {:>12} {:>12} {:>12}", "lines", "check", "wgsl", "run");
+    }
+    for lines in &options.lines {
+        made(&ours, *lines, root);
+    }
     ExitCode::SUCCESS
+}
+
+/// Prints the times of a program that is made.
+fn made(ours: &Path, lines: usize, root: &Path) {
+    let path = std::env::temp_dir().join(format!("cotangent-times-{lines}.slang"));
+    if std::fs::write(&path, program::program(lines)).is_err() {
+        return;
+    }
+    let (file, out) = (path.display().to_string(), path.with_extension("wgsl").display().to_string());
+    let check = best(ours, &["check", &file], root);
+    let compile = best(ours, &["compile", &file, "--target", "wgsl", "--entry", "main", "-o", &out], root);
+    let run = best(ours, &["run", &file, "--set", "result=zeros(f32, 1)"], root);
+    println!("{lines:<16} {:>12} {:>12} {:>12}", show(check), show(compile), show(run));
+    let _ = std::fs::remove_file(path);
+    let _ = std::fs::remove_file(out);
 }
 
 /// The shortest of several runs; `None` if the command fails.

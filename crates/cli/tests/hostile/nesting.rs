@@ -1,0 +1,93 @@
+//! What nests deeply.
+
+use crate::{body, each, survived, taken, value};
+
+/// Deep enough to overflow any stack that recursion without a limit would use.
+const N: usize = 10_000;
+
+fn nest(open: &str, inner: &str, close: &str, n: usize) -> String {
+    format!("{}{inner}{}", open.repeat(n), close.repeat(n))
+}
+
+#[test]
+fn brackets() {
+    survived(&[
+        ("parentheses", value(&nest("(", "x", ")", N))),
+        ("open parentheses", value(&"(".repeat(N))),
+        ("braces", body(&format!("float a[1] = {};", nest("{", "1", "}", N)))),
+        ("indices", value(&nest("a[", "0", "]", N))),
+        ("array suffixes", body(&format!("float a{};", "[1]".repeat(N)))),
+        ("calls", value(&nest("sin(", "x", ")", N))),
+        ("generic arguments", body(&format!("{} y;", nest("A<", "int", ">", N)))),
+        ("vectors of vectors", body(&format!("{} y;", nest("vector<", "int", ", 1>", N)))),
+        ("pointers", body(&format!("int{} p;", "*".repeat(N)))),
+        ("casts or parentheses", value(&format!("{}x", "(a)".repeat(900)))),
+        ("comparisons or generics", value(&format!("{}x", "f<a,".repeat(900)))),
+        ("comparisons in parentheses", value(&nest("(a<", "x", ")", 900))),
+        ("lambdas", value(&nest("(float a) => (", "x", ")", 300))),
+    ]);
+}
+
+#[test]
+fn operators() {
+    for (name, operator) in [
+        ("minus", "- "),
+        ("not", "!"),
+        ("complement", "~"),
+        ("increment", "++ "),
+        ("dereference", "*"),
+        ("address", "& "),
+        ("cast", "(float)"),
+    ] {
+        survived(&[(name, value(&format!("{}x", operator.repeat(N))))]);
+    }
+    survived(&[
+        ("postfix", value(&format!("x{}", "++".repeat(N)))),
+        ("members", value(&format!("x{}", ".x".repeat(N)))),
+        ("conditional to the right", value(&format!("{}x", "x > 0.0 ? 1.0 : ".repeat(N)))),
+        ("conditional to the left", value(&nest("x > 0.0 ? ", "x", " : 1.0", N))),
+        ("derivatives", body(&format!("var p = {}(x);", nest("fwd_diff(", "sin", ")", 50)))),
+    ]);
+}
+
+#[test]
+fn statements() {
+    survived(&[
+        ("blocks", body(&nest("{", "", "}", N))),
+        ("ifs", body(&format!("{}x = 1.0;", "if (x > 0.0) ".repeat(N)))),
+        (
+            "loops",
+            body(&format!("{}x += 1.0;", each(2000, |i| format!("for (int i{i} = 0; i{i} < 1; i{i}++) ")))),
+        ),
+        ("structures", nest("struct A {", "", "}", N)),
+        ("namespaces", nest("namespace a {", "", "}", N)),
+    ]);
+}
+
+// The backward pass of such a chain takes long, so nothing is differentiated.
+#[test]
+fn a_chain_that_nobody_writes() {
+    let chain = each(5000, |i| format!(" else if (x == {i}.5) x = {i}.0;"));
+    let program = body(&format!("if (x == 0.0) x = 1.0;{chain}"));
+    survived(&[(
+        "long else if",
+        program.replace("[Differentiable]", "").replace("float f(", "float g(").replace("f(1.0)", "g(1.0)"),
+    )]);
+}
+
+// What the reference takes, and people and generators write, is taken.
+#[test]
+fn chains_that_programs_have() {
+    let chain = |n: usize| each(n, |i| format!(" else if (x == {i}.5) x = {i}.0;"));
+    taken(&[
+        ("a sum of 3000", value(&["x"; 3000].join(" + "))),
+        ("a sum of products", value(&format!("0.0{}", each(3000, |i| format!(" + x * {i}.0"))))),
+        ("and", body(&format!("if ({}) x = 2.0;", ["x > 0.0"; 3000].join(" && ")))),
+        ("else if", body(&format!("if (x == 0.0) x = 1.0;{}", chain(1000)))),
+        ("assignments", body(&format!("float y; {}x; x = y;", "y = ".repeat(300)))),
+        ("parentheses", value(&nest("(", "x", ")", 300))),
+        ("calls", value(&nest("sin(", "x", ")", 300))),
+        ("ifs", body(&nest("if (x < 1.0) {", "x += 1.0;", "}", 300))),
+        ("initializers", body(&format!("float a{} = {};", "[1]".repeat(50), nest("{", "1.0", "}", 50)))),
+    ]);
+}

@@ -1,0 +1,101 @@
+//! Arrays, types and numbers of absurd size.
+
+use crate::{body, each, survived, survived_bytes, taken, value};
+
+#[test]
+fn arrays() {
+    for (name, size) in [
+        ("two to the 31", "2147483648"),
+        ("one less", "2147483647"),
+        ("nothing", "0"),
+        ("negative", "-1"),
+        ("no integer", "99999999999999999999"),
+        ("two to the 63", "9223372036854775807"),
+        ("a fraction", "1.5"),
+    ] {
+        survived(&[(name, body(&format!("float a[{size}]; x = a[0];")))]);
+    }
+    survived(&[
+        ("nested", body("float a[65536][65536][65536]; x = a[0][0][0];")),
+        ("far beyond", body(&format!("float a{}; x = 1.0;", "[1000000000]".repeat(8)))),
+        ("static", format!("static float a[1000000000];\n{}", body("x = a[0];"))),
+        ("shared", format!("groupshared float a[1000000000];\n{}", body(""))),
+    ]);
+}
+
+#[test]
+fn types() {
+    survived(&[
+        (
+            "deep",
+            format!(
+                "struct S0 {{ float a; }}\n{}{}",
+                each(2000, |i| format!("struct S{} {{ S{i} a; }}\n", i + 1)),
+                body("S2000 s;")
+            ),
+        ),
+        (
+            "deep, backwards",
+            format!(
+                "{}struct S0 {{ float a; }}\n{}",
+                each(1000, |i| format!("struct S{} {{ S{} a; }}\n", 1000 - i, 999 - i)),
+                body("S1000 s;")
+            ),
+        ),
+        ("groups", body("").replace("numthreads(1, 1, 1)", "numthreads(2147483647, 2147483647, 64)")),
+    ]);
+    taken(&[
+        (
+            "many cases",
+            format!(
+                "enum E {{ {} }}\n{}",
+                each(50_000, |i| format!("e{i}, ")),
+                body("x = (float)(int)E.e49999;")
+            ),
+        ),
+        (
+            "a long switch",
+            body(&format!(
+                "switch ((int)x) {{ {} default: break; }}",
+                each(5000, |i| format!("case {i}: x = {i}.0; break;\n"))
+            )),
+        ),
+        ("a long list", body(&format!("float a[20000] = {{ {} }}; x = a[3];", "1.0, ".repeat(20_000)))),
+        (
+            "many fields",
+            format!(
+                "struct S : IDifferentiable {{ {} }}\n{}",
+                each(1000, |i| format!("float a{i};\n")),
+                body("S s; s.a0 = x; x = s.a0;")
+            ),
+        ),
+    ]);
+}
+
+#[test]
+fn numbers() {
+    survived(&[
+        ("digits", value(&"1".repeat(100_000))),
+        ("zeros", value(&format!("1.{}1", "0".repeat(1_000_000)))),
+        ("exponent", value("1e999999999999")),
+        ("small exponent", value("1e-999999999999")),
+        ("hexadecimal exponent", value("0x1p999999999999")),
+        ("hexadecimal", value(&format!("0x{}.8p3", "f".repeat(1_000_000)))),
+        ("separators", value(&format!("1{}0", "_".repeat(100_000)))),
+    ]);
+}
+
+#[test]
+fn no_text() {
+    let program = value("x");
+    let with = |before: &[u8], after: &[u8]| [before, program.as_bytes(), after].concat();
+    survived_bytes(&[
+        ("nothing", vec![]),
+        ("zeros", with(b"", b"\0\0\0")),
+        ("invalid", with(b"\xff\xfe\x80\n", b"")),
+        ("mark", with(b"\xef\xbb\xbf", b"")),
+        ("bytes", (0..1_000_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect()),
+    ]);
+    let lines = value("x\n+ x // a comment\n");
+    taken(&[("returns and feeds", lines.replace('\n', "\r\n")), ("returns", lines.replace('\n', "\r"))]);
+}

@@ -1,0 +1,194 @@
+//! Programs, changed at random.
+
+use std::path::Path;
+
+/// Tokens that mean something to some stage, for where the programs have none of them.
+const WORDS: [&str; 48] = [
+    "(",
+    ")",
+    "{",
+    "}",
+    "[",
+    "]",
+    "<",
+    ">",
+    ",",
+    ";",
+    ":",
+    "::",
+    ".",
+    "=",
+    "+",
+    "-",
+    "*",
+    "/",
+    "?",
+    "=>",
+    "->",
+    "&&",
+    "0",
+    "1",
+    "-1",
+    "2147483648",
+    "0x",
+    "1.5",
+    "1e9",
+    "\"s\"",
+    "float",
+    "int",
+    "float3",
+    "void",
+    "struct",
+    "interface",
+    "inout",
+    "static",
+    "const",
+    "return",
+    "break",
+    "for",
+    "if",
+    "this",
+    "no_diff",
+    "fwd_diff",
+    "bwd_diff",
+    "#if 1\n",
+];
+
+/// Random numbers that are the same everywhere.
+pub struct Random(u64);
+
+impl Random {
+    /// Begins at `seed`.
+    pub fn new(seed: u64) -> Self {
+        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    /// A number below `limit`, or 0.
+    pub fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((self.0 >> 11) % limit.max(1) as u64) as usize
+    }
+}
+
+/// The programs to begin with.
+pub struct Corpus {
+    programs: Vec<String>,
+}
+
+impl Corpus {
+    /// All files of the repository's tests with this ending.
+    pub fn read(root: &Path, ending: &str) -> Self {
+        let files = ["tests", "examples", "crates"].map(|folder| crate::files(&root.join(folder), &[ending]));
+        let read = |path| std::fs::read_to_string(path).ok();
+        // Long programs take long; what is wrong with them shows in shorter ones.
+        let programs = files.into_iter().flatten().filter_map(read).filter(|text| text.len() < 6000);
+        Corpus { programs: programs.collect() }
+    }
+
+    fn any(&self, random: &mut Random) -> &str {
+        self.programs.get(random.below(self.programs.len())).map_or("", String::as_str)
+    }
+
+    /// One of them with a few changes.
+    pub fn mutated(&self, random: &mut Random) -> String {
+        let mut text = self.any(random).to_string();
+        for _ in 0..=random.below(4) {
+            text = match random.below(4) {
+                0 => self.change_lines(&text, random),
+                _ => self.change_tokens(&text, random),
+            };
+        }
+        text
+    }
+
+    fn change_lines(&self, text: &str, random: &mut Random) -> String {
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let other: Vec<&str> = self.any(random).split_inclusive('\n').collect();
+        let at = random.below(lines.len());
+        let to = random.below(lines.len() + 1);
+        let count = 1 + random.below(3);
+        let piece = lines[at.min(lines.len())..(at + count).min(lines.len())].to_vec();
+        match random.below(4) {
+            0 => drop(lines.drain(at..(at + count).min(lines.len()))),
+            1 => drop(lines.splice(to..to, piece)),
+            2 => {
+                let from = random.below(other.len());
+                let piece = other[from..(from + 1 + random.below(8)).min(other.len())].to_vec();
+                drop(lines.splice(to..to, piece));
+            }
+            // The head of one program and the tail of another.
+            _ => {
+                lines.truncate(at);
+                lines.extend_from_slice(&other[random.below(other.len() + 1)..]);
+            }
+        }
+        lines.concat()
+    }
+
+    fn change_tokens(&self, text: &str, random: &mut Random) -> String {
+        let mut tokens = tokens(text);
+        let at = random.below(tokens.len());
+        let to = random.below(tokens.len() + 1);
+        let count = 1 + random.below(6);
+        let word = WORDS[random.below(WORDS.len())];
+        let other = self::tokens(self.any(random));
+        match random.below(6) {
+            0 => drop(tokens.drain(at..(at + count).min(tokens.len()))),
+            1 => {
+                let piece = tokens[at..(at + count).min(tokens.len())].to_vec();
+                drop(tokens.splice(to..to, piece));
+            }
+            2 if at < tokens.len() => tokens[at] = word,
+            3 => tokens.insert(to, word),
+            4 if at < tokens.len() && to < tokens.len() => tokens.swap(at, to),
+            _ => {
+                let from = random.below(other.len());
+                let piece = other[from..(from + count).min(other.len())].to_vec();
+                drop(tokens.splice(to..to, piece));
+            }
+        }
+        tokens.concat()
+    }
+}
+
+/// A text cut into names, numbers, blanks and other characters.
+pub fn tokens(text: &str) -> Vec<&str> {
+    let class = |c: char| match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => 1,
+        ' ' | '\t' => 2,
+        _ => 0,
+    };
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let kind = class(first);
+        let same = rest.find(|c| class(c) != kind).unwrap_or(rest.len());
+        let (token, after) = rest.split_at(if kind == 0 { first.len_utf8() } else { same });
+        found.push(token);
+        rest = after;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_put_together_are_the_text() {
+        assert_eq!(tokens("a1 += é(2);\n"), ["a1", " ", "+", "=", " ", "é", "(", "2", ")", ";", "\n"]);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_program() {
+        let corpus = Corpus { programs: vec!["int a;\nint b;\n".into(), "void f() { g(1); }\n".into()] };
+        let ten = |seed| {
+            let mut random = Random::new(seed);
+            (0..10).map(|_| corpus.mutated(&mut random)).collect::<Vec<_>>()
+        };
+        assert_eq!(ten(7), ten(7));
+        assert_ne!(ten(7), ten(8));
+    }
+}
