@@ -27,7 +27,7 @@ const TO_OPTIONAL: Cost = 150;
 /// From an array to one without a size.
 const UNSIZED: Cost = 30;
 /// From an enumeration to its integer type, the only one it converts to by itself.
-const FROM_ENUM: Cost = 100;
+pub(crate) const FROM_ENUM: Cost = 100;
 /// What cannot be undone: narrowing, float to integer, ...
 pub(crate) const LOSSY: Cost = 900;
 /// An `out` or `inout` argument of an integer type of the other signedness.

@@ -8,6 +8,7 @@
 use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
+use crate::convert::{Cost, FROM_ENUM};
 use crate::hir::{Arg, Call, Const, Dir, Expr, ExprKind, FuncRef, Ty, TyKind, UnaryOp, Val};
 use crate::lookup::Found;
 use crate::overload::{Argument, Callee, Choice};
@@ -177,10 +178,24 @@ impl BodyCx<'_> {
         }
     }
 
-    /// An operator that somebody declared for an enumeration goes before what its integers do.
+    /// An operator that somebody declared for an enumeration goes before what its integers do, if it costs less than to
+    /// make integers of them.
     fn operator_on_enum(&mut self, text: &str, operands: &[Expr], span: Span) -> Option<Expr> {
-        let on_enum = operands.iter().any(|e| matches!(self.kind(e.ty), TyKind::Enum(_)));
-        if on_enum { self.declared_operator(text, operands, span) } else { None }
+        let enums = operands.iter().filter(|e| matches!(self.kind(e.ty), TyKind::Enum(_))).count() as Cost;
+        if enums == 0 {
+            return None;
+        }
+        let name = attrs::operator_name(text);
+        let scope = self.scope;
+        let found = self.cx.lookup(scope, name);
+        let callee = Callee::new(name, &found, span);
+        let args: Vec<Argument> = operands.iter().cloned().map(Argument::Value).collect();
+        match self.choose(&callee, &args) {
+            Choice::One(fit) if fit.cost < enums * FROM_ENUM => {
+                Some(self.emit_call(&callee, *fit, args, span))
+            }
+            Choice::One(_) | Choice::Many(_) | Choice::None(_) => None,
+        }
     }
 
     /// Bits of, and comparisons between, values of one enumeration stay with it.

@@ -592,7 +592,7 @@ impl BodyCx<'_> {
         }
         for (expr, param) in callee.explicit.iter().zip(&params[around.len()..]) {
             let scope = self.scope;
-            bindings.push(Some(self.cx.generic_arg(*param, expr, scope)));
+            bindings.push(Some(self.knowing_locals(|cx| cx.generic_arg(*param, expr, scope))));
         }
         bindings.resize(params.len(), None);
         Ok(bindings)

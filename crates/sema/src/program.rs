@@ -1,9 +1,10 @@
 //! The user's modules, checked whole.
 
 use crate::Checked;
+use crate::body::BodyCx;
 use crate::codes;
 use crate::hir::{Func, FuncId, FuncKind, StructId, Ty, TyKind};
-use crate::tables::{FuncSource, Owner, ScopeId};
+use crate::tables::{FuncSource, Owner, ScopeId, StructInfo};
 use cotangent_base::{Diagnostic, Entity, Map, Set, Symbol};
 
 impl Checked {
@@ -21,6 +22,7 @@ impl Checked {
         self.resolve_user_globals();
         self.complete_user_conformances();
         self.settle();
+        self.check_field_initializers();
         // Local types add functions while bodies are checked.
         let mut next = 0;
         while let Some(func) = self.tables.user_funcs.get(next).copied() {
@@ -36,6 +38,25 @@ impl Checked {
         self.program.user_funcs = funcs
             .filter(|f| self.program.funcs[*f].has_body && is_root(self.program.funcs[*f].kind))
             .collect();
+    }
+
+    /// Checks initializers of fields also if nobody constructs the structure.
+    fn check_field_initializers(&mut self) {
+        for id in self.tables.structs.keys() {
+            let StructInfo { fields, scope, generics, .. } = &self.tables.structs[id];
+            let (fields, scope, generics) = (fields.clone(), *scope, *generics);
+            if !self.is_user(scope) {
+                continue;
+            }
+            let own = self.program.structs[id].fields.len().saturating_sub(fields.len());
+            for (number, (decl, _)) in fields.iter().enumerate() {
+                if let Some(init) = &decl.init {
+                    let ty = self.program.structs[id].fields[own + number].ty;
+                    BodyCx::new(self, scope).foreign(init, ty, scope, generics);
+                    self.settle();
+                }
+            }
+        }
     }
 
     fn is_user(&self, scope: ScopeId) -> bool {

@@ -1,6 +1,7 @@
 //! Types as written to types as meant.
 
 use crate::Checked;
+use crate::body::BodyCx;
 use crate::codes;
 use crate::hir::{Arg, Args, GenericParamId, InterfaceRef, StructId, Ty, TyKind, Val, ValKind};
 use crate::lookup::Found;
@@ -297,7 +298,8 @@ impl Checked {
             Item::Interface(id) => self.program.types.ty(TyKind::Interface(id, args)),
             Item::Alias(id) => {
                 let ty = self.alias_ty(id);
-                self.replace(ty, &params, args)
+                let ty = self.replace(ty, &params, args);
+                self.checked_shape(ty, span)
             }
             _ => self.error_ty(),
         }
@@ -390,11 +392,24 @@ impl Checked {
 
     /// An expression as the argument for a parameter.
     pub(crate) fn generic_arg(&mut self, param: GenericParamId, expr: &ast::Expr, scope: ScopeId) -> Arg {
-        if self.program.params[param].value.is_some() {
-            Arg::Val(self.const_val(expr, scope))
+        if let Some(ty) = self.program.params[param].value {
+            let val = self.const_val(expr, scope);
+            Arg::Val(self.checked_value(val, ty, expr, scope))
         } else {
             Arg::Ty(self.resolve_ty(expr, scope))
         }
+    }
+
+    /// A value as the argument for a parameter of a type: only an enumeration's own cases are of it.
+    fn checked_value(&mut self, val: Val, ty: Ty, expr: &ast::Expr, scope: ScopeId) -> Val {
+        if !matches!(self.program.types.kind(ty), TyKind::Enum(_)) || self.program.types.known(val).is_none()
+        {
+            return val;
+        }
+        let mut cx = BodyCx::new(self, scope);
+        let value = cx.expr(expr);
+        cx.coerce(value, ty);
+        val
     }
 
     /// The default of a parameter, under the arguments before it.

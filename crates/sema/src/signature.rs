@@ -132,10 +132,8 @@ impl Checked {
             Dir::In
         };
         let mut ty = self.resolve_ty(&param.ty, scope);
-        if let (TyKind::Void, Some(name)) = (self.program.types.kind(ty), param.name) {
-            let message = format!("`{}` would have type `void`", name.name);
-            self.diagnostics.push(Diagnostic::new(codes::MISMATCH, name.span, message));
-            ty = self.error_ty();
+        if let Some(name) = param.name {
+            ty = self.not_void(ty, name);
         }
         Param {
             name: param.name.map_or_else(|| "_".into(), |n| n.name),
@@ -146,6 +144,16 @@ impl Checked {
             semantic: param.semantic.map(lower_case),
             span: param.name.map_or(param.span, |n| n.span),
         }
+    }
+
+    /// The type of something that has a value.
+    fn not_void(&mut self, ty: Ty, name: ast::Ident) -> Ty {
+        if self.program.types.kind(ty) != TyKind::Void {
+            return ty;
+        }
+        let message = format!("`{}` would have type `void`", name.name);
+        self.diagnostics.push(Diagnostic::new(codes::MISMATCH, name.span, message));
+        self.error_ty()
     }
 
     /// A parameter of interface type is a generic one in disguise: `f(IShape s)` is `f<S : IShape>(S s)`.
@@ -266,6 +274,7 @@ impl Checked {
                     self.error_ty()
                 }
             };
+            let ty = self.not_void(ty, decl.name);
             let marked = prefix.modifiers.iter().any(|m| m.kind == ModifierKind::NoDiff);
             self.program.structs[id].fields.push(Field {
                 name: decl.name.name,
@@ -287,6 +296,21 @@ impl Checked {
         types.into_iter().map(|ty| self.replace(ty, &params, args)).collect()
     }
 
+    /// The type of an enumeration's values, which must be an integer type.
+    fn integer_tag(&mut self, ty: Ty, decl: &ast::EnumDecl) -> Ty {
+        let fits = match self.program.types.kind(ty) {
+            TyKind::Scalar(scalar) => !scalar.is_float(),
+            kind => kind == TyKind::Error,
+        };
+        let written = match &decl.underlying {
+            Some(written) if !fits => written.span,
+            _ => return ty,
+        };
+        let message = format!("the values of an enumeration are integers, not `{}`", self.show_ty(ty));
+        self.diagnostics.push(Diagnostic::new(codes::MISMATCH, written, message));
+        self.program.types.ty(TyKind::Scalar(Scalar::I32))
+    }
+
     /// Resolves the cases of an enumeration.
     pub(crate) fn ensure_enum(&mut self, id: crate::hir::EnumId) {
         if self.tables.enums[id].resolved != Progress::New {
@@ -300,6 +324,7 @@ impl Checked {
             Some(ty) => self.resolve_ty(ty, scope),
             None => self.program.types.ty(TyKind::Scalar(Scalar::I32)),
         };
+        let underlying = self.integer_tag(underlying, &decl);
         self.program.enums[id].underlying = underlying;
         let mut next: i64 = i64::from(flags);
         for (number, (_, value)) in decl.cases.iter().enumerate() {

@@ -385,7 +385,15 @@ impl BodyCx<'_> {
         other: Option<&ast::Stmt>,
         span: Span,
     ) -> Block {
-        let value = self.expr(value);
+        let mut value = self.expr(value);
+        if self.cx.optional_content(value.ty).is_none() && !self.cx.is_error(value.ty) {
+            let message = format!("`if (let ..)` takes an optional value, not `{}`", self.show(value.ty));
+            self.report(
+                Diagnostic::new(codes::MISMATCH, value.span, message)
+                    .help("declare the variable before the `if`"),
+            );
+            value = self.error(value.span);
+        }
         let ty = value.ty;
         let holder = self.temp("optional", ty, span);
         let mut block = vec![Stmt { kind: StmtKind::Let(holder, Some(value)), span }];
@@ -449,7 +457,10 @@ impl BodyCx<'_> {
         let declared = var.ty.as_ref().map(|ty| self.knowing_locals(|cx| cx.resolve_ty(ty, scope)));
         let value = match (&var.init, declared) {
             (Some(init), Some(ty)) => Some(self.expr_as(init, ty)),
-            (Some(init), None) => Some(self.expr(init)),
+            (Some(init), None) => {
+                let value = self.expr(init);
+                Some(self.typed(value))
+            }
             (None, Some(ty)) => self.default_of(ty, var.name.span),
             (None, None) => {
                 let message = format!("`{}` has neither a type nor a value", var.name.name);
@@ -479,8 +490,21 @@ impl BodyCx<'_> {
         out.push(Stmt { kind: StmtKind::Let(local, value), span: decl.span });
     }
 
+    /// A value that says what its type is, which `none` does not.
+    fn typed(&mut self, value: Expr) -> Expr {
+        if self.kind(value.ty) != TyKind::None {
+            return value;
+        }
+        let message = "`none` does not say what it is none of";
+        self.report(
+            Diagnostic::new(codes::MISMATCH, value.span, message)
+                .help("declare the variable with its type: `Optional<int> x = none;`"),
+        );
+        self.error(value.span)
+    }
+
     /// Works outside the body on something written in it, where its variables are known to be no constants.
-    fn knowing_locals<R>(&mut self, work: impl FnOnce(&mut Checked) -> R) -> R {
+    pub(crate) fn knowing_locals<R>(&mut self, work: impl FnOnce(&mut Checked) -> R) -> R {
         std::mem::swap(&mut self.cx.tables.locals, &mut self.vars);
         let result = work(self.cx);
         std::mem::swap(&mut self.cx.tables.locals, &mut self.vars);
