@@ -186,8 +186,7 @@ fn whole(compiler: &mut Compiler<'_>, text: &str) -> Result {
 fn evaluate(lowered: &Lowered) {
     let [primal, forward, backward] = lowered.roots[..] else { return };
     let functions = Functions { primal, forward: Some(forward), backward: Some(backward) };
-    let mut options = Options::default();
-    options.max_steps = STEPS;
+    let options = Options { max_steps: STEPS, ..Options::default() };
     let mut evaluator = Evaluator::new(&lowered.module, functions, options);
     if evaluator.resource().is_some() || evaluator.outputs().is_err() {
         return;
