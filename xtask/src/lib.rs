@@ -1,6 +1,7 @@
 //! Chores of this repository, as functions, so that tests can run them too.
 
 pub mod architecture;
+pub mod bench;
 pub mod fuzz;
 pub mod hunt;
 pub mod mutants;

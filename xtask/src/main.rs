@@ -1,10 +1,11 @@
 //! Chores of this repository.
 
 use std::process::ExitCode;
-use xtask::{fuzz, hunt, mutants, requirements, times};
+use xtask::{bench, fuzz, hunt, mutants, requirements, times};
 
 const USAGE: &str = "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] [--lines N,N..] |
-       hunt [--programs N] [--seed S] | mutants | conform | fuzz STAGE [--seconds N] [--seed S]
+       hunt [--programs N] [--seed S] | mutants | conform | fuzz STAGE [--seconds N] [--seed S] |
+       bench [--peer SLANGC]
 
 requirements   counts which numbered requirements are named by tests; --missing lists the others
 times          how long checking and compiling takes, beside another compiler in the same run, and how that grows
@@ -13,7 +14,8 @@ hunt           tries random programs against the laws of derivatives, and shows 
 mutants        changes one derivative rule at a time, and says which changes no test notices
 conform        builds every run test as C++ and compares it with the interpreter
 fuzz           takes random changes of the test programs through a stage (lex, preprocess, parse, check, lower, ir,
-               whole) and keeps in target/fuzz what makes it fail; built with --release it sees more of them";
+               whole) and keeps in target/fuzz what makes it fail; built with --release it sees more of them
+bench          how fast gradients are as C++, beside those of another compiler";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -24,6 +26,8 @@ fn main() -> ExitCode {
         ["requirements", "--missing"] => Some(requirements::print(&root, true)),
         ["times", ref rest @ ..] => times_options(rest).map(|options| times::print(&root, &options)),
         ["conform"] => Some(conform()),
+        ["bench"] => Some(bench::print(&root, None)),
+        ["bench", "--peer", peer] => Some(bench::print(&root, Some(peer))),
         ["mutants"] => Some(mutants::print(&root)),
         ["hunt", ref rest @ ..] => hunt::options(rest).map(hunt::print),
         ["fuzz", stage, ref rest @ ..] => fuzz_options(stage, rest).map(|options| fuzz::run(&root, &options)),

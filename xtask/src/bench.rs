@@ -1,0 +1,204 @@
+//! How fast gradients are: our C++ beside a peer's, built by the same compiler with the same flags in the same run.
+//!
+//! For each kernel of `bench/kernels`: time per gradient (the best of several runs), instructions per gradient (counted by
+//! callgrind, where it is installed), the bytes that the backward pass keeps, and how long each compiler took to write its C++.
+//! The gradients of both are compared as well.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// A kernel: its file, its function, macros, and how many numbers a thread reads and writes.
+struct Kernel {
+    file: &'static str,
+    function: &'static str,
+    define: Option<&'static str>,
+    input: u32,
+    gradient: u32,
+}
+
+const fn kernel(file: &'static str, function: &'static str, input: u32, gradient: u32) -> Kernel {
+    Kernel { file, function, define: None, input, gradient }
+}
+
+const fn array_update(define: &'static str, n: u32) -> Kernel {
+    Kernel { file: "k2_arrayupdate", function: "arrayUpdate", define: Some(define), input: n, gradient: n }
+}
+
+const KERNELS: [Kernel; 9] = [
+    kernel("k1_polyloop", "polyLoop", 2, 2),
+    array_update("N=16", 16),
+    array_update("N=64", 64),
+    array_update("N=256", 256),
+    array_update("N=1024", 1024),
+    kernel("k3_splat", "splat", 581, 576),
+    kernel("k3_splat_buf", "splat", 581, 576),
+    kernel("k4_mlp", "mlp", 496, 484),
+    kernel("k4_mlp_buf", "mlp", 496, 484),
+];
+
+const FLAGS: [&str; 3] = ["-std=c++17", "-O3", "-w"];
+
+/// What was measured of one compiler's output.
+#[derive(Default)]
+struct Figures {
+    compile_ms: f64,
+    ns: f64,
+    instructions: Option<u64>,
+    checksum: String,
+}
+
+/// Prints a table; `peer` is the path of a compiler with slangc's command line.
+pub fn print(root: &Path, peer: Option<&str>) -> ExitCode {
+    let built =
+        Command::new("cargo").args(["build", "--release", "--bin", "cotangent"]).current_dir(root).status();
+    if !built.is_ok_and(|status| status.success()) {
+        return ExitCode::FAILURE;
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let ours = target.join("release/cotangent").display().to_string();
+    let folder = std::env::temp_dir().join(format!("cotangent-bench-{}", std::process::id()));
+    if std::fs::create_dir_all(&folder).is_err() {
+        return ExitCode::FAILURE;
+    }
+    println!("g++ {}; per gradient, ours / peer", FLAGS.join(" "));
+    println!(
+        "{:<22} {:>19} {:>21} {:>9} {:>17}  sums",
+        "kernel", "ns", "instructions", "context", "compile ms"
+    );
+    for kernel in &KERNELS {
+        let name = kernel.define.map_or(kernel.file.to_string(), |d| format!("{} {d}", kernel.file));
+        let mine = measure(root, &folder, kernel, &ours, false);
+        let other = peer.and_then(|peer| measure(root, &folder, kernel, peer, true));
+        let Some(mine) = mine else {
+            println!("{name:<22} failed");
+            continue;
+        };
+        let other = other.unwrap_or_default();
+        let count = |n: Option<u64>| n.map_or("-".to_string(), |n| n.to_string());
+        println!(
+            "{name:<22} {:>9.0} /{:>8.0} {:>10} /{:>9} {:>9} {:>8.1} /{:>7.1}  {} / {}",
+            mine.ns,
+            other.ns,
+            count(mine.instructions),
+            count(other.instructions),
+            count(context(root, &ours, kernel)),
+            mine.compile_ms,
+            other.compile_ms,
+            mine.checksum,
+            other.checksum,
+        );
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    ExitCode::SUCCESS
+}
+
+/// How many bytes the backward pass keeps.
+fn context(root: &Path, ours: &str, kernel: &Kernel) -> Option<u64> {
+    let file = format!("bench/kernels/{}.slang", kernel.file);
+    let mut command = Command::new(ours);
+    command.current_dir(root).args(["report", &file, "--fn", kernel.function]);
+    if let Some(define) = kernel.define {
+        command.args(["-D", define]);
+    }
+    let output = command.output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    text.split("keeps ").nth(1)?.split(' ').next()?.parse().ok()
+}
+
+fn measure(root: &Path, folder: &Path, kernel: &Kernel, compiler: &str, is_peer: bool) -> Option<Figures> {
+    let source = root.join(format!("bench/kernels/{}.slang", kernel.file)).display().to_string();
+    let header = folder.join("kernel.h").display().to_string();
+    let define = kernel.define.map_or(vec![], |d| vec!["-D".to_string(), d.to_string()]);
+    let compile = || {
+        let mut command = Command::new(compiler);
+        match is_peer {
+            true => {
+                let args =
+                    [&source, "-target", "cpp", "-entry", "gradMain", "-stage", "compute", "-o", &header];
+                command.args(args).args(&define)
+            }
+            false => command
+                .args(["compile", &source, "--target", "cpp", "--entry", "gradMain", "-o", &header])
+                .args(&define),
+        };
+        let start = Instant::now();
+        let fine = command.output().is_ok_and(|o| o.status.success());
+        fine.then(|| start.elapsed().as_secs_f64() * 1000.0)
+    };
+    let compile_ms = (0..3).filter_map(|_| compile()).fold(f64::INFINITY, f64::min);
+    let (driver, program) = (folder.join("driver.cpp"), folder.join("driver"));
+    std::fs::write(&driver, self::driver(kernel, is_peer)).ok()?;
+    let built = Command::new("g++").args(FLAGS).arg("-o").args([&program, &driver]).output().ok()?;
+    if !built.status.success() {
+        eprintln!(
+            "{}",
+            String::from_utf8_lossy(&built.stderr).lines().take(5).collect::<Vec<_>>().join("\n")
+        );
+        return None;
+    }
+    let output = Command::new(&program).arg("time").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let (ns, checksum) = text.trim().split_once(' ')?;
+    let instructions = match (instructions(&program, 1), instructions(&program, 2)) {
+        (Some(one), Some(two)) => Some(two.saturating_sub(one) / 64),
+        _ => None,
+    };
+    Some(Figures { compile_ms, ns: ns.parse().ok()?, instructions, checksum: checksum.to_string() })
+}
+
+/// The instructions of a run over that many groups.
+fn instructions(program: &Path, groups: u32) -> Option<u64> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(program)
+        .arg(groups.to_string())
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stderr).ok()?;
+    text.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok())
+}
+
+/// A program that runs the kernel: `time` prints nanoseconds per gradient and the sum of the gradients; a number runs so many groups.
+fn driver(kernel: &Kernel, is_peer: bool) -> String {
+    let Kernel { file, input, gradient, .. } = kernel;
+    let call = if is_peer {
+        "ComputeVaryingInput in = {}; in.endGroupID.x = groups; in.endGroupID.y = 1; in.endGroupID.z = 1; gradMain(&in, nullptr, params);"
+            .to_string()
+    } else {
+        format!(
+            "{file}::gradMain(*reinterpret_cast<{file}::Params*>(params), ct::Groups{{{{0, 0, 0}}, {{groups, 1, 1}}}});"
+        )
+    };
+    format!(
+        r#"#include "kernel.h"
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+struct Raw {{ float* data; std::size_t count; }};
+static void run(Raw* params, unsigned groups) {{ {call} }}
+int main(int, char** args) {{
+    const unsigned groups = args[1][0] == 't' ? 16 : std::atoi(args[1]), threads = groups * 64;
+    std::vector<float> in(threads * {input}), out(threads), grad(threads * {gradient});
+    unsigned seed = 1;
+    for (float& x : in) {{ seed = seed * 1664525u + 1013904223u; x = 0.1f + 0.8f * float(seed >> 8) / 16777216.0f; }}
+    Raw params[3] = {{{{in.data(), in.size()}}, {{out.data(), out.size()}}, {{grad.data(), grad.size()}}}};
+    if (args[1][0] != 't') {{ run(params, groups); return 0; }}
+    double best = 1e300, total = 0;
+    for (int i = 0; i < 40 && (i < 3 || total < 1e9); i++) {{
+        std::memset(grad.data(), 0, grad.size() * sizeof(float));
+        auto start = std::chrono::steady_clock::now();
+        run(params, groups);
+        double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+        total += ns;
+        if (ns < best) best = ns;
+    }}
+    double sum = 0;
+    for (float x : grad) sum += x;
+    std::printf("%.1f %.6g\n", best / threads, sum);
+}}
+"#
+    )
+}
