@@ -90,9 +90,14 @@ impl Emitter<'_> {
             let def = self.module.types.struct_def(*id);
             let name =
                 self.names.fresh(def.name.as_str().strip_prefix("cbuffer ").unwrap_or(def.name.as_str()));
-            let mut names = Names::default();
+            self.structs.names.insert(*id, (name, vec![]));
+        }
+        // No field may have the name of a type, which it would hide from the fields behind it.
+        for id in &ids {
+            let mut names = self.structs.taken();
+            let def = self.module.types.struct_def(*id);
             let fields = def.fields.iter().map(|f| names.fresh(&plain(f.name.as_str()))).collect();
-            self.structs.names.insert(*id, (name, fields));
+            self.structs.names.entry(*id).or_default().1 = fields;
         }
         self.adds = self.funcs.keys().any(|id| {
             let func = &self.module.funcs[*id];

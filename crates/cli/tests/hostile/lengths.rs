@@ -24,7 +24,7 @@ fn lines() {
 fn bodies() {
     let chain = |n: usize| each(n, |i| format!("float v{} = v{i} * 1.0001;\n", i + 1));
     taken(&[
-        ("statements", body(&"x = x + 1.0;\n".repeat(100_000))),
+        ("statements", body(&"x = x + 1.0;\n".repeat(50_000))),
         ("variables", body(&each(20_000, |i| format!("float v{i} = x * 2.0;\n")))),
         ("variables in one", body(&format!("float {}last;", each(20_000, |i| format!("a{i}, "))))),
         ("a chain", body(&format!("float v0 = x;\n{} x = v5000;", chain(5000)))),

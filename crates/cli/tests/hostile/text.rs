@@ -50,10 +50,8 @@ fn includes() {
         ("folders", format!("#include \".\"\n#include \"/\"\n#include \"\"\n{}", value("x"))),
         ("a long path", format!("import {}a;\n{}", "a.".repeat(10_000), value("x"))),
     ]);
-    taken(&[
-        ("once", format!("#pragma once\n#include \"hostile.slang\"\n{}", value("x"))),
-        ("import itself", format!("import hostile;\n{}", value("x"))),
-    ]);
+    taken(&[("once", format!("#pragma once\n#include \"hostile.slang\"\n{}", value("x")))]);
+    survived(&[("import itself", format!("import hostile;\n{}", value("x")))]);
 }
 
 #[test]

@@ -166,6 +166,9 @@ impl Parser<'_> {
 
     fn array(&mut self, element: Expr, size: Vec<Expr>) -> Parse<Expr> {
         self.grown(self.height + 1)?;
+        if self.height > self.limits.depth {
+            return self.too_deep();
+        }
         Ok(Expr { span: self.span_from(element.span), kind: ExprKind::Index(Box::new(element), size) })
     }
 
