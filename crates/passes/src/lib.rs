@@ -15,8 +15,8 @@
 //! | [`sums`](mod@sums) | makes sums structures, for targets |
 //! | [`exits`](mod@exits) | removes loops of one round, which unrolling and inlining leave behind |
 //!
-//! Three analyses serve them and others: [`effects`] says what functions do to memory, [`calls`] who calls whom, and
-//! [`shape`] who contains and who leaves what.
+//! Four analyses serve them and others: [`effects`] says what functions do to memory, [`calls`] who calls whom, [`shape`]
+//! who contains and who leaves what, and [`place`] which values share storage when a target is written.
 //!
 //! What all passes keep: the results of a program, bit for bit (payloads of NaN and the sign of a zero that nothing was
 //! added to aside), its writes in order, that it stops if it would have stopped on purpose, and that it does not end if
