@@ -2,7 +2,7 @@
 //!
 //! For each kernel of `bench/kernels`: time per gradient (the best of several runs), instructions per gradient (counted by
 //! callgrind, where it is installed), the bytes that the backward pass keeps, and how long each compiler took to write its C++.
-//! The gradients of both are compared as well.
+//! The sums of the gradients of both stand side by side in the last column, for the reader to compare.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

@@ -17,7 +17,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// All that a command prints, with its exit status if that is not success.
+/// All that a command prints, whether or not it succeeds: the guide shows mistakes too.
 fn session(folder: &Path, command: &str) -> String {
     let mut cotangent = Command::new(env!("CARGO_BIN_EXE_cotangent"));
     let output = cotangent.args(words(command)).current_dir(folder).output().expect("the command starts");

@@ -12,6 +12,7 @@
 //! | `control`  | branches, loops and exits                                                 |
 //! | `inst`     | instructions that change something                                        |
 //! | `expr`     | expressions                                                               |
+//! | `names`    | names that C++ accepts                                                    |
 //!
 //! **Calling convention.** A function returns its result if that is one small value; else it writes its results through
 //! references. What has an array in it is passed by reference, and where a result is an update of an argument

@@ -12,6 +12,7 @@
 //!
 //! | module                              | what it turns into IR                                         |
 //! | ----------------------------------- | ------------------------------------------------------------- |
+//! | `roots`                             | what the user asks for; where lowering starts                 |
 //! | `instance`                          | functions with their arguments; the work list                 |
 //! | `types`                             | types                                                         |
 //! | `sums`, `dispatch`, `conformance`   | interface types, and what depends on who conforms             |
@@ -24,6 +25,7 @@
 //! | `entry`                             | entry points                                                  |
 //! | `func`                              | bodies: the state while one is lowered                        |
 //! | `stmt`, `branch`, `loops`           | statements; how variables become values                       |
+//! | `assigned`                          | which variables need a new value where control flow joins     |
 //! | `switch`, `breaks`                  | the statement that falls through                              |
 //! | `places`                            | `__ref` parameters and pointers                               |
 //! | `bytes`                             | values in buffers of words                                    |

@@ -1,4 +1,5 @@
-//! What can be wrong with names and types (E03), generics and interfaces (E04), and what is not supported yet (E07).
+//! What can be wrong with names and types (E03), generics and interfaces (E04), what is not supported yet (E07), and what is
+//! likely a mistake (W03).
 
 cotangent_base::codes! {
     /// A name stands for nothing that can be seen from here. It may be misspelt, declared in another block that has

@@ -12,14 +12,16 @@
 //!
 //! | subject | modules |
 //! |---|---|
+//! | the state, and what lowering may ask | `checked`, `tables` |
 //! | names, attributes | `lookup`, `access`, `suggest`, `missing`, `attrs`, `known` |
 //! | types as written, types as shown | `resolve`, `show` |
 //! | generic parameters, bounds, arguments | `generics`, `subst`, `substexpr`, `infer` |
 //! | interfaces: who conforms, and how | `conform`, `witness`, `wrapper` |
-//! | signatures, fields, enumerators, globals | `signature` |
+//! | signatures, fields, enumerators, globals | `signature`, `prototypes` |
+//! | where parameters are to be bound | `placement` |
 //! | conversions, operators, overloads | `convert`, `operators`, `overload` |
 //! | expressions, places, construction, lists | `expr`, `place`, `construct`, `init`, `foreign` |
-//! | statements and bodies | `stmt`, `defer`, `body`, `returns`, `assigned` |
+//! | statements, bodies, whole programs | `stmt`, `defer`, `body`, `returns`, `assigned`, `program` |
 //! | lambdas | `lambda` |
 //! | compile-time integers | `constant`, `measure` |
 //! | derivatives | `derive` |
