@@ -244,15 +244,18 @@ fn unit(cases: &[Case]) -> String {
         out += &harness.function(number);
     }
     out += "int main() {\n";
-    (0..cases.len()).for_each(|number| _ = writeln!(out, "  run_{number}();"));
+    (0..cases.len()).for_each(|number| _ = writeln!(out, "  run_{number}(); std::puts(\"{number} end\");"));
     out + "}\n"
 }
 
 fn compare(case: &Case, number: usize, said: &str) -> Result<(), String> {
     let lines: Vec<&str> =
         said.lines().filter(|l| l.split(' ').next() == Some(&number.to_string())).collect();
+    if lines.last() != Some(&format!("{number} end").as_str()) {
+        return Err("the C++ program did not come to its end".into());
+    }
     let Some(after) = &case.after else {
-        let trapped = lines == [format!("{number} trap")];
+        let trapped = lines == [format!("{number} trap"), format!("{number} end")];
         return if trapped { Ok(()) } else { Err("the interpreter traps, C++ does not".into()) };
     };
     for (name, _, ty, expected) in after.iter().filter(|(name, ..)| case.before.writable().contains(name)) {

@@ -4,7 +4,7 @@ use crate::func::{FuncEmitter, Val};
 use crate::types::scalar;
 use crate::{Result, unsupported};
 use cotangent_base::Scalar;
-use cotangent_ir::{Class, Const, InstData, Math, Op, Path, Step, Ty, Type, Value, ValueDef};
+use cotangent_ir::{Const, InstData, Math, Op, Path, Step, Ty, Type, Value, ValueDef};
 use cotangent_passes::place::Slot;
 
 /// How tightly names, calls and accesses bind. Unary operators are one below.
@@ -316,17 +316,12 @@ impl FuncEmitter<'_, '_> {
             Math::Not if is_scalar && s == Scalar::Bool => {
                 Expr::of(format!("!{}", args[0].at_least(UNARY)), UNARY, &args)
             }
-            math if math.class() == Class::Compare && is_scalar => {
-                let (sign, level) = match math {
-                    Math::Ne => ("!=", EQUALITY),
-                    Math::Lt => ("<", RELATION),
-                    Math::Le => ("<=", RELATION),
-                    Math::Gt => (">", RELATION),
-                    Math::Ge => (">=", RELATION),
-                    _ => ("==", EQUALITY),
-                };
-                infix(sign, level)
-            }
+            Math::Eq if is_scalar => infix("==", EQUALITY),
+            Math::Ne if is_scalar => infix("!=", EQUALITY),
+            Math::Lt if is_scalar => infix("<", RELATION),
+            Math::Le if is_scalar => infix("<=", RELATION),
+            Math::Gt if is_scalar => infix(">", RELATION),
+            Math::Ge if is_scalar => infix(">=", RELATION),
             math => Expr::call(&format!("ct::{}", function(math)), &args),
         }
     }

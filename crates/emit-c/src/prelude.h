@@ -316,20 +316,18 @@ template <class To, class From> CT_INLINE To bitcast(const From& a) {
 template <class T> CT_INLINE bool same_bits(T a, T b) { return std::memcmp(&a, &b, sizeof(T)) == 0; }
 // Changes what is at a place in one step; gives what was there.
 template <class T, class F> CT_INLINE T atomic_update(T& place, F f) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "atomic operations take 32 or 64 bits");
 #if defined(__GNUC__)
-    if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
-        using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-        U* at = reinterpret_cast<U*>(&place);
-        U bits = __atomic_load_n(at, __ATOMIC_RELAXED);
-        for (;;) {
-            const T old = bitcast<T>(bits);
-            if (__atomic_compare_exchange_n(at, &bits, bitcast<U>(f(old)), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return old;
-        }
+    using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    U* at = reinterpret_cast<U*>(&place);
+    U bits = __atomic_load_n(at, __ATOMIC_RELAXED);
+    for (;;) {
+        const T old = bitcast<T>(bits);
+        if (__atomic_compare_exchange_n(at, &bits, bitcast<U>(f(old)), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return old;
     }
+#else
+    static_assert(sizeof(T) == 0, "atomic operations need GCC or Clang");
 #endif
-    const T old = place;
-    place = f(old);
-    return old;
 }
 template <class V, class T> CT_INLINE V splat(const T& a) {
     V out;
