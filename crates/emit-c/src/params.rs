@@ -165,11 +165,13 @@ impl Emitter<'_> {
 
     /// What a thread knows: parameters and variables.
     fn thread(&mut self) {
-        let mut names = Names::default();
+        let mut names = self.structs.taken();
+        names.fresh("shared");
         let (mut shared, mut own) = (String::new(), String::new());
         for (name, list) in &self.params.entries {
             if !list.is_empty() {
                 let name = plain(name.as_str());
+                names.fresh(&format!("{name}_params"));
                 own += &format!("    const {name}_Params* {name}_params = nullptr;\n");
             }
         }
