@@ -117,11 +117,6 @@ impl Cache {
     pub fn is_linear_half(&self, func: FuncId) -> bool {
         self.linear.contains_key(&func)
     }
-
-    /// The linear half with that number.
-    pub fn linear_half(&self, func: FuncId) -> Option<&LinearFunc> {
-        self.linear.get(&func).map(|l| &**l)
-    }
 }
 
 /// Gives `request`, the backward derivative of `of`, its body.

@@ -21,6 +21,7 @@ fn pages() -> Vec<PathBuf> {
 fn session(folder: &Path, command: &str) -> String {
     let mut cotangent = Command::new(env!("CARGO_BIN_EXE_cotangent"));
     let output = cotangent.args(words(command)).current_dir(folder).output().expect("the command starts");
+    assert_ne!(output.status.code(), Some(3), "{command}: internal error");
     let printed = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text"));
     printed.concat()
 }

@@ -138,11 +138,6 @@ impl<'m> Machine<'m> {
         self.counters
     }
 
-    /// Counts from zero again.
-    pub fn reset_counters(&mut self) {
-        self.counters = Counters::default();
-    }
-
     /// Runs a function, as the only thread of a group, and gives its outputs.
     ///
     /// # Panics
