@@ -423,6 +423,11 @@ impl BodyCx<'_> {
         })
     }
 
+    /// Whether a structure of the library stands for memory of the host's. A pointer is none: it may be null.
+    fn is_resource(&self, id: StructId) -> bool {
+        self.cx.program.structs[id].magic.is_some_and(|magic| magic != *"ptr")
+    }
+
     fn construct_struct(&mut self, ty: Ty, id: StructId, args: Vec<Argument>, span: Span) -> Expr {
         if let [Argument::Value(value)] = args.as_slice()
             && value.ty == ty
@@ -433,6 +438,13 @@ impl BodyCx<'_> {
             let is_none = self.kind(value.ty) == TyKind::None;
             let value = if is_none { value.clone() } else { self.coerce(value.clone(), content) };
             return self.coerce(value, ty);
+        }
+        if args.is_empty() && self.is_resource(id) {
+            let message = format!("there is no value of `{}` but what the host gives", self.show(ty));
+            self.report(
+                Diagnostic::new(codes::NO_OVERLOAD, span, message).help("give a resource to start with"),
+            );
+            return self.error(span);
         }
         let found = self.constructors(ty);
         let name = format!("{}.{}", self.type_name(ty), attrs::INIT);
