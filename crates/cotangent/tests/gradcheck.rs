@@ -1,6 +1,7 @@
 //! `gradcheck` finds every wrong derivative in `tests/gradcheck/wrong.slang` and none in `right.slang`.
 
 use cotangent::gradcheck::{Finding, Options, Outcome, gradcheck};
+use cotangent::ir::Mode;
 use cotangent::{Compiler, Loader, Symbol};
 
 struct Text(String);
@@ -113,4 +114,12 @@ fn only_the_functions_asked_for_are_checked() {
         assert!(gradcheck(&mut compiler, "test.slang", &asked(name)).is_err());
         assert!(compiler.diagnostics.iter().any(|d| d.message.contains(name)));
     }
+}
+
+#[test]
+fn a_mode_that_cannot_be_compared_is_told() {
+    let text = "[Differentiable] float f(float x, float e) { while (x < e) x = x * x + 0.5; return x; }";
+    let findings = check(text, &Options::default());
+    assert_eq!(findings[0].modes, [Mode::Forward]);
+    assert!(findings[0].unchecked.as_ref().is_some_and(|reason| reason.starts_with("E0608")));
 }

@@ -87,7 +87,7 @@ impl<'m> Emitter<'m> {
     /// The signature of a function.
     pub fn signature(&self, id: FuncId) -> Signature {
         let (func, places) = (&self.module.funcs[id], &self.places[&id]);
-        let mut names = Names::default();
+        let mut names = self.structs.taken();
         let mut params = Vec::new();
         if self.threaded.contains(&id) {
             params.push("Thread& thread".to_string());

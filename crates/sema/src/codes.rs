@@ -197,6 +197,12 @@ cotangent_base::codes! {
     /// The function is marked `[deprecated("..")]`, and the text says what to use instead.
     W0312 DEPRECATED = "a function that should not be used any more";
 
+    /// `no_diff` before a variable of a function changes nothing: the derivative of what is assigned to it goes on. It has a
+    /// meaning before a parameter, a field, a result and a call.
+    ///
+    /// To drop the derivative write `detach(..)` around the value.
+    W0313 NO_DIFF_VARIABLE = "`no_diff` before a variable";
+
     /// The value is computed and dropped.
     W0303 NO_EFFECT = "a statement without effect";
 }

@@ -433,7 +433,7 @@ fn lower_case(name: ast::Ident) -> Symbol {
 }
 
 /// Whether a type is written `no_diff T`.
-fn is_no_diff(ty: &ast::Expr) -> bool {
+pub(crate) fn is_no_diff(ty: &ast::Expr) -> bool {
     match &ty.kind {
         ast::ExprKind::NoDiff(_) => true,
         ast::ExprKind::Paren(inner) | ast::ExprKind::Index(inner, _) => is_no_diff(inner),

@@ -10,6 +10,7 @@ use crate::hir::{
 };
 use crate::known;
 use crate::place::Frozen;
+use crate::signature::is_no_diff;
 use crate::tables::{Item, Owner};
 use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
@@ -452,6 +453,11 @@ impl BodyCx<'_> {
         let has = |kind| decl.modifiers.iter().any(|m| m.kind == kind);
         if has(ModifierKind::Static) {
             return self.static_var(var, has(ModifierKind::Const));
+        }
+        if has(ModifierKind::NoDiff) || var.ty.as_ref().is_some_and(is_no_diff) {
+            let message = format!("`no_diff` has no effect on the variable `{}`", var.name.name);
+            let warning = Diagnostic::new(codes::NO_DIFF_VARIABLE, var.name.span, message);
+            self.report(warning.help("write `detach(..)` around the value to drop its derivative"));
         }
         let scope = self.scope;
         let declared = var.ty.as_ref().map(|ty| self.knowing_locals(|cx| cx.resolve_ty(ty, scope)));

@@ -46,6 +46,12 @@ fn text(sources: &Sources, findings: &[Finding]) -> String {
             out += &difference(sources, finding, worst);
         }
     }
+    for finding in findings.iter().filter(|f| !matches!(f.outcome, Outcome::Skipped(_))) {
+        if let Some(reason) = &finding.unchecked {
+            let modes: Vec<&str> = finding.modes.iter().map(mode).collect();
+            out += &format!("\nonly {} of {} was compared: {reason}", modes.join(","), finding.name);
+        }
+    }
     for finding in findings {
         for kink in finding.kinks.iter().take(KINKS) {
             out += &format!("\nkink: {}", kink_text(finding, kink));
@@ -54,7 +60,7 @@ fn text(sources: &Sources, findings: &[Finding]) -> String {
             out += &format!("\nkink: {} has {} more", finding.name, finding.kinks.len() - KINKS);
         }
     }
-    if findings.iter().any(|f| !f.kinks.is_empty()) {
+    if findings.iter().any(|f| !f.kinks.is_empty() || f.unchecked.is_some()) {
         out.push('\n');
     }
     out += &summary(findings);
@@ -117,6 +123,7 @@ fn json(sources: &Sources, findings: &[Finding]) -> Value {
             "place": sources.place(finding.span),
             "result": word(&finding.outcome).to_lowercase(),
             "modes": finding.modes.iter().map(mode).collect::<Vec<_>>(),
+            "unchecked": finding.unchecked,
             "points": finding.points,
             "error": number(finding.error),
             "kinks": finding.kinks.iter().map(kink_json).collect::<Vec<_>>(),

@@ -49,6 +49,8 @@ pub struct Finding {
     pub span: Span,
     /// Which derivatives it has.
     pub modes: Vec<Mode>,
+    /// Why not both of them were compared, if so.
+    pub unchecked: Option<String>,
     /// At how many points derivatives were compared.
     pub points: u32,
     /// The largest difference at those points that is none, relative to the size of the derivative.
@@ -162,6 +164,7 @@ fn check_function(checked: &mut Checked, func: hir::FuncId, options: &Options) -
         name: data.name,
         span: data.span,
         modes: vec![],
+        unchecked: None,
         points: 0,
         error: 0.0,
         kinks: vec![],
@@ -172,7 +175,8 @@ fn check_function(checked: &mut Checked, func: hir::FuncId, options: &Options) -
         return finding;
     }
     match compile(checked, func) {
-        Ok((mut lowered, functions)) => {
+        Ok((mut lowered, functions, unchecked)) => {
+            finding.unchecked = unchecked;
             finding.modes.extend(functions.forward.map(|_| Mode::Forward));
             finding.modes.extend(functions.backward.map(|_| Mode::Backward));
             compare(&mut lowered.module, functions, options, &mut finding);
@@ -194,24 +198,26 @@ fn unsuitable(func: &hir::Func) -> Option<&'static str> {
     }
 }
 
-/// The function and the derivatives it has. A function with only one custom derivative need not have the other.
-fn compile(checked: &mut Checked, func: hir::FuncId) -> Result<(Lowered, Functions), String> {
-    let mut reason = String::new();
+/// The function and the derivatives it has, and why it has only one of them, if so: a function with only one custom
+/// derivative need not have the other, and a loop without a bound cannot.
+fn compile(checked: &mut Checked, func: hir::FuncId) -> Result<(Lowered, Functions, Option<String>), String> {
+    let mut reason = None;
     for modes in [&[Mode::Forward, Mode::Backward][..], &[Mode::Backward], &[Mode::Forward]] {
         match compile_modes(checked, func, modes) {
             Ok(lowered) => {
                 let find = |mode| modes.iter().position(|m| *m == mode).map(|i| lowered.roots[i + 1]);
                 let (forward, backward) = (find(Mode::Forward), find(Mode::Backward));
                 let functions = Functions { primal: lowered.roots[0], forward, backward };
-                return Ok((lowered, functions));
+                return Ok((lowered, functions, reason));
             }
             Err(diagnostics) => {
                 let first = diagnostics.iter().find(|d| d.is_error());
-                reason = first.map_or(String::new(), |d| format!("{}: {}", d.code.name, d.message));
+                let told = first.map(|d| format!("{}: {}", d.code.name, d.message));
+                reason = reason.or(told);
             }
         }
     }
-    Err(reason)
+    Err(reason.unwrap_or_default())
 }
 
 fn compile_modes(checked: &mut Checked, func: hir::FuncId, modes: &[Mode]) -> Result<Lowered, Diagnostics> {
