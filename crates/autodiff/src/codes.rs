@@ -81,6 +81,7 @@ cotangent_base::codes! {
     /// The function has more instructions than any program that people write, so its derivative would be larger still.
     /// Usually it is itself a derivative of high order: `fwd_diff(fwd_diff(f))` has four times the code of `f`, and so on.
     ///
-    /// Use a lower order, mark functions that are inlined `[noinline]`, or write a custom derivative.
+    /// Use a lower order, mark functions that are inlined `[noinline]`, or write a custom derivative. Control flow that nests
+    /// a thousand deep, as a chain of `else if` of that length does, is refused as well: use a `switch` or a table.
     E0614 TOO_MUCH_CODE = "a function is too large to be differentiated";
 }

@@ -25,6 +25,10 @@ const UNROLL_LIMIT: usize = 1 << 16;
 /// there, since each order doubles the code.
 const CODE_LIMIT: usize = 1 << 17;
 
+/// How deep control flow may nest. What is known at each level is carried through all those around it, so that time grows
+/// with the cube of the depth.
+const NESTING_LIMIT: u32 = 1024;
+
 /// What the passes share while they write derivatives.
 pub struct Context<'m> {
     /// The module; derivatives are added to it.
@@ -245,9 +249,20 @@ impl<'m> Context<'m> {
         if self.differentiated > CODE_LIMIT {
             return Err(self.too_much_code(&copy));
         }
+        if copy.nesting() > NESTING_LIMIT {
+            return Err(self.too_deep(&copy));
+        }
         self.unroll(&mut copy)?;
         optimize_func(&mut self.module.types, &mut copy, &self.effects);
         Ok(copy)
+    }
+
+    fn too_deep(&mut self, func: &Func) -> Reported {
+        let message =
+            format!("the control flow of `{}` is nested too deeply to be differentiated", func.name);
+        let diagnostic = Diagnostic::new(codes::TOO_MUCH_CODE, func.span, message)
+            .help("write a long chain of `else if` as a `switch`, or as a loop over a table");
+        self.report(diagnostic)
     }
 
     fn too_much_code(&mut self, func: &Func) -> Reported {

@@ -4,7 +4,7 @@ use crate::control::LoopFrame;
 use crate::values::Place;
 use crate::{Emitter, Result, last_use, unsupported};
 use cotangent_base::{Map, Set, Span, Symbol};
-use cotangent_ir::{Entry, Func, FuncId, GlobalKind, Inst, Module, Op, Region, SystemValue, Ty, Value};
+use cotangent_ir::{Entry, Func, FuncId, GlobalKind, Inst, Module, Op, SystemValue, Ty, Value};
 use naga::{Block, Expression, Handle, Range, Span as NoSpan, Statement};
 
 /// The most threads of a group along one axis.
@@ -114,18 +114,11 @@ fn check_limits(func: &Func) -> Result<()> {
     if [x, y, z].iter().any(|n| !(1..=MAX_THREADS).contains(n)) {
         return unsupported(func.span, format!("a group of {x} by {y} by {z} threads is not possible"));
     }
-    if nesting(func, func.body) > MAX_NESTING {
+    if func.nesting() > MAX_NESTING {
         let what = format!("control flow of `{}` that nests more than {MAX_NESTING} deep", func.name);
         return unsupported(func.span, format!("{what} is not possible"));
     }
     Ok(())
-}
-
-/// How deep the regions in `region` nest.
-fn nesting(func: &Func, region: Region) -> u32 {
-    let insts = func.regions[region].insts.iter();
-    let inner = insts.flat_map(|inst| func.insts[*inst].regions.iter());
-    inner.map(|inner| 1 + nesting(func, *inner)).max().unwrap_or(0)
 }
 
 /// A name that WGSL accepts.

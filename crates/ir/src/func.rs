@@ -310,6 +310,17 @@ impl Func {
         }
     }
 
+    /// How deep the regions in the body nest.
+    pub fn nesting(&self) -> u32 {
+        self.nesting_of(self.body)
+    }
+
+    fn nesting_of(&self, region: Region) -> u32 {
+        let insts = self.regions[region].insts.iter();
+        let inner = insts.flat_map(|inst| self.insts[*inst].regions.iter());
+        inner.map(|inner| 1 + self.nesting_of(*inner)).max().unwrap_or(0)
+    }
+
     /// Every instruction of the function, outer before inner, in order.
     pub fn all_insts(&self) -> Vec<Inst> {
         let mut all = Vec::new();
