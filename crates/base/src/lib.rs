@@ -9,12 +9,14 @@ pub mod printf;
 mod scalar;
 mod source;
 mod symbol;
+mod wish;
 
 pub use diag::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use entity::{Entity, EntityMap, EntitySet};
 pub use scalar::Scalar;
 pub use source::{FileId, Loader, Location, Sources, Span};
 pub use symbol::Symbol;
+pub use wish::{Register, Wish};
 
 /// Maps and sets with a fast, deterministic hash. Never iterate one into output.
 pub use rustc_hash::{FxHashMap as Map, FxHashSet as Set};

@@ -5,7 +5,7 @@
 //! here, beside the module, for [`layout::bind`](crate::layout::bind).
 
 use crate::{Global, Ty};
-use cotangent_base::{Span, Symbol};
+use cotangent_base::{Span, Symbol, Wish};
 
 /// All parameters of a program.
 #[derive(Clone, Default, Debug)]
@@ -31,28 +31,6 @@ pub struct ShaderParam {
     pub wish: Wish,
     /// Its leaves in the code, in order, arrays element by element; empty if nothing uses it.
     pub leaves: Vec<Global>,
-}
-
-/// What a program says about the place of a parameter.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Wish {
-    /// `[[vk::binding(index, set)]]`.
-    pub binding: Option<(u32, u32)>,
-    /// `register(u1, space2)`.
-    pub register: Option<Register>,
-    /// `[[vk::push_constant]]`.
-    pub push_constant: bool,
-}
-
-/// `register(u1, space2)`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Register {
-    /// `b`, `t`, `u` or `s`.
-    pub class: char,
-    /// The number.
-    pub index: u32,
-    /// The space, 0 if none is given.
-    pub space: u32,
 }
 
 /// What a parameter is made of.

@@ -4,8 +4,8 @@
 
 use crate::global::{GlobalRef, Uniform};
 use crate::instance::Lowerer;
-use cotangent_base::{Span, Symbol};
-use cotangent_ir::shader::{Block, Field, Register, ShaderParam, ShaderParams, Shape, Wish};
+use cotangent_base::{Span, Symbol, Wish};
+use cotangent_ir::shader::{Block, Field, ShaderParam, ShaderParams, Shape};
 use cotangent_ir::{self as ir, FuncId};
 use cotangent_sema::hir::{self, Arg, Ty, TyKind};
 
@@ -28,7 +28,7 @@ pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncId
             Some(GlobalRef::Uniform(uniform)) => leaves(uniform),
             _ => vec![],
         };
-        params.globals.push(ShaderParam { name, span, shape, wish: lower_wish(wish), leaves });
+        params.globals.push(ShaderParam { name, span, shape, wish, leaves });
     }
     for (id, func) in entries {
         let list = entry_params(lowerer, *func, &mut params.unknown);
@@ -54,11 +54,6 @@ fn entry_params(
         list.push(ShaderParam { name, span, shape, wish: Wish::default(), leaves });
     }
     list
-}
-
-fn lower_wish(wish: hir::Wish) -> Wish {
-    let register = wish.register.map(|r| Register { class: r.class, index: r.index, space: r.space });
-    Wish { binding: wish.binding, register, push_constant: wish.push_constant }
 }
 
 /// The globals of a parameter, in order.

@@ -5,8 +5,7 @@
 use crate::Checked;
 use crate::attrs;
 use crate::codes;
-use crate::hir::{Register, Wish};
-use cotangent_base::{Diagnostic, Span};
+use cotangent_base::{Diagnostic, Register, Span, Wish};
 use cotangent_syntax::ast::{self, Attribute, ExprKind};
 
 impl Checked {

@@ -5,9 +5,9 @@ use crate::Checked;
 use crate::access::Defaults;
 use crate::attrs;
 use crate::codes;
-use crate::hir::{Func, FuncDiff, FuncId, FuncKind, Generics, Global, GlobalKind, Inline, StructId, Wish};
+use crate::hir::{Func, FuncDiff, FuncId, FuncKind, Generics, Global, GlobalKind, Inline, StructId};
 use crate::tables::{FuncInfo, FuncSource, GenericsId, GlobalInfo, Item, Owner, Prefix, Progress, ScopeId};
-use cotangent_base::Diagnostic;
+use cotangent_base::{Diagnostic, Wish};
 use cotangent_syntax::ast::{self, ModifierKind};
 use std::rc::Rc;
 

@@ -1,7 +1,7 @@
 //! Declarations of the typed program.
 
 use super::{Args, Ty, Types, Val};
-use cotangent_base::{EntityMap, Map, Span, Symbol, entity};
+use cotangent_base::{EntityMap, Map, Span, Symbol, Wish, entity};
 use cotangent_syntax::ast::DiffMode;
 
 entity!(
@@ -438,28 +438,6 @@ pub struct Global {
     pub params: Vec<GenericParamId>,
     /// Where it is declared.
     pub span: Span,
-}
-
-/// What a program says about the place of a parameter.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Wish {
-    /// `[[vk::binding(index, set)]]`.
-    pub binding: Option<(u32, u32)>,
-    /// `register(u1, space2)`.
-    pub register: Option<Register>,
-    /// `[[vk::push_constant]]`.
-    pub push_constant: bool,
-}
-
-/// `register(u1, space2)`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Register {
-    /// `b`, `t`, `u` or `s`.
-    pub class: char,
-    /// The number.
-    pub index: u32,
-    /// The space, 0 if none is given.
-    pub space: u32,
 }
 
 /// Kinds of globals. Ask the checker for an initializer.
