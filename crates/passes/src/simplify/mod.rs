@@ -30,6 +30,9 @@
 //! before the update would force a copy of all of it. Rules therefore step past an `insert` only to find the
 //! value that was put there, or if the aggregate is small.
 //!
+//! **Indices outside still trap.** What was written at a dynamic index is found again only if that is inside for sure
+//! ([`bounds`](crate::bounds)): the write might stop the program, and is gone once nobody needs it.
+//!
 //! It does not evaluate constants ([`fold`](crate::fold)), does not find equal computations
 //! ([`cse`](crate::cse)) and leaves dead instructions behind ([`dce`](crate::dce)).
 
@@ -39,19 +42,24 @@ mod lanes;
 mod parts;
 mod sums;
 
+use crate::bounds::Bounds;
 use crate::rewrite::{Change, Rewriter, Rules, rewrite};
 use cotangent_ir::{Func, Inst, Op, Types};
 
 /// Simplifies `func`. Says whether anything changed.
 pub fn simplify(types: &mut Types, func: &mut Func) -> bool {
     let carried = carried::carried(types, func);
-    rewrite(types, func, &mut Simplify) | carried
+    rewrite(types, func, &mut Simplify::default()) | carried
 }
 
-struct Simplify;
+#[derive(Default)]
+struct Simplify {
+    bounds: Bounds,
+}
 
 impl Rules for Simplify {
-    fn enter(&mut self, _: &mut Rewriter<'_>, _: Inst) -> Change {
+    fn enter(&mut self, cx: &mut Rewriter<'_>, inst: Inst) -> Change {
+        self.bounds.enter(cx.func, inst);
         Change::Keep
     }
 
@@ -64,8 +72,8 @@ impl Rules for Simplify {
             Op::Splat | Op::Sum | Op::Transpose => lanes::of_zero(cx, inst),
             Op::Swizzle(_) => lanes::swizzle(cx, inst),
             Op::Pack => parts::pack(cx, inst),
-            Op::Extract(_) => parts::extract(cx, inst),
-            Op::Insert(_) => parts::insert(cx, inst),
+            Op::Extract(_) => parts::extract(cx, &self.bounds, inst),
+            Op::Insert(_) => parts::insert(cx, &self.bounds, inst),
             Op::InsertAdd(_) => parts::insert_add(cx, inst),
             Op::Project(member) => sums::project(cx, inst, *member),
             Op::Tag => sums::tag(cx, inst),

@@ -1,6 +1,7 @@
 //! Aggregates: what was packed or inserted is found again without the aggregate.
 
 use super::lanes::lane_of;
+use crate::bounds::Bounds;
 use crate::consts::{self, is_zero};
 use crate::rewrite::{Change, Rewriter};
 use cotangent_ir::{Inst, Op, Path, Step, Ty, Type, Types, Value};
@@ -115,7 +116,7 @@ fn may_look_behind(cx: &Rewriter<'_>, value: Value) -> bool {
 }
 
 /// `extract` from what was just put together.
-pub(super) fn extract(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
+pub(super) fn extract(cx: &mut Rewriter<'_>, bounds: &Bounds, inst: Inst) -> Change {
     let data = &cx.func.insts[inst];
     let Op::Extract(path) = data.op.clone() else {
         return Change::Keep;
@@ -128,7 +129,7 @@ pub(super) fn extract(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
         return cx.become_(inst, Op::Extract(path), &[&[of], &rest[..]].concat());
     }
     let wanted = Part::new(&path, &indices);
-    if let Some(change) = extract_inserted(cx, inst, of, &wanted) {
+    if let Some(change) = extract_inserted(cx, bounds, inst, of, &wanted) {
         return change;
     }
     let Some(made) = cx.func.def(of) else {
@@ -138,14 +139,24 @@ pub(super) fn extract(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
     extract_made(cx, inst, &wanted, &op, &parts).unwrap_or(Change::Keep)
 }
 
-/// Looks through the updates that led to `of` for the one that wrote what is wanted.
-fn extract_inserted(cx: &mut Rewriter<'_>, inst: Inst, of: Value, wanted: &Part) -> Option<Change> {
+/// Looks through the updates that led to `of` for the one that wrote what is wanted. One that might trap is not
+/// looked through: without the read nobody may need it, and the trap would be gone.
+fn extract_inserted(
+    cx: &mut Rewriter<'_>,
+    bounds: &Bounds,
+    inst: Inst,
+    of: Value,
+    wanted: &Part,
+) -> Option<Change> {
     let mut version = of;
     for _ in 0..REACH {
         let Some(update) = cx.func.def(version) else { break };
         let (Op::Insert(path) | Op::InsertAdd(path)) = &update.op else {
             break;
         };
+        if !bounds.is_inside(cx.types, cx.func, update) {
+            break;
+        }
         let written = Part::new(path, &update.operands[2..]);
         let (older, value) = (update.operands[0], update.operands[1]);
         if let (Op::Insert(_), Some(inner)) = (&update.op, wanted.inside(&written)) {
@@ -220,7 +231,7 @@ fn part_of(cx: &mut Rewriter<'_>, inst: Inst, of: Value, path: Path, indices: &[
 }
 
 /// `insert` of everything, of what is there already, or over another `insert`.
-pub(super) fn insert(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
+pub(super) fn insert(cx: &mut Rewriter<'_>, bounds: &Bounds, inst: Inst) -> Change {
     let data = &cx.func.insts[inst];
     let Op::Insert(path) = data.op.clone() else {
         return Change::Keep;
@@ -237,6 +248,7 @@ pub(super) fn insert(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
         && read.op == Op::Extract(path.clone())
         && read.operands[0] == into
         && read.operands[1..] == indices[..]
+        && bounds.is_inside(cx.types, cx.func, read)
     {
         return Change::value(into);
     }
