@@ -14,7 +14,7 @@ mod wish;
 pub use diag::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use entity::{Entity, EntityMap, EntitySet};
 pub use scalar::Scalar;
-pub use source::{FileId, Loader, Location, Sources, Span};
+pub use source::{FileId, Files, Loader, Location, Sources, Span};
 pub use symbol::Symbol;
 pub use wish::{Register, Wish};
 

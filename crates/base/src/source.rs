@@ -82,6 +82,21 @@ pub trait Loader {
     }
 }
 
+/// Files in memory: path and text of each.
+///
+/// One file that imports nothing is `Files(&[(path, text)])`.
+pub struct Files<'t>(pub &'t [(&'t str, &'t str)]);
+
+impl Loader for Files<'_> {
+    fn load(&self, path: &str) -> Option<String> {
+        self.0.iter().find(|(name, _)| *name == path).map(|(_, text)| text.to_string())
+    }
+
+    fn resolve(&self, _from: &str, name: &str) -> Option<String> {
+        self.0.iter().any(|(path, _)| *path == name).then(|| name.to_string())
+    }
+}
+
 struct File {
     path: String,
     text: Arc<str>,

@@ -2,7 +2,6 @@
 
 mod args;
 mod commands;
-mod loader;
 mod output;
 mod report;
 

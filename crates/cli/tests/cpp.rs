@@ -11,25 +11,12 @@ use cotangent::ir::layout::{Matrices, Target};
 use cotangent::ir::shader::{ShaderParam, Shape};
 use cotangent::ir::{Global, Type};
 use cotangent::runtime::{Data, Number, Params, path, run};
-use cotangent::{Compiler, Loader, Lowered, Roots, Scalar, Symbol, interp};
+use cotangent::{Compiler, Disk, Lowered, Roots, Scalar, Symbol, interp};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::{folder, header, programs, words};
-
-struct Disk;
-
-impl Loader for Disk {
-    fn load(&self, path: &str) -> Option<String> {
-        std::fs::read_to_string(path).ok()
-    }
-
-    fn resolve(&self, from: &str, name: &str) -> Option<String> {
-        let beside = Path::new(from).parent()?.join(name);
-        beside.exists().then(|| beside.display().to_string())
-    }
-}
 
 /// What the header of a program asks for.
 #[derive(Default)]
@@ -84,7 +71,8 @@ struct Case {
 fn prepare(path: &Path) -> Result<Option<Case>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
     let Some(asked) = header(&text, "run").first().and_then(|line| asked(line)) else { return Ok(None) };
-    let mut compiler = Compiler::new(&Disk, asked.defines.clone());
+    let disk = Disk::default();
+    let mut compiler = Compiler::new(&disk, asked.defines.clone());
     let roots = Roots::Entries(asked.entry.iter().map(|name| Symbol::new(name)).collect());
     let file = path.display().to_string();
     let lowered = compiler.compile(&file, roots).map_err(|_| format!("{file} does not compile"))?;

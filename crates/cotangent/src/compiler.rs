@@ -3,6 +3,7 @@
 use crate::library;
 use crate::pipeline::{self, Listing};
 use crate::reflect::Reflection;
+use crate::render;
 use cotangent_autodiff::report::Report;
 use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Sources, Symbol};
 use cotangent_ir::Mode;
@@ -55,6 +56,12 @@ pub struct Compiler<'l> {
 }
 
 impl<'l> Compiler<'l> {
+    /// All there is to tell so far, as a person reads it.
+    pub fn complaints(&self) -> String {
+        let shown = self.diagnostics.iter().map(|d| render::render(&self.sources, d, render::Style::Plain));
+        shown.collect::<Vec<_>>().join("\n")
+    }
+
     /// A compilation with these macros.
     pub fn new(loader: &'l dyn Loader, defines: Vec<(String, String)>) -> Self {
         Compiler {

@@ -2,10 +2,12 @@
 //!
 //! A [`Compiler`] reads modules through a [`Loader`], checks them and turns them into IR; [`pipeline`] is the list of
 //! passes in order; [`gradient`] evaluates a function and its derivatives at a point; [`gradcheck`] compares derivatives with
-//! differences; [`render`] shows diagnostics. Nothing here touches the environment: the caller brings files in and carries results out.
+//! differences; [`render`] shows diagnostics. Apart from [`Disk`], which reads files, nothing here touches
+//! the environment: the caller brings texts in and carries results out.
 
 mod codes;
 mod compiler;
+mod disk;
 pub mod gradcheck;
 pub mod gradient;
 mod library;
@@ -18,10 +20,13 @@ mod targets;
 pub use codes::{all as all_codes, explain, is_about_names_asked_for, is_internal};
 pub use compiler::{Compiler, Stop, Warnings};
 pub use cotangent_autodiff::report;
-pub use cotangent_base::{Code, Diagnostic, Diagnostics, Loader, Scalar, Severity, Sources, Span, Symbol};
+pub use cotangent_base::{
+    Code, Diagnostic, Diagnostics, Files, Loader, Scalar, Severity, Sources, Span, Symbol,
+};
 pub use cotangent_interp as interp;
 pub use cotangent_ir as ir;
 pub use cotangent_lower::{ConformanceId, Lowered, Options, Roots};
 pub use cotangent_runtime as runtime;
 pub use cotangent_syntax::Limits;
+pub use disk::Disk;
 pub use targets::{cpp, wgsl};

@@ -4,20 +4,8 @@
 
 use cotangent::ir::layout::{Matrices, Target};
 use cotangent::reflect::{Item, Reflection};
-use cotangent::{Compiler, Loader, Roots};
+use cotangent::{Compiler, Disk, Roots};
 use std::path::{Path, PathBuf};
-
-struct Disk;
-
-impl Loader for Disk {
-    fn load(&self, path: &str) -> Option<String> {
-        std::fs::read_to_string(path).ok()
-    }
-
-    fn resolve(&self, _: &str, _: &str) -> Option<String> {
-        None
-    }
-}
 
 fn programs() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/layout");
@@ -28,10 +16,11 @@ fn programs() -> Vec<PathBuf> {
 }
 
 fn reflect(path: &Path, target: Target) -> Reflection {
-    let mut compiler = Compiler::new(&Disk, vec![]);
+    let disk = Disk::default();
+    let mut compiler = Compiler::new(&disk, vec![]);
     let path = path.display().to_string();
     let result = compiler.reflect(&path, Roots::Entries(vec![]), target, Matrices::Rows);
-    result.unwrap_or_else(|_| panic!("{path} has errors: {:?}", compiler.diagnostics))
+    result.unwrap_or_else(|_| panic!("{path} has errors:\n{}", compiler.complaints()))
 }
 
 fn find<'r>(found: &'r Reflection, path: &str) -> Option<&'r Item> {

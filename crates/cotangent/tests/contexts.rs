@@ -6,32 +6,16 @@
 
 use cotangent::interp::{Counters, Machine, Options, Val};
 use cotangent::ir::Mode;
-use cotangent::{Compiler, Loader, Roots, Symbol, render};
+use cotangent::{Compiler, Disk, Files, Roots, Symbol, render};
 use std::path::Path;
 
-struct Disk;
-
-impl Loader for Disk {
-    fn load(&self, path: &str) -> Option<String> {
-        std::fs::read_to_string(path).ok()
-    }
-    fn resolve(&self, from: &str, name: &str) -> Option<String> {
-        let path = Path::new(from).parent()?.join(name);
-        path.is_file().then(|| path.display().to_string())
-    }
-}
+static DISK: Disk = Disk { include: Vec::new() };
 
 /// A kernel's path, and a compilation of it with `-D N=size` where there is a size.
 fn kernel(name: &str, size: Option<u32>) -> (String, Compiler<'static>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/kernels");
     let defines = size.map(|n| ("N".to_string(), n.to_string())).into_iter().collect();
-    (folder.join(name).with_extension("slang").display().to_string(), Compiler::new(&Disk, defines))
-}
-
-fn complaints(compiler: &Compiler<'_>) -> String {
-    let shown =
-        compiler.diagnostics.iter().map(|d| render::render(&compiler.sources, d, render::Style::Plain));
-    shown.collect::<Vec<_>>().join("\n")
+    (folder.join(name).with_extension("slang").display().to_string(), Compiler::new(&DISK, defines))
 }
 
 /// The bytes that `bwd_diff` of the function keeps.
@@ -42,7 +26,7 @@ fn kept(name: &str, size: Option<u32>, function: &str) -> u64 {
             assert_eq!(report.bytes, report.kept.iter().map(|k| k.bytes).sum::<u64>(), "{name}: the parts");
             report.bytes
         }
-        Err(stop) => panic!("{name}: {stop:?}\n{}", complaints(&compiler)),
+        Err(stop) => panic!("{name}: {stop:?}\n{}", compiler.complaints()),
     }
 }
 
@@ -52,7 +36,7 @@ fn cost(name: &str, size: u32, function: &str) -> Counters {
     let roots = Roots::Derivatives { func: Symbol::new(function), modes: vec![Mode::Backward] };
     let lowered = match compiler.compile(&path, roots) {
         Ok(lowered) => lowered,
-        Err(stop) => panic!("{name}: {stop:?}\n{}", complaints(&compiler)),
+        Err(stop) => panic!("{name}: {stop:?}\n{}", compiler.complaints()),
     };
     let backward = lowered.roots[1];
     let types = &lowered.module.types;
@@ -97,25 +81,14 @@ fn the_gradient_of_an_updated_array_costs_as_much_per_element_at_every_size() {
     assert_eq!(costs.map(|c| c.undef_reads), [0; 3]);
 }
 
-/// A program that is its own file.
-struct Text(&'static str);
-
-impl Loader for Text {
-    fn load(&self, path: &str) -> Option<String> {
-        (path == "program.slang").then(|| self.0.to_string())
-    }
-    fn resolve(&self, _: &str, _: &str) -> Option<String> {
-        None
-    }
-}
-
 /// The names and bytes of what `bwd_diff(f)` keeps in a program.
 fn kept_in(text: &'static str) -> Vec<(String, u64)> {
-    let loader = Text(text);
+    let files = [("program.slang", text)];
+    let loader = Files(&files);
     let mut compiler = Compiler::new(&loader, Vec::new());
     match compiler.report("program.slang", Symbol::new("f")) {
         Ok(report) => report.kept.iter().map(|k| (k.name.to_string(), k.bytes)).collect(),
-        Err(stop) => panic!("{stop:?}\n{}", complaints(&compiler)),
+        Err(stop) => panic!("{stop:?}\n{}", compiler.complaints()),
     }
 }
 

@@ -2,21 +2,11 @@
 
 use cotangent::gradcheck::{Finding, Options, Outcome, gradcheck};
 use cotangent::ir::Mode;
-use cotangent::{Compiler, Loader, Symbol};
-
-struct Text(String);
-
-impl Loader for Text {
-    fn load(&self, _: &str) -> Option<String> {
-        Some(self.0.clone())
-    }
-    fn resolve(&self, _: &str, _: &str) -> Option<String> {
-        None
-    }
-}
+use cotangent::{Compiler, Files, Symbol};
 
 fn check(text: &str, options: &Options) -> Vec<Finding> {
-    let loader = Text(text.to_string());
+    let files = [("test.slang", text)];
+    let loader = Files(&files);
     let mut compiler = Compiler::new(&loader, vec![]);
     gradcheck(&mut compiler, "test.slang", options).expect("the program has no errors")
 }
@@ -109,7 +99,8 @@ fn only_the_functions_asked_for_are_checked() {
     let asked = |name: &str| Options { functions: vec![Symbol::new(name)], ..Options::default() };
     assert_eq!(names(&check(text, &asked("f")), agrees), ["f", "f"]);
     for name in ["plain", "absent"] {
-        let loader = Text(text.to_string());
+        let files = [("test.slang", text)];
+        let loader = Files(&files);
         let mut compiler = Compiler::new(&loader, vec![]);
         assert!(gradcheck(&mut compiler, "test.slang", &asked(name)).is_err());
         assert!(compiler.diagnostics.iter().any(|d| d.message.contains(name)));

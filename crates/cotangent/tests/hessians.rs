@@ -4,7 +4,7 @@
 use cotangent::gradient::{Evaluator, Functions};
 use cotangent::interp::Options;
 use cotangent::ir::Mode;
-use cotangent::{Compiler, Loader, Roots, Symbol};
+use cotangent::{Compiler, Files, Roots, Symbol};
 
 const PROGRAM: &str = include_str!("hessians.slang");
 
@@ -24,20 +24,9 @@ const FUNCTIONS: [(&str, [f64; 3]); 10] = [
 
 type Hessian = [[f64; 3]; 3];
 
-struct Text(String);
-
-impl Loader for Text {
-    fn load(&self, _: &str) -> Option<String> {
-        Some(self.0.clone())
-    }
-    fn resolve(&self, _: &str, _: &str) -> Option<String> {
-        None
-    }
-}
-
 /// Derivatives of `name` along `e`, as functions of their own.
-fn program(name: &str) -> Text {
-    Text(format!(
+fn program(name: &str) -> String {
+    format!(
         "{PROGRAM}
 [Differentiable]
 float slopeForward(float3 v, no_diff float3 e) {{ return fwd_diff({name})(diffPair(v, e)).d; }}
@@ -50,17 +39,19 @@ float slopeBackward(float3 v, no_diff float3 e)
     return dot(p.d, e);
 }}
 "
-    ))
+    )
 }
 
 /// Runs `work` with an evaluator of `func` and its derivatives.
 fn with<R>(name: &str, func: &str, work: impl FnOnce(&mut Evaluator<'_>) -> R) -> R {
     let text = program(name);
-    let mut compiler = Compiler::new(&text, vec![]);
+    let files = [("hessians.slang", text.as_str())];
+    let files = Files(&files);
+    let mut compiler = Compiler::new(&files, vec![]);
     let modes = vec![Mode::Forward, Mode::Backward];
     let roots = Roots::Derivatives { func: Symbol::new(func), modes };
     let lowered = compiler.compile("hessians.slang", roots);
-    let lowered = lowered.unwrap_or_else(|_| panic!("{name}: {:?}", compiler.diagnostics));
+    let lowered = lowered.unwrap_or_else(|_| panic!("{name}: {}", compiler.complaints()));
     let [primal, forward, backward] = lowered.roots[..] else { panic!("not three functions") };
     let functions = Functions { primal, forward: Some(forward), backward: Some(backward) };
     let options = Options { wide: true, ..Options::default() };

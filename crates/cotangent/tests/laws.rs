@@ -13,7 +13,7 @@
 use cotangent::gradient::{Evaluator, Functions, Jacobian};
 use cotangent::interp::Options;
 use cotangent::ir::Mode;
-use cotangent::{Compiler, Loader, Roots, Symbol, render};
+use cotangent::{Compiler, Disk, Roots, Symbol, render};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 
@@ -88,27 +88,12 @@ fn check(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-struct Disk;
-
-impl Loader for Disk {
-    fn load(&self, path: &str) -> Option<String> {
-        std::fs::read_to_string(path).ok()
-    }
-    fn resolve(&self, from: &str, name: &str) -> Option<String> {
-        let path = Path::new(from).parent()?.join(name);
-        path.is_file().then(|| path.display().to_string())
-    }
-}
-
 fn hold(path: &Path, law: &Law<'_>) -> Result<(), String> {
-    let mut compiler = Compiler::new(&Disk, law.defines.clone());
+    let disk = Disk::default();
+    let mut compiler = Compiler::new(&disk, law.defines.clone());
     let modes = vec![Mode::Forward, Mode::Backward];
     let roots = Roots::Derivatives { func: Symbol::new(law.function), modes };
-    let lowered = compiler.compile(&path.display().to_string(), roots).map_err(|stop| {
-        let shown =
-            compiler.diagnostics.iter().map(|d| render::render(&compiler.sources, d, render::Style::Plain));
-        format!("{stop:?}\n{}", shown.collect::<Vec<_>>().join("\n"))
-    })?;
+    let lowered = compiler.compile(&path.display().to_string(), roots).map_err(|_| compiler.complaints())?;
     let [primal, forward, backward] = lowered.roots[..] else { return Err("not three functions".into()) };
     let functions = Functions { primal, forward: Some(forward), backward: Some(backward) };
     let evaluator = |wide: bool| {

@@ -6,7 +6,7 @@
 //! forward is compared with differences of forward, and reverse over forward too.
 
 use cotangent::gradcheck::{Finding, Options, Outcome, gradcheck};
-use cotangent::{Compiler, Loader, render};
+use cotangent::{Compiler, Files};
 
 /// Element-wise functions by how many arguments they take.
 const ELEMENT_WISE: &[(usize, &[&str])] = &[
@@ -86,27 +86,14 @@ const GEOMETRY: &[&str] = &[
 
 const TYPES: [&str; 3] = ["half", "float", "double"];
 
-struct Text(String);
-
-impl Loader for Text {
-    fn load(&self, _: &str) -> Option<String> {
-        Some(self.0.clone())
-    }
-    fn resolve(&self, _: &str, _: &str) -> Option<String> {
-        None
-    }
-}
-
 /// Checks every differentiable function of a program, none of which may be skipped or wrong.
 fn check(text: String, samples: u32) -> usize {
-    let loader = Text(text.clone());
+    let files = [("library.slang", text.as_str())];
+    let loader = Files(&files);
     let mut compiler = Compiler::new(&loader, vec![]);
     let options = Options { samples, ..Options::default() };
-    let findings = gradcheck(&mut compiler, "library.slang", &options).unwrap_or_else(|stop| {
-        let shown =
-            compiler.diagnostics.iter().map(|d| render::render(&compiler.sources, d, render::Style::Plain));
-        panic!("{stop:?}\n{}", shown.collect::<Vec<_>>().join("\n"))
-    });
+    let findings = gradcheck(&mut compiler, "library.slang", &options)
+        .unwrap_or_else(|stop| panic!("{stop:?}\n{}", compiler.complaints()));
     let bad = |f: &&Finding| !matches!(f.outcome, Outcome::Agrees) || f.points < samples;
     let line = |f: &Finding| text[..f.span.end as usize].lines().last().unwrap_or("").to_string();
     let shown: Vec<String> = findings

@@ -8,7 +8,7 @@
 
 use cotangent::ir::Mode;
 use cotangent::pipeline::{Listing, names};
-use cotangent::{Compiler, Loader, Roots, Symbol};
+use cotangent::{Compiler, Files, Roots, Symbol};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 
@@ -24,17 +24,6 @@ fn main() {
         Trial::test(name, move || check(&path).map_err(Failed::from))
     };
     libtest_mimic::run(&arguments, files.into_iter().map(trial).collect()).exit()
-}
-
-struct One(String);
-
-impl Loader for One {
-    fn load(&self, _: &str) -> Option<String> {
-        Some(self.0.clone())
-    }
-    fn resolve(&self, _: &str, _: &str) -> Option<String> {
-        None
-    }
 }
 
 fn check(path: &Path) -> Result<(), String> {
@@ -56,14 +45,15 @@ fn check(path: &Path) -> Result<(), String> {
 
 /// The listing after every pass within `autodiff`, and what is left in the end.
 fn snapshot(text: &str, function: &str, mode: Mode) -> Result<String, String> {
-    let loader = One(text.to_string());
+    let files = [("program.slang", text)];
+    let loader = Files(&files);
     let mut compiler = Compiler::new(&loader, vec![]);
     let unwanted = ["lower", "autodiff", "prune", "optimize"];
     let passes = names().into_iter().filter(|p| !unwanted.contains(p)).map(String::from).collect();
     let mut listing = Listing { passes, made: vec![] };
     let roots = Roots::Derivatives { func: Symbol::new(function), modes: vec![mode] };
     let compiled = compiler.compile_listing("program.slang", roots, &mut listing);
-    compiled.map_err(|_| format!("{:#?}", compiler.diagnostics.iter().collect::<Vec<_>>()))?;
+    compiled.map_err(|_| compiler.complaints())?;
     let mut shown = String::new();
     let mut last = "";
     for (pass, text) in &listing.made {

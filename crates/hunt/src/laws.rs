@@ -14,7 +14,7 @@ use crate::random::Random;
 use crate::values::{inner, moved, random};
 use cotangent::interp::{Machine, Options, Stopped, Val};
 use cotangent::ir::{Dir, FuncId, Mode, Module, Signature, Ty};
-use cotangent::{Compiler, Loader, Roots, Symbol, pipeline, render};
+use cotangent::{Compiler, Files, Roots, Symbol, pipeline, render};
 use cotangent_autodiff::checkpoint::Policy;
 use cotangent_lower::Lowered;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -85,23 +85,12 @@ pub fn check(program: &Program, seed: u64) -> Result<Tally, Failure> {
     })
 }
 
-/// The one file there is.
-struct Text<'t>(&'t str);
-
-impl Loader for Text<'_> {
-    fn load(&self, _: &str) -> Option<String> {
-        Some(self.0.to_string())
-    }
-    fn resolve(&self, _: &str, _: &str) -> Option<String> {
-        None
-    }
-}
-
 /// Lowers a function and requests for its derivatives.
 fn lowered(source: &str, name: &str, unroll: bool) -> Result<Lowered, Failure> {
-    let text = Text(source);
+    let files = [("program.slang", source)];
+    let files = Files(&files);
     let word = if unroll { "[ForceUnroll]" } else { "" };
-    let mut compiler = Compiler::new(&text, vec![("LOOP".to_string(), word.to_string())]);
+    let mut compiler = Compiler::new(&files, vec![("LOOP".to_string(), word.to_string())]);
     let modes = vec![Mode::Forward, Mode::Backward];
     let result = compiler.lower("program.slang", Roots::Derivatives { func: Symbol::new(name), modes });
     result.or_else(|_| refused(&compiler.sources, compiler.diagnostics.iter()))

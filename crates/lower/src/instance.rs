@@ -281,11 +281,11 @@ impl<'c> Lowerer<'c> {
             Origin::Func(func) | Origin::Field(func, _) | Origin::Synth(func, _) => self.declare_func(func),
             Origin::Copying(func, copied) => {
                 let (declared, sig) = self.declare_func(func)?;
-                Some(crate::places::copying(self, declared, sig, copied))
+                Some(crate::by_ref::copying(self, declared, sig, copied))
             }
             Origin::Paired(func) => {
                 let (declared, sig) = self.declare_func(func)?;
-                Some(crate::pointers::pair(self, declared, sig))
+                Some(crate::pairing::pair(self, declared, sig))
             }
             Origin::Entry(func) => Some((entry::declare(self, func), SourceSig::default())),
             Origin::Request(mode, of) => diff::request(self, mode, of),

@@ -27,9 +27,9 @@
 //! | `stmt`, `branch`, `loops`           | statements; how variables become values                       |
 //! | `assigned`                          | which variables need a new value where control flow joins     |
 //! | `switch`, `breaks`                  | the statement that falls through                              |
-//! | `places`                            | `__ref` parameters and pointers                               |
+//! | `by_ref`                            | `__ref` parameters and pointers                               |
 //! | `bytes`                             | values in buffers of words                                    |
-//! | `pointers`                          | functions that take pairs of pointers, for their derivatives  |
+//! | `pairing`                           | functions that take pairs of pointers, for their derivatives  |
 //! | `expr`, `number`, `call`, `place`   | expressions; how assignments become values                    |
 //!
 //! What cannot be lowered yet gets a diagnostic of the E07 family at its place and lowering goes on, so one run
@@ -38,6 +38,7 @@
 mod assigned;
 mod branch;
 mod breaks;
+mod by_ref;
 mod bytes;
 mod call;
 pub mod codes;
@@ -52,10 +53,9 @@ mod instance;
 mod intrinsic;
 mod loops;
 mod number;
+mod pairing;
 mod params;
 mod place;
-mod places;
-mod pointers;
 mod reinterpret;
 mod roots;
 mod stmt;

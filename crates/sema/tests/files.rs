@@ -11,20 +11,9 @@
 //! The carets cover the place exactly; the text, if there is one, occurs in the message. Anything unmarked that is
 //! reported, and anything marked that is not, fails.
 
-use cotangent_base::{Diagnostics, Loader, Sources};
+use cotangent_base::{Diagnostics, Files, Sources};
 use cotangent_sema::{Checked, Input, check};
 use std::path::{Path, PathBuf};
-
-struct NoFiles;
-
-impl Loader for NoFiles {
-    fn load(&self, _: &str) -> Option<String> {
-        None
-    }
-    fn resolve(&self, _: &str, _: &str) -> Option<String> {
-        None
-    }
-}
 
 fn folder(name: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -52,13 +41,19 @@ fn check_text(path: &Path, text: String) -> (Checked, Sources, Diagnostics) {
     for path in folder("../../std") {
         let text = std::fs::read_to_string(&path).expect("a readable file");
         let file = sources.add_library(path.display().to_string(), text);
-        let tree =
-            cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], Default::default(), &mut diagnostics);
+        let tree = cotangent_syntax::parse(
+            &mut sources,
+            &Files(&[]),
+            file,
+            &[],
+            Default::default(),
+            &mut diagnostics,
+        );
         inputs.push(Input::library(file, tree));
     }
     let file = sources.add(path.display().to_string(), text);
     let tree =
-        cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], Default::default(), &mut diagnostics);
+        cotangent_syntax::parse(&mut sources, &Files(&[]), file, &[], Default::default(), &mut diagnostics);
     inputs.push(Input::module(file, tree));
     (check(inputs), sources, diagnostics)
 }

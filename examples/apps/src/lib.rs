@@ -7,26 +7,12 @@ pub mod splats;
 
 use cotangent::interp::Options;
 use cotangent::runtime::{Data, Params, run};
-use cotangent::{Compiler, Loader, Roots, Scalar, ir, render};
+use cotangent::{Compiler, Disk, Roots, Scalar, ir};
 use std::error::Error;
 use std::path::Path;
 
 /// How an application ends.
 pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;
-
-struct Disk;
-
-impl Loader for Disk {
-    fn load(&self, path: &str) -> Option<String> {
-        std::fs::read_to_string(path).ok()
-    }
-    /// Beside the file, or one folder up, where the applications keep what they share.
-    fn resolve(&self, from: &str, name: &str) -> Option<String> {
-        let folder = Path::new(from).parent()?;
-        let found = [folder.join(name), folder.join("..").join(name)].into_iter().find(|p| p.is_file())?;
-        Some(found.display().to_string())
-    }
-}
 
 /// A compiled module and the memory of its parameters.
 pub struct Program {
@@ -37,18 +23,14 @@ pub struct Program {
 impl Program {
     /// Compiles `examples/apps/NAME`, with every entry point.
     pub fn new(name: &str) -> Outcome<Program> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name).display().to_string();
-        let mut compiler = Compiler::new(&Disk, vec![]);
-        match compiler.compile(&path, Roots::Module) {
-            Ok(lowered) => {
-                let params = Params::new(&lowered.module);
-                Ok(Program { module: lowered.module, params })
-            }
-            Err(_) => {
-                let show = |d| render::render(&compiler.sources, d, render::Style::Plain);
-                Err(compiler.diagnostics.iter().map(show).collect::<Vec<_>>().join("\n").into())
-            }
-        }
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        // The applications keep here what they share.
+        let disk = Disk { include: vec![folder.into()] };
+        let mut compiler = Compiler::new(&disk, vec![]);
+        let compiled = compiler.compile(&folder.join(name).display().to_string(), Roots::Module);
+        let module = compiled.map_err(|_| compiler.complaints())?.module;
+        let params = Params::new(&module);
+        Ok(Program { module, params })
     }
 
     /// Sets a uniform integer.

@@ -3,7 +3,7 @@
 use cotangent::gradient::{Evaluator, Functions};
 use cotangent::interp::Options;
 use cotangent::ir::{Mode, text, verify};
-use cotangent::{Compiler, Diagnostics, Loader, Roots, Sources, Stop};
+use cotangent::{Compiler, Diagnostics, Files, Roots, Sources, Stop};
 use cotangent_lower::Lowered;
 
 /// A stage, with all that come before it.
@@ -32,19 +32,6 @@ const STAGES: [(&str, Stage); 7] = [
 const STEPS: u64 = 100_000;
 /// The most functions of a program whose derivatives are computed.
 const DERIVATIVES: usize = 3;
-
-/// The program, alone.
-struct Alone<'t>(&'t str);
-
-impl Loader for Alone<'_> {
-    fn load(&self, path: &str) -> Option<String> {
-        (path == PATH).then(|| self.0.to_string())
-    }
-
-    fn resolve(&self, _from: &str, _name: &str) -> Option<String> {
-        None
-    }
-}
 
 const PATH: &str = "fuzz.slang";
 
@@ -77,7 +64,8 @@ impl Stage {
         let mut sources = Sources::new();
         let mut diagnostics = Diagnostics::new();
         let file = sources.add(PATH, text);
-        let loader = Alone(text);
+        let files = [(PATH, text)];
+        let loader = Files(&files);
         let mut compiler = Compiler::new(&loader, vec![]);
         match self {
             Stage::Lex => {
@@ -170,7 +158,8 @@ fn whole(compiler: &mut Compiler<'_>, text: &str) -> Result {
     let marked = |f: &&cotangent::ir::Func| f.diff.differentiable == Some(Mode::Backward);
     let names: Vec<_> = lowered.module.funcs.values().filter(marked).map(|f| f.name).collect();
     for name in names.into_iter().take(DERIVATIVES) {
-        let loader = Alone(text);
+        let files = [(PATH, text)];
+        let loader = Files(&files);
         let mut compiler = Compiler::new(&loader, vec![]);
         let modes = vec![Mode::Forward, Mode::Backward];
         let result = compiler.compile(PATH, Roots::Derivatives { func: name, modes });

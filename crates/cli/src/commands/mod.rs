@@ -10,10 +10,9 @@ mod report;
 mod run;
 
 use crate::args::{Command, MatrixLayout, Search, Source};
-use crate::loader::Disk;
 use crate::report::Failure;
 use cotangent::ir::layout::Matrices;
-use cotangent::{Compiler, ConformanceId, Limits, Options, Symbol, Warnings};
+use cotangent::{Compiler, ConformanceId, Disk, Limits, Options, Symbol, Warnings};
 use std::path::Path;
 
 /// Does what was asked.

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
-use cotangent_base::{Diagnostics, Loader, Sources, Symbol};
+use cotangent_base::{Diagnostics, Files, Sources, Symbol};
 use cotangent_interp::{Machine, Options, Val};
 use cotangent_ir::{Module, text};
 use cotangent_lower::{Lowered, Roots, lower};
@@ -24,17 +24,6 @@ const LIBRARY: &[(&str, &str)] = &[
     ("std/bytes.slang", include_str!("../../../../std/bytes.slang")),
 ];
 
-struct NoFiles;
-
-impl Loader for NoFiles {
-    fn load(&self, _: &str) -> Option<String> {
-        None
-    }
-    fn resolve(&self, _: &str, _: &str) -> Option<String> {
-        None
-    }
-}
-
 /// Checks a program that has no errors.
 pub fn check(source: &str) -> Checked {
     let mut sources = Sources::new();
@@ -42,13 +31,19 @@ pub fn check(source: &str) -> Checked {
     let mut inputs = Vec::new();
     for (path, text) in LIBRARY {
         let file = sources.add_library(*path, *text);
-        let tree =
-            cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], Default::default(), &mut diagnostics);
+        let tree = cotangent_syntax::parse(
+            &mut sources,
+            &Files(&[]),
+            file,
+            &[],
+            Default::default(),
+            &mut diagnostics,
+        );
         inputs.push(Input::library(file, tree));
     }
     let file = sources.add("test.slang", source);
     let tree =
-        cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], Default::default(), &mut diagnostics);
+        cotangent_syntax::parse(&mut sources, &Files(&[]), file, &[], Default::default(), &mut diagnostics);
     inputs.push(Input::module(file, tree));
     assert_clean(&diagnostics, &sources);
     let checked = cotangent_sema::check(inputs);

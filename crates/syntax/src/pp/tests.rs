@@ -2,17 +2,7 @@
 
 use super::*;
 use crate::token::Flags;
-
-struct Files(&'static [(&'static str, &'static str)]);
-
-impl Loader for Files {
-    fn load(&self, path: &str) -> Option<String> {
-        self.0.iter().find(|(name, _)| *name == path).map(|(_, text)| text.to_string())
-    }
-    fn resolve(&self, _from: &str, name: &str) -> Option<String> {
-        self.load(name).map(|_| name.into())
-    }
-}
+use cotangent_base::Files;
 
 /// The preprocessed text on one line, and the codes of what is wrong with it.
 fn run_with(

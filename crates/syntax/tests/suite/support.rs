@@ -1,19 +1,7 @@
-//! What the tests of this crate share: files in memory and a parse of them.
+//! What the tests of this crate share: a parse of a text.
 
-use cotangent_base::{Diagnostics, Loader, Sources};
+use cotangent_base::{Diagnostics, Files, Sources};
 use cotangent_syntax::{Limits, ast};
-
-/// Files by path, for `#include`.
-pub struct Files(pub &'static [(&'static str, &'static str)]);
-
-impl Loader for Files {
-    fn load(&self, path: &str) -> Option<String> {
-        self.0.iter().find(|(name, _)| *name == path).map(|(_, text)| text.to_string())
-    }
-    fn resolve(&self, _from: &str, name: &str) -> Option<String> {
-        self.0.iter().any(|(path, _)| *path == name).then(|| name.to_string())
-    }
-}
 
 /// A parsed text with all that was found.
 pub struct Parsed {

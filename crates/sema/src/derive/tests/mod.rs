@@ -9,19 +9,7 @@ mod types;
 use crate::derive::Signature;
 use crate::hir::{DiffMode, FuncId, StructId, Ty, TyKind};
 use crate::{Checked, Input};
-use cotangent_base::{Diagnostics, Loader, Sources};
-
-/// There are no other files.
-struct NoFiles;
-
-impl Loader for NoFiles {
-    fn load(&self, _: &str) -> Option<String> {
-        None
-    }
-    fn resolve(&self, _: &str, _: &str) -> Option<String> {
-        None
-    }
-}
+use cotangent_base::{Diagnostics, Files, Sources};
 
 /// A checked program with its text.
 struct Program {
@@ -36,13 +24,19 @@ fn program(text: &str) -> Program {
     let mut inputs = vec![];
     for (path, text) in library() {
         let file = sources.add_library(path, text);
-        let tree =
-            cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], Default::default(), &mut diagnostics);
+        let tree = cotangent_syntax::parse(
+            &mut sources,
+            &Files(&[]),
+            file,
+            &[],
+            Default::default(),
+            &mut diagnostics,
+        );
         inputs.push(Input::library(file, tree));
     }
     let file = sources.add("test.slang", text);
     let tree =
-        cotangent_syntax::parse(&mut sources, &NoFiles, file, &[], Default::default(), &mut diagnostics);
+        cotangent_syntax::parse(&mut sources, &Files(&[]), file, &[], Default::default(), &mut diagnostics);
     inputs.push(Input::module(file, tree));
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     let checked = crate::check(inputs);

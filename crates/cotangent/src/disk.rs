@@ -1,10 +1,12 @@
-//! Source files from disk.
+//! Source files from disk: the one place in the library that reads any.
 
-use cotangent::Loader;
+use crate::Loader;
 use std::path::{Path, PathBuf};
 
 /// Looks beside the file that asks, then in the include directories.
+#[derive(Default)]
 pub struct Disk {
+    /// The directories, in order.
     pub include: Vec<PathBuf>,
 }
 
