@@ -3,6 +3,7 @@
 mod custom;
 mod flow;
 mod library;
+mod marks;
 mod signature;
 mod types;
 
@@ -19,10 +20,15 @@ struct Program {
 
 /// Checks a program together with the library.
 fn program(text: &str) -> Program {
+    program_with(library(), text)
+}
+
+/// Checks a program together with a library.
+fn program_with(library: Vec<(String, String)>, text: &str) -> Program {
     let mut sources = Sources::new();
     let mut diagnostics = Diagnostics::new();
     let mut inputs = vec![];
-    for (path, text) in library() {
+    for (path, text) in library {
         let file = sources.add_library(path, text);
         let tree = cotangent_syntax::parse(
             &mut sources,
