@@ -30,7 +30,8 @@ impl Checked {
             FuncSource::Accessor(property, number) => {
                 let info = &self.tables.props[*property];
                 let (params, ty, accessors) = (info.params.clone(), info.ty.clone(), info.accessors.clone());
-                self.resolve_accessor(id, &params, &ty, &accessors[*number], scope);
+                let no_diff = info.no_diff || is_no_diff(&ty);
+                self.resolve_accessor(id, &params, (&ty, no_diff), &accessors[*number], scope);
             }
         }
         self.resolve_inline(id);
@@ -89,7 +90,7 @@ impl Checked {
         &mut self,
         id: FuncId,
         params: &[ast::Param],
-        ty: &ast::Expr,
+        (ty, no_diff): (&ast::Expr, bool),
         accessor: &ast::Accessor,
         scope: ScopeId,
     ) {
@@ -97,7 +98,6 @@ impl Checked {
             let param = self.resolve_param(param, scope);
             self.program.funcs[id].params.push(param);
         }
-        let no_diff = is_no_diff(ty);
         let ty = self.resolve_ty(ty, scope);
         if accessor.kind == ast::AccessorKind::Get {
             self.program.funcs[id].result = ty;

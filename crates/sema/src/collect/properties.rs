@@ -1,10 +1,16 @@
 //! Properties and subscripts, whose accessors are functions.
+//!
+//! What stands before a property is said of each of its accessors, as if it stood before `get` and before `set`: attributes, and
+//! `no_diff`, which is about the value. An attribute that names a function is about one accessor, so it may stand before the
+//! property only if there is but one.
 
 use super::Place;
 use crate::Checked;
 use crate::attrs;
+use crate::codes;
+use crate::derive;
 use crate::tables::{ElementAccess, FuncSource, Item, Owner, Prefix, PropId, PropInfo};
-use cotangent_base::{Span, Symbol};
+use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
 use std::rc::Rc;
 
@@ -22,9 +28,11 @@ impl Checked {
                 set: None,
                 element: None,
                 is_static: is_static || place.owner == Owner::Module,
+                no_diff: is_no_diff(prefix),
                 generics: place.generics,
                 scope: place.scope,
             },
+            &prefix.attributes,
             place,
         );
         self.declare(place.scope, decl.name, Item::Property(id));
@@ -55,17 +63,25 @@ impl Checked {
                 set: None,
                 element: None,
                 is_static,
+                no_diff: is_no_diff(prefix),
                 generics,
                 scope,
             },
+            &prefix.attributes,
             inner,
         );
         let name = ast::Ident { name: attrs::SUBSCRIPT.into(), span };
         self.declare(place.scope, name, Item::Property(id));
     }
 
-    /// Enters a property and makes a function of each accessor.
-    pub(super) fn push_property(&mut self, property: PropInfo, place: Place) -> PropId {
+    /// Enters a property and makes a function of each accessor, of which the attributes before the property are said too.
+    pub(super) fn push_property(
+        &mut self,
+        property: PropInfo,
+        attributes: &[ast::Attribute],
+        place: Place,
+    ) -> PropId {
+        let shared = self.shared_attributes(&property, attributes);
         let accessors = property.accessors.clone();
         let is_static = property.is_static;
         let base = property.name.map_or("subscript", Symbol::as_str);
@@ -83,7 +99,8 @@ impl Checked {
                 ast::AccessorKind::Ref => "ref",
             };
             let name = ast::Ident { name: Symbol::new(&format!("{base}.{word}")), span: accessor.span };
-            let prefix = Prefix { attributes: accessor.attributes.clone().into(), modifiers: Rc::new([]) };
+            let said = accessor.attributes.iter().chain(&shared).cloned();
+            let prefix = Prefix { attributes: said.collect(), modifiers: Rc::new([]) };
             let source = FuncSource::Accessor(id, number);
             let func = self.push_func(name, source, prefix, is_static, place);
             self.program.funcs[func].has_body = accessor.body.is_some();
@@ -97,6 +114,28 @@ impl Checked {
             }
         }
         id
+    }
+
+    /// The attributes before a property that are about its accessors; reports those that cannot be about all of them.
+    fn shared_attributes(
+        &mut self,
+        property: &PropInfo,
+        attributes: &[ast::Attribute],
+    ) -> Vec<ast::Attribute> {
+        let mut shared = vec![];
+        for attribute in attributes.iter().filter(|a| !a.name.name.as_str().starts_with("__")) {
+            let of_one = derive::names_function(attribute) || attribute.name.name == "mutating";
+            if of_one && property.accessors.len() > 1 {
+                let name = attribute.name.name;
+                let message =
+                    format!("`[{name}]` is about one accessor, and here are {}", property.accessors.len());
+                let diagnostic = Diagnostic::new(codes::BAD_ATTRIBUTE, attribute.span, message);
+                self.diagnostics.push(diagnostic.help("write it before `get` or `set`"));
+            } else {
+                shared.push(attribute.clone());
+            }
+        }
+        shared
     }
 
     pub(super) fn element_accessor(&mut self, id: PropId, accessor: &ast::Accessor, is_element: bool) {
@@ -113,4 +152,8 @@ impl Checked {
             *slot = Some(access);
         }
     }
+}
+
+fn is_no_diff(prefix: &Prefix) -> bool {
+    prefix.modifiers.iter().any(|m| m.kind == ModifierKind::NoDiff)
 }

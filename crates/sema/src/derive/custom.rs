@@ -9,6 +9,9 @@
 //! DifferentialPair<U> square_fwd<U : IFloat>(DifferentialPair<U> x) { .. }
 //! ```
 //!
+//! Arguments that no signature shows, as those of `power<let N : int>(float x)`, are written behind the name,
+//! `[ForwardDerivative(power_fwd<N>)]`, or else are the original's parameters in the same place.
+//!
 //! `[ForwardDerivativeOf(f)]` and its kin stand on the other function. They are read before anything is checked, so
 //! that everybody sees the same derivatives.
 
@@ -16,7 +19,7 @@ use super::flags::{REFERENCES, Reference, Role, flags};
 use super::{Signature, codes};
 use crate::Checked;
 use crate::attrs::find;
-use crate::hir::{Arg, DiffMode, FuncDiff, FuncId, FuncRef, Ty};
+use crate::hir::{Arg, DiffMode, FuncDiff, FuncId, FuncRef, GenericParamId, Ty};
 use crate::lookup::Found;
 use crate::resolve::Path;
 use crate::tables::{Item, ScopeId};
@@ -30,6 +33,15 @@ enum Misfit {
     Signature,
     /// Its generic parameters cannot be chosen, or their bounds do not hold.
     Generics,
+}
+
+/// A function that the argument of an attribute can mean.
+struct Named<'a> {
+    func: FuncId,
+    /// Generic arguments known from what it stands in.
+    around: Vec<Arg>,
+    /// Generic arguments written behind its name.
+    explicit: &'a [Expr],
 }
 
 impl Checked {
@@ -76,14 +88,14 @@ impl Checked {
         };
         if reference.role == Role::Rule {
             let args = self.identity(self.tables.funcs[func].generics);
-            let rule = found[0].0;
+            let rule = found[0].func;
             self.program.funcs[func].diff.rule = Some(FuncRef { func: rule, args });
             return;
         }
         // Parameters of interface type have become generic ones, with bounds of their own.
         let saved = self.enter(self.tables.funcs[func].generics);
         let wanted = self.wanted_signature(func, reference.role);
-        let fits: Vec<_> = found.iter().map(|(c, around)| self.fit(*c, around, &wanted)).collect();
+        let fits: Vec<_> = found.iter().map(|named| self.fit(named, func, &wanted)).collect();
         self.leave(saved);
         let mut misfit = Misfit::Signature;
         for fit in fits {
@@ -92,7 +104,7 @@ impl Checked {
                 Err(why) => misfit = misfit.max(why),
             }
         }
-        self.misfit(misfit, attribute, &wanted, func, found[0].0);
+        self.misfit(misfit, attribute, &wanted, func, found[0].func);
     }
 
     /// The attribute stands on the derivative and names the original.
@@ -102,26 +114,27 @@ impl Checked {
             return;
         };
         let mut misfit = Misfit::Signature;
-        for (original, _) in &found {
-            self.ensure_func(*original);
-            let saved = self.enter(self.tables.funcs[*original].generics);
-            let wanted = self.wanted_signature(*original, reference.role);
-            let fit = self.fit(derivative, &[], &wanted);
+        let standing = Named { func: derivative, around: vec![], explicit: &[] };
+        for &Named { func: original, .. } in &found {
+            self.ensure_func(original);
+            let saved = self.enter(self.tables.funcs[original].generics);
+            let wanted = self.wanted_signature(original, reference.role);
+            let fit = self.fit(&standing, original, &wanted);
             self.leave(saved);
             match fit {
-                Ok(fitting) => return self.record(*original, fitting, reference.role, attribute.span),
+                Ok(fitting) => return self.record(original, fitting, reference.role, attribute.span),
                 Err(why) => misfit = misfit.max(why),
             }
         }
-        let original = found[0].0;
+        let original = found[0].func;
         let saved = self.enter(self.tables.funcs[original].generics);
         let wanted = self.wanted_signature(original, reference.role);
         self.leave(saved);
         self.misfit(misfit, attribute, &wanted, original, derivative);
     }
 
-    /// The functions an attribute's argument can mean, with the generic arguments known from around them.
-    fn named_functions(&mut self, attribute: &Attribute, scope: ScopeId) -> Option<Vec<(FuncId, Vec<Arg>)>> {
+    /// The functions an attribute's argument can mean.
+    fn named_functions<'a>(&mut self, attribute: &'a Attribute, scope: ScopeId) -> Option<Vec<Named<'a>>> {
         let [path] = &attribute.args[..] else {
             let message = format!("`[{}]` takes the name of one function", attribute.name.name);
             self.diagnostics.push(Diagnostic::new(codes::ATTRIBUTE, attribute.span, message));
@@ -137,10 +150,15 @@ impl Checked {
         Some(found)
     }
 
-    fn functions_at(&mut self, path: &Expr, scope: ScopeId) -> Vec<(FuncId, Vec<Arg>)> {
+    fn functions_at<'a>(&mut self, path: &'a Expr, scope: ScopeId) -> Vec<Named<'a>> {
         let found: Vec<Found> = match &path.kind {
             ExprKind::Name(name) => self.lookup(scope, *name),
-            ExprKind::Paren(inner) | ExprKind::Apply(inner, _) => return self.functions_at(inner, scope),
+            ExprKind::Paren(inner) => return self.functions_at(inner, scope),
+            ExprKind::Apply(inner, args) => {
+                let mut named = self.functions_at(inner, scope);
+                named.iter_mut().for_each(|n| n.explicit = args);
+                return named;
+            }
             ExprKind::Member(base, name) => match self.type_path(base, scope, false) {
                 Some(Path::Namespace(inner)) => self.lookup_in_namespace(inner, name.name),
                 Some(path) => {
@@ -154,7 +172,10 @@ impl Checked {
         found
             .into_iter()
             .filter_map(|f| match f.item {
-                Item::Func(func) => Some((func, self.program.types.list(f.args).to_vec())),
+                Item::Func(func) => {
+                    let around = self.program.types.list(f.args).to_vec();
+                    Some(Named { func, around, explicit: &[] })
+                }
                 _ => None,
             })
             .collect()
@@ -171,26 +192,24 @@ impl Checked {
     }
 
     /// The generic arguments with which `candidate` has the wanted signature.
-    fn fit(&mut self, candidate: FuncId, around: &[Arg], wanted: &Signature) -> Result<FuncRef, Misfit> {
-        self.ensure_func(candidate);
-        let own = Signature::of(&self.program.funcs[candidate]);
+    fn fit(&mut self, candidate: &Named, original: FuncId, wanted: &Signature) -> Result<FuncRef, Misfit> {
+        self.ensure_func(candidate.func);
+        let own = Signature::of(&self.program.funcs[candidate.func]);
         let same_shape = own.params.len() == wanted.params.len()
             && own.params.iter().zip(&wanted.params).all(|(a, b)| a.dir == b.dir);
         if !same_shape {
             return Err(Misfit::Signature);
         }
-        let generics = self.tables.funcs[candidate].generics;
+        let generics = self.tables.funcs[candidate.func].generics;
         let params = self.tables.generics[generics].params.clone();
-        let mut bindings: Vec<Option<Arg>> = around.iter().copied().map(Some).collect();
-        bindings.resize(params.len(), None);
+        let mut bindings = self.given_args(candidate, original)?;
         let pairs: Vec<(Ty, Ty)> = own.types().zip(wanted.types()).collect();
         for (pattern, ty) in &pairs {
             // Dependent types such as `T.Differential` bind nothing; all are compared below.
             self.match_ty(*pattern, *ty, &params, &mut bindings);
         }
-        let Some(args) = bindings.into_iter().collect::<Option<Vec<Arg>>>() else {
-            return Err(Misfit::Generics);
-        };
+        self.bind_by_place(&mut bindings, candidate.func, original);
+        let args = bindings.into_iter().collect::<Option<Vec<Arg>>>().ok_or(Misfit::Generics)?;
         let args = self.program.types.args(&args);
         for (pattern, ty) in pairs {
             let ours = self.replace(pattern, &params, args);
@@ -199,9 +218,51 @@ impl Checked {
             }
         }
         match self.unmet_bound(generics, args) {
-            None => Ok(FuncRef { func: candidate, args }),
+            None => Ok(FuncRef { func: candidate.func, args }),
             Some(_) => Err(Misfit::Generics),
         }
+    }
+
+    /// The generic arguments of a candidate that are known from around it or written behind its name.
+    fn given_args(&mut self, candidate: &Named, original: FuncId) -> Result<Vec<Option<Arg>>, Misfit> {
+        let generics = self.tables.funcs[candidate.func].generics;
+        let params = self.tables.generics[generics].params.clone();
+        let own = self.written_generics(candidate.func);
+        if candidate.explicit.len() > own.len() {
+            return Err(Misfit::Generics);
+        }
+        let mut bindings: Vec<Option<Arg>> = candidate.around.iter().copied().map(Some).collect();
+        bindings.resize(params.len(), None);
+        let scope = self.tables.generics[self.tables.funcs[original].generics].scope;
+        for (param, expr) in own.iter().zip(candidate.explicit) {
+            let arg = self.generic_arg(*param, expr, scope);
+            let place = params.iter().position(|p| p == param).expect("an own parameter is a parameter");
+            bindings[place] = Some(arg);
+        }
+        Ok(bindings)
+    }
+
+    /// Takes for each parameter of `candidate` that nothing binds the one of `original` in the same place, if the two
+    /// have as many. One that both stand inside of is itself.
+    fn bind_by_place(&mut self, bindings: &mut [Option<Arg>], candidate: FuncId, original: FuncId) {
+        let params = self.tables.generics[self.tables.funcs[candidate].generics].params.clone();
+        let around = self.tables.generics[self.tables.funcs[original].generics].params.clone();
+        let (ours, theirs) = (self.written_generics(candidate), self.written_generics(original));
+        for (param, binding) in params.iter().zip(bindings) {
+            let place = ours.iter().position(|p| p == param).filter(|_| ours.len() == theirs.len());
+            let same = if around.contains(param) { Some(*param) } else { place.map(|n| theirs[n]) };
+            let value = |p: GenericParamId| self.program.params[p].value;
+            if let Some(same) = same.filter(|same| value(*same) == value(*param)) {
+                binding.get_or_insert(self.param_arg(same));
+            }
+        }
+    }
+
+    /// The generic parameters written before a function's own parameters.
+    fn written_generics(&self, func: FuncId) -> Vec<GenericParamId> {
+        let info = &self.tables.funcs[func];
+        let own = &self.tables.generics[info.generics].own;
+        own[..own.len() - info.hidden].to_vec()
     }
 
     fn record(&mut self, func: FuncId, derivative: FuncRef, role: Role, span: Span) {

@@ -72,6 +72,11 @@ pub(crate) fn flags(attributes: &[Attribute]) -> FuncDiff {
     }
 }
 
+/// Whether an attribute names the derivative or substitute of one function.
+pub(crate) fn names_function(attribute: &Attribute) -> bool {
+    REFERENCES.iter().any(|r| attribute.name.name.as_str().eq_ignore_ascii_case(r.name))
+}
+
 /// Whether `this` carries no derivative: `[NoDiffThis]`.
 pub(crate) fn no_diff_this(attributes: &[Attribute]) -> bool {
     has(attributes, "NoDiffThis")

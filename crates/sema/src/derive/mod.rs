@@ -22,7 +22,7 @@ mod tests;
 mod validate;
 
 pub(crate) use calls::{converted_pair, pair_contents, retain_derivable};
-pub(crate) use flags::{derivative_member, no_diff_this};
+pub(crate) use flags::{derivative_member, names_function, no_diff_this};
 pub(crate) use signature::{SigParam, Signature};
 
 use crate::Checked;
