@@ -11,7 +11,7 @@ use cotangent::ir::layout::{Matrices, Target};
 use cotangent::ir::shader::{ShaderParam, Shape};
 use cotangent::ir::{Global, Type};
 use cotangent::runtime::{Data, Number, Params, path, run};
-use cotangent::{Compiler, Disk, Lowered, Roots, Scalar, Symbol, interp};
+use cotangent::{Compiler, ConformanceId, Disk, Lowered, Roots, Scalar, Symbol, interp};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,7 @@ struct Asked {
     groups: Option<[u32; 3]>,
     entry: Option<String>,
     defines: Vec<(String, String)>,
+    conformances: Vec<ConformanceId>,
 }
 
 /// Reads a `//run:` line; `None` if it asks for something that only the command line does.
@@ -45,6 +46,7 @@ fn asked(line: &str) -> Option<Asked> {
             }
             "--entry" => asked.entry = Some(value),
             "--print" => {}
+            "--conformance" => asked.conformances.push(ConformanceId::parse(&value)?),
             "-D" => {
                 let (name, value) = value.split_once('=').unwrap_or((&value, "1"));
                 asked.defines.push((name.to_string(), value.to_string()));
@@ -73,6 +75,7 @@ fn prepare(path: &Path) -> Result<Option<Case>, String> {
     let Some(asked) = header(&text, "run").first().and_then(|line| asked(line)) else { return Ok(None) };
     let disk = Disk::default();
     let mut compiler = Compiler::new(&disk, asked.defines.clone());
+    compiler.options.conformances = asked.conformances.clone();
     let roots = Roots::Entries(asked.entry.iter().map(|name| Symbol::new(name)).collect());
     let file = path.display().to_string();
     let lowered = compiler.compile(&file, roots).map_err(|_| format!("{file} does not compile"))?;

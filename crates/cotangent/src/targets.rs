@@ -1,6 +1,6 @@
 //! Programs in the languages of targets.
 
-use cotangent_base::{Code, Diagnostic, Sources, Span};
+use cotangent_base::{Diagnostic, Sources, Span};
 use cotangent_emit_naga::codes;
 use cotangent_ir::Module;
 use cotangent_ir::layout::{Matrices, Target, bind};
@@ -24,19 +24,20 @@ fn without_sums(module: &Module) -> Result<Cow<'_, Module>, Refusal> {
     if !module.types.structs().any(|(_, def)| def.sum) {
         return Ok(Cow::Borrowed(module));
     }
-    refuse_sums_in_memory(module, codes::UNSUPPORTED)?;
+    refuse_sums_in_memory(module)?;
     let mut module = module.clone();
     sums::sums(&mut module);
     Ok(Cow::Owned(module))
 }
 
-/// Where the host sees a sum it has a layout that no target is given yet.
-fn refuse_sums_in_memory(module: &Module, code: Code) -> Result<(), Refusal> {
+/// Where the host sees a sum it has a layout that naga is not given yet.
+fn refuse_sums_in_memory(module: &Module) -> Result<(), Refusal> {
     let Some(global) = sums::in_memory(module) else { return Ok(()) };
     let data = &module.globals[global];
     let message = format!("`{}` holds values of interface type, which cannot be emitted yet", data.name);
     Err(Box::new(
-        Diagnostic::new(code, data.span, message).help("`cotangent run` runs the program on the CPU"),
+        Diagnostic::new(codes::UNSUPPORTED, data.span, message)
+            .help("`cotangent run` runs the program on the CPU, and C++ has such values"),
     ))
 }
 
@@ -51,7 +52,6 @@ pub fn cpp(lowered: &Lowered, sources: &Sources, file: &str, lines: bool) -> Res
         known.then(|| (sources.path(span.file).to_string(), sources.location(span.file, span.start).line))
     };
     let options = cotangent_emit_c::Options { name, file, place: &place, lines };
-    refuse_sums_in_memory(&lowered.module, cotangent_emit_c::codes::UNSUPPORTED)?;
     cotangent_emit_c::cpp(&lowered.module, &lowered.params, options)
 }
 

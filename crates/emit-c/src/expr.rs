@@ -161,9 +161,18 @@ impl FuncEmitter<'_, '_> {
                 };
                 let (sum, field) = (args[0].at_least(PRIMARY), self.e.structs.field(id, *member));
                 let zero = self.zero(ty).text;
+                if self.e.is_host_sum(id) {
+                    let (line, to) = (self.line_number(), self.e.ty(ty));
+                    let text = format!("{sum}.tag({line}) == {member} ? {sum}.get<{to}>() : {zero}");
+                    return Ok(Expr::of(text, CHOICE, &args));
+                }
                 Expr::of(format!("{sum}.tag == {member} ? {sum}.{field} : {zero}"), CHOICE, &args)
             }
-            Op::Tag => Expr::of(format!("{}.tag", args[0].at_least(PRIMARY)), PRIMARY, &args),
+            Op::Tag => {
+                let known = matches!(self.shape(data.operands[0]), Type::Sum(id) if self.e.is_host_sum(id));
+                let line = if known { format!("({})", self.line_number()) } else { String::new() };
+                Expr::of(format!("{}.tag{line}", args[0].at_least(PRIMARY)), PRIMARY, &args)
+            }
             Op::Detach => args.into_iter().next().expect("it has an operand"),
             Op::Global(_) => return unsupported(self.span, "this is not possible"),
             Op::Load(path) => self.load(data, path),

@@ -173,6 +173,7 @@ impl FuncEmitter<'_, '_> {
             Trap::Barrier => "a barrier that not all threads reach",
             Trap::Abort => "the program aborted",
             Trap::NoValue => "value of an empty optional",
+            Trap::UnknownType => "unknown type of an interface value",
         };
         let line = self.line_number();
         self.line(&format!("if (!{}) ct::trap({line}, \"{what}\");", condition.at_least(PRIMARY)));

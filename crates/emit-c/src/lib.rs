@@ -28,6 +28,7 @@ mod func;
 mod inst;
 mod names;
 mod params;
+mod sums;
 mod types;
 
 use cotangent_base::{Diagnostic, Map, Set, Span};

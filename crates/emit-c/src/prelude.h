@@ -34,6 +34,22 @@ namespace ct {
     std::abort();
 }
 
+// A value of interface type came from outside with a number that no type has.
+[[noreturn]] CT_COLD inline void unknown_type(int line, std::uint32_t id, const char* known) {
+    char text[200];
+    std::snprintf(text, sizeof text, "unknown type %lu of an interface value: %s", static_cast<unsigned long>(id), known);
+    trap(line, text);
+}
+// What a value of interface type holds, between bytes and a type.
+template <class T> CT_INLINE T get_bytes(const unsigned char* data) {
+    T value{};
+    if constexpr (!std::is_empty_v<T>) std::memcpy(&value, data, sizeof value);
+    return value;
+}
+template <class T> CT_INLINE void put_bytes(unsigned char* data, const T& value) {
+    if constexpr (!std::is_empty_v<T>) std::memcpy(data, &value, sizeof value);
+}
+
 // The index `i` of one of `count` elements, checked unless COTANGENT_UNCHECKED is defined.
 template <class I> CT_INLINE std::size_t at(I i, std::size_t count, int line) {
 #ifndef COTANGENT_UNCHECKED

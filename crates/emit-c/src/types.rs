@@ -140,15 +140,14 @@ impl Emitter<'_> {
         }
         let name = self.structs.name(id).to_string();
         self.out += &format!("struct {name} {{\n");
-        if def.sum {
-            self.out += "    std::int32_t tag;\n";
-        }
-        for (index, field) in def.fields.iter().enumerate() {
-            let line = format!("    {} {};\n", self.ty(field.ty), self.structs.field(id, index as u32));
-            self.out += &line;
-        }
-        if def.sum {
-            self.makers(id);
+        match def.sum.then(|| self.host_sum(id)) {
+            Some(Some(text)) => self.out += &text,
+            Some(None) => {
+                self.out += "    std::int32_t tag;\n";
+                self.fields(id);
+                self.makers(id);
+            }
+            None => self.fields(id),
         }
         self.out += "};\n";
         if !def.sum && self.adds && def.fields.iter().all(|f| self.can_add(f.ty)) {
@@ -157,22 +156,18 @@ impl Emitter<'_> {
         self.out += "\n";
     }
 
+    fn fields(&mut self, id: StructId) {
+        for (index, field) in self.module.types.struct_def(id).fields.iter().enumerate() {
+            let line = format!("    {} {};\n", self.ty(field.ty), self.structs.field(id, index as u32));
+            self.out += &line;
+        }
+    }
+
     fn inner(&mut self, ty: Ty, done: &mut Vec<StructId>) {
         match self.module.types.get(ty) {
             Type::Struct(id) | Type::Sum(id) => self.structure(id, done),
             Type::Array(elem, _) | Type::Buffer(elem, _) | Type::Ref(elem) => self.inner(elem, done),
             Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => {}
-        }
-    }
-
-    /// Functions that make a sum of one of its members.
-    fn makers(&mut self, id: StructId) {
-        let name = self.structs.name(id).to_string();
-        for (index, member) in self.module.types.struct_def(id).fields.iter().enumerate() {
-            let (ty, field) = (self.ty(member.ty), self.structs.field(id, index as u32));
-            self.out += &format!(
-                "    static {name} make_{field}(const {ty}& value) {{ {name} s{{}}; s.tag = {index}; s.{field} = value; return s; }}\n"
-            );
         }
     }
 

@@ -40,4 +40,12 @@ cotangent_base::codes! {
 
     /// The `value` of an `Optional` was read that holds none. Ask first: `if (let v = o)`, or `o.hasValue`.
     E0810 NO_VALUE = "value of an empty optional";
+
+    /// A value of interface type that came from a buffer, or was made by `createDynamicObject`, has a number that belongs to no
+    /// type of the program.
+    ///
+    /// The types that conform to an interface are numbered from 0 in the order of the program, or as the command line says:
+    /// `--conformance 'Circle:IShape=3'`; then only those that it names are known. In memory a value of interface type is 16
+    /// bytes, of which the third word is the number, and then the data.
+    E0811 UNKNOWN_TYPE = "unknown type of an interface value";
 }

@@ -29,5 +29,5 @@ mod value;
 pub use codes::CODES;
 pub use machine::{Counters, Machine, Options};
 pub use pointer::Pointer;
-pub use stop::{OtherThread, Outside, Stopped};
+pub use stop::{OtherThread, Outside, Stopped, UnknownType};
 pub use value::Val;

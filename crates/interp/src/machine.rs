@@ -2,7 +2,7 @@
 
 use crate::decode::{Arg, Code, Decoded, Level, Slot, decode};
 use crate::held::Held;
-use crate::stop::Outside;
+use crate::stop::{Outside, UnknownType};
 use crate::{Stopped, Val};
 use cotangent_base::{EntityMap, Scalar, Span};
 use cotangent_ir::eval::Eval;
@@ -51,6 +51,8 @@ pub struct Machine<'m> {
     pub(crate) thread: Option<[u32; 3]>,
     /// The index that was last found outside, and how many parts there were.
     pub(crate) outside: Option<Outside>,
+    /// The type that was last found to be unknown.
+    pub(crate) unknown: Option<Box<UnknownType>>,
     /// What detached values are.
     pub(crate) held: Held,
     /// What the program has printed.
@@ -109,6 +111,7 @@ impl<'m> Machine<'m> {
             counters: Counters::default(),
             thread: None,
             outside: None,
+            unknown: None,
             held: Held::No,
             output: String::new(),
             decoded: EntityMap::filled(None, module.funcs.len()),
@@ -230,6 +233,7 @@ impl<'m> Machine<'m> {
             calls: spans[at + 1..].to_vec(),
             thread: self.thread,
             outside: self.outside.filter(|_| trap == Trap::OutOfBounds),
+            unknown: self.unknown.clone().filter(|_| trap == Trap::UnknownType),
             other: None,
         }
     }

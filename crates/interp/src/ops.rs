@@ -2,6 +2,7 @@
 
 use crate::aggregate::{Numbers, array_elements, build};
 use crate::decode::Level;
+use crate::stop::UnknownType;
 use crate::{Machine, Val};
 use cotangent_base::Scalar;
 use cotangent_ir::{Const, Func, InstData, Math, Op, Trap, Ty, Type, Value, eval};
@@ -47,8 +48,14 @@ impl Machine<'_> {
             Op::Insert(_) => return self.insert(levels, args),
             Op::InsertAdd(_) => return self.insert_add(func.ty(data.operands[1]), levels, args),
             Op::Inject(member) => Val::sum(*member, mem::take(&mut args[0])),
-            Op::Project(member) => self.project(*member, func.ty(data.results[0]), &args[0]),
-            Op::Tag => Val::Scalar(self.scalar(args[0].part(0), Scalar::I32)),
+            Op::Project(member) => {
+                self.known_type(first, &args[0])?;
+                self.project(*member, func.ty(data.results[0]), &args[0])
+            }
+            Op::Tag => {
+                self.known_type(first, &args[0])?;
+                Val::Scalar(self.scalar(args[0].part(0), Scalar::I32))
+            }
             Op::Detach => self.detach(mem::take(&mut args[0])),
             Op::Global(global) => match shape {
                 Type::Buffer(..) | Type::Ref(_) => Val::Handle(*global),
@@ -71,6 +78,15 @@ impl Machine<'_> {
             Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => has_codes(&data.op),
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => has_codes(&data.op),
         })
+    }
+
+    /// Stops if a value from outside is of no type that is known.
+    fn known_type(&mut self, sum: Type, value: &Val) -> Result<(), Trap> {
+        let (Some(id), Type::Sum(sum)) = (value.unknown_id(), sum) else { return Ok(()) };
+        let def = self.module.types.struct_def(sum);
+        let known = def.ids.iter().copied().zip(def.fields.iter().map(|member| member.name)).collect();
+        self.unknown = Some(Box::new(UnknownType { id, interface: def.name, known }));
+        Err(Trap::UnknownType)
     }
 
     /// What a sum holds if it is that member; a sum nobody may look at holds another such value.

@@ -20,6 +20,8 @@ pub struct Stopped {
     pub thread: Option<[u32; 3]>,
     /// The index that is out of bounds, if that is why.
     pub outside: Option<Outside>,
+    /// The number that no type has, if that is why.
+    pub unknown: Option<Box<UnknownType>>,
     /// What another thread does that a barrier waits for.
     pub other: Option<OtherThread>,
 }
@@ -31,6 +33,28 @@ pub struct OtherThread {
     pub thread: [u32; 3],
     /// The barrier it waits at; none if it has ended.
     pub waits: Option<Span>,
+}
+
+/// A value of interface type that is of none of the known types.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownType {
+    /// The number it has.
+    pub id: u32,
+    /// The interface.
+    pub interface: Symbol,
+    /// The numbers of the types, and their names.
+    pub known: Vec<(u32, Symbol)>,
+}
+
+impl UnknownType {
+    /// The types that would have been right.
+    fn note(&self) -> String {
+        let known: Vec<String> = self.known.iter().map(|(id, name)| format!("{id} `{name}`")).collect();
+        match &known[..] {
+            [] => format!("no type of the program conforms to `{}`", self.interface),
+            known => format!("the types of `{}` are {}", self.interface, known.join(", ")),
+        }
+    }
 }
 
 /// An index that leads nowhere.
@@ -56,6 +80,7 @@ impl Stopped {
             Trap::Barrier => codes::BARRIER,
             Trap::Abort => codes::ABORT,
             Trap::NoValue => codes::NO_VALUE,
+            Trap::UnknownType => codes::UNKNOWN_TYPE,
         }
     }
 
@@ -72,6 +97,10 @@ impl Stopped {
                 Some(span) => diagnostic.label(span, format!("while thread ({x}, {y}, {z}) waits here")),
                 None => diagnostic.note(format!("thread ({x}, {y}, {z}) of the same group has ended")),
             };
+        }
+        if let Some(unknown) = &self.unknown {
+            diagnostic =
+                diagnostic.here(format!("the type has the number {}", unknown.id)).note(unknown.note());
         }
         match self.outside {
             Some(Outside { index, len: 0 }) => {

@@ -5,6 +5,9 @@ use cotangent_ir::eval::{self, Eval};
 use cotangent_ir::{Const, Global, Ty, Type, Types};
 use std::sync::Arc;
 
+/// What a sum has in place of the number of a member if it is none.
+const UNKNOWN: i64 = -1;
+
 /// A value.
 ///
 /// Parts of an aggregate are shared until they are changed; what has one owner is changed in place.
@@ -52,6 +55,19 @@ impl Val {
     /// A value of a sum type: the number of the member it is, and what it holds.
     pub fn sum(member: u32, value: Val) -> Self {
         Self::aggregate([Val::int(member.into()), value])
+    }
+
+    /// A value of a sum type that came from outside with a number that no member has. It can be copied, but not looked at.
+    pub fn unknown(id: u32) -> Self {
+        Self::aggregate([Val::int(UNKNOWN), Val::int(id.into())])
+    }
+
+    /// The number that a value of a sum type came with, if no member has it.
+    pub fn unknown_id(&self) -> Option<u32> {
+        match self.parts() {
+            [tag, id] if tag.as_int() == Some(UNKNOWN) => id.as_int().map(|id| id as u32),
+            _ => None,
+        }
     }
 
     /// A vector, array or buffer of floats.

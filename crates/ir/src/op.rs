@@ -305,9 +305,9 @@ ops! {
 
     /// `(v: member) -> sum`. A value of a sum type that is the member of that number.
     Inject(u32) "inject" None Jointly;
-    /// `(s: sum) -> member`. What `s` holds if it is the member of that number, and zero if it is another.
+    /// `(s: sum) -> member`. What `s` holds if it is the member of that number, and zero if it is another. Traps as `tag` does.
     Project(u32) "project" None Jointly;
-    /// `(s: sum) -> i32`. The number of the member that `s` is.
+    /// `(s: sum) -> i32`. The number of the member that `s` is. A value from outside may be none of them, which traps.
     Tag "tag" None No;
 
     // Derivatives.
@@ -497,11 +497,13 @@ pub enum Trap {
     Abort,
     /// The value of an empty `Optional` was read.
     NoValue,
+    /// A value of interface type from outside says that it is of a type nobody knows.
+    UnknownType,
 }
 
 impl Trap {
     /// All of them, with their names in IR text.
-    pub const ALL: [(&str, Trap); 10] = [
+    pub const ALL: [(&str, Trap); 11] = [
         ("out_of_bounds", Trap::OutOfBounds),
         ("loop_bound", Trap::LoopBound),
         ("division_by_zero", Trap::DivisionByZero),
@@ -512,6 +514,7 @@ impl Trap {
         ("barrier", Trap::Barrier),
         ("abort", Trap::Abort),
         ("no_value", Trap::NoValue),
+        ("unknown_type", Trap::UnknownType),
     ];
 }
 

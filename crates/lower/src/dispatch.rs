@@ -220,6 +220,17 @@ impl Writer<'_, '_> {
             self.frame.b().emit(Op::Return, &values, &[]);
             return self.finish();
         }
+        if let Deferred::Create(..) = deferred {
+            // The number comes from outside and may be any.
+            let (region, ()) = self.frame.nested(&[], |_, _| {});
+            let outer = std::mem::replace(&mut self.frame.region, region);
+            let never = self.frame.b().bool(false);
+            self.frame.b().emit(Op::Assert(ir::Trap::UnknownType), &[never], &[]);
+            let values = self.undefined(&outputs);
+            self.frame.b().yield_(&values);
+            self.frame.region = outer;
+            regions.push((0, region));
+        }
         // The last case stands for all other values.
         let cases = regions[..regions.len() - 1].iter().map(|(case, _)| *case).collect();
         let inst = self.frame.b().emit(Op::Switch(cases), &[selector], &outputs);

@@ -68,6 +68,18 @@ pub struct ConformanceId {
     pub id: Option<u32>,
 }
 
+impl ConformanceId {
+    /// Reads `TYPE:INTERFACE=ID`, or `TYPE:INTERFACE` for the next number.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (names, id) = match text.split_once('=') {
+            Some((names, id)) => (names, Some(id.trim().parse().ok()?)),
+            None => (text, None),
+        };
+        let (ty, interface) = names.rsplit_once(':')?;
+        Some(ConformanceId { ty: Symbol::new(ty.trim()), interface: Symbol::new(interface.trim()), id })
+    }
+}
+
 /// Lowers what was asked for and all that it needs.
 pub fn lower(checked: &mut Checked, roots: Roots) -> Lowered {
     lower_with(checked, roots, Options::default())

@@ -58,12 +58,11 @@ impl Codec<'_> {
         }
     }
 
-    /// A value of a sum type. One whose number no member has is a value nobody may look at.
+    /// A value of a sum type. One whose number no member has stops the program that looks at it.
     fn decode_sum(self, id: StructId, bytes: &[u8]) -> Val {
         let def = self.types.struct_def(id);
-        let known = read(Scalar::U32, &bytes[layout::ID as usize..]).as_int();
-        let member = def.ids.iter().position(|id| Some(i64::from(*id)) == known);
-        let Some(member) = member else { return Val::Undef };
+        let id = read(Scalar::U32, &bytes[layout::ID as usize..]).as_int().unwrap_or(0) as u32;
+        let Some(member) = def.ids.iter().position(|known| *known == id) else { return Val::unknown(id) };
         let value = self.decode(def.fields[member].ty, &bytes[layout::HEADER as usize..]);
         Val::sum(member as u32, value)
     }
@@ -71,6 +70,9 @@ impl Codec<'_> {
     fn encode_sum(self, id: StructId, value: &Val, bytes: &mut [u8]) {
         let def = self.types.struct_def(id);
         let [tag, inner] = value.parts() else { return };
+        if let Some(id) = value.unknown_id() {
+            return bytes[layout::ID as usize..][..4].copy_from_slice(&id.to_le_bytes());
+        }
         let Some(member) = tag.as_int().map(|tag| tag as usize) else { return };
         let (Some(id), Some(field)) = (def.ids.get(member), def.fields.get(member)) else { return };
         bytes[..layout::HEADER as usize].fill(0);

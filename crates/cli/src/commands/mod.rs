@@ -12,7 +12,7 @@ mod run;
 use crate::args::{Command, MatrixLayout, Search, Source};
 use crate::report::Failure;
 use cotangent::ir::layout::Matrices;
-use cotangent::{Compiler, ConformanceId, Disk, Limits, Options, Symbol, Warnings};
+use cotangent::{Compiler, ConformanceId, Disk, Limits, Options, Warnings};
 use std::path::Path;
 
 /// Does what was asked.
@@ -52,12 +52,7 @@ impl Source {
 /// `TYPE:INTERFACE=ID`, or `TYPE:INTERFACE` for the next number.
 fn conformance(item: &str) -> Result<ConformanceId, Failure> {
     let usage = || Failure::Usage(format!("`{item}` is not of the form TYPE:INTERFACE=NUMBER"));
-    let (names, id) = match item.split_once('=') {
-        Some((names, id)) => (names, Some(id.trim().parse().map_err(|_| usage())?)),
-        None => (item, None),
-    };
-    let (ty, interface) = names.rsplit_once(':').ok_or_else(usage)?;
-    Ok(ConformanceId { ty: Symbol::new(ty.trim()), interface: Symbol::new(interface.trim()), id })
+    ConformanceId::parse(item).ok_or_else(usage)
 }
 
 impl Search {
