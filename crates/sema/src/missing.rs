@@ -6,9 +6,9 @@
 /// Types and functions by their whole names.
 const NAMES: &[&str] = &[
     "clockARB",
+    "clock2x32ARB",
     "getRealtimeClock",
     "getRealtimeClockLow",
-    "getStringHash",
     "clip",
     "ddx",
     "ddy",
@@ -42,6 +42,14 @@ const FAMILIES: &[&str] = &[
     "cudaThreadIdx",
     "cudaBlock",
 ];
+
+/// Members of the language's own types: counters beside buffers, and what reads and writes 64 bits of a byte buffer at once.
+const MEMBERS: &[&str] = &["IncrementCounter", "DecrementCounter"];
+
+/// Whether a type of the language's library has a member of this name, and ours does not.
+pub(crate) fn is_missing_member(name: &str) -> bool {
+    MEMBERS.contains(&name) || (name.starts_with("Interlocked") && name.ends_with("64"))
+}
 
 /// Whether the language's library has this name and ours does not.
 pub(crate) fn is_missing(name: &str) -> bool {

@@ -5,11 +5,14 @@ use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::derive;
-use crate::hir::{DiffMode, Expr, ExprKind, TyKind};
+use crate::hir::{Const, DiffMode, Expr, ExprKind, TyKind};
 use crate::overload::{Argument, Callee, Choice};
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, Scalar, Span};
 use cotangent_syntax::ast;
+
+/// Hosts compute the same numbers to look texts up, so this is part of the language.
+const HASH_FACTOR: u32 = 65599;
 
 impl BodyCx<'_> {
     /// `callee(args)`.
@@ -61,6 +64,9 @@ impl BodyCx<'_> {
         if means(self, "static_assert") {
             return Some(self.static_assert(args, span));
         }
+        if means(self, "getStringHash") {
+            return self.hash_text(args, span);
+        }
         None
     }
 
@@ -106,6 +112,25 @@ impl BodyCx<'_> {
         }
         let ty = self.ty(TyKind::Void);
         Expr { kind: ExprKind::Assert(val, message), ty, span }
+    }
+
+    /// `getStringHash("text")`: the number is known at once, if the text is.
+    fn hash_text(&mut self, args: &[Argument], span: Span) -> Option<Expr> {
+        let [Argument::Value(text)] = args else { return None };
+        if !matches!(self.kind(text.ty), TyKind::String) {
+            return None;
+        }
+        let ExprKind::String(text) = text.kind else {
+            let message = "the text must be in quotes here: its number is made when compiling";
+            self.report(Diagnostic::new(codes::NOT_CONSTANT, text.span, message));
+            return Some(self.error(span));
+        };
+        let hash = text
+            .as_str()
+            .bytes()
+            .fold(0u32, |hash, byte| hash.wrapping_mul(HASH_FACTOR).wrapping_add(u32::from(byte)));
+        let ty = self.scalar(Scalar::I32);
+        Some(Expr { kind: ExprKind::Const(Const::Int(i64::from(hash as i32))), ty, span })
     }
 
     fn value_to_call(&mut self, entity: Entity, span: Span, message: &str) -> Expr {

@@ -140,6 +140,9 @@ impl BodyCx<'_> {
     }
 
     fn unknown_member(&mut self, ty: Ty, name: ast::Ident) {
+        if crate::missing::is_missing_member(name.name.as_str()) {
+            return self.cx.unsupported(name.span, &format!("`{}`", name.name));
+        }
         let shown = self.show(ty);
         let mut message = format!("`{shown}` has no member `{}`", name.name);
         if let TyKind::Param(_) | TyKind::Assoc(..) = self.kind(ty) {
