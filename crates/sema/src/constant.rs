@@ -87,6 +87,10 @@ impl Checked {
                     _ => self.fold_with(a, locals),
                 }
             }
+            ExprKind::Element(..) | ExprKind::Field(..) => {
+                let part = self.constant_part(expr)?;
+                self.fold(&part)
+            }
             ExprKind::Global(id, _) => {
                 if self.program.globals[*id].kind != crate::hir::GlobalKind::Const {
                     return None;
@@ -99,6 +103,27 @@ impl Checked {
                 self.tables.folded.insert(*id, value);
                 value
             }
+            _ => None,
+        }
+    }
+
+    /// What stands for a part of a constant array or structure where that is written.
+    fn constant_part(&mut self, expr: &Expr) -> Option<Expr> {
+        let (whole, number) = match &expr.kind {
+            ExprKind::Global(id, _) if self.program.globals[*id].kind == crate::hir::GlobalKind::Const => {
+                return returned(&*self.check_initializer(*id)?).cloned();
+            }
+            ExprKind::Construct(_) => return Some(expr.clone()),
+            ExprKind::Element(whole, index) => {
+                let index = self.fold(index)?;
+                (whole, usize::try_from(self.program.types.known(index)?).ok()?)
+            }
+            ExprKind::Field(whole, number) => (whole, *number as usize),
+            _ => return None,
+        };
+        let is_whole = matches!(self.program.types.kind(whole.ty), TyKind::Array(..) | TyKind::Struct(..));
+        match self.constant_part(whole)?.kind {
+            ExprKind::Construct(parts) if is_whole => parts.get(number).cloned(),
             _ => None,
         }
     }

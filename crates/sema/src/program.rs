@@ -4,7 +4,7 @@ use crate::Checked;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::hir::{Func, FuncId, FuncKind, StructId, Ty, TyKind};
-use crate::tables::{FuncSource, Owner, ScopeId, StructInfo};
+use crate::tables::{FuncInfo, FuncSource, Owner, ScopeId, StructInfo};
 use cotangent_base::{Diagnostic, Entity, Map, Set, Symbol};
 
 impl Checked {
@@ -23,6 +23,7 @@ impl Checked {
         self.complete_user_conformances();
         self.settle();
         self.check_field_initializers();
+        self.check_default_arguments();
         // Local types add functions while bodies are checked.
         let mut next = 0;
         while let Some(func) = self.tables.user_funcs.get(next).copied() {
@@ -53,6 +54,24 @@ impl Checked {
                 if let Some(init) = &decl.init {
                     let ty = self.program.structs[id].fields[own + number].ty;
                     BodyCx::new(self, scope).foreign(init, ty, scope, generics);
+                    self.settle();
+                }
+            }
+        }
+    }
+
+    /// Checks default arguments also if nobody leaves out the argument.
+    fn check_default_arguments(&mut self) {
+        for id in self.tables.user_funcs.clone() {
+            let FuncInfo { source, scope, generics, .. } = &self.tables.funcs[id];
+            let (FuncSource::Func(decl), scope, generics) = (source.clone(), *scope, *generics) else {
+                continue;
+            };
+            for (number, param) in decl.params.iter().enumerate() {
+                if let Some(default) = &param.default {
+                    self.ensure_func(id);
+                    let ty = self.program.funcs[id].params[number].ty;
+                    BodyCx::new(self, scope).foreign(default, ty, scope, generics);
                     self.settle();
                 }
             }

@@ -333,6 +333,7 @@ impl Checked {
                 next = self.program.types.known(val).unwrap_or(next);
             }
             self.program.enums[id].cases[number].1 = next;
+            self.tables.enums[id].numbered = number + 1;
             next = if flags { next.wrapping_mul(2) } else { next.wrapping_add(1) };
         }
         self.tables.enums[id].resolved = Progress::Done;

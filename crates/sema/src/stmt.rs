@@ -23,15 +23,19 @@ impl BodyCx<'_> {
     pub(crate) fn block(&mut self, stmts: &[ast::Stmt]) -> Block {
         self.scoped(|cx| {
             let mut block = vec![];
-            for (index, stmt) in stmts.iter().enumerate() {
-                if let ast::StmtKind::Defer(deferred) = &stmt.kind {
-                    cx.deferred(deferred, &stmts[index + 1..], &mut block);
-                    break;
-                }
-                cx.stmt(stmt, None, &mut block);
-            }
+            cx.stmts(stmts, &mut block);
             block
         })
+    }
+
+    /// Statements in the scope that is open. What they defer runs behind the last.
+    fn stmts(&mut self, stmts: &[ast::Stmt], out: &mut Block) {
+        for (index, stmt) in stmts.iter().enumerate() {
+            if let ast::StmtKind::Defer(deferred) = &stmt.kind {
+                return self.deferred(deferred, &stmts[index + 1..], out);
+            }
+            self.stmt(stmt, None, out);
+        }
     }
 
     pub(crate) fn scoped<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
@@ -137,13 +141,18 @@ impl BodyCx<'_> {
                 out.push(Stmt { kind, span });
             }
             ast::StmtKind::Labelled(name, inner) => self.stmt(inner, Some(name.name), out),
-            ast::StmtKind::Discard => self.cx.unsupported(span, "`discard`"),
-            ast::StmtKind::Defer(_) => {
-                self.cx.unsupported(span, "`defer` in a `case` without braces of its own")
-            }
+            ast::StmtKind::Discard => self.discard(span),
+            ast::StmtKind::Defer(_) => self.cx.unsupported(span, "a label before `defer`"),
             ast::StmtKind::Throw(_) => self.cx.unsupported(span, "`throw`"),
             ast::StmtKind::Catch(..) => self.cx.unsupported(span, "`catch`"),
         }
+    }
+
+    /// `discard` ends the work on a pixel.
+    fn discard(&mut self, span: Span) {
+        let message = "`discard` belongs to fragment shaders, which are not supported yet";
+        let diagnostic = Diagnostic::new(codes::UNSUPPORTED, span, message);
+        self.report(diagnostic.help("in a compute entry point `return` ends the thread"));
     }
 
     /// An expression statement. A comparison or name alone is a mistake worth a word.
@@ -292,9 +301,7 @@ impl BodyCx<'_> {
         }
         // Declarations in one case are visible in the next, so the scope is the switch's.
         let mut body = vec![];
-        for stmt in &case.body {
-            self.stmt(stmt, None, &mut body);
-        }
+        self.stmts(&case.body, &mut body);
         Case { values, default, body, span: case.span }
     }
 
@@ -511,10 +518,17 @@ impl BodyCx<'_> {
 
     /// Works outside the body on something written in it, where its variables are known to be no constants.
     pub(crate) fn knowing_locals<R>(&mut self, work: impl FnOnce(&mut Checked) -> R) -> R {
-        std::mem::swap(&mut self.cx.tables.locals, &mut self.vars);
+        self.swap_locals();
         let result = work(self.cx);
-        std::mem::swap(&mut self.cx.tables.locals, &mut self.vars);
+        self.swap_locals();
         result
+    }
+
+    /// Exchanges the variables of this body and those around the constant that is being worked on.
+    pub(crate) fn swap_locals(&mut self) {
+        let around = &mut self.cx.tables.locals;
+        std::mem::swap(&mut around.names, &mut self.vars);
+        std::mem::swap(&mut around.locals, &mut self.locals);
     }
 
     /// Makes a local `const` known where sizes are computed.

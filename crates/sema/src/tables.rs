@@ -8,8 +8,8 @@
 
 use crate::access::{Access, ModuleId};
 use crate::hir::{
-    AssocId, Body, Bound, ConformanceId, EnumId, FuncId, GenericParamId, GlobalId, InterfaceId, LocalId,
-    StructId, Ty, Val,
+    AssocId, Body, Bound, ConformanceId, EnumId, FuncId, GenericParamId, GlobalId, InterfaceId, Local,
+    LocalId, StructId, Ty, Val,
 };
 use cotangent_base::{EntityMap, Map, Scalar, Set, Span, Symbol, entity};
 use cotangent_syntax::ast;
@@ -219,6 +219,17 @@ pub(crate) struct EnumInfo {
     pub prefix: Prefix,
     pub scope: ScopeId,
     pub resolved: Progress,
+    /// How many cases have got their values.
+    pub numbered: usize,
+}
+
+/// The variables around a constant in a body. They are no constants, and a message should say so; but their sizes are.
+#[derive(Default, Debug)]
+pub(crate) struct Around {
+    /// As in [`BodyCx`](crate::body::BodyCx).
+    pub names: Vec<Map<Symbol, LocalId>>,
+    /// As in [`BodyCx`](crate::body::BodyCx).
+    pub locals: EntityMap<LocalId, Local>,
 }
 
 /// An associated type beside its [`hir::Assoc`](crate::hir::Assoc).
@@ -377,8 +388,8 @@ pub(crate) struct Tables {
     pub obligations: Vec<Obligation>,
     /// How deep the search for conformances is, to end endless ones.
     pub depth: u32,
-    /// Variables around a type that is being resolved: they are no constants, and a message should say so.
-    pub locals: Vec<Map<Symbol, LocalId>>,
+    /// Variables around a type that is being resolved.
+    pub locals: Around,
     /// What constants of the module are as compile-time integers.
     pub folded: Map<GlobalId, Option<Val>>,
     /// Structures that are known not to contain themselves.

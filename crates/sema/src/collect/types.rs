@@ -132,7 +132,13 @@ impl Checked {
             span: span.unwrap_or(Span::none()),
         });
         let unscoped = anonymous || attrs::has(&prefix.attributes, "UnscopedEnum");
-        self.tables.enums.push(EnumInfo { decl: decl.clone(), prefix, scope, resolved: Progress::New });
+        self.tables.enums.push(EnumInfo {
+            decl: decl.clone(),
+            prefix,
+            scope,
+            resolved: Progress::New,
+            numbered: 0,
+        });
         for (number, (case, _)) in decl.cases.iter().enumerate() {
             let item = Item::Case(id, number as u32);
             self.declare(scope, *case, item);

@@ -299,16 +299,17 @@ impl BodyCx<'_> {
         Expr { kind: ExprKind::NoDiff(value.into()), ty, span }
     }
 
-    /// `countof(array)`; sizes in bytes are not supported yet.
+    /// `sizeof(..)`, `alignof(..)` and `countof(..)` of a type or of what a value would be.
     fn measure(&mut self, measure: ast::Measure, inner: &ast::Expr, span: Span) -> Expr {
-        let (entity, fine) = self.quietly(|cx| cx.entity(inner));
-        let ty = match entity {
-            Entity::Type(ty) => Some(ty),
-            Entity::Value(value) => Some(value.ty),
-            _ => None,
-        };
+        let mut measured = self.measured(inner);
+        if measured.is_none() {
+            // In a constant the variables around it have no values, but they have sizes.
+            self.swap_locals();
+            measured = self.measured(inner);
+            self.swap_locals();
+        }
         let int = self.scalar(Scalar::I32);
-        if let (Some(ty), true, ast::Measure::CountOf) = (ty, fine, measure)
+        if let (Some(ty), ast::Measure::CountOf) = (measured, measure)
             && let TyKind::Array(_, n) | TyKind::Vector(_, n) = self.kind(ty)
         {
             return Expr { kind: ExprKind::Val(n), ty: int, span };
@@ -316,12 +317,36 @@ impl BodyCx<'_> {
         let asked = match measure {
             ast::Measure::SizeOf => Measure::Size,
             ast::Measure::AlignOf => Measure::Align,
-            ast::Measure::CountOf => return self.refuse(span, "`countof` of this"),
+            ast::Measure::CountOf => return self.counted(measured, inner, span),
         };
-        match ty.filter(|_| fine) {
+        match measured {
             Some(ty) => Expr { kind: ExprKind::Measure(asked, ty), ty: int, span },
             // Once more, to hear what is wrong.
             None => self.expr(inner),
+        }
+    }
+
+    /// `countof(..)` of what is neither array nor vector.
+    fn counted(&mut self, measured: Option<Ty>, inner: &ast::Expr, span: Span) -> Expr {
+        let Some(ty) = measured else { return self.expr(inner) };
+        if let TyKind::Tuple(elements) = self.kind(ty) {
+            let count = self.cx.program.types.list(elements).len() as i64;
+            let int = self.scalar(Scalar::I32);
+            return Expr { kind: ExprKind::Const(Const::Int(count)), ty: int, span };
+        }
+        if !self.cx.is_error(ty) {
+            let message = format!("`countof` takes an array, a vector or a tuple, not `{}`", self.show(ty));
+            self.report(Diagnostic::new(codes::MISMATCH, inner.span, message));
+        }
+        self.error(span)
+    }
+
+    /// The type that is measured, if nothing is wrong with what stands there.
+    fn measured(&mut self, inner: &ast::Expr) -> Option<Ty> {
+        match self.quietly(|cx| cx.entity(inner)) {
+            (Entity::Type(ty), true) => Some(ty),
+            (Entity::Value(value), true) => Some(value.ty),
+            _ => None,
         }
     }
 }

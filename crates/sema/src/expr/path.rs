@@ -46,7 +46,7 @@ impl BodyCx<'_> {
     }
 
     fn unknown_name(&mut self, name: Symbol, span: Span) {
-        if self.cx.tables.locals.iter().any(|block| block.contains_key(&name)) {
+        if self.cx.tables.locals.names.iter().any(|block| block.contains_key(&name)) {
             let message = format!("`{name}` is a variable, so its value is not known at compile time");
             self.report(
                 Diagnostic::new(codes::NOT_CONSTANT, span, message)
@@ -104,6 +104,11 @@ impl BodyCx<'_> {
             Item::Property(id) => Entity::Value(self.property(id, found, this, vec![], span)),
             Item::Case(id, number) => {
                 self.cx.ensure_enum(id);
+                if number as usize >= self.cx.tables.enums[id].numbered {
+                    let message = format!("the value of `{name}` needs itself");
+                    self.report(Diagnostic::new(codes::CYCLE, span, message));
+                    return Entity::Value(self.error(span));
+                }
                 let value = self.cx.program.enums[id].cases[number as usize].1;
                 let ty = self.ty(TyKind::Enum(id));
                 self.value(ExprKind::Const(Const::Int(value)), ty, span)
