@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Gradients of Slang programs.
 ///
-/// Exit codes: 0 fine, 1 the program has errors, 2 bad command line, 3 internal error, 4 the program trapped.
+/// Exit codes: 0 fine, 1 the program has errors, 2 bad command line, 3 internal error, 4 the program trapped, 5 no device can run it.
 #[derive(Parser, Debug)]
 #[command(name = "cotangent", version)]
 pub struct Cli {
@@ -29,6 +29,8 @@ pub enum Command {
     Report(Report),
     /// Show what a host must know: parameters, bindings, layouts, entry points, context sizes.
     Reflect(Reflect),
+    /// List the graphics processors that `run --backend gpu` can use.
+    Devices(Devices),
     /// Show the page of one diagnostic.
     Explain(Explain),
 }
@@ -131,7 +133,7 @@ pub enum Backend {
     Interp,
     /// Compiled for this machine (not yet).
     Cpu,
-    /// On a graphics processor (not yet).
+    /// On a graphics processor, or what stands for one; see `cotangent devices`.
     Gpu,
 }
 
@@ -156,6 +158,12 @@ pub struct Run {
     /// What runs it.
     #[arg(long, value_enum, default_value = "interp")]
     pub backend: Backend,
+    /// On which device `--backend gpu` runs: its number in `cotangent devices`, or a part of its name.
+    #[arg(long, value_name = "NAME|INDEX")]
+    pub device: Option<String>,
+    /// Say on the error output how long the program ran.
+    #[arg(long)]
+    pub timings: bool,
     /// Set a parameter: `NAME=f32[1, 2]`, `NAME=3`, `NAME=zeros(f32, 8)`, `NAME=@file.npy`, `NAME=bytes[00ff]`. Numbers are
     /// written to memory in the type named; NAME may be a path such as `lights[2].pos`.
     #[arg(long, value_name = "NAME=VALUE")]
@@ -183,6 +191,12 @@ pub struct Run {
     /// The type of an interface-typed parameter.
     #[arg(long, value_name = "PATH=TYPE", hide = true)]
     pub set_type: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct Devices {
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
 }
 
 #[derive(Args, Debug)]

@@ -25,6 +25,8 @@ pub enum Failure {
     Disagreement(f64),
     /// The program stopped before its end, which has been shown.
     Trap,
+    /// No device can run the program.
+    Device(String),
 }
 
 impl Failure {
@@ -41,6 +43,7 @@ impl Failure {
                 (1, Some(format!("forward and reverse mode differ by {by:e}\n{DISAGREEMENT}")))
             }
             Failure::Trap => (4, None),
+            Failure::Device(message) => (5, Some(message)),
         };
         if let Some(message) = message {
             eprintln!("error: {message}");
@@ -68,7 +71,8 @@ fn style() -> Style {
     if std::io::stderr().is_terminal() { Style::Coloured } else { Style::Plain }
 }
 
-fn show_one(sources: &Sources, diagnostic: &Diagnostic, format: Format) {
+/// Shows a diagnostic.
+pub fn show_one(sources: &Sources, diagnostic: &Diagnostic, format: Format) {
     eprintln!("{}\n", render::render(sources, diagnostic, style()));
     if format == Format::Json {
         eprintln!("{}", render::json(sources, diagnostic));

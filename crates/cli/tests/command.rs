@@ -146,7 +146,7 @@ fn a_bad_command_line_exits_with_2_and_says_what_there_is() {
         ("run", "--entry first --set count=1.5", "not an integer"),
         ("run", "--entry first --set 'scale=f32[1]'", "takes 8 bytes"),
         ("run", "--entry first --groups a", "not a count"),
-        ("run", "--entry first --backend gpu", "not supported yet"),
+        ("run", "--entry first --backend cpu", "not supported yet"),
         ("run", "--no-such-flag", "--no-such-flag"),
         ("compile", "--target cobol", "ir, wgsl and cpp"),
         ("compile", "--target ir --dump-after nothing", "linearize"),

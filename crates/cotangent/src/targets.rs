@@ -20,7 +20,7 @@ pub fn wgsl(lowered: &Lowered) -> Result<String, Refusal> {
 }
 
 /// The module with structures in place of sums, which naga does not have.
-fn without_sums(module: &Module) -> Result<Cow<'_, Module>, Refusal> {
+pub(crate) fn without_sums(module: &Module) -> Result<Cow<'_, Module>, Refusal> {
     if !module.types.structs().any(|(_, def)| def.sum) {
         return Ok(Cow::Borrowed(module));
     }

@@ -202,7 +202,8 @@ impl FuncEmitter<'_, '_> {
         [0, 1].map(|index| self.expr(Expression::AccessIndex { base: result, index }))
     }
 
-    fn exchange_if_equal(
+    /// Writes `new` if `expected` is there; gives what was there.
+    pub fn exchange_if_equal(
         &mut self,
         pointer: Expr,
         scalar: naga::Scalar,

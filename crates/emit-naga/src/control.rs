@@ -340,8 +340,8 @@ impl FuncEmitter<'_, '_> {
                 self.store(data, path)?;
                 None
             }
-            Op::Assert(_) => {
-                self.assert(data.operands[0]);
+            Op::Assert(trap) => {
+                self.assert(data.operands[0], *trap)?;
                 None
             }
             Op::Atomic(atomic) => Some(Place::Expr(self.atomic(data, atomic)?)),

@@ -160,6 +160,7 @@ impl<'m> FuncEmitter<'_, 'm> {
             self.place(*input, Place::Expr(argument))?;
         }
         if self.func.entry.is_some() {
+            self.note_thread();
             self.initialize_statics()?;
         }
         self.region(self.func.body)

@@ -8,8 +8,7 @@
 //! Our matrices are lists of rows and naga's of columns, so a matrix is emitted transposed: row `i` here is column
 //! `i` there, and products swap their operands.
 //!
-//! A program cannot trap on a GPU. A failed `assert` makes every floating-point number the thread stores from
-//! then on NaN, so that no wrong number passes for a right one.
+//! A program cannot trap on a GPU; [`traps`] says what becomes of a failed `assert`.
 //!
 //! Values of parameters lie in uniform buffers, laid out as std140 asks ([`uniforms`]).
 //!
@@ -22,6 +21,7 @@ mod func;
 mod last_use;
 mod math;
 mod memory;
+mod traps;
 mod types;
 mod uniforms;
 mod values;
@@ -30,6 +30,8 @@ use cotangent_base::{Diagnostic, Map, Span};
 use cotangent_ir::layout::bind::LeafPlace;
 use cotangent_ir::{FuncId, FuncKind, Global, GlobalKind, Module, Op, Ty, Type};
 use naga::{Handle, Span as NoSpan};
+use traps::Poison;
+pub use traps::{FLAG_BYTES, Site};
 use uniforms::Words;
 
 /// What emission gives: a value, or why the target cannot express the program.
@@ -40,7 +42,22 @@ pub type Places = Map<Global, LeafPlace>;
 
 /// The WGSL of a module: its entry points, or if it has none all its functions.
 pub fn wgsl(module: &Module, places: &Places) -> std::result::Result<String, Box<Diagnostic>> {
-    let out = emit(module, places)?;
+    let (out, _) = emit(module, places, None)?;
+    write_wgsl(&out)
+}
+
+/// The WGSL of a module that says in a buffer which of its assertions failed; the buffer is bound at that group and number.
+pub fn checked_wgsl(
+    module: &Module,
+    places: &Places,
+    flag: (u32, u32),
+) -> std::result::Result<(String, Vec<Site>), Box<Diagnostic>> {
+    let flag = naga::ResourceBinding { group: flag.0, binding: flag.1 };
+    let (out, sites) = emit(module, places, Some(flag))?;
+    Ok((write_wgsl(&out)?, sites))
+}
+
+fn write_wgsl(out: &naga::Module) -> Result<String> {
     let flags = naga::valid::ValidationFlags::all();
     let mut validator = naga::valid::Validator::new(flags, naga::valid::Capabilities::all());
     let invalid = |what: &str| {
@@ -50,8 +67,8 @@ pub fn wgsl(module: &Module, places: &Places) -> std::result::Result<String, Box
             format!("the emitted shader is invalid: {what}"),
         ))
     };
-    let info = validator.validate(&out).map_err(|e| invalid(&format!("{:?}", e.into_inner())))?;
-    naga::back::wgsl::write_string(&out, &info, naga::back::wgsl::WriterFlags::empty())
+    let info = validator.validate(out).map_err(|e| invalid(&format!("{:?}", e.into_inner())))?;
+    naga::back::wgsl::write_string(out, &info, naga::back::wgsl::WriterFlags::empty())
         .map_err(|e| invalid(&e.to_string()))
 }
 
@@ -77,16 +94,15 @@ pub(crate) struct Emitter<'m> {
     pub atomics: cotangent_base::EntitySet<Global>,
     /// Set if the program asserts something: whether an assertion failed, and the bits of a NaN.
     pub poison: Option<Poison>,
+    /// The assertions so far.
+    pub sites: Vec<Site>,
 }
 
-/// The variables behind assertions.
-#[derive(Clone, Copy)]
-pub(crate) struct Poison {
-    pub failed: Handle<naga::GlobalVariable>,
-    pub nan: Handle<naga::GlobalVariable>,
-}
-
-fn emit(module: &Module, places: &Places) -> Result<naga::Module> {
+fn emit(
+    module: &Module,
+    places: &Places,
+    flag: Option<naga::ResourceBinding>,
+) -> Result<(naga::Module, Vec<Site>)> {
     let mut emitter = Emitter {
         module,
         places,
@@ -98,17 +114,18 @@ fn emit(module: &Module, places: &Places) -> Result<naga::Module> {
         results: Map::default(),
         atomics: cotangent_base::EntitySet::new(),
         poison: None,
+        sites: vec![],
     };
     let order = order(module)?;
     if order.iter().any(|f| asserts(module, *f)) {
-        emitter.poison = Some(emitter.poison_variables());
+        emitter.poison = Some(emitter.poison_variables(flag));
     }
     emitter.atomics = atomic::atomics(module, &order);
     emitter.global_variables(&order)?;
     for id in order {
         emitter.function(id)?;
     }
-    Ok(emitter.out)
+    Ok((emitter.out, emitter.sites))
 }
 
 fn asserts(module: &Module, id: FuncId) -> bool {
@@ -155,21 +172,6 @@ fn visit(module: &Module, id: FuncId, done: &mut Vec<FuncId>, open: &mut Vec<Fun
 }
 
 impl Emitter<'_> {
-    fn poison_variables(&mut self) -> Poison {
-        let u32 = self.plain(naga::TypeInner::Scalar(naga::Scalar::U32));
-        let init = self
-            .out
-            .global_expressions
-            .append(naga::Expression::Literal(naga::Literal::U32(0x7fc0_0000)), NoSpan::UNDEFINED);
-        let bool = self.plain(naga::TypeInner::Scalar(naga::Scalar::BOOL));
-        let mut private = |name: &str, ty, init| {
-            self.out
-                .global_variables
-                .append(variable(name, naga::AddressSpace::Private, ty, None, init), NoSpan::UNDEFINED)
-        };
-        Poison { failed: private("assertion_failed", bool, None), nan: private("nan_bits", u32, Some(init)) }
-    }
-
     /// Declares the globals that `funcs` mention, parameters with bindings in the order of declaration.
     fn global_variables(&mut self, funcs: &[FuncId]) -> Result<()> {
         let module = self.module;

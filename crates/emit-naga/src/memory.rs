@@ -1,10 +1,11 @@
-//! Globals, loads, stores and assertions.
+//! Globals, loads and stores.
 
+use crate::Result;
 use crate::func::FuncEmitter;
+use crate::traps::Poison;
 use crate::values::Place;
-use crate::{Poison, Result};
 use cotangent_ir::{Global, InstData, Path, Ty, Type, Value};
-use naga::{Expression, Handle, Literal, Statement};
+use naga::{Expression, Handle, Statement};
 
 impl FuncEmitter<'_, '_> {
     /// A pointer to a buffer or variable, or the value of a uniform.
@@ -103,19 +104,6 @@ impl FuncEmitter<'_, '_> {
             self.expr(Expression::As { expr: nan, kind: naga::ScalarKind::Float, convert: Some(width) });
         let accept = if lanes > 1 { self.splat(nan, ty)? } else { nan };
         Ok(self.expr(Expression::Select { condition: failed, accept, reject: value }))
-    }
-
-    pub fn assert(&mut self, condition: Value) {
-        let Some(poison) = self.emitter.poison else { return };
-        let condition = self.value(condition);
-        let reject = self.block(|e| {
-            let pointer = e.expr(Expression::GlobalVariable(poison.failed));
-            let value = e.expr(Expression::Literal(Literal::Bool(true)));
-            e.statement(Statement::Store { pointer, value });
-            Ok(())
-        });
-        let reject = reject.unwrap_or_default();
-        self.statement(Statement::If { condition, accept: naga::Block::new(), reject });
     }
 
     /// How many elements a buffer has.

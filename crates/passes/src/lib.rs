@@ -12,6 +12,7 @@
 //! | [`inline`] | replaces calls by bodies |
 //! | [`pointers`](mod@pointers) | follows pointers whose origin is known |
 //! | [`prune`](mod@prune) | removes functions nobody needs |
+//! | [`checks`](mod@checks) | tests indices and divisors, for targets where they do not trap |
 //! | [`sums`](mod@sums) | makes sums structures, for targets |
 //! | [`exits`](mod@exits) | removes loops of one round, which unrolling and inlining leave behind |
 //!
@@ -29,6 +30,7 @@
 
 mod bounds;
 pub mod calls;
+pub mod checks;
 mod consts;
 pub mod counted;
 pub mod cse;

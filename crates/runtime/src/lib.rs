@@ -2,12 +2,14 @@
 //!
 //! [`Params`] holds one block of memory per shader parameter; paths such as `lights[2].pos` name places in it.
 //! [`data`] reads and prints the values of the command line, [`npy`] those of NumPy files, and [`run`] decodes
-//! the bytes into the interpreter's values, dispatches, and encodes what the program wrote.
+//! the bytes into the interpreter's values, dispatches, and encodes what the program wrote. [`device`] has the bytes as a
+//! graphics processor wants them.
 //!
 //! Nothing here reads a file or prints: callers hand in bytes and text.
 
 mod codec;
 pub mod data;
+pub mod device;
 pub mod npy;
 mod params;
 pub mod path;

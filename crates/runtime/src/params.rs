@@ -201,7 +201,7 @@ impl Params {
     }
 
     /// Replaces the bytes of a whole parameter.
-    fn replace(&mut self, name: Symbol, bytes: Vec<u8>) {
+    pub(crate) fn replace(&mut self, name: Symbol, bytes: Vec<u8>) {
         if let Some(block) = self.blocks.get_mut(&name) {
             block.bytes = bytes;
         }

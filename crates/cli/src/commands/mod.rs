@@ -2,6 +2,8 @@
 
 mod check;
 mod compile;
+#[cfg(feature = "gpu")]
+mod device;
 mod explain;
 mod grad;
 mod gradcheck;
@@ -25,8 +27,18 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Compile(args) => compile::compile(&args),
         Command::Report(args) => report::report(&args),
         Command::Reflect(args) => reflect::reflect(&args),
+        #[cfg(feature = "gpu")]
+        Command::Devices(args) => device::devices(&args),
+        #[cfg(not(feature = "gpu"))]
+        Command::Devices(_) => Err(without_gpu()),
         Command::Explain(args) => explain::explain(&args),
     }
+}
+
+/// What a build without the feature `gpu` says.
+#[cfg(not(feature = "gpu"))]
+fn without_gpu() -> Failure {
+    Failure::Device("this `cotangent` was built without the feature `gpu`".into())
 }
 
 impl From<MatrixLayout> for Matrices {

@@ -5,7 +5,7 @@ use crate::output::{print, write};
 use crate::report::{Failure, finish, trapped};
 use cotangent::interp::Options;
 use cotangent::runtime::{Data, Params, data, npy, run as dispatch};
-use cotangent::{Roots, Scalar, Symbol, ir};
+use cotangent::{Compiler, Lowered, Roots, Scalar, Symbol, ir};
 use serde_json::{Map, Value, json};
 
 pub fn run(args: &Run) -> Result<(), Failure> {
@@ -26,14 +26,13 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     }
     let prints = prints(args, &params)?;
     let saves = saves(args, &params)?;
-    let mut options = Options::default();
-    options.max_steps = args.max_steps.unwrap_or(options.max_steps);
     let mut output = String::new();
-    let ended = dispatch(&lowered.module, entry, groups, &mut params, options, &mut output);
-    if args.format == Format::Text {
-        print(&output)?;
+    match args.backend {
+        Backend::Interp | Backend::Cpu => {
+            interpret(args, &compiler, &lowered, entry, groups, &mut params, &mut output)?;
+        }
+        Backend::Gpu => on_device(args, &compiler, &lowered, groups, &mut params)?,
     }
-    ended.map_err(|stopped| trapped(&compiler.sources, &stopped, args.format))?;
     for (name, path) in saves {
         save(&params, &name, &path)?;
     }
@@ -43,12 +42,58 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     }
 }
 
+fn interpret(
+    args: &Run,
+    compiler: &Compiler<'_>,
+    lowered: &Lowered,
+    entry: ir::FuncId,
+    groups: [u32; 3],
+    params: &mut Params,
+    output: &mut String,
+) -> Result<(), Failure> {
+    let mut options = Options::default();
+    options.max_steps = args.max_steps.unwrap_or(options.max_steps);
+    let start = std::time::Instant::now();
+    let ended = dispatch(&lowered.module, entry, groups, params, options, output);
+    let time = start.elapsed().as_secs_f64();
+    if args.format == Format::Text {
+        print(output)?;
+    }
+    if args.timings {
+        tell_time(time, "on the interpreter");
+    }
+    ended.map_err(|stopped| trapped(&compiler.sources, &stopped, args.format))
+}
+
+#[cfg(feature = "gpu")]
+fn on_device(
+    args: &Run,
+    compiler: &Compiler<'_>,
+    lowered: &Lowered,
+    groups: [u32; 3],
+    params: &mut Params,
+) -> Result<(), Failure> {
+    if let Some(time) = super::device::run(args, &compiler.sources, lowered, groups, params)? {
+        let clock = if time.by_device { "by the clock of the device" } else { "by the clock on the wall" };
+        tell_time(time.seconds, clock);
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "gpu"))]
+fn on_device(_: &Run, _: &Compiler<'_>, _: &Lowered, _: [u32; 3], _: &mut Params) -> Result<(), Failure> {
+    Err(super::without_gpu())
+}
+
+fn tell_time(seconds: f64, how: &str) {
+    eprintln!("ran for {:.3} ms {how}", seconds * 1e3);
+}
+
 fn refuse_what_is_not_built(args: &Run) -> Result<(), Failure> {
     let refuse = |what: &str| Err(Failure::Usage(format!("{what} is not supported yet")));
     match args.backend {
-        Backend::Interp => {}
+        Backend::Interp | Backend::Gpu => {}
         Backend::Cpu => return refuse("--backend cpu"),
-        Backend::Gpu => return refuse("--backend gpu"),
     }
     let unbuilt = [
         ("--specialize", &args.specialize),

@@ -10,9 +10,11 @@
 //! Only what is at most [`MAX_SIZE`] has a layout.
 
 pub mod bind;
+mod repack;
 mod rules;
 mod target;
 
+pub use repack::{Repack, Side};
 pub use rules::{Matrices, Rules, Set};
 pub use target::{Memory, Target};
 

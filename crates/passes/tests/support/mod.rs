@@ -7,7 +7,7 @@ pub mod generate;
 use cotangent_ir::{Func, Module, Types};
 use cotangent_passes::effects::Effects;
 use cotangent_passes::{
-    counted, cse, dce, exits, fold, hoist, inline, optimize, pointers, simplify, sums, unroll,
+    checks, counted, cse, dce, exits, fold, hoist, inline, optimize, pointers, simplify, sums, unroll,
 };
 
 /// A pass with its name.
@@ -22,6 +22,7 @@ pub const PASSES: &[Pass] = &[
     ("hoist", |m| each(m, |types, func, _| _ = hoist::hoist(types, func))),
     ("counted", |m| each(m, |types, func, _| _ = counted::counted(types, func))),
     ("sums", sums::sums),
+    ("checks", checks::checks),
     ("exits", |m| each(m, |types, func, _| _ = exits::exits(types, func))),
     ("unroll", |m| each(m, |types, func, _| _ = unroll::unroll(types, func, 2000))),
     ("pointers", |m| each(m, |types, func, _| _ = pointers::pointers(types, func))),

@@ -1,0 +1,79 @@
+//! `cotangent devices`, and runs on one of them.
+
+use crate::args::{Devices, Format, Run};
+use crate::output::print;
+use crate::report::{Failure, show_one, trapped};
+use cotangent::gpu::{Prepared, computes_in, prepare};
+use cotangent::runtime::Params;
+use cotangent::runtime::device::{Kind, Slotted};
+use cotangent::{Lowered, Scalar, Sources};
+use cotangent_gpu::{Binding, Code, Content, Device, Error, Needs, Program, Time};
+use serde_json::json;
+
+/// Lists the devices.
+pub fn devices(args: &Devices) -> Result<(), Failure> {
+    let all = cotangent_gpu::devices();
+    if args.format == Format::Json {
+        let device = |d: &cotangent_gpu::Info| json!({ "name": d.name, "backend": d.backend, "kind": d.kind, "driver": d.driver });
+        return print(&format!("{}\n", json!(all.iter().map(device).collect::<Vec<_>>())));
+    }
+    if all.is_empty() {
+        return print("no devices\n");
+    }
+    let line = |(i, d): (usize, &cotangent_gpu::Info)| {
+        format!("{i}  {}  {}, {}, {}\n", d.name, d.backend, d.kind, d.driver)
+    };
+    print(&all.iter().enumerate().map(line).collect::<String>())
+}
+
+/// Runs the only entry point of a program on a device; what it writes is in `params` afterwards.
+pub fn run(
+    args: &Run,
+    sources: &Sources,
+    lowered: &Lowered,
+    groups: [u32; 3],
+    params: &mut Params,
+) -> Result<Option<Time>, Failure> {
+    let prepared = prepare(lowered).map_err(|refusal| {
+        show_one(sources, &refusal, args.format);
+        Failure::Program
+    })?;
+    let slots = prepared.slots(&lowered.module, params)?;
+    let program = program(&prepared, lowered, &slots);
+    let device = Device::open(args.device.as_deref())?;
+    let outcome = device.run(&program, groups, args.timings)?;
+    prepared
+        .finish(&lowered.module, params, &slots, &outcome.written)
+        .map_err(|stopped| trapped(sources, &stopped, args.format))?;
+    Ok(outcome.time)
+}
+
+fn program(prepared: &Prepared, lowered: &Lowered, slots: &[Slotted]) -> Program {
+    let any = |scalars: &[Scalar]| scalars.iter().any(|s| computes_in(&lowered.module, *s));
+    Program {
+        code: Code::Wgsl(prepared.wgsl.clone()),
+        entry: prepared.entry.clone(),
+        needs: Needs {
+            f16: any(&[Scalar::F16]),
+            f64: any(&[Scalar::F64]),
+            i64: any(&[Scalar::I64, Scalar::U64]),
+        },
+        bindings: slots.iter().map(binding).collect(),
+    }
+}
+
+fn binding(slot: &Slotted) -> Binding {
+    let bytes = slot.bytes.clone();
+    let content = match slot.kind {
+        Kind::Uniform => Content::Uniform(bytes),
+        Kind::Read => Content::Read(bytes),
+        Kind::Write => Content::Write(bytes),
+    };
+    Binding { name: slot.name.to_string(), group: slot.group, index: slot.index, content }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Device(error.0)
+    }
+}

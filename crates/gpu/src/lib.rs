@@ -1,0 +1,109 @@
+//! Runs compute shaders on a graphics processor.
+//!
+//! This crate knows neither the language nor the IR: a [`Program`] is a shader with what is bound to it, and running it
+//! ([`Device::run`]) gives back the bytes of what it may write. How values lie in those bytes is the caller's business.
+//!
+//! [`devices`] lists what there is, [`Device::open`] takes one. Everything that can go wrong between us and the driver
+//! (no device, a feature it does not have, a buffer it will not bind, a lost device) is an [`Error`]: a sentence for the
+//! user. Memory that a program does not write first is zero.
+
+mod device;
+mod run;
+
+pub use device::{Device, Info, devices};
+
+/// Why a program cannot be run; a sentence for the user.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Error(pub String);
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A shader in a language that devices take.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Code {
+    /// Any device takes it.
+    Wgsl(String),
+    /// Handed to a Vulkan driver as it is.
+    SpirV(Vec<u32>),
+}
+
+/// Number formats that not every device computes in.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Needs {
+    /// Binary16.
+    pub f16: bool,
+    /// Binary64.
+    pub f64: bool,
+    /// Integers of 64 bits.
+    pub i64: bool,
+}
+
+/// A compute shader, and what is bound to it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Program {
+    /// The shader.
+    pub code: Code,
+    /// The name of its entry point.
+    pub entry: String,
+    /// What it computes with.
+    pub needs: Needs,
+    /// What is bound.
+    pub bindings: Vec<Binding>,
+}
+
+/// Something bound to a shader.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Binding {
+    /// What messages call it.
+    pub name: String,
+    /// The bind group.
+    pub group: u32,
+    /// The number within it.
+    pub index: u32,
+    /// What is there.
+    pub content: Content,
+}
+
+/// What is bound.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Content {
+    /// A uniform buffer.
+    Uniform(Vec<u8>),
+    /// A storage buffer that is only read.
+    Read(Vec<u8>),
+    /// A storage buffer that may be written.
+    Write(Vec<u8>),
+}
+
+impl Content {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Content::Uniform(bytes) | Content::Read(bytes) | Content::Write(bytes) => bytes,
+        }
+    }
+}
+
+/// What came of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// For each binding what it holds afterwards, if the program may write it.
+    pub written: Vec<Option<Vec<u8>>>,
+    /// How long the program ran, if that was asked for.
+    pub time: Option<Time>,
+}
+
+/// How long a program ran.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Time {
+    /// Seconds.
+    pub seconds: f64,
+    /// Whether the device took the time itself; else it is the time between handing the work over and hearing that it is
+    /// done, by the clock on the wall.
+    pub by_device: bool,
+}

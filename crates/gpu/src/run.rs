@@ -1,0 +1,324 @@
+//! Runs a program: makes buffers, binds them, dispatches, and reads back what may have been written.
+//!
+//! wgpu reports mistakes of the caller to an error scope, which is opened around every step whose failure has a message of
+//! its own: making the shader, binding, running.
+
+use crate::device::now;
+use crate::{Binding, Code, Content, Device, Error, Outcome, Program, Time};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// How long a program may run before we stop waiting for it.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+impl Device {
+    /// Runs `program` over `groups` groups of threads. With `timed`, says how long that took.
+    pub fn run(&self, program: &Program, groups: [u32; 3], timed: bool) -> Result<Outcome, Error> {
+        self.check(program.needs)?;
+        self.check_sizes(program, groups)?;
+        let (pipeline, layouts) = self.pipeline(program)?;
+        let buffers = self.caught("cannot make the buffers", || self.buffers(program))?;
+        let bound = self.caught("cannot bind the parameters", || self.bind(program, &layouts, &buffers))?;
+        let clock = timed.then(|| self.clock()).flatten();
+        let time = self.dispatch(&pipeline, &bound, groups, clock.as_ref())?;
+        let mut written = Vec::new();
+        for (binding, buffer) in program.bindings.iter().zip(&buffers) {
+            written.push(match &binding.content {
+                Content::Write(bytes) => Some(self.read_back(buffer, bytes.len())?),
+                Content::Uniform(_) | Content::Read(_) => None,
+            });
+        }
+        let time = match clock {
+            Some(clock) => clock.read(self)?,
+            None => Time { seconds: time.as_secs_f64(), by_device: false },
+        };
+        Ok(Outcome { written, time: timed.then_some(time) })
+    }
+
+    /// What `step` gives, or what wgpu has to say against it.
+    fn caught<T>(&self, what: &str, step: impl FnOnce() -> T) -> Result<T, Error> {
+        let filters =
+            [wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Internal];
+        let mut scopes = filters.map(|filter| Some(self.device.push_error_scope(filter)));
+        let result = step();
+        let mut error = None;
+        for scope in scopes.iter_mut().rev().filter_map(Option::take) {
+            error = now(scope.pop()).flatten().or(error);
+        }
+        match error {
+            Some(error) => Err(Error(format!("{what} on `{}`: {error}", self.info().name))),
+            None => Ok(result),
+        }
+    }
+
+    fn check_sizes(&self, program: &Program, groups: [u32; 3]) -> Result<(), Error> {
+        let limits = self.device.limits();
+        let most = limits.max_compute_workgroups_per_dimension;
+        if let Some(n) = groups.iter().find(|n| **n > most) {
+            return Err(Error(format!("{n} groups along one axis are more than the {most} of the device")));
+        }
+        for binding in &program.bindings {
+            let size = binding.content.bytes().len() as u64;
+            let limit = match binding.content {
+                Content::Uniform(_) => limits.max_uniform_buffer_binding_size,
+                Content::Read(_) | Content::Write(_) => limits.max_storage_buffer_binding_size,
+            };
+            if size > limit {
+                let name = &binding.name;
+                return Err(Error(format!(
+                    "`{name}` has {size} bytes, but the device binds at most {limit}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn pipeline(&self, program: &Program) -> Result<(wgpu::ComputePipeline, Layouts), Error> {
+        let module = self.caught("cannot compile the shader", || self.shader(program))??;
+        let layouts = self.caught("cannot lay out the parameters", || self.layouts(program))?;
+        let pipeline = self.caught("cannot make a pipeline", || {
+            let last = layouts.keys().max().map_or(0, |group| group + 1);
+            let groups: Vec<_> = (0..last).map(|group| layouts.get(&group)).collect();
+            let layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: None,
+                bind_group_layouts: &groups,
+                immediate_size: 0,
+            });
+            self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: None,
+                layout: Some(&layout),
+                module: &module,
+                // The text may call the entry point by another name; there is only one.
+                entry_point: matches!(program.code, Code::SpirV(_)).then_some(&program.entry[..]),
+                compilation_options: wgpu::PipelineCompilationOptions::default(),
+                cache: None,
+            })
+        })?;
+        Ok((pipeline, layouts))
+    }
+
+    fn shader(&self, program: &Program) -> Result<wgpu::ShaderModule, Error> {
+        match &program.code {
+            Code::Wgsl(text) => Ok(self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: None,
+                source: wgpu::ShaderSource::Wgsl(text.into()),
+            })),
+            Code::SpirV(_) if !self.takes_spirv() => {
+                Err(Error(format!("the device `{}` does not take SPIR-V as it is", self.info().name)))
+            }
+            Code::SpirV(words) => Ok(self.spirv(words, &program.entry)),
+        }
+    }
+
+    #[expect(
+        unsafe_code,
+        reason = "nobody but the driver looks at the words; ours come from a validated module"
+    )]
+    fn spirv(&self, words: &[u32], entry: &str) -> wgpu::ShaderModule {
+        let entry = wgpu::PassthroughShaderEntryPoint { name: entry.into(), workgroup_size: (1, 1, 1) };
+        let descriptor = wgpu::ShaderModuleDescriptorPassthrough {
+            label: None,
+            entry_points: vec![entry].into(),
+            spirv: Some(words.into()),
+            ..Default::default()
+        };
+        // SAFETY: the words were written from a module that the validator accepted.
+        unsafe { self.device.create_shader_module_passthrough(descriptor) }
+    }
+
+    fn layouts(&self, program: &Program) -> Layouts {
+        let mut entries: BTreeMap<u32, Vec<wgpu::BindGroupLayoutEntry>> = BTreeMap::new();
+        for binding in &program.bindings {
+            let ty = match binding.content {
+                Content::Uniform(_) => wgpu::BufferBindingType::Uniform,
+                Content::Read(_) => wgpu::BufferBindingType::Storage { read_only: true },
+                Content::Write(_) => wgpu::BufferBindingType::Storage { read_only: false },
+            };
+            entries.entry(binding.group).or_default().push(wgpu::BindGroupLayoutEntry {
+                binding: binding.index,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+                count: None,
+            });
+        }
+        let layout = |entries: &[wgpu::BindGroupLayoutEntry]| {
+            self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries })
+        };
+        entries.iter().map(|(group, entries)| (*group, layout(entries))).collect()
+    }
+
+    fn buffers(&self, program: &Program) -> Vec<wgpu::Buffer> {
+        program.bindings.iter().map(|binding| self.buffer(&binding.content)).collect()
+    }
+
+    fn buffer(&self, content: &Content) -> wgpu::Buffer {
+        let usage = match content {
+            Content::Uniform(_) => wgpu::BufferUsages::UNIFORM,
+            Content::Read(_) => wgpu::BufferUsages::STORAGE,
+            Content::Write(_) => wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+        };
+        let bytes = content.bytes();
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: padded(bytes.len()),
+            usage: usage | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let whole = bytes.len() / 4 * 4;
+        self.queue.write_buffer(&buffer, 0, &bytes[..whole]);
+        if whole < bytes.len() {
+            let mut word = [0; 4];
+            word[..bytes.len() - whole].copy_from_slice(&bytes[whole..]);
+            self.queue.write_buffer(&buffer, whole as u64, &word);
+        }
+        buffer
+    }
+
+    fn bind(&self, program: &Program, layouts: &Layouts, buffers: &[wgpu::Buffer]) -> Bound {
+        let of_group = |group: u32| {
+            let all = program.bindings.iter().zip(buffers);
+            let entry = |(binding, buffer): (&Binding, &wgpu::Buffer)| (binding.index, buffer.clone());
+            all.filter(|(binding, _)| binding.group == group).map(entry).collect::<Vec<_>>()
+        };
+        let bind = |(group, layout): (&u32, &wgpu::BindGroupLayout)| {
+            let buffers = of_group(*group);
+            let entry = |(index, buffer): &(u32, wgpu::Buffer)| (*index, buffer.clone());
+            let held: Vec<(u32, wgpu::Buffer)> = buffers.iter().map(entry).collect();
+            let entries: Vec<_> = held
+                .iter()
+                .map(|(binding, buffer)| wgpu::BindGroupEntry {
+                    binding: *binding,
+                    resource: buffer.as_entire_binding(),
+                })
+                .collect();
+            let descriptor = wgpu::BindGroupDescriptor { label: None, layout, entries: &entries };
+            (*group, self.device.create_bind_group(&descriptor))
+        };
+        layouts.iter().map(bind).collect()
+    }
+
+    fn dispatch(
+        &self,
+        pipeline: &wgpu::ComputePipeline,
+        bound: &Bound,
+        [x, y, z]: [u32; 3],
+        clock: Option<&Clock>,
+    ) -> Result<Duration, Error> {
+        let commands = self.caught("cannot run the shader", || {
+            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            let timestamp_writes = clock.map(Clock::writes);
+            let options = wgpu::ComputePassDescriptor { label: None, timestamp_writes };
+            let mut pass = encoder.begin_compute_pass(&options);
+            pass.set_pipeline(pipeline);
+            for (group, bound) in bound {
+                pass.set_bind_group(*group, bound, &[]);
+            }
+            pass.dispatch_workgroups(x, y, z);
+            drop(pass);
+            if let Some(clock) = clock {
+                clock.resolve(&mut encoder);
+            }
+            encoder.finish()
+        })?;
+        // What the queue has to do first (filling buffers) does not count.
+        self.queue.submit([]);
+        self.wait()?;
+        let start = Instant::now();
+        self.caught("cannot run the shader", || self.queue.submit([commands]))?;
+        self.wait()?;
+        Ok(start.elapsed())
+    }
+
+    /// Waits until all work is done.
+    fn wait(&self) -> Result<(), Error> {
+        let waited =
+            self.device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(PATIENCE) });
+        match waited {
+            Ok(_) => Ok(()),
+            Err(wgpu::PollError::Timeout) => {
+                let seconds = PATIENCE.as_secs();
+                Err(Error(format!("the program did not end within {seconds} seconds; it may not end at all")))
+            }
+            Err(e) => Err(Error(format!("the device `{}` was lost: {e}", self.info().name))),
+        }
+    }
+
+    fn read_back(&self, buffer: &wgpu::Buffer, size: usize) -> Result<Vec<u8>, Error> {
+        let copy = self.caught("cannot read a buffer back", || {
+            let copy = self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: buffer.size(),
+                usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+                mapped_at_creation: false,
+            });
+            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
+            self.queue.submit([encoder.finish()]);
+            copy
+        })?;
+        // Whether it could be mapped is seen when it is read.
+        copy.map_async(wgpu::MapMode::Read, .., |_| {});
+        self.wait()?;
+        match copy.get_mapped_range(..) {
+            Ok(view) => Ok(view[..size].to_vec()),
+            Err(e) => Err(Error(format!("the device `{}` was lost: {e}", self.info().name))),
+        }
+    }
+
+    /// A clock of the device, if it has one.
+    fn clock(&self) -> Option<Clock> {
+        if !self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
+            return None;
+        }
+        let queries = self.device.create_query_set(&wgpu::QuerySetDescriptor {
+            label: None,
+            ty: wgpu::QueryType::Timestamp,
+            count: 2,
+        });
+        let ticks = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 16,
+            usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: false,
+        });
+        Some(Clock { queries, ticks })
+    }
+}
+
+/// Layouts by bind group.
+type Layouts = BTreeMap<u32, wgpu::BindGroupLayout>;
+/// What is bound, by bind group.
+type Bound = BTreeMap<u32, wgpu::BindGroup>;
+
+/// When a program began and ended, by the device's own clock.
+struct Clock {
+    queries: wgpu::QuerySet,
+    ticks: wgpu::Buffer,
+}
+
+impl Clock {
+    fn writes(&self) -> wgpu::ComputePassTimestampWrites<'_> {
+        wgpu::ComputePassTimestampWrites {
+            query_set: &self.queries,
+            beginning_of_pass_write_index: Some(0),
+            end_of_pass_write_index: Some(1),
+        }
+    }
+
+    fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.resolve_query_set(&self.queries, 0..2, &self.ticks, 0);
+    }
+
+    fn read(&self, device: &Device) -> Result<Time, Error> {
+        let bytes = device.read_back(&self.ticks, 16)?;
+        let at = |i: usize| u64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().unwrap_or_default());
+        let ticks = at(1).saturating_sub(at(0)) as f64;
+        let seconds = ticks * f64::from(device.queue.get_timestamp_period()) * 1e-9;
+        Ok(Time { seconds, by_device: true })
+    }
+}
+
+/// Buffers are bound in words, and never empty.
+fn padded(size: usize) -> u64 {
+    (size as u64).next_multiple_of(4).max(4)
+}

@@ -1,0 +1,156 @@
+//! Parameters as a device wants them: by slot, in the layout of its language.
+//!
+//! A buffer has a slot of its own; values share the slot of the block they lie in. [`bind`] makes the bytes of each slot
+//! from [`Params`], and [`take_back`] puts what the device wrote into [`Params`] again.
+
+use crate::{Error, Params, bail};
+use cotangent_base::{EntitySet, Map, Symbol};
+use cotangent_ir::layout::bind::{BlockPlace, LeafPlace, Slot};
+use cotangent_ir::layout::{Matrices, Memory, Repack, Rules, Side, Target};
+use cotangent_ir::{Access, Global, Module, Op, Ty, Type};
+use std::collections::BTreeMap;
+
+/// What a slot holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Slotted {
+    /// What messages call it.
+    pub name: Symbol,
+    /// The space or bind group.
+    pub group: u32,
+    /// The number within it.
+    pub index: u32,
+    /// What it is.
+    pub kind: Kind,
+    /// The bytes, in the device's layout.
+    pub bytes: Vec<u8>,
+}
+
+/// What a slot is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A block of values.
+    Uniform,
+    /// A buffer that is only read.
+    Read,
+    /// A buffer that may be written.
+    Write,
+}
+
+/// How the parameters of a program lie on a device.
+pub struct Device<'m> {
+    /// The program.
+    pub module: &'m Module,
+    /// Where its globals are.
+    pub places: &'m Map<Global, LeafPlace>,
+    /// In which language it is written.
+    pub target: Target,
+}
+
+impl Device<'_> {
+    /// The slots that the program uses, with what is in `params`.
+    pub fn bind(&self, params: &Params) -> Result<Vec<Slotted>, Error> {
+        let used = self.globals(|op| if let Op::Global(global) = op { Some(*global) } else { None });
+        let mut slots: BTreeMap<(u32, u32), Slotted> = BTreeMap::new();
+        for (name, global, ty, bytes) in params.iter().filter(|(_, global, ..)| used.contains(*global)) {
+            match self.places.get(&global) {
+                Some(LeafPlace::Slot(slot)) => {
+                    let slotted = self.buffer(params, name, ty, bytes, *slot)?;
+                    slots.insert((slot.space, slot.index), slotted);
+                }
+                Some(LeafPlace::Value(BlockPlace { slot: Some(slot), size, rules }, offset)) => {
+                    let block = slots.entry((slot.space, slot.index)).or_insert_with(|| Slotted {
+                        name,
+                        group: slot.space,
+                        index: slot.index,
+                        kind: Kind::Uniform,
+                        bytes: vec![0; size.next_multiple_of(16) as usize],
+                    });
+                    let Some(repack) = self.repack(ty, *rules, params.matrices) else {
+                        bail!("`{name}` has no layout on a device");
+                    };
+                    repack.apply(bytes, &mut block.bytes[*offset as usize..]);
+                }
+                _ => bail!("`{name}` cannot be bound on a device"),
+            }
+        }
+        Ok(slots.into_values().collect())
+    }
+
+    /// Takes over what the device left in a slot.
+    pub fn take_back(&self, params: &mut Params, slotted: &Slotted, written: &[u8]) {
+        let Some((_, _, ty, bytes)) = params.iter().find(|(name, ..)| *name == slotted.name) else { return };
+        let Some((repack, inner, outer)) = self.element(ty, params.matrices) else { return };
+        let mut bytes = bytes.to_vec();
+        let back = repack.reversed();
+        for (to, from) in bytes.chunks_exact_mut(outer).zip(written.chunks_exact(inner)) {
+            back.apply(from, to);
+        }
+        params.replace(slotted.name, bytes);
+    }
+
+    fn buffer(
+        &self,
+        params: &Params,
+        name: Symbol,
+        ty: Ty,
+        bytes: &[u8],
+        slot: Slot,
+    ) -> Result<Slotted, Error> {
+        let Type::Buffer(_, access) = self.module.types.get(ty) else {
+            bail!("`{name}` cannot be bound on a device");
+        };
+        let Some((repack, inner, outer)) = self.element(ty, params.matrices) else {
+            bail!("the elements of `{name}` have no layout on a device");
+        };
+        let count = bytes.len() / outer;
+        if count == 0 {
+            bail!("`{name}` has no elements, and a device binds no empty buffers: set it");
+        }
+        if !(count * inner).is_multiple_of(4) && self.asks_length(name) {
+            bail!(
+                "`{name}` has {} bytes, and a device counts in words: give it an even length",
+                count * inner
+            );
+        }
+        let mut packed = vec![0; count * inner];
+        for (from, to) in bytes.chunks_exact(outer).zip(packed.chunks_exact_mut(inner)) {
+            repack.apply(from, to);
+        }
+        let kind = if access == Access::ReadWrite { Kind::Write } else { Kind::Read };
+        Ok(Slotted { name, group: slot.space, index: slot.index, kind, bytes: packed })
+    }
+
+    /// How an element of a buffer moves, and how far elements are apart there and here.
+    fn element(&self, ty: Ty, matrices: Matrices) -> Option<(Repack, usize, usize)> {
+        let Type::Buffer(elem, _) = self.module.types.get(ty) else { return None };
+        let rules = self.target.rules(Memory::Buffer, Matrices::Rows);
+        let inner = rules.stride(&self.module.types, elem)? as usize;
+        let outer = Rules::C.stride(&self.module.types, elem)? as usize;
+        (inner > 0 && outer > 0).then_some((self.repack(elem, rules, matrices)?, inner, outer))
+    }
+
+    fn repack(&self, ty: Ty, rules: Rules, matrices: Matrices) -> Option<Repack> {
+        let here = Side { rules: Rules::C, matrices };
+        Repack::new(&self.module.types, ty, here, Side { rules, matrices: rules.matrices })
+    }
+
+    fn asks_length(&self, name: Symbol) -> bool {
+        let length = |op: &Op| matches!(op, Op::Length);
+        let mut funcs = self.module.funcs.values();
+        funcs.any(|func| {
+            let mut insts = func.all_insts().into_iter().map(|inst| &func.insts[inst]);
+            insts.any(|inst| match inst.operands.first().and_then(|v| func.op(*v)) {
+                Some(Op::Global(global)) => length(&inst.op) && self.module.globals[*global].name == name,
+                _ => false,
+            })
+        })
+    }
+
+    fn globals(&self, of: impl Fn(&Op) -> Option<Global>) -> EntitySet<Global> {
+        let mut found = EntitySet::new();
+        for func in self.module.funcs.values() {
+            found.extend(func.all_insts().into_iter().filter_map(|inst| of(&func.insts[inst].op)));
+        }
+        found
+    }
+}
