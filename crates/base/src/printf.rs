@@ -170,6 +170,25 @@ impl Conversion {
         self.letter
     }
 
+    /// The conversion as C writes it, for integers of 64 bits.
+    pub fn in_c(&self) -> String {
+        let flags =
+            [(self.left, '-'), (self.plus, '+'), (self.space, ' '), (self.zero, '0'), (self.alternate, '#')];
+        let mut out = String::from("%");
+        out.extend(flags.iter().filter(|(set, _)| *set).map(|(_, flag)| *flag));
+        if self.width > 0 {
+            out += &self.width.to_string();
+        }
+        if let Some(precision) = self.precision {
+            out += &format!(".{precision}");
+        }
+        if self.takes() == Takes::Integer && self.letter != 'c' {
+            out += "ll";
+        }
+        out.push(self.letter);
+        out
+    }
+
     /// The value as this conversion shows it.
     pub fn show(&self, value: Shown<'_>) -> String {
         let (sign, digits) = match value {
@@ -302,6 +321,18 @@ mod tests {
         assert_eq!(show("%g", Shown::Float(1e6)), "1e+06");
         assert_eq!(show("%06.1f", Shown::Float(-2.5)), "-002.5");
         assert_eq!(show("%f %5F", Shown::Float(f64::INFINITY)), "inf   INF");
+    }
+
+    #[test]
+    fn conversions_can_be_written_again() {
+        let all = |format: &str| -> Vec<String> {
+            let pieces = parse(format).unwrap();
+            pieces
+                .iter()
+                .filter_map(|p| if let Piece::Value(c) = p { Some(c.in_c()) } else { None })
+                .collect()
+        };
+        assert_eq!(all("%-5d %+08.3lf %#x %c %.2s"), ["%-5lld", "%+08.3f", "%#llx", "%c", "%.2s"]);
     }
 
     #[test]

@@ -214,7 +214,7 @@ pub struct Check {
 pub struct Compile {
     #[command(flatten)]
     pub source: Source,
-    /// What to make: ir, wgsl, cpp.
+    /// What to make: ir, wgsl, cpp, cuda.
     #[arg(long, value_name = "TARGET")]
     pub target: String,
     /// Entry points; without any, the whole module.
@@ -227,7 +227,7 @@ pub struct Compile {
     /// optimize or finish. With -o the result is written too.
     #[arg(long, value_name = "PASS")]
     pub dump_after: Option<String>,
-    /// Say with `#line` where each statement comes from (cpp).
+    /// Say with `#line` where each statement comes from (cpp, cuda).
     #[arg(long)]
     pub lines: bool,
     /// Where to write; `-` is the terminal.

@@ -121,7 +121,8 @@ impl<'l> Compiler<'l> {
         matrices: Matrices,
     ) -> Result<Reflection, Stop> {
         let lowered = self.compile(path, roots)?;
-        if let Err(refusal) = crate::targets::check_layout(&lowered) {
+        if let Err(refusal) = crate::targets::check_layout(&lowered, cotangent_emit_naga::codes::UNSUPPORTED)
+        {
             self.diagnostics.push(*refusal);
             return Err(Stop::Errors);
         }

@@ -30,4 +30,4 @@ pub use cotangent_lower::{ConformanceId, Lowered, Options, Roots};
 pub use cotangent_runtime as runtime;
 pub use cotangent_syntax::Limits;
 pub use disk::Disk;
-pub use targets::{cpp, wgsl};
+pub use targets::{cpp, cuda, wgsl};

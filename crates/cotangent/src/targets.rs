@@ -1,6 +1,7 @@
 //! Programs in the languages of targets.
 
-use cotangent_base::{Diagnostic, Sources, Span};
+use cotangent_base::{Code, Diagnostic, Sources, Span};
+use cotangent_emit_c::Language;
 use cotangent_emit_naga::codes;
 use cotangent_ir::Module;
 use cotangent_ir::layout::{Matrices, Target, bind};
@@ -13,7 +14,7 @@ pub type Refusal = Box<Diagnostic>;
 
 /// The program as WGSL.
 pub fn wgsl(lowered: &Lowered) -> Result<String, Refusal> {
-    check_layout(lowered)?;
+    check_layout(lowered, codes::UNSUPPORTED)?;
     let bindings = bind::bind(&lowered.module.types, &lowered.params, Target::Wgsl, Matrices::Rows);
     let module = without_sums(&lowered.module)?;
     cotangent_emit_naga::wgsl(&module, &bindings.leaves(&lowered.params))
@@ -44,24 +45,38 @@ fn refuse_sums_in_memory(module: &Module) -> Result<(), Refusal> {
 /// The program at `file` as C++, in a namespace called like the file. With `lines`, `#line` directives say where each
 /// statement comes from.
 pub fn cpp(lowered: &Lowered, sources: &Sources, file: &str, lines: bool) -> Result<String, Refusal> {
-    check_layout(lowered)?;
+    c_like(Language::Cpp, lowered, sources, file, lines)
+}
+
+/// The program at `file` as CUDA, as [`cpp`] gives it as C++.
+pub fn cuda(lowered: &Lowered, sources: &Sources, file: &str, lines: bool) -> Result<String, Refusal> {
+    c_like(Language::Cuda, lowered, sources, file, lines)
+}
+
+fn c_like(
+    language: Language,
+    lowered: &Lowered,
+    sources: &Sources,
+    file: &str,
+    lines: bool,
+) -> Result<String, Refusal> {
+    check_layout(lowered, cotangent_emit_c::codes::UNSUPPORTED)?;
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let name = name.strip_suffix(".slang").unwrap_or(name);
     let place = |span: Span| {
         let known = !span.is_none() && !sources.is_library(span.file);
         known.then(|| (sources.path(span.file).to_string(), sources.location(span.file, span.start).line))
     };
-    let options = cotangent_emit_c::Options { name, file, place: &place, lines };
-    cotangent_emit_c::cpp(&lowered.module, &lowered.params, options)
+    let options = cotangent_emit_c::Options { language, name, file, place: &place, lines };
+    cotangent_emit_c::emit(&lowered.module, &lowered.params, options)
 }
 
 /// Where parameters are bound can only be said if all of them are known.
-pub(crate) fn check_layout(lowered: &Lowered) -> Result<(), Refusal> {
+pub(crate) fn check_layout(lowered: &Lowered, code: Code) -> Result<(), Refusal> {
     let Some(span) = lowered.params.unknown else { return Ok(()) };
     let message =
         "the layout of this parameter is not known, so the places of the parameters behind it are not either";
     Err(Box::new(
-        Diagnostic::new(codes::UNSUPPORTED, span, message)
-            .help("remove the parameter if the program does not use it"),
+        Diagnostic::new(code, span, message).help("remove the parameter if the program does not use it"),
     ))
 }

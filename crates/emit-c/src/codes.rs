@@ -1,6 +1,6 @@
 //! What cannot be emitted.
 
 cotangent_base::codes! {
-    /// C++ output has no way to express this part of the program yet. The interpreter (`cotangent run`) has.
-    E0763 UNSUPPORTED = "not possible in C++";
+    /// C++ or CUDA output has no way to express this part of the program. The interpreter (`cotangent run`) has.
+    E0763 UNSUPPORTED = "not possible in C++ or CUDA";
 }

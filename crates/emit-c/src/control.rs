@@ -6,6 +6,7 @@
 use crate::Result;
 use crate::expr::Expr;
 use crate::func::{FuncEmitter, LoopFrame};
+use cotangent_base::Scalar;
 use cotangent_ir::{Control, Exit, InstData, Op, Region, Value};
 use cotangent_passes::place::Slot;
 
@@ -84,8 +85,8 @@ impl FuncEmitter<'_, '_> {
             match cases.get(number) {
                 Some(case) => {
                     let constant = cotangent_ir::Const::Int(*case);
-                    let s = self.shape(data.operands[0]).scalar().unwrap_or(cotangent_base::Scalar::I32);
-                    let label = crate::expr::literal(constant, s);
+                    let s = self.shape(data.operands[0]).scalar().unwrap_or(Scalar::I32);
+                    let label = self.literal(constant, s);
                     self.line(&format!("case {}: {{", label.text));
                 }
                 None => self.line("default: {"),
@@ -147,7 +148,8 @@ impl FuncEmitter<'_, '_> {
             count.text
         } else {
             let name = self.names.fresh("count");
-            self.line(&format!("const std::int32_t {name} = {};", count.text));
+            let int = self.e.scalar(Scalar::I32);
+            self.line(&format!("const {int} {name} = {};", count.text));
             name
         };
         self.enter(&data.operands[1..], &data.results);
@@ -157,11 +159,12 @@ impl FuncEmitter<'_, '_> {
         let name = self.names.fresh(wish.as_ref().map_or("i", |n| n.as_str()));
         self.values.insert(counter, crate::func::Val::Named(name.clone()));
         let text = self.apart(|e| e.branch_block(body, &data.results))?;
+        let int = self.e.scalar(Scalar::I32);
         let head = if reversed {
             let last = count.parse::<i64>().map_or_else(|_| format!("{count} - 1"), |n| (n - 1).to_string());
-            format!("for (std::int32_t {name} = {last}; {name} >= 0; {name}--)")
+            format!("for ({int} {name} = {last}; {name} >= 0; {name}--)")
         } else {
-            format!("for (std::int32_t {name} = 0; {name} < {count}; {name}++)")
+            format!("for ({int} {name} = 0; {name} < {count}; {name}++)")
         };
         self.leave(&head, text);
         Ok(())

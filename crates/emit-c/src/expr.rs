@@ -1,8 +1,7 @@
 //! Expressions: text that knows how tightly it binds and what it reads.
 
-use crate::func::{FuncEmitter, Val};
-use crate::types::scalar;
-use crate::{Result, unsupported};
+use crate::func::FuncEmitter;
+use crate::{Language, Result};
 use cotangent_base::Scalar;
 use cotangent_ir::{Const, InstData, Math, Op, Path, Step, Ty, Type, Value, ValueDef};
 use cotangent_passes::place::Slot;
@@ -66,14 +65,15 @@ impl Expr {
 }
 
 /// A constant of a scalar type.
-pub(crate) fn literal(constant: Const, s: Scalar) -> Expr {
+pub(crate) fn literal(language: Language, constant: Const, s: Scalar) -> Expr {
+    let scalar = |s| language.scalar(s);
     let text = match (constant, s) {
         (Const::Bool(b), _) => b.to_string(),
         (Const::Int(n), Scalar::I32) if n == i64::from(i32::MIN) => "(-2147483647 - 1)".to_string(),
         (Const::Int(n), Scalar::I32) => (n as i32).to_string(),
         (Const::Int(n), Scalar::U32) => format!("{}u", n as u32),
-        (Const::Int(n), Scalar::U64) => format!("std::uint64_t({}u)", n as u64),
-        (Const::Int(i64::MIN), _) => "std::numeric_limits<std::int64_t>::min()".to_string(),
+        (Const::Int(n), Scalar::U64) => format!("{}({}u)", scalar(s), n as u64),
+        (Const::Int(i64::MIN), _) => format!("{}({} - 1)", scalar(s), -i64::MAX),
         (Const::Int(n), s) => format!("{}({n})", scalar(s)),
         (Const::Float(bits), s) => float(f64::from_bits(bits), s),
     };
@@ -85,10 +85,10 @@ fn float(x: f64, s: Scalar) -> String {
     let x = cotangent_ir::eval::round(x, s);
     let kind = if s == Scalar::F64 { "double" } else { "float" };
     let mut text = if x.is_nan() {
-        format!("std::numeric_limits<{kind}>::quiet_NaN()")
+        format!("ct::not_a_number<{kind}>()")
     } else if x.is_infinite() {
         let sign = if x < 0.0 { "-" } else { "" };
-        format!("{sign}std::numeric_limits<{kind}>::infinity()")
+        format!("{sign}ct::infinity<{kind}>()")
     } else if s == Scalar::F64 {
         format!("{x:?}")
     } else {
@@ -105,10 +105,15 @@ impl FuncEmitter<'_, '_> {
         self.e.module.types.get(self.func.ty(value))
     }
 
+    /// A constant of a scalar type.
+    pub fn literal(&self, constant: Const, s: Scalar) -> Expr {
+        literal(self.e.options.language, constant, s)
+    }
+
     /// Zero of any type.
     pub fn zero(&self, ty: Ty) -> Expr {
         match self.e.module.types.get(ty) {
-            Type::Scalar(s) => literal(cotangent_ir::eval::zero(s), s),
+            Type::Scalar(s) => self.literal(cotangent_ir::eval::zero(s), s),
             _ => Expr::name(format!("{}{{}}", self.e.ty(ty))),
         }
     }
@@ -119,14 +124,14 @@ impl FuncEmitter<'_, '_> {
         let ty = self.func.ty(result);
         let to = self.e.ty(ty);
         let args: Vec<Expr> = match &data.op {
-            Op::Extract(_) | Op::Load(_) => vec![],
+            Op::Extract(_) | Op::Load(_) | Op::Point(_) => vec![],
             _ => data.operands.iter().map(|v| self.value(*v)).collect(),
         };
         Ok(match &data.op {
             Op::Math(math) => self.math(*math, data, args),
             Op::Const(constant) => match self.e.module.types.get(ty) {
-                Type::Scalar(s) => literal(*constant, s),
-                _ => return unsupported(self.span, "a constant of this type is not possible"),
+                Type::Scalar(s) => self.literal(*constant, s),
+                _ => return self.e.unsupported(self.span, "a constant of this type is not possible"),
             },
             Op::Zero | Op::Undef => self.zero(ty),
             Op::Select => self.select(data, args),
@@ -149,49 +154,44 @@ impl FuncEmitter<'_, '_> {
                 let base = self.value(data.operands[0]);
                 self.access(base, self.func.ty(data.operands[0]), path, &data.operands[1..])
             }
-            Op::Inject(member) => {
-                let Type::Sum(id) = self.e.module.types.get(ty) else {
-                    return unsupported(self.span, "this is not possible");
-                };
-                Expr::call(&format!("{to}::make_{}", self.e.structs.field(id, *member)), &args)
-            }
+            Op::Inject(member) => Expr::call(&format!("{to}::make_{}", self.member(ty, *member)), &args),
             Op::Project(member) => {
-                let Type::Sum(id) = self.shape(data.operands[0]) else {
-                    return unsupported(self.span, "this is not possible");
-                };
-                let (sum, field) = (args[0].at_least(PRIMARY), self.e.structs.field(id, *member));
-                let zero = self.zero(ty).text;
-                if self.e.is_host_sum(id) {
-                    let (line, to) = (self.line_number(), self.e.ty(ty));
-                    let text = format!("{sum}.tag({line}) == {member} ? {sum}.get<{to}>() : {zero}");
-                    return Ok(Expr::of(text, CHOICE, &args));
-                }
-                Expr::of(format!("{sum}.tag == {member} ? {sum}.{field} : {zero}"), CHOICE, &args)
+                let field = self.member(self.func.ty(data.operands[0]), *member);
+                let (sum, line) = (args[0].at_least(PRIMARY), self.line_number());
+                Expr::of(format!("{sum}.get_{field}({line})"), PRIMARY, &args)
             }
             Op::Tag => {
-                let known = matches!(self.shape(data.operands[0]), Type::Sum(id) if self.e.is_host_sum(id));
-                let line = if known { format!("({})", self.line_number()) } else { String::new() };
-                Expr::of(format!("{}.tag{line}", args[0].at_least(PRIMARY)), PRIMARY, &args)
+                let (sum, line) = (args[0].at_least(PRIMARY), self.line_number());
+                Expr::of(format!("{sum}.tag({line})"), PRIMARY, &args)
             }
             Op::Detach => args.into_iter().next().expect("it has an operand"),
-            Op::Global(_) => return unsupported(self.span, "this is not possible"),
+            Op::Global(_) => self.misplaced(data)?,
             Op::Load(path) => self.load(data, path),
             Op::Length => {
-                Expr::of(format!("std::uint32_t({}.count)", args[0].at_least(PRIMARY)), PRIMARY, &args)
+                let word = self.e.scalar(Scalar::U32);
+                Expr::of(format!("{word}({}.count)", args[0].at_least(PRIMARY)), PRIMARY, &args)
             }
             Op::Insert(_) | Op::InsertAdd(_) | Op::Store(_) | Op::Assert(_) => self.misplaced(data)?,
             Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) => self.misplaced(data)?,
-            Op::Point(_) | Op::Offset | Op::Address => {
-                return unsupported(self.span, "a pointer is not possible");
-            }
+            Op::Point(path) => self.point(data, path),
+            Op::Offset => self.offset(&args),
+            Op::Address => self.address(&args),
             Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => self.misplaced(data)?,
             Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => self.misplaced(data)?,
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => self.misplaced(data)?,
         })
     }
 
+    /// The name of a member of a sum.
+    fn member(&self, sum: Ty, member: u32) -> String {
+        match self.e.module.types.get(sum) {
+            Type::Struct(id) | Type::Sum(id) => self.e.structs.field(id, member).to_string(),
+            _ => String::new(),
+        }
+    }
+
     fn misplaced(&self, data: &InstData) -> Result<Expr> {
-        unsupported(self.span, format!("`{}` is not possible here", data.op.name()))
+        self.e.unsupported(self.span, format!("`{}` is not possible here", data.op.name()))
     }
 
     /// Follows a path from a value.
@@ -237,40 +237,6 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    /// An element of a buffer or a part of a variable, as a place.
-    pub fn memory(&mut self, handle: Value, path: &Path, indices: &[Value]) -> Expr {
-        if let Some(Val::Variable(name)) = self.values.get(&handle).cloned() {
-            let Type::Ref(inner) = self.shape(handle) else { return Expr::name(name) };
-            return self.access(Expr::name(name), inner, path, indices);
-        }
-        let base = self.value(handle);
-        match self.shape(handle) {
-            Type::Buffer(elem, _) => {
-                let buffer = base.at_least(PRIMARY);
-                let (first, rest) = (path.0[0], Path(path.0[1..].into()));
-                let (index, rest_indices, parts) = match first {
-                    Step::Part(index) => (Expr::name(format!("{index}u")), indices, vec![base]),
-                    Step::Index => {
-                        let index = self.value(indices[0]);
-                        (index.clone(), &indices[1..], vec![base, index])
-                    }
-                };
-                let text = format!("{buffer}.at({}, {})", index.text, self.line_number());
-                self.access(Expr::of(text, PRIMARY, &parts), elem, &rest, rest_indices)
-            }
-            Type::Ref(inner) => {
-                let text = format!("(*{})", base.at_least(UNARY));
-                self.access(Expr::of(text, PRIMARY, &[base]), inner, path, indices)
-            }
-            _ => base,
-        }
-    }
-
-    fn load(&mut self, data: &InstData, path: &Path) -> Expr {
-        let place = self.memory(data.operands[0], path, &data.operands[1..]);
-        Expr { memory: true, ..place }
-    }
-
     fn select(&self, data: &InstData, args: Vec<Expr>) -> Expr {
         if !matches!(self.shape(data.operands[0]), Type::Scalar(_)) {
             return Expr::call("ct::select", &args);
@@ -299,9 +265,9 @@ impl FuncEmitter<'_, '_> {
             || from.is_int() && matches!(to, Scalar::F32 | Scalar::F64)
             || from == Scalar::F32 && to == Scalar::F64;
         let name = if scalar_shape && plain {
-            scalar(to).to_string()
+            self.e.scalar(to).to_string()
         } else {
-            format!("ct::convert<{}>", scalar(to))
+            format!("ct::convert<{}>", self.e.scalar(to))
         };
         Expr::call(&name, &args)
     }

@@ -4,7 +4,7 @@
 //! as text and stands where it is used. If something is written before that which the text reads, it becomes a
 //! statement first ([`FuncEmitter::write_slot`], [`FuncEmitter::write_memory`]). All else gets a name.
 
-use crate::expr::{Expr, PRIMARY};
+use crate::expr::Expr;
 use crate::names::Names;
 use crate::{Emitter, Result};
 use cotangent_base::{EntityMap, Map, Set, Span};
@@ -68,6 +68,8 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub used: Set<Value>,
     pub loops: Vec<LoopFrame>,
     pub switches: usize,
+    /// The number of the last barrier. It tells barriers apart in all of the program.
+    pub barriers: u32,
     /// The outputs, and which are references.
     pub outputs: Vec<Option<String>>,
     pub region: Region,
@@ -152,6 +154,7 @@ impl<'m> Emitter<'m> {
             used: Set::default(),
             loops: vec![],
             switches: 0,
+            barriers: self.barriers,
             outputs: signature.outputs,
             region: func.body,
             span: func.span,
@@ -161,8 +164,9 @@ impl<'m> Emitter<'m> {
         };
         emitter.prepare(&signature.inputs);
         emitter.region(func.body)?;
-        let body = emitter.out;
-        self.out += &format!("\nstatic {} {{\n{body}}}\n", signature.text);
+        let (body, barriers) = (emitter.out, emitter.barriers);
+        self.barriers = barriers;
+        self.out += &format!("\n{} {} {{\n{body}}}\n", self.options.language.function(), signature.text);
         Ok(())
     }
 }
@@ -297,9 +301,7 @@ impl FuncEmitter<'_, '_> {
                 expr
             }
             Some(Val::Named(name)) => Expr::name(name),
-            Some(Val::Variable(name)) => {
-                Expr { text: format!("&{name}"), level: PRIMARY - 1, ..Expr::name(String::new()) }
-            }
+            Some(Val::Variable(name)) => Expr::name(format!("ct::point({name})")),
             None => Expr::name("/* not made */".to_string()),
         }
     }

@@ -1,10 +1,13 @@
 //! Instructions, and those that change something.
 
-use crate::expr::{Expr, PRIMARY, function};
+use crate::expr::{Expr, PRIMARY};
 use crate::func::{FuncEmitter, Val};
-use crate::{Result, unsupported};
+use crate::{Language, Result};
 use cotangent_base::Scalar;
-use cotangent_ir::{Atomic, FuncId, Global, GlobalKind, Inst, InstData, Op, Path, Trap, Type, Value};
+use cotangent_base::printf::{self, Piece, Takes};
+use cotangent_ir::{
+    Barrier, FuncId, Global, GlobalKind, Inst, InstData, Memory, Op, Path, Trap, Type, Value,
+};
 use cotangent_passes::place::Slot;
 
 impl FuncEmitter<'_, '_> {
@@ -28,11 +31,9 @@ impl FuncEmitter<'_, '_> {
             Op::InsertAdd(path) => self.insert(&data, path, true),
             Op::Store(path) => self.store(&data, path),
             Op::Assert(trap) => self.assert(data.operands[0], *trap),
-            Op::Atomic(atomic) => return self.atomic(&data, atomic),
-            // Threads run one after the other, so there is nothing to order, and no way to wait.
-            Op::Barrier(barrier) if !barrier.sync => {}
-            Op::Barrier(_) => return unsupported(self.span, "a barrier is not possible"),
-            Op::Print(_) => return unsupported(self.span, "`printf` is not possible"),
+            Op::Atomic(atomic) => self.atomic(&data, atomic),
+            Op::Barrier(barrier) => self.barrier(*barrier),
+            Op::Print(format) => self.print(&data, format.as_str()),
             Op::Global(global) => self.global(data.results[0], *global),
             Op::Call(callee) => self.call(&data, *callee),
             Op::If => return self.branch(&data),
@@ -126,38 +127,67 @@ impl FuncEmitter<'_, '_> {
         self.line(&line);
     }
 
-    fn store(&mut self, data: &InstData, path: &Path) {
-        let value = self.value(data.operands[1]);
-        let place = self.memory(data.operands[0], path, &data.operands[2..]);
+    /// What threads do to memory is ordered, and they may wait for each other. In C++ threads take turns, so that there is nothing
+    /// to order.
+    fn barrier(&mut self, barrier: Barrier) {
         self.write_memory();
-        self.line(&format!("{} = {};", place.text, value.text));
+        match self.e.options.language {
+            Language::Cpp if barrier.sync => {
+                self.barriers += 1;
+                let (place, line) = (self.barriers, self.line_number());
+                self.line(&format!("thread.turns->wait(thread.self, {place}, {line});"));
+            }
+            Language::Cpp => {}
+            Language::Cuda => {
+                match barrier.memory {
+                    Memory::Group if barrier.sync => {}
+                    Memory::Group => self.line("__threadfence_block();"),
+                    Memory::Device | Memory::All => self.line("__threadfence();"),
+                }
+                if barrier.sync {
+                    self.line("__syncthreads();");
+                }
+            }
+        }
     }
 
-    /// Reads and writes a place in one step.
-    fn atomic(&mut self, data: &InstData, atomic: &Atomic) -> Result<()> {
-        let count = atomic.kind.values();
-        let values: Vec<Expr> = data.operands[1..=count].iter().map(|v| self.value(*v)).collect();
-        let ty = self.e.ty(self.func.ty(data.operands[count]));
-        let place = self.memory(data.operands[0], &atomic.path, &data.operands[1 + count..]);
-        self.write_memory();
-        let new = match (atomic.kind.math(), &values[..]) {
-            (Some(math), [value]) => format!("ct::{}(old, {})", function(math), value.text),
-            (None, [value]) => value.text.clone(),
-            (_, [expected, value]) => {
-                format!("ct::same_bits<{ty}>(old, {}) ? {} : old", expected.text, value.at_least(4))
+    /// Integers are printed in 64 bits, so that one length serves all.
+    fn print(&mut self, data: &InstData, format: &str) {
+        let mut text = String::new();
+        let mut values = data.operands.iter();
+        let mut args = Vec::new();
+        for piece in printf::parse(format).unwrap_or_default() {
+            match piece {
+                Piece::Text(plain) => text += &plain.replace('%', "%%"),
+                Piece::Value(conversion) => {
+                    let Some(value) = values.next() else { break };
+                    text += &conversion.in_c();
+                    let shown = self.value(*value);
+                    let unsigned =
+                        self.e.scalar(match self.shape(*value).scalar().map_or(32, Scalar::bits) {
+                            8 => Scalar::U8,
+                            16 => Scalar::U16,
+                            64 => Scalar::U64,
+                            _ => Scalar::U32,
+                        });
+                    args.push(match conversion.takes() {
+                        Takes::Float => format!("double({})", shown.text),
+                        Takes::Text => shown.text,
+                        Takes::Integer if conversion.letter() == 'c' => format!("int({})", shown.text),
+                        Takes::Integer if "di".contains(conversion.letter()) => {
+                            format!("(long long)({})", shown.text)
+                        }
+                        Takes::Integer => {
+                            format!("(unsigned long long)({unsigned}({}))", shown.text)
+                        }
+                    });
+                }
             }
-            _ => return unsupported(self.span, "this atomic operation is not possible"),
-        };
-        let text = format!(
-            "ct::atomic_update({}, [&]({ty} old) -> {ty} {{ (void)old; return {new}; }})",
-            place.text
-        );
-        let update = Expr { effect: true, ..Expr::name(text) };
-        match data.results.first() {
-            Some(result) => self.returned_value(*result, update),
-            None => self.line(&format!("{};", update.text)),
         }
-        Ok(())
+        self.write_memory();
+        let args: String = args.iter().map(|arg| format!(", {arg}")).collect();
+        let scope = if self.e.options.language == Language::Cpp { "std::" } else { "" };
+        self.line(&format!("{scope}printf({}{args});", c_string(&text)));
     }
 
     fn assert(&mut self, condition: Value, trap: Trap) {
@@ -222,10 +252,26 @@ impl FuncEmitter<'_, '_> {
         self.line(&format!("{};", call.text));
     }
 
-    fn returned_value(&mut self, result: Value, call: Expr) {
+    pub fn returned_value(&mut self, result: Value, call: Expr) {
         if call.effect && self.places.slot(result).is_none() && self.used.contains(&result) {
             return self.name(result, &call);
         }
         self.made(result, call);
     }
+}
+
+/// A string literal.
+fn c_string(text: &str) -> String {
+    let mut out = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => out.extend(['\\', char::from(byte)]),
+            b'\n' => out += "\\n",
+            // Trigraphs begin with two of these.
+            b'?' => out += "\\?",
+            b' '..=b'~' => out.push(char::from(byte)),
+            other => out += &format!("\\{other:03o}"),
+        }
+    }
+    out + "\""
 }

@@ -1,16 +1,19 @@
-//! From IR to C++17: one file that any compiler builds.
+//! From IR to C++17 and CUDA, by one writer: one file that includes nothing of ours and that any compiler builds.
 //!
 //! The text reads like a program somebody wrote: a value that is used once stands where it is used, values keep the
 //! names of the source, and an array that a loop updates is one variable ([`cotangent_passes::place`]). The parts:
 //!
 //! | module     | writes                                                                    |
 //! | ---------- | ------------------------------------------------------------------------- |
-//! | `prelude.h`| vectors, matrices, arrays, arithmetic that wraps and traps as ours does   |
+//! | `language` | what differs between the two                                              |
+//! | `prelude`  | vectors, matrices, arrays, arithmetic that wraps and traps as ours does   |
 //! | `types`    | structures                                                                |
-//! | `params`   | what the host fills in, and the functions it calls                        |
+//! | `params`   | what the host fills in                                                    |
+//! | `entry`    | the functions that the host calls, and the comment that documents them    |
 //! | `func`     | functions: signature, variables, when an expression becomes a statement   |
 //! | `control`  | branches, loops and exits                                                 |
 //! | `inst`     | instructions that change something                                        |
+//! | `memory`   | loads, stores, atomic operations, pointers                                |
 //! | `expr`     | expressions                                                               |
 //! | `names`    | names that C++ accepts                                                    |
 //!
@@ -18,14 +21,20 @@
 //! references. What has an array in it is passed by reference, and where a result is an update of an argument
 //! one reference serves both. Functions that see parameters or `static` variables take the thread they run in.
 //!
-//! **The host's side** is documented at the head of each file: a structure `Params`, laid out as `cotangent reflect
-//! --target cpp` says, and one function per entry point that runs a range of thread groups.
+//! **The host's side** is documented at the head of each file: a structure `Params`, laid out as `cotangent reflect`
+//! says for the target, and one function per entry point: in C++ it runs a range of thread groups, in CUDA it is a kernel.
+//!
+//! **Barriers.** In CUDA the hardware has them. In C++ the threads of a group run one after the other in a loop, unless the
+//! program has barriers: then each gets a thread of the host, and they take turns (`prelude/turns.h`).
 
 pub mod codes;
 mod control;
+mod entry;
 mod expr;
 mod func;
 mod inst;
+mod language;
+mod memory;
 mod names;
 mod params;
 mod sums;
@@ -38,14 +47,16 @@ use cotangent_passes::place::Places;
 use names::Names;
 use types::Structs;
 
-/// What emission gives: a value, or why C++ cannot express the program.
-pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+pub use language::Language;
 
-const PRELUDE: &str = include_str!("prelude.h");
+/// What emission gives: a value, or why the language cannot express the program.
+pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
 /// What to write besides the program.
 #[derive(Clone, Copy)]
 pub struct Options<'o> {
+    /// The language to write.
+    pub language: Language,
     /// The namespace of the program.
     pub name: &'o str,
     /// The file that is compiled.
@@ -56,8 +67,8 @@ pub struct Options<'o> {
     pub lines: bool,
 }
 
-/// The C++ of a module: its entry points, or if it has none all its functions.
-pub fn cpp(
+/// The text of a module: its entry points, or if it has none all its functions.
+pub fn emit(
     module: &Module,
     params: &ShaderParams,
     options: Options<'_>,
@@ -75,16 +86,14 @@ pub fn cpp(
         threaded: Set::default(),
         reading: Set::default(),
         writing: Set::default(),
+        waiting: Set::default(),
+        barriers: 0,
+        has_shared: false,
+        renamed: vec![],
         paths: Map::default(),
         variables: Map::default(),
     };
     emitter.program()
-}
-
-/// A diagnostic that says what C++ cannot do.
-pub(crate) fn unsupported<T>(span: Span, what: impl Into<String>) -> Result<T> {
-    let diagnostic = Diagnostic::new(codes::UNSUPPORTED, span, format!("{} in C++", what.into()));
-    Err(Box::new(diagnostic.help("`cotangent run` runs the program on the CPU")))
 }
 
 /// The program under construction.
@@ -105,6 +114,14 @@ pub(crate) struct Emitter<'m> {
     /// The functions that read memory, and those that write it or may stop.
     pub reading: Set<FuncId>,
     pub writing: Set<FuncId>,
+    /// The functions in which threads wait for each other.
+    pub waiting: Set<FuncId>,
+    /// Whether there are variables of the group.
+    pub has_shared: bool,
+    /// Parameters that could not keep their names.
+    pub renamed: Vec<String>,
+    /// How many barriers have been written.
+    pub barriers: u32,
     /// How a function reaches a parameter.
     pub paths: Map<Global, String>,
     /// The names of `static` and group-shared variables in the thread.
@@ -112,6 +129,13 @@ pub(crate) struct Emitter<'m> {
 }
 
 impl Emitter<'_> {
+    /// A diagnostic that says what the language cannot do.
+    pub fn unsupported<T>(&self, span: Span, what: impl Into<String>) -> Result<T> {
+        let message = format!("{} in {}", what.into(), self.options.language.name());
+        let diagnostic = Diagnostic::new(codes::UNSUPPORTED, span, message);
+        Err(Box::new(diagnostic.help("`cotangent run` runs the program on the CPU")))
+    }
+
     fn program(&mut self) -> Result<String> {
         let (order, recursive) = order(self.module);
         for id in &order {
@@ -122,7 +146,11 @@ impl Emitter<'_> {
             }
             self.places.insert(*id, places);
         }
+        self.waiting = self.closure(&order, |op| matches!(op, Op::Barrier(barrier) if barrier.sync));
         self.threaded = self.closure(&order, |op| matches!(op, Op::Global(_)));
+        if self.options.language == Language::Cpp {
+            self.threaded.extend(&self.waiting);
+        }
         self.threaded.extend(order.iter().filter(|id| self.module.funcs[**id].entry.is_some()));
         self.reading = self.closure(&order, |op| op.effect() == Effect::Read);
         self.writing = self.closure(&order, |op| op.effect() == Effect::Write);
@@ -134,7 +162,7 @@ impl Emitter<'_> {
         self.structures();
         self.parameters(&order)?;
         for id in &order {
-            let line = format!("static {};\n", self.signature(*id).text);
+            let line = format!("{} {};\n", self.options.language.function(), self.signature(*id).text);
             self.out += &line;
         }
         for id in &order {
@@ -142,13 +170,14 @@ impl Emitter<'_> {
         }
         for id in &order {
             if self.module.funcs[*id].entry.is_some() {
-                self.entry(*id);
+                self.entry(*id)?;
             }
         }
         let body = std::mem::take(&mut self.out);
         let head = self.head(&order);
         let name = names::plain(self.options.name);
-        Ok(format!("{head}{PRELUDE}\nnamespace {name} {{\n\n{body}\n}} // namespace {name}\n"))
+        let prelude = self.options.language.prelude(!self.waiting.is_empty());
+        Ok(format!("{head}{prelude}\nnamespace {name} {{\n\n{body}\n}} // namespace {name}\n"))
     }
 
     /// The functions that do something themselves, or by what they call.

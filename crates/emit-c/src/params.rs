@@ -1,11 +1,11 @@
-//! What the host fills in, and the functions it calls.
+//! What the host fills in, and what a thread knows.
 
 use crate::names::{Names, plain};
-use crate::{Emitter, Result, unsupported};
-use cotangent_base::Span;
-use cotangent_ir::layout::{Matrices, Target, bind};
+use crate::{Emitter, Language, Result};
+use cotangent_base::{Scalar, Span};
+use cotangent_ir::layout::{Matrices, bind};
 use cotangent_ir::shader::{ShaderParam, Shape};
-use cotangent_ir::{FuncId, GlobalKind, SystemValue, Ty, Type};
+use cotangent_ir::{FuncId, GlobalKind, Ty, Type};
 use std::fmt::Write;
 
 impl Emitter<'_> {
@@ -26,7 +26,7 @@ impl Emitter<'_> {
                 func.all_insts().iter().any(|i| is_it(&func.insts[*i].op))
             };
             if data.kind == GlobalKind::Param && !self.paths.contains_key(&global) && order.iter().any(used) {
-                return unsupported(data.span, format!("the parameter `{}` is not possible", data.name));
+                return self.unsupported(data.span, format!("the parameter `{}` is not possible", data.name));
             }
         }
         self.thread();
@@ -40,6 +40,9 @@ impl Emitter<'_> {
         let mut text = format!("struct {name} {{\n");
         for param in params {
             let field = names.fresh(param.name.as_str());
+            if field != param.name.as_str() {
+                self.renamed.push(format!("{name}::{field} is the parameter `{}`.", param.name));
+            }
             self.field(&param.shape, &field, 1, &mut text);
             let mut paths = Vec::new();
             self.paths_of(
@@ -108,7 +111,7 @@ impl Emitter<'_> {
     ) -> Result<()> {
         match shape {
             Shape::Value(_) | Shape::Resource(_) => out.push(base),
-            Shape::Packed(..) if used => return unsupported(span, "`packoffset` is not possible"),
+            Shape::Packed(..) if used => return self.unsupported(span, "`packoffset` is not possible"),
             Shape::Packed(..) => {}
             Shape::Block(_, inner) => {
                 let inner_base = match &**inner {
@@ -139,7 +142,8 @@ impl Emitter<'_> {
 
     /// The layout that reflection promises is the one the compiler makes.
     fn check_size(&mut self) {
-        let bindings = bind::bind(&self.module.types, self.params, Target::Cpp, Matrices::Rows);
+        let target = self.options.language.target();
+        let bindings = bind::bind(&self.module.types, self.params, target, Matrices::Rows);
         let empty = |p: &ShaderParam| matches!(p.shape, Shape::Value(ty) if self.has_empty(ty));
         if let Some(block) = bindings.block
             && !self.params.globals.iter().any(empty)
@@ -188,90 +192,21 @@ impl Emitter<'_> {
             }
             self.variables.insert(global, name);
         }
-        self.out += &format!("struct Shared {{\n{shared}}};\n");
-        self.out +=
-            &format!("struct Thread {{\n    const Params& params;\n    Shared& shared;\n{own}}};\n\n");
-    }
-
-    fn entry_params(&self, id: FuncId) -> Option<String> {
-        let name = self.module.funcs[id].name;
-        let found = self.params.entries.iter().find(|(n, list)| *n == name && !list.is_empty());
-        found.map(|(name, _)| plain(name.as_str()))
-    }
-
-    fn entry_signature(&self, id: FuncId) -> String {
-        let own = self.entry_params(id).map_or(String::new(), |name| format!("const {name}_Params& own, "));
-        format!("void {}(const Params& params, {own}ct::Groups groups)", self.funcs[&id])
-    }
-
-    /// The function that runs an entry point.
-    pub fn entry(&mut self, id: FuncId) {
-        let func = &self.module.funcs[id];
-        let Some(entry) = &func.entry else { return };
-        let [x, y, z] = entry.threads;
-        let mut statics = String::new();
-        for (global, data) in self.module.globals.iter() {
-            if let GlobalKind::Static(Some(init)) = data.kind {
-                let (name, init_name) = (&self.variables[&global], &self.funcs[&init]);
-                let thread = if self.threaded.contains(&init) { "thread" } else { "" };
-                if self.returns(init) {
-                    statics += &format!("            thread.{name} = {init_name}({thread});\n");
-                } else {
-                    let comma = if thread.is_empty() { "" } else { ", " };
-                    statics += &format!("            {init_name}({thread}{comma}thread.{name});\n");
-                }
-            }
+        self.has_shared = !shared.is_empty();
+        if self.has_shared {
+            self.out += &format!("struct Shared {{\n{shared}}};\n");
         }
-        let own = self
-            .entry_params(id)
-            .map_or(String::new(), |name| format!("            thread.{name}_params = &own;\n"));
-        let args: Vec<String> = entry.inputs.iter().map(|i| system_value(*i, entry.threads)).collect();
-        let args = ["thread".to_string()].into_iter().chain(args).collect::<Vec<_>>().join(", ");
-        self.out += &format!(
-            "
-inline {} {{
-    for (std::uint32_t gz = groups.first[2]; gz < groups.end[2]; gz++)
-    for (std::uint32_t gy = groups.first[1]; gy < groups.end[1]; gy++)
-    for (std::uint32_t gx = groups.first[0]; gx < groups.end[0]; gx++) {{
-        Shared shared;
-        for (std::uint32_t tz = 0; tz < {z}u; tz++)
-        for (std::uint32_t ty = 0; ty < {y}u; ty++)
-        for (std::uint32_t tx = 0; tx < {x}u; tx++) {{
-            Thread thread{{params, shared}};
-{own}{statics}            {}_thread({args});
-        }}
-    }}
-}}
-",
-            self.entry_signature(id),
-            self.funcs[&id],
-        );
+        let shared = if self.has_shared { "    Shared& shared;\n" } else { "" };
+        let turns = if self.takes_turns() {
+            format!("    ct::Turns* turns;\n    {} self;\n", self.scalar(Scalar::U32))
+        } else {
+            String::new()
+        };
+        self.out += &format!("struct Thread {{\n    const Params& params;\n{shared}{turns}{own}}};\n\n");
     }
 
-    /// The comment at the head of the file.
-    pub fn head(&self, order: &[FuncId]) -> String {
-        let name = plain(self.options.name);
-        let mut out = String::from(
-            "// Made by cotangent. Builds with any C++17 compiler; include it, or compile it with its caller.\n//\n",
-        );
-        out += "// Fill in Params: a buffer is a pointer and a number of elements, a constant buffer a pointer.\n";
-        out += "// Then call, for the thread groups from `first` up to, not including, `end`:\n//\n";
-        for id in order.iter().filter(|id| self.module.funcs[**id].entry.is_some()) {
-            let signature = self.entry_signature(*id).replacen("void ", &format!("void {name}::"), 1);
-            out += &format!("//   {signature};\n");
-        }
-        out + "//\n// Groups may run on several threads at once. A program that stops on purpose calls COTANGENT_TRAP.\n\n"
-    }
-}
-
-/// A system value of the thread `tx`, `ty`, `tz` of the group `gx`, `gy`, `gz`.
-fn system_value(value: SystemValue, [x, y, z]: [u32; 3]) -> String {
-    match value {
-        SystemValue::DispatchThreadId => {
-            format!("ct::uint3{{gx * {x}u + tx, gy * {y}u + ty, gz * {z}u + tz}}")
-        }
-        SystemValue::GroupId => "ct::uint3{gx, gy, gz}".to_string(),
-        SystemValue::GroupThreadId => "ct::uint3{tx, ty, tz}".to_string(),
-        SystemValue::GroupIndex => format!("tx + {x}u * (ty + {y}u * tz)"),
+    /// Whether the threads of a group wait for each other by taking turns.
+    pub fn takes_turns(&self) -> bool {
+        self.options.language == Language::Cpp && !self.waiting.is_empty()
     }
 }

@@ -6,24 +6,6 @@ use cotangent_base::{Map, Scalar};
 use cotangent_ir::shader::Shape;
 use cotangent_ir::{GlobalKind, Op, StructId, Ty, Type};
 
-/// How a scalar is written.
-pub(crate) fn scalar(s: Scalar) -> &'static str {
-    match s {
-        Scalar::Bool => "bool",
-        Scalar::I8 => "std::int8_t",
-        Scalar::I16 => "std::int16_t",
-        Scalar::I32 => "std::int32_t",
-        Scalar::I64 => "std::int64_t",
-        Scalar::U8 => "std::uint8_t",
-        Scalar::U16 => "std::uint16_t",
-        Scalar::U32 => "std::uint32_t",
-        Scalar::U64 => "std::uint64_t",
-        Scalar::F16 => "ct::half",
-        Scalar::F32 => "float",
-        Scalar::F64 => "double",
-    }
-}
-
 /// The structures of a program: their names, and those of their fields.
 #[derive(Default)]
 pub(crate) struct Structs {
@@ -59,12 +41,17 @@ fn shape_types(shape: &Shape, found: &mut Vec<Ty>) {
 }
 
 impl Emitter<'_> {
+    /// A scalar as it is written.
+    pub fn scalar(&self, s: Scalar) -> &'static str {
+        self.options.language.scalar(s)
+    }
+
     /// A type as it is written.
     pub fn ty(&self, ty: Ty) -> String {
         let types = &self.module.types;
         match types.get(ty) {
             Type::Unit => "ct::Unit".to_string(),
-            Type::Scalar(s) => scalar(s).to_string(),
+            Type::Scalar(s) => self.scalar(s).to_string(),
             Type::Vector(s @ (Scalar::F32 | Scalar::I32 | Scalar::U32), n @ 2..=4) => {
                 let name = match s {
                     Scalar::F32 => "float",
@@ -73,13 +60,13 @@ impl Emitter<'_> {
                 };
                 format!("ct::{name}{n}")
             }
-            Type::Vector(s, n) => format!("ct::Vec<{}, {n}>", scalar(s)),
-            Type::Matrix(s, r, c) => format!("ct::Mat<{}, {r}, {c}>", scalar(s)),
+            Type::Vector(s, n) => format!("ct::Vec<{}, {n}>", self.scalar(s)),
+            Type::Matrix(s, r, c) => format!("ct::Mat<{}, {r}, {c}>", self.scalar(s)),
             Type::Array(elem, n) => format!("ct::Array<{}, {n}>", self.ty(elem)),
             Type::Struct(id) | Type::Sum(id) => self.structs.name(id).to_string(),
             Type::Buffer(elem, cotangent_ir::Access::Read) => format!("ct::Buffer<const {}>", self.ty(elem)),
             Type::Buffer(elem, cotangent_ir::Access::ReadWrite) => format!("ct::Buffer<{}>", self.ty(elem)),
-            Type::Ref(inner) => format!("{}*", self.ty(inner)),
+            Type::Ref(inner) => format!("ct::Ptr<{}>", self.ty(inner)),
         }
     }
 
@@ -139,28 +126,20 @@ impl Emitter<'_> {
             self.inner(field.ty, done);
         }
         let name = self.structs.name(id).to_string();
+        if def.sum {
+            self.sum(id);
+            return;
+        }
         self.out += &format!("struct {name} {{\n");
-        match def.sum.then(|| self.host_sum(id)) {
-            Some(Some(text)) => self.out += &text,
-            Some(None) => {
-                self.out += "    std::int32_t tag;\n";
-                self.fields(id);
-                self.makers(id);
-            }
-            None => self.fields(id),
-        }
-        self.out += "};\n";
-        if !def.sum && self.adds && def.fields.iter().all(|f| self.can_add(f.ty)) {
-            self.adder(id);
-        }
-        self.out += "\n";
-    }
-
-    fn fields(&mut self, id: StructId) {
-        for (index, field) in self.module.types.struct_def(id).fields.iter().enumerate() {
+        for (index, field) in def.fields.iter().enumerate() {
             let line = format!("    {} {};\n", self.ty(field.ty), self.structs.field(id, index as u32));
             self.out += &line;
         }
+        self.out += "};\n";
+        if self.adds && def.fields.iter().all(|f| self.can_add(f.ty)) {
+            self.adder(id);
+        }
+        self.out += "\n";
     }
 
     fn inner(&mut self, ty: Ty, done: &mut Vec<StructId>) {
@@ -185,7 +164,8 @@ impl Emitter<'_> {
 
     fn adder(&mut self, id: StructId) {
         let name = self.structs.name(id).to_string();
-        self.out += &format!("inline void add_to({name}& a, const {name}& b) {{\n");
+        let inline = self.options.language.inline();
+        self.out += &format!("{inline} void add_to({name}& a, const {name}& b) {{\n");
         for (index, field) in self.module.types.struct_def(id).fields.iter().enumerate() {
             let name = self.structs.field(id, index as u32).to_string();
             let scope = match self.module.types.get(field.ty) {

@@ -1,17 +1,20 @@
-//! IR in, C++ out, without what stands before the first function.
+//! IR in, C++ or CUDA out, without what stands before the first function.
 
-use cotangent_emit_c::{Options, cpp};
+use cotangent_emit_c::{Language, Options, emit};
 use cotangent_filetest::{Case, Pass, run};
 
 fn main() {
-    let emit = |case: &mut Case| {
-        let options = Options { name: "test", file: "", place: &|_| None, lines: false };
-        match cpp(&case.module, &Default::default(), options) {
-            Ok(text) => functions(&text),
-            Err(diagnostic) => format!("{}: {}", diagnostic.code.name, diagnostic.message),
-        }
-    };
-    run("tests/filetests", &[Pass::new("cpp", emit)]);
+    let cpp = Pass::new("cpp", |case| in_language(Language::Cpp, case));
+    let cuda = Pass::new("cuda", |case| in_language(Language::Cuda, case));
+    run("tests/filetests", &[cpp, cuda]);
+}
+
+fn in_language(language: Language, case: &mut Case) -> String {
+    let options = Options { language, name: "test", file: "", place: &|_| None, lines: false };
+    match emit(&case.module, &Default::default(), options) {
+        Ok(text) => functions(&text),
+        Err(diagnostic) => format!("{}: {}", diagnostic.code.name, diagnostic.message),
+    }
 }
 
 /// The definitions of functions.

@@ -30,11 +30,12 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     }
     let text = match args.target.as_str() {
         "ir" => ir::text::print_module(&lowered.module),
-        "wgsl" | "cpp" => {
-            let emitted = if args.target == "wgsl" {
-                cotangent::wgsl(&lowered)
-            } else {
-                cotangent::cpp(&lowered, &compiler.sources, &args.source.path(), args.lines)
+        "wgsl" | "cpp" | "cuda" => {
+            let file = args.source.path();
+            let emitted = match args.target.as_str() {
+                "wgsl" => cotangent::wgsl(&lowered),
+                "cpp" => cotangent::cpp(&lowered, &compiler.sources, &file, args.lines),
+                _ => cotangent::cuda(&lowered, &compiler.sources, &file, args.lines),
             };
             match emitted {
                 Ok(text) => text,
@@ -47,7 +48,7 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
         }
         other => {
             return Err(Failure::Usage(format!(
-                "target `{other}` is not supported yet; there are ir, wgsl and cpp"
+                "target `{other}` is not supported yet; there are ir, wgsl, cpp and cuda"
             )));
         }
     };

@@ -1,0 +1,255 @@
+//! The functions that the host calls, and the comment at the head of the file that documents them.
+
+use crate::names::plain;
+use crate::{Emitter, Language, Result};
+use cotangent_ir::layout::{Matrices, Memory, bind};
+use cotangent_ir::{FuncId, GlobalKind, SystemValue, Type};
+
+/// How many bytes the parameters of a kernel may take.
+const MOST_PARAMS: u32 = 32_764;
+/// How many bytes the variables of a group may take.
+const MOST_SHARED: u32 = 48 * 1024;
+
+impl Emitter<'_> {
+    /// The name of the structure of an entry point's own parameters.
+    fn entry_params(&self, id: FuncId) -> Option<String> {
+        let name = self.module.funcs[id].name;
+        let found = self.params.entries.iter().find(|(n, list)| *n == name && !list.is_empty());
+        found.map(|(name, _)| plain(name.as_str()))
+    }
+
+    /// The name of a kernel, which is not in a namespace. None may be called `main`.
+    fn kernel(&self, id: FuncId) -> String {
+        let name = &self.funcs[&id];
+        if name == "main" { "main_0".to_string() } else { name.clone() }
+    }
+
+    fn entry_signature(&self, id: FuncId) -> String {
+        let own = self.entry_params(id);
+        match self.options.language {
+            Language::Cpp => {
+                let own = own.map_or(String::new(), |name| format!("const {name}_Params& own, "));
+                format!("void {}(const Params& params, {own}ct::Groups groups)", self.funcs[&id])
+            }
+            Language::Cuda => {
+                let own =
+                    own.map_or(String::new(), |name| format!(", const __grid_constant__ {name}_Params own"));
+                format!("void {}(const __grid_constant__ Params params{own})", self.kernel(id))
+            }
+        }
+    }
+
+    /// The function that runs an entry point.
+    pub fn entry(&mut self, id: FuncId) -> Result<()> {
+        let Some(entry) = &self.module.funcs[id].entry else { return Ok(()) };
+        let args: Vec<String> = entry.inputs.iter().map(|i| system_value(*i, entry.threads)).collect();
+        let args = ["thread".to_string()].into_iter().chain(args).collect::<Vec<_>>().join(", ");
+        let call = format!("{}_thread({args});", self.funcs[&id]);
+        let text = match self.options.language {
+            Language::Cpp if self.waiting.contains(&id) => self.group_by_turns(id, entry.threads, &call),
+            Language::Cpp => self.group_in_a_loop(id, entry.threads, &call),
+            Language::Cuda => {
+                self.check_limits(id)?;
+                self.kernel_text(id, entry.threads, &call)
+            }
+        };
+        self.out += &text;
+        Ok(())
+    }
+
+    /// What a thread begins with.
+    fn thread_start(&self, id: FuncId, indent: &str) -> String {
+        let mut out = String::new();
+        if let Some(name) = self.entry_params(id) {
+            out += &format!("{indent}thread.{name}_params = &own;\n");
+        }
+        for (global, data) in self.module.globals.iter() {
+            if let GlobalKind::Static(Some(init)) = data.kind {
+                let (name, init_name) = (&self.variables[&global], &self.funcs[&init]);
+                let thread = if self.threaded.contains(&init) { "thread" } else { "" };
+                if self.returns(init) {
+                    out += &format!("{indent}thread.{name} = {init_name}({thread});\n");
+                } else {
+                    let comma = if thread.is_empty() { "" } else { ", " };
+                    out += &format!("{indent}{init_name}({thread}{comma}thread.{name});\n");
+                }
+            }
+        }
+        out
+    }
+
+    /// What a `Thread` is made of.
+    fn thread_parts(&self, turns: &str) -> String {
+        let shared = if self.has_shared { ", shared" } else { "" };
+        let turns = if self.takes_turns() { turns } else { "" };
+        format!("Thread thread{{params{shared}{turns}}};")
+    }
+
+    /// Threads one after the other.
+    fn group_in_a_loop(&self, id: FuncId, [x, y, z]: [u32; 3], call: &str) -> String {
+        let shared = if self.has_shared { "        Shared shared;\n" } else { "" };
+        format!(
+            "
+inline {} {{
+    for (std::uint32_t gz = groups.first[2]; gz < groups.end[2]; gz++)
+    for (std::uint32_t gy = groups.first[1]; gy < groups.end[1]; gy++)
+    for (std::uint32_t gx = groups.first[0]; gx < groups.end[0]; gx++) {{
+{shared}        for (std::uint32_t tz = 0; tz < {z}u; tz++)
+        for (std::uint32_t ty = 0; ty < {y}u; ty++)
+        for (std::uint32_t tx = 0; tx < {x}u; tx++) {{
+            {}
+{}            {call}
+        }}
+    }}
+}}
+",
+            self.entry_signature(id),
+            self.thread_parts(", nullptr, 0"),
+            self.thread_start(id, "            "),
+        )
+    }
+
+    /// Threads that wait for each other.
+    fn group_by_turns(&self, id: FuncId, [x, y, z]: [u32; 3], call: &str) -> String {
+        let (shared, anew) = if self.has_shared {
+            ("    Shared shared;\n", "            if (self == 0) shared = Shared{};\n")
+        } else {
+            ("", "")
+        };
+        format!(
+            "
+inline {} {{
+{shared}    ct::Turns turns;
+    turns.run({x}u * {y}u * {z}u, [&](std::uint32_t self) {{
+        const std::uint32_t tx = self % {x}u, ty = self / {x}u % {y}u, tz = self / ({x}u * {y}u);
+        (void)tx, (void)ty, (void)tz;
+        for (std::uint32_t gz = groups.first[2]; gz < groups.end[2]; gz++)
+        for (std::uint32_t gy = groups.first[1]; gy < groups.end[1]; gy++)
+        for (std::uint32_t gx = groups.first[0]; gx < groups.end[0]; gx++) {{
+{anew}            {}
+{}            {call}
+            turns.wait(self, 0, 0);
+        }}
+    }});
+}}
+",
+            self.entry_signature(id),
+            self.thread_parts(", &turns, self"),
+            self.thread_start(id, "            "),
+        )
+    }
+
+    fn kernel_text(&self, id: FuncId, [x, y, z]: [u32; 3], call: &str) -> String {
+        let shared = if self.has_shared {
+            "    alignas(Shared) __shared__ unsigned char bytes[sizeof(Shared)];\n    Shared& shared = ct::group<Shared>(bytes);\n"
+        } else {
+            ""
+        };
+        format!(
+            "
+extern \"C\" __global__ void __launch_bounds__({}) {} {{
+    const unsigned gx = blockIdx.x, gy = blockIdx.y, gz = blockIdx.z;
+    const unsigned tx = threadIdx.x, ty = threadIdx.y, tz = threadIdx.z;
+    (void)gx, (void)gy, (void)gz, (void)tx, (void)ty, (void)tz;
+{shared}    {}
+{}    {call}
+}}
+",
+            u64::from(x) * u64::from(y) * u64::from(z),
+            self.entry_signature(id).trim_start_matches("void "),
+            self.thread_parts(""),
+            self.thread_start(id, "    "),
+        )
+    }
+
+    /// What the hardware has no room for.
+    fn check_limits(&self, id: FuncId) -> Result<()> {
+        let (types, target) = (&self.module.types, self.options.language.target());
+        let bindings = bind::bind(types, self.params, target, Matrices::Rows);
+        let span = self.module.funcs[id].span;
+        let entries = bindings.entries.iter().filter_map(|e| e.block);
+        let size: u32 =
+            bindings.block.into_iter().chain(entries).map(|b| b.size).fold(0, u32::saturating_add);
+        if size > MOST_PARAMS {
+            let what = format!("{size} bytes of parameters are not possible (the most are {MOST_PARAMS})");
+            return self.unsupported(span, what);
+        }
+        let rules = target.rules(Memory::Buffer, Matrices::Rows);
+        let shared = self.module.globals.values().filter(|g| g.kind == GlobalKind::Shared);
+        let bytes = shared.filter_map(|g| match types.get(g.ty) {
+            Type::Ref(inner) => rules.layout(types, inner),
+            _ => None,
+        });
+        let size: u32 = bytes.map(|l| l.size).fold(0, u32::saturating_add);
+        if size > MOST_SHARED {
+            let what = format!(
+                "{size} bytes of groupshared variables are not possible (the most are {MOST_SHARED})"
+            );
+            return self.unsupported(span, what);
+        }
+        Ok(())
+    }
+
+    /// The comment at the head of the file.
+    pub fn head(&self, order: &[FuncId]) -> String {
+        let entries: Vec<FuncId> =
+            order.iter().copied().filter(|id| self.module.funcs[*id].entry.is_some()).collect();
+        let mut out = match self.options.language {
+            Language::Cpp => self.cpp_head(&entries),
+            Language::Cuda => self.cuda_head(&entries),
+        };
+        if !self.renamed.is_empty() {
+            out += "// Names that were taken or reserved:\n//\n";
+            self.renamed.iter().for_each(|line| out += &format!("//   {line}\n"));
+            out += "//\n";
+        }
+        out + "\n"
+    }
+
+    fn cpp_head(&self, entries: &[FuncId]) -> String {
+        let name = plain(self.options.name);
+        let mut out = String::from(
+            "// Made by cotangent. Builds with any C++17 compiler; include it, or compile it with its caller.\n//\n\
+             // Fill in Params: a buffer is a pointer and a number of elements, a constant buffer a pointer.\n\
+             // Then call, for the thread groups from `first` up to, not including, `end`:\n//\n",
+        );
+        for id in entries {
+            let signature = self.entry_signature(*id).replacen("void ", &format!("void {name}::"), 1);
+            out += &format!("//   {signature};\n");
+        }
+        out += "//\n// Groups may run on several threads at once. A program that stops on purpose calls COTANGENT_TRAP.\n";
+        if self.takes_turns() {
+            out += "// Threads of a group that wait for each other are threads of the host: link with -pthread.\n";
+        }
+        out + "//\n"
+    }
+
+    fn cuda_head(&self, entries: &[FuncId]) -> String {
+        let name = plain(self.options.name);
+        let mut out = String::from(
+            "// Made by cotangent. Builds with NVRTC and nvcc, from compute capability 7.0 on, and includes nothing.\n//\n\
+             // A kernel takes Params by value: a buffer is a pointer and a number of elements (64 bits), a constant buffer a\n\
+             // pointer, all of them of the device. Launch it with as many threads in a block as the entry point says:\n//\n",
+        );
+        for id in entries {
+            let [x, y, z] = self.module.funcs[*id].entry.as_ref().map_or([1; 3], |e| e.threads);
+            let own = self.entry_params(*id).map_or(String::new(), |own| format!(", {name}::{own}_Params"));
+            let kernel = self.kernel(*id);
+            out += &format!("//   {kernel}<<<groups, dim3({x}, {y}, {z})>>>({name}::Params{own});\n");
+        }
+        out + "//\n// Buffers must not overlap. A program that stops on purpose calls COTANGENT_TRAP, which ends the kernel with an error\n\
+               // and prints why. COTANGENT_UNCHECKED leaves out checks of indices.\n//\n"
+    }
+}
+
+/// A system value of the thread `tx`, `ty`, `tz` of the group `gx`, `gy`, `gz`.
+fn system_value(value: SystemValue, [x, y, z]: [u32; 3]) -> String {
+    match value {
+        SystemValue::DispatchThreadId => {
+            format!("ct::uint3{{gx * {x}u + tx, gy * {y}u + ty, gz * {z}u + tz}}")
+        }
+        SystemValue::GroupId => "ct::uint3{gx, gy, gz}".to_string(),
+        SystemValue::GroupThreadId => "ct::uint3{tx, ty, tz}".to_string(),
+        SystemValue::GroupIndex => format!("tx + {x}u * (ty + {y}u * tz)"),
+    }
+}

@@ -1,0 +1,88 @@
+//! The two languages: what is written differently in each.
+
+use cotangent_base::Scalar;
+use cotangent_ir::layout::Target;
+
+/// The language to write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    /// C++17, for the host.
+    Cpp,
+    /// CUDA C++, for NVRTC and nvcc.
+    Cuda,
+}
+
+impl Language {
+    /// How people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Language::Cpp => "C++",
+            Language::Cuda => "CUDA",
+        }
+    }
+
+    /// Whose rules memory is laid out by.
+    pub const fn target(self) -> Target {
+        match self {
+            Language::Cpp => Target::Cpp,
+            Language::Cuda => Target::Cuda,
+        }
+    }
+
+    /// What stands before every function.
+    pub const fn function(self) -> &'static str {
+        match self {
+            Language::Cpp => "static",
+            Language::Cuda => "static __device__",
+        }
+    }
+
+    /// What stands before a function that is written in place.
+    pub const fn inline(self) -> &'static str {
+        match self {
+            Language::Cpp => "inline",
+            Language::Cuda => "__device__ inline",
+        }
+    }
+
+    /// What every program begins with. `turns` says whether threads wait for each other.
+    pub fn prelude(self, turns: bool) -> String {
+        let common = include_str!("prelude/common.h");
+        let end = "\n} // namespace ct\n#endif\n";
+        match self {
+            Language::Cpp => {
+                let turns = if turns { include_str!("prelude/turns.h") } else { "" };
+                [include_str!("prelude/cpp.h"), common, end, turns].concat()
+            }
+            Language::Cuda => {
+                [include_str!("prelude/cuda.h"), common, include_str!("prelude/cuda_atomics.h"), end].concat()
+            }
+        }
+    }
+
+    /// How a scalar is written.
+    pub const fn scalar(self, s: Scalar) -> &'static str {
+        match (self, s) {
+            (_, Scalar::Bool) => "bool",
+            (_, Scalar::F16) => "ct::half",
+            (_, Scalar::F32) => "float",
+            (_, Scalar::F64) => "double",
+            (Language::Cpp, Scalar::I8) => "std::int8_t",
+            (Language::Cpp, Scalar::I16) => "std::int16_t",
+            (Language::Cpp, Scalar::I32) => "std::int32_t",
+            (Language::Cpp, Scalar::I64) => "std::int64_t",
+            (Language::Cpp, Scalar::U8) => "std::uint8_t",
+            (Language::Cpp, Scalar::U16) => "std::uint16_t",
+            (Language::Cpp, Scalar::U32) => "std::uint32_t",
+            (Language::Cpp, Scalar::U64) => "std::uint64_t",
+            (Language::Cuda, Scalar::I8) => "ct::i8",
+            (Language::Cuda, Scalar::I16) => "short",
+            (Language::Cuda, Scalar::I32) => "int",
+            (Language::Cuda, Scalar::I64) => "ct::i64",
+            (Language::Cuda, Scalar::U8) => "ct::u8",
+            (Language::Cuda, Scalar::U16) => "ct::u16",
+            (Language::Cuda, Scalar::U32) => "unsigned",
+            (Language::Cuda, Scalar::U64) => "ct::u64",
+        }
+    }
+}

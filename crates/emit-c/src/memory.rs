@@ -1,0 +1,133 @@
+//! Memory: loads, stores, atomic operations and pointers.
+//!
+//! A pointer is a place together with the array it may be moved in, which is looked at when the pointer is followed, as on the
+//! interpreter (`ct::Ptr` in the prelude).
+
+use crate::expr::{Expr, PRIMARY};
+use crate::func::{FuncEmitter, Val};
+use cotangent_base::Scalar;
+use cotangent_ir::{Atomic, AtomicKind, InstData, Path, Step, Type, Value};
+
+impl FuncEmitter<'_, '_> {
+    /// An element of a buffer or a part of a variable, as a place.
+    pub fn memory(&mut self, handle: Value, path: &Path, indices: &[Value]) -> Expr {
+        if let Some(Val::Variable(name)) = self.values.get(&handle).cloned() {
+            let Type::Ref(inner) = self.shape(handle) else { return Expr::name(name) };
+            return self.access(Expr::name(name), inner, path, indices);
+        }
+        let base = self.value(handle);
+        let line = self.line_number();
+        match self.shape(handle) {
+            Type::Buffer(elem, _) => {
+                let buffer = base.at_least(PRIMARY);
+                let rest = Path(path.0[1..].into());
+                let (index, rest_indices) = self.first_index(path, indices);
+                let text = format!("{buffer}.at({}, {line})", index.text);
+                self.access(Expr::of(text, PRIMARY, &[base, index]), elem, &rest, rest_indices)
+            }
+            Type::Ref(inner) => {
+                let text = format!("{}.at({line})", base.at_least(PRIMARY));
+                self.access(Expr::of(text, PRIMARY, &[base]), inner, path, indices)
+            }
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => base,
+            Type::Array(..) | Type::Struct(_) | Type::Sum(_) => base,
+        }
+    }
+
+    /// The element of a buffer that a path begins with, and the indices behind it.
+    fn first_index<'i>(&mut self, path: &Path, indices: &'i [Value]) -> (Expr, &'i [Value]) {
+        match path.0[0] {
+            Step::Part(index) => (Expr::name(format!("{index}u")), indices),
+            Step::Index => (self.value(indices[0]), &indices[1..]),
+        }
+    }
+
+    pub fn load(&mut self, data: &InstData, path: &Path) -> Expr {
+        let place = self.memory(data.operands[0], path, &data.operands[1..]);
+        Expr { memory: true, ..place }
+    }
+
+    pub fn store(&mut self, data: &InstData, path: &Path) {
+        let value = self.value(data.operands[1]);
+        let place = self.memory(data.operands[0], path, &data.operands[2..]);
+        self.write_memory();
+        self.line(&format!("{} = {};", place.text, value.text));
+    }
+
+    /// Reads and writes a place in one step.
+    pub fn atomic(&mut self, data: &InstData, atomic: &Atomic) {
+        let count = atomic.kind.values();
+        let values: Vec<Expr> = data.operands[1..=count].iter().map(|v| self.value(*v)).collect();
+        let place = self.memory(data.operands[0], &atomic.path, &data.operands[1 + count..]);
+        self.write_memory();
+        let args: Vec<Expr> = [place].into_iter().chain(values).collect();
+        let call = Expr::call(atomic_function(atomic.kind), &args);
+        let update = Expr { effect: true, slots: vec![], memory: false, ..call };
+        match data.results.first() {
+            Some(result) => self.returned_value(*result, update),
+            None => self.line(&format!("{};", update.text)),
+        }
+    }
+
+    /// A pointer to a part, without looking whether it is there.
+    pub fn point(&mut self, data: &InstData, path: &Path) -> Expr {
+        let handle = data.operands[0];
+        let base = self.value(handle);
+        let mut indices = &data.operands[1..];
+        let mut parts = vec![base.clone()];
+        let (mut ty, mut text, steps) = match self.shape(handle) {
+            Type::Buffer(elem, _) => {
+                let (index, rest) = self.first_index(path, indices);
+                indices = rest;
+                let text = format!("{}.point({})", base.at_least(PRIMARY), index.text);
+                parts.push(index);
+                (elem, text, &path.0[1..])
+            }
+            Type::Ref(inner) => (inner, base.at_least(PRIMARY), &path.0[..]),
+            _ => (self.func.ty(handle), base.at_least(PRIMARY), &path.0[..]),
+        };
+        for step in steps {
+            match (self.e.module.types.get(ty), step) {
+                (Type::Struct(id) | Type::Sum(id), Step::Part(index)) => {
+                    let (name, field) = (self.e.ty(ty), self.e.structs.field(id, *index));
+                    text += &format!(".field(&{name}::{field})");
+                }
+                (_, Step::Part(index)) => text += &format!(".element({index})"),
+                (_, Step::Index) => {
+                    let index = self.value(indices[0]);
+                    indices = &indices[1..];
+                    text += &format!(".element({})", index.text);
+                    parts.push(index);
+                }
+            }
+            ty = self.e.module.types.part(ty, step.known()).expect("the path fits");
+        }
+        Expr::of(text, PRIMARY, &parts)
+    }
+
+    /// `p` so many elements further on.
+    pub fn offset(&self, args: &[Expr]) -> Expr {
+        let (pointer, n) = (args[0].at_least(PRIMARY), &args[1].text);
+        Expr::of(format!("{pointer}.moved({n})"), PRIMARY, args)
+    }
+
+    /// The address of a pointer.
+    pub fn address(&self, args: &[Expr]) -> Expr {
+        let (word, pointer) = (self.e.scalar(Scalar::U64), args[0].at_least(PRIMARY));
+        Expr::of(format!("{word}({pointer}.address())"), PRIMARY, args)
+    }
+}
+
+/// The function of the prelude for an atomic operation.
+fn atomic_function(kind: AtomicKind) -> &'static str {
+    match kind {
+        AtomicKind::Add => "ct::atomic_add",
+        AtomicKind::And => "ct::atomic_and",
+        AtomicKind::Or => "ct::atomic_or",
+        AtomicKind::Xor => "ct::atomic_xor",
+        AtomicKind::Min => "ct::atomic_min",
+        AtomicKind::Max => "ct::atomic_max",
+        AtomicKind::Exchange => "ct::atomic_exchange",
+        AtomicKind::CompareExchange => "ct::atomic_compare_exchange",
+    }
+}
