@@ -6,7 +6,7 @@
 
 use crate::targets::{Refusal, check_layout, without_sums};
 use cotangent_base::{Map, Scalar};
-use cotangent_emit_naga::{FLAG_BYTES, Site};
+use cotangent_emit_naga::{FLAG_BYTES, Site, codes};
 use cotangent_interp::Stopped;
 use cotangent_ir::layout::bind::{LeafPlace, bind};
 use cotangent_ir::layout::{Matrices, Target};
@@ -30,7 +30,7 @@ pub struct Prepared {
 
 /// Writes the shader of a program with one entry point.
 pub fn prepare(lowered: &Lowered) -> Result<Prepared, Refusal> {
-    check_layout(lowered)?;
+    check_layout(lowered, codes::UNSUPPORTED)?;
     let bindings = bind(&lowered.module.types, &lowered.params, Target::Wgsl, Matrices::Rows);
     let places = bindings.leaves(&lowered.params);
     let mut module = without_sums(&lowered.module)?.into_owned();
