@@ -40,11 +40,31 @@ pub enum Command {
 pub struct Source {
     /// The module.
     pub file: PathBuf,
+    /// More modules of the program, for what they export.
+    #[arg(value_name = "FILE")]
+    pub others: Vec<PathBuf>,
     #[command(flatten)]
     pub search: Search,
+    #[command(flatten)]
+    pub given: Given,
     /// The number by which a type that conforms to an interface is known outside.
     #[arg(long, value_name = "TYPE:INTERFACE[=ID]")]
     pub conformance: Vec<String>,
+}
+
+/// Types and values for what the program leaves open.
+#[derive(Args, Debug, Default)]
+pub struct Given {
+    /// Generic arguments of an entry point or function: `main=Circle,4`. Parameters of interface type come behind the generic
+    /// ones.
+    #[arg(long, value_name = "NAME=TYPE,..")]
+    pub specialize: Vec<String>,
+    /// What a `type_param`, an `extern struct` or an `extern static const` stands for.
+    #[arg(long, value_name = "NAME=TYPE")]
+    pub specialize_global: Vec<String>,
+    /// The type of a shader parameter of interface type.
+    #[arg(long, value_name = "NAME=TYPE")]
+    pub set_type: Vec<String>,
 }
 
 /// Where to look, and what is defined.
@@ -182,15 +202,6 @@ pub struct Run {
     /// How matrices lie in memory.
     #[arg(long, value_enum, default_value = "row")]
     pub matrix_layout: MatrixLayout,
-    /// Arguments for the entry point's generic parameters.
-    #[arg(long, value_name = "TYPE", hide = true)]
-    pub specialize: Vec<String>,
-    /// Arguments for global generic parameters.
-    #[arg(long, value_name = "TYPE", hide = true)]
-    pub specialize_global: Vec<String>,
-    /// The type of an interface-typed parameter.
-    #[arg(long, value_name = "PATH=TYPE", hide = true)]
-    pub set_type: Vec<String>,
 }
 
 #[derive(Args, Debug)]
@@ -206,6 +217,8 @@ pub struct Check {
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub search: Search,
+    #[command(flatten)]
+    pub given: Given,
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
 }

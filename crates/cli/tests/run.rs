@@ -36,7 +36,12 @@ fn check(path: &Path) -> Result<(), String> {
         return Err("no line says with //source: where the expected numbers come from".into());
     }
     let mut args = vec!["run".to_string(), path.display().to_string()];
-    args.extend(words(run));
+    // More files of a program lie beside it.
+    let beside = |word: String| match path.parent() {
+        Some(folder) if word.ends_with(".slang") => folder.join(word).display().to_string(),
+        _ => word,
+    };
+    args.extend(words(run).into_iter().map(beside));
     if let [message] = header(&text, "trap")[..] {
         return trap(&args, message);
     }

@@ -1,5 +1,6 @@
 //! Loads modules, and takes them through the stages.
 
+use crate::given::Setting;
 use crate::library;
 use crate::pipeline::{self, Listing};
 use crate::reflect::Reflection;
@@ -45,6 +46,10 @@ pub struct Compiler<'l> {
     pub(crate) defines: Vec<(String, String)>,
     /// What the user says about the whole program.
     pub options: Options,
+    /// What the user says about what the program leaves open: names, and types or values for them.
+    pub settings: Vec<(Setting, String, String)>,
+    /// Modules of the program that nobody imports: they export what others declare `extern`.
+    pub others: Vec<String>,
     /// Which warnings matter.
     pub warnings: Warnings,
     /// How deep programs may nest; more than the default needs a large stack.
@@ -68,6 +73,8 @@ impl<'l> Compiler<'l> {
             loader,
             defines,
             options: Options::default(),
+            settings: vec![],
+            others: vec![],
             warnings: Warnings::default(),
             limits: Limits::default(),
             sources: Sources::new(),
@@ -79,7 +86,8 @@ impl<'l> Compiler<'l> {
     pub fn check(&mut self, path: &str) -> Result<Checked, Stop> {
         let mut inputs = self.library();
         inputs.extend(self.load_modules(path)?);
-        let mut checked = cotangent_sema::check(inputs);
+        let given = self.read_settings();
+        let mut checked = cotangent_sema::check_given(inputs, given);
         self.tell(std::mem::take(&mut checked.diagnostics))?;
         Ok(checked)
     }
@@ -132,7 +140,13 @@ impl<'l> Compiler<'l> {
 
     /// The differentiable functions of the module at `path`, with how much their backward derivatives keep.
     fn contexts(&self, path: &str) -> Result<Vec<(Symbol, u64)>, Stop> {
-        let fresh = || Compiler::new(self.loader, self.defines.clone());
+        let fresh = || {
+            let mut compiler = Compiler::new(self.loader, self.defines.clone());
+            compiler.options = self.options.clone();
+            compiler.settings = self.settings.clone();
+            compiler.others = self.others.clone();
+            compiler
+        };
         let program = fresh().check(path)?.program;
         let is_root =
             |f: &Func| f.diff.differentiable == Some(DiffMode::Backward) && f.generics.params.is_empty();

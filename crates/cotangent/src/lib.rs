@@ -8,6 +8,7 @@
 mod codes;
 mod compiler;
 mod disk;
+mod given;
 pub mod gpu;
 pub mod gradcheck;
 pub mod gradient;
@@ -30,4 +31,5 @@ pub use cotangent_lower::{ConformanceId, Lowered, Options, Roots};
 pub use cotangent_runtime as runtime;
 pub use cotangent_syntax::Limits;
 pub use disk::Disk;
+pub use given::Setting;
 pub use targets::{cpp, cuda, wgsl};

@@ -20,10 +20,15 @@ struct Modules {
 }
 
 impl Compiler<'_> {
-    /// Reads the module at `path` and what it imports.
+    /// Reads the module at `path`, the others of the program, and what they import.
     pub(crate) fn load_modules(&mut self, path: &str) -> Result<Vec<Input>, Stop> {
         let mut modules = Modules::default();
         self.load_module(path, None, &mut modules)?;
+        for other in self.others.clone() {
+            if !modules.numbers.contains_key(&tidy(&other)) {
+                self.load_module(&other, None, &mut modules)?;
+            }
+        }
         Ok(modules.inputs)
     }
 

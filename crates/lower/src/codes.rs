@@ -17,7 +17,7 @@ cotangent_base::codes! {
 
     /// A generic function was named as the thing to lower, but nothing says for which arguments.
     ///
-    /// Write a small function that calls it with concrete types, and name that one.
+    /// Say so with `--specialize f=float`, or write a small function that calls it with concrete types, and name that one.
     E0723 GENERIC_ROOT = "a generic function needs arguments";
 
     /// No function of the user's modules has the name that was asked for, or more than one has.

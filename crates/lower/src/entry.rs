@@ -140,7 +140,8 @@ impl Frame<'_, '_> {
         if let Some(uniform) = self.lowerer.uniforms.get(&(func, number)) {
             return uniform.clone();
         }
-        let (shape, ty) = (self.lowerer.shape(param.ty, param.span), self.ty(param.ty));
+        let concrete = self.lowerer.checked.subst(param.ty, &self.subst);
+        let (shape, ty) = (self.lowerer.shape(concrete, param.span), self.ty(param.ty));
         let uniform = self.lowerer.uniform(name.as_str(), &shape, ty, param.span);
         self.lowerer.uniforms.insert((func, number), uniform.clone());
         uniform

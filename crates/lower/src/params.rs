@@ -10,7 +10,7 @@ use cotangent_ir::{self as ir, FuncId};
 use cotangent_sema::hir::{self, Arg, Ty, TyKind};
 
 /// All global parameters, and those of these entry points.
-pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncId)]) -> ShaderParams {
+pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncRef)]) -> ShaderParams {
     let mut params = ShaderParams::default();
     // A parameter of the shader stands in no generic declaration.
     let plain = lowerer.checked.program.types.args(&[]);
@@ -39,18 +39,20 @@ pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncId
 
 fn entry_params(
     lowerer: &mut Lowerer<'_>,
-    func: hir::FuncId,
+    func: hir::FuncRef,
     unknown: &mut Option<Span>,
 ) -> Vec<ShaderParam> {
     let mut list = Vec::new();
-    let declared = lowerer.checked.program.funcs[func].params.clone();
+    let declared = lowerer.checked.program.funcs[func.func].params.clone();
+    let subst = lowerer.subst(func);
     for (number, param) in declared.into_iter().enumerate().filter(|(_, p)| p.semantic.is_none()) {
         let (name, span) = (param.name, param.span);
-        let Some(shape) = lowerer.quietly(|l| l.shape(param.ty, span)) else {
+        let ty = lowerer.checked.subst(param.ty, &subst);
+        let Some(shape) = lowerer.quietly(|l| l.shape(ty, span)) else {
             unknown.get_or_insert(span);
             continue;
         };
-        let leaves = lowerer.uniforms.get(&(func, number)).map_or(vec![], leaves);
+        let leaves = lowerer.uniforms.get(&(func.func, number)).map_or(vec![], leaves);
         list.push(ShaderParam { name, span, shape, wish: Wish::default(), leaves });
     }
     list

@@ -140,7 +140,7 @@ struct Found {
     entries: Vec<FuncId>,
     roots: Vec<FuncId>,
     /// The entry points with what they come from.
-    entry_sources: Vec<(FuncId, hir::FuncId)>,
+    entry_sources: Vec<(FuncId, hir::FuncRef)>,
     diagnostics: Diagnostics,
 }
 
@@ -149,7 +149,7 @@ impl Found {
         let id = lowerer.origin(Origin::Entry(func));
         self.entries.extend(id);
         self.roots.extend(id);
-        self.entry_sources.extend(id.map(|id| (id, func.func)));
+        self.entry_sources.extend(id.map(|id| (id, func)));
     }
 }
 
@@ -157,6 +157,23 @@ impl Found {
 fn plain(lowerer: &mut Lowerer<'_>, func: hir::FuncId) -> hir::FuncRef {
     let args = lowerer.checked.program.types.args(&[]);
     hir::FuncRef { func, args }
+}
+
+/// The reference to a function that nobody calls, under what the command line says of its generic parameters. Reports if
+/// that is not enough.
+fn root(lowerer: &mut Lowerer<'_>, func: hir::FuncId, found: &mut Found) -> Option<hir::FuncRef> {
+    let args = lowerer.checked.root_args(func);
+    if args.is_none() && !lowerer.checked.diagnostics.has_errors() {
+        let data = &lowerer.checked.program.funcs[func];
+        found.diagnostics.push(generic_root(data));
+    }
+    args.map(|args| hir::FuncRef { func, args })
+}
+
+fn generic_root(func: &hir::Func) -> Diagnostic {
+    let message = format!("`{}` is generic, and nothing says for which arguments", func.name);
+    Diagnostic::new(codes::GENERIC_ROOT, func.span, message)
+        .help(format!("say so: `--specialize {}=TYPE`", func.name))
 }
 
 fn user_entries(lowerer: &Lowerer<'_>) -> Vec<hir::FuncId> {
@@ -168,9 +185,13 @@ fn user_entries(lowerer: &Lowerer<'_>) -> Vec<hir::FuncId> {
 fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
     let all = user_entries(lowerer);
     if names.is_empty() {
+        let single = all.len() == 1;
         for func in all {
-            let func = plain(lowerer, func);
-            found.entry(lowerer, func);
+            // What is generic may be left out if there is something else to run.
+            let skipped = !single && lowerer.checked.root_args(func).is_none();
+            if let Some(func) = (!skipped).then(|| root(lowerer, func, found)).flatten() {
+                found.entry(lowerer, func);
+            }
         }
         return;
     }
@@ -180,8 +201,9 @@ fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
             found.diagnostics.push(no_such(name, "entry point", all.iter().map(|f| funcs[*f].name)));
             continue;
         };
-        let func = plain(lowerer, func);
-        found.entry(lowerer, func);
+        if let Some(func) = root(lowerer, func, found) {
+            found.entry(lowerer, func);
+        }
     }
 }
 
@@ -189,11 +211,15 @@ fn whole(lowerer: &mut Lowerer<'_>, found: &mut Found) {
     for func in lowerer.checked.program.user_funcs.clone() {
         let data = &lowerer.checked.program.funcs[func];
         let requirement = matches!(data.kind, hir::FuncKind::Requirement(_));
-        if !data.generics.params.is_empty() || requirement || !data.has_body {
+        if requirement || !data.has_body {
             continue;
         }
         let is_entry = data.entry.is_some();
-        let func = plain(lowerer, func);
+        if !data.generics.params.is_empty() && !is_entry && !lowerer.checked.is_given(func) {
+            continue;
+        }
+        let Some(args) = lowerer.checked.root_args(func) else { continue };
+        let func = hir::FuncRef { func, args };
         if is_entry {
             found.entry(lowerer, func);
         } else {
@@ -206,10 +232,11 @@ fn function(lowerer: &mut Lowerer<'_>, name: Symbol, found: &mut Found) -> Optio
     let program = &lowerer.checked.program;
     let named = |f: &hir::FuncId| program.funcs[*f].name == name && program.funcs[*f].has_body;
     let all: Vec<hir::FuncId> = program.user_funcs.iter().copied().filter(named).collect();
-    let concrete: Vec<hir::FuncId> =
-        all.iter().copied().filter(|f| program.funcs[*f].generics.params.is_empty()).collect();
+    let is_concrete =
+        |f: &hir::FuncId| program.funcs[*f].generics.params.is_empty() != lowerer.checked.is_given(*f);
+    let concrete: Vec<hir::FuncId> = all.iter().copied().filter(is_concrete).collect();
     match (&concrete[..], &all[..]) {
-        (&[func], _) => Some(plain(lowerer, func)),
+        (&[func], _) => root(lowerer, func, found),
         (&[first, second, ..], _) => {
             let [first, second] = [first, second].map(|f| program.funcs[f].span);
             let message = format!("more than one function is named `{name}`");
@@ -220,10 +247,7 @@ fn function(lowerer: &mut Lowerer<'_>, name: Symbol, found: &mut Found) -> Optio
             None
         }
         (&[], &[generic, ..]) => {
-            let message = format!("`{name}` is generic, and nothing says for which arguments");
-            let diagnostic = Diagnostic::new(codes::GENERIC_ROOT, program.funcs[generic].span, message)
-                .help("write a function that calls it with concrete types, and name that one");
-            found.diagnostics.push(diagnostic);
+            found.diagnostics.push(generic_root(&program.funcs[generic]));
             None
         }
         (&[], &[]) => {

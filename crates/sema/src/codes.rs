@@ -108,6 +108,26 @@ cotangent_base::codes! {
     /// `private`.
     E0328 BAD_ACCESS = "a visibility that cannot be";
 
+    /// A declaration leaves open what it stands for: `extern struct Impl : IFoo;`, `extern static const int N;` or `type_param T;`.
+    /// Nothing says what that is.
+    ///
+    /// Another module of the program may: `export struct Impl : IFoo = Real;`, `export static const int N = 8;`. Import it, or name
+    /// its file on the command line behind that of the program. Or say so on the command line:
+    /// `--specialize-global Impl=Real`. With a default, `extern struct Impl : IFoo = Simple;`, nobody needs to say anything.
+    E0350 NOT_LINKED = "an `extern` declaration that nothing defines";
+
+    /// Two modules export the same name, so that an `extern` declaration of it could mean both.
+    E0351 EXPORTED_TWICE = "a name is exported twice";
+
+    /// What one module exports is not what another declares `extern`: a constant of another type, or a function with another result.
+    E0352 BAD_LINK = "an export does not fit its `extern` declaration";
+
+    /// The command line says something about a name that the program does not have, or has for something else.
+    ///
+    /// `--specialize f=float,4` gives the generic arguments of a function, `--specialize-global T=Real` what a `type_param` or an
+    /// `extern` declaration stands for, `--set-type p=Real` the type of a shader parameter of interface type.
+    E0353 NOT_GENERIC = "nothing to specialize";
+
     /// The condition of a `static_assert` is false. It is checked while compiling: at once if it is known, and for each
     /// choice of generic arguments otherwise.
     E0340 ASSERTION_FAILS = "a static assertion fails";

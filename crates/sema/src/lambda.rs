@@ -264,7 +264,12 @@ impl crate::Checked {
     fn name_type(&mut self, name: &str, ty: Ty, scope: ScopeId, span: Span) -> ast::Expr {
         let name = Symbol::new(name);
         let expr = ast::Expr { kind: ast::ExprKind::Name(name), span };
-        let decl = ast::AliasDecl { name: ident(name, span), generics: Default::default(), ty: expr.clone() };
+        let decl = ast::AliasDecl {
+            name: ident(name, span),
+            generics: Default::default(),
+            bases: vec![],
+            ty: Some(expr.clone()),
+        };
         let alias = self.tables.aliases.push(AliasInfo {
             decl: Rc::new(decl),
             scope,

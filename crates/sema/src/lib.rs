@@ -112,12 +112,30 @@ impl Input {
     }
 }
 
+/// What the command line says about a program: types and values for what the program leaves open.
+#[derive(Default, Debug)]
+pub struct Given {
+    /// For `type_param` and `extern` declarations.
+    pub globals: Vec<(Symbol, ast::Expr)>,
+    /// For shader parameters of interface type, by their names.
+    pub types: Vec<(Symbol, ast::Expr)>,
+    /// For the generic parameters of functions.
+    pub functions: Vec<(Symbol, Vec<ast::Expr>)>,
+}
+
 /// Checks a program: the files of the library first, then the user's.
 pub fn check(inputs: Vec<Input>) -> Checked {
+    check_given(inputs, Given::default())
+}
+
+/// The same, under what the command line says.
+pub fn check_given(inputs: Vec<Input>, given: Given) -> Checked {
     let mut checked = Checked::default();
     checked.collect(inputs);
+    checked.link_modules(given);
     checked.index_extensions();
     checked.drop_prototypes();
+    checked.link_functions();
     derive::attach(&mut checked);
     checked.check_user_program();
     checked

@@ -19,6 +19,7 @@ impl Checked {
         self.check_duplicates();
         self.check_attributes();
         self.check_exposed_types();
+        self.check_links();
         self.resolve_user_globals();
         self.complete_user_conformances();
         self.settle();

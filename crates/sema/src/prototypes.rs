@@ -44,7 +44,7 @@ impl Checked {
         named.filter(|(declared, defined)| !declared.is_empty() && !defined.is_empty()).collect()
     }
 
-    fn is_prototype_of(&mut self, prototype: FuncId, definition: FuncId) -> bool {
+    pub(crate) fn is_prototype_of(&mut self, prototype: FuncId, definition: FuncId) -> bool {
         let directions = |params: Vec<(Ty, Dir)>| params.into_iter().map(|(_, dir)| dir).collect::<Vec<_>>();
         self.same_types(prototype, definition)
             && directions(self.written_params(prototype)) == directions(self.written_params(definition))
@@ -123,7 +123,7 @@ impl BodyCx<'_> {
         self.report(
             Diagnostic::new(codes::NOT_DEFINED, span, message)
                 .label(declared, "declared here")
-                .help("define it with parameters of the same types in the same scope"),
+                .help("define it with parameters of the same types, in the same scope or as an `export` of another module"),
         );
     }
 }

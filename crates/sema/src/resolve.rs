@@ -483,7 +483,11 @@ impl Checked {
         }
         self.tables.aliases[id].resolved = Progress::Busy;
         let saved = self.enter(generics);
-        let ty = self.resolve_ty(&decl.ty, scope);
+        let ty = match &decl.ty {
+            Some(ty) => self.resolve_ty(ty, scope),
+            // Nobody said which type it is, which has been reported.
+            None => self.error_ty(),
+        };
         self.leave(saved);
         self.tables.aliases[id].resolved = Progress::Done;
         *self.tables.aliases[id].ty.get_or_insert(ty)

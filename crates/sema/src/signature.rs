@@ -356,6 +356,7 @@ impl Checked {
             (Some(ty), None) => self.resolve_ty(ty, scope),
             (None, None) => self.error_ty(),
         };
+        let ty = self.given_type(id, ty);
         self.program.globals[id].ty = ty;
         self.leave(saved);
         let unsized_or_untyped =

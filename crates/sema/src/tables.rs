@@ -406,6 +406,8 @@ pub(crate) struct Tables {
     pub declaring: Option<Access>,
     /// The structures behind lambdas.
     pub lambdas: Set<StructId>,
+    /// What modules and the command line give each other.
+    pub links: crate::collect::Links,
     /// The scope of the library.
     pub core: Option<ScopeId>,
 }

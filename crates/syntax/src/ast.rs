@@ -324,8 +324,10 @@ pub struct AliasDecl {
     pub name: Ident,
     /// Its generic parameters.
     pub generics: Generics,
-    /// What it stands for.
-    pub ty: Expr,
+    /// What it must conform to: `extern struct Name : IBase = Type;`.
+    pub bases: Vec<Expr>,
+    /// What it stands for; nothing if only others say: `extern struct Name;`, `type_param Name;`.
+    pub ty: Option<Expr>,
 }
 
 /// `associatedtype A : IB where ..;`.

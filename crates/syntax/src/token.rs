@@ -255,7 +255,7 @@ keywords! {
     Centroid "centroid" Sample "sample" SNorm "snorm" UNorm "unorm" GloballyCoherent "globallycoherent"
     Volatile "volatile" Shared "shared" Dyn "dyn" Param "param" ExternCpp "__extern_cpp" Lowp "lowp"
     Mediump "mediump" Highp "highp"
-    Unsigned "unsigned"
+    Unsigned "unsigned" TypeParam "type_param"
 }
 
 impl Kw {

@@ -4,13 +4,14 @@ use super::show_path;
 use crate::args::Check;
 use crate::report::{Failure, finish};
 
+/// Checks the modules as one program, so that one may export what another leaves open.
 pub fn check(args: &Check) -> Result<(), Failure> {
     let loader = args.search.loader();
-    let mut outcome = Ok(());
-    for file in &args.files {
-        let mut compiler = args.search.compiler(&loader);
-        let result = compiler.check(&show_path(file)).map(drop);
-        outcome = outcome.and(finish(&compiler, args.format, result));
-    }
-    outcome
+    let mut compiler = args.search.compiler(&loader);
+    compiler.settings = args.given.settings()?;
+    let mut files = args.files.iter().map(|file| show_path(file));
+    let first = files.next().unwrap_or_default();
+    compiler.others = files.collect();
+    let result = compiler.check(&first).map(drop);
+    finish(&compiler, args.format, result)
 }

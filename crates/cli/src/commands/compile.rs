@@ -12,8 +12,7 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("there is no pass `{pass}`; there are {}", names.join(", "))));
     }
     let loader = args.source.search.loader();
-    let mut compiler = args.source.search.compiler(&loader);
-    compiler.options = args.source.options()?;
+    let mut compiler = args.source.compiler(&loader)?;
     let roots = if args.entry.is_empty() {
         Roots::Module
     } else {

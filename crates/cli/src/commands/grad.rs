@@ -18,8 +18,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
         GradMode::Both => vec![Mode::Forward, Mode::Backward],
     };
     let loader = args.source.search.loader();
-    let mut compiler = args.source.search.compiler(&loader);
-    compiler.options = args.source.options()?;
+    let mut compiler = args.source.compiler(&loader)?;
     let roots = Roots::Derivatives { func: Symbol::new(&args.function), modes: modes.clone() };
     let result = compiler.compile(&args.source.path(), roots);
     let lowered = finish(&compiler, args.format, result)?;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub fn gradcheck(args: &Gradcheck) -> Result<(), Failure> {
     let format = if args.json { Format::Json } else { args.format };
     let loader = args.source.search.loader();
-    let mut compiler = args.source.search.compiler(&loader);
+    let mut compiler = args.source.compiler(&loader)?;
     let functions = args.function.iter().map(|name| Symbol::new(name)).collect();
     let options = Options { functions, samples: args.samples, seed: args.seed };
     let result = check::gradcheck(&mut compiler, &args.source.path(), &options);

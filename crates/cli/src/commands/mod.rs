@@ -11,10 +11,10 @@ mod reflect;
 mod report;
 mod run;
 
-use crate::args::{Command, MatrixLayout, Search, Source};
+use crate::args::{Command, Given, MatrixLayout, Search, Source};
 use crate::report::Failure;
 use cotangent::ir::layout::Matrices;
-use cotangent::{Compiler, ConformanceId, Disk, Limits, Options, Warnings};
+use cotangent::{Compiler, ConformanceId, Disk, Limits, Options, Setting, Warnings};
 use std::path::Path;
 
 /// Does what was asked.
@@ -55,9 +55,40 @@ impl Source {
         show_path(&self.file)
     }
 
+    /// A compilation of the module under everything the command line says.
+    fn compiler<'l>(&self, loader: &'l Disk) -> Result<Compiler<'l>, Failure> {
+        let mut compiler = self.search.compiler(loader);
+        compiler.options = self.options()?;
+        compiler.settings = self.given.settings()?;
+        compiler.others = self.others.iter().map(|path| show_path(path)).collect();
+        Ok(compiler)
+    }
+
     fn options(&self) -> Result<Options, Failure> {
         let conformances = self.conformance.iter().map(|item| conformance(item)).collect::<Result<_, _>>()?;
         Ok(Options { conformances })
+    }
+}
+
+impl Given {
+    fn settings(&self) -> Result<Vec<(Setting, String, String)>, Failure> {
+        let all = [
+            (Setting::Function, &self.specialize),
+            (Setting::Global, &self.specialize_global),
+            (Setting::Type, &self.set_type),
+        ];
+        let items =
+            all.into_iter().flat_map(|(setting, items)| items.iter().map(move |item| (setting, item)));
+        let split = |(setting, item): (Setting, &String)| match item.split_once('=') {
+            Some((name, text)) if !name.trim().is_empty() && !text.trim().is_empty() => {
+                Ok((setting, name.trim().to_string(), text.trim().to_string()))
+            }
+            _ => Err(Failure::Usage(format!(
+                "`{item}` is not of the form NAME=TYPE, as {} takes it",
+                setting.flag()
+            ))),
+        };
+        items.map(split).collect()
     }
 }
 

@@ -16,7 +16,7 @@ pub fn reflect(args: &Reflect) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("there is no target `{}`; there are {names}", args.target)));
     };
     let loader = args.source.search.loader();
-    let mut compiler = args.source.search.compiler(&loader);
+    let mut compiler = args.source.compiler(&loader)?;
     let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
     let result = compiler.reflect(&args.source.path(), roots, target, args.matrix_layout.into());
     let found = finish(&compiler, args.format, result)?;

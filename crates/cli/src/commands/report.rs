@@ -9,8 +9,7 @@ use serde_json::json;
 
 pub fn report(args: &Report) -> Result<(), Failure> {
     let loader = args.source.search.loader();
-    let mut compiler = args.source.search.compiler(&loader);
-    compiler.options = args.source.options()?;
+    let mut compiler = args.source.compiler(&loader)?;
     let result = compiler.report(&args.source.path(), Symbol::new(&args.function));
     let costs = finish(&compiler, args.format, result)?;
     match args.format {

@@ -12,8 +12,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     refuse_what_is_not_built(args)?;
     let groups = groups(&args.groups)?;
     let loader = args.source.search.loader();
-    let mut compiler = args.source.search.compiler(&loader);
-    compiler.options = args.source.options()?;
+    let mut compiler = args.source.compiler(&loader)?;
     let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
     let result = compiler.compile(&args.source.path(), roots);
     let lowered = finish(&compiler, args.format, result)?;
@@ -92,17 +91,8 @@ fn tell_time(seconds: f64, how: &str) {
 fn refuse_what_is_not_built(args: &Run) -> Result<(), Failure> {
     let refuse = |what: &str| Err(Failure::Usage(format!("{what} is not supported yet")));
     match args.backend {
-        Backend::Interp | Backend::Gpu => {}
-        Backend::Cpu => return refuse("--backend cpu"),
-    }
-    let unbuilt = [
-        ("--specialize", &args.specialize),
-        ("--specialize-global", &args.specialize_global),
-        ("--set-type", &args.set_type),
-    ];
-    match unbuilt.iter().find(|(_, values)| !values.is_empty()) {
-        Some((flag, _)) => refuse(flag),
-        None => Ok(()),
+        Backend::Interp | Backend::Gpu => Ok(()),
+        Backend::Cpu => refuse("--backend cpu"),
     }
 }
 

@@ -11,7 +11,7 @@ use cotangent::ir::layout::{Matrices, Rules, Target};
 use cotangent::ir::shader::{ShaderParam, Shape};
 use cotangent::ir::{Global, Ty, Type, Types};
 use cotangent::runtime::{Data, Number, Params, run};
-use cotangent::{Compiler, ConformanceId, Disk, Lowered, Roots, Scalar, Symbol, interp};
+use cotangent::{Compiler, ConformanceId, Disk, Lowered, Roots, Scalar, Setting, Symbol, interp};
 use std::path::{Path, PathBuf};
 
 /// What a program is run with.
@@ -22,6 +22,12 @@ pub struct Asked {
     pub entry: Option<String>,
     pub defines: Vec<(String, String)>,
     pub conformances: Vec<ConformanceId>,
+    pub settings: Vec<(Setting, String, String)>,
+}
+
+fn setting(setting: Setting, text: &str) -> Option<(Setting, String, String)> {
+    let (name, value) = text.split_once('=')?;
+    Some((setting, name.to_string(), value.to_string()))
 }
 
 /// Reads a `//run:` line; `None` if it asks for something that only the command line does.
@@ -42,6 +48,9 @@ fn asked(line: &str) -> Option<Asked> {
             }
             "--entry" => asked.entry = Some(value),
             "--print" => {}
+            "--specialize" => asked.settings.push(setting(Setting::Function, &value)?),
+            "--specialize-global" => asked.settings.push(setting(Setting::Global, &value)?),
+            "--set-type" => asked.settings.push(setting(Setting::Type, &value)?),
             "--conformance" => asked.conformances.push(ConformanceId::parse(&value)?),
             "-D" => {
                 let (name, value) = value.split_once('=').unwrap_or((&value, "1"));
@@ -88,6 +97,7 @@ pub fn prepare_asked(path: &Path, asked: &Asked, emit: Emit) -> Result<Case, Str
     let disk = Disk { include: path.ancestors().nth(2).map(Path::to_path_buf).into_iter().collect() };
     let mut compiler = Compiler::new(&disk, asked.defines.clone());
     compiler.options.conformances = asked.conformances.clone();
+    compiler.settings = asked.settings.clone();
     let roots = Roots::Entries(asked.entry.iter().map(|name| Symbol::new(name)).collect());
     let file = path.display().to_string();
     let lowered = compiler.compile(&file, roots).map_err(|_| format!("{file} does not compile"))?;

@@ -3,9 +3,12 @@
 //! Nothing is looked up here, so nothing depends on order. The syntax is taken apart and moved into the tables;
 //! signatures and bodies are resolved from there on demand.
 
+mod link;
 mod properties;
 mod types;
 mod values;
+
+pub(crate) use link::Links;
 
 use crate::access::{Access, Defaults, ModuleId};
 use crate::attrs;
@@ -184,6 +187,7 @@ impl Checked {
         if !self.tables.scopes[place.scope].library {
             self.check_placement(&prefix.attributes, spot(&decl.kind));
         }
+        let linkage = link::Linkage::of(&decl.kind, &prefix.modifiers);
         match decl.kind {
             DeclKind::Func(func) => self.collect_func(func.into(), prefix, place),
             DeclKind::Var(var) => self.collect_var(var.into(), prefix, place),
@@ -213,6 +217,9 @@ impl Checked {
             | DeclKind::Include(_)
             | DeclKind::Implementing(_)
             | DeclKind::Error => {}
+        }
+        if let (Some(linkage), Owner::Module) = (linkage, place.owner) {
+            self.note_link(linkage, place.scope);
         }
     }
 

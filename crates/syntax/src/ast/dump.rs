@@ -90,7 +90,10 @@ impl Dump {
             DeclKind::Enum(e) => self.enumeration(&prefix, e),
             DeclKind::Alias(alias) => {
                 let generics = self.generics(&alias.generics);
-                let text = list("alias", [alias.name.name.to_string(), generics, self.expr(&alias.ty)]);
+                let mut parts = vec![alias.name.name.to_string(), generics];
+                parts.extend(self.exprs(&alias.bases).into_iter().map(|b| format!(": {b}")));
+                parts.extend(alias.ty.iter().map(|ty| self.expr(ty)));
+                let text = list("alias", parts);
                 self.line(&format!("{prefix}{text}"));
             }
             DeclKind::Assoc(assoc) => {

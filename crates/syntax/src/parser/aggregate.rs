@@ -5,7 +5,7 @@ use super::prefix::Prefix;
 use super::{Parse, Parser};
 use crate::ast::{
     AliasDecl, Decl, DeclKind, EnumDecl, Expr, ExprKind, ExtensionDecl, Generics, Ident, InterfaceDecl,
-    StructDecl,
+    ModifierKind, StructDecl,
 };
 use crate::codes;
 use crate::token::{Kw, Punct};
@@ -35,15 +35,22 @@ impl Parser<'_> {
             }
         };
         let (generics, bases) = self.head(&mut prefix)?;
+        let is_extern = prefix.modifiers.iter().any(|m| m.kind == ModifierKind::Extern);
+        if is_extern && self.eat(Punct::Semi) {
+            // Another module says which type it is.
+            let alias = AliasDecl { name, generics, bases, ty: None };
+            self.finish(prefix, DeclKind::Alias(Box::new(alias)), out);
+            return Ok(());
+        }
         if bases.is_empty() && self.eat(Punct::Semi) {
             // A forward declaration, which nothing needs: order does not matter.
             return Ok(());
         }
         if self.eat(Punct::Eq) {
-            // `extern struct X : IA = Default;` is another name of its default.
-            let ty = self.ty()?;
+            // `extern struct X : IA = Default;` and `export struct X : IA = Real;` are other names of types.
+            let ty = Some(self.ty()?);
             self.expect(Punct::Semi)?;
-            self.finish(prefix, DeclKind::Alias(Box::new(AliasDecl { name, generics, ty })), out);
+            self.finish(prefix, DeclKind::Alias(Box::new(AliasDecl { name, generics, bases, ty })), out);
             return Ok(());
         }
         if self.at(Punct::Semi) {
@@ -108,7 +115,7 @@ impl Parser<'_> {
         self.finish(prefix, DeclKind::Struct(Box::new(structure)), out);
         if let Some(tag) = tag.filter(|tag| tag.name != name.name) {
             let ty = Self::named_type(name, &Generics::default());
-            let alias = AliasDecl { name: tag, generics: Generics::default(), ty };
+            let alias = AliasDecl { name: tag, generics: Generics::default(), bases: vec![], ty: Some(ty) };
             self.finish(plain, DeclKind::Alias(Box::new(alias)), out);
         }
         Ok(())

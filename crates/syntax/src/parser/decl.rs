@@ -3,8 +3,8 @@
 use super::prefix::Prefix;
 use super::{Parse, Parser};
 use crate::ast::{
-    AliasDecl, AssocDecl, Attribute, Decl, DeclKind, Expr, ExprKind, FuncKind, Generics, Ident, PropertyDecl,
-    VarDecl,
+    AliasDecl, AssocDecl, Attribute, Decl, DeclKind, Expr, ExprKind, FuncKind, Generics, Ident, Modifier,
+    ModifierKind, PropertyDecl, VarDecl,
 };
 use crate::codes;
 use crate::literal;
@@ -76,6 +76,7 @@ impl Parser<'_> {
             Kw::Enum if named || next.is(Punct::Colon) => self.enumeration(prefix, out),
             Kw::Typedef if named => self.typedef(prefix, out),
             Kw::Typealias if named => self.typealias(prefix, out),
+            Kw::TypeParam if named => self.type_param(prefix, out),
             Kw::Assoc if named => self.assoc(prefix, out),
             Kw::Property if named => self.property(prefix, out),
             Kw::Subscript => self.subscript(prefix, out),
@@ -216,7 +217,7 @@ impl Parser<'_> {
             if !more {
                 self.semi()?;
             }
-            let alias = AliasDecl { name, generics: prefix.generics.clone(), ty: full };
+            let alias = AliasDecl { name, generics: prefix.generics.clone(), bases: vec![], ty: Some(full) };
             self.finish(prefix.clone(), DeclKind::Alias(Box::new(alias)), out);
             if !more {
                 return Ok(());
@@ -232,9 +233,22 @@ impl Parser<'_> {
         generics.params.append(&mut self.generic_params()?);
         self.wheres(&mut generics.wheres)?;
         self.expect(Punct::Eq)?;
-        let ty = self.ty()?;
+        let ty = Some(self.ty()?);
         self.semi()?;
-        self.finish(prefix, DeclKind::Alias(Box::new(AliasDecl { name, generics, ty })), out);
+        let alias = AliasDecl { name, generics, bases: vec![], ty };
+        self.finish(prefix, DeclKind::Alias(Box::new(alias)), out);
+        Ok(())
+    }
+
+    /// `type_param Name : IBound;`, a type that is given from outside, as that of an `extern` structure is.
+    fn type_param(&mut self, mut prefix: Prefix, out: &mut Vec<Decl>) -> Parse<()> {
+        let span = self.bump().span;
+        let name = self.expect_name("a name for the type")?;
+        let bases = self.bases()?;
+        self.semi()?;
+        prefix.modifiers.push(Modifier { kind: ModifierKind::Extern, span });
+        let alias = AliasDecl { name, generics: Generics::default(), bases, ty: None };
+        self.finish(prefix, DeclKind::Alias(Box::new(alias)), out);
         Ok(())
     }
 

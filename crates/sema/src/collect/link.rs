@@ -1,0 +1,451 @@
+//! What modules leave open for others to say, and what the command line says.
+//!
+//! | left open                                   | said by another module                    | on the command line       |
+//! | ------------------------------------------- | ----------------------------------------- | ------------------------- |
+//! | `extern struct X : IFoo;`, `.. = Default;`  | `export struct X : IFoo = Real;`          | `--specialize-global X=R` |
+//! | `extern static const int N;`, `.. = 4;`     | `export static const int N = 8;`          | `--specialize-global N=8` |
+//! | `extern float f(float x);`, `.. { .. }`     | `export float f(float x) { .. }`          |                           |
+//! | `type_param T : IFoo;`                      |                                           | `--specialize-global T=R` |
+//! | `IFoo p;`, `ParameterBlock<IFoo> p;`        |                                           | `--set-type p=R`          |
+//! | `void main<T : IFoo>()`, `main(IFoo p)`     |                                           | `--specialize main=R`     |
+//!
+//! Where an `extern` name is declared it comes to mean what was exported: its scope has the other's item under that name, and
+//! nobody behind this module knows the difference. Types and constants are linked before anything is looked up, functions when
+//! the types of parameters can be compared. That the two fit is checked when all declarations are known.
+
+use crate::hir::{Arg, Args, Bound, FuncId, GlobalId, GlobalKind, InterfaceRef, Ty, TyKind};
+use crate::tables::{AliasInfo, Item, Owner, Progress, ScopeId};
+use crate::{Checked, Given, codes};
+use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_syntax::ast::{self, DeclKind, ModifierKind};
+use std::rc::Rc;
+
+/// Declarations that other modules complete or are completed by.
+#[derive(Default, Debug)]
+pub(crate) struct Links {
+    externs: Vec<Linked>,
+    exports: Vec<Linked>,
+    given: Given,
+    /// Where names on the command line are looked up.
+    scope: Option<ScopeId>,
+    /// What was linked to what.
+    made: Vec<(Linked, Linked)>,
+}
+
+/// A declaration marked `extern` or `export`.
+#[derive(Clone, Debug)]
+struct Linked {
+    name: ast::Ident,
+    scope: ScopeId,
+    item: Item,
+    bases: Vec<ast::Expr>,
+    /// Whether it says itself what it stands for.
+    complete: bool,
+}
+
+/// What the modifiers of a declaration say about other modules.
+pub(super) struct Linkage {
+    name: ast::Ident,
+    export: bool,
+    bases: Vec<ast::Expr>,
+    complete: bool,
+}
+
+impl Linkage {
+    pub fn of(kind: &DeclKind, modifiers: &[ast::Modifier]) -> Option<Self> {
+        let has = |kind| modifiers.iter().any(|m| m.kind == kind);
+        let export = has(ModifierKind::Export);
+        if !export && !has(ModifierKind::Extern) {
+            return None;
+        }
+        let (name, bases, complete) = match kind {
+            DeclKind::Alias(decl) => (decl.name, decl.bases.clone(), decl.ty.is_some()),
+            DeclKind::Struct(decl) => (decl.name, vec![], true),
+            DeclKind::Func(decl) => (decl.name, vec![], decl.body.is_some()),
+            DeclKind::Var(decl) if has(ModifierKind::Static) && has(ModifierKind::Const) => {
+                (decl.name, vec![], decl.init.is_some())
+            }
+            _ => return None,
+        };
+        Some(Linkage { name, export, bases, complete })
+    }
+}
+
+impl Checked {
+    /// Remembers the declaration that was collected last under that name.
+    pub(super) fn note_link(&mut self, linkage: Linkage, scope: ScopeId) {
+        let Linkage { name, export, bases, complete } = linkage;
+        let items = self.tables.scopes[scope].names.get(&name.name);
+        let Some(&item) = items.and_then(|items| items.last()) else { return };
+        let linked = Linked { name, scope, item, bases, complete };
+        let links = &mut self.tables.links;
+        if export { links.exports.push(linked) } else { links.externs.push(linked) }
+    }
+
+    /// Links types and constants.
+    pub(crate) fn link_modules(&mut self, given: Given) {
+        self.tables.links.given = given;
+        self.command_line_scope();
+        let said = self.give_globals();
+        let exports = self.tables.links.exports.clone();
+        for (i, export) in exports.iter().enumerate().filter(|(_, e)| !is_func(e)) {
+            let path = self.path_of(export);
+            if let Some(first) = exports[..i].iter().find(|e| self.path_of(e) == path) {
+                self.exported_twice(first, export);
+            }
+        }
+        for wanted in self.tables.links.externs.clone().into_iter().filter(|e| !is_func(e)) {
+            let path = self.path_of(&wanted);
+            let fits = |e: &&Linked| is_type(e.item) == is_type(wanted.item) && self.path_of(e) == path;
+            match said.iter().chain(&exports).find(fits).cloned() {
+                Some(found) => self.link(wanted, found),
+                None if !wanted.complete => self.not_linked(&wanted),
+                None => self.tables.links.made.push((wanted.clone(), wanted)),
+            }
+        }
+    }
+
+    /// Links functions: what is exported under the name and takes the same types.
+    pub(crate) fn link_functions(&mut self) {
+        let exports = self.tables.links.exports.clone();
+        for wanted in self.tables.links.externs.clone().into_iter().filter(is_func) {
+            let path = self.path_of(&wanted);
+            let mut found: Vec<Linked> =
+                exports.iter().filter(|e| self.path_of(e) == path).cloned().collect();
+            found.retain(|e| match (wanted.item, e.item) {
+                (Item::Func(prototype), Item::Func(definition)) => {
+                    self.is_prototype_of(prototype, definition)
+                }
+                _ => false,
+            });
+            if let [first, second, ..] = &found[..] {
+                self.exported_twice(first, second);
+            }
+            if let Some(found) = found.first() {
+                self.link(wanted, found.clone());
+            }
+        }
+    }
+
+    /// Has a name stand for what is declared elsewhere.
+    fn link(&mut self, wanted: Linked, found: Linked) {
+        let scope = &mut self.tables.scopes[wanted.scope];
+        for item in scope.names.get_mut(&wanted.name.name).into_iter().flatten() {
+            if *item == wanted.item {
+                *item = found.item;
+            }
+        }
+        if let Some(access) = scope.access.get(&wanted.item).copied() {
+            scope.access.insert(found.item, access);
+        }
+        self.tables.links.made.push((wanted, found));
+    }
+
+    fn path_of(&self, linked: &Linked) -> Symbol {
+        self.qualified(linked.scope, linked.name.name.as_str())
+    }
+
+    /// A scope from which all modules can be seen, in the first one's module.
+    fn command_line_scope(&mut self) {
+        let core = self.tables.core;
+        let modules = self.tables.scopes.iter().filter(|(_, s)| !s.library && s.parent == core);
+        let modules: Vec<ScopeId> =
+            modules.filter(|(_, s)| s.owner == Owner::Module).map(|(id, _)| id).collect();
+        let (Some(core), Some(&main)) = (core, modules.first()) else { return };
+        let (generics, module) = (self.tables.scopes[main].generics, self.tables.scopes[main].module);
+        let scope = self.new_scope(Some(core), Owner::Module, generics, "", false);
+        self.tables.scopes[scope].imports = modules;
+        self.tables.scopes[scope].module = module;
+        self.tables.links.scope = Some(scope);
+    }
+
+    /// What the command line says of globals, as declarations.
+    fn give_globals(&mut self) -> Vec<Linked> {
+        let mut said = vec![];
+        let Some(scope) = self.tables.links.scope else { return said };
+        for (name, expr) in std::mem::take(&mut self.tables.links.given.globals) {
+            let externs = self.tables.links.externs.iter();
+            let wanted = externs.clone().find(|e| !is_func(e) && self.path_of(e) == name).cloned();
+            let Some(wanted) = wanted else {
+                let known =
+                    externs.filter(|e| !is_func(e)).map(|e| format!("`{}`", self.path_of(e))).collect();
+                let message = format!("the program leaves no type or constant `{name}` open");
+                self.nothing_to_give(expr.span, message, known);
+                continue;
+            };
+            let ident = ast::Ident { name: wanted.name.name, span: expr.span };
+            let item = match wanted.item {
+                Item::Global(id) => Item::Global(self.given_constant(id, ident, expr, scope)),
+                _ => Item::Alias(self.given_alias(ident, expr, scope)),
+            };
+            let around = wanted.scope;
+            said.push(Linked { name: ident, scope: around, item, bases: vec![], complete: true });
+        }
+        said
+    }
+
+    fn given_alias(&mut self, name: ast::Ident, ty: ast::Expr, scope: ScopeId) -> crate::tables::AliasId {
+        let decl = ast::AliasDecl { name, generics: Default::default(), bases: vec![], ty: Some(ty) };
+        let generics = self.tables.scopes[scope].generics;
+        self.tables.aliases.push(AliasInfo {
+            decl: decl.into(),
+            scope,
+            generics,
+            resolved: Progress::New,
+            ty: None,
+        })
+    }
+
+    fn given_constant(
+        &mut self,
+        id: GlobalId,
+        name: ast::Ident,
+        init: ast::Expr,
+        scope: ScopeId,
+    ) -> GlobalId {
+        let wanted = self.tables.globals[id].decl.clone();
+        let decl = ast::VarDecl { name, init: Some(init), ..ast::VarDecl::clone(&wanted) };
+        let generics = self.tables.scopes[scope].generics;
+        let place =
+            super::Place { scope, owner: Owner::Module, generics, defaults: crate::access::Defaults::PUBLIC };
+        self.push_global(Rc::new(decl), GlobalKind::Const, None, place)
+    }
+
+    /// The type of a shader parameter, where the command line says more than the program.
+    pub(crate) fn given_type(&mut self, id: GlobalId, ty: Ty) -> Ty {
+        let crate::hir::Global { name, kind, .. } = self.program.globals[id];
+        let given = self.tables.links.given.types.iter().find(|(n, _)| *n == name);
+        let (Some((_, expr)), GlobalKind::Param) = (given.cloned(), kind) else { return ty };
+        if let Some(interface) = self.interface_of(ty) {
+            return self.given_member(&expr, interface);
+        }
+        // A block of an interface is a block of the type.
+        if let TyKind::Struct(block, args) = self.program.types.kind(ty)
+            && let [Arg::Ty(inner)] = self.program.types.list(args)[..]
+            && self.program.structs[block].magic.is_some()
+            && let Some(interface) = self.interface_of(inner)
+        {
+            let given = self.given_member(&expr, interface);
+            let args = self.program.types.args(&[Arg::Ty(given)]);
+            return self.struct_ty(block, args);
+        }
+        let message = format!("`{name}` has the type `{}`, which is no interface", self.show_ty(ty));
+        self.nothing_to_give(expr.span, message, vec![]);
+        ty
+    }
+
+    fn interface_of(&self, ty: Ty) -> Option<InterfaceRef> {
+        match self.program.types.kind(ty) {
+            TyKind::Interface(interface, args) => Some(InterfaceRef { interface, args }),
+            _ => None,
+        }
+    }
+
+    /// A type of the command line in place of an interface.
+    fn given_member(&mut self, expr: &ast::Expr, interface: InterfaceRef) -> Ty {
+        let Some(scope) = self.tables.links.scope else { return self.error_ty() };
+        let ty = self.resolve_ty(expr, scope);
+        if self.must_conform(ty, interface, expr.span, None) { ty } else { self.error_ty() }
+    }
+
+    /// Whether the command line has arguments for a function.
+    pub fn is_given(&self, func: FuncId) -> bool {
+        let name = self.program.funcs[func].name;
+        self.tables.links.given.functions.iter().any(|(n, _)| *n == name)
+    }
+
+    /// Arguments for the generic parameters of a function that nobody calls: those of the command line, defaults, and for a
+    /// parameter of interface type that interface. Nothing if that is not enough.
+    pub fn root_args(&mut self, func: FuncId) -> Option<Args> {
+        self.ensure_func(func);
+        let crate::hir::Func { name, span, .. } = self.program.funcs[func];
+        let given = &self.tables.links.given.functions;
+        let given: Vec<ast::Expr> =
+            given.iter().find(|(n, _)| *n == name).map(|(_, args)| args.clone()).unwrap_or_default();
+        let generics = self.tables.funcs[func].generics;
+        let params = self.tables.generics[generics].params.clone();
+        let at = given.first().map_or(span, |first| first.span);
+        if let Some(more) = given.get(params.len()) {
+            let message = format!("{} generic arguments given, {} expected", given.len(), params.len());
+            self.diagnostics
+                .push(Diagnostic::new(codes::GENERIC_ARGS, more.span, message).label(span, "declared here"));
+            return None;
+        }
+        let mut args: Vec<Arg> = vec![];
+        for (number, &param) in params.iter().enumerate() {
+            let scope = self.tables.links.scope?;
+            let arg = match given.get(number) {
+                Some(expr) => Some(self.generic_arg(param, expr, scope)),
+                None => self.hidden_arg(func, param).or_else(|| self.default_arg(generics, param, &args)),
+            };
+            args.push(arg?);
+        }
+        let args = self.program.types.args(&args);
+        let fits = self.check_bounds(generics, args, at);
+        self.settle();
+        fits.then_some(args)
+    }
+
+    /// What stands for a generic parameter that is a parameter of interface type in disguise.
+    fn hidden_arg(&mut self, func: FuncId, param: crate::hir::GenericParamId) -> Option<Arg> {
+        let generics = self.tables.funcs[func].generics;
+        let is_param = |ty: Ty| self.program.types.kind(ty) == TyKind::Param(param);
+        let name = self.program.funcs[func].params.iter().find(|p| is_param(p.ty))?.name;
+        let hidden = self.tables.generics[generics].params.iter().rev().take(self.tables.funcs[func].hidden);
+        if !hidden.into_iter().any(|p| *p == param) {
+            return None;
+        }
+        let bounds = self.bounds(generics);
+        let is_param = |ty: Ty| self.program.types.kind(ty) == TyKind::Param(param);
+        let interface = bounds.iter().find_map(|bound| match *bound {
+            Bound::Conforms(ty, interface) if is_param(ty) => Some(interface),
+            _ => None,
+        })?;
+        let given = self.tables.links.given.types.iter().find(|(n, _)| *n == name).cloned();
+        Some(Arg::Ty(match given {
+            Some((_, expr)) => self.given_member(&expr, interface),
+            None => self.program.types.ty(TyKind::Interface(interface.interface, interface.args)),
+        }))
+    }
+
+    /// Whether what was linked fits, and whether the command line speaks of things that are there.
+    pub(crate) fn check_links(&mut self) {
+        for (wanted, found) in std::mem::take(&mut self.tables.links.made) {
+            self.check_link(&wanted, &found);
+        }
+        self.check_given_names();
+    }
+
+    fn check_link(&mut self, wanted: &Linked, found: &Linked) {
+        match (wanted.item, found.item) {
+            (Item::Global(a), Item::Global(b)) => {
+                self.ensure_global(a);
+                self.ensure_global(b);
+                let [ours, theirs] = [a, b].map(|id| self.program.globals[id].ty);
+                self.must_equal(ours, theirs, wanted, found);
+            }
+            (Item::Func(a), Item::Func(b)) if a != b && self.program.funcs[a].generics.params.is_empty() => {
+                let [ours, theirs] = [a, b].map(|id| self.program.funcs[id].result);
+                self.must_equal(ours, theirs, wanted, found);
+            }
+            (_, Item::Alias(_) | Item::Struct(_) | Item::Enum(_)) => {
+                let Some(ty) = self.linked_ty(found.item) else { return };
+                for (linked, label) in [(wanted, Some(wanted.name.span)), (found, None)] {
+                    for base in &linked.bases {
+                        if let Some(interface) = self.resolve_interface(base, linked.scope) {
+                            let label = label.filter(|l| *l != found.name.span);
+                            self.must_conform(ty, interface, found.name.span, label);
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn linked_ty(&mut self, item: Item) -> Option<Ty> {
+        let none = self.program.types.args(&[]);
+        match item {
+            Item::Alias(id) if self.tables.aliases[id].decl.generics.params.is_empty() => {
+                Some(self.alias_ty(id))
+            }
+            Item::Struct(id) if self.tables.structs[id].decl.generics.params.is_empty() => {
+                Some(self.struct_ty(id, none))
+            }
+            Item::Enum(id) => Some(self.program.types.ty(TyKind::Enum(id))),
+            _ => None,
+        }
+    }
+
+    /// Reports a type that does not conform; says whether it does.
+    fn must_conform(&mut self, ty: Ty, interface: InterfaceRef, span: Span, declared: Option<Span>) -> bool {
+        if self.is_error(ty) || self.conforms(ty, interface) {
+            return true;
+        }
+        let message = self.describe_unmet(Bound::Conforms(ty, interface));
+        let mut diagnostic = Diagnostic::new(codes::UNMET_BOUND, span, message);
+        if let Some(declared) = declared {
+            diagnostic = diagnostic.label(declared, "which is asked for here");
+        }
+        self.diagnostics.push(diagnostic.help("name a type that conforms, or add the conformance"));
+        false
+    }
+
+    fn must_equal(&mut self, ours: Ty, theirs: Ty, wanted: &Linked, found: &Linked) {
+        if ours == theirs || self.is_error(ours) || self.is_error(theirs) {
+            return;
+        }
+        let [ours, theirs] = [ours, theirs].map(|ty| self.show_ty(ty));
+        let message = format!("`{}` is exported as `{theirs}`, but wanted as `{ours}`", wanted.name.name);
+        let diagnostic = Diagnostic::new(codes::BAD_LINK, found.name.span, message);
+        self.diagnostics.push(diagnostic.label(wanted.name.span, "declared `extern` here"));
+    }
+
+    /// Names on the command line that the program does not have.
+    fn check_given_names(&mut self) {
+        let funcs: Vec<FuncId> = self.tables.user_funcs.clone();
+        let generic = |f: &FuncId| !self.program.funcs[*f].generics.params.is_empty();
+        let generics: Vec<FuncId> = funcs.into_iter().filter(generic).collect();
+        let mut wrong = vec![];
+        for (name, args) in &self.tables.links.given.functions {
+            if !generics.iter().any(|f| self.program.funcs[*f].name == *name) {
+                let known = generics.iter().map(|f| format!("`{}`", self.program.funcs[*f].name)).collect();
+                let span = args.first().map_or(Span::none(), |arg| arg.span);
+                wrong.push((span, format!("there is no generic function `{name}`"), known));
+            }
+        }
+        for (name, expr) in &self.tables.links.given.types {
+            let global = |g: &crate::hir::Global| g.name == *name && g.kind == GlobalKind::Param;
+            let param = |f: &FuncId| {
+                let data = &self.program.funcs[*f];
+                data.entry.is_some() && data.params.iter().any(|p| p.name == *name)
+            };
+            if !self.program.globals.values().any(global) && !generics.iter().any(param) {
+                wrong.push((expr.span, format!("there is no parameter `{name}` of interface type"), vec![]));
+            }
+        }
+        for (span, message, known) in wrong {
+            self.nothing_to_give(span, message, known);
+        }
+    }
+
+    fn nothing_to_give(&mut self, span: Span, message: String, known: Vec<String>) {
+        let diagnostic = Diagnostic::new(codes::NOT_GENERIC, span, message);
+        self.diagnostics.push(match &known[..] {
+            [] => diagnostic,
+            known => diagnostic.help(format!("one of {}", known.join(", "))),
+        });
+    }
+
+    fn not_linked(&mut self, wanted: &Linked) {
+        let name = wanted.name.name;
+        let message = format!("nothing says what `{name}` is");
+        let path = self.path_of(wanted);
+        let (what, value) = if is_type(wanted.item) { ("struct", "Type") } else { ("static const", "value") };
+        self.diagnostics.push(
+            Diagnostic::new(codes::NOT_LINKED, wanted.name.span, message)
+                .here("declared without a default")
+                .help(format!(
+                    "name the file of a module with `export {what} {name} ..` behind the program, or say \
+                     `--specialize-global {path}={value}`"
+                )),
+        );
+    }
+
+    fn exported_twice(&mut self, first: &Linked, second: &Linked) {
+        let message = format!("`{}` is exported twice", self.path_of(second));
+        self.diagnostics.push(
+            Diagnostic::new(codes::EXPORTED_TWICE, second.name.span, message)
+                .label(first.name.span, "exported here too")
+                .help("let the program have one of the two modules"),
+        );
+    }
+}
+
+fn is_func(linked: &Linked) -> bool {
+    matches!(linked.item, Item::Func(_))
+}
+
+fn is_type(item: Item) -> bool {
+    matches!(item, Item::Alias(_) | Item::Struct(_) | Item::Enum(_) | Item::Interface(_))
+}
