@@ -179,7 +179,8 @@ impl<'l> Compiler<'l> {
         let mut inputs = Vec::new();
         for (path, text) in library::FILES {
             let file = self.sources.add_library(*path, *text);
-            let tree = self.parse(file, &[]);
+            let tree =
+                cotangent_syntax::parse_library(&mut self.sources, self.loader, file, &mut self.diagnostics);
             inputs.push(Input::library(file, tree));
         }
         inputs

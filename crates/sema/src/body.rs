@@ -310,10 +310,10 @@ enum BodySyntax {
 
 impl BodySyntax {
     fn block(&self) -> &ast::Block {
-        let block = match self {
+        let body = match self {
             BodySyntax::Func(decl) => decl.body.as_ref(),
             BodySyntax::Accessor(accessors, number) => accessors[*number].body.as_ref(),
         };
-        block.expect("only syntax with a block is kept")
+        body.expect("only syntax with a body is kept").block()
     }
 }

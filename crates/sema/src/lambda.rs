@@ -12,10 +12,13 @@
 //!                                    let f = lambda(k);
 //! ```
 //!
-//! The body is checked twice. The first time in the names around it, which tells the type of the result and which variables it
-//! reads; these become fields, so they are captured by value, and cannot be assigned since `this` is read-only. The second time
+//! The body is checked twice. The first time in the names around it, which tells its [`Outline`]: the type of the result and
+//! which variables it reads; these become fields, so they are captured by value, and cannot be assigned since `this` is read-only. The second time
 //! as the body of the method. A lambda in a method that speaks of the object captures it as a field [`OBJECT`], and whoever asks
 //! for `this` or for a member of the object is led there ([`BodyCx::object`]).
+//!
+//! A lambda in a lambda is so met again by each that stands around it. What was found out the first time is remembered, so that
+//! only the method is made anew, for there the variables around are fields: `n` lambdas in each other take `n` squared steps.
 //!
 //! Inside a differentiable function a lambda is differentiable, with its captures. A function given where a value is wanted, as
 //! for a parameter of type `functype(float) -> float`, is a lambda that calls it.
@@ -26,7 +29,7 @@ use crate::codes;
 use crate::hir::{Arg, Expr, ExprKind, InterfaceId, LocalId, StmtKind, StructId, Ty, TyKind, each_expr};
 use crate::overload::Callee;
 use crate::tables::{AliasInfo, Item, Progress, ScopeId};
-use cotangent_base::{Diagnostic, Entity, Span, Symbol};
+use cotangent_base::{Diagnostic, Entity, Map, Span, Symbol};
 use cotangent_syntax::ast;
 use std::rc::Rc;
 
@@ -35,15 +38,37 @@ const OBJECT: &str = "(this)";
 /// The alias of the result type.
 const RESULT: &str = "(result)";
 
+/// What the first look at a lambda tells.
+#[derive(Clone, Debug)]
+pub(crate) struct Outline {
+    /// The type of its result.
+    result: Ty,
+    /// The names of the variables around it that it reads; none for the object of the method it stands in.
+    captured: Vec<Option<Symbol>>,
+}
+
+/// The outlines of lambdas, none of those in which something is wrong. The lambda is kept so that no other gets its address.
+pub(crate) type Outlines = Map<*const ast::Lambda, (Rc<ast::Lambda>, Option<Outline>)>;
+
 impl BodyCx<'_> {
     /// A lambda as an object.
-    pub(crate) fn lambda(&mut self, params: &[ast::Param], body: &ast::Stmt, span: Span) -> Expr {
-        let ((result, captured), fine) = self.quietly(|cx| cx.lambda_outline(params, body));
-        if !fine {
-            self.lambda_outline(params, body);
+    pub(crate) fn lambda(&mut self, lambda: &Rc<ast::Lambda>, span: Span) -> Expr {
+        let outline = match self.cx.tables.outlines.get(&Rc::as_ptr(lambda)) {
+            Some((_, outline)) => outline.clone(),
+            None => {
+                let (outline, fine) = self.quietly(|cx| cx.lambda_outline(&lambda.params, &lambda.body));
+                let outline = fine.then_some(outline);
+                self.cx.tables.outlines.insert(Rc::as_ptr(lambda), (lambda.clone(), outline.clone()));
+                outline
+            }
+        };
+        let Some(outline) = outline else {
+            // Once more, to hear what is wrong.
+            self.lambda_outline(&lambda.params, &lambda.body);
             return self.error(span);
-        }
-        let id = self.lambda_struct(params, body, result, &captured, span);
+        };
+        let captured = self.captured(&outline);
+        let id = self.lambda_struct(lambda, outline.result, &captured, span);
         let generics = self.cx.tables.structs[id].generics;
         let args = self.cx.identity(generics);
         let ty = self.cx.struct_ty(id, args);
@@ -60,8 +85,23 @@ impl BodyCx<'_> {
         Expr { kind: ExprKind::Construct(fields), ty, span }
     }
 
+    /// The variables that a lambda captures where it stands now. In the method of a lambda around it, what that one captured
+    /// are fields of its object.
+    fn captured(&self, outline: &Outline) -> Vec<LocalId> {
+        let mut captured = vec![];
+        for name in &outline.captured {
+            let local = name.and_then(|name| self.vars.iter().rev().find_map(|block| block.get(&name)));
+            if let Some(local) = local.copied().or(self.this)
+                && !captured.contains(&local)
+            {
+                captured.push(local);
+            }
+        }
+        captured
+    }
+
     /// The type a lambda returns, and the variables around it that it reads.
-    fn lambda_outline(&mut self, params: &[ast::Param], body: &ast::Stmt) -> (Ty, Vec<LocalId>) {
+    fn lambda_outline(&mut self, params: &[ast::Param], body: &ast::Stmt) -> Outline {
         let first = self.locals.next_key();
         let (targets, defers) = (std::mem::take(&mut self.targets), std::mem::take(&mut self.defers));
         let (result, constructor) = (self.result.take(), std::mem::take(&mut self.constructor));
@@ -86,8 +126,10 @@ impl BodyCx<'_> {
                 captured.push(local);
             }
         });
+        let name = |local: &LocalId| (self.this != Some(*local)).then(|| self.locals[*local].name);
+        let captured = captured.iter().map(name).collect();
         let void = self.ty(TyKind::Void);
-        (found.unwrap_or(void), captured)
+        Outline { result: found.unwrap_or(void), captured }
     }
 
     fn param_type(&mut self, param: &ast::Param) -> Ty {
@@ -119,12 +161,12 @@ impl BodyCx<'_> {
     /// Declares the structure behind a lambda.
     fn lambda_struct(
         &mut self,
-        params: &[ast::Param],
-        body: &ast::Stmt,
+        lambda: &ast::Lambda,
         result: Ty,
         captured: &[LocalId],
         span: Span,
     ) -> StructId {
+        let ast::Lambda { params, body } = lambda;
         self.open_scope();
         let scope = self.scope;
         let mut members = vec![];
@@ -158,12 +200,12 @@ impl BodyCx<'_> {
             kind: ast::FuncKind::Operator,
             name: ident("()".into(), span),
             generics: ast::Generics::default(),
-            params: params.to_vec(),
+            params: params.clone(),
             result: Some(result_name),
             no_diff_result: false,
             throws: None,
             semantic: None,
-            body: Some(block),
+            body: Some(block.into()),
         };
         members.push(decl(ast::DeclKind::Func(call.into()), attributes, span));
         let bases = self.lambda_bases(params, result, span);
@@ -232,7 +274,7 @@ impl BodyCx<'_> {
         let call = ast::Expr { kind: ast::ExprKind::Call(function.into(), args), span };
         let body = ast::Stmt { attributes: vec![], kind: ast::StmtKind::Return(Some(call)), span };
         let around = std::mem::replace(&mut self.differentiable, signature.diff.is_differentiable());
-        let object = self.lambda(&params, &body, span);
+        let object = self.lambda(&Rc::new(ast::Lambda { params, body }), span);
         self.differentiable = around;
         Some(object)
     }

@@ -390,6 +390,8 @@ pub(crate) struct Tables {
     pub depth: u32,
     /// Variables around a type that is being resolved.
     pub locals: Around,
+    /// What is known of lambdas.
+    pub outlines: crate::lambda::Outlines,
     /// What constants of the module are as compile-time integers.
     pub folded: Map<GlobalId, Option<Val>>,
     /// Structures that are known not to contain themselves.

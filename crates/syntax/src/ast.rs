@@ -19,9 +19,13 @@
 //! No tree is deeper than the stack allows (see [`Limits`](crate::Limits)), so recursion over it
 //! is safe.
 
+mod body;
 pub mod dump;
 
+pub use body::Body;
+
 use cotangent_base::{Scalar, Span, Symbol};
+use std::rc::Rc;
 
 /// A whole file.
 #[derive(Clone, Debug, Default)]
@@ -159,6 +163,15 @@ pub enum DeclKind {
     Error,
 }
 
+/// A lambda. Copies of the tree share it, so that what was found out about it holds for all of them.
+#[derive(Debug)]
+pub struct Lambda {
+    /// Its parameters.
+    pub params: Vec<Param>,
+    /// A block, or a `return`.
+    pub body: Stmt,
+}
+
 /// A function.
 #[derive(Clone, Debug)]
 pub struct FuncDecl {
@@ -179,7 +192,7 @@ pub struct FuncDecl {
     /// `: SV_Target` after the parameter list.
     pub semantic: Option<Ident>,
     /// The body, unless this is a prototype, a requirement or an intrinsic.
-    pub body: Option<Block>,
+    pub body: Option<Body>,
 }
 
 /// Kinds of functions.
@@ -375,7 +388,7 @@ pub struct Accessor {
     /// The setter's parameter; `newValue` if not written.
     pub value: Option<Ident>,
     /// The body; none in an interface or for an intrinsic.
-    pub body: Option<Block>,
+    pub body: Option<Body>,
     /// All of it.
     pub span: Span,
 }
@@ -544,7 +557,7 @@ pub enum ExprKind {
     /// `try f()`.
     Try(Box<Expr>),
     /// `(float x) => x * k`, whose body is a `return`, or `(float x) => { .. }`, whose body is a block.
-    Lambda(Vec<Param>, Box<Stmt>),
+    Lambda(Rc<Lambda>),
     /// `functype(float) -> float`.
     FuncType(Vec<Expr>, Box<Expr>),
     /// An expression that could not be read; the error is reported.

@@ -35,3 +35,15 @@ pub fn parse(
     let stream = preprocess(sources, loader, file, defines, diags);
     parse_tokens(stream, sources, limits, diags)
 }
+
+/// The same for a file of the library, which includes nothing and has no mistakes. Bodies of its functions are read when
+/// they are needed.
+pub fn parse_library(
+    sources: &mut Sources,
+    loader: &dyn Loader,
+    file: FileId,
+    diags: &mut Diagnostics,
+) -> ast::File {
+    let stream = preprocess(sources, loader, file, &[], diags);
+    parser::parse_library_tokens(stream, sources, diags)
+}

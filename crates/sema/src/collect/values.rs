@@ -186,7 +186,7 @@ impl Checked {
             no_diff_result: false,
             throws: None,
             semantic: None,
-            body: Some(ast::Block { stmts: vec![stmt], span }),
+            body: Some(ast::Block { stmts: vec![stmt], span }.into()),
         };
         let owner = self.tables.scopes[scope].owner;
         let place = Place { scope, owner, generics, defaults: Defaults::PUBLIC };

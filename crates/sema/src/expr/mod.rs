@@ -157,7 +157,7 @@ impl BodyCx<'_> {
             ast::ExprKind::As(value, ty) => self.is_as(value, ty, false, span),
             ast::ExprKind::Each(_) | ast::ExprKind::Expand(_) => self.refuse(span, "a parameter pack"),
             ast::ExprKind::Try(_) => self.refuse(span, "`try`"),
-            ast::ExprKind::Lambda(params, body) => self.lambda(params, body, span),
+            ast::ExprKind::Lambda(lambda) => self.lambda(lambda, span),
             ast::ExprKind::FuncType(..) => self.refuse(span, "a function type"),
             ast::ExprKind::Error => self.error(span),
             ast::ExprKind::Name(_)

@@ -145,7 +145,7 @@ impl Dump {
         };
         self.line(&format!("{prefix}{}", list(kind, parts)));
         if let Some(body) = &func.body {
-            self.block(body);
+            self.block(body.block());
         }
     }
 
@@ -191,7 +191,7 @@ impl Dump {
                 let word = format!("{:?}", accessor.kind).to_lowercase();
                 d.line(&format!("{prefix}{}", list(&word, [value])));
                 if let Some(body) = &accessor.body {
-                    d.block(body);
+                    d.block(body.block());
                 }
             }
         });
@@ -360,7 +360,9 @@ impl Dump {
             ExprKind::Each(e) => unary("each", e),
             ExprKind::Expand(e) => unary("expand", e),
             ExprKind::Try(e) => unary("try", e),
-            ExprKind::Lambda(params, body) => list("lambda", [self.params(params), Self::inline(body)]),
+            ExprKind::Lambda(lambda) => {
+                list("lambda", [self.params(&lambda.params), Self::inline(&lambda.body)])
+            }
             ExprKind::FuncType(params, result) => {
                 list("functype", [format!("({})", self.exprs(params).join(" ")), self.expr(result)])
             }

@@ -3,7 +3,7 @@
 use super::prefix::Prefix;
 use super::{Parse, Parser};
 use crate::ast::{
-    Accessor, AccessorKind, Decl, DeclKind, Expr, ExprKind, FuncDecl, FuncKind, Generics, Ident,
+    Accessor, AccessorKind, Body, Decl, DeclKind, Expr, ExprKind, FuncDecl, FuncKind, Generics, Ident,
     ModifierKind, Param, SubscriptDecl,
 };
 use crate::codes;
@@ -39,7 +39,7 @@ impl Parser<'_> {
         };
         self.func_trailer(&mut func)?;
         if self.at(Punct::LBrace) {
-            func.body = Some(self.block()?);
+            func.body = Some(self.body()?);
         } else if !self.eat(Punct::Semi) {
             return self.expected(codes::EXPECTED_TOKEN, "`{` or `;` behind the head of the function");
         }
@@ -219,12 +219,24 @@ impl Parser<'_> {
             accessor.value = params;
         }
         if self.at(Punct::LBrace) {
-            accessor.body = Some(self.block()?);
+            accessor.body = Some(self.body()?);
         } else {
             self.semi()?;
         }
         accessor.span = self.span_from(prefix.start);
         Ok(accessor)
+    }
+
+    /// `{ .. }`; in a library it is set aside.
+    fn body(&mut self) -> Parse<Body> {
+        let close = self.partners[self.pos] as usize;
+        if !self.lazy || close <= self.pos {
+            return Ok(self.block()?.into());
+        }
+        let body = Body::unread(&self.tokens[self.pos..=close], self.version);
+        self.pos = close;
+        self.bump();
+        Ok(body)
     }
 
     /// `(v)`, `(float v)` or `(v : float)`.

@@ -64,25 +64,30 @@ pub fn parse_tokens(
     limits: Limits,
     diags: &mut Diagnostics,
 ) -> ast::File {
-    let partners = recover::partners(&stream.tokens);
-    let mut parser = Parser {
-        tokens: stream.tokens,
-        partners,
-        pos: 0,
-        sources,
-        diags,
-        limits,
-        version: stream.version,
-        depth: 0,
-        height: 0,
-        peak: 0,
-        angles: 0,
-        lambdas: 0,
-        last_error: usize::MAX,
-        errors: 0,
-        gave_up: false,
-    };
-    ast::File { decls: parser.file(), version: stream.version }
+    let mut parser = Parser::new(stream, sources, limits, diags);
+    ast::File { decls: parser.file(), version: parser.version }
+}
+
+/// The same for a library, which has no mistakes: bodies of functions are read when they are needed.
+pub(crate) fn parse_library_tokens(
+    stream: TokenStream,
+    sources: &Sources,
+    diags: &mut Diagnostics,
+) -> ast::File {
+    let mut parser = Parser::new(stream, sources, Limits::default(), diags);
+    parser.lazy = true;
+    ast::File { decls: parser.file(), version: parser.version }
+}
+
+/// Parses the tokens of a block of the library, from brace to brace.
+pub(crate) fn parse_block(mut tokens: Vec<Token>, version: Version) -> ast::Block {
+    let last = tokens.last().expect("there are braces").span;
+    tokens.push(Token { kind: TokenKind::Eof, span: last, ..tokens[0] });
+    let (sources, mut diags) = (Sources::new(), Diagnostics::new());
+    let stream = TokenStream { tokens, version };
+    let block = Parser::new(stream, &sources, Limits::default(), &mut diags).block();
+    debug_assert!(diags.is_empty(), "the library has mistakes: {diags:?}");
+    block.unwrap_or_else(|Abort| ast::Block { stmts: vec![], span: last })
 }
 
 /// An error was reported; unwind to a place where parsing can go on.
@@ -109,12 +114,42 @@ struct Parser<'d> {
     angles: u32,
     /// How many lambdas are open.
     lambdas: u32,
+    /// Whether bodies of functions are set aside.
+    lazy: bool,
     /// Where the last error was: one per token is enough.
     last_error: usize,
     /// How many errors there were.
     errors: u32,
     /// Parsing ended early and all further errors are consequences.
     gave_up: bool,
+}
+
+impl<'d> Parser<'d> {
+    fn new(
+        stream: TokenStream,
+        sources: &'d Sources,
+        limits: Limits,
+        diags: &'d mut Diagnostics,
+    ) -> Parser<'d> {
+        Parser {
+            partners: recover::partners(&stream.tokens),
+            tokens: stream.tokens,
+            pos: 0,
+            sources,
+            diags,
+            limits,
+            version: stream.version,
+            depth: 0,
+            height: 0,
+            peak: 0,
+            angles: 0,
+            lambdas: 0,
+            lazy: false,
+            last_error: usize::MAX,
+            errors: 0,
+            gave_up: false,
+        }
+    }
 }
 
 /// Looking at tokens.

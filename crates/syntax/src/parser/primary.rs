@@ -2,14 +2,15 @@
 
 use super::expr::begins_expression;
 use super::{Parse, Parser};
-use crate::ast::{DiffMode, Expr, ExprKind, Ident, Measure, Stmt, StmtKind, UnaryOp, Version};
+use crate::ast::{DiffMode, Expr, ExprKind, Ident, Lambda, Measure, Stmt, StmtKind, UnaryOp, Version};
 use crate::codes;
 use crate::literal::{self, Number};
 use crate::token::{Kw, Punct, Token, TokenKind};
 use cotangent_base::{Diagnostic, Scalar, Symbol};
+use std::rc::Rc;
 
-/// Deepest nesting of lambdas in lambdas: each is checked more than once.
-const MAX_LAMBDAS: u32 = 8;
+/// Deepest nesting of lambdas in lambdas. Each is checked once for every one around it.
+const MAX_LAMBDAS: u32 = 64;
 
 impl Parser<'_> {
     /// An operand with everything behind it: `a.b[i](c)++`.
@@ -244,7 +245,8 @@ impl Parser<'_> {
         let body = Stmt { attributes: vec![], kind, span: self.span_from(body_start) };
         self.grown(self.peak + 1)?;
         self.peak = self.peak.max(peak);
-        Ok(Expr { kind: ExprKind::Lambda(params, Box::new(body)), span: self.span_from(start) })
+        let kind = ExprKind::Lambda(Rc::new(Lambda { params, body }));
+        Ok(Expr { kind, span: self.span_from(start) })
     }
 
     /// A block, or a value that is returned.
