@@ -22,6 +22,9 @@ pub enum Command {
     /// Run an entry point over buffers.
     Run(Run),
     /// Report all diagnostics of whole modules.
+    ///
+    /// Every function is checked, called or not, and every entry point. What shows only when derivatives are written (E06..)
+    /// needs --derivatives; what a target cannot express is found by `compile`, what depends on values by `run`.
     Check(Check),
     /// Compile to IR or a target's source.
     Compile(Compile),
@@ -215,6 +218,9 @@ pub struct Check {
     /// The modules.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+    /// Write the derivatives that the modules take, to find what is wrong with them. This takes longer.
+    #[arg(long)]
+    pub derivatives: bool,
     #[command(flatten)]
     pub search: Search,
     #[command(flatten)]

@@ -92,6 +92,17 @@ impl<'l> Compiler<'l> {
         Ok(checked)
     }
 
+    /// As [`check`](Self::check), and lowers the whole module to find what shows only in code. If asked to, writes the
+    /// derivatives as well that the program takes.
+    pub fn check_whole(&mut self, path: &str, derivatives: bool) -> Result<(), Stop> {
+        let mut lowered = self.lower(path, Roots::Module)?;
+        if !derivatives {
+            return Ok(());
+        }
+        let diagnostics = pipeline::write_derivatives(&mut lowered);
+        self.tell(diagnostics)
+    }
+
     /// Checks the module at `path`, lowers what `roots` names, and writes its derivatives.
     pub fn compile(&mut self, path: &str, roots: Roots) -> Result<Lowered, Stop> {
         self.compile_listing(path, roots, &mut Listing::default())

@@ -17,11 +17,16 @@ struct Pass {
 /// The passes, in order.
 const PASSES: &[Pass] = &[
     Pass { name: "lower", run: |_| Diagnostics::new() },
-    Pass { name: "autodiff", run: |l| cotangent_autodiff::differentiate_also(&mut l.module, &l.roots) },
+    Pass { name: "autodiff", run: write_derivatives },
     Pass { name: "prune", run: prune },
     Pass { name: "optimize", run: optimize },
     Pass { name: "finish", run: prune },
 ];
+
+/// Writes the derivatives that the program asks for: the last pass in which a program can be found wrong.
+pub fn write_derivatives(lowered: &mut Lowered) -> Diagnostics {
+    cotangent_autodiff::differentiate_also(&mut lowered.module, &lowered.roots)
+}
 
 fn prune(lowered: &mut Lowered) -> Diagnostics {
     let new = cotangent_passes::prune::prune(&mut lowered.module, &lowered.roots);

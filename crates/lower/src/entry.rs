@@ -15,7 +15,7 @@ use cotangent_sema::hir::{self, FuncRef};
 
 /// What the host gives for a semantic.
 fn system_value(semantic: &str) -> Option<SystemValue> {
-    Some(match semantic {
+    Some(match semantic.to_ascii_lowercase().as_str() {
         "sv_dispatchthreadid" => SystemValue::DispatchThreadId,
         "sv_groupid" => SystemValue::GroupId,
         "sv_groupthreadid" => SystemValue::GroupThreadId,
@@ -39,8 +39,10 @@ fn semantics(lowerer: &Lowerer<'_>, func: FuncRef) -> Vec<(hir::Param, Option<Sy
     params.iter().map(|p| (*p, p.semantic.and_then(|s| system_value(s.as_str())))).collect()
 }
 
-fn unsuitable(lowerer: &mut Lowerer<'_>, span: Span, message: String) {
-    let help = "use `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` or `SV_GroupIndex` with integers";
+const SYSTEM_VALUES: &str =
+    "use `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` or `SV_GroupIndex` with integers";
+
+fn unsuitable(lowerer: &mut Lowerer<'_>, span: Span, message: String, help: &str) {
     lowerer.diagnostics.push(Diagnostic::new(codes::ENTRY_PARAMETER, span, message).help(help));
 }
 
@@ -50,7 +52,7 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
     let hir::Func { name, span, result, entry, .. } = lowerer.checked.program.funcs[func.func].clone();
     if lowerer.checked.program.types.kind(result) != hir::TyKind::Void {
         let message = format!("the entry point `{name}` has a result");
-        unsuitable(lowerer, span, message);
+        unsuitable(lowerer, span, message, "declare it `void`, and write what it computes to a buffer");
     }
     let mut sig = ir::Signature::default();
     let mut inputs = Vec::new();
@@ -58,7 +60,7 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
         let Some(value) = value else {
             if let Some(semantic) = param.semantic {
                 let message = format!("the semantic `{semantic}` is not known to compute shaders");
-                unsuitable(lowerer, param.span, message);
+                unsuitable(lowerer, param.span, message, SYSTEM_VALUES);
             }
             continue;
         };
@@ -68,7 +70,7 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
     }
     let mut declared = Func::new(name, sig, span);
     let subst = lowerer.subst(func);
-    let threads = entry.map_or([1; 3], |e| e.threads.map(|val| thread_count(lowerer, val, &subst, span)));
+    let threads = entry.map_or([1; 3], |e| e.threads.map(|val| thread_count(lowerer, val, &subst, e.span)));
     declared.entry = Some(Entry { threads, inputs });
     declared
 }
@@ -77,7 +79,13 @@ fn thread_count(lowerer: &mut Lowerer<'_>, val: hir::Val, subst: &Subst, span: S
     let val = lowerer.checked.subst_val(val, subst);
     let known = lowerer.checked.program.types.known(val).and_then(|n| u32::try_from(n).ok());
     known.filter(|n| *n > 0).unwrap_or_else(|| {
-        unsuitable(lowerer, span, "the number of threads is not a positive constant".into());
+        let message = "the number of threads is not a positive constant";
+        unsuitable(
+            lowerer,
+            span,
+            message.into(),
+            "a group has at least one thread: `[numthreads(64, 1, 1)]`",
+        );
         1
     })
 }
@@ -111,7 +119,8 @@ impl Frame<'_, '_> {
         let to = self.ty(param.ty);
         if !accepts(value, self.lowerer.module.types.get(to)) {
             let text = self.lowerer.checked.show(param.ty);
-            unsuitable(self.lowerer, param.span, format!("a system value cannot have the type `{text}`"));
+            let message = format!("a system value cannot have the type `{text}`");
+            unsuitable(self.lowerer, param.span, message, SYSTEM_VALUES);
             return self.b().undef(to);
         }
         let scalar = self.lowerer.module.types.scalar(Scalar::U32);

@@ -141,7 +141,7 @@ impl Checked {
             dir,
             by_ref: has(ModifierKind::Ref),
             no_diff: has(ModifierKind::NoDiff) || is_no_diff(&param.ty),
-            semantic: param.semantic.map(lower_case),
+            semantic: param.semantic.map(|semantic| semantic.name),
             span: param.name.map_or(param.span, |n| n.span),
         }
     }
@@ -240,7 +240,8 @@ impl Checked {
         for (count, arg) in counts.iter_mut().zip(threads.into_iter().flat_map(|t| &t.args)) {
             *count = self.const_val(arg, scope);
         }
-        self.program.funcs[id].entry = Some(Entry { threads: counts });
+        let span = threads.map_or(self.program.funcs[id].span, |attribute| attribute.span);
+        self.program.funcs[id].entry = Some(Entry { threads: counts, span });
     }
 
     /// Resolves the fields of a structure.
@@ -428,10 +429,6 @@ impl Checked {
         self.tables.told = kept.len();
         self.diagnostics = kept;
     }
-}
-
-fn lower_case(name: ast::Ident) -> Symbol {
-    Symbol::new(&name.name.as_str().to_ascii_lowercase())
 }
 
 /// Whether a type is written `no_diff T`.

@@ -12,6 +12,6 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     let mut files = args.files.iter().map(|file| show_path(file));
     let first = files.next().unwrap_or_default();
     compiler.others = files.collect();
-    let result = compiler.check(&first).map(drop);
+    let result = compiler.check_whole(&first, args.derivatives);
     finish(&compiler, args.format, result)
 }

@@ -334,7 +334,7 @@ pub struct Param {
     pub by_ref: bool,
     /// Whether it carries no derivative though its type could.
     pub no_diff: bool,
-    /// `SV_DispatchThreadID` and its kin, in lower case.
+    /// `SV_DispatchThreadID` and its kin, as written; upper and lower case mean the same.
     pub semantic: Option<Symbol>,
     /// Where it is declared.
     pub span: Span,
@@ -419,6 +419,8 @@ pub enum Unroll {
 pub struct Entry {
     /// `[numthreads(x, y, z)]`.
     pub threads: [Val; 3],
+    /// Where that is written; the function's name if nowhere.
+    pub span: Span,
 }
 
 /// A global.
