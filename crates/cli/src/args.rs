@@ -229,15 +229,38 @@ pub struct Check {
     pub format: Format,
 }
 
+/// What `cotangent compile` makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum CompileTarget {
+    /// The intermediate representation.
+    Ir,
+    /// WGSL.
+    Wgsl,
+    /// SPIR-V, the binary form.
+    Spirv,
+    /// SPIR-V as text.
+    SpirvAsm,
+    /// GLSL.
+    Glsl,
+    /// HLSL.
+    Hlsl,
+    /// The Metal shading language.
+    Metal,
+    /// C++.
+    Cpp,
+    /// CUDA.
+    Cuda,
+}
+
 #[derive(Args, Debug)]
 pub struct Compile {
     #[command(flatten)]
     pub source: Source,
-    /// What to make: ir, wgsl, cpp, cuda.
-    #[arg(long, value_name = "TARGET")]
-    pub target: String,
+    /// What to make.
+    #[arg(long, value_enum, value_name = "TARGET")]
+    pub target: CompileTarget,
     /// Entry points; without any, the whole module.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", num_args = 1..)]
     pub entry: Vec<String>,
     /// The stage of the entry points.
     #[arg(long, value_name = "STAGE", default_value = "compute")]

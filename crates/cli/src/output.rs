@@ -5,8 +5,13 @@ use std::io::{ErrorKind, Write};
 
 /// Prints `text`. A reader that has seen enough (`| head`) ends the command quietly.
 pub fn print(text: &str) -> Result<(), Failure> {
+    print_bytes(text.as_bytes())
+}
+
+/// As [`print`], for what may be no text.
+pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(|e| Failure::Usage(format!("cannot print: {e}"))),
     }

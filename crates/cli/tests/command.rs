@@ -148,7 +148,7 @@ fn a_bad_command_line_exits_with_2_and_says_what_there_is() {
         ("run", "--entry first --groups a", "not a count"),
         ("run", "--entry first --backend cpu", "not supported yet"),
         ("run", "--no-such-flag", "--no-such-flag"),
-        ("compile", "--target cobol", "ir, wgsl, cpp and cuda"),
+        ("compile", "--target cobol", "spirv-asm, glsl"),
         ("compile", "--target ir --dump-after nothing", "linearize"),
     ];
     for (command, rest, expected) in cases {

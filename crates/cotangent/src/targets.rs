@@ -3,6 +3,7 @@
 use cotangent_base::{Code, Diagnostic, Sources, Span};
 use cotangent_emit_c::Language;
 use cotangent_emit_naga::codes;
+pub use cotangent_emit_naga::{Emitted, capabilities, disassemble};
 use cotangent_ir::Module;
 use cotangent_ir::layout::{Matrices, Target, bind};
 use cotangent_lower::Lowered;
@@ -14,10 +15,18 @@ pub type Refusal = Box<Diagnostic>;
 
 /// The program as WGSL.
 pub fn wgsl(lowered: &Lowered) -> Result<String, Refusal> {
+    match shader(lowered, Target::Wgsl)? {
+        Emitted::Text(text) => Ok(text),
+        Emitted::Words(words) => disassemble(&words),
+    }
+}
+
+/// The program in one of the languages that naga writes.
+pub fn shader(lowered: &Lowered, target: Target) -> Result<Emitted, Refusal> {
     check_layout(lowered, codes::UNSUPPORTED)?;
-    let bindings = bind::bind(&lowered.module.types, &lowered.params, Target::Wgsl, Matrices::Rows);
+    let bindings = bind::bind(&lowered.module.types, &lowered.params, target, Matrices::Rows);
     let module = without_sums(&lowered.module)?;
-    cotangent_emit_naga::wgsl(&module, &bindings.leaves(&lowered.params))
+    cotangent_emit_naga::emit(&module, &bindings.leaves(&lowered.params), target)
 }
 
 /// The module with structures in place of sums, which naga does not have.
@@ -38,6 +47,7 @@ fn refuse_sums_in_memory(module: &Module) -> Result<(), Refusal> {
     let message = format!("`{}` holds values of interface type, which cannot be emitted yet", data.name);
     Err(Box::new(
         Diagnostic::new(codes::UNSUPPORTED, data.span, message)
+            .note(capabilities::note(capabilities::Feature::InterfaceInMemory))
             .help("`cotangent run` runs the program on the CPU, and C++ has such values"),
     ))
 }

@@ -12,8 +12,9 @@
 //!
 //! The same loop makes of the weak exchange, which may fail for no reason, one that does not.
 
+use crate::capabilities::{Feature, refuse};
 use crate::func::FuncEmitter;
-use crate::{Emitter, Result, unsupported};
+use crate::{Emitter, Result};
 use cotangent_base::{EntitySet, Scalar, Span};
 use cotangent_ir::{
     Atomic, AtomicKind, Barrier, FuncId, Global, InstData, Memory, Module, Op, Ty, Type, Value,
@@ -73,7 +74,6 @@ impl Emitter<'_> {
 
     /// The type of a whole buffer in atomic memory.
     pub fn atomic_buffer(&mut self, elem: Ty, span: Span) -> Result<Handle<naga::Type>> {
-        self.check_shareable(elem, span)?;
         let base = self.atomic_ty(elem, span)?;
         Ok(self.runtime_array_of(base))
     }
@@ -99,7 +99,7 @@ impl FuncEmitter<'_, '_> {
         let parts = self.atomic_parts(ty);
         if parts.is_empty() {
             let value = self.expr(Expression::Load { pointer });
-            return Ok(self.number_of(value, ty));
+            return Ok(self.number_of(value, ty, self.kept_as(ty)));
         }
         let mut values = Vec::new();
         for (index, part) in parts.into_iter().enumerate() {
@@ -112,7 +112,7 @@ impl FuncEmitter<'_, '_> {
     pub fn store_atomic(&mut self, pointer: Expr, ty: Ty, value: Expr) -> Result<()> {
         let parts = self.atomic_parts(ty);
         if parts.is_empty() {
-            let value = self.bits_of(value, ty);
+            let value = self.word_of(value, ty, self.kept_as(ty));
             self.statement(Statement::Store { pointer, value });
             return Ok(());
         }
@@ -125,22 +125,36 @@ impl FuncEmitter<'_, '_> {
         Ok(())
     }
 
+    /// What a number is kept as where the target knows its type.
+    fn kept_as(&self, ty: Ty) -> naga::Scalar {
+        atomic_scalar(self.module().types.get(ty)).unwrap_or(naga::Scalar::U32)
+    }
+
     fn is_float(&self, ty: Ty) -> bool {
         self.module().types.get(ty) == Type::Scalar(Scalar::F32)
     }
 
-    fn bits_of(&mut self, value: Expr, ty: Ty) -> Expr {
-        match self.is_float(ty) {
-            true => self.expr(Expression::As { expr: value, kind: ScalarKind::Uint, convert: None }),
-            false => value,
+    /// What a number is kept as in atomic memory of `scalar`.
+    fn word_of(&mut self, value: Expr, ty: Ty, scalar: naga::Scalar) -> Expr {
+        match self.module().types.get(ty) {
+            Type::Scalar(Scalar::F32) => {
+                self.expr(Expression::As { expr: value, kind: scalar.kind, convert: None })
+            }
+            Type::Scalar(Scalar::I32) if scalar == naga::Scalar::U32 => {
+                self.expr(Expression::As { expr: value, kind: scalar.kind, convert: None })
+            }
+            _ => value,
         }
     }
 
-    fn number_of(&mut self, value: Expr, ty: Ty) -> Expr {
-        match self.is_float(ty) {
-            true => self.expr(Expression::As { expr: value, kind: ScalarKind::Float, convert: None }),
-            false => value,
-        }
+    /// The number that is kept as `value` in atomic memory of `scalar`.
+    fn number_of(&mut self, value: Expr, ty: Ty, scalar: naga::Scalar) -> Expr {
+        let kind = match self.module().types.get(ty) {
+            Type::Scalar(Scalar::F32) => ScalarKind::Float,
+            Type::Scalar(Scalar::I32) if scalar == naga::Scalar::U32 => ScalarKind::Sint,
+            _ => return value,
+        };
+        self.expr(Expression::As { expr: value, kind, convert: None })
     }
 
     /// An atomic operation; gives what was there before.
@@ -149,23 +163,38 @@ impl FuncEmitter<'_, '_> {
         let shape = self.module().types.get(ty);
         let lane = self.leads_to_lane(data, atomic);
         let Some(scalar) = atomic_scalar(shape).filter(|_| !lane && self.is_atomic(handle)) else {
-            return unsupported(self.span, "an atomic operation on this is not possible");
+            return refuse(Feature::OtherAtomic, self.span, "an atomic operation on this is not possible");
         };
         let (values, indices) = data.operands[1..].split_at(atomic.kind.values());
-        let base = self.value(handle);
-        let pointer = self.access(base, self.pointee(handle), &atomic.path, indices)?;
+        let words = self.words_of(handle);
+        let pointer = match words {
+            Some(words) => {
+                let (at, _) = self.follow(words, self.pointee(handle), &atomic.path, indices)?;
+                self.atomic_word(at)
+            }
+            None => {
+                let base = self.value(handle);
+                self.access(base, self.pointee(handle), &atomic.path, indices)?
+            }
+        };
+        // Memory of words holds all numbers as unsigned ones.
+        let signed = scalar == naga::Scalar::I32 && words.is_some();
+        let scalar = if signed { naga::Scalar::U32 } else { scalar };
         let mut values: Vec<Expr> = values.iter().map(|v| self.value(*v)).collect();
         if let (Some(poison), Some(new)) = (self.emitter.poison, values.last_mut()) {
             *new = self.poisoned(*new, ty, poison)?;
         }
         let fun = match atomic.kind {
             AtomicKind::CompareExchange => {
-                let [expected, new] = [values[0], values[1]].map(|v| self.bits_of(v, ty));
+                let [expected, new] = [values[0], values[1]].map(|v| self.word_of(v, ty, scalar));
                 let old = self.exchange_if_equal(pointer, scalar, expected, new)?;
-                return Ok(self.number_of(old, ty));
+                return Ok(self.number_of(old, ty, scalar));
             }
             AtomicKind::Exchange => AtomicFunction::Exchange { compare: None },
-            _ if self.is_float(ty) => return self.update_float(pointer, scalar, atomic.kind, values[0], ty),
+            _ if self.is_float(ty) => return self.update(pointer, scalar, atomic.kind, values[0], ty),
+            AtomicKind::Min | AtomicKind::Max if signed => {
+                return self.update(pointer, scalar, atomic.kind, values[0], ty);
+            }
             AtomicKind::Add => AtomicFunction::Add,
             AtomicKind::And => AtomicFunction::And,
             AtomicKind::Or => AtomicFunction::InclusiveOr,
@@ -173,11 +202,11 @@ impl FuncEmitter<'_, '_> {
             AtomicKind::Min => AtomicFunction::Min,
             AtomicKind::Max => AtomicFunction::Max,
         };
-        let value = self.bits_of(values[0], ty);
+        let value = self.word_of(values[0], ty, scalar);
         let result_ty = self.emitter.plain(TypeInner::Scalar(scalar));
         let result = self.expr(Expression::AtomicResult { ty: result_ty, comparison: false });
         self.statement(Statement::Atomic { pointer, fun, value, result: Some(result) });
-        Ok(self.number_of(result, ty))
+        Ok(self.number_of(result, ty, scalar))
     }
 
     /// Whether a path ends in a lane, which cannot be atomic.
@@ -229,7 +258,8 @@ impl FuncEmitter<'_, '_> {
         Ok(self.load_var(found))
     }
 
-    fn update_float(
+    /// Tries until no other thread has come between.
+    fn update(
         &mut self,
         pointer: Expr,
         scalar: naga::Scalar,
@@ -243,7 +273,7 @@ impl FuncEmitter<'_, '_> {
         self.store_var(seen, first);
         let body = self.block(|e| {
             let bits = e.load_var(seen);
-            let old = e.number_of(bits, ty);
+            let old = e.number_of(bits, ty, scalar);
             let math = |fun| Expression::Math { fun, arg: old, arg1: Some(value), arg2: None, arg3: None };
             let new = match kind {
                 AtomicKind::Add => {
@@ -256,11 +286,12 @@ impl FuncEmitter<'_, '_> {
                 | AtomicKind::Xor
                 | AtomicKind::Exchange
                 | AtomicKind::CompareExchange => {
-                    return unsupported(e.span, "an atomic operation on the bits of a float is not possible");
+                    let what = "an atomic operation on the bits of a float is not possible";
+                    return refuse(Feature::OtherAtomic, e.span, what);
                 }
             };
             let new = e.expr(new);
-            let new = e.bits_of(new, ty);
+            let new = e.word_of(new, ty, scalar);
             let [found, exchanged] = e.try_exchange(pointer, scalar, bits, new);
             e.store_var(seen, found);
             e.break_if(exchanged);
@@ -268,7 +299,7 @@ impl FuncEmitter<'_, '_> {
         })?;
         self.statement(Statement::Loop { body, continuing: Block::new(), break_if: None });
         let old = self.load_var(seen);
-        Ok(self.number_of(old, ty))
+        Ok(self.number_of(old, ty, scalar))
     }
 
     fn break_if(&mut self, condition: Expr) {

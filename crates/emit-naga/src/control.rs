@@ -4,9 +4,10 @@
 //! for each loop it crosses; behind such a loop stands a test that goes on leaving. `break` also ends a `switch`
 //! there, so a switch with loop exits in it becomes a chain of `if`s.
 
+use crate::Result;
+use crate::capabilities::{Feature, refuse};
 use crate::func::FuncEmitter;
 use crate::values::Place;
-use crate::{Result, unsupported};
 use cotangent_ir::{Inst, InstData, Op, Region, Value};
 use naga::{Block, Expression, Handle, Literal, LocalVariable, Statement};
 
@@ -349,9 +350,10 @@ impl FuncEmitter<'_, '_> {
                 self.barrier(*barrier);
                 None
             }
-            Op::Print(_) => return unsupported(self.span, "`printf` is not possible"),
+            Op::Print(_) => return refuse(Feature::Printf, self.span, "`printf` is not possible"),
             Op::Point(_) | Op::Offset | Op::Address => {
-                return unsupported(self.span, "a pointer that is not followed at once is not possible");
+                let what = "a pointer that is not followed at once is not possible";
+                return refuse(Feature::PointerValue, self.span, what);
             }
             _ => Some(Place::Expr(self.operation(data)?)),
         };

@@ -1,4 +1,4 @@
-//! From our IR to naga's, and from there to WGSL.
+//! From our IR to naga's, and from there to WGSL, SPIR-V, GLSL, HLSL and Metal.
 //!
 //! naga has statements and mutable variables where we have regions and values. Each region that gives results
 //! gets variables: branches and exits write them, and what follows reads them. A loop's slots are variables
@@ -10,29 +10,40 @@
 //!
 //! A program cannot trap on a GPU; [`traps`] says what becomes of a failed `assert`.
 //!
-//! Values of parameters lie in uniform buffers, laid out as std140 asks ([`uniforms`]).
+//! Memory that the host sees is laid out by the target's own rules: values of parameters in [`uniforms`], buffers whose elements
+//! naga would lay out otherwise as [`words`]. What a target cannot do is in one table, [`capabilities`].
 //!
-//! naga's validator runs on everything emitted.
+//! naga's validator runs on everything emitted ([`write`]).
 
 mod atomic;
+pub mod capabilities;
 pub mod codes;
 mod control;
+mod convert;
 mod func;
 mod last_use;
 mod math;
+mod matrices;
 mod memory;
+mod narrow;
 mod traps;
 mod types;
 mod uniforms;
 mod values;
+mod words;
+mod write;
 
-use cotangent_base::{Diagnostic, Map, Span};
-use cotangent_ir::layout::bind::LeafPlace;
-use cotangent_ir::{FuncId, FuncKind, Global, GlobalKind, Module, Op, Ty, Type};
+use capabilities::{Feature, refuse};
+use cotangent_base::{Diagnostic, EntitySet, Map, Span};
+use cotangent_ir::layout::bind::{Kind, LeafPlace, Slot};
+use cotangent_ir::layout::{Matrices, Memory, Rules, Target};
+use cotangent_ir::{Access, FuncId, FuncKind, Global, GlobalKind, Module, Op, Ty, Type};
 use naga::{Handle, Span as NoSpan};
 use traps::Poison;
 pub use traps::{FLAG_BYTES, Site};
-use uniforms::Words;
+use uniforms::Uniform;
+use words::{Form, Words};
+pub use write::{Emitted, disassemble};
 
 /// What emission gives: a value, or why the target cannot express the program.
 pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
@@ -42,8 +53,10 @@ pub type Places = Map<Global, LeafPlace>;
 
 /// The WGSL of a module: its entry points, or if it has none all its functions.
 pub fn wgsl(module: &Module, places: &Places) -> std::result::Result<String, Box<Diagnostic>> {
-    let (out, _) = emit(module, places, None)?;
-    write_wgsl(&out)
+    match emit(module, places, Target::Wgsl)? {
+        Emitted::Text(text) => Ok(text),
+        Emitted::Words(_) => unsupported(Span::none(), "text is not possible"),
+    }
 }
 
 /// The WGSL of a module that says in a buffer which of its assertions failed; the buffer is bound at that group and number.
@@ -53,28 +66,26 @@ pub fn checked_wgsl(
     flag: (u32, u32),
 ) -> std::result::Result<(String, Vec<Site>), Box<Diagnostic>> {
     let flag = naga::ResourceBinding { group: flag.0, binding: flag.1 };
-    let (out, sites) = emit(module, places, Some(flag))?;
-    Ok((write_wgsl(&out)?, sites))
+    let built = build(module, places, Target::Wgsl, Some(flag))?;
+    match write::write(&built.out, &built.slots, Target::Wgsl)? {
+        Emitted::Text(text) => Ok((text, built.sites)),
+        Emitted::Words(_) => unsupported(Span::none(), "text is not possible"),
+    }
 }
 
-fn write_wgsl(out: &naga::Module) -> Result<String> {
-    let flags = naga::valid::ValidationFlags::all();
-    let mut validator = naga::valid::Validator::new(flags, naga::valid::Capabilities::all());
-    let invalid = |what: &str| {
-        Box::new(Diagnostic::new(
-            codes::INVALID,
-            Span::none(),
-            format!("the emitted shader is invalid: {what}"),
-        ))
-    };
-    let info = validator.validate(out).map_err(|e| invalid(&format!("{:?}", e.into_inner())))?;
-    naga::back::wgsl::write_string(out, &info, naga::back::wgsl::WriterFlags::empty())
-        .map_err(|e| invalid(&e.to_string()))
+/// A module in the language of a target: its entry points, or if it has none all its functions.
+pub fn emit(
+    module: &Module,
+    places: &Places,
+    target: Target,
+) -> std::result::Result<Emitted, Box<Diagnostic>> {
+    let built = build(module, places, target, None)?;
+    write::write(&built.out, &built.slots, target)
 }
 
-/// A diagnostic that says what the target cannot do.
+/// A diagnostic that says what the target cannot do; which target it is is added at the end.
 pub(crate) fn unsupported<T>(span: Span, what: impl Into<String>) -> Result<T> {
-    let diagnostic = Diagnostic::new(codes::UNSUPPORTED, span, format!("{} in WGSL", what.into()));
+    let diagnostic = Diagnostic::new(codes::UNSUPPORTED, span, what.into());
     Err(Box::new(diagnostic.help("`cotangent run` runs the program on the CPU")))
 }
 
@@ -82,40 +93,72 @@ pub(crate) fn unsupported<T>(span: Span, what: impl Into<String>) -> Result<T> {
 pub(crate) struct Emitter<'m> {
     pub module: &'m Module,
     pub places: &'m Places,
+    pub target: Target,
+    /// How the elements of buffers are laid out.
+    pub rules: Rules,
+    pub slots: write::Slots,
     pub out: naga::Module,
     pub types: Map<Ty, Handle<naga::Type>>,
     pub globals: Map<Global, Handle<naga::GlobalVariable>>,
-    /// Values that are read from the words of a block.
+    /// Buffers that are words.
     pub words: Map<Global, Words>,
+    /// Values of parameters.
+    pub values: Map<Global, Uniform>,
     pub funcs: Map<FuncId, Handle<naga::Function>>,
     /// The structure in which a function with several outputs returns them.
     pub results: Map<FuncId, Handle<naga::Type>>,
     /// The buffers and variables that atomic operations are done on.
-    pub atomics: cotangent_base::EntitySet<Global>,
+    pub atomics: EntitySet<Global>,
     /// Set if the program asserts something: whether an assertion failed, and the bits of a NaN.
     pub poison: Option<Poison>,
     /// The assertions so far.
     pub sites: Vec<Site>,
 }
 
-fn emit(
+/// A module of naga's, and what it does not say.
+struct Built {
+    out: naga::Module,
+    slots: write::Slots,
+    sites: Vec<Site>,
+}
+
+/// Builds naga's module. A refusal says for which target.
+fn build(
     module: &Module,
     places: &Places,
+    target: Target,
     flag: Option<naga::ResourceBinding>,
-) -> Result<(naga::Module, Vec<Site>)> {
+) -> Result<Built> {
+    try_build(module, places, target, flag).map_err(|mut diagnostic| {
+        diagnostic.message += &format!(" in {}", capabilities::title(target));
+        diagnostic
+    })
+}
+
+fn try_build(
+    module: &Module,
+    places: &Places,
+    target: Target,
+    flag: Option<naga::ResourceBinding>,
+) -> Result<Built> {
     let mut emitter = Emitter {
         module,
         places,
+        target,
+        rules: target.rules(Memory::Buffer, Matrices::Rows),
+        slots: write::Slots::default(),
         out: naga::Module::default(),
         types: Map::default(),
         globals: Map::default(),
         words: Map::default(),
+        values: Map::default(),
         funcs: Map::default(),
         results: Map::default(),
-        atomics: cotangent_base::EntitySet::new(),
+        atomics: EntitySet::new(),
         poison: None,
         sites: vec![],
     };
+    emitter.check_entries()?;
     let order = order(module)?;
     if order.iter().any(|f| asserts(module, *f)) {
         emitter.poison = Some(emitter.poison_variables(flag));
@@ -125,7 +168,7 @@ fn emit(
     for id in order {
         emitter.function(id)?;
     }
-    Ok((emitter.out, emitter.sites))
+    Ok(Built { out: emitter.out, slots: emitter.slots, sites: emitter.sites })
 }
 
 fn asserts(module: &Module, id: FuncId) -> bool {
@@ -158,7 +201,8 @@ fn visit(module: &Module, id: FuncId, done: &mut Vec<FuncId>, open: &mut Vec<Fun
     }
     let func = &module.funcs[id];
     if open.contains(&id) {
-        return unsupported(func.span, format!("`{}` calls itself, which is not possible", func.name));
+        let what = format!("`{}` calls itself, which is not possible", func.name);
+        return refuse(Feature::Recursion, func.span, what);
     }
     open.push(id);
     for inst in func.all_insts() {
@@ -172,10 +216,22 @@ fn visit(module: &Module, id: FuncId, done: &mut Vec<FuncId>, open: &mut Vec<Fun
 }
 
 impl Emitter<'_> {
+    /// How many entry points the target takes in one file.
+    fn check_entries(&self) -> Result<()> {
+        let mut entries = self.module.funcs.values().filter(|f| f.entry.is_some());
+        let (first, second) = (entries.next(), entries.next());
+        if first.is_none() {
+            self.require(Feature::NoEntry, Span::none(), "a module without an entry point is not possible")?;
+        }
+        let Some(second) = second else { return Ok(()) };
+        let what = "several entry points in one file are not possible (choose one with `--entry`)";
+        self.require(Feature::SeveralEntries, second.span, what)
+    }
+
     /// Declares the globals that `funcs` mention, parameters with bindings in the order of declaration.
     fn global_variables(&mut self, funcs: &[FuncId]) -> Result<()> {
         let module = self.module;
-        let mut used = cotangent_base::EntitySet::new();
+        let mut used = EntitySet::new();
         for func in funcs.iter().map(|f| &module.funcs[*f]) {
             let globals = func.all_insts().into_iter().filter_map(|i| match func.insts[i].op {
                 Op::Global(global) => Some(global),
@@ -185,59 +241,87 @@ impl Emitter<'_> {
         }
         let mut next = 0;
         for (global, data) in module.globals.iter().filter(|(g, _)| used.contains(*g)) {
-            if let Some(LeafPlace::Value(block, offset)) = self.places.get(&global) {
-                self.uniform(global, *block, *offset)?;
+            if let Some(LeafPlace::Value(block, _)) = self.places.get(&global) {
+                if !self.values.contains_key(&global) {
+                    self.block(*block, &used)?;
+                }
                 continue;
             }
             let space = self.address_space(global);
-            let ty = match module.types.get(data.ty) {
-                Type::Buffer(elem, _) if self.atomics.contains(global) => {
-                    self.atomic_buffer(elem, data.span)?
+            let binding = match data.kind {
+                GlobalKind::Param => {
+                    let slot = self.slot(global, &mut next)?;
+                    Some(self.slots.binding(slot))
                 }
-                Type::Ref(inner) if self.atomics.contains(global) => self.atomic_ty(inner, data.span)?,
-                Type::Buffer(elem, _) => self.runtime_array(elem, data.span)?,
-                Type::Ref(inner) => self.ty(inner, data.span)?,
-                _ => {
-                    self.check_shareable(data.ty, data.span)?;
-                    self.ty(data.ty, data.span)?
-                }
-            };
-            let slot = match data.kind {
-                GlobalKind::Param => Some(self.slot(global, &mut next)?),
                 GlobalKind::Shared | GlobalKind::Static(_) => None,
             };
-            let var = variable(data.name.as_str(), space, ty, slot, None);
-            let handle = self.out.global_variables.append(var, NoSpan::UNDEFINED);
-            self.globals.insert(global, handle);
+            let (ty, form) = self.global_type(global)?;
+            let var = variable(data.name.as_str(), space, ty, binding, None);
+            let memory = self.out.global_variables.append(var, NoSpan::UNDEFINED);
+            self.globals.insert(global, memory);
+            if let Some(form) = form {
+                let words = Words { memory, member: None, form, rules: self.rules, offset: 0 };
+                self.words.insert(global, words);
+            }
         }
         Ok(())
     }
 
-    /// Where a resource is bound, or the next number.
-    fn slot(&self, global: Global, next: &mut u32) -> Result<naga::ResourceBinding> {
-        match self.places.get(&global) {
-            Some(LeafPlace::Slot(slot)) => {
-                Ok(naga::ResourceBinding { group: slot.space, binding: slot.index })
+    /// What a global is declared as, and how if it is words.
+    fn global_type(&mut self, global: Global) -> Result<(Handle<naga::Type>, Option<Form>)> {
+        let data = &self.module.globals[global];
+        let types = &self.module.types;
+        let atomic = self.atomics.contains(global);
+        let ty = match types.get(data.ty) {
+            Type::Buffer(elem, access) if !words::is_native_element(types, elem, self.rules) => {
+                let parts = access == Access::ReadWrite && words::has_small_parts(types, elem, self.rules);
+                let form = if atomic || parts { Form::Atomic } else { Form::Plain };
+                let word = match form {
+                    Form::Atomic => naga::TypeInner::Atomic(naga::Scalar::U32),
+                    Form::Plain | Form::Quads => naga::TypeInner::Scalar(naga::Scalar::U32),
+                };
+                let word = self.plain(word);
+                return Ok((self.runtime_array_of(word), Some(form)));
             }
+            Type::Buffer(elem, _) if atomic => self.atomic_buffer(elem, data.span)?,
+            Type::Ref(inner) if atomic => self.atomic_ty(inner, data.span)?,
+            Type::Buffer(elem, _) => self.runtime_array(elem, data.span)?,
+            Type::Ref(inner) => self.ty(inner, data.span)?,
+            _ => self.ty(data.ty, data.span)?,
+        };
+        Ok((ty, None))
+    }
+
+    /// Where a resource is bound, or the next number.
+    fn slot(&self, global: Global, next: &mut u32) -> Result<Slot> {
+        let span = self.module.globals[global].span;
+        match self.places.get(&global) {
+            Some(LeafPlace::Slot(slot)) => return Ok(*slot),
             Some(LeafPlace::Element(_)) => {
-                unsupported(self.module.globals[global].span, "an array of resources is not possible")
+                self.require(Feature::ResourceArray, span, "an array of resources is not possible")?;
             }
             Some(LeafPlace::Packed(_)) => {
-                unsupported(self.module.globals[global].span, "`packoffset` is not possible")
+                self.require(Feature::PackOffset, span, "`packoffset` is not possible")?;
             }
-            Some(LeafPlace::Value(..)) | None => {
-                let binding = *next;
-                *next += 1;
-                Ok(naga::ResourceBinding { group: 0, binding })
+            None if !self.places.is_empty() => {
+                self.require(
+                    Feature::ParameterBlock,
+                    span,
+                    "a resource in a `ParameterBlock` is not possible",
+                )?;
             }
+            Some(LeafPlace::Value(..)) | None => {}
         }
+        let index = *next;
+        *next += 1;
+        Ok(Slot { kind: Kind::Binding, space: 0, index, count: 1 })
     }
 
     fn address_space(&self, global: Global) -> naga::AddressSpace {
         let data = &self.module.globals[global];
         let storage = |access| naga::AddressSpace::Storage { access };
         match (&data.kind, self.module.types.get(data.ty)) {
-            (GlobalKind::Param, Type::Buffer(_, cotangent_ir::Access::ReadWrite)) => {
+            (GlobalKind::Param, Type::Buffer(_, Access::ReadWrite)) => {
                 storage(naga::StorageAccess::LOAD | naga::StorageAccess::STORE)
             }
             (GlobalKind::Param, _) => storage(naga::StorageAccess::LOAD),

@@ -1,17 +1,34 @@
 //! Operations on values that are one expression, or a few.
 
+use crate::capabilities::Feature;
 use crate::func::FuncEmitter;
+use crate::narrow::may_overflow;
 use crate::types::{is_native_matrix, vector_size};
+use crate::words::is_narrow;
 use crate::{Result, unsupported};
 use cotangent_base::Scalar;
+use cotangent_ir::layout::Target;
 use cotangent_ir::{Const, InstData, Math, Op, Ty, Type, Value};
 use naga::{BinaryOperator, Expression, Handle, MathFunction, ScalarKind, UnaryOperator};
 
 type Expr = Handle<Expression>;
 
 impl FuncEmitter<'_, '_> {
-    /// The result of an operation without regions or effects.
+    /// The result of an operation without regions or effects, in the bits that its type has.
     pub fn operation(&mut self, data: &InstData) -> Result<Expr> {
+        let result = self.plain_operation(data)?;
+        let Some(ty) = data.results.first().map(|v| self.func.ty(*v)) else { return Ok(result) };
+        match self.module().types.get(ty) {
+            Type::Scalar(s) if may_overflow(&data.op) => Ok(self.wrapped(result, s, None)),
+            Type::Vector(s, n) if may_overflow(&data.op) => Ok(self.wrapped(result, s, vector_size(n))),
+            Type::Matrix(s, ..) if may_overflow(&data.op) && is_narrow(s) => {
+                unsupported(self.span, "arithmetic of matrices of small integers is not possible")
+            }
+            _ => Ok(result),
+        }
+    }
+
+    fn plain_operation(&mut self, data: &InstData) -> Result<Expr> {
         let ty = data.results.first().map(|v| self.func.ty(*v));
         let Some(ty) = ty else {
             return unsupported(self.span, format!("`{}` is not possible", data.op.name()));
@@ -22,7 +39,7 @@ impl FuncEmitter<'_, '_> {
             Op::Zero | Op::Undef => self.zero(ty),
             Op::Select => self.select(data, ty),
             Op::Convert => self.convert(data.operands[0], ty, true),
-            Op::Bitcast => self.convert(data.operands[0], ty, false),
+            Op::Bitcast => self.bitcast(data.operands[0], ty),
             Op::Splat => {
                 let a = self.value(data.operands[0]);
                 self.splat(a, ty)
@@ -30,9 +47,9 @@ impl FuncEmitter<'_, '_> {
             Op::Sum => self.sum(data.operands[0], ty),
             Op::Swizzle(lanes) => self.swizzle(data.operands[0], lanes, ty),
             Op::Dot => Ok(self.dot(data)),
-            Op::MatVec | Op::VecMat | Op::MatMat => self.product(data),
+            Op::MatVec | Op::VecMat | Op::MatMat => self.product(data, ty),
             Op::Outer => self.outer(data, ty),
-            Op::Transpose => self.transpose(data),
+            Op::Transpose => self.transpose(data, ty),
             Op::Pack => {
                 let parts = data.operands.iter().map(|v| self.value(*v)).collect();
                 self.compose(ty, parts)
@@ -69,15 +86,15 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    fn scalar_of(&self, value: Value) -> Scalar {
+    pub fn scalar_of(&self, value: Value) -> Scalar {
         self.module().types.scalar_of(self.func.ty(value)).unwrap_or(Scalar::F32)
     }
 
-    fn binary(&mut self, op: BinaryOperator, left: Expr, right: Expr) -> Expr {
+    pub fn binary(&mut self, op: BinaryOperator, left: Expr, right: Expr) -> Expr {
         self.expr(Expression::Binary { op, left, right })
     }
 
-    fn call1(&mut self, fun: MathFunction, arg: Expr) -> Expr {
+    pub fn call1(&mut self, fun: MathFunction, arg: Expr) -> Expr {
         self.expr(Expression::Math { fun, arg, arg1: None, arg2: None, arg3: None })
     }
 
@@ -97,28 +114,12 @@ impl FuncEmitter<'_, '_> {
         self.scalar_math(math, self.scalar_of(data.operands[0]), shape, &operands)
     }
 
-    /// WGSL has few operations on matrices: the others go row by row.
-    fn by_rows(&mut self, math: Math, data: &InstData, ty: Ty, (s, r, c): (Scalar, u8, u8)) -> Result<Expr> {
-        let Some(row) = self.module().types.find(Type::Vector(s, c)) else {
-            return unsupported(self.span, "this matrix operation is not possible");
-        };
-        let operands: Vec<Expr> = data.operands.iter().map(|v| self.value(*v)).collect();
-        let mut rows = Vec::new();
-        for index in 0..u32::from(r) {
-            let parts: Vec<Expr> = operands
-                .iter()
-                .map(|base| self.expr(Expression::AccessIndex { base: *base, index }))
-                .collect();
-            rows.push(self.scalar_math(math, s, row, &parts)?);
-        }
-        self.compose(ty, rows)
-    }
-
     /// An element-wise operation on scalars or vectors of `s`.
-    fn scalar_math(&mut self, math: Math, s: Scalar, shape: Ty, v: &[Expr]) -> Result<Expr> {
+    pub fn scalar_math(&mut self, math: Math, s: Scalar, shape: Ty, v: &[Expr]) -> Result<Expr> {
         use BinaryOperator as B;
         use MathFunction as M;
         let boolean = s == Scalar::Bool;
+        self.check_math(math, s)?;
         let fun = match math {
             Math::Add => return Ok(self.binary(B::Add, v[0], v[1])),
             Math::Sub => return Ok(self.binary(B::Subtract, v[0], v[1])),
@@ -135,8 +136,8 @@ impl FuncEmitter<'_, '_> {
             Math::Le => return Ok(self.binary(B::LessEqual, v[0], v[1])),
             Math::Gt => return Ok(self.binary(B::Greater, v[0], v[1])),
             Math::Ge => return Ok(self.binary(B::GreaterEqual, v[0], v[1])),
-            Math::Shl => return Ok(self.shift(B::ShiftLeft, v)),
-            Math::Shr => return Ok(self.shift(B::ShiftRight, v)),
+            Math::Shl => return self.shift(B::ShiftLeft, s, shape, v),
+            Math::Shr => return self.shift(B::ShiftRight, s, shape, v),
             Math::Neg => return self.negate(s, shape, v[0]),
             Math::Not => {
                 let op = if boolean { UnaryOperator::LogicalNot } else { UnaryOperator::BitwiseNot };
@@ -189,10 +190,47 @@ impl FuncEmitter<'_, '_> {
         }))
     }
 
-    /// Shift amounts are unsigned there.
-    fn shift(&mut self, op: BinaryOperator, v: &[Expr]) -> Expr {
-        let amount = self.expr(Expression::As { expr: v[1], kind: ScalarKind::Uint, convert: Some(4) });
-        self.binary(op, v[0], amount)
+    /// Refuses what the target does not do to numbers of this size.
+    fn check_math(&self, math: Math, s: Scalar) -> Result<()> {
+        let bits =
+            [Math::CountBits, Math::FirstBitLow, Math::FirstBitHigh, Math::ReverseBits].contains(&math);
+        if bits && (is_narrow(s) || s.bits() == 64) {
+            return unsupported(self.span, format!("`{}` of {s} is not possible", math.name()));
+        }
+        if s != Scalar::F64 {
+            return Ok(());
+        }
+        use Math as M;
+        let feature = match math {
+            M::Sqrt | M::Rsqrt | M::Floor | M::Ceil | M::RoundEven | M::Round | M::Trunc | M::Rem => {
+                Feature::DoubleRounding
+            }
+            M::Exp | M::Exp2 | M::Log | M::Log2 | M::Log10 | M::Pow | M::Sin | M::Cos | M::Tan => {
+                Feature::DoubleMath
+            }
+            M::Asin | M::Acos | M::Atan | M::Atan2 | M::Sinh | M::Cosh | M::Tanh => Feature::DoubleMath,
+            M::Asinh | M::Acosh | M::Atanh => Feature::DoubleMath,
+            M::Add | M::Sub | M::Mul | M::Div | M::Neg | M::Abs | M::Sign | M::Min | M::Max | M::Fma => {
+                return Ok(());
+            }
+            M::And | M::Or | M::Xor | M::Not | M::Shl | M::Shr | M::CountBits => return Ok(()),
+            M::FirstBitLow | M::FirstBitHigh | M::ReverseBits => return Ok(()),
+            M::Eq | M::Ne | M::Lt | M::Le | M::Gt | M::Ge | M::IsNan | M::IsInf => return Ok(()),
+        };
+        self.emitter.require(feature, self.span, &format!("`{}` of a double is not possible", math.name()))
+    }
+
+    /// Shift amounts are unsigned there. naga takes them modulo the width, which for narrow integers is ours to do.
+    fn shift(&mut self, op: BinaryOperator, s: Scalar, shape: Ty, v: &[Expr]) -> Result<Expr> {
+        let mut amount = self.expr(Expression::As { expr: v[1], kind: ScalarKind::Uint, convert: Some(4) });
+        if is_narrow(s) || self.emitter.target != Target::Wgsl {
+            let lanes =
+                if let Type::Vector(_, n) = self.module().types.get(shape) { vector_size(n) } else { None };
+            let one = self.expr(Expression::Literal(naga::Literal::U32(s.bits() - 1)));
+            let mask = lanes.map_or(one, |size| self.expr(Expression::Splat { size, value: one }));
+            amount = self.binary(BinaryOperator::And, amount, mask);
+        }
+        Ok(self.binary(op, v[0], amount))
     }
 
     fn negate(&mut self, s: Scalar, shape: Ty, a: Expr) -> Result<Expr> {
@@ -217,9 +255,18 @@ impl FuncEmitter<'_, '_> {
 
     /// Compares the bits without the sign with those of infinity.
     fn classify(&mut self, s: Scalar, shape: Ty, a: Expr, op: BinaryOperator) -> Result<Expr> {
-        if s != Scalar::F32 {
-            return unsupported(self.span, format!("a test for NaN or infinity on {s} is not possible"));
-        }
+        let a = match s {
+            // The numbers between its largest and infinity become infinite too, in a test for NaN only.
+            Scalar::F64 if op == BinaryOperator::Equal => {
+                let largest = self.constant(Const::float(f64::MAX), shape)?;
+                let magnitude = self.call1(MathFunction::Abs, a);
+                return Ok(self.binary(BinaryOperator::Greater, magnitude, largest));
+            }
+            Scalar::F16 | Scalar::F64 => {
+                self.expr(Expression::As { expr: a, kind: ScalarKind::Float, convert: Some(4) })
+            }
+            _ => a,
+        };
         let bits = self.expr(Expression::As { expr: a, kind: ScalarKind::Uint, convert: None });
         let lanes =
             if let Type::Vector(_, n) = self.module().types.get(shape) { vector_size(n) } else { None };
@@ -281,28 +328,6 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    fn convert(&mut self, a: Value, ty: Ty, convert: bool) -> Result<Expr> {
-        let expr = self.value(a);
-        let Some(scalar) = self.module().types.scalar_of(ty) else {
-            return unsupported(self.span, "this conversion is not possible");
-        };
-        let target = self.emitter.scalar(scalar, self.span)?;
-        if self.scalar_of(a) == scalar {
-            return Ok(expr);
-        }
-        let cast =
-            |expr| Expression::As { expr, kind: target.kind, convert: convert.then_some(target.width) };
-        let Type::Matrix(_, r, _) = self.module().types.get(ty) else {
-            return Ok(self.expr(cast(expr)));
-        };
-        let mut rows = Vec::new();
-        for index in 0..u32::from(r) {
-            let row = self.expr(Expression::AccessIndex { base: expr, index });
-            rows.push(self.expr(cast(row)));
-        }
-        self.compose(ty, rows)
-    }
-
     fn sum(&mut self, a: Value, ty: Ty) -> Result<Expr> {
         let (base, shape) = (self.value(a), self.func.ty(a));
         let types = &self.module().types;
@@ -356,46 +381,5 @@ impl FuncEmitter<'_, '_> {
             return self.binary(BinaryOperator::Multiply, a, b);
         }
         self.expr(Expression::Math { fun: MathFunction::Dot, arg: a, arg1: Some(b), arg2: None, arg3: None })
-    }
-
-    /// A product in which a matrix takes part; transposed there, so the operands swap.
-    fn product(&mut self, data: &InstData) -> Result<Expr> {
-        let native = |value: &Value| match self.module().types.get(self.func.ty(*value)) {
-            Type::Matrix(s, r, c) => is_native_matrix(s, r, c),
-            _ => true,
-        };
-        if !data.operands.iter().all(native) || !data.results.iter().all(native) {
-            return unsupported(
-                self.span,
-                "a product of integer matrices, or of matrices with one row or column, is not possible yet",
-            );
-        }
-        let [left, right] = [1, 0].map(|i| self.value(data.operands[i]));
-        Ok(self.binary(BinaryOperator::Multiply, left, right))
-    }
-
-    fn outer(&mut self, data: &InstData, ty: Ty) -> Result<Expr> {
-        let [a, b] = [0, 1].map(|i| self.value(data.operands[i]));
-        let rows = self.module().types.arity(ty).unwrap_or(0);
-        let mut parts = Vec::new();
-        for index in 0..rows {
-            let lane = if rows == 1 { a } else { self.expr(Expression::AccessIndex { base: a, index }) };
-            parts.push(self.binary(BinaryOperator::Multiply, b, lane));
-        }
-        self.compose(ty, parts)
-    }
-
-    fn transpose(&mut self, data: &InstData) -> Result<Expr> {
-        let Type::Matrix(s, r, c) = self.module().types.get(self.func.ty(data.operands[0])) else {
-            return unsupported(self.span, "this transpose is not possible");
-        };
-        if !is_native_matrix(s, r, c) {
-            return unsupported(
-                self.span,
-                "the transpose of an integer matrix, or of one with one row or column, is not possible yet",
-            );
-        }
-        let a = self.value(data.operands[0]);
-        Ok(self.call1(MathFunction::Transpose, a))
     }
 }

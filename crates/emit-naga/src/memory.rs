@@ -4,14 +4,15 @@ use crate::Result;
 use crate::func::FuncEmitter;
 use crate::traps::Poison;
 use crate::values::Place;
-use cotangent_ir::{Global, InstData, Path, Ty, Type, Value};
+use crate::words::Words;
+use cotangent_ir::{Global, InstData, Op, Path, Ty, Type, Value};
 use naga::{Expression, Handle, Statement};
 
 impl FuncEmitter<'_, '_> {
     /// A pointer to a buffer or variable, or the value of a uniform.
     pub fn global(&mut self, global: Global) -> Result<Place> {
-        if let Some(words) = self.emitter.words.get(&global).copied() {
-            return Ok(Place::Expr(self.read_words(words, self.module().globals[global].ty)?));
+        if let Some(uniform) = self.emitter.values.get(&global).copied() {
+            return Ok(Place::Expr(self.uniform(global, uniform)?));
         }
         let pointer = self.expr(Expression::GlobalVariable(self.emitter.globals[&global]));
         match self.module().types.get(self.module().globals[global].ty) {
@@ -28,7 +29,20 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
+    /// The words that a handle leads to.
+    pub fn words_of(&self, handle: Value) -> Option<Words> {
+        match self.func.op(handle) {
+            Some(Op::Global(global)) => self.emitter.words.get(global).copied(),
+            _ => None,
+        }
+    }
+
     pub fn load(&mut self, data: &InstData, path: &Path) -> Result<Handle<Expression>> {
+        if let Some(words) = self.words_of(data.operands[0]) {
+            let ty = self.pointee(data.operands[0]);
+            let (at, ty) = self.follow(words, ty, path, &data.operands[1..])?;
+            return self.read_words(at, ty);
+        }
         let (base, ty) = (self.value(data.operands[0]), self.pointee(data.operands[0]));
         let pointer = self.access(base, ty, path, &data.operands[1..])?;
         if self.is_atomic(data.operands[0]) {
@@ -38,13 +52,18 @@ impl FuncEmitter<'_, '_> {
     }
 
     pub fn store(&mut self, data: &InstData, path: &Path) -> Result<()> {
-        let (base, ty) = (self.value(data.operands[0]), self.pointee(data.operands[0]));
-        let pointer = self.access(base, ty, path, &data.operands[2..])?;
         let value = self.value(data.operands[1]);
         let value = match self.emitter.poison {
             Some(poison) => self.poisoned(value, self.func.ty(data.operands[1]), poison)?,
             None => value,
         };
+        let ty = self.pointee(data.operands[0]);
+        if let Some(words) = self.words_of(data.operands[0]) {
+            let (at, ty) = self.follow(words, ty, path, &data.operands[2..])?;
+            return self.write_words(at, ty, value);
+        }
+        let base = self.value(data.operands[0]);
+        let pointer = self.access(base, ty, path, &data.operands[2..])?;
         if self.is_atomic(data.operands[0]) {
             return self.store_atomic(pointer, self.func.ty(data.operands[1]), value);
         }
@@ -108,6 +127,11 @@ impl FuncEmitter<'_, '_> {
 
     /// How many elements a buffer has.
     pub fn length(&mut self, handle: Value) -> Handle<Expression> {
+        let types = &self.module().types;
+        if let (Some(words), Type::Buffer(elem, _)) = (self.words_of(handle), types.get(self.func.ty(handle)))
+        {
+            return self.words_length(words, words.rules.stride(types, elem).unwrap_or(4));
+        }
         let pointer = self.value(handle);
         self.expr(Expression::ArrayLength(pointer))
     }

@@ -1,5 +1,6 @@
-//! Types and their memory layout in WGSL.
+//! Types, and the layout that naga gives them, which is WGSL's.
 
+use crate::capabilities::{Feature, refuse};
 use crate::func::plain_name;
 use crate::{Emitter, Result, unsupported};
 use cotangent_base::{Scalar, Span};
@@ -41,20 +42,22 @@ impl Emitter<'_> {
         self.out.types.insert(naga::Type { name: None, inner }, NoSpan::UNDEFINED)
     }
 
-    /// The scalar, if WGSL has it.
+    /// The scalar that stands for one of ours, if the target has it.
     pub fn scalar(&self, scalar: Scalar, span: Span) -> Result<naga::Scalar> {
-        Ok(match scalar {
-            Scalar::Bool => naga::Scalar::BOOL,
-            Scalar::I32 => naga::Scalar::I32,
-            Scalar::U32 => naga::Scalar::U32,
-            Scalar::I64 => naga::Scalar::I64,
-            Scalar::U64 => naga::Scalar::U64,
-            Scalar::F16 => naga::Scalar::F16,
-            Scalar::F32 => naga::Scalar::F32,
-            Scalar::F64 | Scalar::I8 | Scalar::I16 | Scalar::U8 | Scalar::U16 => {
-                return unsupported(span, format!("the type {scalar} does not exist"));
-            }
-        })
+        let (feature, found) = match scalar {
+            Scalar::Bool => return Ok(naga::Scalar::BOOL),
+            Scalar::F32 => return Ok(naga::Scalar::F32),
+            Scalar::I32 => return Ok(naga::Scalar::I32),
+            Scalar::U32 => return Ok(naga::Scalar::U32),
+            Scalar::I8 | Scalar::I16 => (Feature::NarrowInt, naga::Scalar::I32),
+            Scalar::U8 | Scalar::U16 => (Feature::NarrowInt, naga::Scalar::U32),
+            Scalar::I64 => (Feature::Int64, naga::Scalar::I64),
+            Scalar::U64 => (Feature::Int64, naga::Scalar::U64),
+            Scalar::F16 => (Feature::Half, naga::Scalar::F16),
+            Scalar::F64 => (Feature::Double, naga::Scalar::F64),
+        };
+        self.require(feature, span, &format!("the type {scalar} does not exist"))?;
+        Ok(found)
     }
 
     /// The emitted form of a value's type.
@@ -76,9 +79,13 @@ impl Emitter<'_> {
             }
             Type::Struct(id) => self.structure(id, span)?,
             Type::Sum(_) => return unsupported(span, "a sum must have become a structure before"),
-            Type::Ref(_) => return unsupported(span, "a pointer that is chosen at run time is not possible"),
+            Type::Ref(_) => {
+                let what = "a pointer that is chosen at run time is not possible";
+                return refuse(Feature::PointerValue, span, what);
+            }
             Type::Buffer(..) => {
-                return unsupported(span, "a buffer cannot be passed to a function that is not inlined");
+                let what = "a buffer cannot be passed to a function that is not inlined";
+                return refuse(Feature::BufferArgument, span, what);
             }
         };
         self.types.insert(ty, handle);
@@ -111,7 +118,6 @@ impl Emitter<'_> {
 
     /// The type of a whole buffer.
     pub fn runtime_array(&mut self, elem: Ty, span: Span) -> Result<Handle<naga::Type>> {
-        self.check_shareable(elem, span)?;
         let base = self.ty(elem, span)?;
         Ok(self.runtime_array_of(base))
     }
@@ -120,21 +126,6 @@ impl Emitter<'_> {
     pub fn runtime_array_of(&mut self, base: Handle<naga::Type>) -> Handle<naga::Type> {
         let stride = self.layout(base).stride();
         self.plain(TypeInner::Array { base, size: naga::ArraySize::Dynamic, stride })
-    }
-
-    /// Refuses what may not lie in a buffer.
-    pub fn check_shareable(&mut self, ty: Ty, span: Span) -> Result<()> {
-        match self.module.types.get(ty) {
-            Type::Scalar(Scalar::Bool) | Type::Vector(Scalar::Bool, _) | Type::Matrix(Scalar::Bool, ..) => {
-                unsupported(span, "a bool in a buffer is not possible yet")
-            }
-            Type::Array(elem, _) => self.check_shareable(elem, span),
-            Type::Struct(id) => {
-                let fields = &self.module.types.struct_def(id).fields;
-                fields.iter().try_for_each(|field| self.check_shareable(field.ty, span))
-            }
-            _ => Ok(()),
-        }
     }
 
     fn structure(&mut self, id: StructId, span: Span) -> Result<Handle<naga::Type>> {
@@ -165,6 +156,12 @@ impl Emitter<'_> {
         }
         let inner = TypeInner::Struct { members, span: offset.next_multiple_of(align) };
         self.out.types.insert(naga::Type { name: Some(name.to_string()), inner }, NoSpan::UNDEFINED)
+    }
+
+    /// How many bytes a type takes, and what its address is a multiple of.
+    pub fn size_and_align(&self, ty: Handle<naga::Type>) -> (u32, u32) {
+        let Layout { size, align } = self.layout(ty);
+        (size, align)
     }
 
     fn layout(&self, ty: Handle<naga::Type>) -> Layout {

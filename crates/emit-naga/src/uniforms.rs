@@ -1,80 +1,197 @@
-//! Values of parameters, which lie in uniform buffers.
+//! Values of parameters, which lie in uniform buffers and push constants.
 //!
-//! A block that holds one value whose layout by WGSL's own rules is what std140 says is a variable of that type. Any
-//! other block (several values, arrays of small elements, matrices of two columns, booleans) is an array of
-//! `vec4<u32>`, and a value is put together from its words where it is read.
+//! A block that holds one value, laid out as naga does it, is a variable of that type. Else it is a structure with a member for
+//! each value that is used, at the offset that the target's rules give it: of its own type where naga lays it out alike, `u32`
+//! for a boolean, words for anything else ([`words`](crate::words)). If a member's place is not one that naga takes, the
+//! whole block is words.
 
 use crate::func::FuncEmitter;
-use crate::{Emitter, Result, unsupported, variable};
+use crate::words::{Form, Words, is_native};
+use crate::{Emitter, LeafPlace, Result, unsupported, variable};
 use cotangent_base::Scalar;
-use cotangent_ir::layout::bind::BlockPlace;
-use cotangent_ir::layout::{Rules, Set};
-use cotangent_ir::{Global, Ty, Type, Types};
-use naga::{ArraySize, BinaryOperator, Expression, Handle, Literal, ScalarKind, Span as NoSpan, TypeInner};
+use cotangent_ir::layout::bind::{BlockPlace, Kind, Slot};
+use cotangent_ir::layout::{Rules, Set, Target};
+use cotangent_ir::{Global, Path, Ty, Type};
+use naga::{
+    AddressSpace, ArraySize, BinaryOperator, Expression, Handle, Literal, Span as NoSpan, StructMember,
+    TypeInner,
+};
 use std::num::NonZeroU32;
 
-/// Where a value lies among the words of a block.
+/// Where a value is.
 #[derive(Clone, Copy)]
-pub(crate) struct Words {
-    block: Handle<naga::GlobalVariable>,
-    offset: u32,
-    rules: Rules,
+pub(crate) enum Uniform {
+    /// A variable of its own.
+    Whole(Handle<naga::GlobalVariable>),
+    /// A member of a block.
+    Member(Handle<naga::GlobalVariable>, u32),
+    /// A boolean, as a member of a block that is a word.
+    Truth(Handle<naga::GlobalVariable>, u32),
+    /// Words.
+    Words(Words),
 }
 
-/// Whether a type lies in memory as `rules` say if WGSL lays it out.
-fn is_native(types: &Types, ty: Ty, rules: Rules) -> bool {
-    let own = Rules { set: Set::Std430, ..rules };
-    match types.get(ty) {
-        Type::Unit | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => false,
-        Type::Scalar(s) | Type::Vector(s, _) => s != Scalar::Bool,
-        Type::Matrix(s, r, c) => s.is_float() && own.matrix_steps(s, r, c) == rules.matrix_steps(s, r, c),
-        Type::Array(elem, _) => {
-            own.stride(types, elem) == rules.stride(types, elem) && is_native(types, elem, rules)
-        }
-        Type::Struct(id) => {
-            let fields = 0..types.struct_def(id).fields.len() as u32;
-            let same = |i| match (own.part(types, ty, i), rules.part(types, ty, i)) {
-                (Some(a), Some(b)) => a == b && is_native(types, a.1, rules),
-                _ => false,
-            };
-            !fields.is_empty() && fields.into_iter().all(same)
-        }
-    }
+/// A value of a block: what it is, and where.
+#[derive(Clone, Copy)]
+struct Leaf {
+    global: Global,
+    offset: u32,
 }
 
 impl Emitter<'_> {
-    /// Declares the block of a value, or finds it.
-    pub fn uniform(&mut self, global: Global, block: BlockPlace, offset: u32) -> Result<()> {
-        let data = &self.module.globals[global];
-        let Some(slot) = block.slot else {
-            return unsupported(data.span, "a value that no buffer holds is not possible");
-        };
-        let binding = naga::ResourceBinding { group: slot.space, binding: slot.index };
-        let alone = !self.places.iter().any(|(other, place)| {
-            *other != global && matches!(place, crate::LeafPlace::Value(b, _) if b.slot == block.slot)
-        });
-        if alone && offset == 0 && is_native(&self.module.types, data.ty, block.rules) {
-            let ty = self.ty(data.ty, data.span)?;
-            let var = variable(data.name.as_str(), naga::AddressSpace::Uniform, ty, Some(binding), None);
-            let handle = self.out.global_variables.append(var, NoSpan::UNDEFINED);
-            self.globals.insert(global, handle);
-            return Ok(());
-        }
-        let found = self.out.global_variables.iter().find(|(_, v)| v.binding == Some(binding)).map(|v| v.0);
-        let handle = match found {
-            Some(handle) => handle,
-            None => {
-                let ty = self.block_type(block.size);
-                let name = if alone { data.name.to_string() } else { "parameters".to_string() };
-                let var = variable(&name, naga::AddressSpace::Uniform, ty, Some(binding), None);
-                self.out.global_variables.append(var, NoSpan::UNDEFINED)
+    /// Declares a block with all of its values that are used.
+    pub fn block(&mut self, block: BlockPlace, used: &cotangent_base::EntitySet<Global>) -> Result<()> {
+        let mut leaves: Vec<Leaf> = Vec::new();
+        for (&global, place) in self.places.iter().filter(|(g, _)| used.contains(**g)) {
+            match place {
+                LeafPlace::Value(b, offset) if b.slot == block.slot => {
+                    leaves.push(Leaf { global, offset: *offset });
+                }
+                _ => {}
             }
+        }
+        leaves.sort_by_key(|leaf| (leaf.offset, leaf.global));
+        let Some(slot) = block.slot else {
+            let span =
+                leaves.first().map_or(cotangent_base::Span::none(), |l| self.module.globals[l.global].span);
+            return unsupported(span, "a value that no buffer holds is not possible");
         };
-        self.words.insert(global, Words { block: handle, offset, rules: block.rules });
+        let (space, binding) = self.block_space(slot);
+        let alone = self.alone_in(block);
+        if let ([leaf], true) = (&leaves[..], alone) {
+            let data = &self.module.globals[leaf.global];
+            if leaf.offset == 0 && self.is_native_uniform(data.ty, block) {
+                let ty = self.ty(data.ty, data.span)?;
+                let var = variable(data.name.as_str(), space, ty, binding, None);
+                let var = self.out.global_variables.append(var, NoSpan::UNDEFINED);
+                self.values.insert(leaf.global, Uniform::Whole(var));
+                return Ok(());
+            }
+        }
+        match self.members(&leaves, block)? {
+            Some(members) => self.structured(&leaves, members, block, space, binding),
+            None => self.worded(&leaves, block, space, binding),
+        }
         Ok(())
     }
 
-    fn block_type(&mut self, size: u32) -> Handle<naga::Type> {
+    /// Whether naga lays a value out as the block does, and takes it in a uniform buffer, which asks for more than others.
+    fn is_native_uniform(&self, ty: Ty, block: BlockPlace) -> bool {
+        let uniform = Rules { set: Set::Std140, ..block.rules };
+        let pushed = block.slot.is_some_and(|s| s.kind == Kind::PushConstant) && self.target == Target::SpirV;
+        let types = &self.module.types;
+        is_native(types, ty, block.rules) && (pushed || is_native(types, ty, uniform))
+    }
+
+    /// Whether a block holds one value only, used or not.
+    fn alone_in(&self, block: BlockPlace) -> bool {
+        let inside = |place: &&LeafPlace| matches!(place, LeafPlace::Value(b, _) if b.slot == block.slot);
+        self.places.values().filter(inside).count() == 1
+    }
+
+    /// GLSL's push constants are a uniform block to naga.
+    fn block_space(&mut self, slot: Slot) -> (AddressSpace, Option<naga::ResourceBinding>) {
+        if slot.kind == Kind::PushConstant && self.target != Target::Glsl {
+            return (AddressSpace::Immediate, None);
+        }
+        (AddressSpace::Uniform, Some(self.slots.binding(slot)))
+    }
+
+    /// The members of a block, unless one is at a place that naga does not take.
+    fn members(&mut self, leaves: &[Leaf], block: BlockPlace) -> Result<Option<Vec<StructMember>>> {
+        let (mut members, mut end) = (Vec::new(), 0);
+        // Some writers go by the order of members alone, so that what is not used must be there.
+        let word = self.plain(TypeInner::Scalar(naga::Scalar::U32));
+        for leaf in leaves {
+            let data = &self.module.globals[leaf.global];
+            let ty = if self.is_native_uniform(data.ty, block) {
+                self.ty(data.ty, data.span)?
+            } else if self.module.types.get(data.ty) == Type::Scalar(Scalar::Bool)
+                && block.rules.scalar_bytes(Scalar::Bool) == 4
+            {
+                self.plain(TypeInner::Scalar(naga::Scalar::U32))
+            } else {
+                let size = block.rules.layout(&self.module.types, data.ty).map_or(0, |l| l.size);
+                self.quads(size)
+            };
+            let (size, align) = self.size_and_align(ty);
+            let align =
+                if matches!(self.out.types[ty].inner, TypeInner::Struct { .. } | TypeInner::Array { .. }) {
+                    align.max(16)
+                } else {
+                    align
+                };
+            if !leaf.offset.is_multiple_of(align) || leaf.offset < end {
+                return Ok(None);
+            }
+            while u32::next_multiple_of(end, align) < leaf.offset {
+                let offset = end.next_multiple_of(4);
+                let quads = (leaf.offset - offset) / 16;
+                let ty = if offset.is_multiple_of(16) && quads > 0 { self.quads(16 * quads) } else { word };
+                let name = format!("unused_{offset}");
+                members.push(StructMember { name: Some(name), ty, binding: None, offset });
+                end = offset + self.size_and_align(ty).0;
+            }
+            end = leaf.offset + size;
+            let name = crate::func::plain_name(data.name);
+            members.push(StructMember { name: Some(name), ty, binding: None, offset: leaf.offset });
+        }
+        Ok((end <= block.size.next_multiple_of(16)).then_some(members))
+    }
+
+    fn structured(
+        &mut self,
+        leaves: &[Leaf],
+        members: Vec<StructMember>,
+        block: BlockPlace,
+        space: AddressSpace,
+        binding: Option<naga::ResourceBinding>,
+    ) {
+        let index_of = |leaf: &Leaf| members.iter().position(|m| m.offset == leaf.offset).unwrap_or(0) as u32;
+        let indices: Vec<u32> = leaves.iter().map(index_of).collect();
+        let inner = TypeInner::Struct { members, span: block.size.next_multiple_of(16) };
+        let ty = naga::Type { name: Some("Parameters".to_string()), inner };
+        let ty = self.out.types.insert(ty, NoSpan::UNDEFINED);
+        let var = variable("parameters", space, ty, binding, None);
+        let var = self.out.global_variables.append(var, NoSpan::UNDEFINED);
+        for (index, leaf) in indices.into_iter().zip(leaves) {
+            let ty = self.module.globals[leaf.global].ty;
+            let uniform = match self.module.types.get(ty) {
+                _ if self.is_native_uniform(ty, block) => Uniform::Member(var, index),
+                Type::Scalar(Scalar::Bool) if block.rules.scalar_bytes(Scalar::Bool) == 4 => {
+                    Uniform::Truth(var, index)
+                }
+                _ => Uniform::Words(Words {
+                    memory: var,
+                    member: Some(index),
+                    form: Form::Quads,
+                    rules: block.rules,
+                    offset: 0,
+                }),
+            };
+            self.values.insert(leaf.global, uniform);
+        }
+    }
+
+    fn worded(
+        &mut self,
+        leaves: &[Leaf],
+        block: BlockPlace,
+        space: AddressSpace,
+        binding: Option<naga::ResourceBinding>,
+    ) {
+        let ty = self.quads(block.size);
+        let var = variable("parameters", space, ty, binding, None);
+        let memory = self.out.global_variables.append(var, NoSpan::UNDEFINED);
+        for leaf in leaves {
+            let (form, rules, offset) = (Form::Quads, block.rules, leaf.offset);
+            self.values
+                .insert(leaf.global, Uniform::Words(Words { memory, member: None, form, rules, offset }));
+        }
+    }
+
+    /// So many bytes as words.
+    fn quads(&mut self, size: u32) -> Handle<naga::Type> {
         let base = self.plain(TypeInner::Vector { size: naga::VectorSize::Quad, scalar: naga::Scalar::U32 });
         let count = NonZeroU32::new(size.div_ceil(16)).unwrap_or(NonZeroU32::MIN);
         self.plain(TypeInner::Array { base, size: ArraySize::Constant(count), stride: 16 })
@@ -82,85 +199,26 @@ impl Emitter<'_> {
 }
 
 impl FuncEmitter<'_, '_> {
-    /// A value, put together from the words of its block.
-    pub fn read_words(&mut self, at: Words, ty: Ty) -> Result<Handle<Expression>> {
-        let types = &self.module().types;
-        let later = |offset: u32| Words { offset: at.offset + offset, ..at };
-        match types.get(ty) {
-            Type::Unit => Ok(self.expr(Expression::Literal(Literal::U32(0)))),
-            Type::Scalar(s) => self.read_scalar(at, s),
-            Type::Vector(s, n) => {
-                let step = at.rules.scalar_bytes(s);
-                self.read_parts(ty, (0..n.into()).map(|i| (later(i * step), types.find(Type::Scalar(s)))))
+    /// The value of a parameter.
+    pub fn uniform(&mut self, global: Global, uniform: Uniform) -> Result<Handle<Expression>> {
+        let (var, member) = match uniform {
+            Uniform::Words(words) => {
+                let ty = self.module().globals[global].ty;
+                let (at, ty) = self.follow(words, ty, &Path::default(), &[])?;
+                return self.read_words(at, ty);
             }
-            Type::Matrix(s, r, c) => {
-                let (step, _) = at.rules.matrix_steps(s, r, c);
-                self.read_parts(ty, (0..r.into()).map(|i| (later(i * step), types.find(Type::Vector(s, c)))))
-            }
-            Type::Array(elem, n) => {
-                let step = at.rules.stride(types, elem).unwrap_or(0);
-                self.read_parts(ty, (0..n).map(|i| (later(i * step), Some(elem))))
-            }
-            Type::Struct(id) => {
-                let fields = 0..types.struct_def(id).fields.len() as u32;
-                let parts = fields.filter_map(|i| at.rules.part(types, ty, i));
-                self.read_parts(ty, parts.map(|(offset, ty)| (later(offset), Some(ty))))
-            }
-            Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => {
-                unsupported(self.span, "a parameter of this type is not possible")
-            }
+            Uniform::Whole(var) => (var, None),
+            Uniform::Member(var, index) | Uniform::Truth(var, index) => (var, Some(index)),
+        };
+        let mut pointer = self.expr(Expression::GlobalVariable(var));
+        if let Some(index) = member {
+            pointer = self.expr(Expression::AccessIndex { base: pointer, index });
         }
-    }
-
-    fn read_parts(
-        &mut self,
-        ty: Ty,
-        parts: impl Iterator<Item = (Words, Option<Ty>)>,
-    ) -> Result<Handle<Expression>> {
-        let mut values = Vec::new();
-        for (at, part) in parts {
-            if let Some(part) = part {
-                values.push(self.read_words(at, part)?);
-            }
+        let value = self.expr(Expression::Load { pointer });
+        if !matches!(uniform, Uniform::Truth(..)) {
+            return Ok(value);
         }
-        self.compose(ty, values)
-    }
-
-    /// The word at a byte.
-    fn word(&mut self, block: Handle<naga::GlobalVariable>, offset: u32) -> Handle<Expression> {
-        let base = self.expr(Expression::GlobalVariable(block));
-        let base = self.expr(Expression::AccessIndex { base, index: offset / 16 });
-        let pointer = self.expr(Expression::AccessIndex { base, index: offset % 16 / 4 });
-        self.expr(Expression::Load { pointer })
-    }
-
-    fn read_scalar(&mut self, at: Words, s: Scalar) -> Result<Handle<Expression>> {
-        let scalar = self.emitter.scalar(s, self.span)?;
-        let word = self.word(at.block, at.offset);
-        Ok(match s {
-            Scalar::Bool => {
-                let right = self.expr(Expression::Literal(Literal::U32(0)));
-                self.expr(Expression::Binary { op: BinaryOperator::NotEqual, left: word, right })
-            }
-            Scalar::F16 => {
-                let fun = naga::MathFunction::Unpack2x16float;
-                let pair = self.expr(Expression::Math { fun, arg: word, arg1: None, arg2: None, arg3: None });
-                let index = at.offset % 4 / 2;
-                let expr = self.expr(Expression::AccessIndex { base: pair, index });
-                self.expr(Expression::As { expr, kind: ScalarKind::Float, convert: Some(2) })
-            }
-            Scalar::I64 | Scalar::U64 => {
-                let high = self.word(at.block, at.offset + 4);
-                let [low, high] = [word, high]
-                    .map(|expr| self.expr(Expression::As { expr, kind: ScalarKind::Uint, convert: Some(8) }));
-                let right = self.expr(Expression::Literal(Literal::U32(32)));
-                let op = BinaryOperator::ShiftLeft;
-                let high = self.expr(Expression::Binary { op, left: high, right });
-                let op = BinaryOperator::InclusiveOr;
-                let expr = self.expr(Expression::Binary { op, left: low, right: high });
-                self.expr(Expression::As { expr, kind: scalar.kind, convert: Some(8) })
-            }
-            _ => self.expr(Expression::As { expr: word, kind: scalar.kind, convert: None }),
-        })
+        let right = self.expr(Expression::Literal(Literal::U32(0)));
+        Ok(self.expr(Expression::Binary { op: BinaryOperator::NotEqual, left: value, right }))
     }
 }

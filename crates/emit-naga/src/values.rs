@@ -54,10 +54,11 @@ impl FuncEmitter<'_, '_> {
         let Type::Scalar(scalar) = self.module().types.get(ty) else {
             return unsupported(self.span, "a constant of this type is not possible");
         };
+        self.emitter.scalar(scalar, self.span)?;
         let literal = match (scalar, constant) {
             (Scalar::Bool, Const::Bool(b)) => Literal::Bool(b),
-            (Scalar::I32, Const::Int(n)) => Literal::I32(n as i32),
-            (Scalar::U32, Const::Int(n)) => Literal::U32(n as u32),
+            (Scalar::I32 | Scalar::I16 | Scalar::I8, Const::Int(n)) => Literal::I32(n as i32),
+            (Scalar::U32 | Scalar::U16 | Scalar::U8, Const::Int(n)) => Literal::U32(n as u32),
             (Scalar::I64, Const::Int(n)) => Literal::I64(n),
             (Scalar::U64, Const::Int(n)) => Literal::U64(n as u64),
             (Scalar::F32, Const::Float(bits)) => match f64::from_bits(bits) as f32 {
@@ -66,21 +67,15 @@ impl FuncEmitter<'_, '_> {
             },
             (Scalar::F16, Const::Float(bits)) => match half::f16::from_f64(f64::from_bits(bits)) {
                 x if x.is_finite() => Literal::F16(x),
-                x => {
-                    let expr = self.special_float(x.into());
-                    return Ok(self.expr(Expression::As {
-                        expr,
-                        kind: naga::ScalarKind::Float,
-                        convert: Some(2),
-                    }));
-                }
+                x => return Ok(self.special_of_width(x.into(), 2)),
+            },
+            (Scalar::F64, Const::Float(bits)) => match f64::from_bits(bits) {
+                x if x.is_finite() => Literal::F64(x),
+                x => return Ok(self.special_of_width(x as f32, 8)),
             },
             _ => {
-                self.emitter.scalar(scalar, self.span)?;
-                return unsupported(
-                    self.span,
-                    format!("a {scalar} constant of another kind is not possible"),
-                );
+                let what = format!("a {scalar} constant of another kind is not possible");
+                return unsupported(self.span, what);
             }
         };
         Ok(self.expr(Expression::Literal(literal)))
@@ -94,6 +89,11 @@ impl FuncEmitter<'_, '_> {
         self.store_var(var, bits);
         let loaded = self.load_var(var);
         self.expr(Expression::As { expr: loaded, kind: naga::ScalarKind::Float, convert: None })
+    }
+
+    fn special_of_width(&mut self, x: f32, width: naga::Bytes) -> Handle<Expression> {
+        let expr = self.special_float(x);
+        self.expr(Expression::As { expr, kind: naga::ScalarKind::Float, convert: Some(width) })
     }
 
     pub fn zero(&mut self, ty: Ty) -> Result<Handle<Expression>> {

@@ -1,10 +1,12 @@
 //! `cotangent compile`: a module as IR or a target's source.
 
-use crate::args::Compile;
-use crate::output::{print, write};
+use crate::args::{Compile, CompileTarget};
+use crate::output::{print, print_bytes, write};
 use crate::report::{Failure, finish};
+use cotangent::ir::layout::Target;
 use cotangent::pipeline::{self, Listing};
-use cotangent::{Roots, Stop, Symbol, ir};
+use cotangent::{Diagnostic, Emitted, Lowered, Roots, Stop, Symbol, ir};
+use std::io::IsTerminal;
 
 pub fn compile(args: &Compile) -> Result<(), Failure> {
     let names = pipeline::names();
@@ -27,33 +29,47 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     if args.stage != "compute" {
         return Err(Failure::Usage(format!("stage `{}` is not supported yet; only compute is", args.stage)));
     }
-    let text = match args.target.as_str() {
-        "ir" => ir::text::print_module(&lowered.module),
-        "wgsl" | "cpp" | "cuda" => {
+    let made = match args.target {
+        CompileTarget::Ir => Ok(ir::text::print_module(&lowered.module).into_bytes()),
+        CompileTarget::Cpp => cotangent::cpp(&lowered, &compiler.sources, &args.source.path(), args.lines)
+            .map(String::into_bytes),
+        CompileTarget::Cuda => {
             let file = args.source.path();
-            let emitted = match args.target.as_str() {
-                "wgsl" => cotangent::wgsl(&lowered),
-                "cpp" => cotangent::cpp(&lowered, &compiler.sources, &file, args.lines),
-                _ => cotangent::cuda(&lowered, &compiler.sources, &file, args.lines),
-            };
-            match emitted {
-                Ok(text) => text,
-                Err(diagnostic) => {
-                    compiler.diagnostics = cotangent::Diagnostics::new();
-                    compiler.diagnostics.push(*diagnostic);
-                    return finish(&compiler, args.format, Err(Stop::Errors));
-                }
-            }
+            cotangent::cuda(&lowered, &compiler.sources, &file, args.lines).map(String::into_bytes)
         }
-        other => {
-            return Err(Failure::Usage(format!(
-                "target `{other}` is not supported yet; there are ir, wgsl, cpp and cuda"
-            )));
+        CompileTarget::Wgsl => shader(&lowered, Target::Wgsl),
+        CompileTarget::Spirv => shader(&lowered, Target::SpirV),
+        CompileTarget::SpirvAsm => cotangent::shader(&lowered, Target::SpirV).and_then(|made| match made {
+            Emitted::Text(text) => Ok(text.into_bytes()),
+            Emitted::Words(words) => cotangent::disassemble(&words).map(String::into_bytes),
+        }),
+        CompileTarget::Glsl => shader(&lowered, Target::Glsl),
+        CompileTarget::Hlsl => shader(&lowered, Target::Hlsl),
+        CompileTarget::Metal => shader(&lowered, Target::Metal),
+    };
+    let bytes = match made {
+        Ok(bytes) => bytes,
+        Err(diagnostic) => {
+            compiler.diagnostics = cotangent::Diagnostics::new();
+            compiler.diagnostics.push(*diagnostic);
+            return finish(&compiler, args.format, Err(Stop::Errors));
         }
     };
     match args.output.as_str() {
         "-" if args.dump_after.is_some() => Ok(()),
-        "-" => print(&text),
-        path => write(path, text.as_bytes()),
+        "-" if args.target == CompileTarget::Spirv && std::io::stdout().is_terminal() => {
+            let why = "SPIR-V is binary and not written to a terminal: name a file with -o, or use --target spirv-asm";
+            Err(Failure::Usage(why.to_string()))
+        }
+        "-" => print_bytes(&bytes),
+        path => write(path, &bytes),
     }
+}
+
+/// The bytes of a shader; the words of SPIR-V have their least byte first.
+fn shader(lowered: &Lowered, target: Target) -> Result<Vec<u8>, Box<Diagnostic>> {
+    Ok(match cotangent::shader(lowered, target)? {
+        Emitted::Text(text) => text.into_bytes(),
+        Emitted::Words(words) => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
+    })
 }

@@ -1,0 +1,52 @@
+//! Integers of 8 and 16 bits, which are kept in 32.
+//!
+//! A signed one is kept with its sign, an unsigned one with zeros in front. Operations that may leave those bits otherwise
+//! are followed by [`FuncEmitter::wrapped`].
+
+use crate::func::FuncEmitter;
+use crate::words::is_narrow;
+use cotangent_base::Scalar;
+use cotangent_ir::{Math, Op};
+use naga::{BinaryOperator, Expression, Handle, Literal, VectorSize};
+
+/// Whether an operation may leave bits that a narrow integer does not have.
+pub(crate) fn may_overflow(op: &Op) -> bool {
+    match op {
+        Op::Math(math) => match math {
+            Math::Add | Math::Sub | Math::Mul | Math::Div | Math::Neg | Math::Abs | Math::Not | Math::Shl => {
+                true
+            }
+            Math::ReverseBits | Math::CountBits | Math::FirstBitHigh | Math::FirstBitLow => true,
+            _ => false,
+        },
+        Op::Convert | Op::Bitcast | Op::Dot | Op::Sum | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => {
+            true
+        }
+        _ => false,
+    }
+}
+
+impl FuncEmitter<'_, '_> {
+    /// `value` in the bits that `s` has; `lanes` if it is a vector.
+    pub fn wrapped(
+        &mut self,
+        value: Handle<Expression>,
+        s: Scalar,
+        lanes: Option<VectorSize>,
+    ) -> Handle<Expression> {
+        if !is_narrow(s) {
+            return value;
+        }
+        let constant = |e: &mut Self, literal| {
+            let one = e.expr(Expression::Literal(literal));
+            lanes.map_or(one, |size| e.expr(Expression::Splat { size, value: one }))
+        };
+        if !s.is_signed() {
+            let right = constant(self, Literal::U32(u32::MAX >> (32 - s.bits())));
+            return self.expr(Expression::Binary { op: BinaryOperator::And, left: value, right });
+        }
+        let right = constant(self, Literal::U32(32 - s.bits()));
+        let left = self.expr(Expression::Binary { op: BinaryOperator::ShiftLeft, left: value, right });
+        self.expr(Expression::Binary { op: BinaryOperator::ShiftRight, left, right })
+    }
+}
