@@ -12,7 +12,7 @@ times          how long checking and compiling takes, beside another compiler in
                with the length of a program
 hunt           tries random programs against the laws of derivatives, and shows small ones that break one
 mutants        changes one derivative rule at a time, and says which changes no test notices
-conform        builds every run test as C++ and compares it with the interpreter
+conform        builds every run test as C++ and compares it with the interpreter; shows all shaders to the validators of this machine
 fuzz           takes random changes of the test programs through a stage (lex, preprocess, parse, check, lower, ir,
                whole) and keeps in target/fuzz what makes it fail; built with --release it sees more of them
 bench          how fast gradients are as C++, beside those of another compiler";
@@ -68,7 +68,7 @@ fn fuzz_options<'a>(stage: &'a str, mut args: &[&'a str]) -> Option<fuzz::Option
 /// The sample that the tests take, for all programs.
 fn conform() -> ExitCode {
     let status = std::process::Command::new("cargo")
-        .args(["test", "-p", "cotangent-cli", "--test", "cpp", "--", "--nocapture"])
+        .args(["test", "-p", "cotangent-cli", "--test", "cpp", "--test", "shaders", "--", "--nocapture"])
         .env("COTANGENT_CONFORM", "1")
         .current_dir(xtask::root())
         .status();

@@ -64,6 +64,10 @@ const PLEASE_REPORT: &str = "This is a fault in cotangent. Please report it with
 
 /// Shows a panic as what it is: our fault.
 pub fn internal_error(info: &std::panic::PanicHookInfo<'_>) {
+    // What a library panics about is told as a diagnostic.
+    if cotangent::is_catching() {
+        return;
+    }
     eprintln!("error: internal error: {info}\n{PLEASE_REPORT}");
 }
 

@@ -32,4 +32,4 @@ pub use cotangent_runtime as runtime;
 pub use cotangent_syntax::Limits;
 pub use disk::Disk;
 pub use given::Setting;
-pub use targets::{Emitted, capabilities, cpp, cuda, disassemble, shader, wgsl};
+pub use targets::{Emitted, capabilities, cpp, cuda, disassemble, is_catching, shader, wgsl};

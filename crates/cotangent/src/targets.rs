@@ -3,7 +3,7 @@
 use cotangent_base::{Code, Diagnostic, Sources, Span};
 use cotangent_emit_c::Language;
 use cotangent_emit_naga::codes;
-pub use cotangent_emit_naga::{Emitted, capabilities, disassemble};
+pub use cotangent_emit_naga::{Emitted, capabilities, disassemble, is_catching};
 use cotangent_ir::Module;
 use cotangent_ir::layout::{Matrices, Target, bind};
 use cotangent_lower::Lowered;

@@ -3,8 +3,8 @@
 cotangent_base::codes! {
     /// The target language has no way to express this part of the program.
     ///
-    /// WGSL has no 64-bit floats, no 8- and 16-bit integers, no recursion and no buffers passed to functions that
-    /// stay functions. The interpreter (`cotangent run`) has all of them.
+    /// No shader language has recursion or pointers, some have no 64-bit floats or no 16-bit ones; the guide's page on targets
+    /// has the whole table. The interpreter (`cotangent run`) has all of them.
     E0761 UNSUPPORTED = "not possible in the target language";
     /// naga, the library that checks and prints shaders, refused what we built. This is our fault: please report
     /// it with the program.

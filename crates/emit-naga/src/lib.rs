@@ -43,7 +43,7 @@ use traps::Poison;
 pub use traps::{FLAG_BYTES, Site};
 use uniforms::Uniform;
 use words::{Form, Words};
-pub use write::{Emitted, disassemble};
+pub use write::{Emitted, disassemble, is_catching};
 
 /// What emission gives: a value, or why the target cannot express the program.
 pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;

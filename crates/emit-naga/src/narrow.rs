@@ -6,24 +6,13 @@
 use crate::func::FuncEmitter;
 use crate::words::is_narrow;
 use cotangent_base::Scalar;
-use cotangent_ir::{Math, Op};
+use cotangent_ir::Op;
 use naga::{BinaryOperator, Expression, Handle, Literal, VectorSize};
 
-/// Whether an operation may leave bits that a narrow integer does not have.
+/// Whether an operation computes its numbers, so that they may have bits that a narrow integer does not.
 pub(crate) fn may_overflow(op: &Op) -> bool {
-    match op {
-        Op::Math(math) => match math {
-            Math::Add | Math::Sub | Math::Mul | Math::Div | Math::Neg | Math::Abs | Math::Not | Math::Shl => {
-                true
-            }
-            Math::ReverseBits | Math::CountBits | Math::FirstBitHigh | Math::FirstBitLow => true,
-            _ => false,
-        },
-        Op::Convert | Op::Bitcast | Op::Dot | Op::Sum | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => {
-            true
-        }
-        _ => false,
-    }
+    let product = matches!(op, Op::Dot | Op::Sum | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer);
+    product || matches!(op, Op::Math(_) | Op::Convert | Op::Bitcast)
 }
 
 impl FuncEmitter<'_, '_> {

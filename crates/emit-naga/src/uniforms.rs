@@ -65,12 +65,14 @@ impl Emitter<'_> {
                 let var = variable(data.name.as_str(), space, ty, binding, None);
                 let var = self.out.global_variables.append(var, NoSpan::UNDEFINED);
                 self.values.insert(leaf.global, Uniform::Whole(var));
-                return Ok(());
+            } else {
+                self.worded(data.name.as_str(), &leaves, block, space, binding);
             }
+            return Ok(());
         }
         match self.members(&leaves, block)? {
             Some(members) => self.structured(&leaves, members, block, space, binding),
-            None => self.worded(&leaves, block, space, binding),
+            None => self.worded("parameters", &leaves, block, space, binding),
         }
         Ok(())
     }
@@ -175,13 +177,14 @@ impl Emitter<'_> {
 
     fn worded(
         &mut self,
+        name: &str,
         leaves: &[Leaf],
         block: BlockPlace,
         space: AddressSpace,
         binding: Option<naga::ResourceBinding>,
     ) {
         let ty = self.quads(block.size);
-        let var = variable("parameters", space, ty, binding, None);
+        let var = variable(name, space, ty, binding, None);
         let memory = self.out.global_variables.append(var, NoSpan::UNDEFINED);
         for leaf in leaves {
             let (form, rules, offset) = (Form::Quads, block.rules, leaf.offset);

@@ -109,7 +109,7 @@ impl FuncEmitter<'_, '_> {
         self.expr(Expression::Binary { op, left, right })
     }
 
-    fn to_scalar(&mut self, expr: Expr, scalar: naga::Scalar) -> Expr {
+    fn converted(&mut self, expr: Expr, scalar: naga::Scalar) -> Expr {
         self.expr(Expression::As { expr, kind: scalar.kind, convert: Some(scalar.width) })
     }
 
@@ -124,7 +124,7 @@ impl FuncEmitter<'_, '_> {
         let value = self.value(index);
         match self.module().types.scalar_of(self.func.ty(index)) {
             Some(Scalar::U32 | Scalar::U8 | Scalar::U16) => Ok(value),
-            _ => Ok(self.to_scalar(value, naga::Scalar::U32)),
+            _ => Ok(self.converted(value, naga::Scalar::U32)),
         }
     }
 
@@ -346,13 +346,13 @@ impl FuncEmitter<'_, '_> {
 
     /// A number of 64 bits from its lower and its upper word.
     pub fn of_two_words(&mut self, low: Expr, high: Expr, s: Scalar) -> Expr {
-        let [low, high] = [low, high].map(|expr| self.to_scalar(expr, naga::Scalar::U64));
+        let [low, high] = [low, high].map(|expr| self.converted(expr, naga::Scalar::U64));
         let by = self.word_literal(32);
         let high = self.word_op(BinaryOperator::ShiftLeft, high, by);
         let both = self.word_op(BinaryOperator::InclusiveOr, low, high);
         match s {
             Scalar::F64 => self.expr(Expression::As { expr: both, kind: ScalarKind::Float, convert: None }),
-            Scalar::I64 => self.to_scalar(both, naga::Scalar::I64),
+            Scalar::I64 => self.converted(both, naga::Scalar::I64),
             _ => both,
         }
     }
@@ -366,7 +366,7 @@ impl FuncEmitter<'_, '_> {
         };
         let by = self.word_literal(32);
         let high = self.word_op(BinaryOperator::ShiftRight, wide, by);
-        [wide, high].map(|expr| self.to_scalar(expr, naga::Scalar::U32))
+        [wide, high].map(|expr| self.converted(expr, naga::Scalar::U32))
     }
 
     fn write_word(&mut self, at: Address, word: Expr, bits: u32) {

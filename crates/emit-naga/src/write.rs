@@ -14,9 +14,14 @@ use cotangent_ir::layout::bind::{Kind, Slot};
 use naga::back::{glsl, hlsl, msl, spv, wgsl};
 use naga::proc::BoundsCheckPolicies;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 type Result<T> = crate::Result<T>;
+
+thread_local! {
+    static CATCHING: Cell<bool> = const { Cell::new(false) };
+}
 
 /// What a target wants: text, or the words of SPIR-V.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,17 +78,15 @@ pub(crate) fn write(module: &naga::Module, slots: &Slots, target: Target) -> Res
         Ok(Emitted::Text(text))
     };
     // What was half written is thrown away with the panic.
-    quietly(|| catch_unwind(AssertUnwindSafe(work)))
-        .unwrap_or_else(|_| Err(invalid(&format!("naga cannot write it as {}", title(target)))))
+    CATCHING.set(true);
+    let written = catch_unwind(AssertUnwindSafe(work));
+    CATCHING.set(false);
+    written.unwrap_or_else(|_| Err(invalid(&format!("naga cannot write it as {}", title(target)))))
 }
 
-/// Without the message that a panic prints: the diagnostic says what there is to say.
-fn quietly<T>(work: impl FnOnce() -> T) -> T {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let done = work();
-    std::panic::set_hook(hook);
-    done
+/// Whether a panic of this thread would be caught here and told in a diagnostic, so that whoever reports panics need not.
+pub fn is_catching() -> bool {
+    CATCHING.get()
 }
 
 fn write_wgsl(module: &naga::Module, info: &ModuleInfo) -> Result<String> {
