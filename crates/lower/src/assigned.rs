@@ -45,7 +45,8 @@ pub(crate) fn expr(e: &Expr, to: &mut Assigned) {
         root(place, to);
     }
     if let ExprKind::Call(call) = &e.kind {
-        call.args.iter().filter(|(dir, _)| *dir != Dir::In).for_each(|(_, arg)| root(arg, to));
+        let written = call.args.iter().filter(|(dir, _)| *dir != Dir::In);
+        written.flat_map(|(_, arg)| arg.elements()).for_each(|arg| root(arg, to));
     }
     e.operands().into_iter().for_each(|inner| expr(inner, to));
 }

@@ -31,12 +31,13 @@ impl Frame<'_, '_> {
         let mut callee = self.callee(call)?;
         let params = self.lowerer.module.funcs[callee].sig.params.clone();
         let sources = self.lowerer.source_sig(callee).params;
-        if params.len() != call.args.len() {
+        let given: Vec<&Expr> = call.args.iter().flat_map(|(_, arg)| arg.elements()).collect();
+        if params.len() != given.len() {
             self.internal("a call has other arguments than its function");
             return None;
         }
         let (mut args, mut copied) = (Vec::new(), 0);
-        for (i, ((_, arg), param)) in call.args.iter().zip(&params).enumerate() {
+        for (i, (arg, param)) in given.into_iter().zip(&params).enumerate() {
             let by_ref = sources.get(i).is_some_and(|s| s.by_ref);
             args.push(match param.dir {
                 _ if by_ref => match self.reference(arg) {
@@ -81,7 +82,7 @@ impl Frame<'_, '_> {
             self.unsupported("a static method with `out` parameters, called through an interface value, is");
             return None;
         }
-        inputs.extend(call.args.iter().map(|(_, arg)| self.expr(arg)));
+        inputs.extend(call.args.iter().flat_map(|(_, arg)| arg.elements()).map(|arg| self.expr(arg)));
         let callee = self.lowerer.origin(Origin::Deferred(Deferred::Static(func, ty)))?;
         self.emit_call(callee, inputs, no_diff).0
     }

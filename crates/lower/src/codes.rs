@@ -60,6 +60,10 @@ cotangent_base::codes! {
     /// can be written, a `groupshared` variable, or a number inside one of these. A local variable is seen by nobody else.
     E0732 NOT_SHARED = "an atomic operation on a local variable";
 
+    /// `expand` goes through all packs under `each` in it at once, so they must be equally long. `where countof(A) == countof(B)`
+    /// behind the parameters says so, and then a call that breaks it is the one that is reported.
+    E0733 PACK_LENGTHS = "packs of different lengths";
+
     /// The compiler contradicts itself. It is not the program's fault; please report it.
     E0729 INTERNAL = "internal error in lowering";
 }

@@ -174,8 +174,8 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, deferred: Deferr
     let Some(sum) = deferred.sum(lowerer) else { return };
     let members = lowerer.members(sum, span);
     let args = lowerer.checked.program.types.args(&[]);
-    let body = Rc::new(Body { locals: EntityMap::new(), params: vec![], block: vec![] });
-    let frame = Frame::new(lowerer, id, Subst { params: vec![], args }, body);
+    let body = Rc::new(Body { locals: EntityMap::new(), params: vec![], block: vec![], packs: false });
+    let frame = Frame::new(lowerer, id, Subst { params: vec![], args, at: None }, body);
     Writer { frame, id, sum }.write(deferred, &members);
 }
 

@@ -92,10 +92,9 @@ fn thread_count(lowerer: &mut Lowerer<'_>, val: hir::Val, subst: &Subst, span: S
 
 /// Writes the body of an entry point.
 pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, func: FuncRef) {
-    let Some(body) = lowerer.checked.body(func.func) else {
+    let Some((body, subst)) = lowerer.instance_body(func) else {
         return;
     };
-    let subst = lowerer.subst(func);
     let params = semantics(lowerer, func);
     let locals = body.params.clone();
     let mut frame = Frame::new(lowerer, id, subst, body);

@@ -134,6 +134,10 @@ impl Frame<'_, '_> {
                 self.unsupported("a string is");
                 return None;
             }
+            ExprKind::Pack(_) | ExprKind::Expand(_) | ExprKind::Each(_) | ExprKind::Part(..) => {
+                self.internal("a pack was not taken apart");
+                return None;
+            }
             ExprKind::Error => {
                 self.internal("an expression with an error was lowered");
                 return None;

@@ -71,12 +71,11 @@ impl<'a, 'c> Frame<'a, 'c> {
 
     /// Writes the body of an instance.
     pub fn define(lowerer: &'a mut Lowerer<'c>, id: ir::FuncId, func: FuncRef) {
-        let Some(body) = lowerer.checked.body(func.func) else {
+        let Some((body, subst)) = lowerer.instance_body(func) else {
             let hir::Func { name, span, .. } = &lowerer.checked.program.funcs[func.func];
             let (message, span) = (format!("`{name}` has no body"), *span);
             return lowerer.error(codes::UNSUPPORTED_CONSTRUCT, span, message);
         };
-        let subst = lowerer.subst(func);
         let transparent = lowerer.is_transparent(func.func);
         let mut frame = Frame::new(lowerer, id, subst, body);
         frame.transparent = transparent;
@@ -91,6 +90,7 @@ impl<'a, 'c> Frame<'a, 'c> {
             return lowerer.internal(span, "the initializer of a variable is gone");
         };
         let subst = lowerer.global_subst(global, args);
+        let (body, subst) = lowerer.without_packs(body, subst);
         let frame = Frame::new(lowerer, id, subst, body);
         frame.finish(id);
     }

@@ -74,7 +74,7 @@ impl Lowerer<'_> {
 
     /// The arguments of a global, by parameter.
     pub fn global_subst(&self, id: GlobalId, args: Args) -> Subst {
-        Subst { params: self.checked.program.globals[id].params.clone(), args }
+        Subst { params: self.checked.program.globals[id].params.clone(), args, at: None }
     }
 
     fn variable(&mut self, name: Symbol, ty: hir::Ty, kind: ir::GlobalKind, span: Span) -> ir::Global {

@@ -387,13 +387,23 @@ impl<'c> Lowerer<'c> {
         if let Some(this) = this {
             let dir = if this.mutating { ir::Dir::InOut } else { ir::Dir::In };
             let no_diff = this.no_diff || !self.checked.sees_derivatives(func.func, this.ty);
-            let param = self.source_param(Symbol::new("this"), this.ty, dir, no_diff, &subst);
+            let ty = self.checked.subst(this.ty, &subst);
+            let param = self.source_param(Symbol::new("this"), ty, dir, no_diff);
             sig.params.push(SourceParam { by_ref: this.by_ref, ..param });
         }
         for hir::Param { name, ty, dir, by_ref, no_diff, .. } in params {
             let no_diff = no_diff || !self.checked.sees_derivatives(func.func, ty);
-            let param = self.source_param(name, ty, ir_dir(dir), no_diff, &subst);
-            sig.params.push(SourceParam { by_ref, ..param });
+            let ty = self.checked.subst(ty, &subst);
+            let Some(elements) = self.pack_elements(ty) else {
+                let param = self.source_param(name, ty, ir_dir(dir), no_diff);
+                sig.params.push(SourceParam { by_ref, ..param });
+                continue;
+            };
+            for (i, ty) in elements.into_iter().enumerate() {
+                let name = Symbol::new(&format!("{name}_{i}"));
+                let param = self.source_param(name, ty, ir_dir(dir), no_diff);
+                sig.params.push(param);
+            }
         }
         let no_diff_result = no_diff_result || !self.checked.sees_derivatives(func.func, result);
         let result = self.checked.subst(result, &subst);
@@ -404,15 +414,7 @@ impl<'c> Lowerer<'c> {
         sig
     }
 
-    fn source_param(
-        &mut self,
-        name: Symbol,
-        ty: hir::Ty,
-        dir: ir::Dir,
-        no_diff: bool,
-        subst: &Subst,
-    ) -> SourceParam {
-        let ty = self.checked.subst(ty, subst);
+    fn source_param(&mut self, name: Symbol, ty: hir::Ty, dir: ir::Dir, no_diff: bool) -> SourceParam {
         let diff = !no_diff && self.checked.differential(ty).is_some();
         let pair = if no_diff || dir != ir::Dir::In { None } else { self.checked.pointer_pair(ty) };
         SourceParam { name, ty, dir, diff, by_ref: false, pair }

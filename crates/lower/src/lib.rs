@@ -15,6 +15,7 @@
 //! | `roots`                             | what the user asks for; where lowering starts                 |
 //! | `instance`                          | functions with their arguments; the work list                 |
 //! | `types`                             | types                                                         |
+//! | `unpack`                            | packs, taken apart                                            |
 //! | `sums`, `dispatch`, `conformance`   | interface types, and what depends on who conforms             |
 //! | `diff`                              | rows of the table of differentials; signatures of derivatives |
 //! | `intrinsic`                         | library functions that stand for one operation                |
@@ -63,5 +64,6 @@ mod sums;
 mod switch;
 mod synth;
 mod types;
+mod unpack;
 
 pub use roots::{ConformanceId, Lowered, Options, Roots, lower, lower_with};

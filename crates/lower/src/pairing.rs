@@ -41,12 +41,11 @@ pub(crate) fn pair(lowerer: &mut Lowerer<'_>, plain: Func, mut sig: SourceSig) -
 impl<'a, 'c> Frame<'a, 'c> {
     /// Writes the body of a paired function: that of the plain one, with the first halves of its pairs.
     pub fn define_paired(lowerer: &'a mut Lowerer<'c>, id: FuncId, func: FuncRef) {
-        let Some(body) = lowerer.checked.body(func.func) else {
+        let Some((body, subst)) = lowerer.instance_body(func) else {
             let hir = &lowerer.checked.program.funcs[func.func];
             let (span, message) = (hir.span, format!("`{}` has no body to take a derivative of", hir.name));
             return lowerer.error(crate::codes::UNSUPPORTED_CONSTRUCT, span, message);
         };
-        let subst = lowerer.subst(func);
         let mut frame = Frame::new(lowerer, id, subst, body);
         frame.bind_params();
         for local in frame.body.params.clone() {

@@ -13,6 +13,9 @@ use cotangent_sema::Checked;
 use cotangent_sema::hir::{Arg, Args, StructId, Ty, TyKind, Val};
 use std::collections::VecDeque;
 
+/// Most elements of a pack, so that one that grows with each instance ends soon.
+const MAX_PACK: usize = 256;
+
 /// Longest name of a type in the name of an instance.
 const MAX_NAME: usize = 256;
 
@@ -49,12 +52,17 @@ impl TypeCache {
             return depth;
         }
         let depth = match checked.program.types.kind(ty) {
-            TyKind::Array(elem, _) | TyKind::UnsizedArray(elem) | TyKind::Assoc(elem, ..) => {
-                1 + self.depth(checked, elem)
-            }
-            TyKind::Struct(_, args) | TyKind::Tuple(args) | TyKind::Interface(_, args) => {
-                1 + self.nesting(checked, args)
-            }
+            TyKind::Array(elem, _)
+            | TyKind::UnsizedArray(elem)
+            | TyKind::Expand(_, elem)
+            | TyKind::Each(elem)
+            | TyKind::Part(_, elem)
+            | TyKind::Assoc(elem, ..) => self.depth(checked, elem).saturating_add(1),
+            TyKind::Pack(args) if checked.program.types.list(args).len() > MAX_PACK => u32::MAX,
+            TyKind::Struct(_, args)
+            | TyKind::Tuple(args)
+            | TyKind::Pack(args)
+            | TyKind::Interface(_, args) => self.nesting(checked, args).saturating_add(1),
             TyKind::Error
             | TyKind::Void
             | TyKind::Scalar(_)
@@ -108,12 +116,16 @@ impl TypeCache {
                 format!("{}{}", checked.program.structs[id].name, self.args_name(checked, args))
             }
             TyKind::Tuple(args) => format!("Tuple{}", self.args_name(checked, args)),
+            TyKind::Pack(args) => format!("pack{}", self.args_name(checked, args)),
             TyKind::Enum(id) => checked.program.enums[id].name.to_string(),
             TyKind::Interface(id, args) => {
                 format!("{}{}", checked.program.interfaces[id].name, self.args_name(checked, args))
             }
             TyKind::Error
             | TyKind::UnsizedArray(_)
+            | TyKind::Expand(..)
+            | TyKind::Each(_)
+            | TyKind::Part(..)
             | TyKind::Param(_)
             | TyKind::Assoc(..)
             | TyKind::String
@@ -147,6 +159,10 @@ impl Lowerer<'_> {
                 return self.lower_ty(underlying, span);
             }
             TyKind::UnsizedArray(_)
+            | TyKind::Pack(_)
+            | TyKind::Expand(..)
+            | TyKind::Each(_)
+            | TyKind::Part(..)
             | TyKind::Param(_)
             | TyKind::Assoc(..)
             | TyKind::String
@@ -168,7 +184,7 @@ impl Lowerer<'_> {
                 format!("the array type `{text}` without a length is not supported yet"),
                 "give the array a length",
             ),
-            TyKind::Param(_) | TyKind::Assoc(..) => {
+            TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {
                 return self.internal(span, format!("the type `{text}` is still generic"));
             }
             _ => (format!("the type `{text}` is not supported yet"), "use numbers, arrays and structures"),

@@ -295,11 +295,12 @@ impl Walk<'_> {
                         // The methods of arrays tell how many elements there are, not which.
                         Dir::In if self.is_array(arg) && self.is_library(call.callee.func) => self.place(arg),
                         Dir::In => self.expr(arg),
-                        Dir::Out | Dir::InOut => self.place(arg),
+                        Dir::Out | Dir::InOut => arg.elements().iter().for_each(|arg| self.place(arg)),
                     }
                 }
                 call.through.iter().for_each(|value| self.expr(value));
-                call.args.iter().filter(|(dir, _)| *dir != Dir::In).for_each(|(_, arg)| self.write(arg));
+                let written = call.args.iter().filter(|(dir, _)| *dir != Dir::In);
+                written.flat_map(|(_, arg)| arg.elements()).for_each(|arg| self.write(arg));
                 self.aliases(&call.args);
             }
             _ => expr.operands().into_iter().for_each(|inner| self.expr(inner)),
@@ -348,7 +349,7 @@ impl Walk<'_> {
     /// One place given to two parameters that write.
     fn aliases(&mut self, args: &[(Dir, Expr)]) {
         let written: Vec<&Expr> =
-            args.iter().filter(|(dir, _)| *dir != Dir::In).map(|(_, arg)| arg).collect();
+            args.iter().filter(|(dir, _)| *dir != Dir::In).flat_map(|(_, arg)| arg.elements()).collect();
         for (number, second) in written.iter().enumerate() {
             if let Some(first) = written[..number].iter().find(|first| same_place(first, second)) {
                 let message = "this is given to two parameters that write to it";
@@ -369,7 +370,8 @@ fn written(block: &Block) -> Set<LocalId> {
     each_expr(block, &mut |expr| match &expr.kind {
         ExprKind::Assign(place, _) | ExprKind::Modify { place, .. } => all.extend(root(place)),
         ExprKind::Call(call) => {
-            all.extend(call.args.iter().filter(|(dir, _)| *dir != Dir::In).filter_map(|(_, arg)| root(arg)));
+            let written = call.args.iter().filter(|(dir, _)| *dir != Dir::In);
+            all.extend(written.flat_map(|(_, arg)| arg.elements()).filter_map(root));
         }
         _ => {}
     });

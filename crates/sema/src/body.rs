@@ -46,6 +46,8 @@ pub(crate) struct BodyCx<'a> {
     pub defers: Vec<Deferred>,
     /// The next label.
     pub labels: usize,
+    /// Whether packs are expanded.
+    pub packs: bool,
 }
 
 /// Something `break` can leave.
@@ -77,6 +79,7 @@ impl<'a> BodyCx<'a> {
             targets: vec![],
             defers: vec![],
             labels: 0,
+            packs: false,
         }
     }
 
@@ -164,7 +167,8 @@ impl<'a> BodyCx<'a> {
 
     /// The body, once all is checked.
     pub(crate) fn finish(self, params: Vec<LocalId>, block: Block) -> Body {
-        Body { locals: self.locals, params, block }
+        let packs = self.packs || self.locals.values().any(|local| self.cx.is_pack(local.ty));
+        Body { locals: self.locals, params, block, packs }
     }
 }
 
@@ -229,7 +233,7 @@ impl Checked {
             } else {
                 cx.declare(name, param.ty)
             };
-            if consts.contains(&number) && param.dir == Dir::In {
+            if (consts.contains(&number) || cx.cx.is_pack(param.ty)) && param.dir == Dir::In {
                 cx.frozen.insert(local, Frozen::Param);
             }
             if param.by_ref {

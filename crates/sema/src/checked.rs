@@ -30,12 +30,14 @@ pub struct Subst {
     pub params: Vec<GenericParamId>,
     /// An argument for each.
     pub args: Args,
+    /// The element that `each` stands for.
+    pub at: Option<usize>,
 }
 
 impl Subst {
     /// Arguments for the parameters of a declaration.
     pub fn new(generics: &Generics, args: Args) -> Self {
-        Self { params: generics.params.clone(), args }
+        Self { params: generics.params.clone(), args, at: None }
     }
 }
 
@@ -56,24 +58,24 @@ impl Checked {
 
     /// `ty` with parameters replaced and associated types of known types looked up.
     pub fn subst(&mut self, ty: Ty, subst: &Subst) -> Ty {
-        let ty = self.replace(ty, &subst.params, subst.args);
+        let ty = self.rewrite(ty, subst.rewrite());
         self.settle();
         ty
     }
 
     /// `val` with parameters replaced and arithmetic done.
     pub fn subst_val(&mut self, val: Val, subst: &Subst) -> Val {
-        self.replace_val(val, &subst.params, subst.args)
+        self.rewrite_val(val, subst.rewrite())
     }
 
     /// A reference with the parameters in its arguments replaced.
     pub fn subst_func(&mut self, func: FuncRef, subst: &Subst) -> FuncRef {
-        FuncRef { func: func.func, args: self.replace_args(func.args, &subst.params, subst.args) }
+        FuncRef { func: func.func, args: self.rewrite_args(func.args, subst.rewrite()) }
     }
 
     /// A list of arguments with the parameters in it replaced.
     pub fn subst_args(&mut self, list: Args, subst: &Subst) -> Args {
-        self.replace_args(list, &subst.params, subst.args)
+        self.rewrite_args(list, subst.rewrite())
     }
 
     /// How a (concrete) type conforms to an interface, if it does.

@@ -176,6 +176,21 @@ cotangent_base::codes! {
     /// the answer is always no.
     E0408 NEVER_OF_TYPE = "a value of a known type is asked for another";
 
+    /// `each`, `countof` and conditions on packs speak of packs: generic parameters declared with `each`, parameters of such a type, and
+    /// (for values) tuples.
+    E0409 NOT_A_PACK = "not a pack";
+
+    /// `each x` is the element of a pack that the `expand` around it is at. Without one, nobody knows which element is meant:
+    /// write `expand f(each x)`.
+    E0410 EACH_ALONE = "`each` outside `expand`";
+
+    /// `expand` repeats what follows for each element of the packs that stand under `each` in it. There must be one.
+    E0411 EXPANDS_NOTHING = "`expand` without `each`";
+
+    /// A pack stands for any number of types or values, so it can be neither the type of a field nor that of a result, and a parameter
+    /// that is a pack cannot be `out` or `inout`. A tuple holds what is in a pack: `Tuple<expand each T>`.
+    E0412 MISPLACED_PACK = "a pack cannot stand here";
+
     /// The construct is part of the language, but this compiler cannot translate it yet.
     E0701 UNSUPPORTED = "not supported yet";
 

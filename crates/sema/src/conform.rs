@@ -298,9 +298,10 @@ impl Checked {
     /// The interfaces that a type not yet known conforms to, by the assumptions in force.
     pub(crate) fn bounds_of(&mut self, ty: Ty) -> Vec<InterfaceRef> {
         let mut interfaces: Vec<InterfaceRef> = vec![];
+        let asked = self.whole_element(ty).unwrap_or(ty);
         for bound in &self.tables.env {
             if let Bound::Conforms(bounded, interface) = bound
-                && *bounded == ty
+                && *bounded == asked
             {
                 interfaces.push(*interface);
             }
@@ -386,7 +387,11 @@ impl Checked {
     pub(crate) fn conforms(&mut self, ty: Ty, interface: InterfaceRef) -> bool {
         match self.program.types.kind(ty) {
             TyKind::Error => true,
-            TyKind::Param(_) | TyKind::Assoc(..) => {
+            TyKind::Each(pack) if self.elements_of(pack).is_some() => {
+                let types = self.members_to_satisfy(pack);
+                types.into_iter().all(|ty| self.conforms(ty, interface))
+            }
+            TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {
                 self.bounds_of(ty).contains(&interface) || self.find_conformance(ty, interface).is_some()
             }
             TyKind::Interface(id, args) => {

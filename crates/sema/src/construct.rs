@@ -139,12 +139,20 @@ impl BodyCx<'_> {
             TyKind::Array(..) if args.is_empty() => self.zero(ty, span),
             TyKind::Array(..) | TyKind::Tuple(_) => self.aggregate(ty, args, span),
             TyKind::Struct(id, _) => self.construct_struct(ty, id, args, span),
-            TyKind::Param(_) | TyKind::Assoc(..) => self.construct_generic(ty, args, span),
+            TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {
+                self.construct_generic(ty, args, span)
+            }
             TyKind::Interface(..) if args.len() == 1 => match args.pop() {
                 Some(Argument::Value(value)) => self.coerce(value, ty),
                 _ => self.error(span),
             },
-            TyKind::Interface(..) | TyKind::Error | TyKind::Void | TyKind::UnsizedArray(_) | TyKind::None => {
+            TyKind::Interface(..)
+            | TyKind::Error
+            | TyKind::Void
+            | TyKind::UnsizedArray(_)
+            | TyKind::Pack(_)
+            | TyKind::Expand(..)
+            | TyKind::None => {
                 let message = format!("`{}` has no constructor", self.show(ty));
                 self.report(Diagnostic::new(codes::NO_OVERLOAD, span, message));
                 self.error(span)
@@ -217,9 +225,11 @@ impl BodyCx<'_> {
             return converted;
         }
         match self.kind(to) {
-            TyKind::Struct(..) | TyKind::Param(_) | TyKind::Assoc(..) => {
-                self.construct(to, vec![Argument::Value(value)], span)
-            }
+            TyKind::Struct(..)
+            | TyKind::Param(_)
+            | TyKind::Each(_)
+            | TyKind::Part(..)
+            | TyKind::Assoc(..) => self.construct(to, vec![Argument::Value(value)], span),
             TyKind::Scalar(_) | TyKind::Vector(..) | TyKind::Matrix(..) => {
                 self.constructor_of_builtin(value, to, span)
             }
@@ -241,8 +251,10 @@ impl BodyCx<'_> {
     /// A constructor that an extension gives a built-in type, for values that do not convert.
     fn constructor_of_builtin(&mut self, value: Expr, to: Ty, span: Span) -> Expr {
         let found = self.cx.own_members(to, attrs::INIT.into());
-        let generic =
-            matches!(self.kind(value.ty), TyKind::Struct(..) | TyKind::Param(_) | TyKind::Assoc(..));
+        let generic = matches!(
+            self.kind(value.ty),
+            TyKind::Struct(..) | TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..)
+        );
         if found.is_empty() || !generic {
             self.mismatch(&value, to);
             return self.error(span);
@@ -411,7 +423,9 @@ impl BodyCx<'_> {
     /// Whether `T()` is a constructor somebody wrote.
     pub(crate) fn has_default_constructor(&mut self, ty: Ty) -> bool {
         let found = match self.kind(ty) {
-            TyKind::Param(_) | TyKind::Assoc(..) => self.cx.members(ty, attrs::INIT.into()),
+            TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {
+                self.cx.members(ty, attrs::INIT.into())
+            }
             _ => self.constructors(ty),
         };
         found.iter().any(|f| match f.item {

@@ -1,7 +1,9 @@
 //! Generic parameters: their bounds, and the environment of assumptions in which code is checked.
 
 use crate::Checked;
-use crate::hir::{Arg, Args, Bound, GenericParamId, Generics, InterfaceRef, Ty, TyKind, ValKind};
+use crate::hir::{
+    Arg, Args, Bound, GenericParam, GenericParamId, Generics, InterfaceRef, Ty, TyKind, Val, ValKind,
+};
 use crate::tables::{GenericsId, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
@@ -42,12 +44,13 @@ impl Checked {
         }
         for (param, syntax) in own.into_iter().zip(&syntax.params) {
             match &syntax.kind {
-                ast::GenericParamKind::Value(ty) => {
+                ast::GenericParamKind::Value(ty) | ast::GenericParamKind::ValuePack(ty) => {
                     let ty = self.resolve_ty(ty, scope);
                     self.program.params[param].value = Some(ty);
                 }
                 ast::GenericParamKind::Type(bounds) | ast::GenericParamKind::Pack(bounds) => {
                     let ty = self.program.types.ty(TyKind::Param(param));
+                    let ty = self.bounded(ty);
                     self.assume_all(id, ty, bounds, scope);
                 }
             }
@@ -56,14 +59,46 @@ impl Checked {
             match clause {
                 ast::Where::Conforms(ty, bounds) => {
                     let ty = self.resolve_ty(ty, scope);
+                    let ty = self.bounded(ty);
                     self.assume_all(id, ty, bounds, scope);
                 }
                 ast::Where::Equal(a, b) => {
-                    let (a, b) = (self.resolve_ty(a, scope), self.resolve_ty(b, scope));
-                    self.assume(id, Bound::Equal(a, b));
+                    if let Some(bound) = self.equality(a, b, scope) {
+                        self.assume(id, bound);
+                    }
+                }
+                ast::Where::NonEmpty(pack) => {
+                    if let Some(pack) = self.resolve_pack(pack, scope) {
+                        self.assume(id, Bound::NonEmpty(pack));
+                    }
                 }
             }
         }
+    }
+
+    /// What a bound speaks of: of a pack, each of its elements.
+    fn bounded(&mut self, ty: Ty) -> Ty {
+        if self.is_pack(ty) { self.program.types.ty(TyKind::Each(ty)) } else { ty }
+    }
+
+    /// `A == B` for types, or `countof(P) == N`.
+    fn equality(&mut self, a: &ast::Expr, b: &ast::Expr, scope: ScopeId) -> Option<Bound> {
+        if let ast::ExprKind::Measure(ast::Measure::CountOf, pack) = &a.kind {
+            let pack = self.resolve_pack(pack, scope)?;
+            return Some(Bound::Count(pack, self.const_val(b, scope)));
+        }
+        let (a, b) = (self.resolve_ty(a, scope), self.resolve_ty(b, scope));
+        let a = if self.is_pack(b) { a } else { self.bounded(a) };
+        Some(Bound::Equal(a, b))
+    }
+
+    /// A type that must be a pack.
+    fn resolve_pack(&mut self, expr: &ast::Expr, scope: ScopeId) -> Option<Ty> {
+        let ty = self.resolve_ty(expr, scope);
+        if !self.is_pack(ty) && !self.is_error(ty) {
+            self.not_a_pack(ty, expr.span);
+        }
+        self.is_pack(ty).then_some(ty)
     }
 
     fn assume_all(&mut self, id: GenericsId, ty: Ty, bounds: &[ast::Expr], scope: ScopeId) {
@@ -111,7 +146,8 @@ impl Checked {
 
     /// A parameter as an argument.
     pub(crate) fn param_arg(&mut self, param: GenericParamId) -> Arg {
-        if self.program.params[param].value.is_some() {
+        let GenericParam { value, pack, .. } = self.program.params[param];
+        if value.is_some() && !pack {
             Arg::Val(self.program.types.val(ValKind::Param(param)))
         } else {
             Arg::Ty(self.program.types.ty(TyKind::Param(param)))
@@ -149,6 +185,12 @@ impl Checked {
                 format!("`{}` does not conform to `{}`", self.show_ty(ty), self.show_interface(interface))
             }
             Bound::Equal(a, b) => format!("`{}` is not `{}`", self.show_ty(a), self.show_ty(b)),
+            Bound::Count(pack, count) => match self.elements_of(pack) {
+                Some(items) => format!("a pack of {} is not one of {}", items.len(), self.show_val(count)),
+                None => format!("`{}` need not have {} elements", self.show_ty(pack), self.show_val(count)),
+            },
+            Bound::NonEmpty(pack) if self.elements_of(pack).is_some() => "the pack is empty".into(),
+            Bound::NonEmpty(pack) => format!("`{}` may be empty", self.show_ty(pack)),
         }
     }
 
@@ -157,23 +199,73 @@ impl Checked {
         let bounds = self.bounds(id);
         let params = self.tables.generics[id].params.clone();
         for bound in bounds.iter() {
-            match *bound {
+            let unmet = match *bound {
                 Bound::Conforms(ty, interface) => {
-                    let ty = self.replace(ty, &params, args);
                     let interface = self.replace_interface(interface, &params, args);
-                    if !self.conforms(ty, interface) {
-                        return Some(Bound::Conforms(ty, interface));
-                    }
+                    let mut types = self.replace_each(ty, &params, args).into_iter();
+                    types.find(|ty| !self.conforms(*ty, interface)).map(|ty| Bound::Conforms(ty, interface))
                 }
                 Bound::Equal(a, b) => {
-                    let (a, b) = (self.replace(a, &params, args), self.replace(b, &params, args));
-                    if a != b && !self.is_error(a) && !self.is_error(b) {
-                        return Some(Bound::Equal(a, b));
-                    }
+                    let b = self.replace(b, &params, args);
+                    let mut types = self.replace_each(a, &params, args).into_iter();
+                    types.find(|a| !self.same(*a, b)).map(|a| Bound::Equal(a, b))
                 }
+                Bound::Count(pack, count) => {
+                    let pack = self.replace(pack, &params, args);
+                    let count = self.replace_val(count, &params, args);
+                    (!self.has_count(pack, count)).then_some(Bound::Count(pack, count))
+                }
+                Bound::NonEmpty(pack) => {
+                    let pack = self.replace(pack, &params, args);
+                    (!self.is_nonempty(pack)).then_some(Bound::NonEmpty(pack))
+                }
+            };
+            if unmet.is_some() {
+                return unmet;
             }
         }
         None
+    }
+
+    /// The types that a bound must hold for: of an element of a pack, all of them.
+    fn replace_each(&mut self, ty: Ty, params: &[GenericParamId], args: Args) -> Vec<Ty> {
+        match self.program.types.kind(ty) {
+            TyKind::Each(pack) => {
+                let pack = self.replace(pack, params, args);
+                self.members_to_satisfy(pack)
+            }
+            _ => vec![self.replace(ty, params, args)],
+        }
+    }
+
+    fn same(&self, a: Ty, b: Ty) -> bool {
+        a == b || self.is_error(a) || self.is_error(b)
+    }
+
+    fn has_count(&mut self, pack: Ty, count: Val) -> bool {
+        let own = self.count_val(pack);
+        let assumed = |bound: &Bound| *bound == Bound::Count(pack, count);
+        own == count || self.is_error(pack) || self.tables.env.iter().any(assumed)
+    }
+
+    /// Whether a pack is known to have elements.
+    pub(crate) fn is_nonempty(&self, pack: Ty) -> bool {
+        match (self.elements_of(pack), self.program.types.kind(pack)) {
+            (Some(items), _) => items.iter().any(|item| match item {
+                Arg::Ty(ty) if self.is_pack(*ty) => self.is_nonempty(*ty),
+                Arg::Ty(_) | Arg::Val(_) => true,
+            }),
+            (None, TyKind::Expand(_, over)) => self.is_nonempty(over),
+            (None, _) => {
+                let counts = |count: Val| self.program.types.known(count).is_some_and(|n| n > 0);
+                self.is_error(pack)
+                    || self.tables.env.iter().any(|bound| match *bound {
+                        Bound::NonEmpty(assumed) => assumed == pack,
+                        Bound::Count(assumed, count) => assumed == pack && counts(count),
+                        Bound::Conforms(..) | Bound::Equal(..) => false,
+                    })
+            }
+        }
     }
 
     /// Whether a type is the result of a reported mistake.

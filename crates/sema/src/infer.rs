@@ -31,24 +31,28 @@ struct Bindings {
     args: Vec<Option<Arg>>,
     /// Which were given and stay as they are.
     fixed: Vec<bool>,
+    bounds: Rc<[Bound]>,
 }
 
 impl BodyCx<'_> {
-    /// Finds the generic arguments of a candidate.
+    /// Finds the generic arguments of a candidate, which gets these arguments for each of its parameters.
     pub(crate) fn infer(
         &mut self,
         callee: &Callee,
         candidate: Candidate,
         signature: &Signature,
-        args: &[Argument],
+        passed: &[&[Argument]],
     ) -> Result<Inferred, Misfit> {
         let generics = self.cx.tables.funcs[candidate.func].generics;
         let params = self.cx.tables.generics[generics].params.clone();
         let given = self.written_args(callee, candidate)?;
-        let mut bindings = Bindings::start(params, given);
-        for (arg, param) in args.iter().zip(&signature.params) {
-            if let Argument::Value(expr) = arg {
-                self.bind(&mut bindings, param.ty, expr.ty);
+        let bounds = self.cx.bounds(generics);
+        let mut bindings = Bindings::start(params, given, bounds);
+        for (&arg, param) in passed.iter().zip(&signature.params) {
+            match arg {
+                _ if self.cx.is_pack(param.ty) => self.bind_pack(&mut bindings, param.ty, arg),
+                [Argument::Value(expr)] => self.bind(&mut bindings, param.ty, expr.ty),
+                _ => {}
             }
         }
         self.bind_by_equalities(&mut bindings, generics);
@@ -79,7 +83,7 @@ impl BodyCx<'_> {
             (Vector(p, _) | Matrix(p, _, _), Scalar(_) | Param(_)) => self.bind(bindings, p, ty),
             (UnsizedArray(p), UnsizedArray(t) | Array(t, _)) => self.bind(bindings, p, t),
             (Struct(a, p), Struct(b, t)) if a == b => self.bind_args(bindings, p, t),
-            (Tuple(p), Tuple(t)) => self.bind_args(bindings, p, t),
+            (Tuple(p), Tuple(t)) | (Pack(p), Pack(t)) => self.bind_members(bindings, p, t),
             (_, Struct(id, _)) => {
                 // A constant buffer stands for what it holds, a structure for its base.
                 if let Some(content) = self.cx.block_content(ty) {
@@ -92,13 +96,91 @@ impl BodyCx<'_> {
         }
     }
 
+    /// The arguments of a pack bind its elements.
+    fn bind_pack(&mut self, bindings: &mut Bindings, pattern: Ty, args: &[Argument]) {
+        let ty = |arg: &Argument| match arg {
+            Argument::Value(expr) => Some(Arg::Ty(expr.ty)),
+            Argument::List(..) => None,
+        };
+        if let Some(types) = args.iter().map(ty).collect::<Option<Vec<Arg>>>() {
+            self.bind_elements(bindings, pattern, &types);
+        }
+    }
+
+    /// Binds the members of a tuple or pack. One pack in the pattern takes what the others leave.
+    fn bind_members(&mut self, bindings: &mut Bindings, pattern: Args, args: Args) {
+        let pattern = self.cx.program.types.list(pattern).to_vec();
+        let args = self.cx.program.types.list(args).to_vec();
+        let Some((before, pack, behind)) = self.cx.around_pack(&pattern, args.len()) else {
+            return self.bind_lists(bindings, &pattern, &args);
+        };
+        let (front, rest) = args.split_at(before);
+        let (middle, back) = rest.split_at(rest.len() - behind);
+        self.bind_lists(bindings, &pattern[..before], front);
+        self.bind_elements(bindings, pack, middle);
+        self.bind_lists(bindings, &pattern[before + 1..], back);
+    }
+
+    fn bind_elements(&mut self, bindings: &mut Bindings, pattern: Ty, elements: &[Arg]) {
+        match self.kind(pattern) {
+            TyKind::Param(param) => {
+                let whole = self.cx.pack_of(elements);
+                let whole = self.equated_elements(param, whole, bindings);
+                self.bind_ty(bindings, param, whole);
+            }
+            TyKind::Expand(Arg::Ty(pattern), over) => {
+                let TyKind::Param(param) = self.kind(over) else { return };
+                let element = self.cx.program.types.ty(TyKind::Each(over));
+                let equal = self.equated_element(param, bindings).map(Arg::Ty);
+                let mut found = vec![];
+                for item in elements {
+                    let Arg::Ty(ty) = *item else { return };
+                    let is_pack = self.cx.is_pack(ty);
+                    let one = if is_pack { self.cx.each_ty(ty) } else { ty };
+                    let mut bound = [equal];
+                    self.cx.match_each(pattern, element, one, &mut bound);
+                    let Some(Arg::Ty(bound)) = bound[0] else { return };
+                    found.push(Arg::Ty(if is_pack { self.cx.expand_ty(Arg::Ty(bound), ty) } else { bound }));
+                }
+                let whole = self.cx.pack_of(&found);
+                self.bind_ty(bindings, param, whole);
+            }
+            _ => {}
+        }
+    }
+
+    /// `where T == float` tells what each element of `T` is, however many there are.
+    fn equated_elements(&mut self, param: GenericParamId, pack: Ty, bindings: &Bindings) -> Ty {
+        let Some(items) = self.cx.elements_of(pack) else { return pack };
+        let Some(equal) = self.equated_element(param, bindings) else { return pack };
+        let one = |item: Arg| if self.cx.is_pack_arg(item) { item } else { Arg::Ty(equal) };
+        let items: Vec<Arg> = items.into_iter().map(one).collect();
+        self.cx.pack_of(&items)
+    }
+
+    fn equated_element(&mut self, param: GenericParamId, bindings: &Bindings) -> Option<Ty> {
+        let own = self.ty(TyKind::Param(param));
+        let element = self.ty(TyKind::Each(own));
+        let equal = bindings.bounds.iter().find_map(|bound| match *bound {
+            Bound::Equal(a, b) if a == element => Some(b),
+            _ => None,
+        })?;
+        let partial = self.partial(bindings);
+        let params = bindings.params.clone();
+        Some(self.cx.replace(equal, &params, partial))
+    }
+
     fn bind_args(&mut self, bindings: &mut Bindings, pattern: Args, args: Args) {
         let pattern = self.cx.program.types.list(pattern).to_vec();
         let args = self.cx.program.types.list(args).to_vec();
-        for pair in pattern.into_iter().zip(args) {
+        self.bind_lists(bindings, &pattern, &args);
+    }
+
+    fn bind_lists(&mut self, bindings: &mut Bindings, pattern: &[Arg], args: &[Arg]) {
+        for pair in pattern.iter().zip(args) {
             match pair {
-                (Arg::Ty(p), Arg::Ty(t)) => self.bind(bindings, p, t),
-                (Arg::Val(p), Arg::Val(v)) => self.bind_val(bindings, p, v),
+                (Arg::Ty(p), Arg::Ty(t)) => self.bind(bindings, *p, *t),
+                (Arg::Val(p), Arg::Val(v)) => self.bind_val(bindings, *p, *v),
                 _ => {}
             }
         }
@@ -168,6 +250,10 @@ impl BodyCx<'_> {
             let before: Vec<Arg> = bindings.args[..index].iter().map_while(|a| *a).collect();
             match self.cx.default_arg(generics, param, &before) {
                 Some(arg) => bindings.args[index] = Some(arg),
+                // A pack that nothing speaks of is empty.
+                None if self.cx.program.params[param].pack => {
+                    bindings.args[index] = Some(Arg::Ty(self.cx.pack_of(&[])));
+                }
                 None => return Err(Misfit::Open(param)),
             }
         }
@@ -213,6 +299,15 @@ impl BodyCx<'_> {
                 let t = self.promoted(t)?;
                 Some(self.ty(TyKind::Matrix(t, r, c)))
             }
+            TyKind::Pack(list) => {
+                let mut items = self.cx.program.types.list(list).to_vec();
+                for item in &mut items {
+                    if let Arg::Ty(ty) = item {
+                        *ty = self.promoted(*ty).unwrap_or(*ty);
+                    }
+                }
+                Some(self.cx.pack_of(&items))
+            }
             _ => None,
         }
     }
@@ -226,6 +321,7 @@ impl BodyCx<'_> {
                 continue;
             }
             let ty = self.ty(TyKind::Param(*param));
+            let ty = if self.cx.is_pack(ty) { self.ty(TyKind::Each(ty)) } else { ty };
             let bounded = bounds.iter().any(|b| matches!(b, Bound::Conforms(t, _) if *t == ty));
             cost += if bounded { 0 } else { UNBOUNDED };
         }
@@ -235,8 +331,8 @@ impl BodyCx<'_> {
 
 impl Bindings {
     /// Begins with what is given.
-    fn start(params: Rc<[GenericParamId]>, args: Vec<Option<Arg>>) -> Self {
+    fn start(params: Rc<[GenericParamId]>, args: Vec<Option<Arg>>, bounds: Rc<[Bound]>) -> Self {
         let fixed = args.iter().map(Option::is_some).collect();
-        Self { params, args, fixed }
+        Self { params, args, fixed, bounds }
     }
 }

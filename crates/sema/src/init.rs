@@ -29,7 +29,9 @@ impl BodyCx<'_> {
         match self.kind(ty) {
             TyKind::Struct(id, _) if self.suppresses_memberwise(id) => self.construct(ty, args, span),
             TyKind::Struct(..) if args.is_empty() => self.construct(ty, args, span),
-            TyKind::Param(_) | TyKind::Assoc(..) => self.construct(ty, args, span),
+            TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {
+                self.construct(ty, args, span)
+            }
             TyKind::Scalar(_) | TyKind::Enum(_) => match args.len() {
                 0 => self.zero(ty, span),
                 _ => self.aggregate(ty, args, span),

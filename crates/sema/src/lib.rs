@@ -15,7 +15,7 @@
 //! | the state, and what lowering may ask | `checked`, `tables` |
 //! | names, attributes | `lookup`, `access`, `suggest`, `missing`, `attrs`, `known` |
 //! | types as written, types as shown | `resolve`, `show` |
-//! | generic parameters, bounds, arguments | `generics`, `subst`, `substexpr`, `infer` |
+//! | generic parameters, bounds, arguments | `generics`, `subst`, `substexpr`, `infer`, `packs` |
 //! | interfaces: who conforms, and how | `conform`, `witness`, `wrapper` |
 //! | signatures, fields, enumerators, globals | `signature`, `prototypes` |
 //! | where parameters are to be bound | `placement` |
@@ -54,6 +54,7 @@ mod measure;
 mod missing;
 mod operators;
 mod overload;
+mod packs;
 mod place;
 mod placement;
 mod program;

@@ -165,7 +165,9 @@ impl Checked {
     pub(crate) fn members(&mut self, ty: Ty, name: Symbol) -> Vec<Found> {
         match self.program.types.kind(ty) {
             TyKind::Error | TyKind::None => vec![],
-            TyKind::Param(_) | TyKind::Assoc(..) => self.open_members(ty, name),
+            TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {
+                self.open_members(ty, name)
+            }
             TyKind::Interface(interface, args) => {
                 let all = self.closure(ty, vec![InterfaceRef { interface, args }]);
                 self.promised_members(ty, all, name)
@@ -308,7 +310,10 @@ impl Checked {
         let builtin = |cx: &Self, b: Builtin| cx.tables.builtins.get(&b).copied();
         let (id, args) = match self.program.types.kind(ty) {
             TyKind::Struct(id, args) => return Some((id, args)),
-            TyKind::Tuple(args) => return Some((builtin(self, Builtin::Tuple)?, args)),
+            TyKind::Tuple(list) => {
+                let items = self.program.types.list(list).to_vec();
+                (builtin(self, Builtin::Tuple)?, vec![Arg::Ty(self.pack_of(&items))])
+            }
             TyKind::Scalar(s) => (builtin(self, Builtin::Scalar(s))?, vec![]),
             TyKind::Void => (builtin(self, Builtin::Void)?, vec![]),
             TyKind::String => (builtin(self, Builtin::String)?, vec![]),
@@ -322,6 +327,10 @@ impl Checked {
             | TyKind::Enum(_)
             | TyKind::Interface(..)
             | TyKind::Param(_)
+            | TyKind::Pack(_)
+            | TyKind::Expand(..)
+            | TyKind::Each(_)
+            | TyKind::Part(..)
             | TyKind::Assoc(..)
             | TyKind::None => return None,
         };
@@ -389,8 +398,81 @@ impl Checked {
             (UnsizedArray(p), UnsizedArray(t)) => self.match_ty(p, t, params, bindings),
             (Struct(a, p), Struct(b, t)) if a == b => self.match_args(p, t, params, bindings),
             (Interface(a, p), Interface(b, t)) if a == b => self.match_args(p, t, params, bindings),
-            (Tuple(p), Tuple(t)) => self.match_args(p, t, params, bindings),
+            (Tuple(p), Tuple(t)) | (Pack(p), Pack(t)) => self.match_members(p, t, params, bindings),
+            (Pack(p), _) if self.is_pack(ty) => {
+                let t = self.program.types.args(&[Arg::Ty(ty)]);
+                self.match_members(p, t, params, bindings)
+            }
             _ => pattern == ty,
+        }
+    }
+
+    /// The one pack among the members of a pattern, with how many stand before and behind it, if `count` members are enough.
+    pub(crate) fn around_pack(&self, pattern: &[Arg], count: usize) -> Option<(usize, Ty, usize)> {
+        let before = pattern.iter().position(|arg| self.is_pack_arg(*arg))?;
+        let behind = pattern.len() - before - 1;
+        match pattern[before] {
+            Arg::Ty(pack) if before + behind <= count => Some((before, pack, behind)),
+            _ => None,
+        }
+    }
+
+    /// Matches the members of tuples or packs. One pack in the pattern takes what the others leave.
+    fn match_members(
+        &mut self,
+        pattern: Args,
+        args: Args,
+        params: &[GenericParamId],
+        bindings: &mut [Option<Arg>],
+    ) -> bool {
+        let list = self.program.types.list(pattern).to_vec();
+        let members = self.program.types.list(args).to_vec();
+        let Some((before, pack, behind)) = self.around_pack(&list, members.len()) else {
+            return self.match_args(pattern, args, params, bindings);
+        };
+        let end = members.len() - behind;
+        let whole = self.pack_of(&members[before..end]);
+        let mut pairs = list[..before].iter().zip(&members[..before]);
+        let mut others = list[before + 1..].iter().zip(&members[end..]);
+        pairs.all(|(p, t)| self.match_arg(*p, *t, params, bindings))
+            && others.all(|(p, t)| self.match_arg(*p, *t, params, bindings))
+            && self.match_ty(pack, whole, params, bindings)
+    }
+
+    /// Finds what `element`, an `each P`, is when `pattern` is `ty`.
+    pub(crate) fn match_each(&mut self, pattern: Ty, element: Ty, ty: Ty, bound: &mut [Option<Arg>; 1]) {
+        if pattern == element {
+            bound[0].get_or_insert(Arg::Ty(ty));
+            return;
+        }
+        use TyKind::*;
+        match (self.program.types.kind(pattern), self.program.types.kind(ty)) {
+            (Vector(p, _), Vector(t, _)) | (Array(p, _), Array(t, _)) | (Matrix(p, ..), Matrix(t, ..)) => {
+                self.match_each(p, element, t, bound);
+            }
+            (Struct(a, p), Struct(b, t)) if a == b => {
+                let pairs = self.program.types.list(p).to_vec().into_iter();
+                for pair in pairs.zip(self.program.types.list(t).to_vec()) {
+                    if let (Arg::Ty(p), Arg::Ty(t)) = pair {
+                        self.match_each(p, element, t, bound);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn match_arg(
+        &mut self,
+        pattern: Arg,
+        arg: Arg,
+        params: &[GenericParamId],
+        bindings: &mut [Option<Arg>],
+    ) -> bool {
+        match (pattern, arg) {
+            (Arg::Ty(p), Arg::Ty(t)) => self.match_ty(p, t, params, bindings),
+            (Arg::Val(p), Arg::Val(t)) => self.match_val(p, t, params, bindings),
+            _ => false,
         }
     }
 
@@ -405,11 +487,7 @@ impl Checked {
         let pattern = self.program.types.list(pattern).to_vec();
         let args = self.program.types.list(args).to_vec();
         pattern.len() == args.len()
-            && pattern.into_iter().zip(args).all(|pair| match pair {
-                (Arg::Ty(p), Arg::Ty(t)) => self.match_ty(p, t, params, bindings),
-                (Arg::Val(p), Arg::Val(t)) => self.match_val(p, t, params, bindings),
-                _ => false,
-            })
+            && pattern.into_iter().zip(args).all(|(p, t)| self.match_arg(p, t, params, bindings))
     }
 
     fn match_val(

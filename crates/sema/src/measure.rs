@@ -62,7 +62,12 @@ impl Checked {
                 let fields = fields.collect();
                 self.joined(fields)
             }
-            TyKind::Param(_) | TyKind::Assoc(..) => Err(NoRoom::Open),
+            TyKind::Param(_)
+            | TyKind::Pack(_)
+            | TyKind::Expand(..)
+            | TyKind::Each(_)
+            | TyKind::Part(..)
+            | TyKind::Assoc(..) => Err(NoRoom::Open),
             TyKind::Struct(..)
             | TyKind::UnsizedArray(_)
             | TyKind::Interface(..)

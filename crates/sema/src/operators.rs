@@ -353,7 +353,10 @@ impl BodyCx<'_> {
 
     /// A call of a method that the library's interfaces promise of a generic type, by the name in its `[__lang("..")]`.
     fn interface_method(&mut self, this: Expr, lang: &str, args: Vec<Expr>, span: Span) -> Option<Expr> {
-        if !matches!(self.kind(this.ty), TyKind::Param(_) | TyKind::Assoc(..)) {
+        if !matches!(
+            self.kind(this.ty),
+            TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..)
+        ) {
             return None;
         }
         let name = self.lang_method(lang)?;

@@ -10,16 +10,20 @@
 use crate::body::BodyCx;
 use crate::codes;
 use crate::convert::{Cost, PLACE};
-use crate::derive::Signature;
+use crate::derive::{SigParam, Signature};
 use crate::hir::{
     Arg, Args, Bound, Call, DiffMode, Dir, Expr, ExprKind, FuncId, FuncKind, FuncRef, GenericParamId, Ty,
     TyKind,
 };
 use crate::lookup::Found;
 use crate::place::Fixed;
+use crate::resolve::Share;
 use crate::tables::{FuncSource, Item};
 use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast;
+
+/// The cost of passing arguments for a pack, so that a function with as many parameters is preferred.
+const PACK: Cost = 500;
 
 /// An argument of a call: a value, or an initializer list that waits for the type of its parameter.
 #[derive(Clone)]
@@ -182,11 +186,13 @@ impl BodyCx<'_> {
             }
         };
         let required = self.required_args(callee, candidate.func, &signature);
-        if args.len() < required || args.len() > signature.params.len() {
+        let most = self.most_args(&signature, args.len());
+        if args.len() < required || args.len() > most {
             let this = usize::from(takes_this);
-            return Err(Misfit::Count(required - this, signature.params.len() - this, args.len() - this));
+            return Err(Misfit::Count(required - this, most - this, args.len() - this));
         }
-        let inferred = self.infer(callee, candidate, &signature, args)?;
+        let passed = self.passed(&signature, args);
+        let inferred = self.infer(callee, candidate, &signature, &passed)?;
         let generics = self.cx.tables.funcs[candidate.func].generics;
         let params = self.cx.tables.generics[generics].params.clone();
         let mut signature = signature;
@@ -195,13 +201,17 @@ impl BodyCx<'_> {
         }
         signature.result = self.cx.replace(signature.result, &params, inferred.args);
         let mut cost = inferred.cost;
-        for (number, (arg, param)) in args.iter().zip(&signature.params).enumerate() {
-            let shown = number + 1 - usize::from(takes_this);
-            if takes_this && number == 0 {
-                self.fit_this(arg, param.dir)?;
-                continue;
+        let mut number = usize::from(!takes_this);
+        for (args, param) in passed.into_iter().zip(&signature.params) {
+            match args {
+                _ if self.cx.is_pack(param.ty) => {
+                    cost += self.pack_cost(args, param.ty, param.dir, number)?
+                }
+                [this] if number == 0 => self.fit_this(this, param.dir)?,
+                [arg] => cost += self.argument_cost(arg, param.ty, param.dir, number)?,
+                _ => {}
             }
-            cost += self.argument_cost(arg, param.ty, param.dir, shown)?;
+            number += args.len();
         }
         Ok(Fit { candidate, args: inferred.args, signature, cost })
     }
@@ -230,7 +240,7 @@ impl BodyCx<'_> {
 
     /// How many arguments are needed at least: trailing parameters may have defaults.
     fn required_args(&self, callee: &Callee, func: FuncId, signature: &Signature) -> usize {
-        let all = signature.params.len();
+        let all = signature.params.iter().filter(|p| !self.cx.is_pack(p.ty)).count();
         if !callee.diff.is_empty() {
             return all;
         }
@@ -241,6 +251,52 @@ impl BodyCx<'_> {
             }
             FuncSource::Accessor(..) => all,
         }
+    }
+
+    /// How many arguments are accepted at most, close to how many there are: several packs share evenly what is left for them.
+    fn most_args(&self, signature: &Signature, given: usize) -> usize {
+        let packs = signature.params.iter().filter(|p| self.cx.is_pack(p.ty)).count();
+        let single = signature.params.len() - packs;
+        match packs {
+            0 => single,
+            _ => single + given.saturating_sub(single) / packs * packs,
+        }
+    }
+
+    /// The arguments of each parameter: one, none if its default is wanted, or those of a pack.
+    fn passed<'s>(&self, signature: &Signature, args: &'s [Argument]) -> Vec<&'s [Argument]> {
+        let packs = signature.params.iter().filter(|p| self.cx.is_pack(p.ty)).count();
+        let length = args.len().saturating_sub(signature.params.len() - packs).checked_div(packs);
+        let mut rest = args;
+        let taken = |param: &SigParam| {
+            let count = if self.cx.is_pack(param.ty) { length.unwrap_or(0) } else { 1 };
+            let (taken, behind) = rest.split_at(count.min(rest.len()));
+            rest = behind;
+            taken
+        };
+        signature.params.iter().map(taken).collect()
+    }
+
+    /// The types of the elements that the arguments of a pack are passed as.
+    fn pack_types(&self, pack: Ty) -> Vec<Ty> {
+        let Some(items) = self.cx.elements_of(pack) else { return vec![pack] };
+        let ty = |arg: Arg| match arg {
+            Arg::Ty(ty) => Some(ty),
+            Arg::Val(_) => None,
+        };
+        items.into_iter().filter_map(ty).collect()
+    }
+
+    fn pack_cost(&mut self, args: &[Argument], pack: Ty, dir: Dir, number: usize) -> Result<Cost, Misfit> {
+        let types = self.pack_types(pack);
+        if types.len() != args.len() {
+            return Err(Misfit::Count(types.len(), types.len(), args.len()));
+        }
+        let mut cost = PACK;
+        for (index, (arg, ty)) in args.iter().zip(types).enumerate() {
+            cost += self.argument_cost(arg, ty, dir, number + index)?;
+        }
+        Ok(cost)
     }
 
     fn argument_cost(&mut self, arg: &Argument, ty: Ty, dir: Dir, number: usize) -> Result<Cost, Misfit> {
@@ -379,16 +435,18 @@ impl BodyCx<'_> {
             given.push(Argument::Value(self.as_base(this.clone(), fit.candidate.base)));
         }
         given.extend(args);
-        let supplied = given.len();
         let mut passed = vec![];
-        for (arg, param) in given.into_iter().zip(&fit.signature.params) {
-            passed.push((param.dir, self.pass(arg, param.ty, param.dir)));
-        }
-        for number in supplied..fit.signature.params.len() {
-            let param = &fit.signature.params[number];
-            let number = number - usize::from(takes_this);
-            let value = self.default_argument(func, number, fit.args, param.ty, span);
-            passed.push((param.dir, value));
+        for (number, args) in self.passed(&fit.signature, &given).into_iter().enumerate() {
+            let SigParam { ty, dir, .. } = fit.signature.params[number];
+            let value = match args {
+                _ if self.cx.is_pack(ty) => self.pass_pack(args, ty, dir, span),
+                [arg] => self.pass(arg.clone(), ty, dir),
+                _ => {
+                    let number = number - usize::from(takes_this);
+                    self.default_argument(func, number, fit.args, ty, span)
+                }
+            };
+            passed.push((dir, value));
         }
         let through = callee.this.clone().filter(|this| {
             let requirement = matches!(self.cx.program.funcs[func].kind, FuncKind::Requirement(_));
@@ -402,6 +460,13 @@ impl BodyCx<'_> {
     /// Whether values of a type are values of some type that conforms.
     pub(crate) fn is_interface(&self, ty: Ty) -> bool {
         matches!(self.kind(ty), TyKind::Interface(..))
+    }
+
+    fn pass_pack(&mut self, args: &[Argument], ty: Ty, dir: Dir, span: Span) -> Expr {
+        let span = args.first().map_or(span, Argument::span);
+        let types = self.pack_types(ty);
+        let elements = args.iter().zip(types).map(|(arg, ty)| self.pass(arg.clone(), ty, dir)).collect();
+        Expr { kind: ExprKind::Pack(elements), ty, span }
     }
 
     fn pass(&mut self, arg: Argument, ty: Ty, dir: Dir) -> Expr {
@@ -587,12 +652,16 @@ impl BodyCx<'_> {
         let around = self.cx.program.types.list(candidate.around).to_vec();
         let mut bindings: Vec<Option<Arg>> = around.iter().copied().map(Some).collect();
         let own = params.len() - around.len().min(params.len()) - self.cx.tables.funcs[candidate.func].hidden;
-        if callee.explicit.len() > own {
-            return Err(Misfit::Explicit);
-        }
-        for (expr, param) in callee.explicit.iter().zip(&params[around.len()..]) {
-            let scope = self.scope;
-            bindings.push(Some(self.knowing_locals(|cx| cx.generic_arg(*param, expr, scope))));
+        let own = &params[around.len()..][..own];
+        let shares = self.cx.shares(own, &callee.explicit).ok_or(Misfit::Explicit)?;
+        let scope = self.scope;
+        for (param, share) in own.iter().zip(shares) {
+            bindings.push(match share {
+                Share::One(expr) => Some(self.knowing_locals(|cx| cx.generic_arg(*param, expr, scope))),
+                // What is not written may follow from the arguments.
+                Share::Pack([]) | Share::Open => None,
+                Share::Pack(exprs) => Some(self.knowing_locals(|cx| cx.pack_arg(*param, exprs, scope))),
+            });
         }
         bindings.resize(params.len(), None);
         Ok(bindings)

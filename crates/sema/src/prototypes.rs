@@ -54,7 +54,9 @@ impl Checked {
     pub(crate) fn same_types(&mut self, a: FuncId, b: FuncId) -> bool {
         let (params_a, params_b) = (self.written_params(a), self.written_params(b));
         let (own_a, own_b) = (self.all_generic_params(a), self.all_generic_params(b));
-        if params_a.len() != params_b.len() || own_a.len() != own_b.len() {
+        let is_pack = |param: &GenericParamId| self.program.params[*param].pack;
+        let same_kinds = own_a.iter().map(is_pack).eq(own_b.iter().map(is_pack));
+        if params_a.len() != params_b.len() || !same_kinds {
             return false;
         }
         let args = self.identity_of(&own_a);

@@ -3,7 +3,7 @@
 use crate::Checked;
 use crate::body::BodyCx;
 use crate::codes;
-use crate::hir::{Arg, Args, GenericParamId, InterfaceRef, StructId, Ty, TyKind, Val, ValKind};
+use crate::hir::{Arg, Args, GenericParam, GenericParamId, InterfaceRef, StructId, Ty, TyKind, Val, ValKind};
 use crate::lookup::Found;
 use crate::tables::{AliasId, Builtin, GenericsId, Item, Obligation, Owner, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Span, Symbol};
@@ -18,6 +18,16 @@ pub(crate) enum Path {
     Namespace(ScopeId),
     /// A declaration that still wants its generic arguments.
     Open(Found),
+}
+
+/// What a generic parameter gets of the arguments as written.
+pub(crate) enum Share<'e> {
+    /// One.
+    One(&'e ast::Expr),
+    /// Those of a pack.
+    Pack(&'e [ast::Expr]),
+    /// None.
+    Open,
 }
 
 impl Checked {
@@ -104,8 +114,7 @@ impl Checked {
             }
             ExprKind::Tuple(items) => {
                 let items: Vec<Arg> = items.iter().map(|i| Arg::Ty(self.resolve_ty(i, scope))).collect();
-                let args = self.program.types.args(&items);
-                Some(Path::Ty(self.program.types.ty(TyKind::Tuple(args))))
+                Some(Path::Ty(self.tuple_ty(&items)))
             }
             ExprKind::Pointer(to) => {
                 let to = self.resolve_ty(to, scope);
@@ -119,8 +128,22 @@ impl Checked {
                     None => self.unsupported_ty(expr.span, "a function type of so many parameters", report),
                 }
             }
-            ExprKind::Each(_) | ExprKind::Expand(_) => {
-                self.unsupported_ty(expr.span, "a parameter pack", report)
+            ExprKind::Each(inner) => {
+                let path = self.type_path(inner, scope, report)?;
+                let pack = self.path_ty(path, inner.span, scope);
+                self.each_path(pack, expr.span, report).map(Path::Ty)
+            }
+            ExprKind::Expand(inner) => {
+                self.tables.expanding.push(vec![]);
+                let path = self.type_path(inner, scope, report);
+                let pattern = path.map(|path| self.path_ty(path, inner.span, scope));
+                let packs = self.tables.expanding.pop().unwrap_or_default();
+                let pattern = pattern?;
+                if self.is_error(pattern) {
+                    return Some(Path::Ty(pattern));
+                }
+                let over = self.expanded_over(&packs, expr.span, report)?;
+                Some(Path::Ty(self.expand_ty(Arg::Ty(pattern), over)))
             }
             ExprKind::Error => Some(Path::Ty(self.error_ty())),
             _ => {
@@ -197,7 +220,10 @@ impl Checked {
             | Item::Alias(_)
             | Item::Assoc(_)
             | Item::Namespace(_) => true,
-            Item::Param(param) => self.program.params[param].value.is_none(),
+            Item::Param(param) => {
+                let param = &self.program.params[param];
+                param.value.is_none() || param.pack
+            }
             _ => false,
         }
     }
@@ -213,7 +239,8 @@ impl Checked {
         match found.item {
             Item::Namespace(scope) => Some(Path::Namespace(scope)),
             Item::Param(param) => {
-                if self.program.params[param].value.is_some() {
+                let GenericParam { value, pack, .. } = self.program.params[param];
+                if value.is_some() && !pack {
                     if report {
                         let name = self.program.params[param].name;
                         let message = format!("`{name}` is a value, not a type");
@@ -221,7 +248,8 @@ impl Checked {
                     }
                     return None;
                 }
-                Some(Path::Ty(self.program.types.ty(TyKind::Param(param))))
+                let ty = self.program.types.ty(TyKind::Param(param));
+                Some(Path::Ty(self.known_equal(ty).unwrap_or(ty)))
             }
             Item::Enum(id) => Some(Path::Ty(self.program.types.ty(TyKind::Enum(id)))),
             Item::Assoc(assoc) => {
@@ -271,8 +299,7 @@ impl Checked {
             && self.tables.structs[id].builtin == Some(Builtin::Tuple)
         {
             let items: Vec<Arg> = explicit.iter().map(|e| Arg::Ty(self.resolve_ty(e, scope))).collect();
-            let args = self.program.types.args(&items);
-            return self.program.types.ty(TyKind::Tuple(args));
+            return self.tuple_ty(&items);
         }
         let mut found = *found;
         if let Item::Interface(id) = found.item {
@@ -303,6 +330,72 @@ impl Checked {
             }
             _ => self.error_ty(),
         }
+    }
+
+    /// `Tuple<..>`; known packs among the members are replaced by their elements.
+    pub(crate) fn tuple_ty(&mut self, items: &[Arg]) -> Ty {
+        if items.iter().any(|item| matches!(*item, Arg::Ty(ty) if self.is_error(ty))) {
+            return self.error_ty();
+        }
+        let list = self.program.types.args(items);
+        let list = self.spliced(list);
+        self.program.types.ty(TyKind::Tuple(list))
+    }
+
+    /// Notes that a pack is expanded here. Reports an `each` that nothing expands.
+    pub(crate) fn note_each(&mut self, pack: Ty, span: Span, report: bool) -> bool {
+        if let Some(packs) = self.tables.expanding.last_mut() {
+            packs.push(pack);
+            return true;
+        }
+        if report {
+            let message = "`each` stands outside an `expand`";
+            self.diagnostics.push(
+                Diagnostic::new(codes::EACH_ALONE, span, message).help("write `expand` before the whole"),
+            );
+        }
+        false
+    }
+
+    /// `each pack`, as a type.
+    fn each_path(&mut self, pack: Ty, span: Span, report: bool) -> Option<Ty> {
+        if self.is_error(pack) {
+            return Some(pack);
+        }
+        if !self.is_pack(pack) {
+            if report {
+                self.not_a_pack(pack, span);
+            }
+            return None;
+        }
+        self.note_each(pack, span, report).then(|| self.each_ty(pack))
+    }
+
+    /// Reports that something under `each` or `countof` is no pack.
+    pub(crate) fn not_a_pack(&mut self, ty: Ty, span: Span) {
+        let message = format!("`{}` is not a pack", self.show_ty(ty));
+        self.diagnostics.push(Diagnostic::new(codes::NOT_A_PACK, span, message));
+    }
+
+    /// The pack that decides how often something is expanded; reports if there is none.
+    pub(crate) fn expanded_over(&mut self, packs: &[Ty], span: Span, report: bool) -> Option<Ty> {
+        if packs.is_empty() && report {
+            let message = "no pack stands under `each` in this";
+            self.diagnostics.push(Diagnostic::new(codes::EXPANDS_NOTHING, span, message));
+        }
+        // One of known elements tells the most.
+        packs.iter().find(|pack| self.elements_of(**pack).is_some()).or(packs.first()).copied()
+    }
+
+    /// The type of something that has one value.
+    pub(crate) fn not_pack(&mut self, ty: Ty, span: Span, what: &str) -> Ty {
+        if !self.is_pack(ty) {
+            return ty;
+        }
+        let message = format!("{what} cannot be a pack");
+        self.diagnostics
+            .push(Diagnostic::new(codes::MISPLACED_PACK, span, message).help("use `Tuple<expand each T>`"));
+        self.error_ty()
     }
 
     /// The number of elements of an array as written, if it can be one.
@@ -359,19 +452,17 @@ impl Checked {
         span: Span,
         scope: ScopeId,
     ) -> Option<Vec<Arg>> {
-        if self.tables.generics[generics].variadic {
-            self.unsupported(span, "a parameter pack");
-            return None;
-        }
-        if explicit.len() > own.len() {
+        let shares = self.shares(own, explicit);
+        if shares.is_none() {
             let message = format!("{} generic arguments given, {} expected", explicit.len(), own.len());
             self.diagnostics.push(Diagnostic::new(codes::GENERIC_ARGS, span, message));
             return None;
         }
-        for (index, param) in own.iter().enumerate() {
-            let arg = match explicit.get(index) {
-                Some(expr) => self.generic_arg(*param, expr, scope),
-                None => match self.default_arg(generics, *param, &args) {
+        for (param, share) in own.iter().zip(shares.into_iter().flatten()) {
+            let arg = match share {
+                Share::One(expr) => self.generic_arg(*param, expr, scope),
+                Share::Pack(exprs) => self.pack_arg(*param, exprs, scope),
+                Share::Open => match self.default_arg(generics, *param, &args) {
                     Some(arg) => arg,
                     None => {
                         let name = self.program.params[*param].name;
@@ -388,6 +479,63 @@ impl Checked {
             args.push(arg);
         }
         Some(args)
+    }
+
+    /// What each parameter gets of the arguments as written: one, or what is left if it is a pack (evenly, if there are several).
+    /// Nothing if there are too many.
+    pub(crate) fn shares<'e>(
+        &self,
+        params: &[GenericParamId],
+        written: &'e [ast::Expr],
+    ) -> Option<Vec<Share<'e>>> {
+        let is_pack = |param: &&GenericParamId| self.program.params[**param].pack;
+        let packs = params.iter().filter(is_pack).count();
+        let single = params.len() - packs;
+        let left = written.len().saturating_sub(single);
+        let length = left.checked_div(packs).unwrap_or(0);
+        if left != length * packs {
+            return None;
+        }
+        let mut rest = written;
+        let mut take = |n: usize| {
+            let (taken, behind) = rest.split_at(n.min(rest.len()));
+            rest = behind;
+            taken
+        };
+        let share = |param: &GenericParamId| match self.program.params[*param].pack {
+            true => Share::Pack(take(length)),
+            false => take(1).first().map_or(Share::Open, Share::One),
+        };
+        Some(params.iter().map(share).collect())
+    }
+
+    /// Expressions as the argument for a pack.
+    pub(crate) fn pack_arg(&mut self, param: GenericParamId, exprs: &[ast::Expr], scope: ScopeId) -> Arg {
+        let items: Vec<Arg> = exprs.iter().map(|expr| self.pack_item(param, expr, scope)).collect();
+        Arg::Ty(self.pack_of(&items))
+    }
+
+    /// An expression as an element of a pack, or as a pack in it.
+    fn pack_item(&mut self, param: GenericParamId, expr: &ast::Expr, scope: ScopeId) -> Arg {
+        let is_value = self.program.params[param].value.is_some();
+        match &expr.kind {
+            ExprKind::Expand(inner) if is_value => {
+                self.tables.expanding.push(vec![]);
+                let pattern = self.const_val(inner, scope);
+                let packs = self.tables.expanding.pop().unwrap_or_default();
+                match self.expanded_over(&packs, expr.span, true) {
+                    Some(over) => Arg::Ty(self.expand_ty(Arg::Val(pattern), over)),
+                    None => Arg::Ty(self.error_ty()),
+                }
+            }
+            ExprKind::Name(name) if is_value => {
+                match self.lookup_type(scope, *name).map(|found| found.item) {
+                    Some(Item::Param(pack)) if self.program.params[pack].pack => self.param_arg(pack),
+                    _ => self.generic_arg(param, expr, scope),
+                }
+            }
+            _ => self.generic_arg(param, expr, scope),
+        }
     }
 
     /// An expression as the argument for a parameter.

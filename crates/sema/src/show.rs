@@ -56,6 +56,21 @@ impl Checked {
                 *out += &format!(".{}", self.program.assocs[assoc].name);
             }
             TyKind::Tuple(args) => self.write_list("Tuple", types.list(args), out),
+            TyKind::Pack(args) => self.write_items(types.list(args), out),
+            TyKind::Expand(pattern, _) => {
+                out.push_str("expand ");
+                self.write_arg(pattern, out);
+            }
+            TyKind::Each(pack) => {
+                out.push_str("each ");
+                self.write_ty(pack, out);
+            }
+            TyKind::Part(part, pack) => {
+                *out += part.name();
+                out.push('(');
+                self.write_ty(pack, out);
+                out.push(')');
+            }
             TyKind::String => out.push_str("String"),
             TyKind::None => out.push_str("none"),
         }
@@ -64,15 +79,29 @@ impl Checked {
     /// `Name<A, B>`, or the name alone.
     fn write_list(&self, name: &str, args: &[Arg], out: &mut String) {
         out.push_str(name);
-        for (number, arg) in args.iter().enumerate() {
-            out.push_str(if number == 0 { "<" } else { ", " });
-            match arg {
-                Arg::Ty(ty) => self.write_ty(*ty, out),
-                Arg::Val(val) => out.push_str(&self.show_val(*val)),
-            }
-        }
         if !args.is_empty() {
+            out.push('<');
+            self.write_items(args, out);
             out.push('>');
+        }
+    }
+
+    fn write_items(&self, args: &[Arg], out: &mut String) {
+        let mut first = true;
+        for arg in args {
+            if matches!(*arg, Arg::Ty(ty) if self.is_empty_pack(ty)) {
+                continue;
+            }
+            out.push_str(if first { "" } else { ", " });
+            first = false;
+            self.write_arg(*arg, out);
+        }
+    }
+
+    fn write_arg(&self, arg: Arg, out: &mut String) {
+        match arg {
+            Arg::Ty(ty) => self.write_ty(ty, out),
+            Arg::Val(val) => out.push_str(&self.show_val(val)),
         }
     }
 
@@ -93,6 +122,8 @@ impl Checked {
             }
             ValKind::Measure(Measure::Size, ty) => format!("sizeof({})", self.show_ty(ty)),
             ValKind::Measure(Measure::Align, ty) => format!("alignof({})", self.show_ty(ty)),
+            ValKind::Each(pack) => format!("each {}", self.show_ty(pack)),
+            ValKind::Count(pack) => format!("countof({})", self.show_ty(pack)),
             ValKind::Error => "<error>".into(),
         }
     }
@@ -171,6 +202,8 @@ pub(crate) fn syntax(expr: &ast::Expr) -> String {
         ast::ExprKind::Paren(inner) => syntax(inner),
         ast::ExprKind::ThisType => "This".into(),
         ast::ExprKind::This => "this".into(),
+        ast::ExprKind::Each(inner) => format!("each {}", syntax(inner)),
+        ast::ExprKind::Expand(inner) => format!("expand {}", syntax(inner)),
         _ => "..".into(),
     }
 }

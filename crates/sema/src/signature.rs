@@ -81,6 +81,7 @@ impl Checked {
             self.diagnostics.push(Diagnostic::new(codes::MISPLACED, decl.name.span, message));
             self.error_ty()
         });
+        let result = self.not_pack(result, decl.name.span, "a result");
         self.program.funcs[id].result = result;
         let written = decl.result.as_ref().is_some_and(is_no_diff);
         self.program.funcs[id].no_diff_result = decl.no_diff_result || written;
@@ -135,6 +136,9 @@ impl Checked {
         if let Some(name) = param.name {
             ty = self.not_void(ty, name);
         }
+        if dir != Dir::In {
+            ty = self.not_pack(ty, param.span, "a parameter that is written to");
+        }
         Param {
             name: param.name.map_or_else(|| "_".into(), |n| n.name),
             ty,
@@ -165,7 +169,8 @@ impl Checked {
             return param;
         }
         let name = self.program.interfaces[interface].name;
-        let hidden = self.program.params.push(GenericParam { name, value: None, span: param.span });
+        let hidden =
+            self.program.params.push(GenericParam { name, value: None, pack: false, span: param.span });
         param.ty = self.program.types.ty(TyKind::Param(hidden));
         self.hide_generic(id, hidden, Some(Bound::Conforms(param.ty, InterfaceRef { interface, args })));
         param
@@ -180,6 +185,7 @@ impl Checked {
         let hidden = self.program.params.push(GenericParam {
             name: Symbol::new(&format!("countof({})", param.name)),
             value: Some(int),
+            pack: false,
             span: param.span,
         });
         let count = self.program.types.val(ValKind::Param(hidden));
@@ -203,7 +209,6 @@ impl Checked {
             own_bounds: bound.into_iter().collect(),
             bounds: Some(bounds),
             interface: None,
-            variadic: false,
         });
         self.tables.funcs[id].generics = generics;
         self.tables.funcs[id].hidden += 1;
@@ -276,6 +281,7 @@ impl Checked {
                 }
             };
             let ty = self.not_void(ty, decl.name);
+            let ty = self.not_pack(ty, decl.name.span, "a field");
             let marked = prefix.modifiers.iter().any(|m| m.kind == ModifierKind::NoDiff);
             self.program.structs[id].fields.push(Field {
                 name: decl.name.name,

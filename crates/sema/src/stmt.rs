@@ -555,7 +555,10 @@ impl BodyCx<'_> {
         if self.cx.optional_content(ty).is_some() {
             return Some(self.zero(ty, span));
         }
-        let is_user = matches!(self.kind(ty), TyKind::Struct(..) | TyKind::Param(_) | TyKind::Assoc(..));
+        let is_user = matches!(
+            self.kind(ty),
+            TyKind::Struct(..) | TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..)
+        );
         (is_user && self.has_default_constructor(ty)).then(|| self.construct(ty, vec![], span))
     }
 }

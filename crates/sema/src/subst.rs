@@ -1,14 +1,33 @@
 //! Replacing generic parameters, and looking associated types up once the type they belong to is known.
 
-use crate::Checked;
 use crate::hir::{Arg, Args, Bound, FuncRef, GenericParamId, InterfaceRef, Ty, TyKind, Val, ValKind};
+use crate::{Checked, Subst};
 use cotangent_base::Scalar;
 use cotangent_syntax::ast::BinaryOp;
+
+/// What generic parameters are replaced by, and the element of packs that `each` stands for.
+#[derive(Clone, Copy)]
+pub(crate) struct Rewrite<'a> {
+    pub params: &'a [GenericParamId],
+    pub args: Args,
+    pub at: Option<usize>,
+}
+
+impl Subst {
+    pub(crate) fn rewrite(&self) -> Rewrite<'_> {
+        Rewrite { params: &self.params, args: self.args, at: self.at }
+    }
+}
 
 impl Checked {
     /// `ty` with each of `params` replaced by its argument.
     pub(crate) fn replace(&mut self, ty: Ty, params: &[GenericParamId], args: Args) -> Ty {
-        if params.is_empty() {
+        self.rewrite(ty, Rewrite { params, args, at: None })
+    }
+
+    /// `ty` with parameters replaced.
+    pub(crate) fn rewrite(&mut self, ty: Ty, by: Rewrite) -> Ty {
+        if by.params.is_empty() && by.at.is_none() {
             return ty;
         }
         let kind = match self.program.types.kind(ty) {
@@ -18,26 +37,26 @@ impl Checked {
             | TyKind::Enum(_)
             | TyKind::String
             | TyKind::None) => kind,
-            TyKind::Param(param) => return self.argument_ty(param, params, args).unwrap_or(ty),
-            TyKind::Vector(t, n) => {
-                TyKind::Vector(self.replace(t, params, args), self.replace_val(n, params, args))
+            TyKind::Param(param) => return self.argument_ty(param, by.params, by.args).unwrap_or(ty),
+            TyKind::Vector(t, n) => TyKind::Vector(self.rewrite(t, by), self.rewrite_val(n, by)),
+            TyKind::Matrix(t, r, c) => {
+                TyKind::Matrix(self.rewrite(t, by), self.rewrite_val(r, by), self.rewrite_val(c, by))
             }
-            TyKind::Matrix(t, r, c) => TyKind::Matrix(
-                self.replace(t, params, args),
-                self.replace_val(r, params, args),
-                self.replace_val(c, params, args),
-            ),
-            TyKind::Array(t, n) => {
-                TyKind::Array(self.replace(t, params, args), self.replace_val(n, params, args))
+            TyKind::Array(t, n) => TyKind::Array(self.rewrite(t, by), self.rewrite_val(n, by)),
+            TyKind::UnsizedArray(t) => TyKind::UnsizedArray(self.rewrite(t, by)),
+            TyKind::Struct(id, list) => TyKind::Struct(id, self.rewrite_args(list, by)),
+            TyKind::Interface(id, list) => TyKind::Interface(id, self.rewrite_args(list, by)),
+            TyKind::Tuple(list) => {
+                let list = self.rewrite_args(list, by);
+                TyKind::Tuple(self.spliced(list))
             }
-            TyKind::UnsizedArray(t) => TyKind::UnsizedArray(self.replace(t, params, args)),
-            TyKind::Struct(id, list) => TyKind::Struct(id, self.replace_args(list, params, args)),
-            TyKind::Interface(id, list) => TyKind::Interface(id, self.replace_args(list, params, args)),
-            TyKind::Tuple(list) => TyKind::Tuple(self.replace_args(list, params, args)),
             TyKind::Assoc(t, assoc, list) => {
-                let t = self.replace(t, params, args);
-                let list = self.replace_args(list, params, args);
+                let t = self.rewrite(t, by);
+                let list = self.rewrite_args(list, by);
                 return self.project(t, assoc, list);
+            }
+            TyKind::Pack(_) | TyKind::Expand(..) | TyKind::Each(_) | TyKind::Part(..) => {
+                return self.rewrite_pack(ty, by);
             }
         };
         self.program.types.ty(kind)
@@ -51,25 +70,41 @@ impl Checked {
         }
     }
 
-    /// `val` with parameters replaced, computed as far as possible.
+    /// `val` with each of `params` replaced by its argument, computed as far as possible.
     pub(crate) fn replace_val(&mut self, val: Val, params: &[GenericParamId], args: Args) -> Val {
+        self.rewrite_val(val, Rewrite { params, args, at: None })
+    }
+
+    /// `val` with parameters replaced, computed as far as possible.
+    pub(crate) fn rewrite_val(&mut self, val: Val, by: Rewrite) -> Val {
         match self.program.types.val_kind(val) {
             ValKind::Int(_) | ValKind::Error => val,
             ValKind::Param(param) => {
-                let index = params.iter().position(|p| *p == param);
-                match index.and_then(|i| self.program.types.list(args).get(i)) {
+                let index = by.params.iter().position(|p| *p == param);
+                match index.and_then(|i| self.program.types.list(by.args).get(i)) {
                     Some(Arg::Val(val)) => *val,
                     Some(Arg::Ty(_)) | None => val,
                 }
             }
             ValKind::Binary(op, scalar, a, b) => {
-                let a = self.replace_val(a, params, args);
-                let b = self.replace_val(b, params, args);
+                let a = self.rewrite_val(a, by);
+                let b = self.rewrite_val(b, by);
                 self.binary_val(op, scalar, a, b)
             }
             ValKind::Measure(measure, ty) => {
-                let ty = self.replace(ty, params, args);
+                let ty = self.rewrite(ty, by);
                 self.measure_val(measure, ty).unwrap_or(val)
+            }
+            ValKind::Each(pack) => {
+                let pack = self.rewrite(pack, Rewrite { at: None, ..by });
+                match self.element(pack, by.at) {
+                    Some(Arg::Val(val)) => val,
+                    Some(Arg::Ty(_)) | None => self.each_val(pack),
+                }
+            }
+            ValKind::Count(pack) => {
+                let pack = self.rewrite(pack, by);
+                self.count_val(pack)
             }
         }
     }
@@ -87,20 +122,27 @@ impl Checked {
         types.val(kind)
     }
 
-    /// A list with parameters replaced.
+    /// A list with each of `params` replaced by its argument.
     pub(crate) fn replace_args(&mut self, list: Args, params: &[GenericParamId], args: Args) -> Args {
+        self.rewrite_args(list, Rewrite { params, args, at: None })
+    }
+
+    /// A list with parameters replaced. A pack stays one argument.
+    pub(crate) fn rewrite_args(&mut self, list: Args, by: Rewrite) -> Args {
         let items = self.program.types.list(list).to_vec();
         if items.is_empty() {
             return list;
         }
-        let items: Vec<Arg> = items
-            .into_iter()
-            .map(|arg| match arg {
-                Arg::Ty(ty) => Arg::Ty(self.replace(ty, params, args)),
-                Arg::Val(val) => Arg::Val(self.replace_val(val, params, args)),
-            })
-            .collect();
+        let items: Vec<Arg> = items.into_iter().map(|arg| self.rewrite_arg(arg, by)).collect();
         self.program.types.args(&items)
+    }
+
+    /// An argument with parameters replaced.
+    pub(crate) fn rewrite_arg(&mut self, arg: Arg, by: Rewrite) -> Arg {
+        match arg {
+            Arg::Ty(ty) => Arg::Ty(self.rewrite(ty, by)),
+            Arg::Val(val) => Arg::Val(self.rewrite_val(val, by)),
+        }
     }
 
     /// An interface with parameters replaced.
@@ -121,6 +163,10 @@ impl Checked {
                 self.replace_interface(interface, params, args),
             ),
             Bound::Equal(a, b) => Bound::Equal(self.replace(a, params, args), self.replace(b, params, args)),
+            Bound::Count(pack, count) => {
+                Bound::Count(self.replace(pack, params, args), self.replace_val(count, params, args))
+            }
+            Bound::NonEmpty(pack) => Bound::NonEmpty(self.replace(pack, params, args)),
         }
     }
 
@@ -134,7 +180,7 @@ impl Checked {
         let interface = self.program.assocs[assoc].interface;
         match self.program.types.kind(ty) {
             TyKind::Error => return ty,
-            TyKind::Param(_) | TyKind::Assoc(..) => {}
+            TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {}
             TyKind::Interface(..) => return self.assoc_of_interface(ty, assoc, args),
             _ => {
                 let reference = InterfaceRef { interface, args };

@@ -324,8 +324,6 @@ pub(crate) struct GenericsInfo {
     pub bounds: Option<Rc<[Bound]>>,
     /// The interface whose list this is, which assumes that `This` conforms.
     pub interface: Option<InterfaceId>,
-    /// Whether a parameter is a pack.
-    pub variadic: bool,
 }
 
 /// What stands at the front of a type, by which extensions and conformances are found.
@@ -410,6 +408,10 @@ pub(crate) struct Tables {
     pub lambdas: Set<StructId>,
     /// What modules and the command line give each other.
     pub links: crate::collect::Links,
+    /// The packs under `each` in the `expand` at hand, innermost last.
+    pub expanding: Vec<Vec<Ty>>,
+    /// The differentials of tuples, where nothing is assumed.
+    pub tuple_differentials: Map<Ty, Ty>,
     /// The scope of the library.
     pub core: Option<ScopeId>,
 }

@@ -232,7 +232,7 @@ impl Checked {
         }
         let args = self.program.types.args(&args);
         let own = self.signature_under(func, &params, args);
-        let required = &wanted.signature;
+        let (own, required) = (self.unpacked(own), self.unpacked(wanted.signature.clone()));
         let same =
             |a: &derive::SigParam, b: &derive::SigParam| a.ty == b.ty && (a.dir == b.dir || a.name == "this");
         let this_fits = match (self.program.funcs[func].this, self.program.funcs[wanted.func].this) {
@@ -244,6 +244,22 @@ impl Checked {
             && own.result == required.result
             && this_fits;
         fits.then_some(Witness::Func(FuncRef { func, args }))
+    }
+
+    /// A signature in which known packs are replaced by their elements.
+    fn unpacked(&self, mut signature: Signature) -> Signature {
+        let element = |param: &derive::SigParam, item: Arg| match item {
+            Arg::Ty(ty) => Some(derive::SigParam { ty, ..*param }),
+            Arg::Val(_) => None,
+        };
+        let params = std::mem::take(&mut signature.params);
+        for param in params {
+            match self.elements_of(param.ty).filter(|_| self.is_pack(param.ty)) {
+                Some(items) => signature.params.extend(items.into_iter().filter_map(|i| element(&param, i))),
+                None => signature.params.push(param),
+            }
+        }
+        signature
     }
 
     fn missing_requirement(&mut self, id: ConformanceId, requirement: FuncId) {

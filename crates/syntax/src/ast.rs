@@ -254,6 +254,8 @@ pub enum GenericParamKind {
     Value(Expr),
     /// `each T`, `each T : IA`.
     Pack(Vec<Expr>),
+    /// `let each N : int`.
+    ValuePack(Expr),
 }
 
 /// One condition of a `where` clause.
@@ -261,8 +263,10 @@ pub enum GenericParamKind {
 pub enum Where {
     /// `T : IA`.
     Conforms(Expr, Vec<Expr>),
-    /// `T.A == float`.
+    /// `T.A == float`, `countof(T) == 2`.
     Equal(Expr, Expr),
+    /// `nonempty(T)`.
+    NonEmpty(Expr),
 }
 
 /// A variable, field or shader parameter.

@@ -237,7 +237,7 @@ keywords! {
     Init "__init" Namespace "namespace" Using "using" CBuffer "cbuffer" TBuffer "tbuffer" Import "import"
     Include "__include" Module "module" Implementing "implementing" Func "func" Operator "operator"
     Generic "__generic" Let "let" Var "var" Where "where" Throws "throws" Typename "typename"
-    Optional "optional" Each "each" Expand "expand" FuncType "functype" FuncExtension "__func_extension"
+    Optional "optional" Each "each" NonEmpty "nonempty" Expand "expand" FuncType "functype" FuncExtension "__func_extension"
     Get "get" Set "set"
     If "if" Else "else" For "for" While "while" Do "do" Switch "switch" Case "case" Default "default"
     Break "break" Continue "continue" Return "return" Discard "discard" Defer "defer" Throw "throw"

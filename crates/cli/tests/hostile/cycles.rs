@@ -51,6 +51,54 @@ fn declarations_that_need_themselves() {
 }
 
 #[test]
+fn packs_without_end() {
+    survived(&[
+        (
+            "longer",
+            format!(
+                "int g<each T>(int n, expand each T t) {{ return n == 0 ? 1 : g(n - 1, 1, expand each t); }}\n{}",
+                body("int k = g(3, 1.0);")
+            ),
+        ),
+        (
+            "doubled",
+            format!(
+                "int g<each T>(int n, expand each T t) {{ return n == 0 ? 1 : g(n - 1, expand each t, expand each t); }}\n{}",
+                body("int k = g(3, 1.0);")
+            ),
+        ),
+        (
+            "nested",
+            format!(
+                "int g<each T>(int n, expand each T t) {{ return n == 0 ? 1 : g(n - 1, expand makeTuple(each t, each t)); }}\n{}",
+                body("int k = g(3, 1.0, 2.0);")
+            ),
+        ),
+        (
+            "gathered",
+            format!(
+                "int g<each T>(Tuple<expand each T> t) {{ return g(makeTuple(t, expand each t)); }}\n{}",
+                body("int k = g(makeTuple(1.0));")
+            ),
+        ),
+        (
+            "alias",
+            format!(
+                "typealias A<each T> = B<expand each T, int>; typealias B<each T> = A<expand each T>; {}",
+                body("A<int> a;")
+            ),
+        ),
+        (
+            "extension",
+            format!(
+                "interface I {{}} extension<each T> Tuple<expand each T> : I {{ int f() {{ return makeTuple(this, this).f(); }} }}\n{}",
+                body("int k = makeTuple(1, 2).f();")
+            ),
+        ),
+    ]);
+}
+
+#[test]
 fn instances_without_end() {
     survived(&[
         (

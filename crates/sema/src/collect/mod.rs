@@ -13,7 +13,7 @@ pub(crate) use link::Links;
 use crate::access::{Access, Defaults, ModuleId};
 use crate::attrs;
 use crate::codes;
-use crate::hir::{GenericParam, InterfaceId, Ty, TyKind};
+use crate::hir::{GenericParam, GenericParamId, InterfaceId, Ty, TyKind};
 use crate::known;
 use crate::tables::{GenericsId, GenericsInfo, Item, Module, Owner, Prefix, Progress, Scope, ScopeId};
 use crate::{Checked, Input};
@@ -126,7 +126,6 @@ impl Checked {
             own_bounds: vec![],
             bounds: Some(Rc::new([])),
             interface: None,
-            variadic: false,
         })
     }
 
@@ -264,15 +263,17 @@ impl Checked {
             return parent;
         }
         let mut own = vec![];
-        let mut variadic = false;
         for param in &syntax.params {
-            variadic |= matches!(param.kind, ast::GenericParamKind::Pack(_));
+            use ast::GenericParamKind::{Pack, Value, ValuePack};
+            let pack = matches!(param.kind, Pack(_) | ValuePack(_));
+            self.check_pack_is_last(&own, param, pack);
             let id = self.program.params.push(GenericParam {
                 name: param.name.name,
                 value: None,
+                pack,
                 span: param.name.span,
             });
-            if let ast::GenericParamKind::Value(_) = param.kind {
+            if let Value(_) | ValuePack(_) = param.kind {
                 // Known to be a value at once; which type is resolved with the bounds.
                 let error = self.error_ty();
                 self.program.params[id].value = Some(error);
@@ -280,17 +281,28 @@ impl Checked {
             self.declare(scope, param.name, Item::Param(id));
             own.push(id);
         }
-        self.push_generics(parent, own, Rc::new(syntax.clone()), scope, None, variadic)
+        self.push_generics(parent, own, Rc::new(syntax.clone()), scope, None)
+    }
+
+    /// A pack takes all arguments that are left, so that none are left for what follows it.
+    fn check_pack_is_last(&mut self, before: &[GenericParamId], param: &ast::GenericParam, pack: bool) {
+        if pack || !before.iter().any(|p| self.program.params[*p].pack) {
+            return;
+        }
+        let message = format!("`{}` follows a pack", param.name.name);
+        self.diagnostics.push(
+            Diagnostic::new(codes::MISPLACED, param.name.span, message)
+                .help("a pack takes all arguments that are left; put it last"),
+        );
     }
 
     fn push_generics(
         &mut self,
         parent: GenericsId,
-        own: Vec<crate::hir::GenericParamId>,
+        own: Vec<GenericParamId>,
         syntax: Rc<ast::Generics>,
         scope: ScopeId,
         interface: Option<InterfaceId>,
-        variadic: bool,
     ) -> GenericsId {
         let around = self.tables.generics[parent].params.clone();
         let params = around.iter().copied().chain(own.iter().copied()).collect();
@@ -304,7 +316,6 @@ impl Checked {
             own_bounds: vec![],
             bounds: None,
             interface,
-            variadic,
         })
     }
 

@@ -67,8 +67,12 @@ impl Checked {
         let id = self.tables.interfaces.next_key();
         let owner = Owner::Interface(id);
         let scope = self.member_scope(place.scope, owner, place.generics, decl.name.name.as_str());
-        let this =
-            self.program.params.push(GenericParam { name: "This".into(), value: None, span: decl.name.span });
+        let this = self.program.params.push(GenericParam {
+            name: "This".into(),
+            value: None,
+            pack: false,
+            span: decl.name.span,
+        });
         self.program.interfaces.push(Interface {
             name: self.qualified(place.scope, decl.name.name.as_str()),
             span: decl.name.span,
@@ -80,9 +84,9 @@ impl Checked {
             any_value_size: None,
         });
         self.note_lang(&prefix.attributes, Item::Interface(id));
-        let around = self.push_generics(place.generics, vec![this], Rc::default(), scope, None, false);
+        let around = self.push_generics(place.generics, vec![this], Rc::default(), scope, None);
         let own = self.collect_generics(&decl.generics, scope, around);
-        let generics = self.push_generics(own, vec![], Rc::default(), scope, Some(id), false);
+        let generics = self.push_generics(own, vec![], Rc::default(), scope, Some(id));
         self.tables.interfaces.push(InterfaceInfo {
             decl: decl.clone(),
             scope,

@@ -151,6 +151,13 @@ impl Checked {
 
     /// What differentiation makes of a type, unless it is marked `no_diff`.
     pub(crate) fn diff_kind(&mut self, ty: Ty, no_diff: bool) -> DiffKind {
+        if self.is_pack(ty) {
+            let element = self.each_ty(ty);
+            return match self.diff_kind(element, no_diff) {
+                DiffKind::Value(differential) => DiffKind::Value(self.expand_ty(Arg::Ty(differential), ty)),
+                kind @ (DiffKind::Plain | DiffKind::Pointer) => kind,
+            };
+        }
         if no_diff || matches!(self.program.types.kind(ty), TyKind::Void | TyKind::Error) {
             return DiffKind::Plain;
         }
@@ -178,8 +185,13 @@ impl Checked {
         self.library_struct("DifferentialPtrPair", ty)
     }
 
-    /// The structure of that name in the library, applied to `ty`.
+    /// The structure of that name in the library, applied to `ty`; to each element if it is a pack.
     fn library_struct(&mut self, lang: &str, ty: Ty) -> Ty {
+        if self.is_pack(ty) {
+            let element = self.each_ty(ty);
+            let pattern = self.library_struct(lang, element);
+            return self.expand_ty(Arg::Ty(pattern), ty);
+        }
         match self.lang_struct(lang) {
             Some(id) => {
                 let args = self.program.types.args(&[Arg::Ty(ty)]);

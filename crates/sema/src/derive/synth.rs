@@ -69,6 +69,11 @@ impl Checked {
         let TyKind::Tuple(members) = self.program.types.kind(tuple) else {
             return None;
         };
+        // Tuples share their members, so that one may be far larger than the program that writes it.
+        let closed = self.tables.env.is_empty();
+        if let Some(known) = self.tables.tuple_differentials.get(&tuple).filter(|_| closed) {
+            return Some(*known);
+        }
         let mut differentials = vec![];
         for member in self.program.types.list(members).to_vec() {
             let Arg::Ty(member) = member else {
@@ -77,7 +82,11 @@ impl Checked {
             differentials.push(Arg::Ty(self.differential_of(member)?));
         }
         let differentials = self.program.types.args(&differentials);
-        Some(self.program.types.ty(TyKind::Tuple(differentials)))
+        let differential = self.program.types.ty(TyKind::Tuple(differentials));
+        if closed {
+            self.tables.tuple_differentials.insert(tuple, differential);
+        }
+        Some(differential)
     }
 
     fn not_synthesizable(&mut self, conformance: ConformanceId) -> Ty {

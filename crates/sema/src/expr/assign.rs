@@ -49,7 +49,10 @@ impl BodyCx<'_> {
             if let Some(call) = self.declared_operator(&text, &[place.clone(), value.clone()], span) {
                 return call;
             }
-            if !matches!(self.kind(place.ty), TyKind::Param(_) | TyKind::Assoc(..) | TyKind::Enum(_)) {
+            if !matches!(
+                self.kind(place.ty),
+                TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) | TyKind::Enum(_)
+            ) {
                 return self.no_operator(
                     &text,
                     &[&place, &value],

@@ -5,7 +5,7 @@ use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::derive;
-use crate::hir::{Const, DiffMode, Expr, ExprKind, TyKind};
+use crate::hir::{Const, DiffMode, Expr, ExprKind, PackPart, TyKind};
 use crate::overload::{Argument, Callee, Choice};
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, Scalar, Span};
@@ -61,6 +61,14 @@ impl BodyCx<'_> {
         if means(self, "concat") {
             return self.concat_tuples(args, span);
         }
+        if means(self, "makeTuple") {
+            return self.make_tuple(args, span);
+        }
+        for part in [PackPart::First, PackPart::Last, PackPart::TrimFirst, PackPart::TrimLast] {
+            if means(self, part.name()) {
+                return Some(self.part(part, args, span));
+            }
+        }
         if means(self, "static_assert") {
             return Some(self.static_assert(args, span));
         }
@@ -68,6 +76,19 @@ impl BodyCx<'_> {
             return self.hash_text(args, span);
         }
         None
+    }
+
+    /// `makeTuple(a, b)`.
+    fn make_tuple(&mut self, args: &[Argument], span: Span) -> Option<Expr> {
+        let value = |arg: &Argument| match arg {
+            Argument::Value(value) => Some(value.clone()),
+            Argument::List(..) => None,
+        };
+        let items = args.iter().map(value).collect::<Option<Vec<Expr>>>()?;
+        if items.iter().any(|item| self.cx.is_error(item.ty)) {
+            return Some(self.error(span));
+        }
+        Some(self.tuple_of(items, span))
     }
 
     /// `concat(t, u)`: one tuple with the elements of all.
@@ -80,8 +101,7 @@ impl BodyCx<'_> {
             types.extend(self.cx.program.types.list(list).iter().copied());
             values.push(value.clone());
         }
-        let types = self.cx.program.types.args(&types);
-        let ty = self.ty(TyKind::Tuple(types));
+        let ty = self.cx.tuple_ty(&types);
         Some(Expr { kind: ExprKind::Concat(values), ty, span })
     }
 

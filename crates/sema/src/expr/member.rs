@@ -145,7 +145,7 @@ impl BodyCx<'_> {
         }
         let shown = self.show(ty);
         let mut message = format!("`{shown}` has no member `{}`", name.name);
-        if let TyKind::Param(_) | TyKind::Assoc(..) = self.kind(ty) {
+        if let TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) = self.kind(ty) {
             let bounds = self.cx.bounds_of(ty);
             let bounds: Vec<String> =
                 bounds.into_iter().map(|b| format!("`{}`", self.cx.show_interface(b))).collect();

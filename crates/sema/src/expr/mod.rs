@@ -4,6 +4,7 @@ mod assign;
 mod call;
 mod index;
 mod member;
+mod pack;
 mod path;
 mod pointer;
 mod print;
@@ -93,6 +94,7 @@ impl BodyCx<'_> {
             },
             ast::ExprKind::Index(base, indices) => self.index(base, indices, span),
             ast::ExprKind::Call(callee, args) => Entity::Value(self.call_expr(callee, args, span)),
+            ast::ExprKind::Each(inner) => self.each(inner, span),
             _ => Entity::Value(self.plain(expr)),
         }
     }
@@ -155,7 +157,7 @@ impl BodyCx<'_> {
             }
             ast::ExprKind::Is(value, ty) => self.is_as(value, ty, true, span),
             ast::ExprKind::As(value, ty) => self.is_as(value, ty, false, span),
-            ast::ExprKind::Each(_) | ast::ExprKind::Expand(_) => self.refuse(span, "a parameter pack"),
+            ast::ExprKind::Expand(inner) => self.expand(inner, span),
             ast::ExprKind::Try(_) => self.refuse(span, "`try`"),
             ast::ExprKind::Lambda(lambda) => self.lambda(lambda, span),
             ast::ExprKind::FuncType(..) => self.refuse(span, "a function type"),
@@ -166,6 +168,7 @@ impl BodyCx<'_> {
             | ast::ExprKind::Paren(_)
             | ast::ExprKind::ThisType
             | ast::ExprKind::Index(..)
+            | ast::ExprKind::Each(_)
             | ast::ExprKind::Call(..) => self.expr(expr),
         }
     }
@@ -268,15 +271,15 @@ impl BodyCx<'_> {
 
     /// Whether a type is neither an interface nor depends on a generic parameter.
     fn is_known(&self, ty: Ty) -> bool {
-        !matches!(self.kind(ty), TyKind::Interface(..) | TyKind::Param(_) | TyKind::Assoc(..))
+        !matches!(
+            self.kind(ty),
+            TyKind::Interface(..) | TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..)
+        )
     }
 
     fn tuple(&mut self, items: &[ast::Expr], span: Span) -> Expr {
         let items: Vec<Expr> = items.iter().map(|i| self.expr(i)).collect();
-        let types: Vec<_> = items.iter().map(|i| hir::Arg::Ty(i.ty)).collect();
-        let args = self.cx.program.types.args(&types);
-        let ty = self.ty(TyKind::Tuple(args));
-        Expr { kind: ExprKind::Construct(items), ty, span }
+        self.tuple_of(items, span)
     }
 
     fn no_diff(&mut self, inner: &ast::Expr, span: Span) -> Expr {
@@ -310,7 +313,7 @@ impl BodyCx<'_> {
         }
         let int = self.scalar(Scalar::I32);
         if let (Some(ty), ast::Measure::CountOf) = (measured, measure)
-            && let TyKind::Array(_, n) | TyKind::Vector(_, n) = self.kind(ty)
+            && let Some(n) = self.count(ty)
         {
             return Expr { kind: ExprKind::Val(n), ty: int, span };
         }

@@ -114,11 +114,14 @@ impl BodyCx<'_> {
                 self.value(ExprKind::Const(Const::Int(value)), ty, span)
             }
             Item::Param(param) => match self.cx.program.params[param].value {
-                Some(ty) => {
+                Some(ty) if !self.cx.program.params[param].pack => {
                     let val = self.cx.program.types.val(ValKind::Param(param));
                     self.value(ExprKind::Val(val), ty, span)
                 }
-                None => Entity::Type(self.ty(TyKind::Param(param))),
+                _ => {
+                    let ty = self.ty(TyKind::Param(param));
+                    Entity::Type(self.cx.known_equal(ty).unwrap_or(ty))
+                }
             },
             Item::Const(val, ty) => self.value(ExprKind::Val(val), ty, span),
             Item::Struct(_)

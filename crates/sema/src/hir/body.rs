@@ -1,6 +1,6 @@
 //! Checked bodies.
 
-use super::{Args, BinaryOp, DiffMode, Dir, FuncRef, GlobalId, Ty, Unroll, Val};
+use super::{Args, BinaryOp, DiffMode, Dir, FuncRef, GlobalId, PackPart, Ty, Unroll, Val};
 use cotangent_base::{EntityMap, Span, Symbol, entity};
 
 entity!(
@@ -23,6 +23,8 @@ pub struct Body {
     pub params: Vec<LocalId>,
     /// What it does.
     pub block: Block,
+    /// Whether packs are variables in it or expanded in it.
+    pub packs: bool,
 }
 
 /// A variable.
@@ -218,6 +220,16 @@ pub enum ExprKind {
     /// `x as T`: an optional `T`.
     As(Box<Expr>, Ty),
 
+    // Packs. In lists of arguments and parts they stand for their elements.
+    /// A pack of values.
+    Pack(Vec<Expr>),
+    /// `expand e`: a pack of what the expression is for each element of the packs under `each` in it.
+    Expand(Box<Expr>),
+    /// `each e`: the element of a pack or tuple that the `expand` around it is at.
+    Each(Box<Expr>),
+    /// An element or a part of a pack.
+    Part(PackPart, Box<Expr>),
+
     // Effects.
     /// `place = value`; gives the value.
     Assign(Box<Expr>, Box<Expr>),
@@ -286,6 +298,9 @@ macro_rules! operands {
                 | ExprKind::Truncate(a)
                 | ExprKind::Is(a, _)
                 | ExprKind::As(a, _)
+                | ExprKind::Expand(a)
+                | ExprKind::Each(a)
+                | ExprKind::Part(_, a)
                 | ExprKind::AddressOf(a)
                 | ExprKind::NoDiff(a) => vec![a],
                 ExprKind::Element(a, b)
@@ -293,7 +308,10 @@ macro_rules! operands {
                 | ExprKind::Sequence(a, b)
                 | ExprKind::Assign(a, b) => vec![a, b],
                 ExprKind::Cond(a, b, c) | ExprKind::Select(a, b, c) => vec![a, b, c],
-                ExprKind::Concat(parts) | ExprKind::Construct(parts) | ExprKind::Print(_, parts) => {
+                ExprKind::Concat(parts)
+                | ExprKind::Construct(parts)
+                | ExprKind::Pack(parts)
+                | ExprKind::Print(_, parts) => {
                     parts.$iter().collect()
                 }
                 ExprKind::Property { this, args, .. } => {
@@ -318,6 +336,14 @@ impl Expr {
     );
     operands!(operands_mut, iter_mut, /// The expressions that stand directly inside this one, to be changed.
     mut);
+
+    /// The elements of an argument that is a pack; of any other, itself.
+    pub fn elements(&self) -> &[Expr] {
+        match &self.kind {
+            ExprKind::Pack(elements) => elements,
+            _ => std::slice::from_ref(self),
+        }
+    }
 }
 
 /// A constant.

@@ -105,6 +105,10 @@ pub enum Bound {
     Conforms(Ty, InterfaceRef),
     /// The types are the same.
     Equal(Ty, Ty),
+    /// The pack has that many elements.
+    Count(Ty, Val),
+    /// The pack has elements.
+    NonEmpty(Ty),
 }
 
 /// A generic parameter.
@@ -114,6 +118,8 @@ pub struct GenericParam {
     pub name: Symbol,
     /// The type of a value parameter; `None` for a type parameter.
     pub value: Option<Ty>,
+    /// `each`: whether it stands for any number of types or values.
+    pub pack: bool,
     /// Where it is declared.
     pub span: Span,
 }

@@ -24,5 +24,5 @@ pub use decl::{
     GlobalKind, Inline, Interface, InterfaceId, InterfaceRef, LangItems, Param, Prefer, Program, Struct,
     StructId, Synth, This, Unroll, Witness,
 };
-pub use types::{Arg, Args, Ty, TyKind, Types, Val, ValKind};
+pub use types::{Arg, Args, PackPart, Ty, TyKind, Types, Val, ValKind};
 pub(crate) use walk::each_expr;

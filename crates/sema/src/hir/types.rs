@@ -47,12 +47,45 @@ pub enum TyKind {
     /// `T.A`: the associated type of a type not yet known, through the interface (with its arguments) that
     /// requires it.
     Assoc(Ty, AssocId, Args),
-    /// `Tuple<..>`.
+    /// `Tuple<..>`. Packs among its members stand for their elements.
     Tuple(Args),
+    /// A pack: any number of types or values. Packs among them stand for their elements.
+    Pack(Args),
+    /// `expand pattern`: a pack of what the pattern is for each element of the pack behind it.
+    Expand(Arg, Ty),
+    /// `each P`: the element of a pack that the `expand` around it is at.
+    Each(Ty),
+    /// An element or a part of a pack not yet known.
+    Part(PackPart, Ty),
     /// A string.
     String,
     /// The type of `none` and `nullptr` before they are converted.
     None,
+}
+
+/// What can be taken of a pack.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PackPart {
+    /// `__first(p)`: its first element.
+    First,
+    /// `__last(p)`: its last element.
+    Last,
+    /// `__trimFirst(p)`: all but the first.
+    TrimFirst,
+    /// `__trimLast(p)`: all but the last.
+    TrimLast,
+}
+
+impl PackPart {
+    /// How it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            PackPart::First => "__first",
+            PackPart::Last => "__last",
+            PackPart::TrimFirst => "__trimFirst",
+            PackPart::TrimLast => "__trimLast",
+        }
+    }
 }
 
 /// What a compile-time integer is.
@@ -66,6 +99,10 @@ pub enum ValKind {
     Binary(cotangent_syntax::ast::BinaryOp, Scalar, Val, Val),
     /// The size or alignment of a type not known yet.
     Measure(Measure, Ty),
+    /// `each N`: the element of a pack of values that the `expand` around it is at.
+    Each(Ty),
+    /// `countof(P)`: how many elements a pack has.
+    Count(Ty),
     /// Something wrong that was reported.
     Error,
 }
@@ -73,7 +110,7 @@ pub enum ValKind {
 /// A generic argument.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Arg {
-    /// For a type parameter.
+    /// For a type parameter, and for a pack of types or values.
     Ty(Ty),
     /// For a value parameter.
     Val(Val),
@@ -139,7 +176,12 @@ impl Types {
     pub fn known(&self, val: Val) -> Option<i64> {
         match self.val_kind(val) {
             ValKind::Int(n) => Some(n),
-            ValKind::Param(_) | ValKind::Binary(..) | ValKind::Measure(..) | ValKind::Error => None,
+            ValKind::Param(_)
+            | ValKind::Binary(..)
+            | ValKind::Measure(..)
+            | ValKind::Each(_)
+            | ValKind::Count(_)
+            | ValKind::Error => None,
         }
     }
 }

@@ -206,6 +206,7 @@ impl Dump {
                 GenericParamKind::Type(bounds) => ("", bounds.as_slice()),
                 GenericParamKind::Value(ty) => ("let ", std::slice::from_ref(ty)),
                 GenericParamKind::Pack(bounds) => ("each ", bounds.as_slice()),
+                GenericParamKind::ValuePack(ty) => ("let each ", std::slice::from_ref(ty)),
             };
             let mut parts: Vec<_> = self.exprs(rest).into_iter().map(|b| format!(": {b}")).collect();
             parts.extend(p.default.iter().map(|d| format!("= {}", self.expr(d))));
@@ -223,6 +224,7 @@ impl Dump {
                 list("where", std::iter::once(self.expr(subject)).chain(bounds))
             }
             Where::Equal(a, b) => format!("(where (== {} {}))", self.expr(a), self.expr(b)),
+            Where::NonEmpty(pack) => format!("(where (nonempty {}))", self.expr(pack)),
         }
     }
 

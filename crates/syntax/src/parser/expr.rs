@@ -76,6 +76,11 @@ impl Parser<'_> {
         self.nested(|p| p.binary(EQUALITY))
     }
 
+    /// A value as one side of a `==` in a `where` clause.
+    pub(super) fn generic_operand(&mut self) -> Parse<Expr> {
+        self.nested(|p| p.binary(SHIFT))
+    }
+
     /// Operators of at least this precedence, all of which associate to the left.
     fn binary(&mut self, least: u8) -> Parse<Expr> {
         let mut left = self.unary()?;
@@ -135,7 +140,11 @@ impl Parser<'_> {
             _ => return self.postfix(),
         };
         self.bump();
-        let operand = self.nested(Self::unary)?;
+        // `expand` takes all that follows: `expand s += each x`.
+        let operand = match token.kw {
+            Kw::Expand => self.assign()?,
+            _ => self.nested(Self::unary)?,
+        };
         self.grown(self.height + 1)?;
         let span = token.span.to(operand.span);
         Ok(Expr { kind: wrap(Box::new(operand)), span })

@@ -72,15 +72,17 @@ impl Parser<'_> {
         Ok(GenericParam { name, kind: GenericParamKind::Type(bounds), default: self.default_arg()? })
     }
 
-    /// `N : int`, behind `let`.
+    /// `N : int` or `each N : int`, behind `let`.
     fn value_param(&mut self) -> Parse<GenericParam> {
-        if self.at_kw_name(Kw::Each) {
-            return self.unsupported(self.peek().span, "a pack of values", None);
+        let is_pack = self.at_kw_name(Kw::Each);
+        if is_pack {
+            self.bump();
         }
         let name = self.expect_name("a name for the parameter")?;
         self.expect(Punct::Colon)?;
         let ty = self.ty()?;
-        Ok(GenericParam { name, kind: GenericParamKind::Value(ty), default: self.default_arg()? })
+        let kind = if is_pack { GenericParamKind::ValuePack(ty) } else { GenericParamKind::Value(ty) };
+        Ok(GenericParam { name, kind, default: self.default_arg()? })
     }
 
     fn default_arg(&mut self) -> Parse<Option<Expr>> {
@@ -139,9 +141,17 @@ impl Parser<'_> {
             let help = "make the constraint unconditional, or write a second function";
             return self.unsupported(self.peek().span, "an optional constraint", Some(help));
         }
+        if self.at_kw(Kw::NonEmpty) && self.nth(1).is(Punct::LParen) {
+            self.bump();
+            let open = self.pos;
+            self.expect(Punct::LParen)?;
+            let pack = self.ty()?;
+            self.close(open)?;
+            return Ok(Where::NonEmpty(pack));
+        }
         let subject = match self.skim_type(self.pos).map(|behind| self.tokens[behind].kind) {
             Some(TokenKind::Punct(Punct::Colon | Punct::EqEq)) => self.ty()?,
-            _ => self.generic_value()?,
+            _ => self.generic_operand()?,
         };
         if self.eat(Punct::EqEq) {
             let other = match self.peek().is_ident() {

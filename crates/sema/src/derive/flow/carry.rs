@@ -159,7 +159,10 @@ impl Carry<'_, '_> {
             | ExprKind::Convert(base)
             | ExprKind::Splat(base)
             | ExprKind::As(base, _)
+            | ExprKind::Each(base)
+            | ExprKind::Part(_, base)
             | ExprKind::Truncate(base) => self.expr(base),
+            ExprKind::Expand(inner) => self.expand(inner),
             ExprKind::Is(base, _) => {
                 self.expr(base);
                 false
@@ -184,7 +187,7 @@ impl Carry<'_, '_> {
                 self.expr(a);
                 self.expr(b)
             }
-            ExprKind::Concat(parts) => self.any(parts),
+            ExprKind::Concat(parts) | ExprKind::Pack(parts) => self.any(parts),
             ExprKind::Construct(parts) => self.construct(expr, parts),
             ExprKind::Assign(place, value) => {
                 let carries = self.expr(value);
@@ -215,6 +218,20 @@ impl Carry<'_, '_> {
             ExprKind::NoDiff(inner) => {
                 self.without_report(inner);
                 false
+            }
+        }
+    }
+
+    /// Follows what is done any number of times, until another time makes no difference.
+    fn expand(&mut self, inner: &Expr) -> bool {
+        let mut carries = false;
+        loop {
+            let mut all = self.state.clone();
+            carries |= self.expr(inner);
+            let grown = join(&mut all, &self.state);
+            self.state = all;
+            if !grown {
+                return carries;
             }
         }
     }
@@ -287,7 +304,7 @@ impl Carry<'_, '_> {
         let carries = fed && passes && !self.flow.is_detach(call.callee.func);
         for ((dir, arg), open) in call.args.iter().zip(&open) {
             if *dir != Dir::In && *open {
-                self.assign(arg, arg, carries);
+                arg.elements().iter().for_each(|place| self.assign(place, place, carries));
             }
         }
         carries && !(call.diff.is_empty() && self.flow.checked.program.funcs[call.callee.func].no_diff_result)
@@ -299,8 +316,10 @@ impl Carry<'_, '_> {
         if let ExprKind::Call(call) = &expr.kind {
             self.flow.fed.remove(&key(call));
             for (dir, arg) in &call.args {
-                if let (Dir::Out | Dir::InOut, Target::Whole(local)) = (dir, self.flow.target(arg)) {
-                    self.state.remove(local);
+                for place in arg.elements() {
+                    if let (Dir::Out | Dir::InOut, Target::Whole(local)) = (dir, self.flow.target(place)) {
+                        self.state.remove(local);
+                    }
                 }
             }
         }

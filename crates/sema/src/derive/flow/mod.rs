@@ -104,7 +104,11 @@ impl Flow<'_> {
         if let Some(known) = self.differentiable.get(&ty) {
             return *known;
         }
-        let answer = self.checked.differential_of(ty).is_some();
+        let types = match self.checked.is_pack(ty) {
+            true => self.checked.members_to_satisfy(ty),
+            false => vec![ty],
+        };
+        let answer = types.iter().any(|ty| self.checked.differential_of(*ty).is_some());
         self.differentiable.insert(ty, answer);
         answer
     }

@@ -153,7 +153,10 @@ impl Want<'_, '_> {
             | ExprKind::Convert(base)
             | ExprKind::Splat(base)
             | ExprKind::As(base, _)
+            | ExprKind::Each(base)
+            | ExprKind::Part(_, base)
             | ExprKind::Truncate(base) => self.expr(base, wanted),
+            ExprKind::Expand(inner) => self.expand(inner, wanted),
             ExprKind::Is(base, _) => self.expr(base, false),
             ExprKind::Property { this, args, get, .. } => {
                 if let Some(get) = get.filter(|_| wanted && self.flow.fed.contains(&key(expr))) {
@@ -177,7 +180,7 @@ impl Want<'_, '_> {
                 self.expr(b, wanted);
                 self.expr(a, false);
             }
-            ExprKind::Concat(parts) | ExprKind::Construct(parts) => {
+            ExprKind::Concat(parts) | ExprKind::Construct(parts) | ExprKind::Pack(parts) => {
                 for part in parts.iter().rev() {
                     self.expr(part, wanted);
                 }
@@ -201,6 +204,19 @@ impl Want<'_, '_> {
             ExprKind::Print(_, values) => values.iter().rev().for_each(|value| self.expr(value, false)),
             ExprKind::AddressOf(place) => self.indices(place),
             ExprKind::NoDiff(inner) => self.dropped(inner),
+        }
+    }
+
+    /// Follows what is done any number of times, until another time makes no difference.
+    fn expand(&mut self, inner: &Expr, wanted: bool) {
+        loop {
+            let mut all = self.state.clone();
+            self.expr(inner, wanted);
+            let grown = join(&mut all, &self.state);
+            self.state = all;
+            if !grown {
+                return;
+            }
         }
     }
 
@@ -231,7 +247,8 @@ impl Want<'_, '_> {
         let mut wanted = result_wanted;
         for ((dir, arg), open) in call.args.iter().zip(&open) {
             if *dir != Dir::In && *open {
-                wanted |= self.written(arg, true);
+                wanted |=
+                    arg.elements().iter().fold(false, |wanted, place| self.written(place, true) | wanted);
             }
         }
         if wanted && self.flow.fed.contains(&key(call)) {
@@ -255,8 +272,10 @@ impl Want<'_, '_> {
             match dir {
                 Dir::In => self.expr(arg, false),
                 Dir::InOut | Dir::Out => {
-                    self.written(arg, true);
-                    self.indices(arg);
+                    for place in arg.elements() {
+                        self.written(place, true);
+                        self.indices(place);
+                    }
                 }
             }
         }
