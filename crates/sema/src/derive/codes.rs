@@ -100,4 +100,16 @@ cotangent_base::codes! {
 
     /// A derivative attribute needs one argument, the name of a function: `[BackwardDerivative(f_bwd)]`.
     E0518 ATTRIBUTE = "a derivative attribute is incomplete";
+
+    /// An object that carries a derivative becomes a value of an interface type, or of a base structure, that has no
+    /// derivative. What is computed through it later has none by the object.
+    ///
+    /// ```slang
+    /// interface IShape { [Differentiable] float area(float scale); }
+    /// [Differentiable] float f(float r) { IShape s = Circle(r); return s.area(2.0); } // error: `r` would not count
+    /// ```
+    ///
+    /// Let the interface extend `IDifferentiable` (`interface IShape : IDifferentiable`), or drop the derivative of the object
+    /// with `detach(..)`; the arguments of methods keep theirs.
+    E0519 LOST_IN_CONVERSION = "a derivative is lost in a conversion";
 }

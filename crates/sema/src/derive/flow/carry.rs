@@ -4,9 +4,10 @@
 //! as nothing gets past. Losses in assignments and constructions are found here, for they are errors whether or not
 //! somebody looks at the place later; calls that are fed a derivative are remembered for the way back.
 
+use super::trail::Step;
 use super::{Flow, Locals, Loss, Target, join, key};
 use crate::hir::{Call, Dir, Expr, ExprKind, Label, LocalId, Loop, LoopKind, Stmt, StmtKind, TyKind};
-use cotangent_base::Map;
+use cotangent_base::{Map, Span};
 
 struct Carry<'f, 'a> {
     flow: &'f mut Flow<'a>,
@@ -18,9 +19,19 @@ struct Carry<'f, 'a> {
 impl Flow<'_> {
     /// Follows derivatives from the parameters through the body.
     pub(super) fn carry(&mut self) {
-        let state =
-            self.carriers().into_iter().filter(|(_, dir)| *dir != Dir::Out).map(|(local, _)| local).collect();
+        let carriers = self.carriers().into_iter().filter(|(_, dir)| *dir != Dir::Out);
+        let state: Locals = carriers.map(|(local, _)| local).collect();
         let body = self.body;
+        for local in state.iter() {
+            let step = Step {
+                at: body.locals[local].span,
+                words: format!("`{}`", body.locals[local].name),
+                next: None,
+            };
+            if let Some(trails) = &mut self.trails {
+                trails.came.note(local, step);
+            }
+        }
         let mut carry = Carry { flow: self, state, breaks: Map::default(), continues: Map::default() };
         carry.block(&body.block);
     }
@@ -40,6 +51,11 @@ impl Carry<'_, '_> {
             }
             StmtKind::Let(local, value) => {
                 let carries = value.as_ref().is_some_and(|v| self.expr(v));
+                if let Some(value) = value.as_ref().filter(|_| carries)
+                    && let Some(Step { at, words, .. }) = self.flow.declared(*local)
+                {
+                    self.note(*local, at, words, value);
+                }
                 self.set(*local, carries);
             }
             StmtKind::Block(block) => self.block(block),
@@ -124,14 +140,48 @@ impl Carry<'_, '_> {
         }
     }
 
+    /// Notes that a variable gets its derivative from a value, before it has it.
+    fn note(&mut self, local: LocalId, at: Span, words: String, value: &Expr) {
+        if self.flow.trails.is_some() {
+            let step = Step { at, words, next: self.flow.source(value, &self.state) };
+            self.step(local, step);
+        }
+    }
+
+    fn step(&mut self, local: LocalId, step: Step) {
+        if let Some(trails) = &mut self.flow.trails
+            && step.next.is_some()
+        {
+            trails.came.note(local, step);
+        }
+    }
+
+    /// The way by which the derivative in a value came.
+    fn came(&self, value: &Expr) -> Vec<Step> {
+        let source = || self.flow.source(value, &self.state);
+        self.flow.trails.as_ref().map_or_else(Vec::new, |trails| trails.came.follow(source()))
+    }
+
+    /// A value loses its derivative.
+    fn lose(&mut self, loss: Loss, value: &Expr) {
+        let came = self.came(value);
+        self.flow.report_store(loss, value.span, &came);
+    }
+
     /// Whether the value of an expression carries a derivative; follows its effects.
     fn expr(&mut self, expr: &Expr) -> bool {
         if !self.value(expr) {
             return false;
         }
         let keeps = self.flow.has_derivative(expr.ty);
-        if !keeps && matches!(self.flow.checked.program.types.kind(expr.ty), TyKind::Tuple(_)) {
-            self.flow.report_store(Loss::PlainTuple(expr.ty), expr.span);
+        match (self.flow.checked.program.types.kind(expr.ty), &expr.kind) {
+            _ if keeps => {}
+            (TyKind::Tuple(_), _) => self.lose(Loss::PlainTuple(expr.ty), expr),
+            // An object under the type of an interface or base; numbers that become integers are no loss.
+            (TyKind::Interface(..) | TyKind::Struct(..), ExprKind::Convert(object)) => {
+                self.lose(Loss::Conversion(expr.ty), object);
+            }
+            _ => {}
         }
         keeps
     }
@@ -174,7 +224,8 @@ impl Carry<'_, '_> {
                 }
                 let passes = get.is_none_or(|get| self.flow.func_passes(get.func));
                 if carries && !passes {
-                    self.flow.fed.insert(key(expr));
+                    let came = self.came(expr);
+                    self.flow.fed.insert(key(expr), came);
                 }
                 carries && passes
             }
@@ -198,9 +249,15 @@ impl Carry<'_, '_> {
             ExprKind::Modify { place, right, old, new, post } => {
                 if let Some((local, right)) = right {
                     let carried = self.expr(right);
+                    if carried {
+                        self.note(*local, right.span, String::new(), right);
+                    }
                     self.set(*local, carried);
                 }
                 let before = self.expr(place);
+                if before {
+                    self.note(*old, place.span, String::new(), place);
+                }
                 self.set(*old, before);
                 let after = self.expr(new);
                 self.assign(place, new, after);
@@ -250,24 +307,45 @@ impl Carry<'_, '_> {
             carries |= part_carries;
             let number = number as u32;
             if part_carries && self.flow.field_is_no_diff(expr.ty, number) {
-                self.flow.report_store(Loss::NoDiffField(expr.ty, number), part.span);
+                self.lose(Loss::NoDiffField(expr.ty, number), part);
             } else if part_carries && lossy {
-                self.flow.report_store(Loss::PlainStruct(expr.ty, number), part.span);
+                self.lose(Loss::PlainStruct(expr.ty, number), part);
             }
         }
         carries
     }
 
     fn assign(&mut self, place: &Expr, value: &Expr, carries: bool) {
-        match self.flow.target(place) {
+        let target = self.flow.target(place);
+        let tell = carries && self.flow.trails.is_some();
+        if let (Target::Whole(local) | Target::Part(local), true) = (&target, tell) {
+            let words = self.flow.place_words(place);
+            self.note(*local, place.span, words, value);
+        }
+        self.write(target, carries, value);
+    }
+
+    fn write(&mut self, target: Target, carries: bool, value: &Expr) {
+        match target {
             Target::Whole(local) => self.set(local, carries),
             Target::Part(local) if carries => {
                 self.state.insert(local);
             }
             Target::Part(_) => {}
-            Target::Lossy(loss) if carries => self.flow.report_store(loss, value.span),
+            Target::Lossy(loss) if carries => self.lose(loss, value),
             Target::Lossy(_) => {}
         }
+    }
+
+    /// Whatever a call writes to an argument depends on what went in.
+    fn written_by_call(&mut self, arg: &Expr, carries: bool, source: Option<LocalId>) {
+        let target = self.flow.target(arg);
+        let tell = carries && self.flow.trails.is_some();
+        if let (Target::Whole(local) | Target::Part(local), true) = (&target, tell) {
+            let step = Step { at: arg.span, words: self.flow.place_words(arg), next: source };
+            self.step(*local, step);
+        }
+        self.write(target, carries, arg);
     }
 
     /// Follows the effects of the indices of a place.
@@ -287,11 +365,15 @@ impl Carry<'_, '_> {
     fn call(&mut self, call: &Call) -> bool {
         let (open, hidden) = (self.flow.open_args(call), self.flow.hidden_args(call));
         let (mut fed, mut lost) = (false, false);
+        let mut source = None;
         for (number, ((dir, arg), open)) in call.args.iter().zip(&open).enumerate() {
             match dir {
                 Dir::In | Dir::InOut => {
                     let carries = self.expr(arg) && *open;
                     fed |= carries;
+                    if carries && source.is_none() && self.flow.trails.is_some() {
+                        source = self.flow.source(arg, &self.state);
+                    }
                     lost |= carries && hidden.get(number) == Some(&true);
                 }
                 Dir::Out => self.indices(arg),
@@ -299,12 +381,16 @@ impl Carry<'_, '_> {
         }
         let passes = self.flow.passes(call);
         if lost || (fed && !passes) {
-            self.flow.fed.insert(key(call));
+            let trails = self.flow.trails.as_ref();
+            let came = trails.map_or_else(Vec::new, |trails| trails.came.follow(source));
+            self.flow.fed.insert(key(call), came);
         }
         let carries = fed && passes && !self.flow.is_detach(call.callee.func);
         for ((dir, arg), open) in call.args.iter().zip(&open) {
             if *dir != Dir::In && *open {
-                arg.elements().iter().for_each(|place| self.assign(place, place, carries));
+                for place in arg.elements() {
+                    self.written_by_call(place, carries, source);
+                }
             }
         }
         carries && !(call.diff.is_empty() && self.flow.checked.program.funcs[call.callee.func].no_diff_result)

@@ -14,15 +14,19 @@
 //! Both passes know which value a variable holds at each point of the body: they keep one set of variables, which an
 //! assignment changes, branches split and join, and loops iterate until it is stable. The check works on generic
 //! bodies as they were written, once, whether or not somebody calls the function.
+//!
+//! If something is lost both run again and leave a [`trail`], by which [`report`] tells the way.
 
 mod carry;
+mod report;
+mod trail;
 mod want;
 
-use super::codes;
 use crate::Checked;
 use crate::hir::{Body, Call, Dir, Expr, ExprKind, Func, FuncId, Inline, LocalId, Ty, TyKind};
 use crate::tables::Item;
-use cotangent_base::{Diagnostic, EntitySet, Map, Set, Span};
+use cotangent_base::{Diagnostic, EntitySet, Map, Span};
+use trail::{Step, Trail};
 
 /// Variables, or rather the values they hold at some point.
 type Locals = EntitySet<LocalId>;
@@ -34,10 +38,19 @@ struct Flow<'a> {
     body: &'a Body,
     /// Whether types have derivatives, as far as asked.
     differentiable: Map<Ty, bool>,
-    /// Calls (also of accessors) of functions without derivative into which one goes, by address.
-    fed: Set<usize>,
+    /// Calls (also of accessors) of functions without derivative into which one goes, by address, and how it came there.
+    fed: Map<usize, Vec<Step>>,
+    /// How derivatives came and were to go on, if that is to be told.
+    trails: Option<Trails>,
     /// What to report, with the places in order and once each.
     reports: Vec<(Span, Diagnostic)>,
+}
+
+/// The two directions of the way.
+#[derive(Default)]
+struct Trails {
+    came: Trail,
+    goes: Trail,
 }
 
 /// What is assigned to, as far as derivatives are concerned.
@@ -59,6 +72,8 @@ enum Loss {
     PlainStruct(Ty, u32),
     /// A tuple with a member that is not differentiable.
     PlainTuple(Ty),
+    /// A type without derivatives to which an object that has one is converted.
+    Conversion(Ty),
     /// A global variable or an element of a buffer.
     Memory,
     /// A property or subscript whose setter has no derivative.
@@ -79,12 +94,25 @@ impl Checked {
         }
         let generics = self.tables.funcs[func].generics;
         let saved = self.enter(generics);
+        let mut reports = self.losses(func, body, None);
+        if !reports.is_empty() {
+            reports = self.losses(func, body, Some(Trails::default()));
+        }
+        for (_, diagnostic) in reports {
+            self.diagnostics.push(diagnostic);
+        }
+        self.leave(saved);
+    }
+
+    /// What gets lost, in the order of the source; the way is told if there are trails for it.
+    fn losses(&mut self, func: FuncId, body: &Body, trails: Option<Trails>) -> Vec<(Span, Diagnostic)> {
         let mut flow = Flow {
             checked: self,
             func,
             body,
             differentiable: Map::default(),
-            fed: Set::default(),
+            fed: Map::default(),
+            trails,
             reports: vec![],
         };
         flow.carry();
@@ -92,10 +120,7 @@ impl Checked {
         let mut reports = flow.reports;
         reports.sort_by_key(|(span, _)| (span.start, span.end));
         reports.dedup_by_key(|(span, _)| *span);
-        for (_, diagnostic) in reports {
-            self.diagnostics.push(diagnostic);
-        }
-        self.leave(saved);
+        reports
     }
 }
 
@@ -224,86 +249,6 @@ impl Flow<'_> {
             }
             _ => false,
         }
-    }
-
-    fn report(&mut self, span: Span, diagnostic: Diagnostic) {
-        self.reports.push((span, diagnostic));
-    }
-
-    /// A derivative goes into a call that gives none back.
-    fn report_call(&mut self, func: FuncId, span: Span) {
-        let scope = self.checked.tables.funcs[func].scope;
-        let library = self.checked.tables.scopes[scope].library;
-        let Func { name, span: declared, .. } = self.checked.program.funcs[func];
-        if self.func_passes(func) {
-            return self.report_unconstrained(func, span);
-        }
-        let message = format!("`{name}` has no derivative, but one is needed here");
-        let diagnostic = Diagnostic::new(codes::LOST_AT_CALL, span, message)
-            .here("an argument carries a derivative that an output depends on");
-        let drop = "write `no_diff` before the call to take its derivative for zero";
-        let diagnostic = match library {
-            true => diagnostic.help(drop),
-            false => diagnostic
-                .label(declared, "declared without [Differentiable]")
-                .help(format!("mark `{name}` with [Differentiable], or {drop}")),
-        };
-        self.report(span, diagnostic);
-    }
-
-    /// A derivative goes into a generic function that does not know of it.
-    fn report_unconstrained(&mut self, func: FuncId, span: Span) {
-        let Func { name, span: declared, .. } = self.checked.program.funcs[func];
-        let message = format!("`{name}` does not know that this argument has a derivative");
-        let diagnostic = Diagnostic::new(codes::LOST_AT_CALL, span, message)
-            .label(declared, "its generic parameters are not constrained to differentiable types")
-            .help("constrain the parameter: `<T : IDifferentiable>`; or write `no_diff` before the call");
-        self.report(span, diagnostic);
-    }
-
-    /// A derivative goes into a place that keeps none.
-    fn report_store(&mut self, loss: Loss, span: Span) {
-        let detach = "write `detach(..)` around the value to drop its derivative";
-        let field_name = |flow: &Self, ty: Ty, number: u32| match flow.checked.program.types.kind(ty) {
-            TyKind::Struct(id, _) => flow.checked.program.structs[id].fields[number as usize].name.as_str(),
-            _ => "",
-        };
-        let diagnostic = match loss {
-            Loss::Reported => return,
-            Loss::Setter(func) => return self.report_call(func, span),
-            Loss::NoDiffField(ty, number) => {
-                let message = format!(
-                    "field `{}` is `no_diff` and drops the derivative of this value",
-                    field_name(self, ty, number)
-                );
-                Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
-            }
-            Loss::PlainStruct(ty, number) => {
-                let shown = self.checked.show_ty(ty);
-                let field = field_name(self, ty, number);
-                let message = format!(
-                    "`{shown}` is not differentiable, so its field `{field}` drops the derivative of this value"
-                );
-                Diagnostic::new(codes::LOST_IN_STRUCT, span, message)
-                    .help(format!("declare `struct {shown} : IDifferentiable`, or {detach}"))
-            }
-            Loss::PlainTuple(ty) => {
-                let shown = self.checked.show_ty(ty);
-                let message =
-                    format!("`{shown}` is not differentiable and drops the derivative of its members");
-                let help = "a tuple is differentiable if all its members are; use a structure that is `IDifferentiable`";
-                Diagnostic::new(codes::LOST_IN_STRUCT, span, message).help(help)
-            }
-            Loss::Memory => {
-                let message = "memory keeps no derivative of this value";
-                Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
-            }
-            Loss::Other => {
-                let message = "the derivative of this value is dropped by the assignment";
-                Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
-            }
-        };
-        self.report(span, diagnostic);
     }
 }
 

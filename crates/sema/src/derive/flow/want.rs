@@ -3,6 +3,7 @@
 //! The state is the set of variables whose value, as it is at this point, an output is computed from later on. A call
 //! that was fed a derivative and whose result is wanted is an error if derivatives do not pass it.
 
+use super::trail::Step;
 use super::{Flow, Locals, Target, join, key};
 use crate::hir::{Call, Case, Dir, Expr, ExprKind, Label, Loop, LoopKind, Stmt, StmtKind};
 use cotangent_base::{Map, Span};
@@ -16,6 +17,8 @@ struct Want<'f, 'a> {
     result: bool,
     breaks: Map<Label, Locals>,
     continues: Map<Label, Locals>,
+    /// What the expression at hand is wanted for.
+    cause: Option<Step>,
 }
 
 impl Flow<'_> {
@@ -27,6 +30,13 @@ impl Flow<'_> {
         let (result, no_diff) = (func.result, func.no_diff_result);
         let result = !no_diff && self.has_derivative(result);
         let body = self.body;
+        for local in outputs.iter() {
+            let words = format!("`{}`", body.locals[local].name);
+            let step = Step { at: body.locals[local].span, words, next: None };
+            if let Some(trails) = &mut self.trails {
+                trails.goes.note(local, step);
+            }
+        }
         let mut want = Want {
             flow: self,
             state: outputs.clone(),
@@ -34,6 +44,7 @@ impl Flow<'_> {
             result,
             breaks: Map::default(),
             continues: Map::default(),
+            cause: None,
         };
         want.block(&body.block);
     }
@@ -52,7 +63,8 @@ impl Want<'_, '_> {
             StmtKind::Let(local, value) => {
                 let wanted = self.state.remove(*local);
                 if let Some(value) = value {
-                    self.expr(value, wanted);
+                    let cause = self.flow.declared(*local);
+                    self.because(cause, |want| want.expr(value, wanted));
                 }
             }
             StmtKind::Block(block) => self.block(block),
@@ -71,7 +83,9 @@ impl Want<'_, '_> {
             StmtKind::Return(value) => {
                 self.state = self.outputs.clone();
                 if let Some(value) = value {
-                    self.expr(value, self.result);
+                    let tell = self.flow.trails.is_some();
+                    let cause = tell.then(|| Step { at: value.span, words: "the result".into(), next: None });
+                    self.because(cause, |want| want.expr(value, want.result));
                 }
             }
         }
@@ -121,6 +135,33 @@ impl Want<'_, '_> {
         self.expr(selector, false);
     }
 
+    /// Does something with an expression that is wanted, if it is, for that.
+    fn because(&mut self, cause: Option<Step>, follow: impl FnOnce(&mut Self)) {
+        let around = std::mem::replace(&mut self.cause, cause);
+        follow(self);
+        self.cause = around;
+    }
+
+    /// As [`Self::because`], for what is assigned to a place, if that is wanted.
+    fn because_of(&mut self, place: &Expr, wanted: bool, follow: impl FnOnce(&mut Self)) {
+        match self.flow.target(place) {
+            Target::Whole(local) | Target::Part(local) if wanted && self.flow.trails.is_some() => {
+                let words = self.flow.place_words(place);
+                self.because(Some(Step { at: place.span, words, next: Some(local) }), follow);
+            }
+            _ => follow(self),
+        }
+    }
+
+    /// The way from the expression at hand to an output.
+    fn goes(&self) -> Vec<Step> {
+        let (Some(trails), Some(cause)) = (&self.flow.trails, &self.cause) else {
+            return vec![];
+        };
+        let first = Some(cause.clone()).filter(|step| !step.words.is_empty());
+        first.into_iter().chain(trails.goes.follow(cause.next)).collect()
+    }
+
     /// Follows an expression whose derivative is wanted or not, what it evaluates last first.
     fn expr(&mut self, expr: &Expr, wanted: bool) {
         let wanted = wanted && self.flow.has_derivative(expr.ty);
@@ -137,6 +178,9 @@ impl Want<'_, '_> {
             ExprKind::Local(local) => {
                 if wanted {
                     self.state.insert(*local);
+                    if let (Some(trails), Some(cause)) = (&mut self.flow.trails, &self.cause) {
+                        trails.goes.note(*local, cause.clone());
+                    }
                 }
             }
             ExprKind::Field(base, number) => {
@@ -159,8 +203,10 @@ impl Want<'_, '_> {
             ExprKind::Expand(inner) => self.expand(inner, wanted),
             ExprKind::Is(base, _) => self.expr(base, false),
             ExprKind::Property { this, args, get, .. } => {
-                if let Some(get) = get.filter(|_| wanted && self.flow.fed.contains(&key(expr))) {
-                    self.flow.report_call(get.func, expr.span);
+                let fed = self.flow.fed.get(&key(expr)).filter(|_| wanted).cloned();
+                if let (Some(get), Some(came)) = (get, fed) {
+                    let goes = self.goes();
+                    self.flow.report_call(get.func, expr.span, &came, &goes);
                 }
                 let wanted = wanted && get.is_none_or(|get| self.flow.func_passes(get.func));
                 for operand in args.iter().rev().chain(this.iter().map(|t| &**t)) {
@@ -186,13 +232,13 @@ impl Want<'_, '_> {
                 }
             }
             ExprKind::Assign(place, value) => {
-                let wanted = self.written(place, true) | wanted;
+                let held = self.written(place, true);
                 self.indices(place);
-                self.expr(value, wanted);
+                self.because_of(place, held, |want| want.expr(value, held | wanted));
             }
             ExprKind::Modify { place, right, old, new, post } => {
-                let wanted_after = self.written(place, true) | (wanted && !post);
-                self.expr(new, wanted_after);
+                let held = self.written(place, true);
+                self.because_of(place, held, |want| want.expr(new, held | (wanted && !post)));
                 let wanted_before = self.state.remove(*old) | (wanted && *post);
                 self.expr(place, wanted_before);
                 if let Some((local, right)) = right {
@@ -244,18 +290,30 @@ impl Want<'_, '_> {
 
     fn call(&mut self, call: &Call, result_wanted: bool, span: Span) {
         let open = self.flow.open_args(call);
-        let mut wanted = result_wanted;
+        let mut wanted_in = None;
         for ((dir, arg), open) in call.args.iter().zip(&open) {
-            if *dir != Dir::In && *open {
-                wanted |=
-                    arg.elements().iter().fold(false, |wanted, place| self.written(place, true) | wanted);
+            let places = if *dir != Dir::In && *open { arg.elements() } else { vec![] };
+            for place in places {
+                if self.written(place, true) {
+                    wanted_in = wanted_in.or(Some(place));
+                }
             }
         }
-        if wanted && self.flow.fed.contains(&key(call)) {
-            self.flow.report_call(call.callee.func, span);
+        let wanted = result_wanted || wanted_in.is_some();
+        match wanted_in.filter(|_| !result_wanted) {
+            Some(arg) => self.because_of(arg, true, |want| want.call_wanted(call, &open, wanted, span)),
+            None => self.call_wanted(call, &open, wanted, span),
+        }
+    }
+
+    /// Follows the arguments of a call of which something is wanted or nothing.
+    fn call_wanted(&mut self, call: &Call, open: &[bool], wanted: bool, span: Span) {
+        if let Some(came) = self.flow.fed.get(&key(call)).filter(|_| wanted).cloned() {
+            let goes = self.goes();
+            self.flow.report_call(call.callee.func, span, &came, &goes);
         }
         let pass = wanted && self.flow.passes(call) && !self.flow.is_detach(call.callee.func);
-        for ((dir, arg), open) in call.args.iter().zip(&open).rev() {
+        for ((dir, arg), open) in call.args.iter().zip(open).rev() {
             match dir {
                 Dir::In | Dir::InOut => self.expr(arg, pass && *open),
                 Dir::Out => self.indices(arg),

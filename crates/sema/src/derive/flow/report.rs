@@ -1,0 +1,113 @@
+//! What is said of a derivative that gets lost.
+//!
+//! Every report names what loses it, shows the way it came and was to go on, and says how to keep or drop it.
+
+use super::trail::{self, Step};
+use super::{Flow, Loss};
+use crate::derive::codes;
+use crate::hir::{Func, FuncId, Ty, TyKind};
+use cotangent_base::{Diagnostic, Span};
+
+impl Flow<'_> {
+    fn report(&mut self, span: Span, diagnostic: Diagnostic, came: &[Step], goes: &[Step]) {
+        self.reports.push((span, trail::tell(diagnostic, came, goes)));
+    }
+
+    /// A derivative goes into a call that gives none back.
+    pub(super) fn report_call(&mut self, func: FuncId, span: Span, came: &[Step], goes: &[Step]) {
+        let scope = self.checked.tables.funcs[func].scope;
+        let library = self.checked.tables.scopes[scope].library;
+        let Func { name, span: declared, .. } = self.checked.program.funcs[func];
+        if self.func_passes(func) {
+            return self.report_unconstrained(func, span, came, goes);
+        }
+        let message = format!("`{name}` has no derivative, but one is needed here");
+        let diagnostic = Diagnostic::new(codes::LOST_AT_CALL, span, message)
+            .here(format!("the derivative of {} goes in, and none comes out", origin(came)));
+        let drop = "write `no_diff` before the call to take its derivative for zero";
+        let diagnostic = match library {
+            true => diagnostic.help(drop),
+            false => diagnostic
+                .label(declared, "declared without [Differentiable]")
+                .help(format!("mark `{name}` with [Differentiable], or {drop}")),
+        };
+        self.report(span, diagnostic, came, goes);
+    }
+
+    /// A derivative goes into a generic function that does not know of it.
+    fn report_unconstrained(&mut self, func: FuncId, span: Span, came: &[Step], goes: &[Step]) {
+        let Func { name, span: declared, .. } = self.checked.program.funcs[func];
+        let message = format!("`{name}` does not know that this argument has a derivative");
+        let diagnostic = Diagnostic::new(codes::LOST_AT_CALL, span, message)
+            .label(declared, "its generic parameters are not constrained to differentiable types")
+            .help("constrain the parameter: `<T : IDifferentiable>`; or write `no_diff` before the call");
+        self.report(span, diagnostic, came, goes);
+    }
+
+    /// A derivative goes into a place that keeps none.
+    pub(super) fn report_store(&mut self, loss: Loss, span: Span, came: &[Step]) {
+        let detach = "write `detach(..)` around the value to drop its derivative";
+        let field_name = |flow: &Self, ty: Ty, number: u32| match flow.checked.program.types.kind(ty) {
+            TyKind::Struct(id, _) => flow.checked.program.structs[id].fields[number as usize].name.as_str(),
+            _ => "",
+        };
+        let diagnostic = match loss {
+            Loss::Reported => return,
+            Loss::Setter(func) => return self.report_call(func, span, came, &[]),
+            Loss::NoDiffField(ty, number) => {
+                let message = format!(
+                    "field `{}` is `no_diff` and drops the derivative of this value",
+                    field_name(self, ty, number)
+                );
+                Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
+            }
+            Loss::PlainStruct(ty, number) => {
+                let shown = self.checked.show_ty(ty);
+                let field = field_name(self, ty, number);
+                let message = format!(
+                    "`{shown}` is not differentiable, so its field `{field}` drops the derivative of this value"
+                );
+                Diagnostic::new(codes::LOST_IN_STRUCT, span, message)
+                    .help(format!("declare `struct {shown} : IDifferentiable`, or {detach}"))
+            }
+            Loss::PlainTuple(ty) => {
+                let shown = self.checked.show_ty(ty);
+                let message =
+                    format!("`{shown}` is not differentiable and drops the derivative of its members");
+                let help = "a tuple is differentiable if all its members are; use a structure that is `IDifferentiable`";
+                Diagnostic::new(codes::LOST_IN_STRUCT, span, message).help(help)
+            }
+            Loss::Conversion(ty) => self.lost_in_conversion(ty, span),
+            Loss::Memory => {
+                let message = "memory keeps no derivative of this value";
+                Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
+            }
+            Loss::Other => {
+                let message = "the derivative of this value is dropped by the assignment";
+                Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
+            }
+        };
+        self.report(span, diagnostic, came, &[]);
+    }
+
+    /// An object that carries a derivative becomes a value of a type that has none.
+    fn lost_in_conversion(&mut self, ty: Ty, span: Span) -> Diagnostic {
+        let shown = self.checked.show_ty(ty);
+        let (declared, word) = match self.checked.program.types.kind(ty) {
+            TyKind::Interface(id, _) => (self.checked.program.interfaces[id].span, "interface"),
+            TyKind::Struct(id, _) => (self.checked.program.structs[id].span, "struct"),
+            _ => (Span::none(), "type"),
+        };
+        let message = format!("`{shown}` is not differentiable, so this object loses its derivative");
+        Diagnostic::new(codes::LOST_IN_CONVERSION, span, message)
+            .label(declared, "declared without `IDifferentiable`")
+            .help(format!(
+                "declare `{word} {shown} : IDifferentiable`, or write `detach(..)` around the object to drop its derivative"
+            ))
+    }
+}
+
+/// Where a derivative came from, in words.
+fn origin(came: &[Step]) -> String {
+    came.last().map_or_else(|| "an argument".into(), |step| step.words.clone())
+}
