@@ -134,9 +134,16 @@ pub struct Grad {
 pub struct Gradcheck {
     #[command(flatten)]
     pub source: Source,
-    /// A function to check, such as `energy` or `Ray.at`; without any, all differentiable functions of the file.
+    /// A function to check: `energy`, `Ray.at`, one overload `f(float2)`, an instance `sum<float, 3>`; without any, all
+    /// differentiable functions of the file.
     #[arg(long = "fn", value_name = "NAME")]
     pub function: Vec<String>,
+    /// Inputs that are the same at every point: `n=3, p.dir=[1, 0, 0]`. All others are random.
+    #[arg(long, value_name = "POINT", default_value = "")]
+    pub at: String,
+    /// Set a shader parameter or a buffer, as `cotangent run` does. All others are random.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
     /// At how many random points.
     #[arg(long, value_name = "N", default_value = "20")]
     pub samples: u32,

@@ -135,5 +135,6 @@ pub fn finish<T>(compiler: &Compiler<'_>, format: Format, result: Result<T, Stop
         }
         Stop::Errors => Failure::Program,
         Stop::NoFile(path) => Failure::Usage(format!("cannot read `{path}`")),
+        Stop::Usage(message) => Failure::Usage(message),
     })
 }

@@ -22,6 +22,8 @@ pub enum Stop {
     Errors,
     /// There is no such file.
     NoFile(String),
+    /// What was asked for cannot be done, for this reason.
+    Usage(String),
 }
 
 /// Which warnings are shown, and whether they count.

@@ -107,6 +107,14 @@ impl<'m> Evaluator<'m> {
         self.globals = globals;
     }
 
+    /// Gives some globals other values.
+    pub fn replace_globals(&mut self, some: &[(Global, Val)]) {
+        for (global, value) in some {
+            self.globals.retain(|(other, _)| other != global);
+            self.globals.push((*global, value.clone()));
+        }
+    }
+
     /// An input that is a resource, which has no value to write down.
     pub fn resource(&self) -> Option<&Named> {
         self.inputs.iter().find(|i| layout::layout(&self.types, i.ty).is_none())
@@ -114,7 +122,7 @@ impl<'m> Evaluator<'m> {
 
     /// Sets inputs from `x=3, p.dir=[1, 0, 0]`.
     pub fn set_point(&mut self, text: &str) -> Result<(), Error> {
-        for item in split_commas(text) {
+        for item in items(text) {
             let Some((path, value)) = item.split_once('=') else {
                 return Err(Error(format!("`{item}` is not of the form name=value")));
             };
@@ -343,6 +351,23 @@ impl<'m> Evaluator<'m> {
         Some((index, number_at(&input.value, index)))
     }
 
+    /// A number of an input.
+    pub fn number(&self, input: usize, index: usize) -> f64 {
+        number_at(&self.inputs[input].value, index)
+    }
+
+    /// Changes every real number of every input.
+    pub fn move_inputs(&mut self, mut moved: impl FnMut(f64) -> f64) {
+        for input in &mut self.inputs {
+            for (index, constant) in input.value.scalars().into_iter().enumerate() {
+                if let Const::Float(bits) = constant {
+                    let constant = Const::float(moved(f64::from_bits(bits)));
+                    replace(&mut input.value, &mut { index }, constant);
+                }
+            }
+        }
+    }
+
     /// The output numbers in `rows`, with one input number replaced.
     pub fn rows_at(
         &mut self,
@@ -388,8 +413,38 @@ impl<'m> Evaluator<'m> {
 
     /// The inputs on one line: `x = 3, v = [1, 0]`.
     pub fn show_inputs(&self) -> String {
-        let shown = self.inputs.iter().map(|i| format!("{} = {}", i.name, self.show(i)));
+        let values = self.inputs.iter().filter(|i| !matches!(i.value, Val::Handle(_)));
+        let shown = values.map(|i| format!("{} = {}", i.name, self.show(i)));
         shown.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The inputs and what globals were given, on one line: `x = 3, buffer = [1, 0, 2]`.
+    pub fn show_point(&self) -> String {
+        let mut shown = vec![self.show_inputs()];
+        let mut globals: Vec<_> = self.globals.iter().collect();
+        globals.sort_by_key(|(global, _)| *global);
+        for (global, value) in globals {
+            let data = &self.module.globals[*global];
+            let value = match self.types.get(data.ty) {
+                Type::Buffer(elem, _) => self.show_elements(elem, value),
+                _ => self.show(&self.unnamed(data.ty, value)),
+            };
+            shown.push(format!("{} = {value}", data.name));
+        }
+        shown.retain(|part| !part.is_empty());
+        shown.join(", ")
+    }
+
+    fn show_elements(&self, elem: Ty, buffer: &Val) -> String {
+        let elements = buffer.parts();
+        let shown = elements.iter().take(ELEMENTS_SHOWN).map(|e| self.show(&self.unnamed(elem, e)));
+        let more =
+            (elements.len() > ELEMENTS_SHOWN).then(|| format!("{} more", elements.len() - ELEMENTS_SHOWN));
+        format!("[{}]", shown.chain(more).collect::<Vec<_>>().join(", "))
+    }
+
+    fn unnamed(&self, ty: Ty, value: &Val) -> Named {
+        Named { name: String::new(), ty, value: value.clone(), diff: false }
     }
 
     /// How a value is shown.
@@ -405,6 +460,9 @@ impl<'m> Evaluator<'m> {
         }
     }
 }
+
+/// Most elements of a buffer that are shown.
+const ELEMENTS_SHOWN: usize = 32;
 
 /// `value` with zeros for what the function never wrote.
 fn written(types: &Types, ty: Ty, value: Val) -> Val {
@@ -449,8 +507,8 @@ fn number_at(value: &Val, index: usize) -> f64 {
     }
 }
 
-/// Splits at commas that stand in no brackets.
-fn split_commas(text: &str) -> Vec<&str> {
+/// The parts of `x=3, p.dir=[1, 0, 0]`: it is split at commas that stand in no brackets.
+pub(crate) fn items(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut items) = (0i32, 0, Vec::new());
     for (i, c) in text.char_indices() {
         match c {
@@ -469,11 +527,11 @@ fn split_commas(text: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::split_commas;
+    use super::items;
 
     #[test]
     fn a_point_is_split_outside_brackets() {
-        assert_eq!(split_commas("x=3, p.dir=[1, 0, 0], "), ["x=3", "p.dir=[1, 0, 0]"]);
-        assert_eq!(split_commas(""), Vec::<&str>::new());
+        assert_eq!(items("x=3, p.dir=[1, 0, 0], "), ["x=3", "p.dir=[1, 0, 0]"]);
+        assert_eq!(items(""), Vec::<&str>::new());
     }
 }

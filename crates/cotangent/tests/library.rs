@@ -160,14 +160,12 @@ fn every_geometric_function_in_every_type() {
 
 #[test]
 fn derivatives_of_derivatives_of_every_scalar_function() {
-    for scalar in ["float", "double"] {
+    for scalar in TYPES {
         let mut text = prelude(scalar, scalar);
         for (i, (n, expression)) in element_wise().into_iter().enumerate() {
-            let pairs = ["x, 1.0", "y, 0.5", "z, -0.25"][..n].iter().map(|p| format!("diffPair({p})"));
-            let pairs = pairs
-                .collect::<Vec<_>>()
-                .join(", ")
-                .replace("diffPair(", &format!("DifferentialPair<{scalar}>("));
+            let pairs = ["x, SCALAR(1)", "y, SCALAR(0.5)", "z, SCALAR(-0.25)"][..n].iter();
+            let pairs: Vec<String> = pairs.map(|p| format!("DifferentialPair<{scalar}>({p})")).collect();
+            let pairs = pairs.join(", ");
             let parameters = parameters(scalar, n);
             text += &format!("[Differentiable] {scalar} f{i}({parameters}) {{ return {expression}; }}\n");
             text += &format!(

@@ -1,6 +1,7 @@
 //! Types, interned: two [`Ty`] are the same type exactly when they are equal.
 
 use crate::Path;
+use crate::eval::Eval;
 use crate::module::unique;
 use cotangent_base::{EntityMap, Map, Scalar, Symbol, entity};
 
@@ -102,9 +103,16 @@ pub struct Types {
     names: Map<Symbol, StructId>,
     /// How many parts each structure has, written out.
     weights: EntityMap<StructId, u64>,
+    /// Whether half and float stand for binary64: what is computed at compile time is not rounded to them either.
+    pub wide: bool,
 }
 
 impl Types {
+    /// What scalar operations mean in this module.
+    pub fn eval(&self) -> Eval {
+        Eval { wide: self.wide }
+    }
+
     /// The type `ty`.
     pub fn intern(&mut self, ty: Type) -> Ty {
         match ty {

@@ -24,10 +24,10 @@ pub enum Roots {
         /// Which derivatives, in the order wanted.
         modes: Vec<Mode>,
     },
-    /// The same for a function that a name may not say enough of: one of several overloads, a method.
+    /// The same for a function that a name may not say enough of: one of several overloads, an instance of a generic one.
     DerivativesOf {
-        /// The function; not generic.
-        func: hir::FuncId,
+        /// The function, with its generic arguments if it takes any.
+        func: hir::FuncRef,
         /// Which derivatives, in the order wanted.
         modes: Vec<Mode>,
     },
@@ -103,7 +103,6 @@ pub fn lower_with(checked: &mut Checked, roots: Roots, options: Options) -> Lowe
             }
         }
         Roots::DerivativesOf { func, modes } => {
-            let func = plain(&mut lowerer, func);
             derivatives(&mut lowerer, func, &modes, &mut found);
         }
     }
@@ -151,12 +150,6 @@ impl Found {
         self.roots.extend(id);
         self.entry_sources.extend(id.map(|id| (id, func)));
     }
-}
-
-/// The reference to a function that has no generic parameters.
-fn plain(lowerer: &mut Lowerer<'_>, func: hir::FuncId) -> hir::FuncRef {
-    let args = lowerer.checked.program.types.args(&[]);
-    hir::FuncRef { func, args }
 }
 
 /// The reference to a function that nobody calls, under what the command line says of its generic parameters. Reports if

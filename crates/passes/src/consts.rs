@@ -1,6 +1,5 @@
 //! Which values are constants, and when two values are one.
 
-use cotangent_ir::eval::Eval;
 pub(crate) use cotangent_ir::eval::zero;
 use cotangent_ir::{Const, Func, Op, Type, Types, Value};
 
@@ -11,7 +10,7 @@ pub(crate) fn constant(types: &Types, func: &Func, value: Value) -> Option<Const
         return None;
     };
     if let Some(Op::Const(constant)) = func.op(value) {
-        return Some(Eval::default().constant(*constant, scalar));
+        return Some(types.eval().constant(*constant, scalar));
     }
     is_zero(func, value).then(|| zero(scalar))
 }

@@ -7,8 +7,7 @@ use cotangent_ir::{Const, Func, Inst, Op, Type, Types, Value, ValueDef};
 
 /// What `op` gives on constants, if it is an operation on scalars and does not trap. `from` is the type of its last
 /// operand, `to` that of its result.
-pub(crate) fn scalar_op(op: &Op, from: Scalar, to: Scalar, operands: &[Const]) -> Option<Const> {
-    let eval = Eval::default();
+pub(crate) fn scalar_op(eval: Eval, op: &Op, from: Scalar, to: Scalar, operands: &[Const]) -> Option<Const> {
     if let Op::Math(math) = op {
         eval.math(*math, from, operands).ok()
     } else if let (Op::Select, [Const::Bool(cond), a, b]) = (op, operands) {
@@ -63,7 +62,7 @@ impl<'a> Trial<'a> {
         let (from, to) = scalars(self.types, self.func, inst)?;
         let operands = self.func.insts[inst].operands.clone();
         let constants = operands.iter().map(|v| self.value(*v)).collect::<Option<Vec<_>>>()?;
-        scalar_op(&self.func.insts[inst].op, from, to, &constants)
+        scalar_op(self.types.eval(), &self.func.insts[inst].op, from, to, &constants)
     }
 }
 

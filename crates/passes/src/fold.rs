@@ -180,10 +180,10 @@ fn numbers(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
     let Some(operands) = data.operands.iter().map(|v| lanes(cx, *v)).collect::<Option<Vec<_>>>() else {
         return Change::Keep;
     };
-    let count = operands[0].len();
+    let (eval, count) = (cx.types.eval(), operands[0].len());
     let lane = |i: usize| {
         let constants: SmallVec<[Const; 3]> = operands.iter().map(|lanes| lanes[i]).collect();
-        scalar_op(&data.op, from, to, &constants)
+        scalar_op(eval, &data.op, from, to, &constants)
     };
     let Some(result) = (0..count).map(lane).collect::<Option<SmallVec<[Const; 4]>>>() else {
         return Change::Keep;

@@ -2,7 +2,8 @@
 
 use crate::Checked;
 use crate::hir::{
-    Arg, Args, Bound, GenericParam, GenericParamId, Generics, InterfaceRef, Ty, TyKind, Val, ValKind,
+    Arg, Args, Bound, FuncId, FuncRef, GenericParam, GenericParamId, Generics, InterfaceRef, Ty, TyKind, Val,
+    ValKind,
 };
 use crate::tables::{GenericsId, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Span};
@@ -192,6 +193,23 @@ impl Checked {
             Bound::NonEmpty(pack) if self.elements_of(pack).is_some() => "the pack is empty".into(),
             Bound::NonEmpty(pack) => format!("`{}` may be empty", self.show_ty(pack)),
         }
+    }
+
+    /// A generic function under written arguments for all its parameters, those of what stands around it first; none if they do
+    /// not fit.
+    pub fn instance(&mut self, func: FuncId, written: &[ast::Expr]) -> Option<FuncRef> {
+        self.ensure_func(func);
+        let generics = self.tables.funcs[func].generics;
+        let params = self.tables.generics[generics].params.clone();
+        if written.len() != params.len() {
+            return None;
+        }
+        let scope = self.tables.generics[generics].scope;
+        let args: Vec<Arg> =
+            params.iter().zip(written).map(|(p, e)| self.generic_arg(*p, e, scope)).collect();
+        let args = self.program.types.args(&args);
+        let fits = self.unmet_bound(generics, args).is_none() && !self.diagnostics.has_errors();
+        fits.then_some(FuncRef { func, args })
     }
 
     /// The first bound of `id` that does not hold for `args`.

@@ -1,19 +1,26 @@
 //! `cotangent gradcheck`: derivatives compared with differences.
 
+use super::run::setting;
 use crate::args::{Format, Gradcheck};
 use crate::output::print;
 use crate::report::{Failure, finish};
 use cotangent::gradcheck::{Disagreement, Finding, Kink, Options, Outcome};
 use cotangent::ir::Mode;
-use cotangent::{Sources, Symbol, gradcheck as check};
+use cotangent::{Sources, gradcheck as check};
 use serde_json::{Value, json};
 
 pub fn gradcheck(args: &Gradcheck) -> Result<(), Failure> {
     let format = if args.json { Format::Json } else { args.format };
     let loader = args.source.search.loader();
     let mut compiler = args.source.compiler(&loader)?;
-    let functions = args.function.iter().map(|name| Symbol::new(name)).collect();
-    let options = Options { functions, samples: args.samples, seed: args.seed };
+    let set = args.set.iter().map(|item| setting(item)).collect::<Result<_, _>>()?;
+    let options = Options {
+        functions: args.function.clone(),
+        at: args.at.clone(),
+        set,
+        samples: args.samples,
+        seed: args.seed,
+    };
     let result = check::gradcheck(&mut compiler, &args.source.path(), &options);
     let findings = finish(&compiler, format, result)?;
     print(&match format {

@@ -1,19 +1,14 @@
 //! All derivatives at one point, compared with differences.
 
-use super::differences::{Estimate, Line};
+use super::differences::{Estimate, Line, Sides, Span};
 use super::point::Random;
 use super::{Disagreement, Finding, Kink, Outcome};
 use crate::gradient::{Entry, Evaluator, Functions, Jacobian};
-use cotangent_base::Scalar;
 use cotangent_interp::Stopped;
 use cotangent_ir::Mode;
 
-/// How far derivatives and differences may be apart, relative to their size. Wide enough for constants with the digits of their
-/// type: even in wide mode they have no more.
-fn tolerance(row: &Entry, column: &Entry) -> f64 {
-    let half = [row, column].iter().any(|entry| entry.leaf.scalar == Scalar::F16);
-    if half { 2e-3 } else { 1e-5 }
-}
+/// How far derivatives and differences may be apart, relative to their size, beyond what differences may be off themselves.
+const TOLERANCE: f64 = 1e-9;
 
 /// Differences whose own error is larger than this, relative to their size, tell nothing.
 const STEADY: f64 = 1e-4;
@@ -61,23 +56,28 @@ pub(super) fn judge(
     let backward = filled(Mode::Backward, functions.backward.is_some())?;
     evaluator.hold_detached().map_err(stopped)?;
     let (mut compared, mut reason) = (false, "no differences can be taken of its types".to_string());
+    let mut found = Vec::new();
     for (c, column) in columns.iter().enumerate() {
         let Some(mut line) = Line::new(evaluator, &rows, column).map_err(stopped)? else { continue };
-        let mut found = Vec::new();
-        for (r, row) in rows.iter().enumerate() {
+        for r in 0..rows.len() {
             let given = [&forward, &backward].map(|j| j.as_ref().map(|j| j.entries[r][c]));
-            found.push(verdict(&mut line, look, r, given, tolerance(row, column)));
+            found.push((r, column, verdict(&mut line, look, r, given)));
         }
-        for (row, verdict) in rows.iter().zip(found) {
-            compared |= !matches!(verdict, Verdict::Unclear(_));
-            match verdict {
-                Verdict::Agrees(error) => finding.error = finding.error.max(error),
-                Verdict::Unclear(why) => reason = why.to_string(),
-                Verdict::Kink(left, right, given) => {
-                    note_kink(evaluator, finding, (row, column), [left, right, given])
-                }
-                Verdict::Differs(case) => note_difference(evaluator, finding, (row, column), case),
+    }
+    // Where an output ends or jumps, an infinite slope by one input makes those by all others no numbers.
+    let is_break = |(r, _, verdict): &(usize, &Entry, Verdict)| verdict.is_break().then_some(*r);
+    let broken: Vec<usize> = found.iter().filter_map(is_break).collect();
+    for (r, column, verdict) in found {
+        compared |= !matches!(verdict, Verdict::Unclear(_));
+        let place = (&rows[r], column);
+        match verdict {
+            Verdict::Agrees(error) => finding.error = finding.error.max(error),
+            Verdict::Unclear(why) => reason = why.to_string(),
+            Verdict::Kink { left, right, given, .. } => {
+                note_kink(evaluator, finding, place, [left, right, given])
             }
+            Verdict::Differs(case) if case.error.is_infinite() && broken.contains(&r) => {}
+            Verdict::Differs(case) => note_difference(evaluator, finding, place, case),
         }
     }
     evaluator.let_detached_go();
@@ -93,10 +93,22 @@ fn choose(entries: &mut Vec<Entry>, random: &mut Random) {
 
 enum Verdict {
     Agrees(f64),
-    Kink(f64, f64, f64),
+    /// No derivative is there; if the function `breaks`, nothing bounds it.
+    Kink {
+        left: f64,
+        right: f64,
+        given: f64,
+        breaks: bool,
+    },
     Differs(Case),
     /// Nothing can be said here.
     Unclear(&'static str),
+}
+
+impl Verdict {
+    fn is_break(&self) -> bool {
+        matches!(self, Verdict::Kink { breaks: true, .. })
+    }
 }
 
 /// Numbers that should be the same.
@@ -106,50 +118,74 @@ struct Case {
     error: f64,
 }
 
-fn verdict(
+fn verdict(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>; 2]) -> Verdict {
+    let floor = 1e-3 * line.here(row).abs().max(1e-3);
+    if look == Look::ForKinks
+        && let Some(sides) = line.kink(row)
+    {
+        return at_kink(line, row, given, sides, floor);
+    }
+    let best = line.best(row, STEADY, TOLERANCE, floor);
+    if let Some(estimate) = best {
+        let error = apart(given, estimate.slope, floor);
+        if error <= TOLERANCE + estimate.uncertainty / estimate.slope.abs().max(floor) {
+            return Verdict::Agrees(error);
+        }
+    }
+    match (line.kink(row), best) {
+        (Some(sides), _) => at_kink(line, row, given, sides, floor),
+        (None, Some(estimate)) if look == Look::ForKinks => beside_kinks(line, row, given, estimate, floor),
+        (None, Some(estimate)) => differs(given, estimate, floor),
+        (None, None) => Verdict::Unclear("it is too rough for differences"),
+    }
+}
+
+fn differs(given: [Option<f64>; 2], estimate: Estimate, floor: f64) -> Verdict {
+    Verdict::Differs(Case { given, estimate, error: apart(given, estimate.slope, floor) })
+}
+
+/// At a kink any slope between those of its sides will do, or between those around it, where several kinks meet.
+fn at_kink(
     line: &mut Line<'_, '_>,
-    look: Look,
     row: usize,
     given: [Option<f64>; 2],
-    tolerance: f64,
+    sides: Sides,
+    floor: f64,
 ) -> Verdict {
-    let here = line.here(row);
-    let shown = given[1].or(given[0]).unwrap_or(f64::NAN);
-    if look == Look::ForKinks
-        && let Some((left, right)) = line.kink(row)
-    {
-        return Verdict::Kink(left, right, shown);
+    let mut span = sides.span();
+    if !sides.is_break() && !span.has_all(given) {
+        line.slopes_around(row).into_iter().for_each(|slope| span.include(slope));
     }
-    let floor = 1e-3 * here.abs().max(1e-3);
-    let mut agreed = None;
-    let mut best: Option<Estimate> = None;
-    line.slopes(row, |estimate| {
-        let size = estimate.slope.abs().max(floor);
-        if !estimate.slope.is_finite() || estimate.uncertainty > STEADY * size {
-            return false;
-        }
-        let error = apart(given, estimate.slope, floor);
-        if error <= tolerance + estimate.uncertainty / size {
-            agreed = Some(error);
-        } else if best.is_none_or(|b| estimate.uncertainty < b.uncertainty) {
-            best = Some(estimate);
-        }
-        agreed.is_some()
-    });
-    match (agreed, best) {
-        (Some(error), _) => Verdict::Agrees(error),
-        (None, best) => match (line.kink(row), best) {
-            (Some((left, right)), _) => Verdict::Kink(left, right, shown),
-            // The point is special: several kinks may meet there, none of which lies across this line.
-            (None, Some(estimate)) if look == Look::ForKinks => {
-                Verdict::Kink(estimate.slope, estimate.slope, shown)
-            }
-            (None, Some(estimate)) => {
-                Verdict::Differs(Case { given, estimate, error: apart(given, estimate.slope, floor) })
-            }
-            (None, None) => Verdict::Unclear("it is too rough for differences"),
-        },
+    if sides.is_break() || span.has_all(given) {
+        let breaks = sides.is_break();
+        return Verdict::Kink { left: sides.left, right: sides.right, given: shown(given), breaks };
     }
+    let slope = [sides.left, sides.right].into_iter().filter(|s| s.is_finite()).sum::<f64>() / 2.0;
+    let uncertainty = (sides.right - sides.left).abs() / 2.0;
+    differs(given, Estimate { slope, uncertainty }, floor)
+}
+
+/// The function is smooth along this line and the derivative is another slope. That is no mistake if kinks meet here that
+/// cross other lines, as those of `min(max(x, 0), max(y, 0))` at zero: then slopes differ around the point. Nor is it if pieces
+/// meet that have one slope, as those of `min(x, y) + max(x, y)` may: what is inside is told apart by rules for ties.
+fn beside_kinks(
+    line: &mut Line<'_, '_>,
+    row: usize,
+    given: [Option<f64>; 2],
+    estimate: Estimate,
+    floor: f64,
+) -> Verdict {
+    let mut span = Span::of(estimate.slope);
+    line.slopes_around(row).into_iter().for_each(|slope| span.include(slope));
+    if span.is_wide() && span.has_all(given) || line.is_pieced(row, estimate.slope) {
+        return Verdict::Kink { left: span.low, right: span.high, given: shown(given), breaks: false };
+    }
+    differs(given, estimate, floor)
+}
+
+/// The derivative that is told of a kink.
+fn shown(given: [Option<f64>; 2]) -> f64 {
+    given[1].or(given[0]).unwrap_or(f64::NAN)
 }
 
 /// The larger difference from `slope`, relative to the size of both.
@@ -184,7 +220,7 @@ fn note_kink(
     if finding.kinks.iter().any(known) {
         return;
     }
-    finding.kinks.push(Kink { output, input, left, right, given, at: evaluator.show_inputs() });
+    finding.kinks.push(Kink { output, input, left, right, given, at: evaluator.show_point() });
 }
 
 fn note_difference(
@@ -205,6 +241,6 @@ fn note_difference(
         differences: case.estimate.slope,
         uncertainty: case.estimate.uncertainty,
         error: case.error,
-        at: evaluator.show_inputs(),
+        at: evaluator.show_point(),
     }));
 }

@@ -2,32 +2,43 @@
 //!
 //! At random points ([`point`]) forward mode, reverse mode and central differences give the same Jacobian, all in the
 //! interpreter's wide mode. Differences come with an estimate of their own error, from two steps, and a kink is known by its
-//! sides: the differences to the left and to the right do not meet however small the step ([`differences`]). A kink is named, not
-//! failed, for there is no derivative to compare with. What is detached is held still, since a derivative that was dropped on purpose
+//! sides: the differences to the left and to the right do not meet however small the step ([`differences`]), or else slopes differ
+//! all around. A kink is named, not failed, if what the derivatives say lies between these slopes. What is detached is held still, since a derivative that was dropped on purpose
 //! is no mistake.
 //!
 //! A point where the function is not finite, or traps, is replaced by another. Beside random points there are three where kinks like to
 //! be: all zero, all one and all a half.
 
 mod differences;
+mod fixed;
 mod judge;
 mod point;
+mod select;
 
 use crate::gradient::{Evaluator, Functions};
 use crate::pipeline::{self, Listing};
 use crate::{Compiler, Stop};
-use cotangent_base::{Diagnostic, Diagnostics, Span, Symbol};
+use cotangent_base::{Diagnostics, Span, Symbol};
 use cotangent_interp::Options as Machine;
 use cotangent_ir::{Mode, Module};
 use cotangent_lower::{Lowered, Roots};
+use cotangent_runtime::{Data, Error};
 use cotangent_sema::{Checked, hir};
+use fixed::Fixed;
 use judge::Look;
+use select::Chosen;
+use std::collections::BTreeSet;
 
 /// What to check, and how thoroughly.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Only the functions of these names; every differentiable one if there is none.
-    pub functions: Vec<Symbol>,
+    /// Only these functions, as in `energy`, `Ray.at`, `f(float2)` and `sum<float, 3>`; every differentiable one of the
+    /// file if there is none.
+    pub functions: Vec<String>,
+    /// Inputs that are the same at every point: `n=3, p.dir=[1, 0, 0]`. Derivatives by them are checked there.
+    pub at: String,
+    /// Shader parameters and buffers that are the same at every point.
+    pub set: Vec<(String, Data)>,
     /// At how many random points.
     pub samples: u32,
     /// Where random numbers start. The same seed gives the same points everywhere.
@@ -36,7 +47,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { functions: vec![], samples: 20, seed: 1 }
+        Options { functions: vec![], at: String::new(), set: vec![], samples: 20, seed: 1 }
     }
 }
 
@@ -89,7 +100,7 @@ pub struct Disagreement {
     pub uncertainty: f64,
     /// The larger difference, relative to the size of the derivatives; infinite if one is not a number.
     pub error: f64,
-    /// The point: `x = 1.5, v = [1, 0]`.
+    /// The point, with what buffers and uniforms held: `x = 1.5, v = [1, 0]`.
     pub at: String,
 }
 
@@ -113,55 +124,27 @@ pub struct Kink {
 /// Checks the functions of the module at `path`.
 pub fn gradcheck(compiler: &mut Compiler<'_>, path: &str, options: &Options) -> Result<Vec<Finding>, Stop> {
     let mut checked = compiler.check(path)?;
-    let funcs = candidates(compiler, &checked, path, options);
-    unknown_names(compiler, &checked, &funcs, options)?;
-    Ok(funcs.into_iter().map(|func| check_function(&mut checked, func, options)).collect())
-}
-
-/// The functions of the file that have derivatives, or of those asked for.
-fn candidates(compiler: &Compiler<'_>, checked: &Checked, path: &str, options: &Options) -> Vec<hir::FuncId> {
-    let wanted = |f: &hir::FuncId| {
-        let data = &checked.program.funcs[*f];
-        let here = !data.span.is_none() && compiler.sources.path(data.span.file) == path;
-        let asked = options.functions.is_empty() && here || options.functions.contains(&data.name);
-        asked && data.has_body && data.diff.is_differentiable()
-    };
-    checked.program.user_funcs.iter().copied().filter(wanted).collect()
-}
-
-/// Every function asked for is there and has derivatives.
-fn unknown_names(
-    compiler: &mut Compiler<'_>,
-    checked: &Checked,
-    found: &[hir::FuncId],
-    options: &Options,
-) -> Result<(), Stop> {
-    let funcs = &checked.program.funcs;
-    for name in &options.functions {
-        if found.iter().any(|f| funcs[*f].name == *name) {
-            continue;
-        }
-        compiler.diagnostics.push(
-            match checked.program.user_funcs.iter().find(|f| funcs[**f].name == *name) {
-                Some(func) => {
-                    let message = format!("`{name}` is not differentiable");
-                    Diagnostic::new(cotangent_lower::codes::NOT_DIFFERENTIABLE, funcs[*func].span, message)
-                        .help("mark it `[Differentiable]`")
-                }
-                None => {
-                    let message = format!("there is no function named `{name}`");
-                    Diagnostic::new(cotangent_lower::codes::NO_SUCH_FUNCTION, Span::none(), message)
-                }
-            },
-        );
+    let chosen = select::choose(compiler, &mut checked, path, &options.functions)?;
+    let mut used = BTreeSet::new();
+    let mut findings = vec![];
+    for chosen in chosen {
+        findings.push(check_function(&mut checked, &chosen, options, &mut used)?);
     }
-    if compiler.diagnostics.has_errors() { Err(Stop::Errors) } else { Ok(()) }
+    match fixed::unknown(options, &used) {
+        Some(name) => Err(Stop::Usage(format!("no function that is checked has a parameter `{name}`"))),
+        None => Ok(findings),
+    }
 }
 
-fn check_function(checked: &mut Checked, func: hir::FuncId, options: &Options) -> Finding {
-    let data = &checked.program.funcs[func];
+fn check_function(
+    checked: &mut Checked,
+    chosen: &Chosen,
+    options: &Options,
+    used: &mut BTreeSet<String>,
+) -> Result<Finding, Stop> {
+    let data = &checked.program.funcs[chosen.func];
     let mut finding = Finding {
-        name: data.name,
+        name: chosen.name,
         span: data.span,
         modes: vec![],
         unchecked: None,
@@ -170,29 +153,31 @@ fn check_function(checked: &mut Checked, func: hir::FuncId, options: &Options) -
         kinks: vec![],
         outcome: Outcome::Agrees,
     };
-    if let Some(reason) = unsuitable(data) {
-        finding.outcome = Outcome::Skipped(reason.into());
-        return finding;
-    }
+    let func = match (unsuitable(data), chosen.instance) {
+        (None, Some(func)) => func,
+        (reason, _) => {
+            let generic = "it is generic: ask for an instance, as in `--fn 'f<float, 3>'`";
+            finding.outcome = Outcome::Skipped(reason.unwrap_or(generic).into());
+            return Ok(finding);
+        }
+    };
     match compile(checked, func) {
         Ok((mut lowered, functions, unchecked)) => {
             finding.unchecked = unchecked;
             finding.modes.extend(functions.forward.map(|_| Mode::Forward));
             finding.modes.extend(functions.backward.map(|_| Mode::Backward));
-            compare(&mut lowered.module, functions, options, &mut finding);
+            let compared = compare(&mut lowered.module, functions, options, used, &mut finding);
+            compared.map_err(|error| Stop::Usage(error.0))?;
         }
         Err(reason) => finding.outcome = Outcome::Skipped(reason),
     }
-    finding
+    Ok(finding)
 }
 
 /// Why a function cannot be run as it is.
 fn unsuitable(func: &hir::Func) -> Option<&'static str> {
     match func.kind {
         hir::FuncKind::Requirement(_) => Some("a requirement is checked where it is met"),
-        _ if !func.generics.params.is_empty() => {
-            Some("it is generic: write a function that calls it with concrete types")
-        }
         _ if func.diff.constant => Some("its derivative is zero on purpose"),
         _ => None,
     }
@@ -200,7 +185,10 @@ fn unsuitable(func: &hir::Func) -> Option<&'static str> {
 
 /// The function and the derivatives it has, and why it has only one of them, if so: a function with only one custom
 /// derivative need not have the other, and a loop without a bound cannot.
-fn compile(checked: &mut Checked, func: hir::FuncId) -> Result<(Lowered, Functions, Option<String>), String> {
+fn compile(
+    checked: &mut Checked,
+    func: hir::FuncRef,
+) -> Result<(Lowered, Functions, Option<String>), String> {
     let mut reason = None;
     for modes in [&[Mode::Forward, Mode::Backward][..], &[Mode::Backward], &[Mode::Forward]] {
         match compile_modes(checked, func, modes) {
@@ -220,8 +208,10 @@ fn compile(checked: &mut Checked, func: hir::FuncId) -> Result<(Lowered, Functio
     Err(reason.unwrap_or_default())
 }
 
-fn compile_modes(checked: &mut Checked, func: hir::FuncId, modes: &[Mode]) -> Result<Lowered, Diagnostics> {
+fn compile_modes(checked: &mut Checked, func: hir::FuncRef, modes: &[Mode]) -> Result<Lowered, Diagnostics> {
     let mut lowered = cotangent_lower::lower(checked, Roots::DerivativesOf { func, modes: modes.to_vec() });
+    // Constants keep their digits too.
+    lowered.module.types.wide = true;
     let mut diagnostics = std::mem::take(&mut checked.diagnostics);
     diagnostics.append(std::mem::take(&mut lowered.diagnostics));
     if !diagnostics.has_errors() {
@@ -236,17 +226,25 @@ const MAX_STEPS: u64 = 20_000_000;
 /// At how many points in a row to give up.
 const ATTEMPTS: u32 = 40;
 
-fn compare(module: &mut Module, functions: Functions, options: &Options, finding: &mut Finding) {
+fn compare(
+    module: &mut Module,
+    functions: Functions,
+    options: &Options,
+    used: &mut BTreeSet<String>,
+    finding: &mut Finding,
+) -> Result<(), Error> {
     let handles = point::give_buffers(module, functions.primal);
     let machine = Machine { wide: true, max_steps: MAX_STEPS, ..Machine::default() };
     let mut evaluator = Evaluator::new(module, functions, machine);
     let mut random = point::Random::new(options.seed, finding.name.as_str());
     if evaluator.shape(&|_| true).columns.is_empty() {
         finding.outcome = Outcome::Skipped("no input carries a derivative".into());
-        return;
+        return Ok(());
     }
+    let fixed = Fixed::new(&mut evaluator, module, options, used)?;
     for special in point::SPECIAL {
         point::set_all(&mut evaluator, module, &handles, special, &mut random);
+        fixed.restore(&mut evaluator);
         // Where the function is not finite there is nothing to see.
         let _ = judge::judge(&mut evaluator, functions, Look::ForKinks, finding, &mut random);
     }
@@ -254,6 +252,7 @@ fn compare(module: &mut Module, functions: Functions, options: &Options, finding
     while finding.points < options.samples && failures < ATTEMPTS {
         let range = point::RANGES[(finding.points + failures) as usize % point::RANGES.len()];
         point::set_all(&mut evaluator, module, &handles, range, &mut random);
+        fixed.restore(&mut evaluator);
         match judge::judge(&mut evaluator, functions, Look::Random, finding, &mut random) {
             Ok(()) => (finding.points, failures) = (finding.points + 1, 0),
             Err(why) => (reason, failures) = (why, failures + 1),
@@ -262,4 +261,5 @@ fn compare(module: &mut Module, functions: Functions, options: &Options, finding
     if finding.points == 0 && matches!(finding.outcome, Outcome::Agrees) {
         finding.outcome = Outcome::Skipped(reason);
     }
+    Ok(())
 }

@@ -2,7 +2,6 @@
 
 use crate::consts::{self, is_zero, same};
 use crate::rewrite::{Change, Rewriter};
-use cotangent_ir::eval::Eval;
 use cotangent_ir::{Const, Inst, Math, Op, Value};
 
 /// Element-wise operations with a neutral, an absorbing or a repeated operand.
@@ -94,7 +93,7 @@ fn is_one_of(cx: &Rewriter<'_>, value: Value, wanted: &[Const]) -> bool {
         return false;
     };
     let constant = consts::uniform(cx.types, cx.func, value);
-    constant.is_some_and(|c| wanted.iter().any(|w| c == Eval::default().constant(*w, scalar)))
+    constant.is_some_and(|c| wanted.iter().any(|w| c == cx.types.eval().constant(*w, scalar)))
 }
 
 /// An operation on one value twice.

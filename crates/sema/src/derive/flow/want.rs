@@ -292,7 +292,7 @@ impl Want<'_, '_> {
         let open = self.flow.open_args(call);
         let mut wanted_in = None;
         for ((dir, arg), open) in call.args.iter().zip(&open) {
-            let places = if *dir != Dir::In && *open { arg.elements() } else { vec![] };
+            let places = if *dir != Dir::In && *open { arg.elements() } else { &[] };
             for place in places {
                 if self.written(place, true) {
                     wanted_in = wanted_in.or(Some(place));

@@ -1,0 +1,160 @@
+//! Which functions are checked, and what the user calls them.
+//!
+//! Without a wish, every differentiable function of the file. A wish is a name, `energy` or `Ray.at`, and stands for all
+//! overloads of it; with the types of the parameters, `f(float2, int)`, it stands for one; with generic arguments, those
+//! of what stands around it first, for an instance: `sum<float, 3>`.
+
+use crate::{Compiler, Stop};
+use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_sema::{Checked, hir};
+use cotangent_syntax::ast;
+
+/// A function to check.
+pub(super) struct Chosen {
+    /// The function with its generic arguments; none if they are not known.
+    pub(super) instance: Option<hir::FuncRef>,
+    pub(super) func: hir::FuncId,
+    /// As it is shown.
+    pub(super) name: Symbol,
+}
+
+/// A wish, taken apart.
+struct Wish<'t> {
+    text: &'t str,
+    name: &'t str,
+    args: Option<&'t str>,
+    params: Option<&'t str>,
+}
+
+impl<'t> Wish<'t> {
+    fn of(text: &'t str) -> Self {
+        let text = text.trim();
+        let (front, params) = match text.strip_suffix(')').and_then(|t| t.split_once('(')) {
+            Some((front, params)) => (front.trim(), Some(params)),
+            None => (text, None),
+        };
+        let (name, args) = match front.strip_suffix('>').and_then(|t| t.split_once('<')) {
+            Some((name, args)) => (name.trim(), Some(args)),
+            None => (front, None),
+        };
+        Wish { text, name, args, params }
+    }
+
+    fn is_for(&self, checked: &Checked, func: hir::FuncId) -> bool {
+        let data = &checked.program.funcs[func];
+        let squeezed = |text: &str| text.split_whitespace().collect::<String>();
+        data.name == *self.name
+            && self.params.is_none_or(|params| squeezed(params) == squeezed(&param_types(checked, func)))
+    }
+}
+
+/// The types of a function's parameters: `float2, int`.
+fn param_types(checked: &Checked, func: hir::FuncId) -> String {
+    let params = checked.program.funcs[func].params.iter();
+    params.map(|p| checked.show(p.ty)).collect::<Vec<_>>().join(", ")
+}
+
+/// The functions to check, in the order of the program.
+pub(super) fn choose(
+    compiler: &mut Compiler<'_>,
+    checked: &mut Checked,
+    path: &str,
+    wishes: &[String],
+) -> Result<Vec<Chosen>, Stop> {
+    let mut chosen = vec![];
+    if wishes.is_empty() {
+        for func in checked.program.user_funcs.clone() {
+            let span = checked.program.funcs[func].span;
+            let here = !span.is_none() && compiler.sources.path(span.file) == path;
+            if here && is_candidate(checked, func) {
+                chosen.push(plain(checked, func));
+            }
+        }
+        return Ok(chosen);
+    }
+    for wish in wishes.iter().map(|text| Wish::of(text)) {
+        let named: Vec<hir::FuncId> =
+            checked.program.user_funcs.iter().copied().filter(|f| wish.is_for(checked, *f)).collect();
+        let candidates: Vec<hir::FuncId> =
+            named.iter().copied().filter(|f| is_candidate(checked, *f)).collect();
+        match (wish.args, named.first()) {
+            (_, None) => no_such(compiler, checked, &wish),
+            (_, Some(first)) if candidates.is_empty() => not_differentiable(compiler, checked, *first),
+            (None, _) => chosen.extend(candidates.into_iter().map(|func| plain(checked, func))),
+            (Some(args), _) => {
+                let instances =
+                    candidates.iter().filter_map(|f| instance(compiler, checked, *f, &wish, args));
+                let before = chosen.len();
+                chosen.extend(instances);
+                if chosen.len() == before {
+                    no_such(compiler, checked, &wish);
+                }
+            }
+        }
+    }
+    chosen.sort_by_key(|c| checked.program.user_funcs.iter().position(|f| *f == c.func));
+    if compiler.diagnostics.has_errors() { Err(Stop::Errors) } else { Ok(chosen) }
+}
+
+fn is_candidate(checked: &Checked, func: hir::FuncId) -> bool {
+    let data = &checked.program.funcs[func];
+    data.has_body && data.diff.is_differentiable()
+}
+
+/// A function as it is; its parameters are shown if its name does not tell it from others.
+fn plain(checked: &mut Checked, func: hir::FuncId) -> Chosen {
+    let data = &checked.program.funcs[func];
+    let (name, is_generic) = (data.name, !data.generics.params.is_empty());
+    let same = |f: &hir::FuncId| checked.program.funcs[*f].name == name && is_candidate(checked, *f);
+    let overloaded = checked.program.user_funcs.iter().filter(|f| same(f)).count() > 1;
+    let shown = match overloaded {
+        true => Symbol::new(&format!("{name}({})", param_types(checked, func))),
+        false => name,
+    };
+    let args = checked.program.types.args(&[]);
+    let instance = (!is_generic).then_some(hir::FuncRef { func, args });
+    Chosen { instance, func, name: shown }
+}
+
+/// The instance of a generic function under written arguments, if they fit.
+fn instance(
+    compiler: &mut Compiler<'_>,
+    checked: &mut Checked,
+    func: hir::FuncId,
+    wish: &Wish<'_>,
+    args: &str,
+) -> Option<Chosen> {
+    let file = compiler.sources.add("--fn", format!("typealias asked = asked<{args}>;"));
+    let tree = compiler.parse(file, &[]);
+    let ast::DeclKind::Alias(alias) = &tree.decls.first()?.kind else { return None };
+    let ast::ExprKind::Apply(_, args) = &alias.ty.as_ref()?.kind else { return None };
+    let instance = checked.instance(func, args)?;
+    Some(Chosen { instance: Some(instance), func, name: Symbol::new(wish.text) })
+}
+
+fn no_such(compiler: &mut Compiler<'_>, checked: &Checked, wish: &Wish<'_>) {
+    let message = format!("there is no function named `{}`", wish.text);
+    let mut diagnostic = Diagnostic::new(cotangent_lower::codes::NO_SUCH_FUNCTION, Span::none(), message);
+    let named = checked.program.user_funcs.iter().filter(|f| checked.program.funcs[**f].name == *wish.name);
+    let others: Vec<String> = named
+        .map(|f| {
+            let generics = &checked.program.funcs[*f].generics.params;
+            let generics: Vec<&str> =
+                generics.iter().map(|p| checked.program.params[*p].name.as_str()).collect();
+            let generics =
+                if generics.is_empty() { String::new() } else { format!("<{}>", generics.join(", ")) };
+            format!("`{}{generics}({})`", wish.name, param_types(checked, *f))
+        })
+        .collect();
+    if !others.is_empty() {
+        diagnostic = diagnostic.note(format!("there is {}", others.join(", ")));
+    }
+    compiler.diagnostics.push(diagnostic);
+}
+
+fn not_differentiable(compiler: &mut Compiler<'_>, checked: &Checked, func: hir::FuncId) {
+    let data = &checked.program.funcs[func];
+    let message = format!("`{}` is not differentiable", data.name);
+    let diagnostic = Diagnostic::new(cotangent_lower::codes::NOT_DIFFERENTIABLE, data.span, message);
+    compiler.diagnostics.push(diagnostic.help("mark it `[Differentiable]`"));
+}
