@@ -28,6 +28,7 @@ pub(crate) struct Trial<'a> {
     types: &'a Types,
     func: &'a Func,
     known: Map<Value, Option<Const>>,
+    eval: Eval,
 }
 
 impl<'a> Trial<'a> {
@@ -38,8 +39,19 @@ impl<'a> Trial<'a> {
         values: &[Value],
         constants: &[Option<Const>],
     ) -> Self {
+        Self::with(types, func, values, constants, types.eval())
+    }
+
+    /// The same, by other rules of evaluation.
+    pub(crate) fn with(
+        types: &'a Types,
+        func: &'a Func,
+        values: &[Value],
+        constants: &[Option<Const>],
+        eval: Eval,
+    ) -> Self {
         let known = values.iter().copied().zip(constants.iter().copied()).collect();
-        Trial { types, func, known }
+        Trial { types, func, known, eval }
     }
 
     /// What `value` is then.
@@ -62,7 +74,7 @@ impl<'a> Trial<'a> {
         let (from, to) = scalars(self.types, self.func, inst)?;
         let operands = self.func.insts[inst].operands.clone();
         let constants = operands.iter().map(|v| self.value(*v)).collect::<Option<Vec<_>>>()?;
-        scalar_op(self.types.eval(), &self.func.insts[inst].op, from, to, &constants)
+        scalar_op(self.eval, &self.func.insts[inst].op, from, to, &constants)
     }
 }
 

@@ -16,8 +16,8 @@
 //! | [`sums`](mod@sums) | makes sums structures, for targets |
 //! | [`exits`](mod@exits) | removes loops of one round, which unrolling and inlining leave behind |
 //!
-//! Four analyses serve them and others: [`effects`] says what functions do to memory, [`calls`] who calls whom, [`shape`]
-//! who contains and who leaves what, and [`place`] which values share storage when a target is written.
+//! Five analyses serve them and others: [`effects`] says what functions do to memory, [`calls`] who calls whom, [`shape`]
+//! who contains and who leaves what, [`rounds`] how many rounds loops have at most, and [`place`] which values share storage when a target is written.
 //!
 //! What all passes keep: the results of a program, bit for bit (payloads of NaN and the sign of a zero that nothing was
 //! added to aside), its writes in order, that it stops if it would have stopped on purpose, and that it does not end if
@@ -47,6 +47,7 @@ pub mod place;
 pub mod pointers;
 pub mod prune;
 mod rewrite;
+pub mod rounds;
 pub mod shape;
 pub mod simplify;
 pub mod sums;

@@ -22,13 +22,13 @@ impl Preparer<'_> {
         let outer = self.exits.leaving(inst).to_vec();
         let body = *data.regions.last().expect("a loop has a body");
         let left = !outer.is_empty() || induction::edges(self.from, body).breaks;
-        let known = induction::of_loop(self.types, self.from, inst);
+        let known = induction::of_loop(self.types, self.from, &self.shape, inst);
         self.slots.push(self.types_of(&data.results));
         let results = if let Op::For(info) = data.op {
             if left {
-                self.counted_with_exits(data, info, depth, &outer)
+                self.counted_with_exits(data, bounded(info, known.rounds), depth, &outer)
             } else {
-                self.counted(data, info, depth)
+                self.counted(data, bounded(info, known.rounds), depth)
             }
         } else {
             self.while_(data, &known, depth, left, &outer)
@@ -55,8 +55,7 @@ impl Preparer<'_> {
             p.current.begin(Group::Loop(depth), &args[1..]);
             p.sequence(At { region: body, index: 0 }, None, &landing);
         });
-        let bound = induction::constant(from, data.operands[0]);
-        self.emit_loop(data, Op::For(bounded(info, bound)), &operands, &types[1..], &[region])
+        self.emit_loop(data, Op::For(info), &operands, &types[1..], &[region])
     }
 
     /// A counted loop that can be left: `while (live && k < n)`.
@@ -87,8 +86,7 @@ impl Preparer<'_> {
             let landing = Landing::Loop { depth, counter: Some(k), live: true, outer: outer.to_vec() };
             p.sequence(At { region: body, index: 0 }, None, &landing);
         });
-        let bound = induction::constant(from, data.operands[0]);
-        let info = bounded(LoopInfo { reversed: false, ..info }, bound);
+        let info = LoopInfo { reversed: false, ..info };
         let mut results = self.emit_loop(data, Op::While(info), &init, &types, &[condition, region]);
         results.drain(slots..slots + 2);
         results
@@ -205,8 +203,7 @@ impl Preparer<'_> {
 }
 
 /// The smaller of the bound given and the one inferred.
-fn bounded(info: LoopInfo, inferred: Option<i64>) -> LoopInfo {
-    let inferred = inferred.map(|n| u32::try_from(n.max(0)).unwrap_or(u32::MAX));
+fn bounded(info: LoopInfo, inferred: Option<u32>) -> LoopInfo {
     let max_iters = info.max_iters.into_iter().chain(inferred).min();
     LoopInfo { max_iters, ..info }
 }

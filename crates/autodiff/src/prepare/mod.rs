@@ -39,6 +39,7 @@ mod versions;
 
 use cotangent_base::{Map, Span};
 use cotangent_ir::{Builder, Copier, Func, Inst, InstData, Op, Region, Ty, Types, Value};
+use cotangent_passes::shape::Shape;
 use exits::{Code, Exits, FALL};
 use landing::{Landing, Outcome};
 use versions::{Met, Versions};
@@ -68,6 +69,7 @@ pub fn prepare(types: &mut Types, func: &Func) -> Prepared {
     let mut p = Preparer {
         from: func,
         exits: Exits::of(func),
+        shape: Shape::of(func),
         types,
         region: to.body,
         span: to.span,
@@ -100,6 +102,7 @@ struct Rest<'r> {
 struct Preparer<'a> {
     from: &'a Func,
     exits: Exits,
+    shape: Shape,
     types: &'a mut Types,
     to: Func,
     /// Where instructions go.

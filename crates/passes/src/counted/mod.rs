@@ -34,8 +34,8 @@
 //! edge to the next round adds the same constant to that integer. Then the number of rounds is known before the
 //! loop starts, and the integer in round `k` is `start + step * k`.
 //!
-//! **Which loops.** All loops that count and whose number of rounds is a constant get their `max_iters`, unless
-//! they have one. Those that are left only through their condition become `for`.
+//! **Which loops.** All loops that count and whose number of rounds is a constant, or has a [bound](crate::rounds), get their
+//! `max_iters`, unless they have one. Those that are left only through their condition become `for`.
 //!
 //! **Overflow.** All numbers are 32 bits wide and wrap. Rounds are counted in `u32`, where the distance from
 //! start to bound is exact. A loop that steps over its bound and wraps around is taken as one of 2^31 - 1 rounds, and
@@ -54,6 +54,7 @@ pub use count::{Compare, Count, LARGEST_STEP, count_of};
 use crate::consts;
 use crate::edit::{Renaming, keep_args, keep_operands, keep_results};
 use crate::fold::is_silent;
+use crate::rounds;
 use crate::shape::{Loop, Shape};
 use cotangent_base::Scalar;
 use cotangent_ir::{Builder, Const, Exit, Func, Op, Region, Types, Value};
@@ -104,12 +105,12 @@ impl Counted<'_> {
     }
 
     fn note_rounds(&mut self, looped: Loop, count: Option<Count>) {
-        let data = &self.func.insts[looped.inst];
         let rounds = match count {
-            Some(count) => count.rounds(self.types, self.func),
-            None if looped.cond.is_none() => {
-                consts::int(self.types, self.func, data.operands[0]).map(|n| n.max(0) as u32)
+            Some(count) => {
+                let constant = count.rounds(self.types, self.func);
+                constant.or_else(|| rounds::most(self.types, self.func, &self.shape, looped))
             }
+            None if looped.cond.is_none() => rounds::most(self.types, self.func, &self.shape, looped),
             None => None,
         };
         let (Op::While(info) | Op::For(info)) = &mut self.func.insts[looped.inst].op else {

@@ -1,0 +1,198 @@
+//! Which integers a value can be.
+//!
+//! Found by looking at how it is made, and no further than [`DEEPEST`]: constants, `min` and `max`, masks, remainders, sums,
+//! choices, conversions, counters of the loops around. Everything else can be whatever its type holds.
+
+use super::progress::Way;
+use crate::consts;
+use crate::shape::{Loop, Shape};
+use cotangent_base::Scalar;
+use cotangent_ir::{Func, Inst, Math, Op, Region, Type, Types, Value, ValueDef};
+
+/// How many instructions behind a value are looked at.
+const DEEPEST: u32 = 6;
+
+/// All integers from `low` to `high`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Range {
+    /// The smallest.
+    pub low: i128,
+    /// The largest.
+    pub high: i128,
+}
+
+impl Range {
+    /// One number.
+    pub fn one(n: i128) -> Self {
+        Range { low: n, high: n }
+    }
+
+    /// Whether it is one number.
+    pub fn is_one(self) -> bool {
+        self.low == self.high
+    }
+
+    /// All that an integer type holds.
+    pub fn of_type(scalar: Scalar) -> Self {
+        let bits = scalar.bits() - u32::from(scalar.is_signed());
+        Range { low: if scalar.is_signed() { -(1 << bits) } else { 0 }, high: (1 << bits) - 1 }
+    }
+
+    /// Whether all of `other` is in it.
+    pub fn contains(self, other: Range) -> bool {
+        self.low <= other.low && other.high <= self.high
+    }
+
+    fn union(self, other: Range) -> Range {
+        Range { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
+    /// The smallest range with all results of `op` on ends of both.
+    fn ends(self, other: Range, op: impl Fn(i128, i128) -> i128) -> Range {
+        let all =
+            [(self.low, other.low), (self.low, other.high), (self.high, other.low), (self.high, other.high)];
+        let all = all.map(|(a, b)| op(a, b));
+        Range { low: all.into_iter().min().unwrap_or(0), high: all.into_iter().max().unwrap_or(0) }
+    }
+}
+
+/// The ranges of a function's values.
+pub(super) struct Ranges<'a> {
+    pub types: &'a Types,
+    pub func: &'a Func,
+    pub shape: &'a Shape,
+}
+
+impl Ranges<'_> {
+    /// What `value` can be, if it is an integer.
+    pub fn of(&self, value: Value) -> Option<Range> {
+        self.within(value, DEEPEST)
+    }
+
+    /// What the type of `value` holds.
+    pub fn all(&self, value: Value) -> Option<Range> {
+        match self.types.get(self.func.ty(value)) {
+            Type::Scalar(scalar) if scalar.is_int() => Some(Range::of_type(scalar)),
+            _ => None,
+        }
+    }
+
+    /// The exits of a loop that start its next round.
+    pub fn back_edges(&self, looped: Loop) -> Vec<Inst> {
+        let exits = self.shape.exits(looped.inst).iter().copied();
+        exits.filter(|exit| looped.is_back_edge(self.func, self.shape, *exit)).collect()
+    }
+
+    /// How a slot of a `while` gets from one round to the next.
+    pub fn way(&self, looped: Loop, slot: usize) -> Option<Way> {
+        self.way_within(looped, slot, DEEPEST)
+    }
+
+    fn way_within(&self, looped: Loop, slot: usize, depth: u32) -> Option<Way> {
+        let arg = self.func.regions[looped.body].args[slot];
+        let edges = self.back_edges(looped);
+        let mut ways = edges.iter().map(|exit| self.step(self.func.insts[*exit].operands[slot], arg, depth));
+        let first = ways.next()??;
+        ways.try_fold(first, |sum, way| sum.joined(way?))
+    }
+
+    /// How `next` comes from `arg`.
+    fn step(&self, next: Value, arg: Value, depth: u32) -> Option<Way> {
+        let data = self.func.def(next)?;
+        let Op::Math(math) = data.op else { return None };
+        let &[a, b] = &data.operands[..] else { return None };
+        let by = |value| self.within(value, depth.checked_sub(1)?);
+        match math {
+            Math::Add if a == arg => Way::add(by(b)?),
+            Math::Add if b == arg => Way::add(by(a)?),
+            Math::Sub if a == arg => by(b).and_then(|by| Way::add(Range { low: -by.high, high: -by.low })),
+            Math::Mul if a == arg => Way::multiply(by(b)?),
+            Math::Mul if b == arg => Way::multiply(by(a)?),
+            Math::Shl if a == arg => by(b).and_then(Way::shift_left),
+            Math::Div if a == arg => Way::divide(by(b)?),
+            Math::Shr if a == arg => by(b).and_then(Way::shift_right),
+            _ => None,
+        }
+    }
+
+    fn within(&self, value: Value, depth: u32) -> Option<Range> {
+        let all = self.all(value)?;
+        if let Some(n) = consts::int(self.types, self.func, value) {
+            // Unsigned numbers of 64 bits are kept as signed ones.
+            let n = i128::from(n);
+            return Some(Range::one(if n < all.low { n + all.high + 1 } else { n }));
+        }
+        let found = depth.checked_sub(1).and_then(|depth| match self.func.values[value].def {
+            ValueDef::Result(inst, index) => self.result(inst, index as usize, depth),
+            ValueDef::Arg(region, index) => self.argument(region, index as usize, depth),
+        });
+        // What leaves the type wraps around, and may then be anything.
+        Some(found.filter(|found| all.contains(*found)).unwrap_or(all))
+    }
+
+    fn result(&self, inst: Inst, index: usize, depth: u32) -> Option<Range> {
+        let data = &self.func.insts[inst];
+        let of = |value| self.within(value, depth);
+        match (&data.op, &data.operands[..]) {
+            (Op::Math(math), &[a, b]) => binary(*math, of(a)?, of(b)?),
+            (Op::Math(Math::Abs), &[a]) => of(a).map(|a| Range { low: 0, high: a.high.max(-a.low) }),
+            (Op::Select, &[_, a, b]) => Some(of(a)?.union(of(b)?)),
+            (Op::Convert | Op::Bitcast, &[a]) => match self.types.get(self.func.ty(a)) {
+                Type::Scalar(Scalar::Bool) => Some(Range { low: 0, high: 1 }),
+                _ => of(a),
+            },
+            (Op::If | Op::Switch(_), _) => self.choice(&data.regions, index, depth),
+            _ => None,
+        }
+    }
+
+    fn choice(&self, regions: &[Region], index: usize, depth: u32) -> Option<Range> {
+        let exits = regions.iter().map(|region| self.func.exit(*region)).filter(|exit| exit.op == Op::Yield);
+        let mut ranges = exits.map(|exit| self.within(exit.operands[index], depth));
+        let first = ranges.next()??;
+        ranges.try_fold(first, |sum, range| Some(sum.union(range?)))
+    }
+
+    /// The counter of a `for`, or a counting slot of a `while` in its body, where the condition holds.
+    fn argument(&self, region: Region, index: usize, depth: u32) -> Option<Range> {
+        let looped = Loop::of(self.func, self.shape.owner(region)?)?;
+        let operands = &self.func.insts[looped.inst].operands;
+        if region != looped.body {
+            return None;
+        }
+        let Some(cond) = looped.cond else {
+            let count = if index == 0 { self.within(operands[0], depth)? } else { return None };
+            return Some(Range { low: 0, high: (count.high - 1).max(0) });
+        };
+        let start = self.within(operands[index], depth)?;
+        let asked = self.func.def(self.func.exit(cond).operands[0])?;
+        let (Op::Math(math), &[a, b]) = (&asked.op, &asked.operands[..]) else { return None };
+        if a != self.func.regions[cond].args[index] {
+            return None;
+        }
+        let all = self.all(self.func.regions[region].args[index])?;
+        let limit = self.within(b, depth)?;
+        self.way_within(looped, index, depth)?.while_holds(start, *math, limit, all)
+    }
+}
+
+fn binary(math: Math, a: Range, b: Range) -> Option<Range> {
+    match math {
+        Math::Add => Some(Range { low: a.low + b.low, high: a.high + b.high }),
+        Math::Sub => Some(Range { low: a.low - b.high, high: a.high - b.low }),
+        Math::Mul => Some(a.ends(b, |a, b| a.saturating_mul(b))),
+        Math::Min => Some(Range { low: a.low.min(b.low), high: a.high.min(b.high) }),
+        Math::Max => Some(Range { low: a.low.max(b.low), high: a.high.max(b.high) }),
+        Math::Div if b.low > 0 => Some(a.ends(b, |a, b| a / b)),
+        Math::Shr if (0..64).contains(&b.low) && b.high < 64 => Some(a.ends(b, |a, b| a >> b)),
+        Math::Rem if b.low > 0 => {
+            let most = b.high - 1;
+            let low = if a.low < 0 { -most.min(-a.low) } else { 0 };
+            Some(Range { low, high: a.high.clamp(0, most) })
+        }
+        Math::And if a.low >= 0 && b.low >= 0 => Some(Range { low: 0, high: a.high.min(b.high) }),
+        Math::And if a.low >= 0 => Some(Range { low: 0, high: a.high }),
+        Math::And if b.low >= 0 => Some(Range { low: 0, high: b.high }),
+        _ => None,
+    }
+}
