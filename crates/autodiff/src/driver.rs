@@ -209,7 +209,7 @@ impl<'m> Context<'m> {
     pub fn derived_diff(&self, of: FuncId) -> DiffInfo {
         let diff = &self.module.funcs[of].diff;
         let whole =
-            diff.rule.is_some() || diff.constant || diff.substitute.is_some() || diff.backward.is_some();
+            diff.rule.is_some() || diff.constant || diff.substitute.is_some() || diff.has_custom_backward();
         let differentiable = match diff.differentiable {
             Some(mode) => Some(mode),
             None if whole => Some(Mode::Backward),
@@ -307,6 +307,6 @@ fn is_derived_from_body(diff: &DiffInfo) -> bool {
 /// Whether a call may be replaced by the body before derivatives are taken.
 fn is_inlined_early(func: &Func) -> bool {
     let diff = &func.diff;
-    let custom = diff.forward.is_some() || diff.backward.is_some() || diff.prefer != Prefer::Auto;
+    let custom = diff.forward.is_some() || diff.has_custom_backward() || diff.prefer != Prefer::Auto;
     func.inline == Inline::Early && is_derived_from_body(diff) && !custom
 }

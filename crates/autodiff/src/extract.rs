@@ -12,12 +12,14 @@
 //! calls `P`, calls `B`, and packs pairs.
 //!
 //! A function with a backward derivative of the user's has itself for `P` and no `D`: the call stays opaque until
-//! it is turned round, which calls the user's function.
+//! it is turned round, which calls the user's function. One whose backward derivative comes in two steps has the first of
+//! them for `P`, with the user's context, and a `D` that is opaque in the same way: `applied` writes both.
 //!
 //! - `halves` runs the passes up to `P` and `D`; `recursive` does for functions that call themselves.
 //! - `root` knows what may be done again in the backward pass.
 //! - `sweep` removes the linear halves in the end: nobody calls them.
 
+mod applied;
 mod halves;
 mod recursive;
 mod root;
@@ -330,7 +332,8 @@ fn require_backward(cx: &mut Context<'_>, func: FuncId, span: Span) -> Result<()
     if matches!(f.kind, FuncKind::Request(..)) {
         return Ok(());
     }
-    let by_hand = f.diff.forward.is_some() && f.diff.backward.is_none() && f.diff.differentiable.is_none();
+    let by_hand =
+        f.diff.forward.is_some() && !f.diff.has_custom_backward() && f.diff.differentiable.is_none();
     let diagnostic = match cx.derived_diff(func).differentiable {
         Some(Mode::Backward) => return Ok(()),
         Some(Mode::Forward) if by_hand => {

@@ -225,7 +225,7 @@ fn require_forward(cx: &mut Context<'_>, func: FuncId, span: Span) -> Result<(),
     }
     let by_hand =
         f.diff.forward.is_some() || f.diff.rule.is_some() || f.diff.substitute.is_some() || f.diff.constant;
-    if f.diff.differentiable.is_none() && !by_hand && f.diff.backward.is_some() {
+    if f.diff.differentiable.is_none() && !by_hand && f.diff.has_custom_backward() {
         let message = format!("`{}` has a backward derivative only", f.name);
         let diagnostic = Diagnostic::new(codes::NO_FORWARD, span, message)
             .label(f.span, "declared here")

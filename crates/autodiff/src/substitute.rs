@@ -93,6 +93,6 @@ fn leads_to_substitute(module: &Module, func: FuncId) -> bool {
 /// Whether derivatives of the function are taken from its body.
 fn is_followed(func: &Func) -> bool {
     let diff = &func.diff;
-    let custom = diff.rule.or(diff.forward).or(diff.backward).is_some() || diff.constant;
+    let custom = diff.rule.or(diff.forward).is_some() || diff.has_custom_backward() || diff.constant;
     func.kind == FuncKind::Defined && diff.differentiable.is_some() && !custom
 }

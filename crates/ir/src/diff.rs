@@ -26,12 +26,48 @@ pub struct DiffInfo {
     pub forward: Option<FuncId>,
     /// The user's backward derivative, with the signature of a backward request.
     pub backward: Option<FuncId>,
+    /// The user's backward derivative in two steps.
+    pub apply: Option<Apply>,
     /// The function to differentiate in place of this one.
     pub substitute: Option<FuncId>,
     /// Derivatives are zero: `[TreatAsDifferentiable]`.
     pub constant: bool,
     /// What to do with its results in a backward pass.
     pub prefer: Prefer,
+}
+
+/// A backward derivative in two steps, with a context of the user's between them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Apply {
+    /// Takes what the function takes, and gives what it gives, but in place of the result the pair of that and a context; the
+    /// context alone, if there is no result.
+    pub primal: FuncId,
+    /// Takes the context, then for each differentiable parameter its derivative, the other way round, and last the derivative
+    /// of the result.
+    pub pullback: FuncId,
+}
+
+impl DiffInfo {
+    /// The functions it refers to.
+    pub fn links(&self) -> impl Iterator<Item = FuncId> + use<> {
+        let Self { rule, forward, backward, apply, substitute, .. } = *self;
+        let (primal, pullback) = (apply.map(|a| a.primal), apply.map(|a| a.pullback));
+        [rule, forward, backward, primal, pullback, substitute].into_iter().flatten()
+    }
+
+    /// Refers to other functions instead, or to none.
+    pub fn relink(&mut self, to: impl Fn(FuncId) -> Option<FuncId>) {
+        for link in [&mut self.rule, &mut self.forward, &mut self.backward, &mut self.substitute] {
+            *link = link.and_then(&to);
+        }
+        self.apply =
+            self.apply.and_then(|a| Some(Apply { primal: to(a.primal)?, pullback: to(a.pullback)? }));
+    }
+
+    /// Whether the user wrote a backward derivative, in one step or in two.
+    pub fn has_custom_backward(&self) -> bool {
+        self.backward.is_some() || self.apply.is_some()
+    }
 }
 
 /// Whether results of a call are stored for the backward pass or computed again.

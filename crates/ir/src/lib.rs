@@ -34,7 +34,7 @@ mod verify;
 pub use builder::Builder;
 pub use control::{Control, Exit};
 pub use copy::Copier;
-pub use diff::{DiffInfo, DiffRow, DiffTable, Mode, Prefer};
+pub use diff::{Apply, DiffInfo, DiffRow, DiffTable, Mode, Prefer};
 pub use func::{
     Dir, Entry, Func, FuncId, FuncKind, Inline, Inst, InstData, Param, Region, RegionData, Ret, Signature,
     SystemValue, Value, ValueData, ValueDef,

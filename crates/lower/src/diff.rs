@@ -23,7 +23,7 @@
 
 use crate::instance::{Lowerer, SourceParam, SourceSig};
 use cotangent_base::Symbol;
-use cotangent_ir::{self as ir, DiffInfo, DiffRow, Dir, FuncKind, Mode, Prefer, StructId, Type};
+use cotangent_ir::{self as ir, Apply, DiffInfo, DiffRow, Dir, FuncKind, Mode, Prefer, StructId, Type};
 use cotangent_sema::hir::{self, Arg, FuncRef, Ty, TyKind, Witness};
 
 /// What is known of an instance's derivatives. Instantiates those that were written by hand.
@@ -42,6 +42,9 @@ pub(crate) fn info(lowerer: &mut Lowerer<'_>, func: FuncRef, pointers: bool) -> 
         rule: link(diff.rule),
         forward: link(diff.forward.filter(|_| !pointers)),
         backward: link(diff.backward.filter(|_| !pointers)),
+        apply: diff.apply.filter(|_| !pointers).and_then(|apply| {
+            Some(Apply { primal: link(Some(apply.primal))?, pullback: link(Some(apply.pullback))? })
+        }),
         substitute: link(diff.substitute),
         constant: diff.constant,
         prefer: match diff.prefer {

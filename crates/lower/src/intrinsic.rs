@@ -157,8 +157,8 @@ fn define_reinterpret(lowerer: &mut Lowerer<'_>, id: ir::FuncId, mut func: Func)
 /// operation, or no derivative at all. An operation on floats that is not differentiable stays a call, so that
 /// autodiff can refuse it by name.
 pub(crate) fn inline(func: &mut Func) {
-    let DiffInfo { differentiable, rule, forward, backward, substitute, constant, .. } = func.diff;
-    let by_hand = rule.or(forward).or(backward).or(substitute).is_some() || constant;
+    let DiffInfo { differentiable, constant, .. } = func.diff;
+    let by_hand = func.diff.links().next().is_some() || constant;
     let carries = func.sig.inputs().any(|p| p.diff) && func.sig.outputs().any(|o| o.diff);
     if !by_hand && (differentiable.is_some() || !carries) && func.inline == Inline::Auto {
         func.inline = Inline::Early;

@@ -357,11 +357,11 @@ fn local(types: &Types, func: &Func) -> (Summary, Vec<Need>) {
 /// A derivative of a function runs it, its custom derivatives, and derivatives of its substitute.
 fn custom(id: FuncId, func: &Func) -> Vec<(Node, Node)> {
     let me = Node::Derivative(id);
-    let written = [func.diff.rule, func.diff.forward, func.diff.backward].into_iter().flatten();
+    let substitute = func.diff.substitute;
     let mut links = vec![(me, Node::Run(id))];
-    for used in written {
+    for used in func.diff.links().filter(|link| Some(*link) != substitute) {
         links.extend([(me, Node::Run(used)), (me, Node::Derivative(used))]);
     }
-    links.extend(func.diff.substitute.map(|used| (me, Node::Derivative(used))));
+    links.extend(substitute.map(|used| (me, Node::Derivative(used))));
     links
 }

@@ -39,7 +39,7 @@
 //! The functions that stay get new numbers; the result says which. Types and globals stay as they are.
 
 use cotangent_base::{EntityMap, Map};
-use cotangent_ir::{DiffInfo, Func, FuncId, FuncKind, GlobalKind, Module};
+use cotangent_ir::{Func, FuncId, FuncKind, GlobalKind, Module};
 
 /// Keeps what `roots` and entry points need, and gives the new number of each function kept.
 pub fn prune(module: &mut Module, roots: &[FuncId]) -> Map<FuncId, FuncId> {
@@ -103,8 +103,5 @@ fn renumber(func: &mut Func, new: &Map<FuncId, FuncId>) {
     if let FuncKind::Request(_, of) = &mut func.kind {
         *of = new[of];
     }
-    let DiffInfo { rule, forward, backward, substitute, .. } = &mut func.diff;
-    for link in [rule, forward, backward, substitute] {
-        *link = link.and_then(|f| new.get(&f).copied());
-    }
+    func.diff.relink(|f| new.get(&f).copied());
 }

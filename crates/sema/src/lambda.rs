@@ -206,6 +206,7 @@ impl BodyCx<'_> {
             throws: None,
             semantic: None,
             body: Some(block.into()),
+            extends: None,
         };
         members.push(decl(ast::DeclKind::Func(call.into()), attributes, span));
         let bases = self.lambda_bases(params, result, span);

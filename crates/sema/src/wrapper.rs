@@ -131,5 +131,6 @@ fn no_syntax(name: Symbol) -> ast::FuncDecl {
         throws: None,
         semantic: None,
         body: None,
+        extends: None,
     }
 }

@@ -193,6 +193,30 @@ pub struct FuncDecl {
     pub semantic: Option<Ident>,
     /// The body, unless this is a prototype, a requirement or an intrinsic.
     pub body: Option<Body>,
+    /// What it is to another function, if it was declared by `__func_extension`.
+    pub extends: Option<Extends>,
+}
+
+/// `__func_extension fwd_diff(f)`: a function without a name of its own, given for another one.
+#[derive(Clone, Debug)]
+pub struct Extends {
+    /// What is given.
+    pub part: ExtensionPart,
+    /// The function it is given for.
+    pub target: Expr,
+    /// From the keyword of the part to its closing parenthesis.
+    pub span: Span,
+}
+
+/// What `__func_extension` gives for a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtensionPart {
+    /// `fwd_diff(f)`: its forward derivative.
+    Forward,
+    /// `bwd_diff(f)`: its backward derivative.
+    Backward,
+    /// `__apply(f)`: what computes its value and an object that knows how to go backward from there.
+    Apply,
 }
 
 /// Kinds of functions.

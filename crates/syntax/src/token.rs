@@ -246,6 +246,7 @@ keywords! {
     True "true" False "false" None_ "none" Nullptr "nullptr" This "this" ThisType "This" Try "try"
     Is "is" As "as" SizeOf "sizeof" AlignOf "alignof" CountOf "countof"
     FwdDiff "fwd_diff" FwdDiff_ "__fwd_diff" BwdDiff "bwd_diff" BwdDiff_ "__bwd_diff"
+    Apply_ "__apply"
     Static "static" Const "const" Uniform "uniform" GroupShared "groupshared" Public "public"
     Internal "internal" Private "private" Extern "extern" Export "export" Exported "__exported"
     Inline "inline" Override "override" NoDiff "no_diff" In "in" Out "out" InOut "inout" Ref "ref" Ref_ "__ref"

@@ -1,6 +1,6 @@
 //! The primal and the linear half of a function: the passes of reverse mode, in order, callees first.
 
-use super::{Key, Root, recursive, require_backward};
+use super::{Key, Root, applied, recursive, require_backward};
 use crate::checkpoint::induction::of_counted_loops;
 use crate::checkpoint::nest::init_of;
 use crate::checkpoint::{self, Callee, checkpoint};
@@ -23,20 +23,23 @@ pub(super) fn halves(
     inputs: &[bool],
     free: Box<[bool]>,
 ) -> Result<Callee, Reported> {
-    if cx.module.funcs[func].diff.backward.is_some() {
+    let diff = &cx.module.funcs[func].diff;
+    if diff.backward.is_some() {
         return custom_halves(cx, func);
     }
+    let applied = diff.apply;
     let root = cx.reverse.root();
     let mut key = Key { func, inputs: inputs.into(), free, changing: root.changing.clone() };
-    if root.recursive.contains(func) {
+    if applied.is_some() || root.recursive.contains(func) {
         key.free.fill(true);
     }
     if let Some(known) = cx.reverse.halves.get(&key) {
         return Ok(known.clone());
     }
-    let callee = match root.recursive.contains(func) {
-        true => recursive::halves(cx, &key, &root)?,
-        false => take_apart(cx, &key, &root)?,
+    let callee = match applied {
+        Some(apply) => applied::halves(cx, &key, apply)?,
+        None if root.recursive.contains(func) => recursive::halves(cx, &key, &root)?,
+        None => take_apart(cx, &key, &root)?,
     };
     cx.reverse.halves.insert(key, callee.clone());
     Ok(callee)
@@ -109,8 +112,7 @@ fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
 
 /// Whether nobody has said anything about the derivatives of a function beyond that it has some.
 fn is_plain(diff: &DiffInfo) -> bool {
-    let DiffInfo { rule, forward, backward, substitute, .. } = diff;
-    rule.or(*forward).or(*backward).or(*substitute).is_none() && !diff.constant && diff.prefer == Prefer::Auto
+    diff.links().next().is_none() && !diff.constant && diff.prefer == Prefer::Auto
 }
 
 /// After linearizing: small functions called for their values are inlined (not those with a derivative of their own:
@@ -145,7 +147,12 @@ fn inlined(module: &mut Module, original: FuncId, func: Func, wanted: &dyn Fn(&F
 }
 
 /// Puts both halves into the module. A primal half that keeps nothing is the function itself.
-fn add_halves(cx: &mut Context<'_>, func: FuncId, halves: Unzipped, needed: Box<[bool]>) -> Callee {
+pub(super) fn add_halves(
+    cx: &mut Context<'_>,
+    func: FuncId,
+    halves: Unzipped,
+    needed: Box<[bool]>,
+) -> Callee {
     let (differentiable, root) = (cx.derived_diff(func).differentiable, cx.reverse.root());
     let Unzipped { primal, linear: half, context } = halves;
     let primal = match context {

@@ -38,10 +38,7 @@ pub(super) fn sweep(module: &mut Module, gone: &EntitySet<FuncId>) {
 
 /// Changes every mention of a function in `func`.
 fn renumber(func: &mut Func, numbers: &EntityMap<FuncId, FuncId>) {
-    let diff = &mut func.diff;
-    for link in [&mut diff.rule, &mut diff.forward, &mut diff.backward, &mut diff.substitute] {
-        *link = link.map(|f| numbers[f]);
-    }
+    func.diff.relink(|f| Some(numbers[f]));
     if let FuncKind::Request(_, of) = &mut func.kind {
         *of = numbers[*of];
     }

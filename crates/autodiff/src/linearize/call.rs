@@ -67,7 +67,7 @@ fn resolve(funcs: &EntityMap<FuncId, Func>, mut func: FuncId) -> (FuncId, Callee
 
 fn classify(funcs: &EntityMap<FuncId, Func>, func: FuncId) -> Callee {
     let diff = &funcs[func].diff;
-    let always = diff.forward.is_some() || diff.backward.is_some();
+    let always = diff.forward.is_some() || diff.has_custom_backward();
     if diff.constant {
         Callee::Constant
     } else if let (false, Some(rule)) = (always, diff.rule) {
@@ -80,6 +80,12 @@ fn classify(funcs: &EntityMap<FuncId, Func>, func: FuncId) -> Callee {
     } else {
         Callee::Constant
     }
+}
+
+/// Whether `func` computes derivatives of `of`.
+fn is_derivative(of: &Func, func: FuncId) -> bool {
+    let pullback = of.diff.apply.map(|apply| apply.pullback);
+    [of.diff.forward, of.diff.backward, pullback].contains(&Some(func))
 }
 
 impl Linearizer<'_> {
@@ -140,10 +146,15 @@ impl Linearizer<'_> {
     }
 
     /// A derivative calls the user's derivatives where there are any. To differentiate that derivative once more, those
-    /// must be differentiable too; front ends cannot see this, since nobody wrote the call.
+    /// must be differentiable too; front ends cannot see this, since nobody wrote the call. What `__apply` gives may have no
+    /// derivative as a whole, but what is computed from it does.
     fn refuse_custom(&mut self, inst: Inst, func: FuncId) {
-        let is_of = |f: &&Func| f.diff.forward == Some(func) || f.diff.backward == Some(func);
-        let Some(of) = self.funcs.values().find(is_of).filter(|_| !self.is_detached(inst)) else { return };
+        let funcs = self.funcs;
+        let mut of = funcs.values().find(|f| f.diff.apply.is_some_and(|a| a.primal == func));
+        if of.is_none() && !self.is_detached(inst) {
+            of = funcs.values().find(|f| is_derivative(f, func));
+        }
+        let Some(of) = of else { return };
         let custom = &self.funcs[func];
         let message = format!(
             "`{}` is not differentiable, and a derivative of `{}` needs its derivative",

@@ -7,7 +7,7 @@ use super::Transposer;
 use crate::driver::Reported;
 use crate::extract::wrong_signature;
 use crate::tangent;
-use cotangent_ir::{Dir, Inst, LinCall, Op, Signature, Ty, Value};
+use cotangent_ir::{Dir, FuncId, Inst, LinCall, Op, Signature, Ty, Value};
 
 /// The part of a pair that holds the value.
 pub const PRIMAL: u32 = 0;
@@ -55,6 +55,9 @@ impl Transposer<'_, '_> {
     pub(super) fn custom_call(&mut self, inst: Inst, call: &LinCall) -> Result<(), Reported> {
         let data = &self.func().insts[inst];
         let original = &self.cx.module.funcs[call.call.func];
+        if let Some(apply) = original.diff.apply {
+            return self.pullback_call(inst, call, apply.pullback);
+        }
         let Some(custom) = original.diff.backward else {
             return Err(self.not_linear(inst));
         };
@@ -83,11 +86,48 @@ impl Transposer<'_, '_> {
         let results: Vec<Ty> = pairs.iter().map(|(_, ty)| *ty).collect();
         let new = self.build(|b, _| b.emit(Op::Call(custom), &operands, &results));
         for (position, (input, _)) in pairs.into_iter().enumerate() {
-            if call.call.inputs[input] {
-                let place = call.call.inputs[..input].iter().filter(|active| **active).count();
+            if let Some(tangent) = tangent_of(call, tangents, input) {
                 let pair = self.out.insts[new].results[position];
                 let derivative = self.build(|b, _| b.part(pair, DERIVATIVE));
-                self.add(tangents[place], derivative);
+                self.add(tangent, derivative);
+            }
+        }
+        Ok(())
+    }
+
+    /// The call of a function whose backward derivative comes in two steps: the second of them, on the context.
+    fn pullback_call(&mut self, inst: Inst, call: &LinCall, pullback: FuncId) -> Result<(), Reported> {
+        let data = &self.func().insts[inst];
+        let (context, tangents) = data.operands.split_at(call.primals as usize);
+        let seeds = self.seeds(&call.call.outputs, &data.results);
+        let sig = self.cx.module.funcs[call.call.func].sig.clone();
+        let types: Vec<Ty> = self.cx.module.funcs[pullback].sig.params[1..].iter().map(|p| p.ty).collect();
+        let mut types = types.into_iter();
+        let (mut input, mut output) = (0, usize::from(sig.ret.is_some()));
+        let mut operands = self.copy.all(context);
+        let mut given: Vec<(usize, Ty)> = Vec::new();
+        for param in &sig.params {
+            if param.diff {
+                let ty = types.next().ok_or_else(|| wrong_signature(self.cx, call.call.func, data.span))?;
+                if param.dir != Dir::In {
+                    operands.push(seeds[output].unwrap_or_else(|| self.zero(ty)));
+                }
+                if param.dir != Dir::Out {
+                    given.push((input, ty));
+                }
+            }
+            input += usize::from(param.dir != Dir::Out);
+            output += usize::from(param.dir != Dir::In);
+        }
+        if let Some(ty) = types.next() {
+            operands.push(seeds[0].unwrap_or_else(|| self.zero(ty)));
+        }
+        let results: Vec<Ty> = given.iter().map(|(_, ty)| *ty).collect();
+        let new = self.build(|b, _| b.emit(Op::Call(pullback), &operands, &results));
+        for (position, (input, _)) in given.into_iter().enumerate() {
+            if let Some(tangent) = tangent_of(call, tangents, input) {
+                let result = self.out.insts[new].results[position];
+                self.add(tangent, result);
             }
         }
         Ok(())
@@ -109,4 +149,10 @@ impl Transposer<'_, '_> {
             b.pack(&[primal, derivative], ty)
         })
     }
+}
+
+/// The tangent of an input, if it has one.
+fn tangent_of(call: &LinCall, tangents: &[Value], input: usize) -> Option<Value> {
+    let active = &call.call.inputs;
+    active[input].then(|| tangents[active[..input].iter().filter(|active| **active).count()])
 }

@@ -5,7 +5,7 @@ use super::body;
 use super::lex::{self, Kind};
 use super::parser::{Parsed, Parser};
 use super::print::{differentiable, mode_name, system_name};
-use crate::{Dir, Entry, Func, FuncKind, Inline, Mode, Param, Prefer, Ret, Signature, SystemValue};
+use crate::{Apply, Dir, Entry, Func, FuncKind, Inline, Mode, Param, Prefer, Ret, Signature, SystemValue};
 use cotangent_base::{Span, Symbol};
 
 /// A parameter and how its value, if it is an input, is written.
@@ -87,6 +87,10 @@ impl<'a> Parser<'a> {
                 "rule" => func.diff.rule = Some(self.in_parens(Self::func)?),
                 "forward" => func.diff.forward = Some(self.in_parens(Self::func)?),
                 "backward" => func.diff.backward = Some(self.in_parens(Self::func)?),
+                "apply" => {
+                    let (primal, pullback) = self.in_parens(|p| Ok((p.func()?, p.func()?)))?;
+                    func.diff.apply = Some(Apply { primal, pullback });
+                }
                 "substitute" => func.diff.substitute = Some(self.in_parens(Self::func)?),
                 "constant" => func.diff.constant = true,
                 "prefer" => {

@@ -45,6 +45,7 @@
 //! marker   = 'no_diff' | 'diff'                             where the type does not say it
 //! attribute= 'differentiable' '(' mode ')' | ('rule' | 'forward' | 'backward' | 'substitute') '(' @name ')'
 //!          | 'constant' | 'prefer' '(' ('recompute' | 'checkpoint') ')' | 'inline' '(' ('early' | 'never') ')'
+//!          | 'apply' '(' @name @name ')'
 //!          | 'entry' '(' n ',' n ',' n ')' ('(' system,* ')')? | 'request' '(' mode @name ')'
 //! type     = 'unit' | 'f32' | 'f32x3' | 'f32x2x3' | '[' type ';' n ']' | $name
 //!          | ('buffer' | 'rwbuffer' | 'ref') '<' type '>'

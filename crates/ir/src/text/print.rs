@@ -3,8 +3,9 @@
 use super::LinearValues;
 use crate::{Access, AtomicKind, DiffRow, Memory, StructId};
 use crate::{
-    Const, DiffCall, DiffInfo, Dir, Func, FuncId, FuncKind, GlobalKind, Inline, Inst, InstData, LoopInfo,
-    Mode, Module, Op, Param, Path, Prefer, Region, Step, SystemValue, Trap, Ty, Type, Types, Unroll, Value,
+    Apply, Const, DiffCall, DiffInfo, Dir, Func, FuncId, FuncKind, GlobalKind, Inline, Inst, InstData,
+    LoopInfo, Mode, Module, Op, Param, Path, Prefer, Region, Step, SystemValue, Trap, Ty, Type, Types,
+    Unroll, Value,
 };
 use cotangent_base::{EntitySet, Map, Scalar, Symbol};
 use std::fmt::{self, Display, Write};
@@ -302,7 +303,7 @@ impl<'a> Printer<'a> {
     }
 
     fn attributes(&mut self) {
-        let DiffInfo { differentiable, rule, forward, backward, substitute, constant, prefer } =
+        let DiffInfo { differentiable, rule, forward, backward, apply, substitute, constant, prefer } =
             self.func.diff;
         if let Some(mode) = differentiable {
             put!(self.out, " differentiable({})", mode_name(mode));
@@ -313,6 +314,10 @@ impl<'a> Printer<'a> {
             if let Some(func) = func {
                 put!(self.out, " {word}({})", func_name(self.module, func));
             }
+        }
+        if let Some(Apply { primal, pullback }) = apply {
+            let (primal, pullback) = (func_name(self.module, primal), func_name(self.module, pullback));
+            put!(self.out, " apply({primal} {pullback})");
         }
         self.out.push_str(if constant { " constant" } else { "" });
         self.out.push_str(match prefer {

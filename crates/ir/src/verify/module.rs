@@ -93,12 +93,11 @@ fn check_global(module: &Module, global: &crate::GlobalData) -> Check {
 /// Checks what a function says about itself.
 pub(super) fn check_func(module: &Module, func: &Func) -> Check {
     let diff = &func.diff;
-    let links = [diff.rule, diff.forward, diff.backward, diff.substitute];
     let of = match func.kind {
         FuncKind::Defined => None,
         FuncKind::Request(_, of) => Some(of),
     };
-    for link in links.into_iter().flatten().chain(of) {
+    for link in diff.links().chain(of) {
         ensure!(module.funcs.get(link).is_some(), "it refers to a function that does not exist");
     }
     if let Some(entry) = &func.entry {

@@ -28,6 +28,10 @@ impl Checked {
             self.program.funcs[id].kind = FuncKind::Constructor;
         }
         self.program.funcs[id].has_body = decl.body.is_some();
+        if decl.extends.is_some() {
+            // It has no name that anybody could write.
+            return;
+        }
         self.declare(place.scope, name, Item::Func(id));
         if let Owner::Interface(interface) = place.owner {
             self.program.interfaces[interface].requirements.push(id);
@@ -187,6 +191,7 @@ impl Checked {
             throws: None,
             semantic: None,
             body: Some(ast::Block { stmts: vec![stmt], span }.into()),
+            extends: None,
         };
         let owner = self.tables.scopes[scope].owner;
         let place = Place { scope, owner, generics, defaults: Defaults::PUBLIC };

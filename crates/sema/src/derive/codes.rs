@@ -112,4 +112,15 @@ cotangent_base::codes! {
     /// Let the interface extend `IDifferentiable` (`interface IShape : IDifferentiable`), or drop the derivative of the object
     /// with `detach(..)`; the arguments of methods keep theirs.
     E0519 LOST_IN_CONVERSION = "a derivative is lost in a conversion";
+
+    /// `__func_extension __apply(f)` gives, beside what `f` gives, an object that is called to go backward. Its `operator()`
+    /// takes a derivative for every differentiable parameter of `f`, the other way round (`out` for what goes in, `in` for
+    /// what comes out, `inout` for `inout`), and last the derivative of the result.
+    ///
+    /// ```slang
+    /// float f(float x, int n) { .. }
+    /// struct Context { float x; void operator()(out float dx, float d) { dx = 2.0 * x * d; } }
+    /// __func_extension __apply(f)(float x, int n) -> Tuple<float, Context> { .. }
+    /// ```
+    E0520 WRONG_CONTEXT = "a context cannot be called to go backward";
 }

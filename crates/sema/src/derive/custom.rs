@@ -13,35 +13,47 @@
 //! `[ForwardDerivative(power_fwd<N>)]`, or else are the original's parameters in the same place.
 //!
 //! `[ForwardDerivativeOf(f)]` and its kin stand on the other function. They are read before anything is checked, so
-//! that everybody sees the same derivatives.
+//! that everybody sees the same derivatives. `__func_extension fwd_diff(f)(..) {..}` says the same about a function without
+//! a name of its own.
 
-use super::flags::{REFERENCES, Reference, Role, flags};
+use super::flags::{REFERENCES, Role, flags};
 use super::{Signature, codes};
 use crate::Checked;
 use crate::attrs::find;
 use crate::hir::{Arg, DiffMode, FuncDiff, FuncId, FuncRef, GenericParamId, Ty};
 use crate::lookup::Found;
 use crate::resolve::Path;
-use crate::tables::{Item, ScopeId};
-use cotangent_base::{Diagnostic, Span};
+use crate::tables::{Item, PropInfo, ScopeId};
+use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast::{Attribute, Expr, ExprKind};
 
 /// Why a function cannot serve as a derivative.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Misfit {
+pub(super) enum Misfit {
     /// Its parameters or result differ.
     Signature,
     /// Its generic parameters cannot be chosen, or their bounds do not hold.
     Generics,
 }
 
-/// A function that the argument of an attribute can mean.
-struct Named<'a> {
-    func: FuncId,
+/// A function that a path can mean.
+pub(super) struct Named<'a> {
+    /// The function.
+    pub func: FuncId,
     /// Generic arguments known from what it stands in.
-    around: Vec<Arg>,
+    pub around: Vec<Arg>,
     /// Generic arguments written behind its name.
-    explicit: &'a [Expr],
+    pub explicit: &'a [Expr],
+}
+
+/// Where the user says that one function is something to another.
+pub(super) struct Mention {
+    /// How it is said, as messages quote it.
+    pub word: String,
+    /// The name of the other function.
+    pub path: Expr,
+    /// All of it.
+    pub span: Span,
 }
 
 impl Checked {
@@ -56,37 +68,44 @@ impl Checked {
         diff.prefer = declared.prefer;
         let scope = self.tables.funcs[func].scope;
         for reference in REFERENCES.iter().filter(|r| !r.of) {
-            if let Some(attribute) = find(&attributes, reference.name) {
-                self.named_derivative(func, attribute, *reference, scope);
+            if let Some(mention) = self.mentioned(find(&attributes, reference.name)) {
+                self.named_derivative(func, &mention, reference.role, scope);
             }
         }
     }
 
-    /// Records what `..Of` attributes say on the functions they name.
+    /// Records what `..Of` attributes and `__func_extension` say on the functions they name.
     pub(crate) fn attach_derivatives(&mut self) {
         for func in self.tables.funcs.keys() {
             let attributes = self.tables.funcs[func].prefix.attributes.clone();
             for reference in REFERENCES.iter().filter(|r| r.of) {
-                if let Some(attribute) = find(&attributes, reference.name) {
+                if let Some(mention) = self.mentioned(find(&attributes, reference.name)) {
                     self.ensure_func(func);
-                    self.derivative_of(func, attribute, *reference);
+                    self.derivative_of(func, &mention, reference.role);
                 }
             }
+            self.attach_extension(func);
         }
     }
 
+    /// What an attribute names, which must be one function.
+    fn mentioned(&mut self, attribute: Option<&Attribute>) -> Option<Mention> {
+        let attribute = attribute?;
+        let [path] = &attribute.args[..] else {
+            let message = format!("`[{}]` takes the name of one function", attribute.name.name);
+            self.diagnostics.push(Diagnostic::new(codes::ATTRIBUTE, attribute.span, message));
+            return None;
+        };
+        let word = format!("[{}]", attribute.name.name);
+        Some(Mention { word, path: path.clone(), span: attribute.span })
+    }
+
     /// The attribute stands on the original and names the derivative.
-    fn named_derivative(
-        &mut self,
-        func: FuncId,
-        attribute: &Attribute,
-        reference: Reference,
-        scope: ScopeId,
-    ) {
-        let Some(found) = self.named_functions(attribute, scope) else {
+    fn named_derivative(&mut self, func: FuncId, mention: &Mention, role: Role, scope: ScopeId) {
+        let Some(found) = self.named_functions(&mention.path, scope) else {
             return;
         };
-        if reference.role == Role::Rule {
+        if role == Role::Rule {
             let args = self.identity(self.tables.funcs[func].generics);
             let rule = found[0].func;
             self.program.funcs[func].diff.rule = Some(FuncRef { func: rule, args });
@@ -94,52 +113,56 @@ impl Checked {
         }
         // Parameters of interface type have become generic ones, with bounds of their own.
         let saved = self.enter(self.tables.funcs[func].generics);
-        let wanted = self.wanted_signature(func, reference.role);
+        let wanted = self.wanted_signature(func, role);
         let fits: Vec<_> = found.iter().map(|named| self.fit(named, func, &wanted)).collect();
         self.leave(saved);
         let mut misfit = Misfit::Signature;
         for fit in fits {
             match fit {
-                Ok(derivative) => return self.record(func, derivative, reference.role, attribute.span),
+                Ok(derivative) => return self.record(func, derivative, role, mention.span),
                 Err(why) => misfit = misfit.max(why),
             }
         }
-        self.misfit(misfit, attribute, &wanted, func, found[0].func);
+        self.misfit(misfit, mention, &wanted, func, found[0].func);
     }
 
     /// The attribute stands on the derivative and names the original.
-    fn derivative_of(&mut self, derivative: FuncId, attribute: &Attribute, reference: Reference) {
-        let scope = self.tables.funcs[derivative].scope;
-        let Some(found) = self.named_functions(attribute, scope) else {
+    pub(super) fn derivative_of(&mut self, derivative: FuncId, mention: &Mention, role: Role) {
+        let Some(found) = self.originals(derivative, mention) else {
             return;
         };
         let mut misfit = Misfit::Signature;
         let standing = Named { func: derivative, around: vec![], explicit: &[] };
-        for &Named { func: original, .. } in &found {
+        for &original in &found {
             self.ensure_func(original);
             let saved = self.enter(self.tables.funcs[original].generics);
-            let wanted = self.wanted_signature(original, reference.role);
+            let wanted = self.wanted_signature(original, role);
             let fit = self.fit(&standing, original, &wanted);
             self.leave(saved);
             match fit {
-                Ok(fitting) => return self.record(original, fitting, reference.role, attribute.span),
+                Ok(fitting) => return self.record(original, fitting, role, mention.span),
                 Err(why) => misfit = misfit.max(why),
             }
         }
-        let original = found[0].func;
+        let original = found[0];
         let saved = self.enter(self.tables.funcs[original].generics);
-        let wanted = self.wanted_signature(original, reference.role);
+        let wanted = self.wanted_signature(original, role);
         self.leave(saved);
-        self.misfit(misfit, attribute, &wanted, original, derivative);
+        self.misfit(misfit, mention, &wanted, original, derivative);
     }
 
-    /// The functions an attribute's argument can mean.
-    fn named_functions<'a>(&mut self, attribute: &'a Attribute, scope: ScopeId) -> Option<Vec<Named<'a>>> {
-        let [path] = &attribute.args[..] else {
-            let message = format!("`[{}]` takes the name of one function", attribute.name.name);
-            self.diagnostics.push(Diagnostic::new(codes::ATTRIBUTE, attribute.span, message));
-            return None;
-        };
+    /// The functions that `derivative` may be a derivative of. Its own generic parameters may occur in their path.
+    pub(super) fn originals(&mut self, derivative: FuncId, mention: &Mention) -> Option<Vec<FuncId>> {
+        let info = &self.tables.funcs[derivative];
+        let (scope, generics) = (info.scope, info.generics);
+        let saved = self.enter(generics);
+        let found = self.named_functions(&mention.path, scope);
+        self.leave(saved);
+        found.map(|found| found.into_iter().map(|named| named.func).collect())
+    }
+
+    /// The functions a path can mean; there is one.
+    fn named_functions<'a>(&mut self, path: &'a Expr, scope: ScopeId) -> Option<Vec<Named<'a>>> {
         let found = self.functions_at(path, scope);
         if found.is_empty() {
             let message = format!("no function `{}` can be seen from here", crate::show::syntax(path));
@@ -159,14 +182,11 @@ impl Checked {
                 named.iter_mut().for_each(|n| n.explicit = args);
                 return named;
             }
-            ExprKind::Member(base, name) => match self.type_path(base, scope, false) {
-                Some(Path::Namespace(inner)) => self.lookup_in_namespace(inner, name.name),
-                Some(path) => {
-                    let ty = self.path_ty(path, base.span, scope);
-                    self.members(ty, name.name)
-                }
-                None => vec![],
-            },
+            ExprKind::Member(base, name) => {
+                let mut found = self.accessors_at(base, name.name, scope);
+                found.extend(self.items_at(base, name.name, scope));
+                found
+            }
             _ => vec![],
         };
         found
@@ -181,6 +201,36 @@ impl Checked {
             .collect()
     }
 
+    /// `S.property.get`, `S.__subscript.set`.
+    fn accessors_at(&mut self, property: &Expr, word: Symbol, scope: ScopeId) -> Vec<Found> {
+        let ExprKind::Member(base, name) = &property.kind else { return vec![] };
+        let pick = match word.as_str() {
+            "get" => |property: &PropInfo| property.get,
+            "set" => |property: &PropInfo| property.set,
+            _ => return vec![],
+        };
+        let found = self.items_at(base, name.name, scope).into_iter();
+        let accessor = |f: Found| match f.item {
+            Item::Property(id) => {
+                pick(&self.tables.props[id]).map(|func| Found { item: Item::Func(func), ..f })
+            }
+            _ => None,
+        };
+        found.filter_map(accessor).collect()
+    }
+
+    /// What a name behind a type or namespace means.
+    fn items_at(&mut self, base: &Expr, name: Symbol, scope: ScopeId) -> Vec<Found> {
+        match self.type_path(base, scope, false) {
+            Some(Path::Namespace(inner)) => self.lookup_in_namespace(inner, name),
+            Some(path) => {
+                let ty = self.path_ty(path, base.span, scope);
+                self.members(ty, name)
+            }
+            None => vec![],
+        }
+    }
+
     /// The signature that a function in that role for `func` must have.
     fn wanted_signature(&mut self, func: FuncId, role: Role) -> Signature {
         let own = Signature::of(&self.program.funcs[func]);
@@ -192,9 +242,25 @@ impl Checked {
     }
 
     /// The generic arguments with which `candidate` has the wanted signature.
-    fn fit(&mut self, candidate: &Named, original: FuncId, wanted: &Signature) -> Result<FuncRef, Misfit> {
+    pub(super) fn fit(
+        &mut self,
+        candidate: &Named,
+        original: FuncId,
+        wanted: &Signature,
+    ) -> Result<FuncRef, Misfit> {
         self.ensure_func(candidate.func);
         let own = Signature::of(&self.program.funcs[candidate.func]);
+        self.fit_as(candidate, &own, original, wanted)
+    }
+
+    /// The generic arguments with which `candidate` has the wanted signature, if its own is taken to be `own`.
+    pub(super) fn fit_as(
+        &mut self,
+        candidate: &Named,
+        own: &Signature,
+        original: FuncId,
+        wanted: &Signature,
+    ) -> Result<FuncRef, Misfit> {
         let same_shape = own.params.len() == wanted.params.len()
             && own.params.iter().zip(&wanted.params).all(|(a, b)| a.dir == b.dir);
         if !same_shape {
@@ -266,7 +332,10 @@ impl Checked {
     }
 
     fn record(&mut self, func: FuncId, derivative: FuncRef, role: Role, span: Span) {
-        let FuncDiff { rule, forward, backward, substitute, .. } = &mut self.program.funcs[func].diff;
+        let FuncDiff { rule, forward, backward, substitute, apply, .. } = &mut self.program.funcs[func].diff;
+        if let (Role::Backward, Some(other)) = (role, *apply) {
+            return self.second_derivative(func, other.primal.func, span);
+        }
         let slot = match role {
             Role::Forward => forward,
             Role::Backward => backward,
@@ -284,17 +353,17 @@ impl Checked {
         }
     }
 
-    fn second_derivative(&mut self, func: FuncId, other: FuncId, span: Span) {
+    pub(super) fn second_derivative(&mut self, func: FuncId, other: FuncId, span: Span) {
         let message = format!("`{}` has a derivative of this kind already", self.program.funcs[func].name);
         let other = self.program.funcs[other].span;
         self.diagnostics
             .push(Diagnostic::new(codes::TWO_DERIVATIVES, span, message).label(other, "the other one"));
     }
 
-    fn misfit(
+    pub(super) fn misfit(
         &mut self,
         misfit: Misfit,
-        attribute: &Attribute,
+        mention: &Mention,
         wanted: &Signature,
         func: FuncId,
         named: FuncId,
@@ -308,12 +377,12 @@ impl Checked {
         let own = self.show_signature(&own);
         let diagnostic = match misfit {
             Misfit::Signature => {
-                let message = format!("`{name}` does not fit `{original}` in `[{}]`", attribute.name.name);
-                Diagnostic::new(codes::WRONG_SIGNATURE, attribute.span, message)
+                let message = format!("`{name}` does not fit `{original}` in `{}`", mention.word);
+                Diagnostic::new(codes::WRONG_SIGNATURE, mention.span, message)
             }
             Misfit::Generics => {
                 let message = format!("the generic parameters of `{name}` do not fit those of `{original}`");
-                Diagnostic::new(codes::WRONG_GENERICS, attribute.span, message)
+                Diagnostic::new(codes::WRONG_GENERICS, mention.span, message)
             }
         };
         self.diagnostics.push(

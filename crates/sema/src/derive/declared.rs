@@ -105,7 +105,10 @@ impl FuncDiff {
     pub(crate) fn has(&self, mode: DiffMode) -> bool {
         let by_hand = match mode {
             DiffMode::Forward => self.forward.is_some() || self.differentiable.is_some(),
-            DiffMode::Backward => self.backward.is_some() || self.differentiable == Some(DiffMode::Backward),
+            DiffMode::Backward => {
+                let generated = self.differentiable == Some(DiffMode::Backward);
+                self.backward.is_some() || self.apply.is_some() || generated
+            }
         };
         by_hand || self.rule.is_some() || self.substitute.is_some() || self.constant
     }

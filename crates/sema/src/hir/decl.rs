@@ -366,12 +366,23 @@ pub struct FuncDiff {
     pub forward: Option<FuncRef>,
     /// `[BackwardDerivative(f)]`.
     pub backward: Option<FuncRef>,
+    /// `__func_extension __apply(f)`.
+    pub apply: Option<Apply>,
     /// `[PrimalSubstitute(f)]`.
     pub substitute: Option<FuncRef>,
     /// `[TreatAsDifferentiable]`.
     pub constant: bool,
     /// `[PreferRecompute]`, `[PreferCheckpoint]`.
     pub prefer: Prefer,
+}
+
+/// A backward derivative in two steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Apply {
+    /// Computes what the function computes, and an object beside it.
+    pub primal: FuncRef,
+    /// The `operator()` of that object, which computes the derivatives.
+    pub pullback: FuncRef,
 }
 
 impl FuncDiff {
@@ -381,6 +392,7 @@ impl FuncDiff {
             || self.rule.is_some()
             || self.forward.is_some()
             || self.backward.is_some()
+            || self.apply.is_some()
             || self.substitute.is_some()
             || self.constant
     }

@@ -19,10 +19,10 @@ pub use body::{
 };
 pub use cotangent_syntax::ast::{BinaryOp, DiffMode};
 pub use decl::{
-    Assoc, AssocId, Bound, Conformance, ConformanceId, ConformanceRef, Dir, Entry, Enum, EnumId, Field, Func,
-    FuncDiff, FuncId, FuncKind, FuncRef, GenericParam, GenericParamId, Generics, Global, GlobalId,
-    GlobalKind, Inline, Interface, InterfaceId, InterfaceRef, LangItems, Param, Prefer, Program, Struct,
-    StructId, Synth, This, Unroll, Witness,
+    Apply, Assoc, AssocId, Bound, Conformance, ConformanceId, ConformanceRef, Dir, Entry, Enum, EnumId,
+    Field, Func, FuncDiff, FuncId, FuncKind, FuncRef, GenericParam, GenericParamId, Generics, Global,
+    GlobalId, GlobalKind, Inline, Interface, InterfaceId, InterfaceRef, LangItems, Param, Prefer, Program,
+    Struct, StructId, Synth, This, Unroll, Witness,
 };
 pub use types::{Arg, Args, PackPart, Ty, TyKind, Types, Val, ValKind};
 pub(crate) use walk::each_expr;

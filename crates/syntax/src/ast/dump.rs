@@ -143,6 +143,7 @@ impl Dump {
             FuncKind::Plain | FuncKind::Operator => "func",
             FuncKind::Constructor => "constructor",
         };
+        let kind = if func.extends.is_some() { "func-extension" } else { kind };
         self.line(&format!("{prefix}{}", list(kind, parts)));
         if let Some(body) = &func.body {
             self.block(body.block());

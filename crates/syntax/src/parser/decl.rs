@@ -89,11 +89,7 @@ impl Parser<'_> {
                 self.module_line(prefix, out)
             }
             Kw::Let | Kw::Var if named => self.binding(prefix, out),
-            Kw::FuncExtension => {
-                let help =
-                    "attach the derivative with `[ForwardDerivativeOf(f)]` or `[BackwardDerivativeOf(f)]`";
-                self.unsupported(self.peek().span, "`__func_extension`", Some(help))
-            }
+            Kw::FuncExtension => self.func_extension(prefix, out),
             _ if self.peek().is_ident() => self.typed(prefix, out),
             _ => self.no_declaration(&prefix),
         }

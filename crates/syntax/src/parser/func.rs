@@ -3,8 +3,8 @@
 use super::prefix::Prefix;
 use super::{Parse, Parser};
 use crate::ast::{
-    Accessor, AccessorKind, Body, Decl, DeclKind, Expr, ExprKind, FuncDecl, FuncKind, Generics, Ident,
-    ModifierKind, Param, SubscriptDecl,
+    Accessor, AccessorKind, Body, Decl, DeclKind, Expr, ExprKind, Extends, ExtensionPart, FuncDecl, FuncKind,
+    Generics, Ident, ModifierKind, Param, SubscriptDecl,
 };
 use crate::codes;
 use crate::token::{Kw, Punct, TokenKind};
@@ -22,6 +22,18 @@ impl Parser<'_> {
     ) -> Parse<()> {
         let mut generics = std::mem::take(&mut prefix.generics);
         generics.params.append(&mut self.generic_params()?);
+        self.func_behind_generics(prefix, kind, name, (generics, result, None), out)
+    }
+
+    /// The rest of a function behind its generic parameters, of which some may follow in `where` clauses.
+    fn func_behind_generics(
+        &mut self,
+        mut prefix: Prefix,
+        kind: FuncKind,
+        name: Ident,
+        (generics, result, extends): (Generics, Option<Expr>, Option<Extends>),
+        out: &mut Vec<Decl>,
+    ) -> Parse<()> {
         let params = self.params_or_skip()?;
         let broken = params.is_none();
         let params = params.unwrap_or_default();
@@ -36,6 +48,7 @@ impl Parser<'_> {
             throws: None,
             semantic: None,
             body: None,
+            extends,
         };
         self.func_trailer(&mut func)?;
         if self.at(Punct::LBrace) {
@@ -94,6 +107,33 @@ impl Parser<'_> {
         };
         let void = Expr { kind: ExprKind::Name(Symbol::new("void")), span: name.span };
         self.func_rest(prefix, kind, name, Some(void), out)
+    }
+
+    /// `__func_extension<T> fwd_diff(f)(..) -> R {..}`. The function is called after what it is given for; nobody can write
+    /// that name.
+    pub(super) fn func_extension(&mut self, mut prefix: Prefix, out: &mut Vec<Decl>) -> Parse<()> {
+        self.bump();
+        let mut generics = std::mem::take(&mut prefix.generics);
+        generics.params.append(&mut self.generic_params()?);
+        let word = self.peek();
+        let part = match word.kw {
+            Kw::FwdDiff | Kw::FwdDiff_ => ExtensionPart::Forward,
+            Kw::BwdDiff | Kw::BwdDiff_ => ExtensionPart::Backward,
+            Kw::Apply_ => ExtensionPart::Apply,
+            _ => return self.expected(codes::EXPECTED_TOKEN, "`fwd_diff(f)`, `bwd_diff(f)` or `__apply(f)`"),
+        };
+        self.bump();
+        let open = self.pos;
+        self.expect(Punct::LParen)?;
+        let target = self.outside_angles(Self::assign)?;
+        let text: String = self.tokens[open + 1..self.pos].iter().map(|t| t.spelling()).collect();
+        self.close(open)?;
+        let span = self.span_from(word.span);
+        let name = Symbol::new(&format!("{}({text})", word.spelling()));
+        let void = Expr { kind: ExprKind::Name(Symbol::new("void")), span };
+        let extends = Extends { part, target, span };
+        let rest = (generics, Some(void), Some(extends));
+        self.func_behind_generics(prefix, FuncKind::Plain, Ident { name, span }, rest, out)
     }
 
     /// `__init(..)`.

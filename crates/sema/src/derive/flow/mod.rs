@@ -88,7 +88,8 @@ impl Checked {
     /// Checks the body of a function that is to be differentiated; does nothing for others.
     pub(crate) fn find_losses(&mut self, func: FuncId, body: &Body) {
         let diff = self.program.funcs[func].diff;
-        let by_hand = (diff.forward.is_some() && diff.backward.is_some()) || diff.substitute.is_some();
+        let backward = diff.backward.is_some() || diff.apply.is_some();
+        let by_hand = (diff.forward.is_some() && backward) || diff.substitute.is_some();
         if diff.differentiable.is_none() || diff.constant || by_hand {
             return;
         }
