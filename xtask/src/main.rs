@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use xtask::{bench, fuzz, hunt, mutants, requirements, times};
 
 const USAGE: &str = "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] [--lines N,N..] |
-       hunt [--programs N] [--seed S] | mutants | conform | fuzz STAGE [--seconds N] [--seed S] |
+       hunt [--programs N] [--seed S] | mutants [--only PATH] | conform | fuzz STAGE [--seconds N] [--seed S] |
        bench [--peer SLANGC]
 
 requirements   counts which numbered requirements are named by tests; --missing lists the others
@@ -28,7 +28,8 @@ fn main() -> ExitCode {
         ["conform"] => Some(conform()),
         ["bench"] => Some(bench::print(&root, None)),
         ["bench", "--peer", peer] => Some(bench::print(&root, Some(peer))),
-        ["mutants"] => Some(mutants::print(&root)),
+        ["mutants"] => Some(mutants::print(&root, "")),
+        ["mutants", "--only", path] => Some(mutants::print(&root, path)),
         ["hunt", ref rest @ ..] => hunt::options(rest).map(hunt::print),
         ["fuzz", stage, ref rest @ ..] => fuzz_options(stage, rest).map(|options| fuzz::run(&root, &options)),
         _ => None,

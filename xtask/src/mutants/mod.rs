@@ -1,6 +1,6 @@
 //! Changes one derivative rule at a time and asks whether a test notices.
 //!
-//! A change flips a sign or drops an operand. Those in Rust are listed in `sites.txt`; those in the library are found: of each
+//! A change flips a sign, drops an operand or a step, or decides otherwise. Those in Rust are listed in `sites.txt`; those in the library are found: of each
 //! rule `name_t`, the result is negated, and each tangent is dropped in turn.
 //!
 //! Compiling once per change would take hours. So the tree is copied, every site gets all its changes at once behind a
@@ -38,6 +38,7 @@ const TESTS: &[(&str, &str, &[&str])] = &[
     ("cotangent-autodiff", "numbers", &[]),
     ("cotangent-autodiff", "filetests", &[]),
     ("cotangent-autodiff", "reverse", &[]),
+    ("cotangent-autodiff", "cost", &[]),
     ("cotangent-cli", "run", &[]),
     ("cotangent-hunt", "hunt", &[]),
 ];
@@ -45,11 +46,14 @@ const TESTS: &[(&str, &str, &[&str])] = &[
 /// How long a test may take. A change may well make a loop endless.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Makes the changes, runs the tests, and prints what survived and the score.
-pub fn print(root: &Path) -> ExitCode {
+/// Makes the changes, runs the tests for those in files whose path contains `only`, and prints what survived and the score.
+pub fn print(root: &Path, only: &str) -> ExitCode {
     let copy = root.join("target/mutants");
     match prepare(root, &copy).and_then(|mutants| Ok((mutants, build(root, &copy)?))) {
-        Ok((mutants, tests)) => score(&copy, &mutants, &tests),
+        Ok((mut mutants, tests)) => {
+            mutants.retain(|mutant| mutant.what.split(": ").next().is_some_and(|file| file.contains(only)));
+            score(&copy, &mutants, &tests)
+        }
         Err(error) => {
             eprintln!("{error}");
             ExitCode::FAILURE
