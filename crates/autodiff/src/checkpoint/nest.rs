@@ -69,11 +69,6 @@ impl Nest {
         let trips = |inst: &Inst| loop_bound(func, *inst).map_or(UNKNOWN_TRIPS, u64::from).max(1);
         self.loops(func, region).iter().map(trips).fold(1, u64::saturating_mul)
     }
-
-    /// Whether `value` is made inside `inst`.
-    pub fn is_inside(&self, func: &Func, value: Value, inst: Inst) -> bool {
-        self.around(self.region_of_value(func, value)).any(|outer| outer == inst)
-    }
 }
 
 /// The most rounds a loop may run, if that is known: its constant count, else what it was told.

@@ -20,7 +20,7 @@ impl Transposer<'_, '_> {
     pub(super) fn branches(&mut self, inst: Inst) -> Result<(), Reported> {
         let data = &self.func().insts[inst];
         let seeds: Vec<Option<Value>> = data.results.iter().map(|r| self.take(*r)).collect();
-        let captured = self.captured(inst);
+        let captured = self.captures.of_inst(inst);
         let before: Vec<Option<Value>> = captured.iter().map(|c| self.take(*c)).collect();
         let mut branches: Vec<(Region, Vec<Option<Value>>)> = Vec::new();
         for &branch in &data.regions {

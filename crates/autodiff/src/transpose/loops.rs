@@ -24,7 +24,7 @@ impl Transposer<'_, '_> {
         let slots: Vec<usize> = (0..data.results.len())
             .filter(|i| self.reach.contains(data.results[*i]) || self.reach.contains(args[i + 1]))
             .collect();
-        let captured = self.captured(inst);
+        let captured = self.captures.of_inst(inst);
         let n = self.copy.get(data.operands[0]);
         let mut inits = vec![n];
         for value in slots.iter().map(|i| data.results[*i]).chain(captured.iter().copied()) {

@@ -16,6 +16,7 @@
 //!
 //! - [`rules`] has the operations on numbers and aggregates,
 //! - [`branch`] `if` and `switch`, [`loops`] loops, [`call`] calls,
+//! - [`captures`] what those capture,
 //! - [`cotangent`] the table, and how contributions to parts become one value,
 //! - [`reach`] which values get a cotangent at all, found before anything is emitted.
 //!
@@ -25,6 +26,7 @@
 
 pub mod branch;
 pub mod call;
+mod captures;
 pub mod cotangent;
 mod custom;
 pub mod loops;
@@ -34,10 +36,10 @@ pub mod rules;
 pub use custom::{DERIVATIVE, PRIMAL, Role, roles};
 
 use crate::Context;
-use crate::checkpoint::nest::Nest;
 use crate::driver::Reported;
 use crate::kind::{Kind, kind};
 use crate::unzip::{LinearFunc, param};
+use captures::Captures;
 use cotangent::Cotangents;
 use cotangent_base::{EntitySet, Span, Symbol};
 use cotangent_ir::{
@@ -72,12 +74,12 @@ pub fn transpose(
     seeds: &Seeds,
     contributes: &[bool],
 ) -> Result<Func, Reported> {
-    let reach = reach::Reach::of(cx, linear, &seeds.outputs)?;
+    let reach = reach::Reach::of(cx, linear, &seeds.outputs)?.into_values();
     let mut transposer = Transposer {
-        nest: Nest::of(&linear.func),
+        captures: Captures::of(&linear.func, &reach),
         cx,
         source: linear,
-        reach: reach.into_values(),
+        reach,
         region: declared.body,
         span: declared.span,
         out: declared,
@@ -119,7 +121,8 @@ fn signature(module: &mut Module, linear: &LinearFunc, seeds: &Seeds, contribute
 pub struct Transposer<'a, 'm> {
     cx: &'a mut Context<'m>,
     source: &'a LinearFunc,
-    nest: Nest,
+    /// What constructs capture.
+    captures: Captures,
     /// The linear values that get a cotangent.
     reach: EntitySet<Value>,
     out: Func,
@@ -216,22 +219,6 @@ impl<'a> Transposer<'a, '_> {
                 Err(self.not_linear(inst))
             }
         }
-    }
-
-    /// Linear values made outside `inst` to which instructions inside contribute, in order of first use.
-    fn captured(&self, inst: Inst) -> Vec<Value> {
-        let mut found = Vec::new();
-        for &region in &self.func().insts[inst].regions {
-            self.func().walk(region, &mut |inner| {
-                for &operand in &self.func().insts[inner].operands {
-                    let is_outer = || !self.nest.is_inside(self.func(), operand, inst);
-                    if self.reach.contains(operand) && !found.contains(&operand) && is_outer() {
-                        found.push(operand);
-                    }
-                }
-            });
-        }
-        found
     }
 
     /// Visits `region`, emitting into a fresh region with the given cotangents: first those of `known` values,
