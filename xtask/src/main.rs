@@ -4,15 +4,17 @@ use std::process::ExitCode;
 use xtask::{bench, fuzz, hunt, mutants, requirements, times};
 
 const USAGE: &str = "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] [--lines N,N..] |
-       hunt [--programs N] [--seed S] | mutants [--only PATH] | conform | fuzz STAGE [--seconds N] [--seed S] |
-       bench [--peer SLANGC]
+       hunt [--programs N] [--seed S] | mutants [--only PATH] | fuzz STAGE [--seconds N] [--seed S] |
+       bench [--peer SLANGC] | conform [--target cpp|shaders|cuda [--package DIR [--peer SLANGC]]]
 
 requirements   counts which numbered requirements are named by tests; --missing lists the others
 times          how long checking and compiling takes, beside another compiler in the same run, and how that grows
                with the length of a program
 hunt           tries random programs against the laws of derivatives, and shows small ones that break one
 mutants        changes one derivative rule at a time, and says which changes no test notices
-conform        builds every run test as C++ and compares it with the interpreter; shows all shaders to the validators of this machine
+conform        builds every run test as C++ and compares it with the interpreter; shows all shaders to the validators of this machine;
+               builds all as CUDA, by NVRTC. With --target it does one of these; --package writes all that a machine with a GPU
+               needs to compare the programs and to time the kernels
 fuzz           takes random changes of the test programs through a stage (lex, preprocess, parse, check, lower, ir,
                whole) and keeps in target/fuzz what makes it fail; built with --release it sees more of them
 bench          how fast gradients are as C++, beside those of another compiler";
@@ -25,7 +27,14 @@ fn main() -> ExitCode {
         ["requirements"] => Some(requirements::print(&root, false)),
         ["requirements", "--missing"] => Some(requirements::print(&root, true)),
         ["times", ref rest @ ..] => times_options(rest).map(|options| times::print(&root, &options)),
-        ["conform"] => Some(conform()),
+        ["conform"] => Some(conform(&["cpp", "shaders", "cuda"], &[])),
+        ["conform", "--target", target @ ("cpp" | "cuda" | "shaders")] => Some(conform(&[target], &[])),
+        ["conform", "--target", "cuda", "--package", folder] => {
+            Some(conform(&["cuda"], &[("COTANGENT_PACKAGE", folder)]))
+        }
+        ["conform", "--target", "cuda", "--package", folder, "--peer", peer] => {
+            Some(conform(&["cuda"], &[("COTANGENT_PACKAGE", folder), ("COTANGENT_PEER", peer)]))
+        }
         ["bench"] => Some(bench::print(&root, None)),
         ["bench", "--peer", peer] => Some(bench::print(&root, Some(peer))),
         ["mutants"] => Some(mutants::print(&root, "")),
@@ -67,11 +76,17 @@ fn fuzz_options<'a>(stage: &'a str, mut args: &[&'a str]) -> Option<fuzz::Option
 }
 
 /// The sample that the tests take, for all programs.
-fn conform() -> ExitCode {
-    let status = std::process::Command::new("cargo")
-        .args(["test", "-p", "cotangent-cli", "--test", "cpp", "--test", "shaders", "--", "--nocapture"])
+fn conform(tests: &[&str], paths: &[(&str, &str)]) -> ExitCode {
+    let mut command = std::process::Command::new("cargo");
+    command
+        .args(["test", "-p", "cotangent-cli"])
+        .args(tests.iter().flat_map(|name| ["--test", name]))
+        .args(["--", "--nocapture"])
         .env("COTANGENT_CONFORM", "1")
-        .current_dir(xtask::root())
-        .status();
+        .current_dir(xtask::root());
+    for (name, path) in paths {
+        command.env(name, std::path::absolute(path).unwrap_or_default());
+    }
+    let status = command.status();
     if status.is_ok_and(|s| s.success()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

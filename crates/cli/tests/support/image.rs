@@ -75,6 +75,8 @@ pub struct Case {
     pub before: Params,
     /// What the interpreter left, unless it trapped.
     pub after: Option<Params>,
+    /// The code of the trap, if it trapped.
+    pub trap: Option<&'static str>,
     /// What it printed.
     pub said: String,
 }
@@ -121,9 +123,10 @@ pub fn prepare_asked(path: &Path, asked: &Asked, emit: Emit) -> Result<Case, Str
     let namespace = text.rsplit("// namespace ").next().unwrap_or_default().trim().to_string();
     let entry = &lowered.module.funcs[lowered.entries[0]];
     let threads = entry.entry.as_ref().map_or([1; 3], |e| e.threads);
-    let (entry, after) = (entry.name.to_string(), ran.is_ok().then_some(after));
+    let trap = ran.err().map(|stopped| stopped.diagnostic().code.name);
+    let (entry, after) = (entry.name.to_string(), trap.is_none().then_some(after));
     let path = path.to_path_buf();
-    Ok(Case { path, text, namespace, entry, groups, threads, before, after, said, lowered })
+    Ok(Case { path, text, namespace, entry, groups, threads, before, after, trap, said, lowered })
 }
 
 impl Case {
