@@ -21,7 +21,7 @@ fn an_attribute_on_the_original_names_the_derivatives() {
 
 #[test]
 fn an_attribute_on_the_derivative_names_the_original() {
-    // req: CUSTOM-05, CUSTOM-06, CUSTOM-08
+    // req: CUSTOM-05, CUSTOM-06, CUSTOM-08, ATTR-05
     let program = valid(
         "float square(float x) { return x * x; }
          [ForwardDerivativeOf(square)]

@@ -97,7 +97,11 @@ fn functions_with_derivatives_by_other_means_pass_them_on() {
          [BackwardDerivative(b_bwd)] float b(float x) { return x; }
          void b_bwd(inout DifferentialPair<float> x, float d) {}
          [ForceInline] float c(float x) { return x; }
-         [Differentiable] float f(float x) { return a(x) + b(x) + c(x) + sin(x) + length(float2(x, 1.0)); }",
+         [PrimalSubstitute(smooth)] float d(float x) { return floor(x); }
+         float smooth(float x) { return x * x; }
+         float e(float x) { return floor(x); }
+         [ForwardDerivativeOf(e)] DifferentialPair<float> e_fwd(DifferentialPair<float> x) { return x; }
+         [Differentiable] float f(float x) { return d(x) + e(x) + a(x) + b(x) + c(x) + sin(x) + length(float2(x, 1.0)); }",
     );
 }
 

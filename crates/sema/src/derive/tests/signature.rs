@@ -1,6 +1,6 @@
 //! Signatures of derivatives, and calls of them.
 
-use super::{problems, valid};
+use super::{problems, program, valid};
 use crate::hir::DiffMode::{Backward, Forward};
 
 #[test]
@@ -173,21 +173,33 @@ fn a_call_that_does_not_fit_is_an_error() {
     // req: RES-04
     let text =
         "[Differentiable] float f(float x) { return x; } void g() { var x = diffPair(3.0); bwd_diff(f)(x); }";
-    assert_eq!(problems(text).len(), 1);
+    let refused = program(text);
+    assert_eq!(refused.problems(), ["E0310 bwd_diff(f)(x)"]);
+    let told = refused.checked.diagnostics.iter().flat_map(|d| &d.notes).next().expect("a note");
+    assert!(told.contains("`void(inout DifferentialPair<float>, float)`"), "{told}");
+    // Two overloads that fit equally well are as ambiguous as in a plain call.
+    let overloads = "[Differentiable] float f(float x, double y) { return x; }
+        [Differentiable] float f(double x, float y) { return y; }";
+    let pairs = "diffPair(1.0f, 0.0f), diffPair(1.0f, 0.0f)";
+    let ambiguous = format!("{overloads} void g() {{ fwd_diff(f)({pairs}); }}");
+    assert_eq!(problems(&ambiguous).len(), 1);
 }
 
 #[test]
 fn the_result_of_a_backward_derivative_is_nothing() {
     // req: OP-05
     let text = "[Differentiable] float f(float x) { return x; }
-        float g() { var x = diffPair(3.0); return bwd_diff(f)(x, 1.0); }";
-    assert_eq!(problems(text).len(), 1);
+        float g() { var x = diffPair(3.0); return bwd_diff(f)(x, 1.0); }
+        void h() { var x = diffPair(3.0); let r = bwd_diff(f)(x, 1.0); }";
+    assert_eq!(problems(text), ["E0305 bwd_diff(f)(x, 1.0)", "E0305 r"]);
 }
 
 #[test]
 fn the_halves_of_a_pair_are_read_only() {
     // req: OP-11
-    assert_eq!(problems("void f() { var x = diffPair(3.0); x.d = 1.0; }").len(), 1);
+    assert_eq!(problems("void f() { var x = diffPair(3.0); x.d = 1.0; }"), ["E0312 x.d"]);
+    assert_eq!(problems("void f() { var x = diffPair(3.0); x.p = 1.0; }"), ["E0312 x.p"]);
+    valid("void f() { var x = diffPair(3.0); x = diffPair(x.p, 1.0); }");
 }
 
 #[test]
