@@ -5,7 +5,7 @@ use xtask::{bench, fuzz, hunt, mutants, requirements, times};
 
 const USAGE: &str = "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] [--lines N,N..] |
        hunt [--programs N] [--seed S] | mutants [--only PATH] | fuzz STAGE [--seconds N] [--seed S] |
-       bench [--peer SLANGC] | conform [--target cpp|shaders|cuda [--package DIR [--peer SLANGC]]]
+       bench [--peer SLANGC] | conform [--target cpp|shaders|gpu|cuda [--package DIR [--peer SLANGC]]]
 
 requirements   counts which numbered requirements are named by tests; --missing lists the others
 times          how long checking and compiling takes, beside another compiler in the same run, and how that grows
@@ -13,7 +13,7 @@ times          how long checking and compiling takes, beside another compiler in
 hunt           tries random programs against the laws of derivatives, and shows small ones that break one
 mutants        changes one derivative rule at a time, and says which changes no test notices
 conform        builds every run test as C++ and compares it with the interpreter; shows all shaders to the validators of this machine;
-               builds all as CUDA, by NVRTC. With --target it does one of these; --package writes all that a machine with a GPU
+               builds all as CUDA, by NVRTC. With --target it does one of these, or runs all on a GPU; --package writes all that a machine with a GPU
                needs to compare the programs and to time the kernels
 fuzz           takes random changes of the test programs through a stage (lex, preprocess, parse, check, lower, ir,
                whole) and keeps in target/fuzz what makes it fail; built with --release it sees more of them
@@ -27,8 +27,10 @@ fn main() -> ExitCode {
         ["requirements"] => Some(requirements::print(&root, false)),
         ["requirements", "--missing"] => Some(requirements::print(&root, true)),
         ["times", ref rest @ ..] => times_options(rest).map(|options| times::print(&root, &options)),
-        ["conform"] => Some(conform(&["cpp", "shaders", "cuda"], &[])),
-        ["conform", "--target", target @ ("cpp" | "cuda" | "shaders")] => Some(conform(&[target], &[])),
+        ["conform"] => Some(conform(&["cpp", "shaders", "cuda", "gpu"], &[])),
+        ["conform", "--target", target @ ("cpp" | "cuda" | "gpu" | "shaders")] => {
+            Some(conform(&[target], &[]))
+        }
         ["conform", "--target", "cuda", "--package", folder] => {
             Some(conform(&["cuda"], &[("COTANGENT_PACKAGE", folder)]))
         }

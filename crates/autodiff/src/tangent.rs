@@ -33,6 +33,7 @@ pub fn zero(b: &mut Builder<'_>, diff: &DiffTable, ty: Ty) -> Value {
         | Type::Matrix(..)
         | Type::Sum(_)
         | Type::Buffer(..)
+        | Type::Opaque(_)
         | Type::Ref(_) => b.zero(ty),
     }
 }
@@ -62,6 +63,7 @@ pub fn add(b: &mut Builder<'_>, diff: &DiffTable, x: Value, y: Value) -> Value {
         | Type::Vector(..)
         | Type::Matrix(..)
         | Type::Buffer(..)
+        | Type::Opaque(_)
         | Type::Ref(_) => x,
     }
 }
@@ -208,6 +210,7 @@ fn holds_sum(types: &Types, ty: Ty) -> bool {
         | Type::Vector(..)
         | Type::Matrix(..)
         | Type::Buffer(..)
+        | Type::Opaque(_)
         | Type::Ref(_) => false,
     }
 }
@@ -241,6 +244,7 @@ fn has_user_code(
         | Type::Vector(..)
         | Type::Matrix(..)
         | Type::Buffer(..)
+        | Type::Opaque(_)
         | Type::Ref(_) => false,
     }
 }

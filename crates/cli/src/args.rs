@@ -194,14 +194,15 @@ pub struct Run {
     /// Say on the error output how long the program ran.
     #[arg(long)]
     pub timings: bool,
-    /// Set a parameter: `NAME=f32[1, 2]`, `NAME=3`, `NAME=zeros(f32, 8)`, `NAME=@file.npy`, `NAME=bytes[00ff]`. Numbers are
+    /// Set a parameter: `NAME=f32[1, 2]`, `NAME=3`, `NAME=zeros(f32, 8)`, `NAME=@file.npy`, `NAME=bytes[00ff]`; a texture
+    /// `NAME=@image.png` or `NAME=image(4x4, f32[..])`, a sampler `NAME=linear,clamp`. Numbers are
     /// written to memory in the type named; NAME may be a path such as `lights[2].pos`.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Print a parameter afterwards, as that type.
     #[arg(long, value_name = "NAME[:TYPE]")]
     pub print: Vec<String>,
-    /// Save a parameter afterwards.
+    /// Save a parameter afterwards; a texture of two dimensions also as PNG.
     #[arg(long, value_name = "NAME=FILE.npy")]
     pub save: Vec<String>,
     #[arg(long, value_enum, default_value = "text")]

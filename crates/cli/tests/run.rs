@@ -15,7 +15,8 @@ mod support;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use support::{bless, cotangent, folder, header, programs, words};
+use support::expect::{arguments, compare};
+use support::{bless, cotangent, folder, header, programs};
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -30,26 +31,14 @@ fn main() {
 
 fn check(path: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    let runs = header(&text, "run");
-    let [run] = runs[..] else { return Err(format!("{} lines begin with //run:, not one", runs.len())) };
     if header(&text, "source").is_empty() {
         return Err("no line says with //source: where the expected numbers come from".into());
     }
-    let mut args = vec!["run".to_string(), path.display().to_string()];
-    // More files of a program lie beside it.
-    let beside = |word: String| match path.parent() {
-        Some(folder) if word.ends_with(".slang") => folder.join(word).display().to_string(),
-        _ => word,
-    };
-    args.extend(words(run).into_iter().map(beside));
+    let args = arguments(path, &text)?;
     if let [message] = header(&text, "trap")[..] {
         return trap(&args, message);
     }
     let expected = header(&text, "expect");
-    args.extend(["--format".into(), "json".into()]);
-    for (name, ty, _) in expected.iter().map(|e| split(e)).collect::<Result<Vec<_>, _>>()? {
-        args.extend(["--print".to_string(), format!("{name}:{ty}")]);
-    }
     let output = cotangent(&args);
     if !output.status.success() {
         return Err(format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
@@ -76,40 +65,6 @@ fn trap(args: &[String], message: &str) -> Result<(), String> {
         Some(4) if said.contains(message) => Ok(()),
         code => Err(format!("expected a trap that says `{message}`, got exit code {code:?}\n{said}")),
     }
-}
-
-/// `name=type[numbers]`.
-fn split(line: &str) -> Result<(&str, &str, &str), String> {
-    let parts = line.split_once('=').and_then(|(name, rest)| {
-        let (ty, numbers) = rest.strip_suffix(']')?.split_once('[')?;
-        Some((name.trim(), ty.trim(), numbers))
-    });
-    parts.ok_or_else(|| format!("`{line}` is not of the form name=type[numbers]"))
-}
-
-fn compare(line: &str, result: &Value) -> Result<(), String> {
-    let (name, ty, numbers) = split(line)?;
-    let found =
-        result["buffers"][name]["values"].as_array().ok_or_else(|| format!("no buffer {name}: {result}"))?;
-    let expected: Vec<&str> = numbers.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
-    let fail =
-        || format!("{name} should be\n  [{}]\nand is\n  {}", expected.join(", "), Value::from(found.clone()));
-    if expected.len() != found.len() {
-        return Err(fail());
-    }
-    let all = expected.iter().zip(found).all(|(want, have)| same(want, have, ty.starts_with('f')));
-    if all { Ok(()) } else { Err(fail()) }
-}
-
-fn same(want: &str, have: &Value, float: bool) -> bool {
-    if !float {
-        let have = have.to_string();
-        return have == want;
-    }
-    let have = have.as_f64().or_else(|| have.as_str().and_then(|s| s.parse().ok()));
-    let (Ok(want), Some(have)) = (want.parse::<f64>(), have) else { return false };
-    let apart = (want - have).abs();
-    want == have || want.is_nan() && have.is_nan() || apart <= 1e-6 || apart <= 1e-5 * want.abs()
 }
 
 /// Writes what came out as the expectation.

@@ -7,10 +7,10 @@
 use crate::targets::{Refusal, check_layout, without_sums};
 use cotangent_base::{Map, Scalar};
 use cotangent_emit_naga::{FLAG_BYTES, Site, codes};
-use cotangent_interp::Stopped;
+use cotangent_interp::{Outside, Stopped};
 use cotangent_ir::layout::bind::{LeafPlace, bind};
 use cotangent_ir::layout::{Matrices, Target};
-use cotangent_ir::{Global, Module, Type};
+use cotangent_ir::{Global, Module, Trap, Type};
 use cotangent_lower::Lowered;
 use cotangent_passes::checks;
 use cotangent_runtime::device::{Device, Kind, Slotted};
@@ -97,13 +97,15 @@ impl Prepared {
     fn stopped(&self, flag: &[u8]) -> Option<Stopped> {
         let word = |i: usize| u32::from_le_bytes(flag[4 * i..4 * i + 4].try_into().unwrap_or_default());
         let site = self.sites.get(word(0).checked_sub(1)? as usize)?;
+        let outside = (site.trap == Trap::OutOfBounds)
+            .then(|| Outside { index: (word(4) as i32).into(), len: word(5) as usize });
         Some(Stopped {
             trap: site.trap,
             span: site.span,
             func: site.func,
             calls: vec![],
             thread: Some([word(1), word(2), word(3)]),
-            outside: None,
+            outside,
             other: None,
             unknown: None,
         })

@@ -21,6 +21,7 @@ pub const FILES: &[(&str, &str)] = library![
     "resources.slang",
     "scalars.slang",
     "shapes.slang",
+    "textures.slang",
 ];
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use cotangent_base::{Scalar, Symbol};
 use cotangent_ir::layout::bind::{Bindings, BlockPlace, Bound, Slot};
 use cotangent_ir::layout::{Matrices, Rules, Target, bind};
 use cotangent_ir::shader::{Block, Shape};
+use cotangent_ir::texture::{Dim, Opaque, Texture};
 use cotangent_ir::{Access, SystemValue, Ty, Type, Types};
 use cotangent_lower::Lowered;
 
@@ -151,7 +152,7 @@ fn fields(types: &Types, rules: Rules, ty: Ty) -> Vec<Item> {
             .collect()
         }
         Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => vec![],
-        Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => vec![],
+        Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => vec![],
     }
 }
 
@@ -186,8 +187,24 @@ fn type_name(types: &Types, ty: Ty) -> String {
         }
         Type::Buffer(elem, Access::Read) => format!("StructuredBuffer<{}>", type_name(types, elem)),
         Type::Buffer(elem, Access::ReadWrite) => format!("RWStructuredBuffer<{}>", type_name(types, elem)),
+        Type::Opaque(Opaque::Sampler) => "SamplerState".to_string(),
+        Type::Opaque(Opaque::Comparison) => "SamplerComparisonState".to_string(),
+        Type::Opaque(Opaque::Texture(texture)) => texture_name(texture),
         Type::Ref(inner) => type_name(types, inner),
     }
+}
+
+fn texture_name(texture: Texture) -> String {
+    let written = if texture.access == Access::ReadWrite { "RW" } else { "" };
+    let dim = match texture.dim {
+        Dim::D1 => "1D",
+        Dim::D2 => "2D",
+        Dim::D3 => "3D",
+        Dim::Cube => "Cube",
+    };
+    let array = if texture.array { "Array" } else { "" };
+    let lanes = if texture.lanes > 1 { texture.lanes.to_string() } else { String::new() };
+    format!("{written}Texture{dim}{array}<{}{lanes}>", scalar_name(texture.scalar))
 }
 
 fn scalar_name(scalar: Scalar) -> &'static str {

@@ -173,6 +173,9 @@ impl FuncEmitter<'_, '_> {
             }
             Op::Insert(_) | Op::InsertAdd(_) | Op::Store(_) | Op::Assert(_) => self.misplaced(data)?,
             Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) => self.misplaced(data)?,
+            Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => {
+                return self.e.unsupported(self.span, "a texture is not possible");
+            }
             Op::Point(path) => self.point(data, path),
             Op::Offset => self.offset(&args),
             Op::Address => self.address(&args),

@@ -30,7 +30,7 @@ impl FuncEmitter<'_, '_> {
                 self.access(Expr::of(text, PRIMARY, &[base]), inner, path, indices)
             }
             Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => base,
-            Type::Array(..) | Type::Struct(_) | Type::Sum(_) => base,
+            Type::Array(..) | Type::Struct(_) | Type::Sum(_) | Type::Opaque(_) => base,
         }
     }
 

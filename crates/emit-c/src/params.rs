@@ -163,7 +163,12 @@ impl Emitter<'_> {
                 let fields = &types.struct_def(id).fields;
                 fields.is_empty() || fields.iter().any(|f| self.has_empty(f.ty))
             }
-            Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) | Type::Buffer(..) | Type::Ref(_) => false,
+            Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Matrix(..)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => false,
         }
     }
 

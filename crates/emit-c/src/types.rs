@@ -66,6 +66,8 @@ impl Emitter<'_> {
             Type::Struct(id) | Type::Sum(id) => self.structs.name(id).to_string(),
             Type::Buffer(elem, cotangent_ir::Access::Read) => format!("ct::Buffer<const {}>", self.ty(elem)),
             Type::Buffer(elem, cotangent_ir::Access::ReadWrite) => format!("ct::Buffer<{}>", self.ty(elem)),
+            // What uses it is refused.
+            Type::Opaque(_) => "void*".to_string(),
             Type::Ref(inner) => format!("ct::Ptr<{}>", self.ty(inner)),
         }
     }
@@ -146,7 +148,7 @@ impl Emitter<'_> {
         match self.module.types.get(ty) {
             Type::Struct(id) | Type::Sum(id) => self.structure(id, done),
             Type::Array(elem, _) | Type::Buffer(elem, _) | Type::Ref(elem) => self.inner(elem, done),
-            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => {}
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) | Type::Opaque(_) => {}
         }
     }
 
@@ -158,7 +160,7 @@ impl Emitter<'_> {
             Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s != Scalar::Bool,
             Type::Array(elem, _) => self.can_add(elem),
             Type::Struct(id) => types.struct_def(id).fields.iter().all(|f| self.can_add(f.ty)),
-            Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => false,
+            Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
         }
     }
 

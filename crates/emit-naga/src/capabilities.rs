@@ -50,6 +50,10 @@ pub enum Feature {
     BufferArgument,
     /// Pointers that are chosen at run time, compared or subtracted.
     PointerValue,
+    /// Textures and samplers.
+    Texture,
+    /// Comparisons, textures of one dimension that are sampled, textures of halves.
+    OtherTexture,
     /// Functions that call themselves.
     Recursion,
     /// `printf`.
@@ -91,6 +95,8 @@ impl Feature {
         Feature::InterfaceInMemory,
         Feature::BufferArgument,
         Feature::PointerValue,
+        Feature::Texture,
+        Feature::OtherTexture,
         Feature::Recursion,
         Feature::Printf,
     ];
@@ -122,6 +128,10 @@ impl Feature {
             Feature::InterfaceInMemory => ("values of interface type in buffers", [No; 5]),
             Feature::BufferArgument => ("buffers passed to functions that stay functions", [No; 5]),
             Feature::PointerValue => ("pointers chosen at run time, compared, subtracted", [No; 5]),
+            Feature::Texture => ("textures and samplers", [Yes, Yes, No, No, No]),
+            Feature::OtherTexture => {
+                ("comparisons with textures, `Texture1D` sampled, textures of `half`", [No; 5])
+            }
             Feature::Recursion => ("functions that call themselves", [No; 5]),
             Feature::Printf => ("`printf`", [No; 5]),
         }

@@ -341,6 +341,10 @@ impl FuncEmitter<'_, '_> {
                 self.store(data, path)?;
                 None
             }
+            Op::StoreTexel => {
+                self.store_texel(data)?;
+                None
+            }
             Op::Assert(trap) => {
                 self.assert(data.operands[0], *trap)?;
                 None

@@ -26,6 +26,7 @@ mod math;
 mod matrices;
 mod memory;
 mod narrow;
+mod texture;
 mod traps;
 mod types;
 mod uniforms;
@@ -286,6 +287,7 @@ impl Emitter<'_> {
             Type::Buffer(elem, _) if atomic => self.atomic_buffer(elem, data.span)?,
             Type::Ref(inner) if atomic => self.atomic_ty(inner, data.span)?,
             Type::Buffer(elem, _) => self.runtime_array(elem, data.span)?,
+            Type::Opaque(opaque) => self.opaque(opaque, global, data.span)?,
             Type::Ref(inner) => self.ty(inner, data.span)?,
             _ => self.ty(data.ty, data.span)?,
         };
@@ -324,6 +326,7 @@ impl Emitter<'_> {
             (GlobalKind::Param, Type::Buffer(_, Access::ReadWrite)) => {
                 storage(naga::StorageAccess::LOAD | naga::StorageAccess::STORE)
             }
+            (GlobalKind::Param, Type::Opaque(_)) => naga::AddressSpace::Handle,
             (GlobalKind::Param, _) => storage(naga::StorageAccess::LOAD),
             (GlobalKind::Shared, _) => naga::AddressSpace::WorkGroup,
             (GlobalKind::Static(_), _) => naga::AddressSpace::Private,

@@ -58,6 +58,9 @@ impl FuncEmitter<'_, '_> {
             Op::Detach => Ok(self.value(data.operands[0])),
             Op::Load(path) => self.load(data, path),
             Op::Length => Ok(self.length(data.operands[0])),
+            Op::Sample(how) => self.sample(data, *how),
+            Op::Texel => self.texel(data),
+            Op::Dimensions => self.dimensions(data),
             Op::Insert(_)
             | Op::InsertAdd(_)
             | Op::Inject(_)
@@ -73,6 +76,7 @@ impl FuncEmitter<'_, '_> {
             | Op::Point(_)
             | Op::Offset
             | Op::Address
+            | Op::StoreTexel
             | Op::Assert(_)
             | Op::Call(_)
             | Op::If
@@ -109,7 +113,13 @@ impl FuncEmitter<'_, '_> {
         if divides && matches!(self.func.op(data.operands[1]), Some(Op::Const(Const::Int(0)))) {
             return unsupported(self.span, "a division by the constant zero is not possible");
         }
-        let operands: Vec<Expr> = data.operands.iter().map(|v| self.value(*v)).collect();
+        let mut operands: Vec<Expr> = data.operands.iter().map(|v| self.value(*v)).collect();
+        if matches!(math, Math::Shl | Math::Shr)
+            && let Some(Op::Const(Const::Int(n))) = self.func.op(data.operands[1])
+        {
+            // A number of 64 bits that is known is not converted: naga does not read that.
+            operands[1] = self.expr(Expression::Literal(naga::Literal::U32(*n as u32)));
+        }
         let shape = self.func.ty(data.operands[0]);
         self.scalar_math(math, self.scalar_of(data.operands[0]), shape, &operands)
     }
@@ -166,7 +176,7 @@ impl FuncEmitter<'_, '_> {
             Math::Exp2 => M::Exp2,
             Math::Log => M::Log,
             Math::Log2 => M::Log2,
-            Math::Pow => M::Pow,
+            Math::Pow => return self.power(s, shape, v),
             Math::Sin => M::Sin,
             Math::Cos => M::Cos,
             Math::Tan => M::Tan,
@@ -231,6 +241,42 @@ impl FuncEmitter<'_, '_> {
             amount = self.binary(BinaryOperator::And, amount, mask);
         }
         Ok(self.binary(op, v[0], amount))
+    }
+
+    /// `a` to the power `b`. WGSL says nothing of a negative base, nor of a zero to the power zero or one to that of infinity: the
+    /// magnitude is raised, and what is raised to an odd number keeps its sign.
+    fn power(&mut self, s: Scalar, shape: Ty, v: &[Expr]) -> Result<Expr> {
+        let [zero, one, two] = [0.0, 1.0, 2.0].map(|x| self.float(x, s, shape));
+        let (zero, one, two) = (zero?, one?, two?);
+        let base = self.call1(MathFunction::Abs, v[0]);
+        let power =
+            |arg| Expression::Math { fun: MathFunction::Pow, arg, arg1: Some(v[1]), arg2: None, arg3: None };
+        let raised = self.expr(power(base));
+        let half = self.binary(BinaryOperator::Divide, v[1], two);
+        let floor = self.call1(MathFunction::Floor, half);
+        let even = self.binary(BinaryOperator::Equal, half, floor);
+        let whole = self.call1(MathFunction::Floor, v[1]);
+        let whole = self.binary(BinaryOperator::Equal, v[1], whole);
+        let negated = self.expr(Expression::Unary { op: UnaryOperator::Negate, expr: raised });
+        let signed = self.expr(Expression::Select { condition: even, accept: raised, reject: negated });
+        // Of what is not whole the device says that it is no number.
+        let other = self.expr(power(v[0]));
+        let below = self.expr(Expression::Select { condition: whole, accept: signed, reject: other });
+        let negative = self.binary(BinaryOperator::Less, v[0], zero);
+        let result = self.expr(Expression::Select { condition: negative, accept: below, reject: raised });
+        let none = self.binary(BinaryOperator::Equal, v[1], zero);
+        let unit = self.binary(BinaryOperator::Equal, v[0], one);
+        let condition = self.binary(BinaryOperator::InclusiveOr, none, unit);
+        Ok(self.expr(Expression::Select { condition, accept: one, reject: result }))
+    }
+
+    /// A number in every lane.
+    fn float(&mut self, x: f64, s: Scalar, shape: Ty) -> Result<Expr> {
+        let Some(scalar) = self.module().types.find(Type::Scalar(s)) else {
+            return unsupported(self.span, "this number is not possible");
+        };
+        let value = self.literal(Const::float(x), scalar)?;
+        if shape == scalar { Ok(value) } else { self.splat(value, shape) }
     }
 
     fn negate(&mut self, s: Scalar, shape: Ty, a: Expr) -> Result<Expr> {

@@ -16,7 +16,7 @@ impl FuncEmitter<'_, '_> {
         }
         let pointer = self.expr(Expression::GlobalVariable(self.emitter.globals[&global]));
         match self.module().types.get(self.module().globals[global].ty) {
-            Type::Buffer(..) | Type::Ref(_) => Ok(Place::Pointer(pointer)),
+            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => Ok(Place::Pointer(pointer)),
             _ => Ok(Place::Expr(self.expr(Expression::Load { pointer }))),
         }
     }

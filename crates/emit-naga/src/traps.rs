@@ -1,14 +1,14 @@
 //! What becomes of a failed assertion.
 //!
 //! A program cannot trap on a GPU. After a failed `assert` every floating-point number that the thread stores is NaN, so that
-//! no wrong number passes for a right one. Who runs the program can ask for more: a buffer of four words, bound where it
-//! says, in which the first thread that fails leaves the number of the assertion, counted from one, and its own
-//! three numbers. [`Site`] says what each assertion is.
+//! no wrong number passes for a right one. Who runs the program can ask for more: a buffer of six words, bound where it
+//! says, in which the first thread that fails leaves the number of the assertion, counted from one, its own three
+//! numbers and, if an index was compared with a length, those two. [`Site`] says what each assertion is.
 
 use crate::func::FuncEmitter;
 use crate::{Emitter, Result, variable};
-use cotangent_base::{Span, Symbol};
-use cotangent_ir::{Trap, Value};
+use cotangent_base::{Scalar, Span, Symbol};
+use cotangent_ir::{Math, Op, Trap, Type, Value};
 use naga::{Expression, Handle, Literal, Span as NoSpan, Statement, TypeInner};
 
 /// An assertion.
@@ -23,7 +23,7 @@ pub struct Site {
 }
 
 /// How many bytes the buffer has that says which assertion failed.
-pub const FLAG_BYTES: usize = 16;
+pub const FLAG_BYTES: usize = 24;
 
 /// The variables behind assertions.
 #[derive(Clone, Copy)]
@@ -97,19 +97,28 @@ impl FuncEmitter<'_, '_> {
         let Some(poison) = self.emitter.poison else { return Ok(()) };
         self.emitter.sites.push(Site { trap, span: self.span, func: self.func.name });
         let site = self.emitter.sites.len() as u32;
+        let compared = self.compared(condition);
         let condition = self.value(condition);
         let reject = self.block(|e| {
             let pointer = e.expr(Expression::GlobalVariable(poison.failed));
             let value = e.expr(Expression::Literal(Literal::Bool(true)));
             e.statement(Statement::Store { pointer, value });
-            poison.told.map_or(Ok(()), |told| e.tell(told, site))
+            poison.told.map_or(Ok(()), |told| e.tell(told, site, compared))
         })?;
         self.statement(Statement::If { condition, accept: naga::Block::new(), reject });
         Ok(())
     }
 
+    /// The words that a condition compares.
+    fn compared(&mut self, condition: Value) -> Option<[Handle<Expression>; 2]> {
+        let def = self.func.def(condition)?;
+        let [a, b] = def.operands[..] else { return None };
+        let word = |v| self.module().types.get(self.func.ty(v)) == Type::Scalar(Scalar::U32);
+        (def.op == Op::Math(Math::Lt) && word(a) && word(b)).then(|| [a, b].map(|v| self.value(v)))
+    }
+
     /// The first to come writes down what failed, and who it is.
-    fn tell(&mut self, told: Told, site: u32) -> Result<()> {
+    fn tell(&mut self, told: Told, site: u32, compared: Option<[Handle<Expression>; 2]>) -> Result<()> {
         let base = self.expr(Expression::GlobalVariable(told.flag));
         let first = self.expr(Expression::AccessIndex { base, index: 0 });
         let [none, number] = [0, site].map(|n| self.expr(Expression::Literal(Literal::U32(n))));
@@ -123,6 +132,10 @@ impl FuncEmitter<'_, '_> {
             for axis in 0..3 {
                 let pointer = e.expr(Expression::AccessIndex { base, index: axis + 1 });
                 let value = e.expr(Expression::AccessIndex { base: thread, index: axis });
+                e.statement(Statement::Store { pointer, value });
+            }
+            for (index, value) in (4..).zip(compared.into_iter().flatten()) {
+                let pointer = e.expr(Expression::AccessIndex { base, index });
                 e.statement(Statement::Store { pointer, value });
             }
             Ok(())

@@ -60,7 +60,7 @@ impl Address {
 pub(crate) fn is_native(types: &Types, ty: Ty, rules: Rules) -> bool {
     let own = Rules { set: Set::Std430, ..rules };
     match types.get(ty) {
-        Type::Unit | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => false,
+        Type::Unit | Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
         Type::Scalar(s) | Type::Vector(s, _) => s != Scalar::Bool && !is_narrow(s),
         Type::Matrix(s, r, c) => {
             s.is_float() && own.matrix_steps(s, r, c) == rules.matrix_steps(s, r, c) && r > 1 && c > 1
@@ -93,7 +93,7 @@ pub(crate) fn is_narrow(s: Scalar) -> bool {
 /// Whether a value has numbers that are smaller than a word where `rules` put them.
 pub(crate) fn has_small_parts(types: &Types, ty: Ty, rules: Rules) -> bool {
     match types.get(ty) {
-        Type::Unit | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => false,
+        Type::Unit | Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
         Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => rules.scalar_bytes(s) < 4,
         Type::Array(elem, _) => has_small_parts(types, elem, rules),
         Type::Struct(id) => types.struct_def(id).fields.iter().any(|f| has_small_parts(types, f.ty, rules)),
@@ -249,7 +249,7 @@ impl FuncEmitter<'_, '_> {
                 }
                 self.compose(ty, values)
             }
-            Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => {
+            Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => {
                 unsupported(self.span, "memory of this type is not possible")
             }
         }
@@ -278,7 +278,12 @@ impl FuncEmitter<'_, '_> {
             Type::Vector(_, n) | Type::Matrix(_, n, _) => n.into(),
             Type::Array(_, n) => n,
             Type::Struct(id) => types.struct_def(id).fields.len() as u32,
-            Type::Unit | Type::Scalar(_) | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => 0,
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Sum(_)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => 0,
         };
         let part = |index| at.of.rules.part(types, ty, index).map(|(offset, part)| (at.later(offset), part));
         (0..count).filter_map(part).collect()

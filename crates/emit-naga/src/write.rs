@@ -44,9 +44,12 @@ impl Slots {
         }
         let ours = match slot.kind {
             Kind::Binding => naga::ResourceBinding { group: slot.space, binding: slot.index },
-            Kind::ConstantBuffer | Kind::ShaderResource | Kind::UnorderedAccess | Kind::Buffer => {
-                naga::ResourceBinding { group: 0, binding: self.0.len() as u32 }
-            }
+            Kind::ConstantBuffer
+            | Kind::ShaderResource
+            | Kind::UnorderedAccess
+            | Kind::Sampler
+            | Kind::Texture
+            | Kind::Buffer => naga::ResourceBinding { group: 0, binding: self.0.len() as u32 },
             Kind::PushConstant => naga::ResourceBinding { group: u32::MAX, binding: 0 },
         };
         self.0.push((ours, slot));

@@ -82,6 +82,9 @@ fn wanted() -> wgpu::Features {
         | wgpu::Features::TIMESTAMP_QUERY
         | wgpu::Features::SUBGROUP
         | wgpu::Features::PASSTHROUGH_SHADERS
+        | wgpu::Features::FLOAT32_FILTERABLE
+        | wgpu::Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES
+        | wgpu::Features::ADDRESS_MODE_CLAMP_TO_BORDER
 }
 
 impl Device {

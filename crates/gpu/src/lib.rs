@@ -9,8 +9,10 @@
 
 mod device;
 mod run;
+mod texture;
 
 pub use device::{Device, Info, devices};
+pub use texture::{Address, Dim, Image, Number, Sampler, Storage};
 
 /// Why a program cannot be run; a sentence for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,12 +81,18 @@ pub enum Content {
     Read(Vec<u8>),
     /// A storage buffer that may be written.
     Write(Vec<u8>),
+    /// A texture, with its texels: level by level, layer by layer, row by row.
+    Texture(Image, Vec<u8>),
+    /// A sampler.
+    Sampler(Sampler),
 }
 
 impl Content {
     fn bytes(&self) -> &[u8] {
         match self {
             Content::Uniform(bytes) | Content::Read(bytes) | Content::Write(bytes) => bytes,
+            Content::Texture(_, bytes) => bytes,
+            Content::Sampler(_) => &[],
         }
     }
 }

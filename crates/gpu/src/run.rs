@@ -4,7 +4,7 @@
 //! its own: making the shader, binding, running.
 
 use crate::device::now;
-use crate::{Binding, Code, Content, Device, Error, Outcome, Program, Time};
+use crate::{Code, Content, Device, Error, Outcome, Program, Time};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -17,15 +17,18 @@ impl Device {
         self.check(program.needs)?;
         self.check_sizes(program, groups)?;
         let (pipeline, layouts) = self.pipeline(program)?;
-        let buffers = self.caught("cannot make the buffers", || self.buffers(program))?;
-        let bound = self.caught("cannot bind the parameters", || self.bind(program, &layouts, &buffers))?;
+        let made = self.caught("cannot make the buffers", || self.make_all(program))?;
+        let bound = self.caught("cannot bind the parameters", || self.bind(program, &layouts, &made))?;
         let clock = timed.then(|| self.clock()).flatten();
         let time = self.dispatch(&pipeline, &bound, groups, clock.as_ref())?;
         let mut written = Vec::new();
-        for (binding, buffer) in program.bindings.iter().zip(&buffers) {
-            written.push(match &binding.content {
-                Content::Write(bytes) => Some(self.read_back(buffer, bytes.len())?),
-                Content::Uniform(_) | Content::Read(_) => None,
+        for (binding, made) in program.bindings.iter().zip(&made) {
+            written.push(match (&binding.content, made) {
+                (Content::Write(bytes), Made::Buffer(buffer)) => Some(self.read_back(buffer, bytes.len())?),
+                (Content::Texture(image, _), Made::Texture(texture, _)) if image.storage.is_some() => {
+                    Some(self.read_texture(*image, texture)?)
+                }
+                _ => None,
             });
         }
         let time = match clock {
@@ -36,7 +39,7 @@ impl Device {
     }
 
     /// What `step` gives, or what wgpu has to say against it.
-    fn caught<T>(&self, what: &str, step: impl FnOnce() -> T) -> Result<T, Error> {
+    pub(crate) fn caught<T>(&self, what: &str, step: impl FnOnce() -> T) -> Result<T, Error> {
         let filters =
             [wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Internal];
         let mut scopes = filters.map(|filter| Some(self.device.push_error_scope(filter)));
@@ -62,6 +65,7 @@ impl Device {
             let limit = match binding.content {
                 Content::Uniform(_) => limits.max_uniform_buffer_binding_size,
                 Content::Read(_) | Content::Write(_) => limits.max_storage_buffer_binding_size,
+                Content::Texture(..) | Content::Sampler(_) => continue,
             };
             if size > limit {
                 let name = &binding.name;
@@ -129,15 +133,19 @@ impl Device {
     fn layouts(&self, program: &Program) -> Layouts {
         let mut entries: BTreeMap<u32, Vec<wgpu::BindGroupLayoutEntry>> = BTreeMap::new();
         for binding in &program.bindings {
+            let buffer =
+                |ty| wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None };
             let ty = match binding.content {
-                Content::Uniform(_) => wgpu::BufferBindingType::Uniform,
-                Content::Read(_) => wgpu::BufferBindingType::Storage { read_only: true },
-                Content::Write(_) => wgpu::BufferBindingType::Storage { read_only: false },
+                Content::Uniform(_) => buffer(wgpu::BufferBindingType::Uniform),
+                Content::Read(_) => buffer(wgpu::BufferBindingType::Storage { read_only: true }),
+                Content::Write(_) => buffer(wgpu::BufferBindingType::Storage { read_only: false }),
+                Content::Texture(image, _) => image.binding(self.filters_floats()),
+                Content::Sampler(sampler) => wgpu::BindingType::Sampler(sampler.kind()),
             };
             entries.entry(binding.group).or_default().push(wgpu::BindGroupLayoutEntry {
                 binding: binding.index,
                 visibility: wgpu::ShaderStages::COMPUTE,
-                ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+                ty,
                 count: None,
             });
         }
@@ -147,17 +155,28 @@ impl Device {
         entries.iter().map(|(group, entries)| (*group, layout(entries))).collect()
     }
 
-    fn buffers(&self, program: &Program) -> Vec<wgpu::Buffer> {
-        program.bindings.iter().map(|binding| self.buffer(&binding.content)).collect()
+    fn make_all(&self, program: &Program) -> Vec<Made> {
+        program.bindings.iter().map(|binding| self.make(&binding.content)).collect()
     }
 
-    fn buffer(&self, content: &Content) -> wgpu::Buffer {
-        let usage = match content {
-            Content::Uniform(_) => wgpu::BufferUsages::UNIFORM,
-            Content::Read(_) => wgpu::BufferUsages::STORAGE,
-            Content::Write(_) => wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
-        };
-        let bytes = content.bytes();
+    fn make(&self, content: &Content) -> Made {
+        match content {
+            Content::Uniform(bytes) => Made::Buffer(self.buffer(wgpu::BufferUsages::UNIFORM, bytes)),
+            Content::Read(bytes) => Made::Buffer(self.buffer(wgpu::BufferUsages::STORAGE, bytes)),
+            Content::Write(bytes) => {
+                let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+                Made::Buffer(self.buffer(usage, bytes))
+            }
+            Content::Texture(image, bytes) => {
+                let texture = self.make_texture(*image, bytes);
+                let view = Device::view(*image, &texture);
+                Made::Texture(texture, view)
+            }
+            Content::Sampler(sampler) => Made::Sampler(self.make_sampler(*sampler)),
+        }
+    }
+
+    fn buffer(&self, usage: wgpu::BufferUsages, bytes: &[u8]) -> wgpu::Buffer {
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: None,
             size: padded(bytes.len()),
@@ -174,21 +193,13 @@ impl Device {
         buffer
     }
 
-    fn bind(&self, program: &Program, layouts: &Layouts, buffers: &[wgpu::Buffer]) -> Bound {
-        let of_group = |group: u32| {
-            let all = program.bindings.iter().zip(buffers);
-            let entry = |(binding, buffer): (&Binding, &wgpu::Buffer)| (binding.index, buffer.clone());
-            all.filter(|(binding, _)| binding.group == group).map(entry).collect::<Vec<_>>()
-        };
+    fn bind(&self, program: &Program, layouts: &Layouts, made: &[Made]) -> Bound {
         let bind = |(group, layout): (&u32, &wgpu::BindGroupLayout)| {
-            let buffers = of_group(*group);
-            let entry = |(index, buffer): &(u32, wgpu::Buffer)| (*index, buffer.clone());
-            let held: Vec<(u32, wgpu::Buffer)> = buffers.iter().map(entry).collect();
-            let entries: Vec<_> = held
-                .iter()
-                .map(|(binding, buffer)| wgpu::BindGroupEntry {
-                    binding: *binding,
-                    resource: buffer.as_entire_binding(),
+            let all = program.bindings.iter().zip(made).filter(|(binding, _)| binding.group == *group);
+            let entries: Vec<_> = all
+                .map(|(binding, made)| wgpu::BindGroupEntry {
+                    binding: binding.index,
+                    resource: made.resource(),
                 })
                 .collect();
             let descriptor = wgpu::BindGroupDescriptor { label: None, layout, entries: &entries };
@@ -243,7 +254,7 @@ impl Device {
         }
     }
 
-    fn read_back(&self, buffer: &wgpu::Buffer, size: usize) -> Result<Vec<u8>, Error> {
+    pub(crate) fn read_back(&self, buffer: &wgpu::Buffer, size: usize) -> Result<Vec<u8>, Error> {
         let copy = self.caught("cannot read a buffer back", || {
             let copy = self.device.create_buffer(&wgpu::BufferDescriptor {
                 label: None,
@@ -282,6 +293,23 @@ impl Device {
             mapped_at_creation: false,
         });
         Some(Clock { queries, ticks })
+    }
+}
+
+/// What a binding became on the device.
+enum Made {
+    Buffer(wgpu::Buffer),
+    Texture(wgpu::Texture, wgpu::TextureView),
+    Sampler(wgpu::Sampler),
+}
+
+impl Made {
+    fn resource(&self) -> wgpu::BindingResource<'_> {
+        match self {
+            Made::Buffer(buffer) => buffer.as_entire_binding(),
+            Made::Texture(_, view) => wgpu::BindingResource::TextureView(view),
+            Made::Sampler(sampler) => wgpu::BindingResource::Sampler(sampler),
+        }
     }
 }
 

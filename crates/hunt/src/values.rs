@@ -17,7 +17,7 @@ pub fn random(module: &Module, ty: Ty, source: &mut Random) -> Val {
         Type::Struct(id) => {
             Val::aggregate(types.struct_def(id).fields.iter().map(|f| random(module, f.ty, source)))
         }
-        Type::Unit | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => Val::zero(types, ty),
+        Type::Unit | Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => Val::zero(types, ty),
     }
 }
 
@@ -45,7 +45,7 @@ pub fn moved(module: &Module, ty: Ty, x: &Val, v: &Val, h: f64) -> Val {
             }))
         }
         Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => moved_number(x, v, h),
-        Type::Unit | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => x.clone(),
+        Type::Unit | Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => x.clone(),
     }
 }
 

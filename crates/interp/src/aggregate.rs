@@ -117,7 +117,9 @@ impl Machine<'_> {
                     self.own(a, fields.len(), false)[i] = sum;
                 }
             }
-            Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => unreachable!("the verifier checked the type"),
+            Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => {
+                unreachable!("the verifier checked the type")
+            }
         }
     }
 
@@ -135,6 +137,7 @@ impl Machine<'_> {
             | Type::Struct(_)
             | Type::Sum(_)
             | Type::Buffer(..)
+            | Type::Opaque(_)
             | Type::Ref(_) => {
                 unreachable!("the verifier checked the type")
             }
@@ -149,7 +152,13 @@ pub(crate) fn build(shape: Type, scalars: &[Const]) -> Val {
         Type::Scalar(_) => Val::Scalar(scalars[0]),
         Type::Vector(..) => vector(scalars),
         Type::Matrix(_, _, columns) => Val::aggregate(scalars.chunks(columns.into()).map(vector)),
-        Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => {
+        Type::Unit
+        | Type::Array(..)
+        | Type::Struct(_)
+        | Type::Sum(_)
+        | Type::Buffer(..)
+        | Type::Opaque(_)
+        | Type::Ref(_) => {
             unreachable!("the verifier checked the type")
         }
     }
@@ -169,6 +178,7 @@ pub(crate) fn array_elements(types: &Types, ty: Ty) -> u64 {
         | Type::Vector(..)
         | Type::Matrix(..)
         | Type::Buffer(..)
+        | Type::Opaque(_)
         | Type::Ref(_) => 0,
     }
 }

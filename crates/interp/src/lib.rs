@@ -24,6 +24,7 @@ mod ops;
 mod pointer;
 mod stop;
 mod take_part;
+mod texture;
 mod value;
 
 pub use codes::CODES;

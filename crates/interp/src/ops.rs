@@ -58,7 +58,7 @@ impl Machine<'_> {
             }
             Op::Detach => self.detach(mem::take(&mut args[0])),
             Op::Global(global) => match shape {
-                Type::Buffer(..) | Type::Ref(_) => Val::Handle(*global),
+                Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => Val::Handle(*global),
                 _ => self.memory[*global].clone(),
             },
             Op::Load(_) => return self.load(levels, args),
@@ -68,6 +68,13 @@ impl Machine<'_> {
             Op::Offset => self.offset(&args[0], &args[1]),
             Op::Address => self.address(&args[0], pointee(first)),
             Op::Length => self.length(&args[0]),
+            Op::Sample(how) => {
+                let types: Vec<Type> = data.operands.iter().map(|v| ty(*v)).collect();
+                self.sample(*how, first, &types, args)
+            }
+            Op::Texel => self.texel(first, ty(data.operands[1]), args),
+            Op::StoreTexel => self.store_texel(first, ty(data.operands[1]), args),
+            Op::Dimensions => self.dimensions(first, args),
             Op::Print(format) => {
                 let types: Vec<Type> = data.operands.iter().map(|v| ty(*v)).collect();
                 self.print(format.as_str(), &types, args)

@@ -98,7 +98,7 @@ impl Val {
                 Self::sum(0, first.map_or(Val::Unit, |member| Self::zero(types, member.ty)))
             }
             Type::Ref(_) => Val::Null,
-            Type::Buffer(..) => Val::Undef,
+            Type::Buffer(..) | Type::Opaque(_) => Val::Undef,
         }
     }
 
@@ -186,6 +186,7 @@ impl Val {
                     _ => part.clone(),
                 })
             }
+            Type::Opaque(_) => self.clone(),
             Type::Unit => Val::Unit,
         }
     }

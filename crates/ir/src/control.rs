@@ -91,6 +91,10 @@ impl Op {
             | Op::Offset
             | Op::Address
             | Op::Length
+            | Op::Sample(_)
+            | Op::Texel
+            | Op::StoreTexel
+            | Op::Dimensions
             | Op::Assert(_) => Control::Plain,
             Op::Call(callee) => Control::Call(*callee),
             Op::DiffCall(call) => Control::DiffCall(call),

@@ -137,7 +137,7 @@ impl DiffTable {
             Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s.is_float().then_some(ty),
             Type::Array(elem, n) => types.find(Type::Array(self.find_differential(types, elem)?, n)),
             Type::Struct(id) | Type::Sum(id) => self.get(id).map(|row| row.differential),
-            Type::Unit | Type::Buffer(..) | Type::Ref(_) => None,
+            Type::Unit | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => None,
         }
     }
 }

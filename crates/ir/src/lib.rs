@@ -28,6 +28,7 @@ mod module;
 pub mod op;
 pub mod shader;
 pub mod text;
+pub mod texture;
 mod types;
 mod verify;
 

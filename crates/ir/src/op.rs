@@ -8,6 +8,7 @@
 //! [`Effect`] (may it be removed, repeated, moved?), [`Linear`] (in which operands is the result linear?) and,
 //! derived from the effect, whether it may be recomputed in a backward pass.
 
+use crate::texture::Sampling;
 use crate::{FuncId, Global};
 use cotangent_base::Symbol;
 use smallvec::SmallVec;
@@ -345,6 +346,16 @@ ops! {
     Address "address" None No;
     /// `(handle) -> u32`. How many elements a buffer has.
     Length "length" None No;
+    /// `(texture, sampler, coordinates: vector of f32, ..) -> texel, f32 or vector of 4`. What the sampler makes of the texels
+    /// around a place; [`Sampling`] says which operands follow.
+    Sample(Sampling) "sample" Read No;
+    /// `(texture, position: vector of i32 or u32, level: i32) -> texel`, of a texture that is written without the level.
+    /// One texel; outside there is zero.
+    Texel "texel" Read No;
+    /// `(texture, position: vector of i32 or u32, texel) -> ()`. Writes one texel; outside nothing happens.
+    StoreTexel "store_texel" Write No;
+    /// `(texture, level: u32) -> u32x4`. Width, height, depth (or for arrays the number of layers), number of levels.
+    Dimensions "dimensions" None No;
     /// `(cond: bool) -> ()`. Traps unless `cond` holds.
     Assert(Trap) "assert" Write No;
 

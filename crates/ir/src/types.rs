@@ -3,6 +3,7 @@
 use crate::Path;
 use crate::eval::Eval;
 use crate::module::unique;
+use crate::texture::Opaque;
 use cotangent_base::{EntityMap, Map, Scalar, Symbol, entity};
 
 entity!(
@@ -36,6 +37,8 @@ pub enum Type {
     Sum(StructId),
     /// A handle to a structured buffer of elements.
     Buffer(Ty, Access),
+    /// A texture or a sampler.
+    Opaque(Opaque),
     /// A handle to a `static` or group-shared variable.
     Ref(Ty),
 }
@@ -46,7 +49,7 @@ impl Type {
         match self {
             Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => Some(s),
             Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Sum(_) => None,
-            Type::Buffer(..) | Type::Ref(_) => None,
+            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => None,
         }
     }
 
@@ -57,7 +60,7 @@ impl Type {
             Type::Vector(_, n) => Some(Type::Vector(scalar, n)),
             Type::Matrix(_, r, c) => Some(Type::Matrix(scalar, r, c)),
             Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Sum(_) => None,
-            Type::Buffer(..) | Type::Ref(_) => None,
+            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => None,
         }
     }
 }
@@ -119,7 +122,7 @@ impl Types {
             Type::Vector(s, _) => _ = self.scalar(s),
             Type::Matrix(s, _, c) => _ = self.intern(Type::Vector(s, c)),
             Type::Unit | Type::Scalar(_) | Type::Array(..) => {}
-            Type::Struct(_) | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => {}
+            Type::Struct(_) | Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => {}
         }
         *self.numbers.entry(ty).or_insert_with(|| self.list.push(ty))
     }
@@ -202,7 +205,7 @@ impl Types {
             Type::Array(elem, _) => self.weight(elem).saturating_add(1),
             Type::Struct(id) | Type::Sum(id) => self.weights[id],
             Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => 1,
-            Type::Buffer(..) | Type::Ref(_) => 1,
+            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => 1,
         }
     }
 
@@ -237,7 +240,12 @@ impl Types {
             Type::Vector(_, n) | Type::Matrix(_, n, _) => Some(n.into()),
             Type::Array(_, n) => Some(n),
             Type::Struct(id) => Some(self.structs[id].fields.len() as u32),
-            Type::Unit | Type::Scalar(_) | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => None,
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Sum(_)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => None,
         }
     }
 
@@ -251,7 +259,12 @@ impl Types {
             Type::Matrix(s, _, c) => self.find(Type::Vector(s, c)),
             Type::Array(elem, _) => Some(elem),
             Type::Struct(id) => Some(self.structs[id].fields[index? as usize].ty),
-            Type::Unit | Type::Scalar(_) | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => None,
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Sum(_)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => None,
         }
     }
 

@@ -105,7 +105,7 @@ impl Lowerer<'_> {
 
     pub fn holds_handle(&self, ty: ir::Ty) -> bool {
         match self.module.types.get(ty) {
-            Type::Buffer(..) | Type::Ref(_) => true,
+            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => true,
             Type::Array(elem, _) => self.holds_handle(elem),
             Type::Struct(id) | Type::Sum(id) => {
                 self.module.types.struct_def(id).fields.iter().any(|f| self.holds_handle(f.ty))

@@ -14,7 +14,8 @@
 use crate::bytes;
 use crate::instance::Lowerer;
 use crate::reinterpret::reinterpret;
-use cotangent_base::{Span, Symbol};
+use cotangent_base::{Scalar, Span, Symbol};
+use cotangent_ir::texture::{Opaque, Sampling};
 use cotangent_ir::{
     self as ir, Atomic, AtomicKind, Barrier, Builder, DiffInfo, Dir, Effect, Func, Inline, Memory, Op, Path,
     Step, Trap, Type, Types, Value,
@@ -32,7 +33,8 @@ fn named(name: &str, operands: usize) -> Option<Op> {
     }
     if let Some(op) = Op::named(name) {
         let fits = if let Op::Math(math) = op { math.arity() == operands } else { true };
-        return (fits && op.effect() == Effect::None).then_some(op);
+        let texel = matches!(op, Op::Texel | Op::StoreTexel);
+        return (fits && (op.effect() == Effect::None || texel)).then_some(op);
     }
     let one = operands.checked_sub(1).map(dynamic);
     let two = operands.checked_sub(2).map(dynamic);
@@ -55,6 +57,7 @@ fn with_kind(name: &str) -> Option<Op> {
     match family {
         "atomic" => Some(Op::Atomic(Atomic { kind: find(&AtomicKind::ALL, kind)?, path: Path::default() })),
         "assert" => find(&Trap::ALL, kind).map(Op::Assert),
+        "sample" => find(&Sampling::ALL, kind).map(Op::Sample),
         "barrier" => {
             let (memory, sync) = kind.strip_suffix("_sync").map_or((kind, false), |memory| (memory, true));
             Some(Op::Barrier(Barrier { memory: find(&Memory::ALL, memory)?, sync }))
@@ -74,7 +77,7 @@ fn element(types: &Types, func: &Func) -> Option<(Op, Vec<Value>)> {
     }
     let path = dynamic(indices.len());
     let op = match types.get(func.ty(this)) {
-        Type::Buffer(..) | Type::Ref(_) => Op::Load(path),
+        Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => Op::Load(path),
         _ => Op::Extract(path),
     };
     Some((op, inputs.to_vec()))
@@ -123,6 +126,9 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
             format!("`{text}` names the operation `{name}`, which does not exist or does not fit it");
         return lowerer.internal(span, message);
     };
+    if let Some(message) = refused(&lowerer.module.types, &func, &op) {
+        return lowerer.error(crate::codes::UNSUPPORTED_CONSTRUCT, span, message);
+    }
     let mut b = Builder::new(&mut lowerer.module.types, &mut func);
     // What goes wrong in an operation went wrong where it was called.
     b.span = Span::none();
@@ -135,6 +141,27 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
     };
     b.emit(Op::Return, &results, &[]);
     lowerer.module.funcs[id] = func;
+}
+
+/// Why a texture cannot be sampled so.
+fn refused(types: &Types, func: &Func, op: &Op) -> Option<String> {
+    let (Op::Sample(how), Type::Opaque(Opaque::Texture(texture))) =
+        (op, types.get(func.ty(*func.inputs().first()?)))
+    else {
+        return None;
+    };
+    match how {
+        _ if !texture.scalar.is_float() => {
+            Some(format!("`{}` of a texture of integers is not possible", func.name))
+        }
+        Sampling::Gather(_) if texture.scalar != Scalar::F32 => {
+            Some(format!("`{}` of a texture of halves is not supported yet", func.name))
+        }
+        Sampling::Gather(lane) if *lane >= texture.lanes => {
+            Some(format!("`{}` of a texture without that lane is not possible", func.name))
+        }
+        _ => None,
+    }
 }
 
 /// Writes the body of `reinterpret`, whose type of result says what it does.
@@ -168,7 +195,7 @@ pub(crate) fn inline(func: &mut Func) {
 /// Whether the signature has the form of the operation, as far as that can be seen without its types; the
 /// verifier looks at those.
 fn fits(op: &Op, sig: &ir::Signature) -> bool {
-    let gives = usize::from(!matches!(op, Op::Store(_) | Op::Barrier(_) | Op::Assert(_)));
+    let gives = usize::from(!matches!(op, Op::Store(_) | Op::StoreTexel | Op::Barrier(_) | Op::Assert(_)));
     sig.outputs().count() == gives && sig.params.iter().all(|p| p.dir != Dir::Out)
 }
 

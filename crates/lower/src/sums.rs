@@ -137,7 +137,7 @@ impl Lowerer<'_> {
                 self.expose(sum);
                 self.expose_fields(id);
             }
-            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => {}
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) | Type::Opaque(_) => {}
         }
     }
 
@@ -204,7 +204,7 @@ impl Lowerer<'_> {
                 id == sum || self.module.types.struct_def(id).fields.iter().any(|f| self.holds(f.ty, sum))
             }
             Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
-            Type::Buffer(..) | Type::Ref(_) => false,
+            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
         }
     }
 

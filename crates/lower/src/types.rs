@@ -8,6 +8,7 @@
 use crate::codes;
 use crate::instance::Lowerer;
 use cotangent_base::{Diagnostic, Entity, Map, Scalar, Span, Symbol};
+use cotangent_ir::texture::{Dim, Opaque, Texture};
 use cotangent_ir::{self as ir, Access, StructField, Type, layout};
 use cotangent_sema::Checked;
 use cotangent_sema::hir::{Arg, Args, StructId, Ty, TyKind, Val};
@@ -301,6 +302,11 @@ impl Lowerer<'_> {
             ("bytebuffer", None) => Type::Buffer(self.module.types.scalar(Scalar::U32), Access::Read),
             ("rwbytebuffer", None) => Type::Buffer(self.module.types.scalar(Scalar::U32), Access::ReadWrite),
             ("ptr", Some(elem)) => Type::Ref(elem),
+            ("sampler", None) => Type::Opaque(Opaque::Sampler),
+            ("comparison", None) => Type::Opaque(Opaque::Comparison),
+            (word, Some(elem)) if texture(word, self.module.types.get(elem)).is_some() => {
+                texture(word, self.module.types.get(elem)).map_or(Type::Unit, Type::Opaque)
+            }
             ("constantbuffer" | "parameterblock", Some(elem)) => return elem,
             _ => {
                 let message = format!("the resource type `{}` is not supported yet", self.checked.show(ty));
@@ -312,4 +318,24 @@ impl Lowerer<'_> {
         };
         self.module.types.intern(kind)
     }
+}
+
+/// The texture that `[__magic("rwtexture 2d array")]` describes, if its texels are of type `elem`.
+fn texture(word: &str, elem: Type) -> Option<Opaque> {
+    let (scalar, lanes) = match elem {
+        Type::Scalar(scalar) => (scalar, 1),
+        Type::Vector(scalar, lanes) => (scalar, lanes),
+        _ => return None,
+    };
+    let mut words = word.split(' ');
+    let access = match words.next()? {
+        "texture" => Access::Read,
+        "rwtexture" => Access::ReadWrite,
+        _ => return None,
+    };
+    let dim = words.next()?;
+    let dim = Dim::ALL.iter().find(|(name, _)| *name == dim)?.1;
+    let fits = matches!(scalar, Scalar::F16 | Scalar::F32 | Scalar::I32 | Scalar::U32);
+    let array = words.next().is_some();
+    fits.then_some(Opaque::Texture(Texture { dim, array, scalar, lanes, access }))
 }

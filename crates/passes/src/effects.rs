@@ -273,6 +273,8 @@ pub fn may_trap(types: &Types, func: &Func, inst: Inst) -> bool {
         Op::Swizzle(_) | Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer | Op::Transpose => false,
         Op::Pack | Op::Inject(_) | Op::Project(_) | Op::Tag => false,
         Op::Detach | Op::Global(_) | Op::Length => false,
+        // Outside a texture nothing happens.
+        Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => false,
         Op::Point(_) | Op::Offset | Op::Address => false,
         Op::Load(_) | Op::Store(_) | Op::Assert(_) => true,
         Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) => true,

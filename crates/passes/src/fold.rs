@@ -99,6 +99,7 @@ impl Rules for Fold {
             Op::Inject(_) | Op::Project(_) | Op::Tag => Change::Keep,
             Op::Global(_) | Op::Load(_) | Op::Store(_) | Op::Length | Op::Assert(_) => Change::Keep,
             Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) => Change::Keep,
+            Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => Change::Keep,
             Op::Point(_) | Op::Offset | Op::Address => Change::Keep,
             Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => Change::Keep,
             Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => Change::Keep,
@@ -219,7 +220,7 @@ fn lanes(cx: &Rewriter<'_>, value: Value) -> Option<SmallVec<[Const; 4]>> {
         Type::Vector(_, n) => usize::from(n),
         Type::Matrix(_, r, c) => usize::from(r) * usize::from(c),
         Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Sum(_) => return None,
-        Type::Buffer(..) | Type::Ref(_) => return None,
+        Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => return None,
     };
     if let Some(constant) = consts::uniform(cx.types, cx.func, value) {
         return Some(SmallVec::from_elem(constant, count));

@@ -97,6 +97,6 @@ fn holds_sum(types: &Types, ty: Ty) -> bool {
         Type::Sum(_) => true,
         Type::Array(inner, _) | Type::Buffer(inner, _) | Type::Ref(inner) => holds_sum(types, inner),
         Type::Struct(id) => types.struct_def(id).fields.iter().any(|f| holds_sum(types, f.ty)),
-        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
+        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) | Type::Opaque(_) => false,
     }
 }

@@ -102,6 +102,18 @@ fn offset(scalar: Scalar, rows: u8, row: u8, column: u8) -> usize {
     (usize::from(column) * usize::from(rows) + usize::from(row)) * scalar.bytes() as usize
 }
 
+/// The numbers in `bytes`.
+pub(crate) fn scalars(scalar: Scalar, bytes: &[u8]) -> impl Iterator<Item = Val> {
+    bytes.chunks_exact(scalar.bytes() as usize).map(move |chunk| read(scalar, chunk))
+}
+
+/// Writes numbers one behind the other.
+pub(crate) fn write_scalars(scalar: Scalar, values: &[Val], bytes: &mut [u8]) {
+    for (chunk, value) in bytes.chunks_exact_mut(scalar.bytes() as usize).zip(values) {
+        write(scalar, value, chunk);
+    }
+}
+
 fn read(scalar: Scalar, bytes: &[u8]) -> Val {
     Val::Scalar(Number::read(scalar, bytes).constant(scalar).expect("a value fits its own type"))
 }

@@ -5,11 +5,15 @@
 //! zeros(u32, 64)       as many zeros
 //! bytes[0000803f]      raw little-endian memory
 //! 3                    one number, of whatever type its place has
+//! image(4x2, f32[..])  an image, width by height, for a texture
+//! linear,clamp         what a sampler says
 //! ```
 
+use crate::image::Image;
 use crate::{Error, bail};
 use cotangent_base::Scalar;
 use cotangent_ir::Const;
+use cotangent_ir::texture::SamplerState;
 use half::f16;
 
 /// A number before it has a type.
@@ -133,6 +137,10 @@ pub enum Data {
     Bytes(Option<Scalar>, Vec<u8>),
     /// A number for a place of scalar type.
     Number(Number),
+    /// An image for a texture.
+    Image(Image),
+    /// What a sampler says.
+    Sampler(SamplerState),
 }
 
 impl Data {
@@ -141,6 +149,12 @@ impl Data {
         let text = text.trim();
         if let Some(number) = Number::parse(text) {
             return Ok(Data::Number(number));
+        }
+        if let Some(image) = Image::parse(text) {
+            return image.map(Data::Image);
+        }
+        if let Some(state) = crate::sampler::parse(text) {
+            return Ok(Data::Sampler(state));
         }
         if let Some(inner) = text.strip_prefix("zeros(").and_then(|t| t.strip_suffix(')')) {
             return zeros(inner);

@@ -7,6 +7,7 @@ use crate::{Error, Params, bail};
 use cotangent_base::{EntitySet, Map, Symbol};
 use cotangent_ir::layout::bind::{BlockPlace, LeafPlace, Slot};
 use cotangent_ir::layout::{Matrices, Memory, Repack, Rules, Side, Target};
+use cotangent_ir::texture::{Extent, Opaque, SamplerState, Texture};
 use cotangent_ir::{Access, Global, Module, Op, Ty, Type};
 use std::collections::BTreeMap;
 
@@ -34,6 +35,19 @@ pub enum Kind {
     Read,
     /// A buffer that may be written.
     Write,
+    /// A texture. Three lanes have become four.
+    Texture(Texture, Extent, Touched),
+    /// A sampler.
+    Sampler(SamplerState),
+}
+
+/// What a program does to the texels of a texture that may be written.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Touched {
+    /// It reads some.
+    pub read: bool,
+    /// It writes some.
+    pub written: bool,
 }
 
 /// How the parameters of a program lie on a device.
@@ -54,7 +68,10 @@ impl Device<'_> {
         for (name, global, ty, bytes) in params.iter().filter(|(_, global, ..)| used.contains(*global)) {
             match self.places.get(&global) {
                 Some(LeafPlace::Slot(slot)) => {
-                    let slotted = self.buffer(params, name, ty, bytes, *slot)?;
+                    let slotted = match self.module.types.get(ty) {
+                        Type::Opaque(opaque) => self.opaque(params, (name, global), opaque, bytes, *slot)?,
+                        _ => self.buffer(params, name, ty, bytes, *slot)?,
+                    };
                     slots.insert((slot.space, slot.index), slotted);
                 }
                 Some(LeafPlace::Value(BlockPlace { slot: Some(slot), size, rules }, offset)) => {
@@ -79,6 +96,11 @@ impl Device<'_> {
     /// Takes over what the device left in a slot.
     pub fn take_back(&self, params: &mut Params, slotted: &Slotted, written: &[u8]) {
         let Some((_, _, ty, bytes)) = params.iter().find(|(name, ..)| *name == slotted.name) else { return };
+        if let Type::Opaque(_) = self.module.types.get(ty) {
+            // What may be written has one, two or four lanes and one level.
+            params.replace(slotted.name, written.to_vec());
+            return;
+        }
         let Some((repack, inner, outer)) = self.element(ty, params.matrices) else { return };
         let mut bytes = bytes.to_vec();
         let back = repack.reversed();
@@ -86,6 +108,42 @@ impl Device<'_> {
             back.apply(from, to);
         }
         params.replace(slotted.name, bytes);
+    }
+
+    fn opaque(
+        &self,
+        params: &Params,
+        (name, global): (Symbol, Global),
+        opaque: Opaque,
+        bytes: &[u8],
+        slot: Slot,
+    ) -> Result<Slotted, Error> {
+        let (kind, bytes) = match opaque {
+            Opaque::Sampler | Opaque::Comparison => (Kind::Sampler(params.sampler(global)), vec![]),
+            Opaque::Texture(texture) => {
+                let extent = params.extent(global);
+                if extent.texels() == 0 {
+                    bail!("`{name}` has no texels: set it");
+                }
+                let touched = self.touched(global);
+                let lanes = if texture.lanes == 3 { 4 } else { texture.lanes };
+                (Kind::Texture(Texture { lanes, ..texture }, extent, touched), four_lanes(texture, bytes))
+            }
+        };
+        Ok(Slotted { name, group: slot.space, index: slot.index, kind, bytes })
+    }
+
+    fn touched(&self, texture: Global) -> Touched {
+        let mut touched = Touched::default();
+        for func in self.module.funcs.values() {
+            for inst in func.all_insts().into_iter().map(|inst| &func.insts[inst]) {
+                if inst.operands.first().and_then(|v| func.op(*v)) == Some(&Op::Global(texture)) {
+                    touched.read |= inst.op == Op::Texel;
+                    touched.written |= inst.op == Op::StoreTexel;
+                }
+            }
+        }
+        touched
     }
 
     fn buffer(
@@ -153,4 +211,16 @@ impl Device<'_> {
         }
         found
     }
+}
+
+/// Texels of three lanes with a fourth, since no device has them otherwise.
+fn four_lanes(texture: Texture, bytes: &[u8]) -> Vec<u8> {
+    if texture.lanes != 3 {
+        return bytes.to_vec();
+    }
+    let lane = texture.scalar.bytes() as usize;
+    bytes
+        .chunks_exact(3 * lane)
+        .flat_map(|texel| texel.iter().copied().chain(std::iter::repeat_n(0, lane)))
+        .collect()
 }

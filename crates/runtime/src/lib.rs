@@ -1,7 +1,8 @@
 //! The host's side of a program: its parameters as bytes in C layout, and running it over them.
 //!
 //! [`Params`] holds one block of memory per shader parameter; paths such as `lights[2].pos` name places in it.
-//! [`data`] reads and prints the values of the command line, [`npy`] those of NumPy files, and [`run`] decodes
+//! [`data`] reads and prints the values of the command line, [`npy`] those of NumPy files, [`image`] and [`sampler`] what
+//! textures and samplers are set from, and [`run`] decodes
 //! the bytes into the interpreter's values, dispatches, and encodes what the program wrote. [`device`] has the bytes as a
 //! graphics processor wants them.
 //!
@@ -10,10 +11,12 @@
 mod codec;
 pub mod data;
 pub mod device;
+pub mod image;
 pub mod npy;
 mod params;
 pub mod path;
 mod run;
+pub mod sampler;
 
 pub use codec::Codec;
 pub use data::{Data, Number};

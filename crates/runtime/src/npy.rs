@@ -6,6 +6,11 @@ use npyz::{DType, Endianness, NpyFile, Order, TypeChar};
 
 /// Reads a file's content.
 pub fn read(bytes: &[u8]) -> Result<(Scalar, Vec<u8>), Error> {
+    read_shaped(bytes).map(|(scalar, _, bytes)| (scalar, bytes))
+}
+
+/// Reads a file's content and its shape.
+pub fn read_shaped(bytes: &[u8]) -> Result<(Scalar, Vec<usize>, Vec<u8>), Error> {
     let file = match NpyFile::new(bytes) {
         Ok(file) => file,
         Err(e) => bail!("not a .npy file: {e}"),
@@ -25,7 +30,7 @@ pub fn read(bytes: &[u8]) -> Result<(Scalar, Vec<u8>), Error> {
     let count = file.shape().iter().try_fold(1u64, |product, n| product.checked_mul(*n));
     let size = count.and_then(|n| n.checked_mul(scalar.bytes().into())).and_then(|n| usize::try_from(n).ok());
     match size.and_then(|size| data(bytes)?.get(..size)) {
-        Some(data) => Ok((scalar, data.to_vec())),
+        Some(data) => Ok((scalar, file.shape().iter().map(|n| *n as usize).collect(), data.to_vec())),
         None => bail!("the .npy file is cut short"),
     }
 }
@@ -52,14 +57,20 @@ fn scalar_of(kind: TypeChar, size: u64) -> Option<Scalar> {
 
 /// The content of a file that holds `bytes` as a flat array of `scalar`.
 pub fn write(scalar: Scalar, bytes: &[u8]) -> Vec<u8> {
-    let count = bytes.len() / scalar.bytes() as usize;
+    write_shaped(scalar, &[bytes.len() / scalar.bytes() as usize], bytes)
+}
+
+/// The content of a file that holds `bytes` as an array of `scalar` of that shape.
+pub fn write_shaped(scalar: Scalar, shape: &[usize], bytes: &[u8]) -> Vec<u8> {
+    let count: usize = shape.iter().product();
+    let shape: String = shape.iter().map(|n| format!("{n},")).collect();
     let code = match scalar {
         Scalar::Bool => "|b1".to_string(),
         Scalar::I8 => "|i1".to_string(),
         Scalar::U8 => "|u1".to_string(),
         _ => format!("<{}{}", &scalar.name()[..1], scalar.bytes()),
     };
-    let header = format!("{{'descr': '{code}', 'fortran_order': False, 'shape': ({count},), }}");
+    let header = format!("{{'descr': '{code}', 'fortran_order': False, 'shape': ({shape}), }}");
     // Magic, version, length and header together fill a multiple of 64 bytes and end in a newline.
     let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
     let mut out = b"\x93NUMPY\x01\x00".to_vec();

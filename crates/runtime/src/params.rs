@@ -6,6 +6,7 @@ use crate::{Data, Error, bail};
 use cotangent_base::{Map, Scalar, Symbol};
 use cotangent_interp::Val;
 use cotangent_ir::layout::Matrices;
+use cotangent_ir::texture::{Extent, Opaque, SamplerState, Texture};
 use cotangent_ir::{Access, Global, GlobalKind, Module, Ty, Type, Types, layout};
 
 /// The memory of all shader parameters of a module, in C layout.
@@ -23,7 +24,14 @@ struct Block {
     bytes: Vec<u8>,
     /// The scalar type a buffer's bytes were written in.
     given: Option<Scalar>,
+    /// How large a texture is.
+    extent: Extent,
+    /// What a sampler says.
+    sampler: SamplerState,
 }
+
+/// A texture that was not set.
+const NOTHING: Extent = Extent { size: [0; 3], layers: 0, levels: 0 };
 
 /// A part of the memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +53,15 @@ impl Params {
         for (global, data) in module.globals.iter().filter(|(_, g)| g.kind == GlobalKind::Param) {
             let size = layout::layout(&module.types, data.ty).map_or(0, |l| l.size as usize);
             params.names.push(data.name);
-            params.blocks.insert(data.name, Block { global, ty: data.ty, bytes: vec![0; size], given: None });
+            let block = Block {
+                global,
+                ty: data.ty,
+                bytes: vec![0; size],
+                given: None,
+                extent: NOTHING,
+                sampler: SamplerState::default(),
+            };
+            params.blocks.insert(data.name, block);
         }
         params
     }
@@ -63,6 +79,11 @@ impl Params {
         self.iter().map(|(_, global, ty, bytes)| {
             let value = match self.types.get(ty) {
                 Type::Buffer(elem, _) => self.codec().decode_buffer(elem, bytes),
+                Type::Opaque(Opaque::Texture(texture)) => {
+                    let scalars = crate::codec::scalars(texture.scalar, bytes);
+                    Val::texture(self.extent(global), scalars)
+                }
+                Type::Opaque(Opaque::Sampler | Opaque::Comparison) => Val::sampler(self.sampler(global)),
                 _ => self.codec().decode(ty, bytes),
             };
             (global, value)
@@ -76,7 +97,35 @@ impl Params {
             if let Type::Buffer(elem, _) = self.types.get(ty) {
                 self.codec().encode_buffer(elem, value_of(global), &mut bytes);
             }
+            if let (Type::Opaque(Opaque::Texture(texture)), [_, scalars]) =
+                (self.types.get(ty), value_of(global).parts())
+            {
+                crate::codec::write_scalars(texture.scalar, scalars.parts(), &mut bytes);
+            }
             self.replace(name, bytes);
+        }
+    }
+
+    fn of_global(&self, global: Global) -> Option<&Block> {
+        self.blocks.values().find(|block| block.global == global)
+    }
+
+    /// How large a texture is.
+    pub fn extent(&self, global: Global) -> Extent {
+        self.of_global(global).map_or(NOTHING, |block| block.extent)
+    }
+
+    /// What a sampler says.
+    pub fn sampler(&self, global: Global) -> SamplerState {
+        self.of_global(global).map_or_else(SamplerState::default, |block| block.sampler)
+    }
+
+    /// The texture at `path`, if it is one: its type, how large it is, and its texels.
+    pub fn texture(&self, path: &str) -> Option<(Texture, Extent, &[u8])> {
+        let block = &self.blocks[&self.find(path).ok()?.name];
+        match self.types.get(block.ty) {
+            Type::Opaque(Opaque::Texture(texture)) => Some((texture, block.extent, &block.bytes)),
+            _ => None,
         }
     }
 
@@ -86,7 +135,12 @@ impl Params {
 
     /// The names of the buffers a program may write, in the order of declaration.
     pub fn writable(&self) -> Vec<Symbol> {
-        let writable = |ty| matches!(self.types.get(ty), Type::Buffer(_, Access::ReadWrite));
+        let writable = |ty| match self.types.get(ty) {
+            Type::Buffer(_, access) | Type::Opaque(Opaque::Texture(Texture { access, .. })) => {
+                access == Access::ReadWrite
+            }
+            _ => false,
+        };
         self.names.iter().copied().filter(|name| writable(self.blocks[name].ty)).collect()
     }
 
@@ -157,8 +211,13 @@ impl Params {
         if let Type::Buffer(elem, _) = self.types.get(place.ty) {
             return self.set_buffer(path, place, elem, data);
         }
+        if let Type::Opaque(opaque) = self.types.get(place.ty) {
+            return self.set_opaque(path, place, opaque, data);
+        }
         let Some(size) = layout::layout(&self.types, place.ty) else { bail!("`{path}` cannot be set") };
         let bytes = match (data, self.types.get(place.ty)) {
+            (Data::Image(image), _) if !image.bytes.is_empty() => image.bytes.clone(),
+            (Data::Image(_) | Data::Sampler(_), _) => bail!("`{path}` is no texture and no sampler"),
             (Data::Bytes(_, bytes), _) => bytes.clone(),
             (Data::Number(number), Type::Scalar(scalar)) => {
                 let mut bytes = vec![];
@@ -181,16 +240,43 @@ impl Params {
         Ok(())
     }
 
+    fn set_opaque(&mut self, path: &str, place: Place, opaque: Opaque, data: &Data) -> Result<(), Error> {
+        let block = self.blocks.get_mut(&place.name).expect("find checked the name");
+        match (opaque, data) {
+            (Opaque::Texture(texture), Data::Image(image)) => {
+                (block.extent, block.bytes) = match image.texels(texture) {
+                    Ok(found) => found,
+                    Err(e) => bail!("`{path}`: {e}"),
+                };
+                if texture.access == Access::ReadWrite && block.extent.levels > 1 {
+                    bail!("`{path}` is written and has one level only");
+                }
+            }
+            (Opaque::Texture(_), _) => {
+                bail!("`{path}` is a texture: write @image.png, @image.npy or image(4x4, f32[..])")
+            }
+            (Opaque::Sampler | Opaque::Comparison, Data::Sampler(state)) => block.sampler = *state,
+            (Opaque::Sampler | Opaque::Comparison, _) => {
+                bail!("`{path}` is a sampler: write linear,clamp or other words")
+            }
+        }
+        Ok(())
+    }
+
     fn set_buffer(&mut self, path: &str, place: Place, elem: Ty, data: &Data) -> Result<(), Error> {
-        let Data::Bytes(given, bytes) = data else {
-            bail!("`{path}` is a buffer: write f32[..] or another list")
+        let (given, bytes) = match data {
+            Data::Bytes(given, bytes) => (*given, bytes),
+            Data::Image(image) if !image.bytes.is_empty() => (Some(image.scalar), &image.bytes),
+            Data::Image(_) | Data::Number(_) | Data::Sampler(_) => {
+                bail!("`{path}` is a buffer: write f32[..] or another list")
+            }
         };
         let size = layout::layout(&self.types, elem).map_or(0, |l| l.size as usize);
         if size == 0 || bytes.len() % size != 0 {
             bail!("an element of `{path}` has {size} bytes, and {} is no multiple of that", bytes.len());
         }
         let block = self.blocks.get_mut(&place.name).expect("find checked the name");
-        (block.bytes, block.given) = (bytes.clone(), *given);
+        (block.bytes, block.given) = (bytes.clone(), given);
         Ok(())
     }
 
@@ -213,6 +299,7 @@ impl Params {
         let place = self.find(path)?;
         let (elem, whole) = match self.types.get(place.ty) {
             Type::Buffer(elem, _) => (elem, true),
+            Type::Opaque(_) => (place.ty, true),
             _ => (place.ty, false),
         };
         let scalar = self.uniform_scalar(elem);
@@ -229,6 +316,7 @@ impl Params {
     fn uniform_scalar(&self, ty: Ty) -> Option<Scalar> {
         match self.types.get(ty) {
             Type::Array(elem, _) => self.uniform_scalar(elem),
+            Type::Opaque(Opaque::Texture(texture)) => Some(texture.scalar),
             _ => self.types.scalar_of(ty),
         }
     }

@@ -16,8 +16,6 @@ const NAMES: &[&str] = &[
     "nonuniform",
     "DescriptorHandle",
     "Conditional",
-    "SamplerState",
-    "SamplerComparisonState",
     "TensorView",
     "DiffTensorView",
     "TorchTensor",
@@ -31,8 +29,10 @@ const NAMES: &[&str] = &[
 
 /// Families of types and functions by how their names begin.
 const FAMILIES: &[&str] = &[
-    "Texture",
-    "RWTexture",
+    "Texture2DMS",
+    "RWTexture2DMS",
+    "Texture1DArray",
+    "TextureCubeArray",
     "Sampler1D",
     "Sampler2D",
     "Sampler3D",

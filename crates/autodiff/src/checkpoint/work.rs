@@ -61,8 +61,13 @@ impl Works {
             Op::VecMat => 2 * width(inst.operands.get(1)),
             Op::MatMat => 4 * operand.max(result) * 2,
             Op::Load(_) => 4 * result,
+            Op::Sample(_) => 64 * result,
+            Op::Texel => 4 * result,
+            Op::Dimensions => 4,
             Op::Length | Op::Point(_) | Op::Offset | Op::Address => 1,
-            Op::Store(_) | Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) | Op::Assert(_) => 4,
+            Op::StoreTexel | Op::Store(_) | Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) | Op::Assert(_) => {
+                4
+            }
             Op::Call(callee) => self.func(module, *callee),
             Op::DiffCall(call) => self.func(module, call.func),
             Op::LinCall(call) => self.func(module, call.call.func),
@@ -105,7 +110,7 @@ fn of_math(math: Math) -> u64 {
 fn scalars(types: &Types, ty: Ty) -> u64 {
     match types.get(ty) {
         Type::Unit => 0,
-        Type::Scalar(_) | Type::Buffer(..) | Type::Ref(_) => 1,
+        Type::Scalar(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => 1,
         Type::Vector(_, n) => n.into(),
         Type::Matrix(_, r, c) => u64::from(r) * u64::from(c),
         Type::Array(elem, n) => scalars(types, elem).saturating_mul(n.into()),

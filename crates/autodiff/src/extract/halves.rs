@@ -213,7 +213,8 @@ const CHEAP: u64 = 8;
 fn cheap_values(cx: &Context<'_>, func: &Func, induction: &Induction, free: &[bool]) -> Map<Value, u64> {
     let (module, works) = (&*cx.module, &cx.reverse.works);
     let mut cheap: Map<Value, u64> = Map::default();
-    let is_handle = |v: Value| matches!(module.types.get(func.ty(v)), Type::Buffer(..) | Type::Ref(_));
+    let is_handle =
+        |v: Value| matches!(module.types.get(func.ty(v)), Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_));
     for (&value, &free) in func.inputs().iter().zip(free) {
         if free || is_handle(value) {
             cheap.insert(value, 0);

@@ -125,7 +125,12 @@ impl Transposer<'_, '_> {
                 n <= LONGEST_ARRAY_IN_PARTS && tangent::is_plain(&module.types, &module.diff, ty)
             }
             Type::Struct(_) => tangent::is_plain(&module.types, &module.diff, ty),
-            Type::Unit | Type::Scalar(_) | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => false,
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Sum(_)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => false,
         }
     }
 

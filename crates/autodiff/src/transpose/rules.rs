@@ -85,6 +85,10 @@ impl Transposer<'_, '_> {
             | Op::Offset
             | Op::Address
             | Op::Length
+            | Op::Sample(_)
+            | Op::Texel
+            | Op::StoreTexel
+            | Op::Dimensions
             | Op::Assert(_)
             | Op::Call(_)
             | Op::If

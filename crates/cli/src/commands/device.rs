@@ -4,10 +4,13 @@ use crate::args::{Devices, Format, Run};
 use crate::output::print;
 use crate::report::{Failure, show_one, trapped};
 use cotangent::gpu::{Prepared, computes_in, prepare};
+use cotangent::ir::texture::{Address, Dim, Extent, Filter, SamplerState, Texture};
 use cotangent::runtime::Params;
-use cotangent::runtime::device::{Kind, Slotted};
-use cotangent::{Lowered, Scalar, Sources};
-use cotangent_gpu::{Binding, Code, Content, Device, Error, Needs, Program, Time};
+use cotangent::runtime::device::{Kind, Slotted, Touched};
+use cotangent::{Lowered, Scalar, Sources, ir};
+use cotangent_gpu::{
+    self as gpu, Binding, Code, Content, Device, Error, Image, Needs, Program, Sampler, Storage, Time,
+};
 use serde_json::json;
 
 /// Lists the devices.
@@ -68,8 +71,48 @@ fn binding(slot: &Slotted) -> Binding {
         Kind::Uniform => Content::Uniform(bytes),
         Kind::Read => Content::Read(bytes),
         Kind::Write => Content::Write(bytes),
+        Kind::Texture(texture, extent, touched) => Content::Texture(image(texture, extent, touched), bytes),
+        Kind::Sampler(state) => Content::Sampler(sampler(state)),
     };
     Binding { name: slot.name.to_string(), group: slot.group, index: slot.index, content }
+}
+
+fn image(texture: Texture, extent: Extent, touched: Touched) -> Image {
+    Image {
+        dim: match texture.dim {
+            Dim::D1 => gpu::Dim::D1,
+            Dim::D2 => gpu::Dim::D2,
+            Dim::D3 => gpu::Dim::D3,
+            Dim::Cube => gpu::Dim::Cube,
+        },
+        array: texture.array,
+        size: extent.size,
+        layers: extent.layers,
+        levels: extent.levels,
+        number: match texture.scalar {
+            Scalar::I32 => gpu::Number::I32,
+            Scalar::U32 => gpu::Number::U32,
+            _ => gpu::Number::F32,
+        },
+        lanes: texture.lanes,
+        storage: (texture.access == ir::Access::ReadWrite)
+            .then_some(Storage { read: touched.read, write: touched.written || !touched.read }),
+    }
+}
+
+fn sampler(state: SamplerState) -> Sampler {
+    let linear = |filter| filter == Filter::Linear;
+    Sampler {
+        mag_linear: linear(state.mag),
+        min_linear: linear(state.min),
+        mip_linear: linear(state.mip),
+        address: state.address.map(|address| match address {
+            Address::Clamp => gpu::Address::Clamp,
+            Address::Repeat => gpu::Address::Repeat,
+            Address::Mirror => gpu::Address::Mirror,
+            Address::Border => gpu::Address::Border,
+        }),
+    }
 }
 
 impl From<Error> for Failure {

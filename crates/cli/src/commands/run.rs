@@ -4,6 +4,7 @@ use crate::args::{Backend, Format, Run};
 use crate::output::{print, write};
 use crate::report::{Failure, finish, trapped};
 use cotangent::interp::Options;
+use cotangent::runtime::image::{Image, shape, to_png};
 use cotangent::runtime::{Data, Params, data, npy, run as dispatch};
 use cotangent::{Compiler, Lowered, Roots, Scalar, Symbol, ir};
 use serde_json::{Map, Value, json};
@@ -133,15 +134,30 @@ pub fn setting(item: &str) -> Result<(String, Data), Failure> {
         return Err(Failure::Usage(format!("--set takes NAME=VALUE, not `{item}`")));
     };
     let data = match value.trim().strip_prefix('@') {
-        Some(path) => {
-            let bytes =
-                std::fs::read(path).map_err(|e| Failure::Usage(format!("cannot read `{path}`: {e}")))?;
-            let (scalar, bytes) = npy::read(&bytes).map_err(|e| Failure::Usage(format!("{path}: {e}")))?;
-            Data::Bytes(Some(scalar), bytes)
-        }
-        None => Data::parse(value)?,
+        Some(path) => Data::Image(image(path)?),
+        None => match value.trim().strip_prefix("mips(@").and_then(|v| v.strip_suffix(')')) {
+            Some(path) => Data::Image(Image { mips: true, ..image(path)? }),
+            None => Data::parse(value)?,
+        },
     };
     Ok((name.trim().to_string(), data))
+}
+
+/// A `.npy` file, or else a PNG.
+fn image(path: &str) -> Result<Image, Failure> {
+    let bytes = std::fs::read(path).map_err(|e| Failure::Usage(format!("cannot read `{path}`: {e}")))?;
+    let found = if path.ends_with(".png") {
+        Image::from_png(&bytes)
+    } else {
+        npy::read_shaped(&bytes).map(|(scalar, shape, bytes)| Image {
+            shape,
+            scalar,
+            bytes,
+            one: 1.0,
+            mips: false,
+        })
+    };
+    found.map_err(|e| Failure::Usage(format!("{path}: {e}")))
 }
 
 /// A parameter to print, and the type to print it in.
@@ -174,7 +190,12 @@ fn saves(args: &Run, params: &Params) -> Result<Vec<(String, String)>, Failure> 
 
 fn save(params: &Params, name: &str, path: &str) -> Result<(), Failure> {
     let (scalar, bytes) = params.get(name)?;
-    write(path, &npy::write(scalar.unwrap_or(Scalar::U8), bytes))
+    let content = match params.texture(name) {
+        Some((texture, extent, texels)) if path.ends_with(".png") => to_png(texture, extent, texels)?,
+        Some((texture, extent, texels)) => npy::write_shaped(texture.scalar, &shape(texture, extent), texels),
+        None => npy::write(scalar.unwrap_or(Scalar::U8), bytes),
+    };
+    write(path, &content)
 }
 
 fn print_text(prints: &[Print], params: &Params) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod expect;
 pub mod image;
 
 use std::path::{Path, PathBuf};

@@ -56,7 +56,7 @@ impl Places<'_> {
                 }
             }
             Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => {}
-            Type::Unit | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => {}
+            Type::Unit | Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => {}
         }
     }
 }

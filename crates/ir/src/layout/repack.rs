@@ -96,7 +96,7 @@ impl Repack {
                 }
                 Some(())
             }
-            Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => None,
+            Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => None,
         }
     }
 

@@ -123,7 +123,12 @@ impl Rules {
             Type::Matrix(s, r, c) => u64::from(self.matrix_steps(s, r, c).0) * u64::from(index),
             Type::Vector(s, _) => u64::from(self.scalar_bytes(s)) * u64::from(index),
             Type::Array(..) => self.step(self.measure(types, inner, 0)).saturating_mul(index.into()),
-            Type::Unit | Type::Scalar(_) | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => return None,
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Sum(_)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => return None,
         };
         self.layout(types, inner)?;
         Some((u32::try_from(offset).ok()?, inner))
@@ -204,7 +209,7 @@ impl Rules {
                 let (number, room) = (Measure::scalars(4, words), members.fold(Measure::EMPTY, Measure::or));
                 self.structure(self.followed_by(number, (room, false)).1)
             }
-            Type::Buffer(..) | Type::Ref(_) => Measure { size: 8, align: 8, handle: true },
+            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => Measure { size: 8, align: 8, handle: true },
         };
         whole.size = whole.size.max(least);
         whole

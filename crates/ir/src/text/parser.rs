@@ -2,6 +2,7 @@
 
 use super::ParseError;
 use super::lex::{self, Kind, Token};
+use crate::texture::{Dim, Opaque, Texture};
 use crate::{Access, FuncId, Global, Module, Ty, Type};
 use cotangent_base::{Map, Scalar, Symbol};
 
@@ -207,6 +208,10 @@ impl<'a> Parser<'a> {
             Kind::Word("unit") => Type::Unit,
             Kind::Word("buffer") => Type::Buffer(self.in_angles()?, Access::Read),
             Kind::Word("rwbuffer") => Type::Buffer(self.in_angles()?, Access::ReadWrite),
+            Kind::Word("texture") => self.texture(Access::Read)?,
+            Kind::Word("rwtexture") => self.texture(Access::ReadWrite)?,
+            Kind::Word("sampler") => Type::Opaque(Opaque::Sampler),
+            Kind::Word("comparison_sampler") => Type::Opaque(Opaque::Comparison),
             Kind::Word("ref") => Type::Ref(self.in_angles()?),
             Kind::Word(word) => match shape(word) {
                 Some(ty) => ty,
@@ -216,6 +221,22 @@ impl<'a> Parser<'a> {
         };
         self.depth -= 1;
         Ok(self.module.types.intern(ty))
+    }
+
+    /// `<2d array f32x4>`.
+    fn texture(&mut self, access: Access) -> Parsed<Type> {
+        self.expect("<")?;
+        let dim = self.choice(&Dim::ALL)?;
+        let mut word = self.word()?;
+        let array = word == "array";
+        if array {
+            word = self.word()?;
+        }
+        let Some(Type::Vector(scalar, lanes)) = shape(word) else {
+            return self.error_before(format!("`{word}` is not a vector"));
+        };
+        self.expect(">")?;
+        Ok(Type::Opaque(Opaque::Texture(Texture { dim, array, scalar, lanes, access })))
     }
 
     fn in_angles(&mut self) -> Parsed<Ty> {

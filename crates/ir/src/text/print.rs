@@ -1,6 +1,7 @@
 //! Modules to text. Never fails: what is malformed prints with a `?`, for the verifier quotes it.
 
 use super::LinearValues;
+use crate::texture::{Dim, Opaque, Sampling};
 use crate::{Access, AtomicKind, DiffRow, Memory, StructId};
 use crate::{
     Apply, Const, DiffCall, DiffInfo, Dir, Func, FuncId, FuncKind, GlobalKind, Inline, Inst, InstData,
@@ -54,6 +55,13 @@ impl Display for TypeText<'_> {
             Type::Struct(id) | Type::Sum(id) => write!(f, "${}", Name(types.struct_def(id).name)),
             Type::Buffer(elem, Access::Read) => write!(f, "buffer<{}>", TypeText(types, elem)),
             Type::Buffer(elem, Access::ReadWrite) => write!(f, "rwbuffer<{}>", TypeText(types, elem)),
+            Type::Opaque(Opaque::Sampler) => f.write_str("sampler"),
+            Type::Opaque(Opaque::Comparison) => f.write_str("comparison_sampler"),
+            Type::Opaque(Opaque::Texture(t)) => {
+                let written = if t.access == Access::ReadWrite { "rw" } else { "" };
+                let array = if t.array { " array" } else { "" };
+                write!(f, "{written}texture<{}{array} {}x{}>", name_in(&Dim::ALL, t.dim), t.scalar, t.lanes)
+            }
             Type::Ref(inner) => write!(f, "ref<{}>", TypeText(types, inner)),
         }
     }
@@ -87,7 +95,7 @@ pub(super) fn differentiable(module: &Module, ty: Ty) -> bool {
         Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s.is_float(),
         Type::Array(elem, _) => differentiable(module, elem),
         Type::Struct(id) | Type::Sum(id) => module.diff.get(id).is_some(),
-        Type::Unit | Type::Buffer(..) | Type::Ref(_) => false,
+        Type::Unit | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
     }
 }
 
@@ -383,6 +391,9 @@ impl<'a> Printer<'a> {
             | Op::Offset
             | Op::Address
             | Op::Length
+            | Op::Texel
+            | Op::StoreTexel
+            | Op::Dimensions
             | Op::Yield
             | Op::Return => self.operands(&data.operands),
             Op::Const(c) => {
@@ -421,6 +432,10 @@ impl<'a> Printer<'a> {
             Op::Global(global) => {
                 let name = self.module.globals.get(*global).map(|g| Name(g.name).to_string());
                 put!(self.out, " @{}", name.unwrap_or_else(|| format!("?{global}")));
+            }
+            Op::Sample(how) => {
+                put!(self.out, " {}", name_in(&Sampling::ALL, *how));
+                self.operands(&data.operands);
             }
             Op::Assert(trap) => {
                 put!(self.out, " {}", name_in(&Trap::ALL, *trap));

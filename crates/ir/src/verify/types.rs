@@ -2,6 +2,7 @@
 //! [`Type`]s are compared, not [`Ty`]s, so that nothing needs to be interned.
 
 use super::{Check, Verifier, ensure};
+use crate::texture::{Opaque, Sampling};
 use crate::{Access, Class, Const, Control, DiffCall, InstData, Math, Op, Path, Region, Ty, Type, Value};
 use cotangent_base::{Scalar, Set};
 
@@ -21,6 +22,7 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
         Op::Pack | Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) => aggregate(v, data, operands, results),
         Op::Inject(_) | Op::Project(_) | Op::Tag => sum(v, data, operands, results),
         Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::Length => memory(v, data, operands, results),
+        Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => texture(&data.op, operands, results),
         Op::Point(_) | Op::Offset | Op::Address => pointer(v, data, operands, results),
         Op::Barrier(_) | Op::Print(_) | Op::Assert(_) => effect(&data.op, operands, results),
         Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => call(v, &data.op, operands, results),
@@ -142,6 +144,42 @@ fn memory(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Type]
     Ok(())
 }
 
+fn texture(op: &Op, operands: &[Type], results: &[Type]) -> Check {
+    let [Type::Opaque(Opaque::Texture(texture)), rest @ ..] = operands else { return misfit() };
+    let vector = |s, n: u8| if n == 1 { Type::Scalar(s) } else { Type::Vector(s, n) };
+    let floats = |n| vector(Scalar::F32, n);
+    let is_position =
+        |ty: &Type| [Scalar::I32, Scalar::U32].into_iter().any(|s| *ty == vector(s, texture.position()));
+    let read = texture.access == Access::Read;
+    match (op, rest, results) {
+        (Op::Sample(how), [Type::Opaque(sampler), at, rest @ ..], [r]) if rest.len() == how.operands() => {
+            let wanted = if how.compares() { Opaque::Comparison } else { Opaque::Sampler };
+            ensure!(*sampler == wanted, "the sampler is of another kind");
+            ensure!(read && texture.scalar.is_float(), "the texture cannot be sampled");
+            ensure!(*at == floats(texture.coordinates()), "the coordinates do not fit the texture");
+            let operand = if *how == Sampling::Gradient { floats(texture.axes()) } else { floats(1) };
+            ensure!(rest.iter().all(|ty| *ty == operand), "an operand has another type");
+            ensure!(how.result(*texture) == *r, "the result has another type");
+        }
+        (Op::Texel, [at, level @ ..], [r]) => {
+            ensure!(is_position(at), "the position does not fit the texture");
+            let wanted: &[Type] = if read { &[I32] } else { &[] };
+            ensure!(level == wanted, "the level is not one `i32`, or there is none");
+            ensure!(texture.texel() == *r, "the result is not a texel");
+        }
+        (Op::StoreTexel, [at, value], []) => {
+            ensure!(!read, "the texture may only be read");
+            ensure!(is_position(at), "the position does not fit the texture");
+            ensure!(texture.texel() == *value, "the value is not a texel");
+        }
+        (Op::Dimensions, [level], [r]) => {
+            ensure!(*level == U32 && *r == Type::Vector(Scalar::U32, 4), "dimensions are four `u32`");
+        }
+        _ => return misfit(),
+    }
+    Ok(())
+}
+
 fn pointer(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Type]) -> Check {
     match (&data.op, operands, results) {
         (Op::Point(path), [_, indices @ ..], [Type::Ref(to)]) => {
@@ -243,7 +281,7 @@ fn addable(v: &Verifier<'_>, ty: Type) -> bool {
         Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s != Scalar::Bool,
         Type::Array(elem, _) => addable(v, get(elem)),
         Type::Struct(id) => v.module.types.struct_def(id).fields.iter().all(|f| addable(v, get(f.ty))),
-        Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => false,
+        Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
     }
 }
 
@@ -290,9 +328,13 @@ fn splats(v: &Verifier<'_>, a: Type, r: Type) -> bool {
     match r {
         Type::Vector(s, _) | Type::Matrix(s, ..) => a == Type::Scalar(s),
         Type::Array(elem, _) => v.module.types.get(elem) == a,
-        Type::Unit | Type::Scalar(_) | Type::Struct(_) | Type::Sum(_) | Type::Buffer(..) | Type::Ref(_) => {
-            false
-        }
+        Type::Unit
+        | Type::Scalar(_)
+        | Type::Struct(_)
+        | Type::Sum(_)
+        | Type::Buffer(..)
+        | Type::Opaque(_)
+        | Type::Ref(_) => false,
     }
 }
 
@@ -350,7 +392,7 @@ fn part(v: &Verifier<'_>, data: &InstData, path: &Path, indices: &[Type]) -> Res
 
 /// The type of the part of an aggregate.
 fn inside(v: &Verifier<'_>, data: &InstData, path: &Path, indices: &[Type]) -> Result<Type, String> {
-    let handle = matches!(v.ty(data.operands[0]), Type::Buffer(..) | Type::Ref(_));
+    let handle = matches!(v.ty(data.operands[0]), Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_));
     ensure!(!handle, "the operand is a handle");
     part(v, data, path, indices)
 }

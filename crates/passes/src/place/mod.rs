@@ -48,7 +48,7 @@ pub fn is_large(types: &Types, ty: Ty) -> bool {
         Type::Array(..) => true,
         Type::Struct(id) | Type::Sum(id) => types.struct_def(id).fields.iter().any(|f| is_large(types, f.ty)),
         Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
-        Type::Buffer(..) | Type::Ref(_) => false,
+        Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
     }
 }
 
@@ -127,7 +127,7 @@ impl Classes<'_> {
         match self.types.get(self.func.ty(value)) {
             Type::Array(..) | Type::Struct(_) | Type::Sum(_) => true,
             Type::Vector(..) | Type::Matrix(..) | Type::Unit | Type::Scalar(_) => false,
-            Type::Buffer(..) | Type::Ref(_) => false,
+            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
         }
     }
 

@@ -89,7 +89,7 @@ fn settle(cx: &mut Rewriter<'_>, of: Value, path: &Path, indices: &[Value]) -> O
 fn size(types: &Types, ty: Ty) -> u32 {
     match types.get(ty) {
         Type::Unit => 0,
-        Type::Scalar(_) | Type::Buffer(..) | Type::Ref(_) => 1,
+        Type::Scalar(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => 1,
         Type::Vector(_, n) => n.into(),
         Type::Matrix(_, r, c) => u32::from(r) * u32::from(c),
         Type::Array(..) => u32::MAX,

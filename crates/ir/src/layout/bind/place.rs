@@ -5,6 +5,7 @@ use super::{BlockPlace, Bound, Span};
 use crate::layout::rules::Measure;
 use crate::layout::{Matrices, Memory, Rules, Target};
 use crate::shader::{Block, Field, ShaderParam, Shape};
+use crate::texture::Opaque;
 use crate::{Access, Type, Types};
 use cotangent_base::{Map, Symbol};
 
@@ -63,6 +64,16 @@ impl<'t> Placer<'t> {
         }
     }
 
+    fn opaque_kind(&self, opaque: Opaque) -> Option<Kind> {
+        match (self.target, opaque) {
+            (Target::Wgsl | Target::SpirV | Target::Glsl, _) => Some(Kind::Binding),
+            (Target::Hlsl, Opaque::Texture(texture)) => self.buffer_kind(texture.access),
+            (Target::Hlsl | Target::Metal, Opaque::Sampler | Opaque::Comparison) => Some(Kind::Sampler),
+            (Target::Metal, Opaque::Texture(_)) => Some(Kind::Texture),
+            (Target::Cuda | Target::Cpp, _) => None,
+        }
+    }
+
     /// The slot that memory for values takes.
     pub fn block_kind(&self, memory: Memory) -> Option<Kind> {
         match self.target {
@@ -84,6 +95,7 @@ impl<'t> Placer<'t> {
     fn resource_kind(&self, ty: crate::Ty) -> Option<Kind> {
         match self.types.get(ty) {
             Type::Buffer(_, access) => self.buffer_kind(access),
+            Type::Opaque(opaque) => self.opaque_kind(opaque),
             Type::Ref(_) | Type::Unit | Type::Scalar(_) | Type::Vector(..) => None,
             Type::Matrix(..) | Type::Array(..) | Type::Struct(_) | Type::Sum(_) => None,
         }
@@ -174,6 +186,7 @@ impl<'t> Placer<'t> {
                     'b' => Kind::ConstantBuffer,
                     't' => Kind::ShaderResource,
                     'u' => Kind::UnorderedAccess,
+                    's' => Kind::Sampler,
                     _ => return None,
                 };
                 Some(of(kind, r.index, r.space))

@@ -14,6 +14,10 @@ pub enum Kind {
     ShaderResource,
     /// A `u` register of HLSL.
     UnorderedAccess,
+    /// An `s` register of HLSL, a sampler index of Metal.
+    Sampler,
+    /// A texture index of Metal.
+    Texture,
     /// A buffer index of Metal.
     Buffer,
     /// The push constants; there is one.
@@ -21,8 +25,15 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Kind; 5] =
-        [Kind::Binding, Kind::ConstantBuffer, Kind::ShaderResource, Kind::UnorderedAccess, Kind::Buffer];
+    const ALL: [Kind; 7] = [
+        Kind::Binding,
+        Kind::ConstantBuffer,
+        Kind::ShaderResource,
+        Kind::UnorderedAccess,
+        Kind::Sampler,
+        Kind::Texture,
+        Kind::Buffer,
+    ];
 
     /// The name in reflection.
     pub const fn name(self) -> &'static str {
@@ -31,6 +42,8 @@ impl Kind {
             Kind::ConstantBuffer => "b",
             Kind::ShaderResource => "t",
             Kind::UnorderedAccess => "u",
+            Kind::Sampler => "s",
+            Kind::Texture => "texture",
             Kind::Buffer => "buffer",
             Kind::PushConstant => "push_constant",
         }

@@ -1,0 +1,256 @@
+//! Textures and samplers on a device.
+
+use crate::{Device, Error};
+
+/// The axes of a texture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "they say it all")]
+pub enum Dim {
+    D1,
+    D2,
+    D3,
+    Cube,
+}
+
+/// What texels are made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "they say it all")]
+pub enum Number {
+    F32,
+    I32,
+    U32,
+}
+
+/// How a texture that is not sampled is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Storage {
+    /// The shader reads texels.
+    pub read: bool,
+    /// The shader writes texels.
+    pub write: bool,
+}
+
+/// A texture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Image {
+    /// Its axes.
+    pub dim: Dim,
+    /// Whether it is declared as an array.
+    pub array: bool,
+    /// Texels along each axis.
+    pub size: [u32; 3],
+    /// Layers; the faces of a cube are six.
+    pub layers: u32,
+    /// Levels, each half as large as the one before.
+    pub levels: u32,
+    /// What texels are made of.
+    pub number: Number,
+    /// How many of those: one, two or four.
+    pub lanes: u8,
+    /// How it is used; a texture that is sampled has none.
+    pub storage: Option<Storage>,
+}
+
+/// What a sampler says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sampler {
+    /// Whether texels that appear larger are mixed.
+    pub mag_linear: bool,
+    /// Whether texels that appear smaller are mixed.
+    pub min_linear: bool,
+    /// Whether levels are mixed.
+    pub mip_linear: bool,
+    /// What lies outside, along each axis.
+    pub address: [Address; 3],
+}
+
+/// What lies outside a texture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Address {
+    /// The texel at the edge.
+    Clamp,
+    /// The texture again.
+    Repeat,
+    /// The texture again, every other time mirrored.
+    Mirror,
+    /// Zero.
+    Border,
+}
+
+impl Sampler {
+    /// How the shader sees it.
+    pub(crate) fn kind(self) -> wgpu::SamplerBindingType {
+        if self.mag_linear || self.min_linear || self.mip_linear {
+            wgpu::SamplerBindingType::Filtering
+        } else {
+            wgpu::SamplerBindingType::NonFiltering
+        }
+    }
+}
+
+impl Image {
+    fn format(self) -> wgpu::TextureFormat {
+        use wgpu::TextureFormat as F;
+        match (self.number, self.lanes) {
+            (Number::F32, 1) => F::R32Float,
+            (Number::F32, 2) => F::Rg32Float,
+            (Number::F32, _) => F::Rgba32Float,
+            (Number::I32, 1) => F::R32Sint,
+            (Number::I32, 2) => F::Rg32Sint,
+            (Number::I32, _) => F::Rgba32Sint,
+            (Number::U32, 1) => F::R32Uint,
+            (Number::U32, 2) => F::Rg32Uint,
+            (Number::U32, _) => F::Rgba32Uint,
+        }
+    }
+
+    fn view_dimension(self) -> wgpu::TextureViewDimension {
+        match (self.dim, self.array) {
+            (Dim::D1, _) => wgpu::TextureViewDimension::D1,
+            (Dim::D2, false) => wgpu::TextureViewDimension::D2,
+            (Dim::D2, true) => wgpu::TextureViewDimension::D2Array,
+            (Dim::D3, _) => wgpu::TextureViewDimension::D3,
+            (Dim::Cube, false) => wgpu::TextureViewDimension::Cube,
+            (Dim::Cube, true) => wgpu::TextureViewDimension::CubeArray,
+        }
+    }
+
+    /// The size of a level; layers count as depth.
+    fn extent(self, level: u32) -> wgpu::Extent3d {
+        let [width, height, depth] = self.size.map(|n| (n >> level).max(1));
+        let depth_or_array_layers = if self.dim == Dim::D3 { depth } else { self.layers };
+        wgpu::Extent3d { width, height, depth_or_array_layers }
+    }
+
+    fn texel_bytes(self) -> u32 {
+        4 * u32::from(self.lanes)
+    }
+
+    /// How the shader sees it.
+    pub(crate) fn binding(self, filterable: bool) -> wgpu::BindingType {
+        match self.storage {
+            Some(storage) => wgpu::BindingType::StorageTexture {
+                access: match (storage.read, storage.write) {
+                    (true, false) => wgpu::StorageTextureAccess::ReadOnly,
+                    (true, true) => wgpu::StorageTextureAccess::ReadWrite,
+                    (false, _) => wgpu::StorageTextureAccess::WriteOnly,
+                },
+                format: self.format(),
+                view_dimension: self.view_dimension(),
+            },
+            None => wgpu::BindingType::Texture {
+                sample_type: match self.number {
+                    Number::F32 => wgpu::TextureSampleType::Float { filterable },
+                    Number::I32 => wgpu::TextureSampleType::Sint,
+                    Number::U32 => wgpu::TextureSampleType::Uint,
+                },
+                view_dimension: self.view_dimension(),
+                multisampled: false,
+            },
+        }
+    }
+}
+
+impl Device {
+    /// Whether textures of floats can be sampled with a mixture of texels.
+    pub(crate) fn filters_floats(&self) -> bool {
+        self.device.features().contains(wgpu::Features::FLOAT32_FILTERABLE)
+    }
+
+    pub(crate) fn make_texture(&self, image: Image, bytes: &[u8]) -> wgpu::Texture {
+        let usage = match image.storage {
+            Some(_) => wgpu::TextureUsages::STORAGE_BINDING | wgpu::TextureUsages::COPY_SRC,
+            None => wgpu::TextureUsages::TEXTURE_BINDING,
+        };
+        let texture = self.device.create_texture(&wgpu::TextureDescriptor {
+            label: None,
+            size: image.extent(0),
+            mip_level_count: image.levels,
+            sample_count: 1,
+            dimension: match image.dim {
+                Dim::D1 => wgpu::TextureDimension::D1,
+                Dim::D2 | Dim::Cube => wgpu::TextureDimension::D2,
+                Dim::D3 => wgpu::TextureDimension::D3,
+            },
+            format: image.format(),
+            usage: usage | wgpu::TextureUsages::COPY_DST,
+            view_formats: &[],
+        });
+        let mut start = 0;
+        for level in 0..image.levels {
+            let size = image.extent(level);
+            let row = size.width * image.texel_bytes();
+            let length = (row * size.height * size.depth_or_array_layers) as usize;
+            let mut target = texture.as_image_copy();
+            target.mip_level = level;
+            let layout = wgpu::TexelCopyBufferLayout {
+                offset: 0,
+                bytes_per_row: Some(row),
+                rows_per_image: Some(size.height),
+            };
+            self.queue.write_texture(target, &bytes[start..start + length], layout, size);
+            start += length;
+        }
+        texture
+    }
+
+    pub(crate) fn view(image: Image, texture: &wgpu::Texture) -> wgpu::TextureView {
+        texture.create_view(&wgpu::TextureViewDescriptor {
+            dimension: Some(image.view_dimension()),
+            ..Default::default()
+        })
+    }
+
+    pub(crate) fn make_sampler(&self, sampler: Sampler) -> wgpu::Sampler {
+        let filter = |linear| if linear { wgpu::FilterMode::Linear } else { wgpu::FilterMode::Nearest };
+        let [u, v, w] = sampler.address.map(|address| match address {
+            Address::Clamp => wgpu::AddressMode::ClampToEdge,
+            Address::Repeat => wgpu::AddressMode::Repeat,
+            Address::Mirror => wgpu::AddressMode::MirrorRepeat,
+            Address::Border => wgpu::AddressMode::ClampToBorder,
+        });
+        let border = sampler.address.contains(&Address::Border);
+        self.device.create_sampler(&wgpu::SamplerDescriptor {
+            address_mode_u: u,
+            address_mode_v: v,
+            address_mode_w: w,
+            mag_filter: filter(sampler.mag_linear),
+            min_filter: filter(sampler.min_linear),
+            mipmap_filter: if sampler.mip_linear {
+                wgpu::MipmapFilterMode::Linear
+            } else {
+                wgpu::MipmapFilterMode::Nearest
+            },
+            border_color: border.then_some(wgpu::SamplerBorderColor::TransparentBlack),
+            ..Default::default()
+        })
+    }
+
+    /// The texels of the first level.
+    pub(crate) fn read_texture(&self, image: Image, texture: &wgpu::Texture) -> Result<Vec<u8>, Error> {
+        let size = image.extent(0);
+        let row = (size.width * image.texel_bytes()) as usize;
+        let padded = row.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize);
+        let rows = (size.height * size.depth_or_array_layers) as usize;
+        let buffer = self.caught("cannot read a texture back", || {
+            let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: (padded * rows) as u64,
+                usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
+                mapped_at_creation: false,
+            });
+            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            let layout = wgpu::TexelCopyBufferLayout {
+                offset: 0,
+                bytes_per_row: Some(padded as u32),
+                rows_per_image: Some(size.height),
+            };
+            let target = wgpu::TexelCopyBufferInfo { buffer: &buffer, layout };
+            encoder.copy_texture_to_buffer(texture.as_image_copy(), target, size);
+            self.queue.submit([encoder.finish()]);
+            buffer
+        })?;
+        let bytes = self.read_back(&buffer, padded * rows)?;
+        Ok(bytes.chunks_exact(padded).flat_map(|line| line[..row].iter().copied()).collect())
+    }
+}

@@ -1,0 +1,274 @@
+//! Textures and samplers: their types, the ways to sample, and what a sampler says.
+//!
+//! A texel has one to four lanes of one scalar type. Coordinates are one vector: along each axis from 0 to 1, for a cube a
+//! direction, and behind them, for an array, the number of the layer. Texels are counted from zero along each axis, and behind
+//! those comes the layer; the layers of a cube are its faces, in the order +x, -x, +y, -y, +z, -z.
+
+use crate::{Access, Type};
+use cotangent_base::Scalar;
+
+/// A resource that is no memory: it is reached through operations of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Opaque {
+    /// A texture.
+    Texture(Texture),
+    /// How textures are sampled.
+    Sampler,
+    /// A sampler that compares.
+    Comparison,
+}
+
+/// The type of a texture.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Texture {
+    /// Its axes.
+    pub dim: Dim,
+    /// Whether it has layers.
+    pub array: bool,
+    /// What texels are made of.
+    pub scalar: Scalar,
+    /// How many of those.
+    pub lanes: u8,
+    /// Whether it is sampled, or read and written texel by texel.
+    pub access: Access,
+}
+
+/// The axes of a texture.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(missing_docs, reason = "they say it all")]
+pub enum Dim {
+    D1,
+    D2,
+    D3,
+    Cube,
+}
+
+impl Dim {
+    /// All of them, with their names in IR text.
+    pub const ALL: [(&str, Dim); 4] =
+        [("1d", Dim::D1), ("2d", Dim::D2), ("3d", Dim::D3), ("cube", Dim::Cube)];
+}
+
+impl Texture {
+    /// How many coordinates say where to sample, the layer not counted.
+    pub const fn axes(self) -> u8 {
+        match self.dim {
+            Dim::D1 => 1,
+            Dim::D2 => 2,
+            Dim::D3 | Dim::Cube => 3,
+        }
+    }
+
+    /// How many coordinates say where to sample.
+    pub const fn coordinates(self) -> u8 {
+        self.axes() + self.array as u8
+    }
+
+    /// How many numbers say which texel.
+    pub const fn position(self) -> u8 {
+        match self.dim {
+            Dim::D1 | Dim::D2 | Dim::D3 => self.coordinates(),
+            // The face.
+            Dim::Cube => 3,
+        }
+    }
+
+    /// The type of a texel.
+    pub const fn texel(self) -> Type {
+        if self.lanes == 1 { Type::Scalar(self.scalar) } else { Type::Vector(self.scalar, self.lanes) }
+    }
+}
+
+/// A way to sample a texture. Behind the texture, the sampler and the coordinates stand the operands named here.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Sampling {
+    /// `()`. The level follows from how the coordinates differ between neighbours; where there are none it is 0.
+    Implicit,
+    /// `(bias: f32)`. As before, and the level is so much higher.
+    Bias,
+    /// `(level: f32)`.
+    Level,
+    /// `(dx, dy: coordinates)`. The level follows from these derivatives.
+    Gradient,
+    /// `(reference: f32) -> f32`. How much of what is sampled passes the comparison with the reference.
+    Compare,
+    /// `(reference: f32) -> f32`. As before, at level 0.
+    CompareZero,
+    /// `() -> vector of 4`. That lane of the four texels that would be interpolated, from the one at the lower left against the
+    /// clock as the reference has it: (0, 1), (1, 1), (1, 0), (0, 0).
+    Gather(u8),
+}
+
+impl Sampling {
+    /// All of them, with their names in IR text.
+    pub const ALL: [(&str, Sampling); 10] = [
+        ("implicit", Sampling::Implicit),
+        ("bias", Sampling::Bias),
+        ("level", Sampling::Level),
+        ("gradient", Sampling::Gradient),
+        ("compare", Sampling::Compare),
+        ("compare_zero", Sampling::CompareZero),
+        ("gather_0", Sampling::Gather(0)),
+        ("gather_1", Sampling::Gather(1)),
+        ("gather_2", Sampling::Gather(2)),
+        ("gather_3", Sampling::Gather(3)),
+    ];
+
+    /// How many operands follow the coordinates.
+    pub const fn operands(self) -> usize {
+        match self {
+            Sampling::Implicit | Sampling::Gather(_) => 0,
+            Sampling::Bias | Sampling::Level | Sampling::Compare | Sampling::CompareZero => 1,
+            Sampling::Gradient => 2,
+        }
+    }
+
+    /// The type of the result.
+    pub const fn result(self, texture: Texture) -> Type {
+        match self {
+            Sampling::Compare | Sampling::CompareZero => Type::Scalar(Scalar::F32),
+            Sampling::Gather(_) => Type::Vector(texture.scalar, 4),
+            Sampling::Implicit | Sampling::Bias | Sampling::Level | Sampling::Gradient => texture.texel(),
+        }
+    }
+
+    /// Whether the sampler must be one that compares.
+    pub const fn compares(self) -> bool {
+        matches!(self, Sampling::Compare | Sampling::CompareZero)
+    }
+}
+
+/// What a sampler says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SamplerState {
+    /// Between texels that appear larger than a pixel.
+    pub mag: Filter,
+    /// Between texels that appear smaller.
+    pub min: Filter,
+    /// Between levels.
+    pub mip: Filter,
+    /// Outside the texture, along each axis.
+    pub address: [Address; 3],
+    /// What a comparison asks.
+    pub compare: Compare,
+}
+
+impl Default for SamplerState {
+    fn default() -> Self {
+        let linear = Filter::Linear;
+        let address = [Address::Clamp; 3];
+        SamplerState { mag: linear, min: linear, mip: linear, address, compare: Compare::LessEqual }
+    }
+}
+
+/// What lies between.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Filter {
+    /// The nearest.
+    Nearest,
+    /// A mixture.
+    Linear,
+}
+
+/// What lies outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Address {
+    /// The texel at the edge.
+    Clamp,
+    /// The texture again.
+    Repeat,
+    /// The texture again, every other time mirrored.
+    Mirror,
+    /// Nothing: zero.
+    Border,
+}
+
+impl Address {
+    /// All of them, with their names on the command line.
+    pub const ALL: [(&str, Address); 4] = [
+        ("clamp", Address::Clamp),
+        ("repeat", Address::Repeat),
+        ("mirror", Address::Mirror),
+        ("border", Address::Border),
+    ];
+}
+
+/// When a reference passes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "they say it all")]
+pub enum Compare {
+    Never,
+    Less,
+    Equal,
+    LessEqual,
+    Greater,
+    NotEqual,
+    GreaterEqual,
+    Always,
+}
+
+impl Compare {
+    /// All of them, with their names on the command line.
+    pub const ALL: [(&str, Compare); 8] = [
+        ("never", Compare::Never),
+        ("less", Compare::Less),
+        ("equal", Compare::Equal),
+        ("less-equal", Compare::LessEqual),
+        ("greater", Compare::Greater),
+        ("not-equal", Compare::NotEqual),
+        ("greater-equal", Compare::GreaterEqual),
+        ("always", Compare::Always),
+    ];
+
+    /// Whether `reference` passes against a texel.
+    pub fn passes(self, reference: f64, texel: f64) -> bool {
+        match self {
+            Compare::Never => false,
+            Compare::Less => reference < texel,
+            Compare::Equal => reference == texel,
+            Compare::LessEqual => reference <= texel,
+            Compare::Greater => reference > texel,
+            Compare::NotEqual => reference != texel,
+            Compare::GreaterEqual => reference >= texel,
+            Compare::Always => true,
+        }
+    }
+}
+
+/// How large a texture is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    /// Texels along each axis at level 0; 1 where there is no such axis.
+    pub size: [u32; 3],
+    /// Layers; the faces of a cube are six.
+    pub layers: u32,
+    /// Levels, each half as large as the one before.
+    pub levels: u32,
+}
+
+impl Extent {
+    /// The size of a level.
+    pub fn level(self, level: u32) -> [u32; 3] {
+        self.size.map(|n| (n >> level.min(31)).max(1))
+    }
+
+    /// How many texels lie before a level: levels follow each other, each with all its layers.
+    pub fn start(self, level: u32) -> usize {
+        (0..level).map(|level| self.texels_of(level)).sum()
+    }
+
+    fn texels_of(self, level: u32) -> usize {
+        self.level(level).iter().map(|n| *n as usize).product::<usize>() * self.layers as usize
+    }
+
+    /// How many texels there are.
+    pub fn texels(self) -> usize {
+        self.start(self.levels)
+    }
+
+    /// How many levels there are from this size down to a single texel.
+    pub fn all_levels(size: [u32; 3]) -> u32 {
+        let largest = size.into_iter().max().unwrap_or(1).max(1);
+        largest.ilog2() + 1
+    }
+}
