@@ -44,14 +44,18 @@ impl FuncEmitter<'_, '_> {
             Op::Continue(depth) => self.exit(data, *depth, CONTINUE),
             Op::Return => self.return_(data),
             Op::Call(callee) => self.call(data, *callee),
-            _ => self.plain_inst(inst, data),
+            _ => self.plain_inst(data),
         }
     }
 
     /// A variable per result of a region operation.
     fn result_variables(&mut self, values: &[Value]) -> Result<Vec<Handle<LocalVariable>>> {
         let func = self.func;
-        values.iter().map(|v| self.new_variable(func.ty(*v), self.name_of(*v))).collect()
+        let variable = |v: &Value| match self.shared_variable(*v)? {
+            Some(var) => Ok(var),
+            None => self.new_variable(func.ty(*v), self.name_of(*v)),
+        };
+        values.iter().map(variable).collect()
     }
 
     /// Writes values into variables, all read before any is written.
@@ -330,11 +334,11 @@ impl FuncEmitter<'_, '_> {
     }
 
     /// An operation that owns no regions and ends none.
-    fn plain_inst(&mut self, inst: Inst, data: &InstData) -> Result<()> {
+    fn plain_inst(&mut self, data: &InstData) -> Result<()> {
         let place = match &data.op {
             Op::Insert(path) | Op::InsertAdd(path) => {
                 let adds = matches!(data.op, Op::InsertAdd(_));
-                Some(self.insert(data, path, adds, self.overwriting.contains(&inst))?)
+                Some(self.insert(data, path, adds)?)
             }
             Op::Global(global) => Some(self.global(*global)?),
             Op::Store(path) => {

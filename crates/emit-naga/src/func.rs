@@ -2,9 +2,10 @@
 
 use crate::control::LoopFrame;
 use crate::values::Place;
-use crate::{Emitter, Result, last_use, unsupported};
+use crate::{Emitter, Result, unsupported};
 use cotangent_base::{Map, Set, Span, Symbol};
 use cotangent_ir::{Entry, Func, FuncId, GlobalKind, Inst, Module, Op, SystemValue, Ty, Value};
+use cotangent_passes::place::{Places, Slot};
 use naga::{Block, Expression, Handle, Range, Span as NoSpan, Statement};
 
 /// The most threads of a group along one axis.
@@ -23,8 +24,10 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub blocks: Vec<Block>,
     /// The loops around, the innermost last.
     pub loops: Vec<LoopFrame>,
-    /// Updates that may overwrite.
-    pub overwriting: Set<Inst>,
+    /// Which values share a variable.
+    pub shared: Places,
+    /// The variables that are in use so far.
+    pub variables: Map<Slot, Handle<naga::LocalVariable>>,
     /// Values that are read at a dynamic index: they live in variables from the start.
     pub indexed: Set<Value>,
     /// What is being emitted, for diagnostics.
@@ -48,7 +51,9 @@ impl<'m> Emitter<'m> {
             places: Map::default(),
             blocks: vec![Block::new()],
             loops: vec![],
-            overwriting: last_use::overwriting(func),
+            // Arguments are passed by value, so that no function updates what belongs to its caller.
+            shared: Places::of(module, func, &Map::default()),
+            variables: Map::default(),
             indexed: indexed(func),
             span: func.span,
         };

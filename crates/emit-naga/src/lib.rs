@@ -1,9 +1,8 @@
 //! From our IR to naga's, and from there to WGSL, SPIR-V, GLSL, HLSL and Metal.
 //!
-//! naga has statements and mutable variables where we have regions and values. Each region that gives results
-//! gets variables: branches and exits write them, and what follows reads them. A loop's slots are variables
-//! that its body reads at the start and writes at every exit. A functional update of an aggregate writes in
-//! place where the old version is dead afterwards ([`last_use`]), else it copies first.
+//! naga has statements and mutable variables where we have regions and values. What regions give, what loops carry and what
+//! is updated lives in variables, as [`place`](cotangent_passes::place) says: values that are never needed at the same time
+//! share one, so that an update happens in place and a loop copies nothing. Everything else is an expression.
 //!
 //! Our matrices are lists of rows and naga's of columns, so a matrix is emitted transposed: row `i` here is column
 //! `i` there, and products swap their operands.
@@ -21,7 +20,6 @@ pub mod codes;
 mod control;
 mod convert;
 mod func;
-mod last_use;
 mod math;
 mod matrices;
 mod memory;

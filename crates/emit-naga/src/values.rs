@@ -31,11 +31,32 @@ impl FuncEmitter<'_, '_> {
     /// may be inside a loop.
     pub fn place(&mut self, value: Value, place: Place) -> Result<()> {
         self.places.insert(value, place);
+        if let (Place::Expr(handle), Some(var)) = (place, self.shared_variable(value)?) {
+            self.store_var(var, handle);
+            self.places.insert(value, Place::Var(var));
+            return Ok(());
+        }
         if self.indexed.contains(&value) {
             let var = self.variable_of(value)?;
             self.places.insert(value, Place::Var(var));
         }
         Ok(())
+    }
+
+    /// The variable that a value shares with others, if it does.
+    pub fn shared_variable(&mut self, value: Value) -> Result<Option<Handle<naga::LocalVariable>>> {
+        let Some(slot) = self.shared.slot(value) else { return Ok(None) };
+        // A call gives its results as values here: one that nothing else shares a variable with needs none.
+        if self.shared.members(slot).len() == 1 && matches!(self.func.op(value), Some(Op::Call(_))) {
+            return Ok(None);
+        }
+        if let Some(var) = self.variables.get(&slot) {
+            return Ok(Some(*var));
+        }
+        let named = self.shared.members(slot).iter().find_map(|v| self.name_of(*v));
+        let var = self.new_variable(self.func.ty(value), named)?;
+        self.variables.insert(slot, var);
+        Ok(Some(var))
     }
 
     /// The variable a value is in; one is made for it if need be.
@@ -181,18 +202,18 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    /// `insert` and `insert_add`: writes into the aggregate's variable, or a copy of it.
-    pub fn insert(&mut self, data: &InstData, path: &Path, adds: bool, overwrite: bool) -> Result<Place> {
+    /// `insert` and `insert_add`: writes into the result's variable, which is the aggregate's or gets a copy of it.
+    pub fn insert(&mut self, data: &InstData, path: &Path, adds: bool) -> Result<Place> {
         let (aggregate, part) = (data.operands[0], data.operands[1]);
         let ty = self.func.ty(aggregate);
-        let var = if overwrite {
-            self.variable_of(aggregate)?
-        } else {
-            let copy = self.new_variable(ty, self.name_of(data.results[0]))?;
-            let old = self.value(aggregate);
-            self.store_var(copy, old);
-            copy
+        let var = match self.shared_variable(data.results[0])? {
+            Some(var) => var,
+            None => self.new_variable(ty, self.name_of(data.results[0]))?,
         };
+        if !matches!(self.places[&aggregate], Place::Var(old) if old == var) {
+            let old = self.value(aggregate);
+            self.store_var(var, old);
+        }
         let mut value = self.value(part);
         let base = self.expr(Expression::LocalVariable(var));
         let pointer = self.access(base, ty, path, &data.operands[2..])?;

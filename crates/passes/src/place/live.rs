@@ -2,42 +2,72 @@
 //!
 //! One walk backwards with the set of values that are used later. What a loop reads from outside is needed until the
 //! loop is over. What a condition gets is needed behind it, for the body gets the same.
+//!
+//! Only values that may get a slot are looked at ([`candidates`]), and only pairs of one type are written down: others never
+//! share. So code without control flow costs nothing, however long it is.
 
-use cotangent_base::{EntityMap, EntitySet};
+use cotangent_base::{EntitySet, Map, Set};
 use cotangent_ir::{Control, Exit, Func, FuncId, Inst, Op, Region, Value};
 
 /// For each value, those that it must not share storage with.
+#[derive(Default)]
 pub(super) struct Interference {
-    with: EntityMap<Value, EntitySet<Value>>,
+    with: Map<Value, Set<Value>>,
+}
+
+/// The values that may get a slot: what is updated, and what calls, branches and loops take and give.
+fn candidates(func: &Func) -> EntitySet<Value> {
+    let mut found = EntitySet::new();
+    found.extend(func.inputs().iter().copied());
+    for inst in func.all_insts() {
+        let data = &func.insts[inst];
+        match data.op.control() {
+            Control::While(_) | Control::For(_) | Control::If | Control::Switch(_) | Control::Call(_) => {
+                found.extend(data.operands.iter().chain(&data.results).copied());
+                for region in &data.regions {
+                    found.extend(func.regions[*region].args.iter().copied());
+                }
+            }
+            Control::Exit(_) => found.extend(data.operands.iter().copied()),
+            Control::Plain if matches!(data.op, Op::Insert(_) | Op::InsertAdd(_)) => {
+                found.extend([data.operands[0], data.results[0]]);
+            }
+            Control::Plain | Control::DiffCall(_) | Control::LinCall(_) => {}
+        }
+    }
+    found
 }
 
 impl Interference {
     /// `passed` says which output of a function is an update of which input.
     pub fn of<'p>(func: &Func, passed: impl Fn(FuncId) -> Option<&'p [Option<usize>]>) -> Self {
-        let with = EntityMap::filled(EntitySet::new(), func.values.len());
-        let mut walk = Walk { func, passed, found: Interference { with }, loops: vec![] };
+        let (candidates, found) = (candidates(func), Interference::default());
+        let mut walk = Walk { func, passed, candidates, found, loops: vec![] };
         let live = walk.region(func.body, &EntitySet::new());
         walk.define(func.inputs(), &live);
         walk.found
     }
 
     pub fn between(&self, a: Value, b: Value) -> bool {
-        self.with[a].contains(b)
+        self.with.get(&a).is_some_and(|with| with.contains(&b))
+    }
+
+    /// With how many others a value must not share.
+    pub fn degree(&self, value: Value) -> usize {
+        self.with.get(&value).map_or(0, Set::len)
     }
 
     /// `b` becomes part of `a`.
     pub fn merge(&mut self, a: Value, b: Value) {
-        let others: Vec<Value> = self.with[b].iter().collect();
-        for other in others {
-            self.with[a].insert(other);
-            self.with[other].insert(a);
+        for other in self.with.get(&b).cloned().unwrap_or_default() {
+            self.add(a, other);
         }
     }
 
     fn add(&mut self, a: Value, b: Value) {
         if a != b {
-            self.with[a].insert(b);
-            self.with[b].insert(a);
+            self.with.entry(a).or_default().insert(b);
+            self.with.entry(b).or_default().insert(a);
         }
     }
 }
@@ -45,6 +75,7 @@ impl Interference {
 struct Walk<'f, P> {
     func: &'f Func,
     passed: P,
+    candidates: EntitySet<Value>,
     found: Interference,
     /// What is needed behind a `break` and a `continue` of the loops around.
     loops: Vec<(EntitySet<Value>, EntitySet<Value>)>,
@@ -53,9 +84,12 @@ struct Walk<'f, P> {
 impl<'p, P: Fn(FuncId) -> Option<&'p [Option<usize>]>> Walk<'_, P> {
     /// Values are made where `live` are needed.
     fn define(&mut self, values: &[Value], live: &EntitySet<Value>) {
-        for (number, &value) in values.iter().enumerate() {
-            live.iter().for_each(|other| self.found.add(value, other));
-            values[..number].iter().for_each(|other| self.found.add(value, *other));
+        for (number, &value) in values.iter().enumerate().filter(|(_, v)| self.candidates.contains(**v)) {
+            let ty = self.func.ty(value);
+            let others = live.iter().chain(values[..number].iter().copied());
+            for other in others.filter(|other| self.func.ty(*other) == ty) {
+                self.found.add(value, other);
+            }
         }
     }
 
@@ -88,7 +122,7 @@ impl<'p, P: Fn(FuncId) -> Option<&'p [Option<usize>]>> Walk<'_, P> {
             Control::Exit(Exit::Continue(out)) => *live = self.loops[self.at(out)].1.clone(),
             Control::Exit(Exit::Return) => *live = EntitySet::new(),
         }
-        live.extend(data.operands.iter().copied());
+        live.extend(data.operands.iter().copied().filter(|v| self.candidates.contains(*v)));
     }
 
     fn at(&self, out: u32) -> usize {
@@ -102,7 +136,7 @@ impl<'p, P: Fn(FuncId) -> Option<&'p [Option<usize>]>> Walk<'_, P> {
             for (input, &operand) in operands.iter().enumerate() {
                 let updates = passed.get(output).copied().flatten() == Some(input);
                 let twice = operands.iter().filter(|o| **o == operand).count() > 1;
-                if !updates || twice {
+                if (!updates || twice) && self.func.ty(result) == self.func.ty(operand) {
                     self.found.add(result, operand);
                 }
             }
@@ -116,7 +150,9 @@ impl<'p, P: Fn(FuncId) -> Option<&'p [Option<usize>]>> Walk<'_, P> {
         for region in regions {
             self.func.walk(*region, &mut |inst| {
                 let operands = self.func.insts[inst].operands.iter();
-                back.extend(operands.copied().filter(|v| !inside.contains(*v)));
+                back.extend(
+                    operands.copied().filter(|v| self.candidates.contains(*v) && !inside.contains(*v)),
+                );
             });
         }
         self.loops.push((live.clone(), back.clone()));

@@ -106,8 +106,11 @@ impl Classes<'_> {
     }
 
     fn union(&mut self, a: Value, b: Value) {
-        let (a, b) = (self.root(a), self.root(b));
+        let (mut a, mut b) = (self.root(a), self.root(b));
         if a != b {
+            if self.clash.degree(a) < self.clash.degree(b) {
+                (a, b) = (b, a);
+            }
             self.clash.merge(a, b);
             self.parent[b] = a;
         }
