@@ -232,6 +232,18 @@ impl FuncEmitter<'_, '_> {
 
     /// Shift amounts are unsigned there. naga takes them modulo the width, which for narrow integers is ours to do.
     fn shift(&mut self, op: BinaryOperator, s: Scalar, shape: Ty, v: &[Expr]) -> Result<Expr> {
+        // A front end of WGSL does not take a 64-bit constant for a 32-bit one.
+        let known = match self.out.expressions[v[1]] {
+            Expression::Literal(naga::Literal::I64(n)) => Some(n as u32),
+            Expression::Literal(naga::Literal::U64(n)) => Some(n as u32),
+            Expression::Literal(naga::Literal::I32(n)) => Some(n as u32),
+            Expression::Literal(naga::Literal::U32(n)) => Some(n),
+            _ => None,
+        };
+        if let Some(n) = known {
+            let amount = self.expr(Expression::Literal(naga::Literal::U32(n % s.bits())));
+            return Ok(self.binary(op, v[0], amount));
+        }
         let mut amount = self.expr(Expression::As { expr: v[1], kind: ScalarKind::Uint, convert: Some(4) });
         if is_narrow(s) || self.emitter.target != Target::Wgsl {
             let lanes =

@@ -75,7 +75,9 @@ impl FuncEmitter<'_, '_> {
         let Type::Scalar(scalar) = self.module().types.get(ty) else {
             return unsupported(self.span, "a constant of this type is not possible");
         };
-        self.emitter.scalar(scalar, self.span)?;
+        let known = self.emitter.scalar(scalar, self.span)?;
+        // What a module has no type of is not asked for at the head of a shader.
+        self.emitter.plain(naga::TypeInner::Scalar(known));
         let literal = match (scalar, constant) {
             (Scalar::Bool, Const::Bool(b)) => Literal::Bool(b),
             (Scalar::I32 | Scalar::I16 | Scalar::I8, Const::Int(n)) => Literal::I32(n as i32),

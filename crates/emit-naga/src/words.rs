@@ -399,6 +399,7 @@ impl FuncEmitter<'_, '_> {
         let fun = naga::MathFunction::Unpack2x16float;
         let pair = self.expr(Expression::Math { fun, arg: word, arg1: None, arg2: None, arg3: None });
         let expr = self.expr(Expression::AccessIndex { base: pair, index: 0 });
+        self.emitter.plain(naga::TypeInner::Scalar(naga::Scalar::F16));
         self.expr(Expression::As { expr, kind: ScalarKind::Float, convert: Some(2) })
     }
 
