@@ -381,7 +381,7 @@ impl<'c> Lowerer<'c> {
     /// The signature of an instance.
     fn source_signature(&mut self, func: FuncRef) -> SourceSig {
         let subst = self.subst(func);
-        let hir::Func { this, params, result, no_diff_result, .. } =
+        let hir::Func { this, params, result, no_diff_result, throws, .. } =
             self.checked.program.funcs[func.func].clone();
         let mut sig = SourceSig::default();
         if let Some(this) = this {
@@ -404,6 +404,10 @@ impl<'c> Lowerer<'c> {
                 let param = self.source_param(name, ty, ir_dir(dir), no_diff);
                 sig.params.push(param);
             }
+        }
+        if let Some(error) = throws.and_then(|error| self.checked.optional_of(error)) {
+            let ty = self.checked.subst(error, &subst);
+            sig.params.push(self.source_param(Symbol::new("error"), ty, ir::Dir::Out, true));
         }
         let no_diff_result = no_diff_result || !self.checked.sees_derivatives(func.func, result);
         let result = self.checked.subst(result, &subst);

@@ -10,6 +10,7 @@ use crate::hir::{
 };
 use crate::place::Frozen;
 use crate::tables::{FuncSource, Progress, ScopeId};
+use crate::throws::Errors;
 use cotangent_base::{Diagnostic, Entity, EntityMap, Map, Scalar, Set, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
 use std::rc::Rc;
@@ -48,6 +49,8 @@ pub(crate) struct BodyCx<'a> {
     pub labels: usize,
     /// Whether packs are expanded.
     pub packs: bool,
+    /// What is known of errors.
+    pub errors: Errors,
 }
 
 /// Something `break` can leave.
@@ -58,6 +61,8 @@ pub(crate) struct Target {
     pub name: Option<Symbol>,
     /// Whether it is a loop.
     pub is_loop: bool,
+    /// Whether no `break` means it: the body of a `do` with a `catch`.
+    pub hidden: bool,
 }
 
 impl<'a> BodyCx<'a> {
@@ -80,6 +85,7 @@ impl<'a> BodyCx<'a> {
             defers: vec![],
             labels: 0,
             packs: false,
+            errors: Errors::default(),
         }
     }
 
@@ -158,7 +164,9 @@ impl<'a> BodyCx<'a> {
     pub(crate) fn quietly<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, bool) {
         let before = self.cx.diagnostics.len();
         let owed = self.cx.tables.obligations.len();
+        let hoisted = self.hoisted();
         let result = work(self);
+        self.forget_hoisted(hoisted);
         let failed = self.cx.diagnostics.iter().skip(before).any(Diagnostic::is_error);
         self.cx.diagnostics.truncate(before);
         self.cx.tables.obligations.truncate(owed);
@@ -166,7 +174,8 @@ impl<'a> BodyCx<'a> {
     }
 
     /// The body, once all is checked.
-    pub(crate) fn finish(self, params: Vec<LocalId>, block: Block) -> Body {
+    pub(crate) fn finish(mut self, params: Vec<LocalId>, block: Block) -> Body {
+        self.report_untried();
         let packs = self.packs || self.locals.values().any(|local| self.cx.is_pack(local.ty));
         Body { locals: self.locals, params, block, packs }
     }
@@ -242,6 +251,9 @@ impl Checked {
             params.push(local);
         }
         let mut block = vec![];
+        if let Some(error) = func.throws {
+            params.extend(cx.begin_throwing(error, func.span, &mut block));
+        }
         let is_init = func.kind == FuncKind::Constructor;
         if is_init {
             cx.begin_constructor(func.result, func.span, &mut block);

@@ -191,6 +191,14 @@ cotangent_base::codes! {
     /// that is a pack cannot be `out` or `inout`. A tuple holds what is in a pack: `Tuple<expand each T>`.
     E0412 MISPLACED_PACK = "a pack cannot stand here";
 
+    /// A call of a function that `throws` stands under `try`, so that whoever reads it sees where control may leave: `let y = try f(x);`.
+    /// Under `try` nothing else may stand.
+    E0413 UNTRIED = "a call that may throw without `try`";
+
+    /// An error goes to the innermost `catch` around it, or to whoever called the function if that is declared with `throws`. One of
+    /// them must be there, for an error of that type.
+    E0414 UNCAUGHT = "an error that nobody takes";
+
     /// The construct is part of the language, but this compiler cannot translate it yet.
     E0701 UNSUPPORTED = "not supported yet";
 

@@ -263,7 +263,7 @@ impl Checked {
     }
 
     /// `Optional<T>`.
-    pub(crate) fn optional_of(&mut self, content: Ty) -> Option<Ty> {
+    pub fn optional_of(&mut self, content: Ty) -> Option<Ty> {
         let Some(&Item::Struct(id)) = self.tables.lang.get(&"Optional".into()) else { return None };
         let args = self.program.types.args(&[Arg::Ty(content)]);
         Some(self.program.types.ty(TyKind::Struct(id, args)))

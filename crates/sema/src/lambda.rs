@@ -106,6 +106,7 @@ impl BodyCx<'_> {
         let (targets, defers) = (std::mem::take(&mut self.targets), std::mem::take(&mut self.defers));
         let (result, constructor) = (self.result.take(), std::mem::take(&mut self.constructor));
         let infer = std::mem::replace(&mut self.infer, true);
+        let errors = std::mem::take(&mut self.errors);
         let block = self.scoped(|cx| {
             for param in params {
                 let ty = cx.param_type(param);
@@ -117,6 +118,7 @@ impl BodyCx<'_> {
         });
         let found = std::mem::replace(&mut self.result, result);
         (self.targets, self.defers, self.constructor, self.infer) = (targets, defers, constructor, infer);
+        self.errors = errors;
         let mut captured = vec![];
         each_expr(&block, &mut |expr| {
             if let ExprKind::Local(local) = expr.kind

@@ -23,6 +23,7 @@
 //! | expressions, places, construction, lists | `expr`, `place`, `construct`, `init`, `foreign` |
 //! | statements, bodies, whole programs | `stmt`, `defer`, `body`, `returns`, `assigned`, `program` |
 //! | lambdas | `lambda` |
+//! | errors | `throws` |
 //! | compile-time integers | `constant`, `measure` |
 //! | derivatives | `derive` |
 //!
@@ -68,6 +69,7 @@ mod subst;
 mod substexpr;
 mod suggest;
 mod tables;
+mod throws;
 mod witness;
 mod wrapper;
 

@@ -448,6 +448,14 @@ impl BodyCx<'_> {
             };
             passed.push((dir, value));
         }
+        self.note_effects(func, &passed);
+        if let Some(error) = self.cx.program.funcs[func].throws {
+            if diff.is_empty() {
+                passed.extend(self.error_argument(error, span));
+            } else {
+                self.cx.unsupported(span, "a derivative of a function that throws");
+            }
+        }
         let through = callee.this.clone().filter(|this| {
             let requirement = matches!(self.cx.program.funcs[func].kind, FuncKind::Requirement(_));
             requirement && !takes_this && callee.diff.is_empty() && self.is_interface(this.ty)
@@ -455,6 +463,12 @@ impl BodyCx<'_> {
         let callee = FuncRef { func, args: fit.args };
         let call = Call { callee, diff, args: passed, through };
         Expr { kind: ExprKind::Call(Box::new(call)), ty: fit.signature.result, span }
+    }
+
+    /// Notes that a call does something. What the library computes of values has no effects.
+    fn note_effects(&mut self, func: FuncId, passed: &[(Dir, Expr)]) {
+        let pure = self.cx.is_library(func) && passed.iter().all(|(dir, _)| *dir == Dir::In);
+        self.errors.effects += usize::from(!pure);
     }
 
     /// Whether values of a type are values of some type that conforms.

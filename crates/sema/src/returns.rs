@@ -22,7 +22,7 @@ impl Checked {
 }
 
 /// Whether control can reach the end of a block.
-fn falls_through(block: &[Stmt]) -> bool {
+pub(crate) fn falls_through(block: &[Stmt]) -> bool {
     block.iter().all(passes)
 }
 

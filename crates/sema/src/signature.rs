@@ -81,6 +81,7 @@ impl Checked {
             self.diagnostics.push(Diagnostic::new(codes::MISPLACED, decl.name.span, message));
             self.error_ty()
         });
+        self.program.funcs[id].throws = decl.throws.as_ref().map(|error| self.resolve_ty(error, scope));
         let result = self.not_pack(result, decl.name.span, "a result");
         self.program.funcs[id].result = result;
         let written = decl.result.as_ref().is_some_and(is_no_diff);
@@ -240,6 +241,11 @@ impl Checked {
         }
         if threads.is_none() && stage.is_none() {
             return;
+        }
+        if self.program.funcs[id].throws.is_some() {
+            let message = "an entry point cannot throw: nobody is there to catch";
+            let span = self.program.funcs[id].span;
+            self.diagnostics.push(Diagnostic::new(codes::MISPLACED, span, message));
         }
         let mut counts: [Val; 3] = [self.int_val(1); 3];
         for (count, arg) in counts.iter_mut().zip(threads.into_iter().flat_map(|t| &t.args)) {

@@ -12,6 +12,7 @@ use crate::known;
 use crate::place::Frozen;
 use crate::signature::is_no_diff;
 use crate::tables::{Item, Owner};
+use crate::throws::{whole_of, whole_try};
 use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
 
@@ -56,6 +57,10 @@ impl BodyCx<'_> {
     }
 
     fn stmt(&mut self, stmt: &ast::Stmt, label: Option<Symbol>, out: &mut Block) {
+        self.hoisting(whole_try(stmt), out, |cx, out| cx.stmt_alone(stmt, label, out));
+    }
+
+    fn stmt_alone(&mut self, stmt: &ast::Stmt, label: Option<Symbol>, out: &mut Block) {
         let span = stmt.span;
         if let ast::StmtKind::If(..) | ast::StmtKind::Switch(..) = stmt.kind {
             self.cx.check_placement(&stmt.attributes, known::BRANCH);
@@ -67,13 +72,20 @@ impl BodyCx<'_> {
                 let error = self.error(span);
                 push(StmtKind::Expr(error));
             }
+            ast::StmtKind::Expr(ast::Expr { kind: ast::ExprKind::Try(inner), span }) => {
+                self.try_(inner, *span);
+            }
             ast::StmtKind::Expr(expr) => {
                 let expr = self.expr_for_effect(expr);
                 push(StmtKind::Expr(expr));
             }
             ast::StmtKind::Decl(decls) => {
                 for decl in decls {
-                    self.local_decl(decl, out);
+                    let whole = match &decl.kind {
+                        ast::DeclKind::Var(var) => var.init.as_ref().and_then(whole_of),
+                        _ => None,
+                    };
+                    self.hoisting(whole, out, |cx, out| cx.local_decl(decl, out));
                 }
             }
             ast::StmtKind::Block(block) => {
@@ -143,8 +155,11 @@ impl BodyCx<'_> {
             ast::StmtKind::Labelled(name, inner) => self.stmt(inner, Some(name.name), out),
             ast::StmtKind::Discard => self.discard(span),
             ast::StmtKind::Defer(_) => self.cx.unsupported(span, "a label before `defer`"),
-            ast::StmtKind::Throw(_) => self.cx.unsupported(span, "`throw`"),
-            ast::StmtKind::Catch(..) => self.cx.unsupported(span, "`catch`"),
+            ast::StmtKind::Throw(value) => self.throw(value, span, out),
+            ast::StmtKind::Catch(body, name, ty, handler) => {
+                let inner = self.catch(body, (*name, ty.as_ref()), handler, span);
+                push(StmtKind::Block(inner));
+            }
         }
     }
 
@@ -199,9 +214,9 @@ impl BodyCx<'_> {
     ) -> StmtKind {
         let label = self.label();
         let attrs = self.loop_attrs(attributes);
-        let cond = cond.map(|c| self.condition(c));
-        let step = step.map(|s| self.expr(s));
-        self.targets.push(Target { label, name, is_loop: true });
+        let cond = cond.map(|c| self.unsurely(|cx| cx.condition(c)));
+        let step = step.map(|s| self.unsurely(|cx| cx.expr(s)));
+        self.targets.push(Target { label, name, is_loop: true, hidden: false });
         let body = self.single(body);
         self.targets.pop();
         StmtKind::Loop(Box::new(Loop { label, kind, cond, step, body, attrs }))
@@ -254,7 +269,7 @@ impl BodyCx<'_> {
             self.report(Diagnostic::new(codes::MISMATCH, selector.span, message));
             selector = self.error(selector.span);
         }
-        self.targets.push(Target { label, name, is_loop: false });
+        self.targets.push(Target { label, name, is_loop: false, hidden: false });
         let selector_ty = enum_ty.unwrap_or(selector.ty);
         let mut seen = Map::default();
         let cases = self.scoped(|cx| cases.iter().map(|c| cx.case(c, selector_ty, &mut seen)).collect());
@@ -318,7 +333,7 @@ impl BodyCx<'_> {
     fn break_(&mut self, name: Option<ast::Ident>, span: Span) -> Option<Label> {
         let target = match name {
             Some(name) => self.targets.iter().rev().find(|t| t.name == Some(name.name)),
-            None => self.targets.last(),
+            None => self.targets.iter().rev().find(|t| !t.hidden),
         };
         if let Some(target) = target {
             return Some(target.label);

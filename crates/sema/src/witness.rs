@@ -235,6 +235,10 @@ impl Checked {
         let (own, required) = (self.unpacked(own), self.unpacked(wanted.signature.clone()));
         let same =
             |a: &derive::SigParam, b: &derive::SigParam| a.ty == b.ty && (a.dir == b.dir || a.name == "this");
+        let throws = |func: FuncId| self.program.funcs[func].throws;
+        if throws(func) != throws(wanted.func) {
+            return None;
+        }
         let this_fits = match (self.program.funcs[func].this, self.program.funcs[wanted.func].this) {
             (Some(own), Some(required)) => required.mutating || !own.mutating,
             _ => true,

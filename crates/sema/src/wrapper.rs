@@ -32,6 +32,9 @@ impl Checked {
         let generics = self.owner_generics(owner);
         let scope = self.tables.generics[generics].scope;
         let name = members.first().map(|_| self.program.funcs[requirement].name)?;
+        if self.program.funcs[requirement].throws.is_some() {
+            return None;
+        }
         let (body, called) = self.wrapping_body(scope, name, signature, members)?;
         let required = self.program.funcs[requirement].clone();
         let has_this = usize::from(required.this.is_some());
@@ -46,6 +49,7 @@ impl Checked {
             params: params.map(|(param, own)| Param { ty: own.ty, ..*param }).collect(),
             result: signature.result,
             no_diff_result: signature.no_diff_result,
+            throws: None,
             intrinsic: None,
             diff: FuncDiff {
                 differentiable: self.program.funcs[called].diff.differentiable,
@@ -101,6 +105,9 @@ impl Checked {
             return None;
         };
         let called = fit.candidate.func;
+        if cx.cx.program.funcs[called].throws.is_some() {
+            return None;
+        }
         let call = cx.emit_call(&callee, *fit, args, span);
         let block = wrapped_result(&mut cx, call, signature)?;
         Some((cx.finish(params, block), called))

@@ -74,6 +74,7 @@ impl Checked {
             diff: FuncDiff::default(),
             inline: Inline::Auto,
             entry: None,
+            throws: None,
             has_body: false,
         });
         self.note_lang(&prefix.attributes, Item::Func(func));

@@ -26,7 +26,7 @@ impl BodyCx<'_> {
         span: Span,
     ) -> Expr {
         let target = self.expr(place);
-        match op {
+        let assigned = match op {
             None => {
                 let ty = target.ty;
                 let value = if self.cx.is_error(ty) { self.expr(value) } else { self.expr_as(value, ty) };
@@ -37,7 +37,9 @@ impl BodyCx<'_> {
                 let value = self.expr(value);
                 self.compound(op, target, value, span)
             }
-        }
+        };
+        self.errors.effects += 1;
+        assigned
     }
 
     fn compound(&mut self, op: BinaryOp, place: Expr, value: Expr, span: Span) -> Expr {

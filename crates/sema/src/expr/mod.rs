@@ -130,7 +130,7 @@ impl BodyCx<'_> {
             ast::ExprKind::Assign(op, place, value) => self.assign(*op, place, value, span),
             ast::ExprKind::Ternary(cond, a, b) => {
                 let cond = self.expr(cond);
-                let (a, b) = (self.expr(a), self.expr(b));
+                let (a, b) = self.unsurely(|cx| (cx.expr(a), cx.expr(b)));
                 self.ternary(cond, a, b, span)
             }
             ast::ExprKind::Cast(ty, value) => self.cast_expr(ty, value, span),
@@ -158,7 +158,7 @@ impl BodyCx<'_> {
             ast::ExprKind::Is(value, ty) => self.is_as(value, ty, true, span),
             ast::ExprKind::As(value, ty) => self.is_as(value, ty, false, span),
             ast::ExprKind::Expand(inner) => self.expand(inner, span),
-            ast::ExprKind::Try(_) => self.refuse(span, "`try`"),
+            ast::ExprKind::Try(inner) => self.try_(inner, span),
             ast::ExprKind::Lambda(lambda) => self.lambda(lambda, span),
             ast::ExprKind::FuncType(..) => self.refuse(span, "a function type"),
             ast::ExprKind::Error => self.error(span),
@@ -227,7 +227,11 @@ impl BodyCx<'_> {
             let operand = self.unary(sign, operand, span);
             return self.cast(operand, ty, span);
         }
-        let (a, b) = (self.expr(a), self.expr(b));
+        let a = self.expr(a);
+        let b = match op {
+            ast::BinaryOp::And | ast::BinaryOp::Or => self.unsurely(|cx| cx.expr(b)),
+            _ => self.expr(b),
+        };
         self.binary(op, a, b, span)
     }
 

@@ -13,7 +13,7 @@ impl BodyCx<'_> {
     pub(super) fn expand(&mut self, inner: &ast::Expr, span: Span) -> Expr {
         self.packs = true;
         self.cx.tables.expanding.push(vec![]);
-        let value = self.expr(inner);
+        let value = self.unsurely(|cx| cx.expr(inner));
         let packs = self.cx.tables.expanding.pop().unwrap_or_default();
         if self.cx.is_error(value.ty) {
             return value;

@@ -290,6 +290,8 @@ pub struct Func {
     pub result: Ty,
     /// `no_diff` before the result type.
     pub no_diff_result: bool,
+    /// `throws E`: there is a last parameter, an optional `E` that is written, which `params` does not list.
+    pub throws: Option<Ty>,
     /// `[__intrinsic("..")]`: the operation it stands for; it has no body then.
     pub intrinsic: Option<Symbol>,
     /// What is known of its derivatives.

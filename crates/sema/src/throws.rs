@@ -1,0 +1,330 @@
+//! `throws`, `try`, `throw` and `catch`.
+//!
+//! A function that throws has one more result, which nobody writes: an optional error, behind its parameters. A call of it
+//! stands under `try`, and is taken out of its statement, so that control can leave in between:
+//!
+//! ```text
+//! float f(float x) throws E              float f(float x, out Optional<E> error)
+//! { if (x < 0) throw E.Low; .. }         { error = none; if (x < 0) { error = E.Low; return undef; } .. }
+//!
+//! do { y = 2 * try f(x); }               caught = none;
+//!                                        switch { tried = f(x, error);
+//!                                                 if (error.hasValue) { caught = error; break; }
+//!                                                 y = 2 * tried; }
+//! catch (e : E) { y = 0; }               if (caught.hasValue) { e = caught.value; y = 0; }
+//! ```
+//!
+//! Nothing behind the checker knows of it, so that derivatives flow through it as through any other exit. What a statement does
+//! before a `try` in it would then come behind it: there, and where it is not sure that the `try` is evaluated, it is refused.
+
+use crate::body::{BodyCx, Target};
+use crate::codes;
+use crate::hir::{Block, Case, Const, Dir, Expr, ExprKind, Label, LocalId, Stmt, StmtKind, Ty, TyKind};
+use cotangent_base::{Diagnostic, Scalar, Span};
+use cotangent_syntax::ast;
+
+/// Where errors go.
+#[derive(Clone, Copy)]
+pub(crate) struct Handler {
+    /// The variable that takes the error.
+    error: LocalId,
+    /// What to leave then; nothing for the function.
+    label: Option<Label>,
+}
+
+/// What the checker knows of errors in a body.
+#[derive(Default)]
+pub(crate) struct Errors {
+    /// Who takes them, innermost last.
+    pub handlers: Vec<Handler>,
+    /// Statements that go before the one at hand.
+    hoisted: Vec<Stmt>,
+    /// Calls that may throw and have no `try` yet, with the variables that take their errors.
+    untried: Vec<(Span, LocalId)>,
+    /// What the statement at hand has done so far.
+    pub effects: usize,
+    /// How many constructs around that may not evaluate what is in them, or evaluate it again.
+    pub unsure: usize,
+    /// The `try` that the statement at hand evaluates before all else.
+    whole: Option<Span>,
+}
+
+impl BodyCx<'_> {
+    /// The variable for the error of a function that throws.
+    pub(crate) fn begin_throwing(&mut self, error: Ty, span: Span, out: &mut Block) -> Option<LocalId> {
+        let ty = self.cx.optional_of(error)?;
+        let error = self.temp("error", ty, span);
+        self.errors.handlers.push(Handler { error, label: None });
+        out.push(self.no_error(error, span));
+        Some(error)
+    }
+
+    fn no_error(&mut self, error: LocalId, span: Span) -> Stmt {
+        let place = self.local(error, span);
+        let ty = place.ty;
+        let none = Expr { kind: ExprKind::Zero, ty, span };
+        let kind = ExprKind::Assign(place.into(), none.into());
+        Stmt { kind: StmtKind::Expr(Expr { kind, ty, span }), span }
+    }
+
+    /// Checks a statement; what is taken out of it goes before it.
+    pub(crate) fn hoisting(
+        &mut self,
+        whole: Option<Span>,
+        out: &mut Block,
+        work: impl FnOnce(&mut Self, &mut Block),
+    ) {
+        let outer = Errors {
+            handlers: vec![],
+            hoisted: std::mem::take(&mut self.errors.hoisted),
+            untried: std::mem::take(&mut self.errors.untried),
+            effects: std::mem::take(&mut self.errors.effects),
+            unsure: std::mem::take(&mut self.errors.unsure),
+            whole: std::mem::replace(&mut self.errors.whole, whole),
+        };
+        let at = out.len();
+        work(self, out);
+        self.report_untried();
+        let handlers = std::mem::take(&mut self.errors.handlers);
+        let own = std::mem::replace(&mut self.errors, Errors { handlers, ..outer });
+        out.splice(at..at, own.hoisted);
+    }
+
+    /// Reports calls that may throw and stand under no `try`.
+    pub(crate) fn report_untried(&mut self) {
+        for (span, _) in std::mem::take(&mut self.errors.untried) {
+            let message = "this call may throw";
+            self.report(Diagnostic::new(codes::UNTRIED, span, message).help("write `try` before it"));
+        }
+    }
+
+    /// How much was taken out so far; what is tried out quietly is forgotten.
+    pub(crate) fn hoisted(&self) -> (usize, usize) {
+        (self.errors.hoisted.len(), self.errors.untried.len())
+    }
+
+    /// Forgets what was taken out since.
+    pub(crate) fn forget_hoisted(&mut self, (hoisted, untried): (usize, usize)) {
+        self.errors.hoisted.truncate(hoisted);
+        self.errors.untried.truncate(untried);
+    }
+
+    /// The argument that takes the error of a call that may throw.
+    pub(crate) fn error_argument(&mut self, error: Ty, span: Span) -> Option<(Dir, Expr)> {
+        let ty = self.cx.optional_of(error)?;
+        let local = self.temp("error", ty, span);
+        self.errors.untried.push((span, local));
+        Some((Dir::Out, self.local(local, span)))
+    }
+
+    /// What may not be evaluated, or more than once.
+    pub(crate) fn unsurely<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.errors.unsure += 1;
+        let result = work(self);
+        self.errors.unsure -= 1;
+        result
+    }
+
+    /// `try f(..)`.
+    pub(crate) fn try_(&mut self, inner: &ast::Expr, span: Span) -> Expr {
+        let before = self.errors.effects;
+        let value = self.expr(inner);
+        if self.cx.is_error(value.ty) {
+            return value;
+        }
+        let ExprKind::Call(call) = &value.kind else { return self.nothing_to_try(value) };
+        let writes = call.args.iter().rev().skip(1).any(|(dir, _)| *dir != Dir::In);
+        let error = match (call.args.last(), self.errors.untried.last()) {
+            (Some((_, Expr { kind: ExprKind::Local(last), .. })), Some((_, error))) if last == error => *last,
+            _ => return self.nothing_to_try(value),
+        };
+        self.errors.untried.pop();
+        let moved = before > 0 || (writes && self.errors.whole != Some(span));
+        if self.errors.unsure > 0 || moved {
+            let what = match self.errors.unsure {
+                0 => "`try` behind something else that its statement does",
+                _ => "`try` where it is not sure to be evaluated once",
+            };
+            let message = format!("{what} is not supported yet");
+            self.report(
+                Diagnostic::new(codes::UNSUPPORTED, span, message)
+                    .help("give it a statement of its own: `let value = try f(..);`"),
+            );
+            return self.error(span);
+        }
+        self.errors.effects = before;
+        self.hoist(value, error, span)
+    }
+
+    fn nothing_to_try(&mut self, value: Expr) -> Expr {
+        let message = "nothing here throws";
+        self.report(
+            Diagnostic::new(codes::UNTRIED, value.span, message)
+                .help("`try` stands before a call of a function that `throws`"),
+        );
+        self.error(value.span)
+    }
+
+    /// Takes a call out of its statement, and leaves if it throws.
+    fn hoist(&mut self, call: Expr, error: LocalId, span: Span) -> Expr {
+        let Some(handler) = self.handler_for(self.locals[error].ty, span) else { return self.error(span) };
+        let ty = call.ty;
+        let mut hoisted = vec![Stmt { kind: StmtKind::Let(error, None), span }];
+        let value = if self.kind(ty) == TyKind::Void {
+            hoisted.push(Stmt { kind: StmtKind::Expr(call), span });
+            Expr { kind: ExprKind::Zero, ty, span }
+        } else {
+            let tried = self.temp("tried", ty, span);
+            hoisted.push(Stmt { kind: StmtKind::Let(tried, Some(call)), span });
+            self.local(tried, span)
+        };
+        let thrown = self.local(error, span);
+        let cond = self.named_member(thrown.clone(), "hasValue", span);
+        let mut leave = vec![];
+        self.give_up(handler, thrown, span, &mut leave);
+        hoisted.push(Stmt { kind: StmtKind::If(cond, leave, vec![]), span });
+        self.errors.hoisted.append(&mut hoisted);
+        value
+    }
+
+    /// Who takes an error of that (optional) type; reports if nobody does.
+    fn handler_for(&mut self, ty: Ty, span: Span) -> Option<Handler> {
+        let Some(&handler) = self.errors.handlers.last() else {
+            let message = "nothing here takes an error";
+            self.report(Diagnostic::new(codes::UNCAUGHT, span, message).help(
+                "declare the function with `throws`, or put this into `do { .. } catch (e : E) { .. }`",
+            ));
+            return None;
+        };
+        let wanted = self.locals[handler.error].ty;
+        if self.cx.is_error(wanted) {
+            // A `catch` without a type takes what comes.
+            self.locals[handler.error].ty = ty;
+        } else if wanted != ty {
+            let [thrown, taken] =
+                [ty, wanted].map(|ty| self.show(self.cx.optional_content(ty).unwrap_or(ty)));
+            let message = format!("`{thrown}` is thrown where `{taken}` is taken");
+            self.report(Diagnostic::new(codes::UNCAUGHT, span, message));
+            return None;
+        }
+        Some(handler)
+    }
+
+    /// Hands an error over and leaves.
+    fn give_up(&mut self, handler: Handler, error: Expr, span: Span, out: &mut Block) {
+        let (place, ty) = (self.local(handler.error, span), error.ty);
+        let kind = ExprKind::Assign(place.into(), error.into());
+        out.push(Stmt { kind: StmtKind::Expr(Expr { kind, ty, span }), span });
+        let kind = match handler.label {
+            Some(label) => {
+                self.leave(label, out);
+                StmtKind::Break(label)
+            }
+            None => {
+                let value = match (self.constructor, self.result) {
+                    (true, _) => self.this.map(|this| self.local(this, span)),
+                    (false, Some(ty)) if self.kind(ty) != TyKind::Void => {
+                        Some(Expr { kind: ExprKind::Undef, ty, span })
+                    }
+                    _ => None,
+                };
+                self.leave_function(StmtKind::Return(value), out)
+            }
+        };
+        out.push(Stmt { kind, span });
+    }
+
+    /// `throw e;`.
+    pub(crate) fn throw(&mut self, value: &ast::Expr, span: Span, out: &mut Block) {
+        let taken = self.errors.handlers.last().map(|h| self.locals[h.error].ty);
+        let content = taken.and_then(|ty| self.cx.optional_content(ty));
+        let value = match content {
+            Some(ty) => self.expr_as(value, ty),
+            None => self.expr(value),
+        };
+        let ty = self.cx.optional_of(value.ty).filter(|_| !self.cx.is_error(value.ty));
+        match ty.and_then(|ty| Some((ty, self.handler_for(ty, span)?))) {
+            Some((ty, handler)) => {
+                let error = self.coerce(value, ty);
+                self.give_up(handler, error, span, out);
+            }
+            None => out.push(Stmt { kind: StmtKind::Expr(self.error(span)), span }),
+        }
+    }
+
+    /// `do { .. } catch (e : E) { .. }`.
+    pub(crate) fn catch(
+        &mut self,
+        body: &ast::Block,
+        (name, ty): (Option<ast::Ident>, Option<&ast::Expr>),
+        handler: &ast::Block,
+        span: Span,
+    ) -> Block {
+        let scope = self.scope;
+        let ty = ty.map(|ty| self.cx.resolve_ty(ty, scope));
+        let ty = ty.and_then(|ty| self.cx.optional_of(ty)).unwrap_or_else(|| self.cx.error_ty());
+        let (label, error) = (self.label(), self.temp("caught", ty, span));
+        self.targets.push(Target { label, name: None, is_loop: false, hidden: true });
+        self.errors.handlers.push(Handler { error, label: Some(label) });
+        let inner = self.block(&body.stmts);
+        self.errors.handlers.pop();
+        self.targets.pop();
+        if self.cx.is_error(self.locals[error].ty) {
+            return inner;
+        }
+        let begin = Stmt { kind: StmtKind::Let(error, None), span };
+        let none = self.no_error(error, span);
+        let caught = self.handler_block(name, error, handler, span);
+        // A body that never comes to its end is left by errors alone.
+        let always = !crate::returns::falls_through(&inner);
+        let int = self.scalar(Scalar::I32);
+        let selector = Expr { kind: ExprKind::Const(Const::Int(0)), ty: int, span };
+        let case = Case { values: vec![], default: true, body: inner, span };
+        let tried = Stmt { kind: StmtKind::Switch(label, selector, vec![case]), span };
+        let kind = if always {
+            StmtKind::Block(caught)
+        } else {
+            let value = self.local(error, span);
+            let cond = self.named_member(value, "hasValue", span);
+            StmtKind::If(cond, caught, vec![])
+        };
+        vec![begin, none, tried, Stmt { kind, span }]
+    }
+
+    fn handler_block(
+        &mut self,
+        name: Option<ast::Ident>,
+        error: LocalId,
+        handler: &ast::Block,
+        span: Span,
+    ) -> Block {
+        self.scoped(|cx| {
+            let mut block = vec![];
+            if let Some(name) = name {
+                let caught = cx.local(error, span);
+                let value = cx.named_member(caught, "value", span);
+                let local = cx.declare(name, value.ty);
+                block.push(Stmt { kind: StmtKind::Let(local, Some(value)), span });
+            }
+            block.extend(cx.block(&handler.stmts));
+            block
+        })
+    }
+}
+
+/// The `try` that a statement evaluates before all else.
+pub(crate) fn whole_try(stmt: &ast::Stmt) -> Option<Span> {
+    match &stmt.kind {
+        ast::StmtKind::Expr(expr) => match &expr.kind {
+            ast::ExprKind::Assign(None, _, value) => whole_of(value),
+            _ => whole_of(expr),
+        },
+        ast::StmtKind::Return(Some(value)) => whole_of(value),
+        _ => None,
+    }
+}
+
+/// The `try` that an expression is.
+pub(crate) fn whole_of(expr: &ast::Expr) -> Option<Span> {
+    matches!(expr.kind, ast::ExprKind::Try(_)).then_some(expr.span)
+}
