@@ -3,7 +3,7 @@
 use crate::func::FuncEmitter;
 use crate::{Language, Result};
 use cotangent_base::Scalar;
-use cotangent_ir::{Const, InstData, Math, Op, Path, Step, Ty, Type, Value, ValueDef};
+use cotangent_ir::{Const, InstData, Math, Op, Path, Step, Ty, Type, Value};
 use cotangent_passes::place::Slot;
 
 /// How tightly names, calls and accesses bind. Unary operators are one below.
@@ -230,14 +230,7 @@ impl FuncEmitter<'_, '_> {
     }
 
     fn counts_below(&self, value: Value, count: u32) -> bool {
-        let ValueDef::Arg(region, 0) = self.func.values[value].def else { return false };
-        let owner = |inst: &cotangent_ir::Inst| self.func.insts[*inst].regions.contains(&region);
-        let all = self.func.all_insts();
-        let Some(data) = all.iter().find(|i| owner(i)).map(|i| &self.func.insts[*i]) else { return false };
-        match (&data.op, data.operands.first().and_then(|n| self.func.op(*n))) {
-            (Op::For(_), Some(Op::Const(Const::Int(n)))) => *n <= i64::from(count),
-            _ => false,
-        }
+        self.counters.get(&value).is_some_and(|n| *n <= i64::from(count))
     }
 
     fn select(&self, data: &InstData, args: Vec<Expr>) -> Expr {

@@ -8,11 +8,14 @@ use crate::expr::Expr;
 use crate::names::Names;
 use crate::{Emitter, Result};
 use cotangent_base::{EntityMap, Map, Set, Span};
-use cotangent_ir::{Func, FuncId, Inst, Op, Region, Value, ValueDef};
+use cotangent_ir::{Const, Func, FuncId, Inst, Op, Region, Value, ValueDef};
 use cotangent_passes::place::{Places, Slot, is_large};
 
 /// An expression of this length gets a name.
 const LONG: usize = 90;
+
+/// So many expressions are kept back at a time.
+const MOST_PENDING: usize = 64;
 
 /// How a function is called.
 pub(crate) struct Signature {
@@ -66,6 +69,11 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     /// The region of a value's only use.
     pub single: Map<Value, Region>,
     pub used: Set<Value>,
+    /// The counters of loops that run a known number of rounds.
+    pub counters: Map<Value, i64>,
+    /// The region that each instruction is in, with its position, and the instruction that each region belongs to.
+    around: Map<Inst, (Region, usize)>,
+    owners: Map<Region, Inst>,
     pub loops: Vec<LoopFrame>,
     pub switches: usize,
     /// The number of the last barrier. It tells barriers apart in all of the program.
@@ -152,6 +160,9 @@ impl<'m> Emitter<'m> {
             homes: Map::default(),
             single: Map::default(),
             used: Set::default(),
+            counters: Map::default(),
+            around: Map::default(),
+            owners: Map::default(),
             loops: vec![],
             switches: 0,
             barriers: self.barriers,
@@ -192,9 +203,13 @@ impl FuncEmitter<'_, '_> {
             self.values.insert(*value, Val::Named(name.clone()));
         }
         let returned = self.returned();
+        let mut given: Map<Slot, usize> = Map::default();
+        for (number, value) in self.func.inputs().iter().enumerate() {
+            self.places.slot(*value).into_iter().for_each(|slot| _ = given.entry(slot).or_insert(number));
+        }
         for slot in self.places.all() {
             let members = self.places.members(slot);
-            let input = self.func.inputs().iter().position(|v| members.contains(v));
+            let input = given.get(&slot).copied();
             let output = returned.iter().position(|r| *r == Some(slot));
             let name = match (input, output) {
                 (Some(input), _) => inputs[input].clone(),
@@ -231,50 +246,61 @@ impl FuncEmitter<'_, '_> {
     }
 
     fn count(&mut self, region: Region, counts: &mut Map<Value, u32>) {
-        for inst in &self.func.regions[region].insts {
+        for (position, inst) in self.func.regions[region].insts.iter().enumerate() {
             let data = &self.func.insts[*inst];
+            self.around.insert(*inst, (region, position));
             for operand in &data.operands {
                 *counts.entry(*operand).or_default() += 1;
                 self.single.insert(*operand, region);
             }
-            data.regions.iter().for_each(|inner| self.count(*inner, counts));
+            if let (Op::For(_), Some(Op::Const(Const::Int(n)))) =
+                (&data.op, data.operands.first().and_then(|n| self.func.op(*n)))
+            {
+                self.counters.insert(self.func.regions[data.regions[0]].args[0], *n);
+            }
+            for inner in &data.regions {
+                self.owners.insert(*inner, *inst);
+                self.count(*inner, counts);
+            }
         }
     }
 
     /// The instruction before which a slot is declared: the first, in the innermost region around all of its members,
     /// that makes one of them or contains one that does.
     fn home(&self, slot: Slot) -> Inst {
-        let mut trails: Vec<Vec<(Region, Inst)>> = Vec::new();
-        for value in self.places.members(slot) {
-            let mut trail = Vec::new();
-            self.trail(self.func.body, *value, &mut trail);
-            trails.push(trail);
+        let mut members = self.places.members(slot).iter().filter_map(|value| self.maker(*value));
+        let mut home = members.next().expect("a slot has a member");
+        for inst in members {
+            home = self.first_of(home, inst);
         }
-        trails.retain(|trail| !trail.is_empty());
-        let depth =
-            (0..).take_while(|d| trails.iter().all(|t| t.len() > *d && t[*d].0 == trails[0][*d].0)).count()
-                - 1;
-        let region = trails[0][depth].0;
-        let order = &self.func.regions[region].insts;
-        let first = order.iter().find(|i| trails.iter().any(|t| t[depth].1 == **i));
-        *first.expect("a slot has a member")
+        home
     }
 
-    /// The instructions around the definition of a value, outermost first.
-    fn trail(&self, region: Region, value: Value, trail: &mut Vec<(Region, Inst)>) -> bool {
-        for inst in &self.func.regions[region].insts {
-            let data = &self.func.insts[*inst];
-            trail.push((region, *inst));
-            let here = match self.func.values[value].def {
-                ValueDef::Result(made, _) => made == *inst,
-                ValueDef::Arg(arg_of, _) => data.regions.contains(&arg_of),
-            };
-            if here || data.regions.iter().any(|inner| self.trail(*inner, value, trail)) {
-                return true;
-            }
-            trail.pop();
+    /// The instruction that makes a value: as its result, or as an argument of one of its regions.
+    fn maker(&self, value: Value) -> Option<Inst> {
+        match self.func.values[value].def {
+            ValueDef::Result(inst, _) => Some(inst),
+            ValueDef::Arg(region, _) => self.owners.get(&region).copied(),
         }
-        false
+    }
+
+    /// How many regions are around an instruction.
+    fn depth(&self, inst: Inst) -> usize {
+        std::iter::successors(Some(inst), |i| self.owners.get(&self.around[i].0).copied()).count()
+    }
+
+    /// Of two instructions, or what is around them in the innermost region around both, the first.
+    fn first_of(&self, mut a: Inst, mut b: Inst) -> Inst {
+        let out = |inst: Inst| self.owners[&self.around[&inst].0];
+        let (mut a_depth, mut b_depth) = (self.depth(a), self.depth(b));
+        while self.around[&a].0 != self.around[&b].0 {
+            if a_depth >= b_depth {
+                (a, a_depth) = (out(a), a_depth - 1);
+            } else {
+                (b, b_depth) = (out(b), b_depth - 1);
+            }
+        }
+        if self.around[&a].1 <= self.around[&b].1 { a } else { b }
     }
 
     /// Adds a line.
@@ -321,6 +347,9 @@ impl FuncEmitter<'_, '_> {
         if here && !expr.effect && expr.text.len() < LONG {
             self.values.insert(value, Val::Pending(expr));
             self.pending.push(value);
+            if self.pending.len() > MOST_PENDING {
+                self.settle_first();
+            }
             return;
         }
         self.name(value, &expr);
@@ -333,6 +362,14 @@ impl FuncEmitter<'_, '_> {
         let ty = self.e.ty(self.func.ty(value));
         self.line(&format!("const {ty} {name} = {};", expr.text));
         self.values.insert(value, Val::Named(name));
+    }
+
+    /// Makes a statement of what has been kept back longest.
+    fn settle_first(&mut self) {
+        let first = self.pending.remove(0);
+        if let Some(Val::Pending(expr)) = self.values.get(&first).cloned() {
+            self.name(first, &expr);
+        }
     }
 
     /// Makes statements of what is kept back and meets `is_due`.

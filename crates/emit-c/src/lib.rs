@@ -210,7 +210,8 @@ fn order(module: &Module) -> (Vec<FuncId>, Set<FuncId>) {
         GlobalKind::Static(init) => init,
         GlobalKind::Param | GlobalKind::Shared => None,
     });
-    let mut walk = Order { module, done: vec![], open: vec![], recursive: Set::default() };
+    let mut walk =
+        Order { module, done: vec![], seen: Set::default(), open: vec![], recursive: Set::default() };
     for root in inits.chain(roots) {
         walk.visit(root);
     }
@@ -220,6 +221,7 @@ fn order(module: &Module) -> (Vec<FuncId>, Set<FuncId>) {
 struct Order<'m> {
     module: &'m Module,
     done: Vec<FuncId>,
+    seen: Set<FuncId>,
     open: Vec<FuncId>,
     recursive: Set<FuncId>,
 }
@@ -230,7 +232,7 @@ impl Order<'_> {
             self.recursive.extend(self.open[at..].iter().copied());
             return;
         }
-        if self.done.contains(&id) {
+        if !self.seen.insert(id) {
             return;
         }
         self.open.push(id);

@@ -1,6 +1,7 @@
 //! Names that C++ accepts, close to those of the source.
 
-use cotangent_base::Set;
+use cotangent_base::{Map, Set};
+use std::sync::Arc;
 
 /// Words that a name must not be.
 const RESERVED: &[&str] = &[
@@ -97,23 +98,36 @@ const RESERVED: &[&str] = &[
     "errno",
 ];
 
-/// The names of one scope.
+/// The names of one scope, and those around it.
 #[derive(Clone, Default)]
 pub(crate) struct Names {
+    outer: Arc<Set<String>>,
     taken: Set<String>,
+    /// Where to go on looking for a name like one.
+    next: Map<String, u32>,
 }
 
 impl Names {
+    /// A scope in which those names are taken.
+    pub fn inside(outer: Arc<Set<String>>) -> Names {
+        Names { outer, ..Names::default() }
+    }
+
     /// A name like `wish` that nobody has yet.
     pub fn fresh(&mut self, wish: &str) -> String {
         let plain = plain(wish);
-        let mut name = plain.clone();
-        let mut number = 1;
-        while RESERVED.contains(&name.as_str()) || self.taken.contains(&name) {
-            name = format!("{plain}_{number}");
+        let mut number = self.next.get(&plain).copied().unwrap_or(0);
+        let name = loop {
+            let name = if number == 0 { plain.clone() } else { format!("{plain}_{number}") };
             number += 1;
-        }
-        self.taken.insert(name.clone());
+            if !RESERVED.contains(&name.as_str())
+                && !self.outer.contains(&name)
+                && self.taken.insert(name.clone())
+            {
+                break name;
+            }
+        };
+        self.next.insert(plain, number);
         name
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::names::{Names, plain};
 use crate::{Emitter, Language, Result};
-use cotangent_base::{Scalar, Span};
+use cotangent_base::{Scalar, Set, Span};
 use cotangent_ir::layout::{Matrices, bind};
 use cotangent_ir::shader::{ShaderParam, Shape};
-use cotangent_ir::{FuncId, GlobalKind, Ty, Type};
+use cotangent_ir::{FuncId, GlobalKind, Op, Ty, Type};
 use std::fmt::Write;
 
 impl Emitter<'_> {
@@ -18,14 +18,14 @@ impl Emitter<'_> {
             let name = plain(name.as_str());
             self.param_struct(&format!("{name}_Params"), &format!("(*thread.{name}_params)"), list)?;
         }
-        for global in self.module.globals.keys() {
-            let data = &self.module.globals[global];
-            let used = |id: &FuncId| {
-                let func = &self.module.funcs[*id];
-                let is_it = |op: &cotangent_ir::Op| matches!(op, cotangent_ir::Op::Global(g) if *g == global);
-                func.all_insts().iter().any(|i| is_it(&func.insts[*i].op))
-            };
-            if data.kind == GlobalKind::Param && !self.paths.contains_key(&global) && order.iter().any(used) {
+        let mut used = Set::default();
+        for id in order {
+            let func = &self.module.funcs[*id];
+            let global = |op: &Op| if let Op::Global(global) = op { Some(*global) } else { None };
+            used.extend(func.all_insts().iter().filter_map(|i| global(&func.insts[*i].op)));
+        }
+        for (global, data) in self.module.globals.iter() {
+            if data.kind == GlobalKind::Param && used.contains(&global) && !self.paths.contains_key(&global) {
                 return self.unsupported(data.span, format!("the parameter `{}` is not possible", data.name));
             }
         }

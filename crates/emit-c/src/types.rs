@@ -2,14 +2,17 @@
 
 use crate::Emitter;
 use crate::names::{Names, plain};
-use cotangent_base::{Map, Scalar};
+use cotangent_base::{Map, Scalar, Set};
 use cotangent_ir::shader::Shape;
 use cotangent_ir::{GlobalKind, Op, StructId, Ty, Type};
+use std::sync::Arc;
 
 /// The structures of a program: their names, and those of their fields.
 #[derive(Default)]
 pub(crate) struct Structs {
     names: Map<StructId, (String, Vec<String>)>,
+    /// The names of the structures.
+    all: Arc<Set<String>>,
 }
 
 impl Structs {
@@ -19,11 +22,7 @@ impl Structs {
 
     /// Names, those of the structures taken.
     pub fn taken(&self) -> Names {
-        let mut names = Names::default();
-        let mut all: Vec<&String> = self.names.values().map(|(name, _)| name).collect();
-        all.sort();
-        all.into_iter().for_each(|name| _ = names.fresh(name));
-        names
+        Names::inside(self.all.clone())
     }
 
     pub fn field(&self, id: StructId, index: u32) -> &str {
@@ -81,6 +80,7 @@ impl Emitter<'_> {
                 self.names.fresh(def.name.as_str().strip_prefix("cbuffer ").unwrap_or(def.name.as_str()));
             self.structs.names.insert(*id, (name, vec![]));
         }
+        self.structs.all = Arc::new(self.structs.names.values().map(|(name, _)| name.clone()).collect());
         // No field may have the name of a type, which it would hide from the fields behind it.
         for id in &ids {
             let mut names = self.structs.taken();
@@ -93,7 +93,7 @@ impl Emitter<'_> {
             let adds = |op: &Op| matches!(op, Op::InsertAdd(_) | Op::Sum);
             func.all_insts().iter().any(|i| adds(&func.insts[*i].op))
         });
-        let mut done = Vec::new();
+        let mut done = Set::default();
         for ty in self.used_types() {
             self.inner(ty, &mut done);
         }
@@ -118,11 +118,10 @@ impl Emitter<'_> {
         found
     }
 
-    fn structure(&mut self, id: StructId, done: &mut Vec<StructId>) {
-        if done.contains(&id) {
+    fn structure(&mut self, id: StructId, done: &mut Set<StructId>) {
+        if !done.insert(id) {
             return;
         }
-        done.push(id);
         let def = self.module.types.struct_def(id);
         for field in &def.fields {
             self.inner(field.ty, done);
@@ -144,7 +143,7 @@ impl Emitter<'_> {
         self.out += "\n";
     }
 
-    fn inner(&mut self, ty: Ty, done: &mut Vec<StructId>) {
+    fn inner(&mut self, ty: Ty, done: &mut Set<StructId>) {
         match self.module.types.get(ty) {
             Type::Struct(id) | Type::Sum(id) => self.structure(id, done),
             Type::Array(elem, _) | Type::Buffer(elem, _) | Type::Ref(elem) => self.inner(elem, done),
