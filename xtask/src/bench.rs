@@ -1,8 +1,9 @@
 //! How fast gradients are: our C++ beside a peer's, built by the same compiler with the same flags in the same run.
 //!
 //! For each kernel of `bench/kernels`: time per gradient (the best of several runs), instructions per gradient (counted by
-//! callgrind, where it is installed), the bytes that the backward pass keeps, and how long each compiler took to write its C++.
-//! The sums of the gradients of both stand side by side in the last column, for the reader to compare.
+//! callgrind, where it is installed), the bytes that the backward pass keeps, and how long each compiler took to write its C++
+//! and, from a cold start, WGSL. The gradients of both are compared number by number; if they disagree, or something fails, so does
+//! the command.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -45,7 +46,8 @@ struct Figures {
     compile_ms: f64,
     ns: f64,
     instructions: Option<u64>,
-    checksum: String,
+    gradient: Vec<f32>,
+    wgsl_ms: f64,
 }
 
 /// Prints a table; `peer` is the path of a compiler with slangc's command line.
@@ -63,34 +65,55 @@ pub fn print(root: &Path, peer: Option<&str>) -> ExitCode {
     }
     println!("g++ {}; per gradient, ours / peer", FLAGS.join(" "));
     println!(
-        "{:<22} {:>19} {:>21} {:>9} {:>17}  sums",
-        "kernel", "ns", "instructions", "context", "compile ms"
+        "{:<22} {:>19} {:>6} {:>21} {:>9} {:>17} {:>17}  gradients",
+        "kernel", "ns", "times", "instructions", "context", "C++ ms", "WGSL ms"
     );
+    let mut fine = true;
     for kernel in &KERNELS {
         let name = kernel.define.map_or(kernel.file.to_string(), |d| format!("{} {d}", kernel.file));
         let mine = measure(root, &folder, kernel, &ours, false);
-        let other = peer.and_then(|peer| measure(root, &folder, kernel, peer, true));
-        let Some(mine) = mine else {
+        let other = peer.map(|peer| measure(root, &folder, kernel, peer, true));
+        let (Some(mine), None | Some(Some(_))) = (&mine, &other) else {
             println!("{name:<22} failed");
+            fine = false;
             continue;
         };
-        let other = other.unwrap_or_default();
+        let other = other.flatten().unwrap_or_default();
+        let verdict = verdict(mine, &other);
+        fine &= verdict.is_ok();
         let count = |n: Option<u64>| n.map_or("-".to_string(), |n| n.to_string());
         println!(
-            "{name:<22} {:>9.0} /{:>8.0} {:>10} /{:>9} {:>9} {:>8.1} /{:>7.1}  {} / {}",
+            "{name:<22} {:>9.0} /{:>8.0} {:>6.1} {:>10} /{:>9} {:>9} {:>8.1} /{:>7.1} {:>8.1} /{:>7.1}  {}",
             mine.ns,
             other.ns,
+            other.ns / mine.ns,
             count(mine.instructions),
             count(other.instructions),
             count(context(root, &ours, kernel)),
             mine.compile_ms,
             other.compile_ms,
-            mine.checksum,
-            other.checksum,
+            mine.wgsl_ms,
+            other.wgsl_ms,
+            verdict.unwrap_or_else(|why| why),
         );
     }
     let _ = std::fs::remove_dir_all(&folder);
-    ExitCode::SUCCESS
+    if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Whether both gradients are the same, to three digits of the largest number.
+fn verdict(mine: &Figures, other: &Figures) -> Result<String, String> {
+    if other.gradient.is_empty() {
+        return Ok("no peer".into());
+    }
+    let largest = mine.gradient.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+    let apart = |(a, b): (&f32, &f32)| (a - b).is_nan() || (a - b).abs() > 1e-3 * largest;
+    let pairs = || mine.gradient.iter().zip(&other.gradient);
+    match pairs().position(apart) {
+        _ if mine.gradient.len() != other.gradient.len() => Err("differ in length".into()),
+        Some(at) => Err(format!("differ: {} / {} at {at}", mine.gradient[at], other.gradient[at])),
+        None => Ok("agree".into()),
+    }
 }
 
 /// How many bytes the backward pass keeps.
@@ -110,23 +133,25 @@ fn measure(root: &Path, folder: &Path, kernel: &Kernel, compiler: &str, is_peer:
     let source = root.join(format!("bench/kernels/{}.slang", kernel.file)).display().to_string();
     let header = folder.join("kernel.h").display().to_string();
     let define = kernel.define.map_or(vec![], |d| vec!["-D".to_string(), d.to_string()]);
-    let compile = || {
+    let compile = |target: &str, output: &str| {
         let mut command = Command::new(compiler);
         match is_peer {
-            true => {
-                let args =
-                    [&source, "-target", "cpp", "-entry", "gradMain", "-stage", "compute", "-o", &header];
-                command.args(args).args(&define)
+            true => command
+                .args([&source, "-target", target, "-entry", "gradMain", "-stage", "compute", "-o", output]),
+            false => {
+                command.args(["compile", &source, "--target", target, "--entry", "gradMain", "-o", output])
             }
-            false => command
-                .args(["compile", &source, "--target", "cpp", "--entry", "gradMain", "-o", &header])
-                .args(&define),
         };
+        command.args(&define);
         let start = Instant::now();
         let fine = command.output().is_ok_and(|o| o.status.success());
         fine.then(|| start.elapsed().as_secs_f64() * 1000.0)
     };
-    let compile_ms = (0..3).filter_map(|_| compile()).fold(f64::INFINITY, f64::min);
+    let best = |target: &str, output: &str| {
+        (0..5).filter_map(|_| compile(target, output)).fold(f64::INFINITY, f64::min)
+    };
+    let wgsl_ms = best("wgsl", &folder.join("kernel.wgsl").display().to_string());
+    let compile_ms = best("cpp", &header);
     let (driver, program) = (folder.join("driver.cpp"), folder.join("driver"));
     std::fs::write(&driver, self::driver(kernel, is_peer)).ok()?;
     let built = Command::new("g++").args(FLAGS).arg("-o").args([&program, &driver]).output().ok()?;
@@ -137,14 +162,16 @@ fn measure(root: &Path, folder: &Path, kernel: &Kernel, compiler: &str, is_peer:
         );
         return None;
     }
-    let output = Command::new(&program).arg("time").output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    let (ns, checksum) = text.trim().split_once(' ')?;
+    let values = folder.join("gradient");
+    let output = Command::new(&program).arg("time").arg(&values).output().ok()?;
+    let ns = String::from_utf8(output.stdout).ok()?.trim().parse().ok()?;
+    let bytes = std::fs::read(&values).ok()?;
+    let gradient = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
     let instructions = match (instructions(&program, 1), instructions(&program, 2)) {
         (Some(one), Some(two)) => Some(two.saturating_sub(one) / 64),
         _ => None,
     };
-    Some(Figures { compile_ms, ns: ns.parse().ok()?, instructions, checksum: checksum.to_string() })
+    Some(Figures { compile_ms, ns, instructions, gradient, wgsl_ms })
 }
 
 /// The instructions of a run over that many groups.
@@ -159,7 +186,8 @@ fn instructions(program: &Path, groups: u32) -> Option<u64> {
     text.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok())
 }
 
-/// A program that runs the kernel: `time` prints nanoseconds per gradient and the sum of the gradients; a number runs so many groups.
+/// A program that runs the kernel: `time` prints nanoseconds per gradient and writes the gradients to a file; a number runs so many
+/// groups.
 fn driver(kernel: &Kernel, is_peer: bool) -> String {
     let Kernel { file, input, gradient, .. } = kernel;
     let call = if is_peer {
@@ -195,9 +223,10 @@ int main(int, char** args) {{
         total += ns;
         if (ns < best) best = ns;
     }}
-    double sum = 0;
-    for (float x : grad) sum += x;
-    std::printf("%.1f %.6g\n", best / threads, sum);
+    std::printf("%.1f\n", best / threads);
+    std::FILE* file = std::fopen(args[2], "wb");
+    std::fwrite(grad.data(), sizeof(float), grad.size(), file);
+    std::fclose(file);
 }}
 "#
     )
