@@ -93,7 +93,27 @@ pub fn is_catching() -> bool {
 }
 
 fn write_wgsl(module: &naga::Module, info: &ModuleInfo) -> Result<String> {
-    wgsl::write_string(module, info, wgsl::WriterFlags::empty()).map_err(|e| invalid(&e.to_string()))
+    let text = wgsl::write_string(module, info, wgsl::WriterFlags::empty());
+    let text = text.map_err(|e| invalid(&e.to_string()))?;
+    // naga looks at the types of variables only; halves may occur in nothing but expressions.
+    let asks = text.lines().any(|line| line.starts_with("enable f16"));
+    if !asks && computes_in_halves(module) { Ok(format!("enable f16;\n\n{text}")) } else { Ok(text) }
+}
+
+fn computes_in_halves(module: &naga::Module) -> bool {
+    use naga::{Expression, Literal, ScalarKind};
+    let entries = module.entry_points.iter().map(|entry| &entry.function);
+    let mut functions = module.functions.iter().map(|(_, function)| function).chain(entries);
+    functions.any(|function| {
+        let half = |expression: &Expression| {
+            matches!(
+                expression,
+                Expression::Literal(Literal::F16(_))
+                    | Expression::As { kind: ScalarKind::Float, convert: Some(2), .. }
+            )
+        };
+        function.expressions.iter().any(|(_, expression)| half(expression))
+    })
 }
 
 fn write_spirv(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result<Vec<u32>> {
