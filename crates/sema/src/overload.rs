@@ -670,6 +670,13 @@ impl BodyCx<'_> {
         let shares = self.cx.shares(own, &callee.explicit).ok_or(Misfit::Explicit)?;
         let scope = self.scope;
         for (param, share) in own.iter().zip(shares) {
+            // A type where this one wants a value may be what another one wants.
+            if let (Share::One(expr), true) = (&share, callee.candidates.len() > 1) {
+                let is_value = self.cx.program.params[*param].value.is_some();
+                if is_value == self.cx.type_path(expr, scope, false).is_some() {
+                    return Err(Misfit::Explicit);
+                }
+            }
             bindings.push(match share {
                 Share::One(expr) => Some(self.knowing_locals(|cx| cx.generic_arg(*param, expr, scope))),
                 // What is not written may follow from the arguments.
