@@ -248,7 +248,9 @@ impl Checked {
             }
             let signature = &self.program.funcs[func];
             let span = signature.span;
-            let types: Vec<Ty> = signature.params.iter().map(|p| p.ty).chain([signature.result]).collect();
+            let mut types: Vec<Ty> =
+                signature.params.iter().map(|p| p.ty).chain([signature.result]).collect();
+            types.extend(self.disguised_interfaces(func));
             self.check_exposed(&types, span);
         }
         for id in self.tables.structs.keys() {
@@ -264,6 +266,21 @@ impl Checked {
                 }
             }
         }
+    }
+
+    /// The interfaces of parameters of interface type, which are generic ones in disguise.
+    fn disguised_interfaces(&mut self, func: crate::hir::FuncId) -> Vec<Ty> {
+        let generics = self.program.funcs[func].generics.clone();
+        let hidden = generics.params.iter().rev().take(self.tables.funcs[func].hidden);
+        let is_hidden = |ty: Ty| hidden.clone().any(|p| self.program.types.kind(ty) == TyKind::Param(*p));
+        let interface = |bound: &crate::hir::Bound| match bound {
+            crate::hir::Bound::Conforms(ty, interface) if is_hidden(*ty) => Some(*interface),
+            _ => None,
+        };
+        let interfaces: Vec<crate::hir::InterfaceRef> =
+            generics.bounds.iter().filter_map(interface).collect();
+        let ty = |i: crate::hir::InterfaceRef| self.program.types.ty(TyKind::Interface(i.interface, i.args));
+        interfaces.into_iter().map(ty).collect()
     }
 
     /// Whether a scope stands in a module where not everything is public.

@@ -167,6 +167,9 @@ cotangent_base::codes! {
     /// An interface may give a default for a requirement. A type that replaces it marks its own with `override`.
     E0406 MISSING_OVERRIDE = "a default is replaced without `override`";
 
+    /// A method is marked `override`, but no interface that its type conforms to has a method of that name.
+    E0418 NOTHING_TO_OVERRIDE = "`override` without anything to replace";
+
     /// A place for a parameter is written `register(u1)` or `register(b0, space2)`, with a class of `b` (constants), `t` (read),
     /// `u` (written) or `s` (samplers); `packoffset(c2.y)` for a member of a `cbuffer`, in rows of 16 bytes; or
     /// `[[vk::binding(binding, set)]]`.

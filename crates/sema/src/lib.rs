@@ -49,6 +49,7 @@ pub mod hir;
 mod infer;
 mod init;
 mod known;
+mod lacking;
 mod lambda;
 mod lookup;
 mod measure;

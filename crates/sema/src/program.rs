@@ -33,6 +33,7 @@ impl Checked {
             next += 1;
         }
         self.complete_user_conformances();
+        self.check_overrides();
         self.settle();
         self.drop_repetitions();
         let is_root = |kind: FuncKind| !matches!(kind, FuncKind::Requirement(_));

@@ -9,7 +9,7 @@ use crate::attrs;
 use crate::codes;
 use crate::derive::{self, Signature};
 use crate::hir::{
-    Arg, Args, Assoc, Bound, Conformance, ConformanceId, Dir, FuncId, FuncRef, GenericParamId, Witness,
+    Arg, Args, Assoc, Bound, Conformance, ConformanceId, FuncId, FuncRef, GenericParamId, Witness,
 };
 use crate::lookup::Found;
 use crate::tables::{FuncSource, Item, Progress};
@@ -17,7 +17,7 @@ use cotangent_base::{Diagnostic, Symbol};
 use cotangent_syntax::ast::{AccessorKind, FuncKind as Written, ModifierKind};
 
 /// A requirement as a conforming type must meet it.
-struct Wanted {
+pub(crate) struct Wanted {
     func: FuncId,
     signature: Signature,
     is_static: bool,
@@ -134,7 +134,7 @@ impl Checked {
     }
 
     /// The requirement seen from the conforming type, and the arguments under which it is seen.
-    fn wanted(&mut self, id: ConformanceId, requirement: FuncId) -> (Wanted, Vec<Arg>) {
+    pub(crate) fn wanted(&mut self, id: ConformanceId, requirement: FuncId) -> (Wanted, Vec<Arg>) {
         let (ty, interface) = (self.program.conformances[id].ty, self.program.conformances[id].interface);
         let params = self.program.funcs[requirement].generics.params.clone();
         let outer = self.interface_params(interface.interface).len();
@@ -159,7 +159,7 @@ impl Checked {
     }
 
     /// The name under which a requirement is met, and which accessor of it.
-    fn requirement_name(&self, requirement: FuncId) -> (Symbol, Option<AccessorKind>) {
+    pub(crate) fn requirement_name(&self, requirement: FuncId) -> (Symbol, Option<AccessorKind>) {
         match &self.tables.funcs[requirement].source {
             FuncSource::Func(decl) => match decl.kind {
                 Written::Constructor => (attrs::INIT.into(), None),
@@ -264,74 +264,5 @@ impl Checked {
             }
         }
         signature
-    }
-
-    fn missing_requirement(&mut self, id: ConformanceId, requirement: FuncId) {
-        let conformance = &self.program.conformances[id];
-        let (ty, interface, span) = (conformance.ty, conformance.interface, conformance.span);
-        let (name, _) = self.requirement_name(requirement);
-        let found = self.own_members(ty, name);
-        let is_element = found.iter().any(|f| match f.item {
-            Item::Property(p) => self.tables.props[p].element.is_some(),
-            _ => false,
-        });
-        if is_element || self.is_error(ty) {
-            // Elements of arrays and vectors are places the compiler knows; there is no function to name.
-            return;
-        }
-        let shown = self.show_func(requirement);
-        let mut message = format!("`{}` does not provide `{shown}`", self.show_ty(ty));
-        let interface = self.show_interface(interface);
-        if interface.contains('<') {
-            message.push_str(&format!(" for `{interface}`"));
-        }
-        let mut diagnostic = Diagnostic::new(codes::MISSING_REQUIREMENT, span, message);
-        diagnostic = diagnostic.label(self.program.funcs[requirement].span, "required here");
-        for member in &found {
-            if let Item::Func(func) = member.item {
-                let declared = self.program.funcs[func].span;
-                diagnostic = diagnostic.label(declared, "this one has another signature");
-            }
-        }
-        let help = match self.declaration_for(id, requirement) {
-            Some(declaration) => format!("add `{declaration}`"),
-            None => "add it with the same parameters and result".to_string(),
-        };
-        self.diagnostics.push(diagnostic.help(help));
-    }
-
-    /// How a type would declare what meets a requirement; nothing for accessors.
-    fn declaration_for(&mut self, id: ConformanceId, requirement: FuncId) -> Option<String> {
-        let FuncSource::Func(decl) = self.tables.funcs[requirement].source.clone() else { return None };
-        let (_, args) = self.wanted(id, requirement);
-        let args = self.program.types.args(&args);
-        let func = self.program.funcs[requirement].clone();
-        let mut params = vec![];
-        for param in &func.params {
-            let ty = self.replace(param.ty, &func.generics.params, args);
-            let dir = match param.dir {
-                Dir::In => "",
-                Dir::Out => "out ",
-                Dir::InOut => "inout ",
-            };
-            params.push(format!("{dir}{} {}", self.show_ty(ty), param.name));
-        }
-        let result = self.replace(func.result, &func.generics.params, args);
-        let mut declared = match decl.kind {
-            Written::Constructor => attrs::INIT.to_string(),
-            Written::Plain | Written::Operator => {
-                let (name, _) = self.requirement_name(requirement);
-                format!("{} {name}", self.show_ty(result))
-            }
-        };
-        let own: Vec<&str> = decl.generics.params.iter().map(|p| p.name.name.as_str()).collect();
-        if !own.is_empty() {
-            declared.push_str(&format!("<{}>", own.join(", ")));
-        }
-        let is_static = self.tables.funcs[requirement].is_static && decl.kind != Written::Constructor;
-        let differentiable = if func.diff.differentiable.is_some() { "[Differentiable] " } else { "" };
-        let mutating = if func.this.is_some_and(|this| this.mutating) { "[mutating] " } else { "" };
-        let fixed = if is_static { "static " } else { "" };
-        Some(format!("{differentiable}{mutating}{fixed}{declared}({})", params.join(", ")))
     }
 }
