@@ -3,6 +3,7 @@
 //! Whole commands are timed, start of the process included, and the best of several runs counts. With a list of lengths,
 //! programs of that many lines are made and timed as well: twice the lines should take twice the time.
 
+mod modules;
 mod program;
 
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ pub fn print(root: &Path, options: &Options<'_>) -> ExitCode {
         println!("{name:<16} {:>12}{other}", show(time));
     }
     if !options.lines.is_empty() {
-        println!("{:<16} {:>12} {:>12} {:>12}", "lines", "check", "wgsl", "run");
+        println!("{:<16} {:>12} {:>12} {:>12} {:>12}", "lines", "check", "wgsl", "run", "modules");
     }
     for lines in &options.lines {
         made(&ours, *lines, root);
@@ -64,9 +65,24 @@ fn made(ours: &Path, lines: usize, root: &Path) {
     let check = best(ours, &["check", &file], root);
     let compile = best(ours, &["compile", &file, "--target", "wgsl", "--entry", "main", "-o", &out], root);
     let run = best(ours, &["run", &file, "--set", "result=zeros(f32, 1)"], root);
-    println!("{lines:<16} {:>12} {:>12} {:>12}", show(check), show(compile), show(run));
+    let modules = made_modules(ours, lines, root);
+    println!("{lines:<16} {:>12} {:>12} {:>12} {:>12}", show(check), show(compile), show(run), show(modules));
     let _ = std::fs::remove_file(path);
     let _ = std::fs::remove_file(out);
+}
+
+/// The time to compile a program of many modules.
+fn made_modules(ours: &Path, lines: usize, root: &Path) -> Option<Duration> {
+    let folder = std::env::temp_dir().join(format!("cotangent-times-modules-{lines}"));
+    std::fs::create_dir_all(&folder).ok()?;
+    for (name, text) in modules::modules(lines) {
+        std::fs::write(folder.join(name), text).ok()?;
+    }
+    let (file, out) = (folder.join("main.slang").display().to_string(), folder.join("out.wgsl"));
+    let out = out.display().to_string();
+    let time = best(ours, &["compile", &file, "--target", "wgsl", "--entry", "main", "-o", &out], root);
+    let _ = std::fs::remove_dir_all(folder);
+    time
 }
 
 /// The shortest of several runs; `None` if the command fails.
