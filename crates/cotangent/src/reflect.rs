@@ -6,7 +6,7 @@
 use cotangent_base::{Scalar, Symbol};
 use cotangent_ir::layout::bind::{Bindings, BlockPlace, Bound, Slot};
 use cotangent_ir::layout::{Matrices, Rules, Target, bind};
-use cotangent_ir::shader::{Block, Shape};
+use cotangent_ir::shader::{Block, ShaderParam, Shape};
 use cotangent_ir::texture::{Dim, Opaque, Texture};
 use cotangent_ir::{Access, SystemValue, Ty, Type, Types};
 use cotangent_lower::Lowered;
@@ -73,14 +73,28 @@ pub fn reflect(
 ) -> Reflection {
     let types = &lowered.module.types;
     let Bindings { block, params, entries, .. } = bind::bind(types, &lowered.params, target, matrices);
-    let items = |bound: &[Bound]| bound.iter().map(|b| item(types, b)).collect();
-    let entries = entries.iter().zip(&lowered.entries).map(|(places, id)| {
+    let items = |bound: &[Bound], declared: &[ShaderParam]| {
+        let named = |(bound, param): (&Bound, &ShaderParam)| {
+            let mut item = item(types, bound);
+            item.ty = param.ty.map_or(item.ty, |ty| ty.to_string());
+            item
+        };
+        bound.iter().zip(declared).map(named).collect()
+    };
+    let declared = lowered.params.entries.iter().map(|(_, params)| params);
+    let entries = entries.iter().zip(&lowered.entries).zip(declared).map(|((places, id), declared)| {
         let entry = lowered.module.funcs[*id].entry.clone();
         let (threads, inputs) = entry.map_or(([1; 3], vec![]), |e| (e.threads, e.inputs));
-        let params = items(&places.params);
+        let params = items(&places.params, declared);
         EntryPoint { name: places.name, threads, inputs, block: places.block, params }
     });
-    Reflection { target, block, params: items(&params), entries: entries.collect(), contexts }
+    Reflection {
+        target,
+        block,
+        params: items(&params, &lowered.params.globals),
+        entries: entries.collect(),
+        contexts,
+    }
 }
 
 fn item(types: &Types, bound: &Bound) -> Item {

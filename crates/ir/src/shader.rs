@@ -25,6 +25,8 @@ pub struct ShaderParam {
     pub name: Symbol,
     /// Where it was declared.
     pub span: Span,
+    /// Its type as the language writes it; that of a `cbuffer` has no name.
+    pub ty: Option<Symbol>,
     /// What it is made of.
     pub shape: Shape,
     /// What the program says about its place.

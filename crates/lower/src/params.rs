@@ -15,7 +15,8 @@ pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncRe
     // A parameter of the shader stands in no generic declaration.
     let plain = lowerer.checked.program.types.args(&[]);
     for id in lowerer.checked.program.globals.keys() {
-        let hir::Global { name, kind, span, wish, .. } = lowerer.checked.program.globals[id].clone();
+        let hir::Global { name, ty, kind, span, wish, cbuffer, .. } =
+            lowerer.checked.program.globals[id].clone();
         if kind != hir::GlobalKind::Param {
             continue;
         }
@@ -28,7 +29,8 @@ pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncRe
             Some(GlobalRef::Uniform(uniform)) => leaves(uniform),
             _ => vec![],
         };
-        params.globals.push(ShaderParam { name, span, shape, wish, leaves });
+        let ty = cbuffer.is_none().then(|| Symbol::new(&lowerer.checked.show(ty)));
+        params.globals.push(ShaderParam { name, span, ty, shape, wish, leaves });
     }
     for (id, func) in entries {
         let list = entry_params(lowerer, *func, &mut params.unknown);
@@ -53,7 +55,8 @@ fn entry_params(
             continue;
         };
         let leaves = lowerer.uniforms.get(&(func.func, number)).map_or(vec![], leaves);
-        list.push(ShaderParam { name, span, shape, wish: Wish::default(), leaves });
+        let ty = Some(Symbol::new(&lowerer.checked.show(ty)));
+        list.push(ShaderParam { name, span, ty, shape, wish: Wish::default(), leaves });
     }
     list
 }

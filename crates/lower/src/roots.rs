@@ -2,11 +2,11 @@
 
 use crate::instance::{Lowerer, Origin};
 use crate::{codes, params};
-use cotangent_base::{Diagnostic, Diagnostics, Span, Symbol};
+use cotangent_base::{Diagnostic, Diagnostics, EntityMap, Span, Symbol};
 use cotangent_ir::shader::ShaderParams;
 use cotangent_ir::{FuncId, Mode, Module};
 use cotangent_sema::Checked;
-use cotangent_sema::hir;
+use cotangent_sema::hir::{self, GenericParam, GenericParamId};
 
 /// What to lower. Whatever it needs comes along.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -157,14 +157,20 @@ impl Found {
 fn root(lowerer: &mut Lowerer<'_>, func: hir::FuncId, found: &mut Found) -> Option<hir::FuncRef> {
     let args = lowerer.checked.root_args(func);
     if args.is_none() && !lowerer.checked.diagnostics.has_errors() {
-        let data = &lowerer.checked.program.funcs[func];
-        found.diagnostics.push(generic_root(data));
+        let program = &lowerer.checked.program;
+        found.diagnostics.push(generic_root(&program.params, &program.funcs[func]));
     }
     args.map(|args| hir::FuncRef { func, args })
 }
 
-fn generic_root(func: &hir::Func) -> Diagnostic {
-    let message = format!("`{}` is generic, and nothing says for which arguments", func.name);
+fn generic_root(params: &EntityMap<GenericParamId, GenericParam>, func: &hir::Func) -> Diagnostic {
+    // A parameter of interface type is a generic one in disguise, declared where the parameter is.
+    let is_disguised = |g: &GenericParamId| func.params.iter().any(|p| p.span == params[*g].span);
+    let message = if func.generics.params.iter().all(is_disguised) {
+        format!("`{}` takes a value of interface type, and nothing says of which type", func.name)
+    } else {
+        format!("`{}` is generic, and nothing says for which arguments", func.name)
+    };
     Diagnostic::new(codes::GENERIC_ROOT, func.span, message)
         .help(format!("say so: `--specialize {}=TYPE`", func.name))
 }
@@ -240,7 +246,7 @@ fn function(lowerer: &mut Lowerer<'_>, name: Symbol, found: &mut Found) -> Optio
             None
         }
         (&[], &[generic, ..]) => {
-            found.diagnostics.push(generic_root(&program.funcs[generic]));
+            found.diagnostics.push(generic_root(&program.params, &program.funcs[generic]));
             None
         }
         (&[], &[]) => {

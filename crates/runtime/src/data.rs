@@ -123,9 +123,15 @@ impl Number {
         match (self, scalar) {
             (Number::Int(n), Scalar::Bool) => (n != 0).to_string(),
             (Number::Int(n), _) => n.to_string(),
-            (Number::Float(x), Scalar::F64) => x.to_string(),
-            (Number::Float(x), Scalar::F16) => f16::from_f64(x).to_string(),
-            (Number::Float(x), _) => (x as f32).to_string(),
+            (Number::Float(x), Scalar::F64) => shortest(x, x.to_string(), format!("{x:e}")),
+            (Number::Float(x), Scalar::F16) => {
+                let short = f16::from_f64(x);
+                shortest(x, short.to_string(), format!("{short:e}"))
+            }
+            (Number::Float(x), _) => {
+                let short = x as f32;
+                shortest(x, short.to_string(), format!("{short:e}"))
+            }
         }
     }
 }
@@ -219,6 +225,12 @@ pub fn show_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
+/// A number as a person would write it: with an exponent where there would be many zeros.
+fn shortest(x: f64, plain: String, exponent: String) -> String {
+    let many_zeros = x != 0.0 && x.is_finite() && !(1e-5..1e16).contains(&x.abs());
+    if many_zeros { exponent } else { plain }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,6 +264,20 @@ mod tests {
         ] {
             assert!(Data::parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn numbers_are_shown_with_an_exponent_instead_of_many_zeros() {
+        let shown = |x: f64, scalar| Number::Float(x).show(scalar);
+        assert_eq!(shown(1e-7, Scalar::F32), "1e-7");
+        assert_eq!(shown(-2.5e-9, Scalar::F64), "-2.5e-9");
+        assert_eq!(shown(1e30, Scalar::F64), "1e30");
+        assert_eq!(shown(6.0e-8, Scalar::F16), "5.9604645e-8");
+        assert_eq!(shown(0.00012345678, Scalar::F32), "0.00012345678");
+        assert_eq!(shown(123456792.0, Scalar::F32), "123456790");
+        assert_eq!(shown(0.0, Scalar::F32), "0");
+        assert_eq!(shown(f64::INFINITY, Scalar::F32), "inf");
+        assert_eq!(Number::parse("5.9604645e-8"), Some(Number::Float(5.9604645e-8)));
     }
 
     #[test]

@@ -375,21 +375,21 @@ impl Checked {
         let expected = self.show_signature(wanted);
         let own = Signature::of(&self.program.funcs[named]);
         let own = self.show_signature(&own);
-        let diagnostic = match misfit {
+        self.diagnostics.push(match misfit {
             Misfit::Signature => {
                 let message = format!("`{name}` does not fit `{original}` in `{}`", mention.word);
                 Diagnostic::new(codes::WRONG_SIGNATURE, mention.span, message)
+                    .label(declared, format!("this is `{own}`"))
+                    .help(format!("the signature must be `{expected}`"))
             }
             Misfit::Generics => {
                 let message = format!("the generic parameters of `{name}` do not fit those of `{original}`");
                 Diagnostic::new(codes::WRONG_GENERICS, mention.span, message)
+                    .label(self.program.funcs[func].span, format!("the parameters of `{original}`"))
+                    .label(declared, "and of its derivative")
+                    .help("declare both with the same generic parameters, in order and with the same bounds")
             }
-        };
-        self.diagnostics.push(
-            diagnostic
-                .label(declared, format!("this is `{own}`"))
-                .help(format!("the signature must be `{expected}`")),
-        );
+        });
     }
 
     /// A signature as the user would write it, without names.
