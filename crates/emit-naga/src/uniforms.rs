@@ -101,7 +101,7 @@ impl Emitter<'_> {
 
     /// The members of a block, unless one is at a place that naga does not take.
     fn members(&mut self, leaves: &[Leaf], block: BlockPlace) -> Result<Option<Vec<StructMember>>> {
-        let (mut members, mut end) = (Vec::new(), 0);
+        let (mut members, mut end, mut behind_aggregate) = (Vec::new(), 0, false);
         // Some writers go by the order of members alone, so that what is not used must be there.
         let word = self.plain(TypeInner::Scalar(naga::Scalar::U32));
         for leaf in leaves {
@@ -116,17 +116,19 @@ impl Emitter<'_> {
                 let size = block.rules.layout(&self.module.types, data.ty).map_or(0, |l| l.size);
                 self.quads(size)
             };
-            let (size, align) = self.size_and_align(ty);
-            let align =
-                if matches!(self.out.types[ty].inner, TypeInner::Struct { .. } | TypeInner::Array { .. }) {
-                    align.max(16)
-                } else {
-                    align
-                };
+            let (size, natural) = self.size_and_align(ty);
+            let is_aggregate =
+                matches!(self.out.types[ty].inner, TypeInner::Struct { .. } | TypeInner::Array { .. });
+            let align = if is_aggregate { natural.max(16) } else { natural };
             if !leaf.offset.is_multiple_of(align) || leaf.offset < end {
                 return Ok(None);
             }
-            while u32::next_multiple_of(end, align) < leaf.offset {
+            // WGSL says no offsets: they follow from the order. And it takes nothing in the same 16 bytes behind an aggregate.
+            let reached = if self.target == Target::Wgsl { natural } else { align };
+            if behind_aggregate && end.next_multiple_of(reached) < leaf.offset.min(end.next_multiple_of(16)) {
+                return Ok(None);
+            }
+            while u32::next_multiple_of(end, reached) < leaf.offset {
                 let offset = end.next_multiple_of(4);
                 let quads = (leaf.offset - offset) / 16;
                 let ty = if offset.is_multiple_of(16) && quads > 0 { self.quads(16 * quads) } else { word };
@@ -134,7 +136,7 @@ impl Emitter<'_> {
                 members.push(StructMember { name: Some(name), ty, binding: None, offset });
                 end = offset + self.size_and_align(ty).0;
             }
-            end = leaf.offset + size;
+            (end, behind_aggregate) = (leaf.offset + size, is_aggregate);
             let name = crate::func::plain_name(data.name);
             members.push(StructMember { name: Some(name), ty, binding: None, offset: leaf.offset });
         }

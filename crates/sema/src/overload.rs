@@ -670,10 +670,11 @@ impl BodyCx<'_> {
         let shares = self.cx.shares(own, &callee.explicit).ok_or(Misfit::Explicit)?;
         let scope = self.scope;
         for (param, share) in own.iter().zip(shares) {
-            // A type where this one wants a value may be what another one wants.
+            // A type where this one wants a value may be what another one wants, and the other way round.
             if let (Share::One(expr), true) = (&share, callee.candidates.len() > 1) {
-                let is_value = self.cx.program.params[*param].value.is_some();
-                if is_value == self.cx.type_path(expr, scope, false).is_some() {
+                let wants_value = self.cx.program.params[*param].value.is_some();
+                let is_type = self.cx.type_path(expr, scope, false).is_some();
+                if wants_value == is_type && !self.is_unknown(expr) {
                     return Err(Misfit::Explicit);
                 }
             }
@@ -686,6 +687,11 @@ impl BodyCx<'_> {
         }
         bindings.resize(params.len(), None);
         Ok(bindings)
+    }
+
+    /// Whether an expression is a name that nothing has.
+    fn is_unknown(&mut self, expr: &ast::Expr) -> bool {
+        matches!(&expr.kind, ast::ExprKind::Name(name) if self.cx.lookup(self.scope, *name).is_empty())
     }
 }
 
