@@ -96,7 +96,7 @@ impl Generator {
         let value = self.bounded(scope, ty);
         let text = match ty {
             Ty::Float | Ty::Vec2 | Ty::Vec3 | Ty::Mat => {
-                *self.random.pick(&["$ = $;", "$ = $;", "$ += 0.4 * $;", "$ -= 0.3 * $;", "$ *= $;"])
+                *self.random.pick(&["$ = $;", "$ = $;", "$ += 0.4 * $;", "$ -= 0.3 * $;", "$ *= sin($);"])
             }
             _ => "$ = $;",
         };
