@@ -42,6 +42,8 @@ pub enum Feature {
     ParameterBlock,
     /// `packoffset`.
     PackOffset,
+    /// Spaces, indices and numbers of resources that do not fit in eight bits.
+    LargeNumbers,
     /// Arrays of resources.
     ResourceArray,
     /// Values of interface type in memory that the host sees.
@@ -91,6 +93,7 @@ impl Feature {
         Feature::NoEntry,
         Feature::ParameterBlock,
         Feature::PackOffset,
+        Feature::LargeNumbers,
         Feature::ResourceArray,
         Feature::InterfaceInMemory,
         Feature::BufferArgument,
@@ -124,6 +127,9 @@ impl Feature {
             Feature::NoEntry => ("functions without an entry point", [Yes, Yes, No, Yes, Yes]),
             Feature::ParameterBlock => ("`ParameterBlock`", [Yes, Yes, By("Vulkan's `set`"), Yes, No]),
             Feature::PackOffset => ("`packoffset`", [No; 5]),
+            Feature::LargeNumbers => {
+                ("register spaces and buffer indices beyond 8 bits", [Yes, Yes, By("256 resources"), No, No])
+            }
             Feature::ResourceArray => ("arrays of resources", [No; 5]),
             Feature::InterfaceInMemory => ("values of interface type in buffers", [No; 5]),
             Feature::BufferArgument => ("buffers passed to functions that stay functions", [No; 5]),

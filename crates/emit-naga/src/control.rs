@@ -34,18 +34,73 @@ impl FuncEmitter<'_, '_> {
         let func = self.func;
         let data = &func.insts[inst];
         self.span = data.span;
-        match &data.op {
-            Op::If => self.if_(data),
-            Op::Switch(cases) => self.switch(data, cases),
-            Op::While(_) => self.while_(data),
-            Op::For(info) => self.for_(data, info.reversed),
-            Op::Yield => Ok(()),
-            Op::Break(depth) => self.exit(data, *depth, BREAK),
-            Op::Continue(depth) => self.exit(data, *depth, CONTINUE),
-            Op::Return => self.return_(data),
-            Op::Call(callee) => self.call(data, *callee),
-            _ => self.plain_inst(data),
+        let place = match &data.op {
+            Op::If => return self.if_(data),
+            Op::Switch(cases) => return self.switch(data, cases),
+            Op::While(_) => return self.while_(data),
+            Op::For(info) => return self.for_(data, info.reversed),
+            Op::Yield => return Ok(()),
+            Op::Break(depth) => return self.exit(data, *depth, BREAK),
+            Op::Continue(depth) => return self.exit(data, *depth, CONTINUE),
+            Op::Return => return self.return_(data),
+            Op::Call(callee) => return self.call(data, *callee),
+            Op::Store(path) => return self.store(data, path),
+            Op::StoreTexel => return self.store_texel(data),
+            Op::Assert(trap) => return self.assert(data.operands[0], *trap),
+            Op::Barrier(barrier) => {
+                self.barrier(*barrier);
+                return Ok(());
+            }
+            Op::Print(_) => return refuse(Feature::Printf, self.span, "`printf` is not possible"),
+            Op::Point(_) | Op::Offset | Op::Address => {
+                let what = "a pointer that is not followed at once is not possible";
+                return refuse(Feature::PointerValue, self.span, what);
+            }
+            Op::Insert(path) => self.insert(data, path, false)?,
+            Op::InsertAdd(path) => self.insert(data, path, true)?,
+            Op::Global(global) => self.global(*global)?,
+            Op::Atomic(atomic) => Place::Expr(self.atomic(data, atomic)?),
+            Op::Math(_)
+            | Op::Const(_)
+            | Op::Zero
+            | Op::Undef
+            | Op::Select
+            | Op::Convert
+            | Op::Bitcast
+            | Op::Splat
+            | Op::Sum
+            | Op::Swizzle(_)
+            | Op::Dot
+            | Op::MatVec
+            | Op::VecMat
+            | Op::MatMat
+            | Op::Outer
+            | Op::Transpose
+            | Op::Pack
+            | Op::Extract(_)
+            | Op::Inject(_)
+            | Op::Project(_)
+            | Op::Tag
+            | Op::Detach
+            | Op::DiffCall(_)
+            | Op::LinCall(_)
+            | Op::Load(_)
+            | Op::Length
+            | Op::Sample(_)
+            | Op::Texel
+            | Op::Dimensions => Place::Expr(self.operation(data)?),
+        };
+        self.keep(data, place)
+    }
+
+    /// Says where the result of an operation is.
+    fn keep(&mut self, data: &InstData, place: Place) -> Result<()> {
+        let Some(result) = data.results.first() else { return Ok(()) };
+        self.place(*result, place)?;
+        if let (Place::Expr(handle), Some(name)) = (place, self.name_of(*result)) {
+            self.out.named_expressions.insert(handle, name);
         }
+        Ok(())
     }
 
     /// A variable per result of a region operation.
@@ -331,46 +386,5 @@ impl FuncEmitter<'_, '_> {
     fn is_unsigned(&self, value: Value) -> bool {
         let scalar = self.module().types.scalar_of(self.func.ty(value));
         scalar.is_some_and(|s| s.is_int() && !s.is_signed())
-    }
-
-    /// An operation that owns no regions and ends none.
-    fn plain_inst(&mut self, data: &InstData) -> Result<()> {
-        let place = match &data.op {
-            Op::Insert(path) | Op::InsertAdd(path) => {
-                let adds = matches!(data.op, Op::InsertAdd(_));
-                Some(self.insert(data, path, adds)?)
-            }
-            Op::Global(global) => Some(self.global(*global)?),
-            Op::Store(path) => {
-                self.store(data, path)?;
-                None
-            }
-            Op::StoreTexel => {
-                self.store_texel(data)?;
-                None
-            }
-            Op::Assert(trap) => {
-                self.assert(data.operands[0], *trap)?;
-                None
-            }
-            Op::Atomic(atomic) => Some(Place::Expr(self.atomic(data, atomic)?)),
-            Op::Barrier(barrier) => {
-                self.barrier(*barrier);
-                None
-            }
-            Op::Print(_) => return refuse(Feature::Printf, self.span, "`printf` is not possible"),
-            Op::Point(_) | Op::Offset | Op::Address => {
-                let what = "a pointer that is not followed at once is not possible";
-                return refuse(Feature::PointerValue, self.span, what);
-            }
-            _ => Some(Place::Expr(self.operation(data)?)),
-        };
-        if let (Some(place), Some(result)) = (place, data.results.first()) {
-            self.place(*result, place)?;
-            if let (Place::Expr(handle), Some(name)) = (place, self.name_of(*result)) {
-                self.out.named_expressions.insert(handle, name);
-            }
-        }
-        Ok(())
     }
 }

@@ -14,12 +14,14 @@
 //!
 //! naga's validator runs on everything emitted ([`write`]).
 
+mod assembly;
 mod atomic;
 pub mod capabilities;
 pub mod codes;
 mod control;
 mod convert;
 mod func;
+mod glsl;
 mod math;
 mod matrices;
 mod memory;
@@ -32,6 +34,7 @@ mod values;
 mod words;
 mod write;
 
+pub use assembly::disassemble;
 use capabilities::{Feature, refuse};
 use cotangent_base::{Diagnostic, EntitySet, Map, Span};
 use cotangent_ir::layout::bind::{Kind, LeafPlace, Slot};
@@ -42,7 +45,7 @@ use traps::Poison;
 pub use traps::{FLAG_BYTES, Site};
 use uniforms::Uniform;
 use words::{Form, Words};
-pub use write::{Emitted, disassemble, is_catching};
+pub use write::{Emitted, is_catching};
 
 /// What emission gives: a value, or why the target cannot express the program.
 pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
@@ -187,30 +190,37 @@ fn order(module: &Module) -> Result<Vec<FuncId>> {
         GlobalKind::Param | GlobalKind::Shared => None,
     });
     let roots: Vec<FuncId> = inits.chain(roots).collect();
-    let (mut done, mut open) = (Vec::new(), Vec::new());
+    let mut order = Order { done: Vec::new(), seen: EntitySet::new(), open: EntitySet::new() };
     for root in roots {
-        visit(module, root, &mut done, &mut open)?;
+        visit(module, root, &mut order)?;
     }
-    Ok(done)
+    Ok(order.done)
 }
 
-fn visit(module: &Module, id: FuncId, done: &mut Vec<FuncId>, open: &mut Vec<FuncId>) -> Result<()> {
-    if done.contains(&id) {
-        return Ok(());
-    }
+/// The functions whose callees are all listed, in order; those met so far; and those whose callees are being looked at.
+struct Order {
+    done: Vec<FuncId>,
+    seen: EntitySet<FuncId>,
+    open: EntitySet<FuncId>,
+}
+
+fn visit(module: &Module, id: FuncId, order: &mut Order) -> Result<()> {
     let func = &module.funcs[id];
-    if open.contains(&id) {
+    if order.open.contains(id) {
         let what = format!("`{}` calls itself, which is not possible", func.name);
         return refuse(Feature::Recursion, func.span, what);
     }
-    open.push(id);
+    if !order.seen.insert(id) {
+        return Ok(());
+    }
+    order.open.insert(id);
     for inst in func.all_insts() {
         if let Op::Call(callee) = func.insts[inst].op {
-            visit(module, callee, done, open)?;
+            visit(module, callee, order)?;
         }
     }
-    open.pop();
-    done.push(id);
+    order.open.remove(id);
+    order.done.push(id);
     Ok(())
 }
 
@@ -250,7 +260,7 @@ impl Emitter<'_> {
             let binding = match data.kind {
                 GlobalKind::Param => {
                     let slot = self.slot(global, &mut next)?;
-                    Some(self.slots.binding(slot))
+                    Some(self.binding(slot, data.span)?)
                 }
                 GlobalKind::Shared | GlobalKind::Static(_) => None,
             };
@@ -315,6 +325,32 @@ impl Emitter<'_> {
         let index = *next;
         *next += 1;
         Ok(Slot { kind: Kind::Binding, space: 0, index, count: 1 })
+    }
+
+    /// The binding that stands for `slot`, unless its numbers are too large for the target.
+    fn binding(&mut self, slot: Slot, span: Span) -> Result<naga::ResourceBinding> {
+        let binding = self.slots.binding(slot);
+        match self.target {
+            Target::Hlsl if slot.space > 255 => {
+                let what = format!("the register space {} (255 is the last) is not possible", slot.space);
+                refuse(Feature::LargeNumbers, span, what)
+            }
+            // The buffer of sizes comes behind.
+            Target::Metal if slot.index > 254 => {
+                let what = format!("the index {} (254 is the last) is not possible", slot.index);
+                refuse(Feature::LargeNumbers, span, what)
+            }
+            Target::Glsl if self.slots.len() > 256 => {
+                refuse(Feature::LargeNumbers, span, "a resource beyond the first 256 is not possible")
+            }
+            Target::Wgsl
+            | Target::SpirV
+            | Target::Glsl
+            | Target::Hlsl
+            | Target::Metal
+            | Target::Cuda
+            | Target::Cpp => Ok(binding),
+        }
     }
 
     fn address_space(&self, global: Global) -> naga::AddressSpace {

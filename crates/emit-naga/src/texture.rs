@@ -9,7 +9,7 @@ use crate::func::FuncEmitter;
 use crate::{Emitter, Result, unsupported};
 use cotangent_base::{Scalar, Span};
 use cotangent_ir::texture::{Dim, Opaque, Sampling, Texture};
-use cotangent_ir::{Access, Global, InstData, Op, Type, Value};
+use cotangent_ir::{Access, Effect, Global, InstData, Op, Type, Value};
 use naga::{
     Expression, Handle, ImageClass, ImageDimension, ImageQuery, Literal, SampleLevel, ScalarKind, Statement,
     StorageAccess, StorageFormat, SwizzleComponent, TypeInner,
@@ -77,10 +77,10 @@ impl Emitter<'_> {
             for inst in func.all_insts().into_iter().map(|inst| &func.insts[inst]) {
                 let handle = inst.operands.first().and_then(|v| func.op(*v));
                 if handle == Some(&Op::Global(global)) {
-                    match inst.op {
-                        Op::Texel => access |= StorageAccess::LOAD,
-                        Op::StoreTexel => access |= StorageAccess::STORE,
-                        _ => {}
+                    match inst.op.effect() {
+                        Effect::Read => access |= StorageAccess::LOAD,
+                        Effect::Write => access |= StorageAccess::STORE,
+                        Effect::None | Effect::Inner | Effect::Exit => {}
                     }
                 }
             }

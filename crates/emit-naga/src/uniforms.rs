@@ -51,12 +51,12 @@ impl Emitter<'_> {
             }
         }
         leaves.sort_by_key(|leaf| (leaf.offset, leaf.global));
+        let span =
+            leaves.first().map_or(cotangent_base::Span::none(), |l| self.module.globals[l.global].span);
         let Some(slot) = block.slot else {
-            let span =
-                leaves.first().map_or(cotangent_base::Span::none(), |l| self.module.globals[l.global].span);
             return unsupported(span, "a value that no buffer holds is not possible");
         };
-        let (space, binding) = self.block_space(slot);
+        let (space, binding) = self.block_space(slot, span)?;
         let alone = self.alone_in(block);
         if let ([leaf], true) = (&leaves[..], alone) {
             let data = &self.module.globals[leaf.global];
@@ -92,11 +92,15 @@ impl Emitter<'_> {
     }
 
     /// GLSL's push constants are a uniform block to naga.
-    fn block_space(&mut self, slot: Slot) -> (AddressSpace, Option<naga::ResourceBinding>) {
+    fn block_space(
+        &mut self,
+        slot: Slot,
+        span: cotangent_base::Span,
+    ) -> Result<(AddressSpace, Option<naga::ResourceBinding>)> {
         if slot.kind == Kind::PushConstant && self.target != Target::Glsl {
-            return (AddressSpace::Immediate, None);
+            return Ok((AddressSpace::Immediate, None));
         }
-        (AddressSpace::Uniform, Some(self.slots.binding(slot)))
+        Ok((AddressSpace::Uniform, Some(self.binding(slot, span)?)))
     }
 
     /// The members of a block, unless one is at a place that naga does not take.

@@ -11,7 +11,7 @@ use crate::codes;
 use cotangent_base::{Diagnostic, Span};
 use cotangent_ir::layout::Target;
 use cotangent_ir::layout::bind::{Kind, Slot};
-use naga::back::{glsl, hlsl, msl, spv, wgsl};
+use naga::back::{hlsl, msl, spv, wgsl};
 use naga::proc::BoundsCheckPolicies;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::cell::Cell;
@@ -56,12 +56,18 @@ impl Slots {
         ours
     }
 
-    fn iter(&self) -> impl Iterator<Item = (naga::ResourceBinding, Slot)> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (naga::ResourceBinding, Slot)> {
         self.0.iter().copied()
     }
 }
 
-fn invalid(what: &str) -> Box<Diagnostic> {
+/// A fault of ours.
+pub(crate) fn invalid(what: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic::new(codes::INVALID, Span::none(), format!("the emitted shader is invalid: {what}")))
 }
 
@@ -73,7 +79,7 @@ pub(crate) fn write(module: &naga::Module, slots: &Slots, target: Target) -> Res
         let text = match target {
             Target::Wgsl => write_wgsl(module, &info)?,
             Target::SpirV => return Ok(Emitted::Words(write_spirv(module, &info, slots)?)),
-            Target::Glsl => write_glsl(module, &info, slots)?,
+            Target::Glsl => crate::glsl::write(module, &info, slots)?,
             Target::Hlsl => write_hlsl(module, &info, slots)?,
             Target::Metal => write_metal(module, &info, slots)?,
             Target::Cuda | Target::Cpp => return Err(invalid("naga does not write this language")),
@@ -135,76 +141,19 @@ fn write_spirv(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Resul
     spv::write_vec(module, info, &options, None).map_err(|e| invalid(&e.to_string()))
 }
 
-/// SPIR-V as text.
-pub fn disassemble(words: &[u32]) -> Result<String> {
-    use rspirv::binary::Disassemble;
-    let module = rspirv::dr::load_words(words).map_err(|e| invalid(&format!("{e:?}")))?;
-    Ok(module.disassemble() + "\n")
-}
-
-/// GLSL numbers resources in one sequence. Descriptor sets and push constants are Vulkan's, which naga does not write:
-/// they are given numbers that nothing else has, and renamed in the text.
-fn write_glsl(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result<String> {
-    let entry = module.entry_points.first().ok_or_else(|| invalid("there is no entry point"))?;
-    let mut renamed = Vec::new();
-    let mut number = |slot: Slot| {
-        let plain = slot.space == 0 && slot.kind == Kind::Binding;
-        u8::try_from(slot.index).ok().filter(|_| plain).unwrap_or_else(|| {
-            renamed.push(slot);
-            (256 - renamed.len()) as u8
-        })
-    };
-    let options = glsl::Options {
-        version: glsl::Version::Desktop(450),
-        writer_flags: glsl::WriterFlags::empty(),
-        binding_map: slots.iter().map(|(ours, slot)| (ours, number(slot))).collect(),
-        zero_initialize_workgroup_memory: false,
-    };
-    let pipeline =
-        glsl::PipelineOptions { shader_stage: entry.stage, entry_point: entry.name.clone(), multiview: None };
-    let mut out = String::new();
-    let policies = BoundsCheckPolicies::default();
-    glsl::Writer::new(&mut out, module, info, &options, &pipeline, policies)
-        .and_then(|mut writer| writer.write())
-        .map_err(|e| invalid(&e.to_string()))?;
-    for (i, slot) in renamed.iter().enumerate() {
-        let number = 255 - i;
-        if slot.kind == Kind::PushConstant {
-            out = out.replace(&format!("layout(std140, binding = {number})"), "layout(push_constant)");
-        } else {
-            let place = format!("set = {}, binding = {})", slot.space, slot.index);
-            out = out.replace(&format!("binding = {number})"), &place);
-        }
-    }
-    Ok(with_names(out, module))
-}
-
-/// naga calls resources in GLSL by their numbers. They get the names of the source back, with their numbers behind them, so
-/// that they are no words of the language; unless something else is called so.
-fn with_names(mut text: String, module: &naga::Module) -> String {
-    for (_, var) in module.global_variables.iter() {
-        let (Some(binding), Some(name)) = (&var.binding, &var.name) else { continue };
-        let naga::ResourceBinding { group, binding } = binding;
-        for stage in ["cs", "vs", "fs"] {
-            let theirs = format!("_group_{group}_binding_{binding}_{stage}");
-            let ours = match *group {
-                0 | u32::MAX => format!("{}_{binding}", crate::func::plain_name(name.as_str().into())),
-                _ => format!("{}_{group}_{binding}", crate::func::plain_name(name.as_str().into())),
-            };
-            if !text.contains(&ours) {
-                text = text.replace(&theirs, &ours);
-            }
-        }
-    }
-    text
+/// A number as naga takes it; larger ones were refused when the resource was declared.
+fn byte(number: u32) -> Result<u8> {
+    u8::try_from(number).map_err(|_| invalid(&format!("{number} does not fit in a byte")))
 }
 
 fn write_hlsl(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result<String> {
-    let target =
-        |slot: Slot| hlsl::BindTarget { space: slot.space as u8, register: slot.index, ..Default::default() };
+    let target = |(ours, slot): (naga::ResourceBinding, Slot)| {
+        let space = byte(slot.space)?;
+        Ok((ours, hlsl::BindTarget { space, register: slot.index, ..Default::default() }))
+    };
     let options = hlsl::Options {
         shader_model: hlsl::ShaderModel::V6_2,
-        binding_map: slots.iter().map(|(ours, slot)| (ours, target(slot))).collect(),
+        binding_map: slots.iter().map(target).collect::<Result<_>>()?,
         fake_missing_bindings: false,
         zero_initialize_workgroup_memory: false,
         restrict_indexing: false,
@@ -220,21 +169,21 @@ fn write_hlsl(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result
 
 /// Metal has no way to ask how long a buffer is: the host says so in a buffer of sizes, the first index that is free.
 fn write_metal(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result<String> {
-    let target = |slot: Slot, mutable| msl::BindTarget {
-        buffer: Some(slot.index as u8),
-        mutable,
-        ..Default::default()
-    };
     let mutable = |ours: naga::ResourceBinding| {
         let found = module.global_variables.iter().find(|(_, v)| v.binding == Some(ours));
         found.is_some_and(|(_, v)| {
             matches!(v.space, naga::AddressSpace::Storage { access } if access.contains(naga::StorageAccess::STORE))
         })
     };
+    let target = |(ours, slot): (naga::ResourceBinding, Slot)| {
+        let (buffer, mutable) = (Some(byte(slot.index)?), mutable(ours));
+        Ok((ours, msl::BindTarget { buffer, mutable, ..Default::default() }))
+    };
+    let sizes = slots.iter().map(|(_, slot)| slot.index.saturating_add(1)).max().unwrap_or(0);
     let resources = msl::EntryPointResources {
-        resources: slots.iter().map(|(ours, slot)| (ours, target(slot, mutable(ours)))).collect(),
+        resources: slots.iter().map(target).collect::<Result<_>>()?,
         immediates_buffer: None,
-        sizes_buffer: Some(slots.iter().map(|(_, slot)| slot.index as u8 + 1).max().unwrap_or(0)),
+        sizes_buffer: Some(byte(sizes)?),
     };
     let names = module.entry_points.iter().map(|e| e.name.clone());
     let options = msl::Options {

@@ -1,0 +1,140 @@
+//! GLSL, with the names and places that naga's writer does not know.
+//!
+//! naga numbers resources in one sequence of bytes. Descriptor sets and push constants are Vulkan's, which naga does not write:
+//! such resources are given numbers that nothing else has, and the text then says where they are ([`Numbers`]).
+
+use crate::Result;
+use crate::write::{Slots, invalid};
+use cotangent_ir::layout::bind::{Kind, Slot};
+use naga::back::glsl;
+use naga::proc::BoundsCheckPolicies;
+use naga::valid::ModuleInfo;
+use std::collections::BTreeMap;
+
+/// Writes a module with one entry point.
+pub(crate) fn write(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result<String> {
+    let entry = module.entry_points.first().ok_or_else(|| invalid("there is no entry point"))?;
+    let numbers = Numbers::new(slots)?;
+    let options = glsl::Options {
+        version: glsl::Version::Desktop(450),
+        writer_flags: glsl::WriterFlags::empty(),
+        binding_map: numbers.given.clone(),
+        zero_initialize_workgroup_memory: false,
+    };
+    let pipeline =
+        glsl::PipelineOptions { shader_stage: entry.stage, entry_point: entry.name.clone(), multiview: None };
+    let mut out = String::new();
+    let policies = BoundsCheckPolicies::default();
+    glsl::Writer::new(&mut out, module, info, &options, &pipeline, policies)
+        .and_then(|mut writer| writer.write())
+        .map_err(|e| invalid(&e.to_string()))?;
+    Ok(with_names(numbers.with_places(&out), module))
+}
+
+/// The numbers that naga writes, and the slots that some of them stand for.
+struct Numbers {
+    given: BTreeMap<naga::ResourceBinding, u8>,
+    stand_ins: BTreeMap<u8, Slot>,
+}
+
+impl Numbers {
+    fn new(slots: &Slots) -> Result<Self> {
+        let own = |slot: Slot| {
+            let plain = slot.space == 0 && slot.kind == Kind::Binding;
+            u8::try_from(slot.index).ok().filter(|_| plain)
+        };
+        let taken: Vec<u8> = slots.iter().filter_map(|(_, slot)| own(slot)).collect();
+        let mut free = (0..=u8::MAX).rev().filter(|number| !taken.contains(number));
+        let (mut given, mut stand_ins) = (BTreeMap::new(), BTreeMap::new());
+        for (ours, slot) in slots.iter() {
+            let number = match own(slot) {
+                Some(number) => number,
+                None => {
+                    let number = free.next().ok_or_else(|| invalid("there are more than 256 resources"))?;
+                    stand_ins.insert(number, slot);
+                    number
+                }
+            };
+            given.insert(ours, number);
+        }
+        Ok(Numbers { given, stand_ins })
+    }
+
+    /// The text with the places that numbers stand for; each line is looked at once, so no place is taken for a number.
+    fn with_places(&self, text: &str) -> String {
+        text.split_inclusive('\n').map(|line| self.placed(line).unwrap_or_else(|| line.to_string())).collect()
+    }
+
+    /// A line with a place in it, if it declares a resource whose number stands for one.
+    fn placed(&self, line: &str) -> Option<String> {
+        let (before, rest) = line.strip_prefix("layout(")?.split_once("binding = ")?;
+        let (number, after) = rest.split_once(')')?;
+        let slot = self.stand_ins.get(&number.parse().ok()?)?;
+        Some(match slot.kind {
+            Kind::PushConstant => format!("layout(push_constant){after}"),
+            Kind::Binding
+            | Kind::ConstantBuffer
+            | Kind::ShaderResource
+            | Kind::UnorderedAccess
+            | Kind::Sampler
+            | Kind::Texture
+            | Kind::Buffer => {
+                format!("layout({before}set = {}, binding = {}){after}", slot.space, slot.index)
+            }
+        })
+    }
+}
+
+/// naga calls resources in GLSL by their numbers. They get the names of the source back, with their numbers behind them, so
+/// that they are no words of the language; unless something else is called so.
+fn with_names(mut text: String, module: &naga::Module) -> String {
+    for (_, var) in module.global_variables.iter() {
+        let (Some(binding), Some(name)) = (&var.binding, &var.name) else { continue };
+        let naga::ResourceBinding { group, binding } = binding;
+        for stage in ["cs", "vs", "fs"] {
+            let theirs = format!("_group_{group}_binding_{binding}_{stage}");
+            let ours = match *group {
+                0 | u32::MAX => format!("{}_{binding}", crate::func::plain_name(name.as_str().into())),
+                _ => format!("{}_{group}_{binding}", crate::func::plain_name(name.as_str().into())),
+            };
+            if !text.contains(&ours) {
+                text = text.replace(&theirs, &ours);
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slots(places: &[(u32, u32)]) -> Slots {
+        let mut slots = Slots::default();
+        for &(space, index) in places {
+            slots.binding(Slot { kind: Kind::Binding, space, index, count: 1 });
+        }
+        slots
+    }
+
+    #[test]
+    fn numbers_that_stand_for_places_are_no_bindings() {
+        let slots = slots(&[(0, 255), (1, 0), (2, 254), (0, 300)]);
+        let numbers = Numbers::new(&slots).expect("room");
+        let lines = numbers.given.iter().map(|(ours, number)| {
+            let line = numbers.with_places(&format!("layout(std430, binding = {number}) buffer\n"));
+            (ours.group, ours.binding, line)
+        });
+        for (group, binding, line) in lines {
+            let set = if group == 0 && binding < 256 { String::new() } else { format!("set = {group}, ") };
+            assert_eq!(line, format!("layout(std430, {set}binding = {binding}) buffer\n"));
+        }
+    }
+
+    #[test]
+    fn there_is_room_for_256_resources() {
+        let places: Vec<(u32, u32)> = (0..257).map(|i| (1, i)).collect();
+        assert!(Numbers::new(&slots(&places[..256])).is_ok());
+        assert!(Numbers::new(&slots(&places)).is_err());
+    }
+}
