@@ -99,11 +99,46 @@ pub fn is_catching() -> bool {
 }
 
 fn write_wgsl(module: &naga::Module, info: &ModuleInfo) -> Result<String> {
+    check_layouts(module)?;
     let text = wgsl::write_string(module, info, wgsl::WriterFlags::empty());
     let text = text.map_err(|e| invalid(&e.to_string()))?;
     // naga looks at the types of variables only; halves may occur in nothing but expressions.
     let asks = text.lines().any(|line| line.starts_with("enable f16"));
     if !asks && computes_in_halves(module) { Ok(format!("enable f16;\n\n{text}")) } else { Ok(text) }
+}
+
+/// naga prints no offsets and strides in WGSL: those of memory that the host sees must be what WGSL makes of the order.
+fn check_layouts(module: &naga::Module) -> Result<()> {
+    use naga::{AddressSpace, TypeInner};
+    let mut layouter = naga::proc::Layouter::default();
+    layouter.update(module.to_ctx()).map_err(|e| invalid(&e.to_string()))?;
+    let shared = |space| matches!(space, AddressSpace::Uniform | AddressSpace::Storage { .. });
+    let vars = module.global_variables.iter().map(|(_, var)| var);
+    let mut open: Vec<_> = vars.filter(|var| shared(var.space)).map(|var| (var.ty, true)).collect();
+    while let Some((ty, whole)) = open.pop() {
+        let fits = match &module.types[ty].inner {
+            TypeInner::Struct { members, span } => {
+                open.extend(members.iter().map(|member| (member.ty, false)));
+                let mut end = 0;
+                let placed = members.iter().all(|member| {
+                    let offset = layouter[member.ty].alignment.round_up(end);
+                    end = offset + layouter[member.ty].size;
+                    offset == member.offset
+                });
+                // Nothing lies behind the whole of a variable, so its size may be rounded up.
+                placed && (whole || layouter[ty].alignment.round_up(end) == *span)
+            }
+            TypeInner::Array { base, stride, .. } => {
+                open.push((*base, false));
+                layouter[*base].to_stride() == *stride
+            }
+            _ => true,
+        };
+        if !fits {
+            return Err(invalid(&format!("WGSL would lay out {:?} otherwise", module.types[ty])));
+        }
+    }
+    Ok(())
 }
 
 fn computes_in_halves(module: &naga::Module) -> bool {
@@ -200,4 +235,27 @@ fn write_metal(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Resul
     let (text, _) =
         msl::write_string(module, info, &options, &pipeline).map_err(|e| invalid(&e.to_string()))?;
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A uniform block of two floats, the second at `offset`.
+    fn block(offset: u32) -> naga::Module {
+        let mut module = naga::Module::default();
+        let mut add = |inner| module.types.insert(naga::Type { name: None, inner }, naga::Span::UNDEFINED);
+        let ty = add(naga::TypeInner::Scalar(naga::Scalar::F32));
+        let member = |offset| naga::StructMember { name: None, ty, binding: None, offset };
+        let ty = add(naga::TypeInner::Struct { members: vec![member(0), member(offset)], span: 32 });
+        let var = crate::variable("block", naga::AddressSpace::Uniform, ty, None, None);
+        module.global_variables.append(var, naga::Span::UNDEFINED);
+        module
+    }
+
+    #[test]
+    fn offsets_that_wgsl_would_not_give_are_refused() {
+        assert!(check_layouts(&block(4)).is_ok());
+        assert!(check_layouts(&block(16)).is_err());
+    }
 }
