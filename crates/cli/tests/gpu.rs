@@ -4,7 +4,7 @@
 //! By default every eighth program is taken; with `COTANGENT_CONFORM` set (`cargo xtask conform --target gpu`) all are. What a
 //! GPU cannot run is listed in `tests/gpu.refused`, each program with what it is told; a program that is refused and not listed
 //! is as wrong as one that is listed and not refused. What a GPU may compute otherwise (threads that race, a NaN that nobody
-//! promised) is in `tests/gpu.differs`, with the reason. `BLESS=1` together with `COTANGENT_CONFORM` rewrites the list. Where there is
+//! promised) is in `tests/gpu.differs`, with the reason; such a program must run to its end all the same. `BLESS=1` together with `COTANGENT_CONFORM` rewrites the list. Where there is
 //! no Vulkan device the test says that it was skipped.
 
 mod support;
@@ -20,6 +20,8 @@ enum End {
     Right,
     /// With the message.
     Refused(String),
+    /// It ran to its end, but not to the expected one.
+    Different(String),
     Wrong(String),
 }
 
@@ -36,9 +38,10 @@ fn check(path: &Path) -> End {
             let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
             match header(&text, "expect").iter().try_for_each(|line| compare(line, &result)) {
                 Ok(()) => End::Right,
-                Err(difference) => End::Wrong(difference),
+                Err(difference) => End::Different(difference),
             }
         }
+        (Some(0), [message, ..]) => End::Different(format!("it does not stop: {message}")),
         (code, _) => End::Wrong(format!("exit code {code:?}\n{said}")),
     }
 }
@@ -63,11 +66,82 @@ fn write_list(refused: &BTreeMap<String, String>) {
     std::fs::write(folder("gpu.refused"), head.to_string() + &lines).unwrap();
 }
 
+/// Whether there is a device to run on.
+fn device() -> bool {
+    let devices = cotangent(&["devices".into()]);
+    let found = String::from_utf8_lossy(&devices.stdout).contains("Vulkan");
+    if !found {
+        eprintln!("skipped: there is no Vulkan device");
+    }
+    found
+}
+
+/// Runs a program on the interpreter and on a GPU, which must end alike: gives what was printed and what was said.
+fn both(name: &str, program: &str, sets: &[&str]) -> (String, String) {
+    let file = std::env::temp_dir().join(format!("cotangent-gpu-{name}-{}.slang", std::process::id()));
+    std::fs::write(&file, program).unwrap();
+    let mut args = vec!["run".to_string(), file.display().to_string()];
+    args.extend(sets.iter().flat_map(|set| ["--set".to_string(), set.to_string()]));
+    let run = |args: &[String]| {
+        let output = cotangent(args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said: String = said.lines().filter(|l| !l.contains("XDG_RUNTIME_DIR")).collect();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned(), said)
+    };
+    let here = run(&args);
+    args.extend(["--backend".into(), "gpu".into()]);
+    let there = run(&args);
+    std::fs::remove_file(file).unwrap();
+    assert_eq!(here, there, "{name}");
+    (there.1, there.2)
+}
+
+#[test]
+fn a_buffer_may_be_called_as_ours() {
+    if !device() {
+        return;
+    }
+    let program = "RWStructuredBuffer<float> first_failure; StructuredBuffer<int> at;
+        [numthreads(1, 1, 1)] void main() { first_failure[at[0]] = 5; }";
+    let (printed, _) = both("flag", program, &["first_failure=f32[1, 2, 3]", "at=i32[1]"]);
+    assert_eq!(printed, "first_failure = f32[1, 5, 3]\n");
+}
+
+#[test]
+fn a_buffer_may_end_within_a_word() {
+    if !device() {
+        return;
+    }
+    let program = "StructuredBuffer<half> h; StructuredBuffer<int> at; RWStructuredBuffer<float> result;
+        [numthreads(1, 1, 1)] void main()
+        { uint n, s; h.GetDimensions(n, s); result[0] = h[at[0]]; result[1] = n; }";
+    let run = |at: &str| both("half", program, &["h=f16[1, 2, 3]", at, "result=zeros(f32, 2)"]);
+    assert_eq!(run("at=i32[2]").0, "result = f32[3, 3]\n");
+    let (_, said) = run("at=i32[3]");
+    assert!(said.contains("the index is 3, the length 3"), "{said}");
+}
+
+#[test]
+fn a_large_index_is_told_as_it_is() {
+    if !device() {
+        return;
+    }
+    let run = |scalar: &str, at: &str| {
+        let program = format!(
+            "StructuredBuffer<{scalar}> at; RWStructuredBuffer<float> result;
+            [numthreads(1, 1, 1)] void main() {{ result[at[0]] = 1; }}"
+        );
+        both(scalar, &program, &[at, "result=zeros(f32, 2)"]).1
+    };
+    let said = run("uint", "at=u32[3000000000]");
+    assert!(said.contains("the index is 3000000000,"), "{said}");
+    let said = run("int", "at=i32[-5]");
+    assert!(said.contains("the index is -5,"), "{said}");
+}
+
 #[test]
 fn a_gpu_computes_what_the_interpreter_does() {
-    let devices = cotangent(&["devices".into()]);
-    if !String::from_utf8_lossy(&devices.stdout).contains("Vulkan") {
-        eprintln!("skipped: there is no Vulkan device");
+    if !device() {
         return;
     }
     let all = std::env::var("COTANGENT_CONFORM").is_ok();
@@ -87,8 +161,8 @@ fn a_gpu_computes_what_the_interpreter_does() {
                 }
                 refused.insert(name, why);
             }
-            End::Wrong(_) if differs.contains_key(&name) => {}
-            End::Wrong(how) => wrong += &format!("{name}: {how}\n"),
+            End::Different(_) if differs.contains_key(&name) => {}
+            End::Different(how) | End::Wrong(how) => wrong += &format!("{name}: {how}\n"),
         }
     }
     if bless() && all {

@@ -10,7 +10,7 @@ use cotangent_emit_naga::{FLAG_BYTES, Site, codes};
 use cotangent_interp::{Outside, Stopped};
 use cotangent_ir::layout::bind::{LeafPlace, bind};
 use cotangent_ir::layout::{Matrices, Target};
-use cotangent_ir::{Global, Module, Trap, Type};
+use cotangent_ir::{Const, Global, Module, Op, Type};
 use cotangent_lower::Lowered;
 use cotangent_passes::checks;
 use cotangent_runtime::device::{Device, Kind, Slotted};
@@ -20,25 +20,38 @@ use cotangent_runtime::{Error, Params};
 pub struct Prepared {
     /// In WGSL.
     pub wgsl: String,
-    /// Its entry point.
-    pub entry: String,
     /// Where the buffer is bound in which the first failure is told.
     flag: (u32, u32),
     sites: Vec<Site>,
     places: Map<Global, LeafPlace>,
 }
 
-/// Writes the shader of a program with one entry point.
-pub fn prepare(lowered: &Lowered) -> Result<Prepared, Refusal> {
+/// Writes the shader of a program with one entry point, for parameters as long as those in `params`.
+pub fn prepare(lowered: &Lowered, params: &Params) -> Result<Prepared, Refusal> {
     check_layout(lowered, codes::UNSUPPORTED)?;
     let bindings = bind(&lowered.module.types, &lowered.params, Target::Wgsl, Matrices::Rows);
     let places = bindings.leaves(&lowered.params);
     let mut module = without_sums(&lowered.module)?.into_owned();
     checks::checks(&mut module);
+    let device = Device { module: &lowered.module, places: &places, target: Target::Wgsl };
+    write_lengths(&mut module, &device.broken_words(params));
     let flag = (0, free(&places));
     let (wgsl, sites) = cotangent_emit_naga::checked_wgsl(&module, &places, flag)?;
-    let entry = lowered.entries.first().map(|f| module.funcs[*f].name.to_string());
-    Ok(Prepared { wgsl, entry: entry.unwrap_or_default(), flag, sites, places })
+    Ok(Prepared { wgsl, flag, sites, places })
+}
+
+/// Puts the lengths of these buffers where the program asks for them.
+fn write_lengths(module: &mut Module, lengths: &Map<Global, usize>) {
+    for func in module.funcs.values_mut() {
+        for inst in func.all_insts() {
+            let data = &func.insts[inst];
+            let Some(Op::Global(buffer)) = data.operands.first().and_then(|v| func.op(*v)) else { continue };
+            if let (Op::Length, Some(length)) = (&data.op, lengths.get(buffer)) {
+                func.insts[inst].op = Op::Const(Const::Int(*length as i64));
+                func.insts[inst].operands.clear();
+            }
+        }
+    }
 }
 
 /// A number of the first group that nothing is bound to.
@@ -97,8 +110,10 @@ impl Prepared {
     fn stopped(&self, flag: &[u8]) -> Option<Stopped> {
         let word = |i: usize| u32::from_le_bytes(flag[4 * i..4 * i + 4].try_into().unwrap_or_default());
         let site = self.sites.get(word(0).checked_sub(1)? as usize)?;
-        let outside = (site.trap == Trap::OutOfBounds)
-            .then(|| Outside { index: (word(4) as i32).into(), len: word(5) as usize });
+        let outside = site.index.map(|scalar| Outside {
+            index: if scalar.is_signed() { (word(4) as i32).into() } else { word(4).into() },
+            len: word(5) as usize,
+        });
         Some(Stopped {
             trap: site.trap,
             span: site.span,

@@ -233,7 +233,11 @@ impl FuncEmitter<'_, '_> {
     /// Shift amounts are unsigned there. naga takes them modulo the width, which for narrow integers is ours to do.
     fn shift(&mut self, op: BinaryOperator, s: Scalar, shape: Ty, v: &[Expr]) -> Result<Expr> {
         // A front end of WGSL does not take a 64-bit constant for a 32-bit one.
-        let known = match self.out.expressions[v[1]] {
+        let (amount, lanes) = match self.out.expressions[v[1]] {
+            Expression::Splat { size, value } => (value, Some(size)),
+            _ => (v[1], None),
+        };
+        let known = match self.out.expressions[amount] {
             Expression::Literal(naga::Literal::I64(n)) => Some(n as u32),
             Expression::Literal(naga::Literal::U64(n)) => Some(n as u32),
             Expression::Literal(naga::Literal::I32(n)) => Some(n as u32),
@@ -242,6 +246,7 @@ impl FuncEmitter<'_, '_> {
         };
         if let Some(n) = known {
             let amount = self.expr(Expression::Literal(naga::Literal::U32(n % s.bits())));
+            let amount = lanes.map_or(amount, |size| self.expr(Expression::Splat { size, value: amount }));
             return Ok(self.binary(op, v[0], amount));
         }
         let mut amount = self.expr(Expression::As { expr: v[1], kind: ScalarKind::Uint, convert: Some(4) });

@@ -20,6 +20,8 @@ pub struct Site {
     pub span: Span,
     /// In which function.
     pub func: Symbol,
+    /// What the index is, if the buffer tells one.
+    pub index: Option<Scalar>,
 }
 
 /// How many bytes the buffer has that says which assertion failed.
@@ -95,9 +97,11 @@ impl FuncEmitter<'_, '_> {
     /// What follows a failed assertion is poisoned.
     pub fn assert(&mut self, condition: Value, trap: Trap) -> Result<()> {
         let Some(poison) = self.emitter.poison else { return Ok(()) };
-        self.emitter.sites.push(Site { trap, span: self.span, func: self.func.name });
+        let compared = self.compared(condition).filter(|_| trap == Trap::OutOfBounds);
+        let index = compared.map(|[index, _]| self.index_type(index));
+        self.emitter.sites.push(Site { trap, span: self.span, func: self.func.name, index });
         let site = self.emitter.sites.len() as u32;
-        let compared = self.compared(condition);
+        let compared = compared.map(|both| both.map(|v| self.value(v)));
         let condition = self.value(condition);
         let reject = self.block(|e| {
             let pointer = e.expr(Expression::GlobalVariable(poison.failed));
@@ -110,11 +114,18 @@ impl FuncEmitter<'_, '_> {
     }
 
     /// The words that a condition compares.
-    fn compared(&mut self, condition: Value) -> Option<[Handle<Expression>; 2]> {
+    fn compared(&self, condition: Value) -> Option<[Value; 2]> {
         let def = self.func.def(condition)?;
         let [a, b] = def.operands[..] else { return None };
         let word = |v| self.module().types.get(self.func.ty(v)) == Type::Scalar(Scalar::U32);
-        (def.op == Op::Math(Math::Lt) && word(a) && word(b)).then(|| [a, b].map(|v| self.value(v)))
+        (def.op == Op::Math(Math::Lt) && word(a) && word(b)).then_some([a, b])
+    }
+
+    /// What an index was before it was compared as a word.
+    fn index_type(&self, index: Value) -> Scalar {
+        let before = self.func.def(index).filter(|def| def.op == Op::Bitcast).map(|def| def.operands[0]);
+        let scalar = |v| self.module().types.scalar_of(self.func.ty(v));
+        before.and_then(scalar).unwrap_or(Scalar::U32)
     }
 
     /// The first to come writes down what failed, and who it is.

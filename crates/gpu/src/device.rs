@@ -80,8 +80,6 @@ fn wanted() -> wgpu::Features {
         | wgpu::Features::SHADER_F64
         | wgpu::Features::SHADER_INT64
         | wgpu::Features::TIMESTAMP_QUERY
-        | wgpu::Features::SUBGROUP
-        | wgpu::Features::PASSTHROUGH_SHADERS
         | wgpu::Features::FLOAT32_FILTERABLE
         | wgpu::Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES
         | wgpu::Features::ADDRESS_MODE_CLAMP_TO_BORDER
@@ -112,11 +110,6 @@ impl Device {
     /// What it is.
     pub fn info(&self) -> &Info {
         &self.info
-    }
-
-    /// Whether it takes SPIR-V as it is.
-    pub fn takes_spirv(&self) -> bool {
-        self.info.backend == "Vulkan" && self.device.features().contains(wgpu::Features::PASSTHROUGH_SHADERS)
     }
 
     /// Refuses what the device cannot compute in.

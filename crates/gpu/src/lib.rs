@@ -26,15 +26,6 @@ impl std::fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A shader in a language that devices take.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Code {
-    /// Any device takes it.
-    Wgsl(String),
-    /// Handed to a Vulkan driver as it is.
-    SpirV(Vec<u32>),
-}
-
 /// Number formats that not every device computes in.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Needs {
@@ -49,10 +40,8 @@ pub struct Needs {
 /// A compute shader, and what is bound to it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Program {
-    /// The shader.
-    pub code: Code,
-    /// The name of its entry point.
-    pub entry: String,
+    /// The shader, with one entry point.
+    pub wgsl: String,
     /// What it computes with.
     pub needs: Needs,
     /// What is bound.

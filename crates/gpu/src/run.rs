@@ -4,7 +4,7 @@
 //! its own: making the shader, binding, running.
 
 use crate::device::now;
-use crate::{Code, Content, Device, Error, Outcome, Program, Time};
+use crate::{Content, Device, Error, Outcome, Program, Time};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ impl Device {
         let (pipeline, layouts) = self.pipeline(program)?;
         let made = self.caught("cannot make the buffers", || self.make_all(program))?;
         let bound = self.caught("cannot bind the parameters", || self.bind(program, &layouts, &made))?;
-        let clock = timed.then(|| self.clock()).flatten();
+        let clock = self.caught("cannot make a clock", || timed.then(|| self.clock()).flatten())?;
         let time = self.dispatch(&pipeline, &bound, groups, clock.as_ref())?;
         let mut written = Vec::new();
         for (binding, made) in program.bindings.iter().zip(&made) {
@@ -65,7 +65,11 @@ impl Device {
             let limit = match binding.content {
                 Content::Uniform(_) => limits.max_uniform_buffer_binding_size,
                 Content::Read(_) | Content::Write(_) => limits.max_storage_buffer_binding_size,
-                Content::Texture(..) | Content::Sampler(_) => continue,
+                Content::Texture(image, _) => {
+                    image.check(&limits, size).map_err(|e| Error(format!("`{}` {e}", binding.name)))?;
+                    continue;
+                }
+                Content::Sampler(_) => continue,
             };
             if size > limit {
                 let name = &binding.name;
@@ -78,7 +82,12 @@ impl Device {
     }
 
     fn pipeline(&self, program: &Program) -> Result<(wgpu::ComputePipeline, Layouts), Error> {
-        let module = self.caught("cannot compile the shader", || self.shader(program))??;
+        let module = self.caught("cannot compile the shader", || {
+            self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: None,
+                source: wgpu::ShaderSource::Wgsl(program.wgsl.as_str().into()),
+            })
+        })?;
         let layouts = self.caught("cannot lay out the parameters", || self.layouts(program))?;
         let pipeline = self.caught("cannot make a pipeline", || {
             let last = layouts.keys().max().map_or(0, |group| group + 1);
@@ -92,42 +101,13 @@ impl Device {
                 label: None,
                 layout: Some(&layout),
                 module: &module,
-                // The text may call the entry point by another name; there is only one.
-                entry_point: matches!(program.code, Code::SpirV(_)).then_some(&program.entry[..]),
+                // There is only one, whatever the text calls it.
+                entry_point: None,
                 compilation_options: wgpu::PipelineCompilationOptions::default(),
                 cache: None,
             })
         })?;
         Ok((pipeline, layouts))
-    }
-
-    fn shader(&self, program: &Program) -> Result<wgpu::ShaderModule, Error> {
-        match &program.code {
-            Code::Wgsl(text) => Ok(self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-                label: None,
-                source: wgpu::ShaderSource::Wgsl(text.into()),
-            })),
-            Code::SpirV(_) if !self.takes_spirv() => {
-                Err(Error(format!("the device `{}` does not take SPIR-V as it is", self.info().name)))
-            }
-            Code::SpirV(words) => Ok(self.spirv(words, &program.entry)),
-        }
-    }
-
-    #[expect(
-        unsafe_code,
-        reason = "nobody but the driver looks at the words; ours come from a validated module"
-    )]
-    fn spirv(&self, words: &[u32], entry: &str) -> wgpu::ShaderModule {
-        let entry = wgpu::PassthroughShaderEntryPoint { name: entry.into(), workgroup_size: (1, 1, 1) };
-        let descriptor = wgpu::ShaderModuleDescriptorPassthrough {
-            label: None,
-            entry_points: vec![entry].into(),
-            spirv: Some(words.into()),
-            ..Default::default()
-        };
-        // SAFETY: the words were written from a module that the validator accepted.
-        unsafe { self.device.create_shader_module_passthrough(descriptor) }
     }
 
     fn layouts(&self, program: &Program) -> Layouts {
@@ -268,7 +248,7 @@ impl Device {
             copy
         })?;
         // Whether it could be mapped is seen when it is read.
-        copy.map_async(wgpu::MapMode::Read, .., |_| {});
+        self.caught("cannot read a buffer back", || copy.map_async(wgpu::MapMode::Read, .., |_| {}))?;
         self.wait()?;
         match copy.get_mapped_range(..) {
             Ok(view) => Ok(view[..size].to_vec()),

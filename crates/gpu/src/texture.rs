@@ -126,6 +126,35 @@ impl Image {
         4 * u32::from(self.lanes)
     }
 
+    /// How many bytes the texels of a level have.
+    fn level_bytes(self, level: u32) -> u64 {
+        let wgpu::Extent3d { width, height, depth_or_array_layers } = self.extent(level);
+        [width, height, depth_or_array_layers]
+            .iter()
+            .fold(self.texel_bytes().into(), |bytes: u64, n| bytes.saturating_mul((*n).into()))
+    }
+
+    /// Says what is wrong with a texture that has `given` bytes of texels, if it is too large for a device or these are too few.
+    pub(crate) fn check(self, limits: &wgpu::Limits, given: u64) -> Result<(), String> {
+        let most = match self.dim {
+            Dim::D1 => limits.max_texture_dimension_1d,
+            Dim::D2 | Dim::Cube => limits.max_texture_dimension_2d,
+            Dim::D3 => limits.max_texture_dimension_3d,
+        };
+        if let Some(n) = self.size.iter().find(|n| **n > most) {
+            return Err(format!("has {n} texels along one axis, but the device takes at most {most}"));
+        }
+        let most = limits.max_texture_array_layers;
+        if self.dim != Dim::D3 && self.layers > most {
+            return Err(format!("has {} layers, but the device takes at most {most}", self.layers));
+        }
+        let needed = (0..self.levels).fold(0, |sum: u64, level| sum.saturating_add(self.level_bytes(level)));
+        if given < needed {
+            return Err(format!("has {given} bytes, but its texels take {needed}"));
+        }
+        Ok(())
+    }
+
     /// How the shader sees it.
     pub(crate) fn binding(self, filterable: bool) -> wgpu::BindingType {
         match self.storage {
@@ -180,7 +209,7 @@ impl Device {
         for level in 0..image.levels {
             let size = image.extent(level);
             let row = size.width * image.texel_bytes();
-            let length = (row * size.height * size.depth_or_array_layers) as usize;
+            let length = image.level_bytes(level) as usize;
             let mut target = texture.as_image_copy();
             target.mip_level = level;
             let layout = wgpu::TexelCopyBufferLayout {
@@ -252,5 +281,41 @@ impl Device {
         })?;
         let bytes = self.read_back(&buffer, padded * rows)?;
         Ok(bytes.chunks_exact(padded).flat_map(|line| line[..row].iter().copied()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 4 GiB of texels, within what devices take along each axis.
+    const LARGE: Image = Image {
+        dim: Dim::D2,
+        array: true,
+        size: [16384, 16384, 1],
+        layers: 1,
+        levels: 1,
+        number: Number::F32,
+        lanes: 4,
+        storage: None,
+    };
+
+    #[test]
+    fn bytes_are_counted_in_64_bits() {
+        let limits = wgpu::Limits { max_texture_dimension_2d: 16384, ..Default::default() };
+        assert_eq!(LARGE.level_bytes(0), 1 << 32);
+        assert_eq!(LARGE.check(&limits, 1 << 32), Ok(()));
+        let few = "has 16 bytes, but its texels take 4294967296";
+        assert_eq!(LARGE.check(&limits, 16), Err(few.to_string()));
+    }
+
+    #[test]
+    fn what_no_device_takes_is_told() {
+        let limits = wgpu::Limits::default();
+        let axis = "has 16384 texels along one axis, but the device takes at most 8192";
+        assert_eq!(LARGE.check(&limits, 1 << 32), Err(axis.to_string()));
+        let layers = Image { size: [1, 1, 1], layers: 257, ..LARGE };
+        let told = "has 257 layers, but the device takes at most 256";
+        assert_eq!(layers.check(&limits, 1 << 32), Err(told.to_string()));
     }
 }

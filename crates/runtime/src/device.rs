@@ -93,12 +93,26 @@ impl Device<'_> {
         Ok(slots.into_values().collect())
     }
 
+    /// The buffers that end within a word, with their lengths: a device counts words, and finds an element too many.
+    pub fn broken_words(&self, params: &Params) -> Map<Global, usize> {
+        let broken = |(_, global, ty, bytes): (Symbol, Global, Ty, &[u8])| {
+            let (_, inner, outer) = self.element(ty, params.matrices)?;
+            let count = bytes.len() / outer;
+            (!(count * inner).is_multiple_of(4)).then_some((global, count))
+        };
+        params.iter().filter_map(broken).collect()
+    }
+
     /// Takes over what the device left in a slot.
     pub fn take_back(&self, params: &mut Params, slotted: &Slotted, written: &[u8]) {
-        let Some((_, _, ty, bytes)) = params.iter().find(|(name, ..)| *name == slotted.name) else { return };
+        let here = |global| match self.places.get(&global) {
+            Some(LeafPlace::Slot(slot)) => (slot.space, slot.index) == (slotted.group, slotted.index),
+            _ => false,
+        };
+        let Some((name, _, ty, bytes)) = params.iter().find(|(_, global, ..)| here(*global)) else { return };
         if let Type::Opaque(_) = self.module.types.get(ty) {
             // What may be written has one, two or four lanes and one level.
-            params.replace(slotted.name, written.to_vec());
+            params.replace(name, written.to_vec());
             return;
         }
         let Some((repack, inner, outer)) = self.element(ty, params.matrices) else { return };
@@ -107,7 +121,7 @@ impl Device<'_> {
         for (to, from) in bytes.chunks_exact_mut(outer).zip(written.chunks_exact(inner)) {
             back.apply(from, to);
         }
-        params.replace(slotted.name, bytes);
+        params.replace(name, bytes);
     }
 
     fn opaque(
@@ -164,12 +178,6 @@ impl Device<'_> {
         if count == 0 {
             bail!("`{name}` has no elements, and a device binds no empty buffers: set it");
         }
-        if !(count * inner).is_multiple_of(4) && self.asks_length(name) {
-            bail!(
-                "`{name}` has {} bytes, and a device counts in words: give it an even length",
-                count * inner
-            );
-        }
         let mut packed = vec![0; count * inner];
         for (from, to) in bytes.chunks_exact(outer).zip(packed.chunks_exact_mut(inner)) {
             repack.apply(from, to);
@@ -190,18 +198,6 @@ impl Device<'_> {
     fn repack(&self, ty: Ty, rules: Rules, matrices: Matrices) -> Option<Repack> {
         let here = Side { rules: Rules::C, matrices };
         Repack::new(&self.module.types, ty, here, Side { rules, matrices: rules.matrices })
-    }
-
-    fn asks_length(&self, name: Symbol) -> bool {
-        let length = |op: &Op| matches!(op, Op::Length);
-        let mut funcs = self.module.funcs.values();
-        funcs.any(|func| {
-            let mut insts = func.all_insts().into_iter().map(|inst| &func.insts[inst]);
-            insts.any(|inst| match inst.operands.first().and_then(|v| func.op(*v)) {
-                Some(Op::Global(global)) => length(&inst.op) && self.module.globals[*global].name == name,
-                _ => false,
-            })
-        })
     }
 
     fn globals(&self, of: impl Fn(&Op) -> Option<Global>) -> EntitySet<Global> {

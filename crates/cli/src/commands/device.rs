@@ -9,7 +9,7 @@ use cotangent::runtime::Params;
 use cotangent::runtime::device::{Kind, Slotted, Touched};
 use cotangent::{Lowered, Scalar, Sources, ir};
 use cotangent_gpu::{
-    self as gpu, Binding, Code, Content, Device, Error, Image, Needs, Program, Sampler, Storage, Time,
+    self as gpu, Binding, Content, Device, Error, Image, Needs, Program, Sampler, Storage, Time,
 };
 use serde_json::json;
 
@@ -37,7 +37,7 @@ pub fn run(
     groups: [u32; 3],
     params: &mut Params,
 ) -> Result<Option<Time>, Failure> {
-    let prepared = prepare(lowered).map_err(|refusal| {
+    let prepared = prepare(lowered, params).map_err(|refusal| {
         show_one(sources, &refusal, args.format);
         Failure::Program
     })?;
@@ -54,8 +54,7 @@ pub fn run(
 fn program(prepared: &Prepared, lowered: &Lowered, slots: &[Slotted]) -> Program {
     let any = |scalars: &[Scalar]| scalars.iter().any(|s| computes_in(&lowered.module, *s));
     Program {
-        code: Code::Wgsl(prepared.wgsl.clone()),
-        entry: prepared.entry.clone(),
+        wgsl: prepared.wgsl.clone(),
         needs: Needs {
             f16: any(&[Scalar::F16]),
             f64: any(&[Scalar::F64]),
