@@ -129,7 +129,10 @@ fn result(
         // An integer read as another is itself if the other can hold it, which the caller sees to.
         Op::Convert | Op::Bitcast => of(data.operands[0]),
         Op::Select => Some(of(data.operands[1])?.and(of(data.operands[2])?)),
-        Op::Math(math) => arithmetic(*math, of(data.operands[0])?, data.operands.get(1).and_then(|b| of(*b))),
+        Op::Math(math) => {
+            let b = data.operands.get(1).and_then(|b| of(*b));
+            arithmetic(*math, scalar, of(data.operands[0])?, b)
+        }
         Op::Undef | Op::Splat | Op::Sum | Op::Swizzle(_) | Op::Pack => None,
         Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer | Op::Transpose => None,
         Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) => None,
@@ -143,21 +146,22 @@ fn result(
     }
 }
 
-fn arithmetic(math: Math, a: Interval, b: Option<Interval>) -> Option<Interval> {
+fn arithmetic(math: Math, scalar: Scalar, a: Interval, b: Option<Interval>) -> Option<Interval> {
     match b {
-        Some(b) => binary(math, a, b),
+        Some(b) => binary(math, scalar, a, b),
         None if math == Math::Neg => Some(Interval { low: -a.high, high: -a.low }),
         None if math == Math::Abs && a.low >= 0 => Some(a),
         None => None,
     }
 }
 
-fn binary(math: Math, a: Interval, b: Interval) -> Option<Interval> {
+fn binary(math: Math, scalar: Scalar, a: Interval, b: Interval) -> Option<Interval> {
     let of_ends = |f: fn(i128, i128) -> Option<i128>| {
         Some(Interval::of([f(a.low, b.low)?, f(a.low, b.high)?, f(a.high, b.low)?, f(a.high, b.high)?]))
     };
     let is_positive = b.low > 0;
-    let is_shift = 0 <= b.low && b.high < 32;
+    // Larger amounts are taken modulo the width.
+    let is_shift = 0 <= b.low && b.high < i128::from(scalar.bits());
     if math == Math::Add {
         of_ends(i128::checked_add)
     } else if math == Math::Sub {

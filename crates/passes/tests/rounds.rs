@@ -118,6 +118,29 @@ fn counters_go_down_grow_and_shrink() {
 }
 
 #[test]
+fn a_shift_beyond_the_width_is_a_smaller_one() {
+    let positive = "%z2: i32 = const 0  %goes: bool = gt %i, %z2";
+    let from_n = "%z: i32 = const 0  %start: i32 = add %n, %z";
+    let i32 = |before, asks, moves| rounds(&Case { ty: "i32", before, asks, moves });
+    // By 33 is by 1, which takes 31 rounds, and by 32 nothing moves; of neither a bound is claimed.
+    assert_eq!(i32(from_n, positive, "%s: i32 = const 31  %next: i32 = shr %k, %s"), Some(1));
+    assert_eq!(i32(from_n, positive, "%s: i32 = const 33  %next: i32 = shr %k, %s"), None);
+    assert_eq!(i32(from_n, positive, "%s: i32 = const 32  %next: i32 = shr %k, %s"), None);
+    let below_100 = "%l: i32 = const 100  %goes: bool = lt %i, %l";
+    let from_n_up = "%one: i32 = const 1  %start: i32 = max %n, %one";
+    assert_eq!(i32(from_n_up, below_100, "%s: i32 = const 1  %next: i32 = shl %k, %s"), Some(7));
+    assert_eq!(i32(from_n_up, below_100, "%s: i32 = const 33  %next: i32 = shl %k, %s"), None);
+    // The limit of a counter is one of 31 bits, not none at all.
+    let limited = "%start: i32 = const 0  %s: i32 = const 33  %l: i32 = shr %n, %s";
+    assert_eq!(i32(limited, "%goes: bool = lt %i, %l", UP_1), None);
+    let i64 = |moves| {
+        let before = "%z: i64 = const 0  %start: i64 = add %n, %z";
+        rounds(&Case { ty: "i64", before, asks: "%z2: i64 = const 0  %goes: bool = gt %i, %z2", moves })
+    };
+    assert_eq!(i64("%s: i64 = const 33  %next: i64 = shr %k, %s"), Some(2));
+}
+
+#[test]
 fn what_follows_from_constants_is_tried() {
     let tenth = "%step: f32 = const 0.25  %next: f32 = add %k, %step";
     let asks = "%l: f32 = const 2.0  %goes: bool = lt %i, %l";

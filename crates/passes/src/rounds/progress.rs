@@ -24,16 +24,18 @@ impl Way {
         (by.low >= 2).then_some(Way::Multiply(by.low, by.high))
     }
 
+    /// Shifts by less than the width of the type.
     pub fn shift_left(by: Range) -> Option<Way> {
-        ((1..64).contains(&by.low) && by.high < 64).then(|| Way::Multiply(1 << by.low, 1 << by.high))
+        (by.low >= 1).then(|| Way::Multiply(1 << by.low, 1 << by.high))
     }
 
     pub fn divide(by: Range) -> Option<Way> {
         (by.low >= 2).then_some(Way::Divide { by: by.low, floors: false })
     }
 
+    /// Shifts by less than the width of the type.
     pub fn shift_right(by: Range) -> Option<Way> {
-        ((1..64).contains(&by.low) && by.high < 64).then(|| Way::Divide { by: 1 << by.low, floors: true })
+        (by.low >= 1).then(|| Way::Divide { by: 1 << by.low, floors: true })
     }
 
     /// One way or the other.

@@ -77,6 +77,12 @@ impl Ranges<'_> {
         }
     }
 
+    /// Whether shifting `value` by any of `by` shifts so far: larger amounts are taken modulo the width.
+    fn is_shift(&self, by: Range, value: Value) -> bool {
+        let bits = self.types.scalar_of(self.func.ty(value)).map_or(0, Scalar::bits);
+        by.low >= 0 && by.high < i128::from(bits)
+    }
+
     /// The exits of a loop that start its next round.
     pub fn back_edges(&self, looped: Loop) -> Vec<Inst> {
         let exits = self.shape.exits(looped.inst).iter().copied();
@@ -108,9 +114,9 @@ impl Ranges<'_> {
             Math::Sub if a == arg => by(b).and_then(|by| Way::add(Range { low: -by.high, high: -by.low })),
             Math::Mul if a == arg => Way::multiply(by(b)?),
             Math::Mul if b == arg => Way::multiply(by(a)?),
-            Math::Shl if a == arg => by(b).and_then(Way::shift_left),
+            Math::Shl if a == arg => by(b).filter(|by| self.is_shift(*by, a)).and_then(Way::shift_left),
             Math::Div if a == arg => Way::divide(by(b)?),
-            Math::Shr if a == arg => by(b).and_then(Way::shift_right),
+            Math::Shr if a == arg => by(b).filter(|by| self.is_shift(*by, a)).and_then(Way::shift_right),
             _ => None,
         }
     }
@@ -134,6 +140,10 @@ impl Ranges<'_> {
         let data = &self.func.insts[inst];
         let of = |value| self.within(value, depth);
         match (&data.op, &data.operands[..]) {
+            (Op::Math(Math::Shr), &[a, b]) => {
+                let by = of(b).filter(|by| self.is_shift(*by, a))?;
+                Some(of(a)?.ends(by, |a, b| a >> b))
+            }
             (Op::Math(math), &[a, b]) => binary(*math, of(a)?, of(b)?),
             (Op::Math(Math::Abs), &[a]) => of(a).map(|a| Range { low: 0, high: a.high.max(-a.low) }),
             (Op::Select, &[_, a, b]) => Some(of(a)?.union(of(b)?)),
@@ -184,7 +194,6 @@ fn binary(math: Math, a: Range, b: Range) -> Option<Range> {
         Math::Min => Some(Range { low: a.low.min(b.low), high: a.high.min(b.high) }),
         Math::Max => Some(Range { low: a.low.max(b.low), high: a.high.max(b.high) }),
         Math::Div if b.low > 0 => Some(a.ends(b, |a, b| a / b)),
-        Math::Shr if (0..64).contains(&b.low) && b.high < 64 => Some(a.ends(b, |a, b| a >> b)),
         Math::Rem if b.low > 0 => {
             let most = b.high - 1;
             let low = if a.low < 0 { -most.min(-a.low) } else { 0 };
