@@ -125,7 +125,7 @@ fn nvrtc_takes_every_program() {
     if package.is_some() {
         facts += &benches(&nvrtc, &folder);
         std::fs::write(folder.join("cases.txt"), facts).unwrap();
-        for name in ["driver.cpp", "driver.py", "run.sh"] {
+        for name in ["driver.cpp", "run.sh"] {
             std::fs::copy(tools().join(name), folder.join(name)).unwrap();
         }
     }

@@ -226,8 +226,9 @@ static string run_case(Gpu& gpu, Case& c, bool& stopped) {
     void* args[2] = {c.blobs[c.params].bytes.data(), c.own >= 0 ? c.blobs[c.own].bytes.data() : nullptr};
     std::fflush(stdout);
     int kept = dup(1), file = -1;
-    char path[] = "/tmp/cotangent-said-XXXXXX";
-    file = mkstemp(path);
+    string path = gpu.folder + "/said-XXXXXX";
+    file = mkstemp(&path[0]);
+    if (file < 0) { std::fprintf(stderr, "%s cannot be written\n", path.c_str()); std::exit(2); }
     dup2(file, 1);
     int wrong = gpu.launch(function, c.grid, c.block, args);
     if (!wrong) wrong = gpu.cu("cuCtxSynchronize");
@@ -235,7 +236,7 @@ static string run_case(Gpu& gpu, Case& c, bool& stopped) {
     dup2(kept, 1);
     close(kept); close(file);
     string said = read(path);
-    unlink(path);
+    unlink(path.c_str());
     stopped = wrong != 0;
     if (c.traps) return wrong ? "" : "it should have stopped";
     if (wrong) return "error " + std::to_string(wrong) + " " + said;
@@ -316,7 +317,7 @@ static int child(const string& folder, size_t from, const string& at) {
 }
 
 static int run(const string& folder, const char* self) {
-    string at = "/tmp/cotangent-at-" + std::to_string(getpid());
+    string at = folder + "/at-" + std::to_string(getpid());
     size_t from = 0;
     for (int starts = 0; starts < 1000; starts++) {
         pid_t pid = fork();

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Runs the programs in this folder on the GPU of this machine and prints a summary. Needs a driver, and a C++ compiler or Python 3.
+# Runs the programs in this folder on the GPU of this machine and prints a summary. Needs a driver and a C++ compiler.
 # Where there is nvcc, it builds the programs; else the driver builds the PTX.
 cd "$(dirname "$0")" || exit 1
 PATH=$PATH:/usr/local/cuda/bin
 rm -f ./*.cubin ./*.log log.txt err.txt
 if command -v nvcc >/dev/null; then
     start=$(date +%s)
-    build='timeout 150 nvcc -std=c++17 -arch=sm_90 -cubin -w'
+    arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -cd 0-9)
+    build="timeout 150 nvcc -std=c++17 -arch=sm_${arch:-90} -cubin -w"
     {
         for f in [0-9]*.cu; do echo "$build --fmad=false -o ${f%.cu}.cubin $f 2>${f%.cu}.log || rm -f ${f%.cu}.cubin"; done
         for f in bench_*.cu; do echo "$build -o ${f%.cu}.cubin $f 2>${f%.cu}.log"; done
@@ -20,10 +21,8 @@ fi
 start=$(date +%s)
 if ${CXX:-g++} -std=c++17 -O1 -o ./driver driver.cpp -ldl 2>build.log || nvcc -std=c++17 -O1 -o ./driver driver.cpp -ldl 2>>build.log; then
     ./driver run . >log.txt 2>err.txt
-elif python3 -c pass; then
-    python3 driver.py . >log.txt 2>err.txt
 else
-    echo "there is neither a C++ compiler nor Python"; exit 1
+    echo "there is no C++ compiler that builds the driver; see build.log"; exit 1
 fi
 status=$?
 grep '^device' log.txt
