@@ -121,6 +121,24 @@ fn numpy_files_go_in_and_out() {
 }
 
 #[test]
+fn an_empty_numpy_file_is_an_empty_buffer() {
+    let folder = Folder::new("empty-npy");
+    let file = folder.file(
+        "count.slang",
+        "RWStructuredBuffer<float> x; RWStructuredBuffer<uint> count;
+        [numthreads(1,1,1)] void main() { uint stride; x.GetDimensions(count[0], stride); }\n",
+    );
+    let path = folder.0.join("x.npy").display().to_string();
+    let written = run("run", &file, &format!("--set 'x=f32[]' --set 'count=u32[7]' --save x={path}"));
+    assert_eq!(String::from_utf8_lossy(&written.stdout), "x = f32[]\ncount = u32[0]\n", "{}", said(&written));
+    let read = run("run", &file, &format!("--set x=@{path} --set 'count=u32[7]' --print count"));
+    assert_eq!(String::from_utf8_lossy(&read.stdout), "count = u32[0]\n", "{}", said(&read));
+    // An image without numbers is as before none for a buffer.
+    let image = run("run", &file, "--set 'x=image(2x2)' --set 'count=u32[7]'");
+    assert!(said(&image).contains("`x` is a buffer: write f32[..] or another list"), "{}", said(&image));
+}
+
+#[test]
 fn a_program_with_errors_exits_with_1_and_names_the_place() {
     let folder = Folder::new("errors");
     let file = folder.file("bad.slang", "float f(float x)\n{\n    return y;\n}\n");

@@ -2,6 +2,8 @@
 
 mod support;
 
+use cotangent::Scalar;
+use cotangent::runtime::npy;
 use std::path::PathBuf;
 use std::process::Output;
 use support::{cotangent, words};
@@ -14,6 +16,7 @@ const COPY: &str = "Texture2D<float4> image; RWTexture2D<float4> copy; SamplerSt
 fn copy(name: &str, runs: &[&str]) -> (PathBuf, Vec<Output>) {
     let folder = std::env::temp_dir().join(format!("cotangent-textures-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("empty.npy"), npy::write(Scalar::F32, &[])).unwrap();
     let program = folder.join("copy.slang").display().to_string();
     std::fs::write(&program, COPY).unwrap();
     let run = |rest: &&str| {
@@ -62,6 +65,12 @@ fn what_does_not_fit_is_told() {
         ("--set image=f32[1]", "`image` is a texture"),
         ("--set 'image=image(2x2x2)'", "an image of shape [2, 2, 2, 1] does not fit"),
         ("--set 'image=image(axb)'", "`axb` is not a size"),
+        ("--set 'image=image(65536x65536)'", "an image of 65536x65536 texels is larger than 4 GiB"),
+        (
+            "--set 'image=image(65536x65536x65536x65536)'",
+            "65536x65536x65536x65536 texels is larger than 4 GiB",
+        ),
+        ("--set image=@DIR/empty.npy", "`image`: an image of shape [0] has no texels"),
         ("--set 's=image(2x2)'", "`s` is a sampler"),
         ("--set 'copy=mips(image(2x2))'", "`copy` is written and has one level only"),
         ("--set s=cubic", "cannot read the value `cubic`"),

@@ -150,7 +150,8 @@ impl View<'_> {
                 let far = corner >> axis & 1;
                 let part = scaled[axis] - 0.5 - low[axis];
                 weight *= if far == 1 { part } else { 1.0 - part };
-                position[axis] = low[axis] as i64 + i64::from(far);
+                // Far away the number of the texel is the last there is.
+                position[axis] = (low[axis] as i64).saturating_add(i64::from(far));
             }
             let texel = of(self.wrapped(level, layer, position));
             sum = std::array::from_fn(|i| sum[i] + weight * texel[i]);
@@ -202,7 +203,8 @@ impl View<'_> {
         let size = self.extent.level(0);
         let low = [0, 1].map(|i| (at[i] * f64::from(size[i]) - 0.5).floor() as i64);
         let corners = [[0, 1], [1, 1], [1, 0], [0, 0]];
-        corners.map(|[x, y]| self.wrapped(0, layer, [low[0] + x, low[1] + y, 0])[usize::from(lane)])
+        let at = |[x, y]: [i64; 2]| [low[0].saturating_add(x), low[1].saturating_add(y), 0];
+        corners.map(|corner| self.wrapped(0, layer, at(corner))[usize::from(lane)])
     }
 }
 

@@ -191,11 +191,14 @@ pub fn scalar(name: &str) -> Result<Scalar, Error> {
     }
 }
 
+/// What is made of a few words is no larger.
+pub(crate) const MOST_BYTES: usize = 1 << 32;
+
 fn zeros(inner: &str) -> Result<Data, Error> {
     let Some((name, count)) = inner.split_once(',') else { bail!("write zeros(TYPE, COUNT)") };
     let scalar = scalar(name)?;
     let Ok(count) = count.trim().parse::<usize>() else { bail!("`{}` is not a count", count.trim()) };
-    match count.checked_mul(scalar.bytes() as usize).filter(|size| *size <= 1 << 32) {
+    match count.checked_mul(scalar.bytes() as usize).filter(|size| *size <= MOST_BYTES) {
         Some(size) => Ok(Data::Bytes(Some(scalar), vec![0; size])),
         None => bail!("zeros({scalar}, {count}) is larger than 4 GiB"),
     }

@@ -5,7 +5,7 @@
 //! are whole, to the range from 0 to 1 if texels are floats. No colour space is applied. Lanes that an image does not have
 //! are 0, and 1 the fourth.
 
-use crate::data::{Data, Number};
+use crate::data::{Data, MOST_BYTES, Number};
 use crate::{Error, bail};
 use cotangent_base::Scalar;
 use cotangent_ir::texture::{Dim, Extent, Texture};
@@ -18,7 +18,7 @@ pub struct Image {
     /// The type of the numbers.
     pub scalar: Scalar,
     /// Their bytes; none if all are zero and the number of lanes does not matter.
-    pub bytes: Vec<u8>,
+    pub bytes: Option<Vec<u8>>,
     /// What is one, if texels are floats.
     pub one: f64,
     /// Whether smaller levels are to be made of it.
@@ -43,10 +43,13 @@ impl Image {
             bail!("`{}` is not a size: write 4x4", size.trim());
         };
         shape.reverse();
-        let texels: usize = shape.iter().product();
+        let texels = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
+        let Some(texels) = texels.filter(|n| *n <= MOST_BYTES / size_of::<[f64; 4]>()) else {
+            bail!("an image of {} texels is larger than 4 GiB", size.trim());
+        };
         let Some(list) = list else {
             shape.push(1);
-            return Ok(Image { shape, scalar: Scalar::F32, bytes: vec![], one: 1.0, mips: false });
+            return Ok(Image { shape, scalar: Scalar::F32, bytes: None, one: 1.0, mips: false });
         };
         let Data::Bytes(Some(scalar), bytes) = Data::parse(list)? else {
             bail!("write the numbers of an image as f32[..] or another list");
@@ -56,7 +59,7 @@ impl Image {
             bail!("an image of {texels} texels cannot have {count} numbers");
         }
         shape.push(count / texels);
-        Ok(Image { shape, scalar, bytes, one: 1.0, mips: false })
+        Ok(Image { shape, scalar, bytes: Some(bytes), one: 1.0, mips: false })
     }
 
     /// Reads a PNG file.
@@ -77,7 +80,7 @@ impl Image {
             _ => (Scalar::U8, 255.0),
         };
         let shape = vec![info.height as usize, info.width as usize, info.color_type.samples()];
-        Ok(Image { shape, scalar, bytes, one, mips: false })
+        Ok(Image { shape, scalar, bytes: Some(bytes), one, mips: false })
     }
 
     /// The texels of a texture, level by level, and how many there are.
@@ -107,6 +110,9 @@ impl Image {
 
     /// The size, layers and lanes this image has as such a texture.
     fn fit(&self, texture: Texture) -> Result<([u32; 3], u32, usize), Error> {
+        if self.shape.contains(&0) {
+            bail!("an image of shape {:?} has no texels", self.shape);
+        }
         let layered = texture.array || texture.dim == Dim::Cube;
         let axes = match texture.dim {
             Dim::D1 => 1,
@@ -137,16 +143,19 @@ impl Image {
     fn level(&self, extent: Extent, lanes: usize, texture: Texture) -> Vec<[f64; 4]> {
         let one = if texture.scalar.is_float() { self.one } else { 1.0 };
         let width = self.scalar.bytes() as usize;
-        let texel = |index: usize| {
+        let texel = |bytes: &[u8], index: usize| {
             let mut texel = [0.0, 0.0, 0.0, 1.0];
             for (lane, value) in texel[..lanes].iter_mut().enumerate() {
                 let at = (index * lanes + lane) * width;
-                *value = Number::read(self.scalar, &self.bytes[at..]).as_f64() / one;
+                *value = Number::read(self.scalar, &bytes[at..]).as_f64() / one;
             }
             texel
         };
         let count = Extent { levels: 1, ..extent }.texels();
-        if self.bytes.is_empty() { vec![[0.0; 4]; count] } else { (0..count).map(texel).collect() }
+        match &self.bytes {
+            Some(bytes) => (0..count).map(|index| texel(bytes, index)).collect(),
+            None => vec![[0.0; 4]; count],
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A program's parameters: one block of host memory each, and paths into them.
 
 use crate::codec::Codec;
+use crate::image::Image;
 use crate::path::{descend, split};
 use crate::{Data, Error, bail};
 use cotangent_base::{Map, Scalar, Symbol};
@@ -216,7 +217,7 @@ impl Params {
         }
         let Some(size) = layout::layout(&self.types, place.ty) else { bail!("`{path}` cannot be set") };
         let bytes = match (data, self.types.get(place.ty)) {
-            (Data::Image(image), _) if !image.bytes.is_empty() => image.bytes.clone(),
+            (Data::Image(Image { bytes: Some(bytes), .. }), _) => bytes.clone(),
             (Data::Image(_) | Data::Sampler(_), _) => bail!("`{path}` is no texture and no sampler"),
             (Data::Bytes(_, bytes), _) => bytes.clone(),
             (Data::Number(number), Type::Scalar(scalar)) => {
@@ -266,7 +267,7 @@ impl Params {
     fn set_buffer(&mut self, path: &str, place: Place, elem: Ty, data: &Data) -> Result<(), Error> {
         let (given, bytes) = match data {
             Data::Bytes(given, bytes) => (*given, bytes),
-            Data::Image(image) if !image.bytes.is_empty() => (Some(image.scalar), &image.bytes),
+            Data::Image(Image { scalar, bytes: Some(bytes), .. }) => (Some(*scalar), bytes),
             Data::Image(_) | Data::Number(_) | Data::Sampler(_) => {
                 bail!("`{path}` is a buffer: write f32[..] or another list")
             }

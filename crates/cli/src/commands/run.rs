@@ -152,7 +152,7 @@ fn image(path: &str) -> Result<Image, Failure> {
         npy::read_shaped(&bytes).map(|(scalar, shape, bytes)| Image {
             shape,
             scalar,
-            bytes,
+            bytes: Some(bytes),
             one: 1.0,
             mips: false,
         })

@@ -55,15 +55,11 @@ pub(super) fn judge(
     let forward = filled(Mode::Forward, functions.forward.is_some())?;
     let backward = filled(Mode::Backward, functions.backward.is_some())?;
     evaluator.hold_detached().map_err(stopped)?;
+    let found = verdicts(evaluator, look, (&rows, &columns), [&forward, &backward]);
+    // The next point has values of its own, whatever came of this one.
+    evaluator.let_detached_go();
+    let found = found.map_err(stopped)?;
     let (mut compared, mut reason) = (false, "no differences can be taken of its types".to_string());
-    let mut found = Vec::new();
-    for (c, column) in columns.iter().enumerate() {
-        let Some(mut line) = Line::new(evaluator, &rows, column).map_err(stopped)? else { continue };
-        for r in 0..rows.len() {
-            let given = [&forward, &backward].map(|j| j.as_ref().map(|j| j.entries[r][c]));
-            found.push((r, column, verdict(&mut line, look, r, given)));
-        }
-    }
     // Where an output ends or jumps, an infinite slope by one input makes those by all others no numbers.
     let is_break = |(r, _, verdict): &(usize, &Entry, Verdict)| verdict.is_break().then_some(*r);
     let broken: Vec<usize> = found.iter().filter_map(is_break).collect();
@@ -80,8 +76,25 @@ pub(super) fn judge(
             Verdict::Differs(case) => note_difference(evaluator, finding, place, case),
         }
     }
-    evaluator.let_detached_go();
     if compared { Ok(()) } else { Err(reason) }
+}
+
+/// What is to be said of each row and column, with what is detached held still.
+fn verdicts<'c>(
+    evaluator: &mut Evaluator<'_>,
+    look: Look,
+    (rows, columns): (&[Entry], &'c [Entry]),
+    jacobians: [&Option<Jacobian>; 2],
+) -> Result<Vec<(usize, &'c Entry, Verdict)>, Stopped> {
+    let mut found = Vec::new();
+    for (c, column) in columns.iter().enumerate() {
+        let Some(mut line) = Line::new(evaluator, rows, column)? else { continue };
+        for r in 0..rows.len() {
+            let given = jacobians.map(|j| j.as_ref().map(|j| j.entries[r][c]));
+            found.push((r, column, verdict(&mut line, look, r, given)));
+        }
+    }
+    Ok(found)
 }
 
 /// Leaves at most [`MOST`] entries, chosen at random, in order.
