@@ -117,8 +117,6 @@ struct Trio {
 /// Writes the derivatives, keeping what `policy` says; through all passes of the compiler, or just as they are written.
 fn written(from: &Lowered, policy: Option<Policy>) -> Result<Trio, Failure> {
     let mut lowered = from.clone();
-    // What is known beforehand is computed as the machine computes the rest.
-    lowered.module.types.wide = true;
     let diagnostics = match policy {
         Some(policy) => {
             cotangent_autodiff::differentiate_keeping(&mut lowered.module, &lowered.roots, policy)

@@ -132,7 +132,8 @@ struct Case {
 }
 
 fn verdict(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>; 2]) -> Verdict {
-    let floor = 1e-3 * line.here(row).abs().max(1e-3);
+    // Even where a result is zero, what cancels in it may be of the size of one, and rounds like that.
+    let floor = 1e-3 * line.here(row).abs().max(1.0);
     if look == Look::ForKinks
         && let Some(sides) = line.kink(row)
     {
