@@ -4,8 +4,15 @@ use crate::args::Format;
 use cotangent::interp::Stopped;
 use cotangent::render::{self, Style};
 use cotangent::{Compiler, Diagnostic, Severity, Sources, Stop};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+
+/// Writes a line to the standard error. That nobody listens any more is no reason to fail.
+macro_rules! tell {
+    ($($text:tt)*) => {{
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
 
 /// The exit code of an internal error.
 pub const INTERNAL: u8 = 3;
@@ -46,7 +53,7 @@ impl Failure {
             Failure::Device(message) => (5, Some(message)),
         };
         if let Some(message) = message {
-            eprintln!("error: {message}");
+            tell!("error: {message}");
         }
         ExitCode::from(code)
     }
@@ -68,7 +75,7 @@ pub fn internal_error(info: &std::panic::PanicHookInfo<'_>) {
     if cotangent::is_catching() {
         return;
     }
-    eprintln!("error: internal error: {info}\n{PLEASE_REPORT}");
+    tell!("error: internal error: {info}\n{PLEASE_REPORT}");
 }
 
 fn style() -> Style {
@@ -77,9 +84,9 @@ fn style() -> Style {
 
 /// Shows a diagnostic.
 pub fn show_one(sources: &Sources, diagnostic: &Diagnostic, format: Format) {
-    eprintln!("{}\n", render::render(sources, diagnostic, style()));
+    tell!("{}\n", render::render(sources, diagnostic, style()));
     if format == Format::Json {
-        eprintln!("{}", render::json(sources, diagnostic));
+        tell!("{}", render::json(sources, diagnostic));
     }
 }
 
@@ -107,15 +114,15 @@ pub fn show(compiler: &Compiler<'_>, format: Format) {
     }
     for (number, what) in [(errors, "error"), (warnings, "warning")] {
         if number > MOST_SHOWN {
-            eprintln!("{} not shown", count(number - MOST_SHOWN, &format!("further {what}")));
+            tell!("{} not shown", count(number - MOST_SHOWN, &format!("further {what}")));
         }
     }
     if errors > 0 {
         let warnings =
             if warnings > 0 { format!(" and {}", count(warnings, "warning")) } else { String::new() };
-        eprintln!("{}{warnings}; `cotangent explain CODE` says more about one", count(errors, "error"));
+        tell!("{}{warnings}; `cotangent explain CODE` says more about one", count(errors, "error"));
     } else if warnings > 0 && compiler.warnings.deny {
-        eprintln!("{}, denied by --deny-warnings", count(warnings, "warning"));
+        tell!("{}, denied by --deny-warnings", count(warnings, "warning"));
     }
 }
 

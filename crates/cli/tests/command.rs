@@ -292,3 +292,15 @@ fn warnings_can_be_silenced_and_denied() {
     let none = run("check", &file, "--no-warn all --deny-warnings");
     assert_eq!((none.status.code(), said(&none).as_str()), (Some(0), ""));
 }
+
+#[test]
+fn nobody_has_to_listen_to_errors() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_cotangent"))
+        .args(["check", "nowhere.slang"])
+        .stderr(writer)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(2));
+}
