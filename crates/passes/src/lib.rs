@@ -42,6 +42,7 @@ pub mod exits;
 pub mod fold;
 pub mod hoist;
 pub mod inline;
+mod interval;
 pub mod optimize;
 pub mod place;
 pub mod pointers;

@@ -1,13 +1,13 @@
 //! How far a counter gets that moves by a rule.
 
-use super::range::Range;
+use crate::interval::Interval;
 use cotangent_ir::Math;
 
 /// How a slot gets from one round to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
     /// Something of this range is added, always up or always down.
-    Add(Range),
+    Add(Interval),
     /// It is multiplied by this much or more, up to the other; both are at least 2.
     Multiply(i128, i128),
     /// It is divided by this much or more, at least 2, and rounded towards zero; or, if `floors`, downwards.
@@ -16,32 +16,32 @@ pub(super) enum Way {
 
 impl Way {
     /// Adds a number that is never 0.
-    pub fn add(by: Range) -> Option<Way> {
+    pub fn add(by: Interval) -> Option<Way> {
         (by.low > 0 || by.high < 0).then_some(Way::Add(by))
     }
 
-    pub fn multiply(by: Range) -> Option<Way> {
+    pub fn multiply(by: Interval) -> Option<Way> {
         (by.low >= 2).then_some(Way::Multiply(by.low, by.high))
     }
 
     /// Shifts by less than the width of the type.
-    pub fn shift_left(by: Range) -> Option<Way> {
+    pub fn shift_left(by: Interval) -> Option<Way> {
         (by.low >= 1).then(|| Way::Multiply(1 << by.low, 1 << by.high))
     }
 
-    pub fn divide(by: Range) -> Option<Way> {
+    pub fn divide(by: Interval) -> Option<Way> {
         (by.low >= 2).then_some(Way::Divide { by: by.low, floors: false })
     }
 
     /// Shifts by less than the width of the type.
-    pub fn shift_right(by: Range) -> Option<Way> {
+    pub fn shift_right(by: Interval) -> Option<Way> {
         (by.low >= 1).then(|| Way::Divide { by: 1 << by.low, floors: true })
     }
 
     /// One way or the other.
     pub fn joined(self, other: Way) -> Option<Way> {
         match (self, other) {
-            (Way::Add(a), Way::Add(b)) => Way::add(Range { low: a.low.min(b.low), high: a.high.max(b.high) }),
+            (Way::Add(a), Way::Add(b)) => Way::add(a.union(b)),
             (Way::Multiply(a, b), Way::Multiply(c, d)) => Some(Way::Multiply(a.min(c), b.max(d))),
             (Way::Divide { by: a, floors: f }, Way::Divide { by: b, floors: g }) => {
                 Some(Way::Divide { by: a.min(b), floors: f || g })
@@ -51,14 +51,14 @@ impl Way {
     }
 
     /// Where it is after a round from `start`, if it does not wrap around.
-    pub fn after(self, start: Range, all: Range) -> Option<Range> {
+    pub fn after(self, start: Interval, all: Interval) -> Option<Interval> {
         let after = match self {
-            Way::Add(by) => Range { low: start.low + by.low, high: start.high + by.high },
+            Way::Add(by) => Interval { low: start.low + by.low, high: start.high + by.high },
             Way::Multiply(low, high) if start.low >= 0 => {
-                Range { low: start.low * low, high: start.high * high }
+                Interval { low: start.low * low, high: start.high * high }
             }
             Way::Multiply(..) => return None,
-            Way::Divide { by, .. } if start.low >= 0 => Range { low: 0, high: start.high / by },
+            Way::Divide { by, .. } if start.low >= 0 => Interval { low: 0, high: start.high / by },
             Way::Divide { .. } => return None,
         };
         all.contains(after).then_some(after)
@@ -66,7 +66,7 @@ impl Way {
 
     /// For how many rounds it compares with `limit` as `math` says. It is of a type that holds `all`; if it can wrap around
     /// before the comparison fails, nobody knows.
-    pub fn rounds(self, start: Range, math: Math, limit: Range, all: Range) -> Option<u32> {
+    pub fn rounds(self, start: Interval, math: Math, limit: Interval, all: Interval) -> Option<u32> {
         let rounds = match self {
             Way::Add(by) if by.low > 0 => {
                 let last = last_below(math, limit, || same(start, limit, by))?;
@@ -83,7 +83,8 @@ impl Way {
             }
             Way::Divide { by, floors } => {
                 // Down to zero it gets there, but below it may stay for ever.
-                let ends_at_zero = math == Math::Ne && limit == Range::one(0) && (start.low >= 0 || !floors);
+                let ends_at_zero =
+                    math == Math::Ne && limit == Interval::one(0) && (start.low >= 0 || !floors);
                 let first = first_above(math, limit, || ends_at_zero)?;
                 let most = if math == Math::Ne { start.high.max(-start.low) } else { start.high };
                 let first = if math == Math::Ne { 1 } else { first };
@@ -94,21 +95,27 @@ impl Way {
     }
 
     /// What it can be in rounds in which it compares with `limit` as `math` says.
-    pub fn while_holds(self, start: Range, math: Math, limit: Range, all: Range) -> Option<Range> {
+    pub fn while_holds(
+        self,
+        start: Interval,
+        math: Math,
+        limit: Interval,
+        all: Interval,
+    ) -> Option<Interval> {
         let Way::Add(by) = self else { return None };
         if by.low > 0 {
             let last = last_below(math, limit, || false)?;
-            (last + by.high <= all.high).then(|| Range { low: start.low, high: last.max(start.low) })
+            (last + by.high <= all.high).then(|| Interval { low: start.low, high: last.max(start.low) })
         } else {
             let first = first_above(math, limit, || false)?;
-            (first + by.low >= all.low).then(|| Range { low: first.min(start.high), high: start.high })
+            (first + by.low >= all.low).then(|| Interval { low: first.min(start.high), high: start.high })
         }
     }
 }
 
 /// The last number for which a comparison that ends further up can hold. `meets` says whether one that ends at a single
 /// number is sure to find it.
-fn last_below(math: Math, limit: Range, meets: impl Fn() -> bool) -> Option<i128> {
+fn last_below(math: Math, limit: Interval, meets: impl Fn() -> bool) -> Option<i128> {
     match math {
         Math::Lt => Some(limit.high - 1),
         Math::Le => Some(limit.high),
@@ -118,7 +125,7 @@ fn last_below(math: Math, limit: Range, meets: impl Fn() -> bool) -> Option<i128
 }
 
 /// The same for one that ends further down.
-fn first_above(math: Math, limit: Range, meets: impl Fn() -> bool) -> Option<i128> {
+fn first_above(math: Math, limit: Interval, meets: impl Fn() -> bool) -> Option<i128> {
     match math {
         Math::Gt => Some(limit.low + 1),
         Math::Ge => Some(limit.low),
@@ -128,7 +135,7 @@ fn first_above(math: Math, limit: Range, meets: impl Fn() -> bool) -> Option<i12
 }
 
 /// Whether equal steps from one number lead exactly to another.
-fn same(start: Range, limit: Range, by: Range) -> bool {
+fn same(start: Interval, limit: Interval, by: Interval) -> bool {
     let known = [start, limit, by].iter().all(|r| r.is_one());
     let way = limit.low - start.low;
     known && way % by.low == 0 && way / by.low >= 0

@@ -5,56 +5,13 @@
 
 use super::progress::Way;
 use crate::consts;
+use crate::interval::Interval;
 use crate::shape::{Loop, Shape};
 use cotangent_base::Scalar;
 use cotangent_ir::{Func, Inst, Math, Op, Region, Type, Types, Value, ValueDef};
 
 /// How many instructions behind a value are looked at.
 const DEEPEST: u32 = 6;
-
-/// All integers from `low` to `high`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Range {
-    /// The smallest.
-    pub low: i128,
-    /// The largest.
-    pub high: i128,
-}
-
-impl Range {
-    /// One number.
-    pub fn one(n: i128) -> Self {
-        Range { low: n, high: n }
-    }
-
-    /// Whether it is one number.
-    pub fn is_one(self) -> bool {
-        self.low == self.high
-    }
-
-    /// All that an integer type holds.
-    pub fn of_type(scalar: Scalar) -> Self {
-        let bits = scalar.bits() - u32::from(scalar.is_signed());
-        Range { low: if scalar.is_signed() { -(1 << bits) } else { 0 }, high: (1 << bits) - 1 }
-    }
-
-    /// Whether all of `other` is in it.
-    pub fn contains(self, other: Range) -> bool {
-        self.low <= other.low && other.high <= self.high
-    }
-
-    fn union(self, other: Range) -> Range {
-        Range { low: self.low.min(other.low), high: self.high.max(other.high) }
-    }
-
-    /// The smallest range with all results of `op` on ends of both.
-    fn ends(self, other: Range, op: impl Fn(i128, i128) -> i128) -> Range {
-        let all =
-            [(self.low, other.low), (self.low, other.high), (self.high, other.low), (self.high, other.high)];
-        let all = all.map(|(a, b)| op(a, b));
-        Range { low: all.into_iter().min().unwrap_or(0), high: all.into_iter().max().unwrap_or(0) }
-    }
-}
 
 /// The ranges of a function's values.
 pub(super) struct Ranges<'a> {
@@ -65,22 +22,21 @@ pub(super) struct Ranges<'a> {
 
 impl Ranges<'_> {
     /// What `value` can be, if it is an integer.
-    pub fn of(&self, value: Value) -> Option<Range> {
+    pub fn of(&self, value: Value) -> Option<Interval> {
         self.within(value, DEEPEST)
     }
 
     /// What the type of `value` holds.
-    pub fn all(&self, value: Value) -> Option<Range> {
+    pub fn all(&self, value: Value) -> Option<Interval> {
         match self.types.get(self.func.ty(value)) {
-            Type::Scalar(scalar) if scalar.is_int() => Some(Range::of_type(scalar)),
+            Type::Scalar(scalar) => Interval::of_type(scalar),
             _ => None,
         }
     }
 
-    /// Whether shifting `value` by any of `by` shifts so far: larger amounts are taken modulo the width.
-    fn is_shift(&self, by: Range, value: Value) -> bool {
-        let bits = self.types.scalar_of(self.func.ty(value)).map_or(0, Scalar::bits);
-        by.low >= 0 && by.high < i128::from(bits)
+    /// Whether shifting `value` by any of `by` shifts so far.
+    fn is_shift(&self, by: Interval, value: Value) -> bool {
+        self.types.scalar_of(self.func.ty(value)).is_some_and(|scalar| by.is_shift_of(scalar))
     }
 
     /// The exits of a loop that start its next round.
@@ -111,7 +67,7 @@ impl Ranges<'_> {
         match math {
             Math::Add if a == arg => Way::add(by(b)?),
             Math::Add if b == arg => Way::add(by(a)?),
-            Math::Sub if a == arg => by(b).and_then(|by| Way::add(Range { low: -by.high, high: -by.low })),
+            Math::Sub if a == arg => Way::add(Interval::unary(Math::Neg, by(b)?)?),
             Math::Mul if a == arg => Way::multiply(by(b)?),
             Math::Mul if b == arg => Way::multiply(by(a)?),
             Math::Shl if a == arg => by(b).filter(|by| self.is_shift(*by, a)).and_then(Way::shift_left),
@@ -121,12 +77,10 @@ impl Ranges<'_> {
         }
     }
 
-    fn within(&self, value: Value, depth: u32) -> Option<Range> {
+    fn within(&self, value: Value, depth: u32) -> Option<Interval> {
         let all = self.all(value)?;
         if let Some(n) = consts::int(self.types, self.func, value) {
-            // Unsigned numbers of 64 bits are kept as signed ones.
-            let n = i128::from(n);
-            return Some(Range::one(if n < all.low { n + all.high + 1 } else { n }));
+            return Some(all.constant(n));
         }
         let found = depth.checked_sub(1).and_then(|depth| match self.func.values[value].def {
             ValueDef::Result(inst, index) => self.result(inst, index as usize, depth),
@@ -136,19 +90,17 @@ impl Ranges<'_> {
         Some(found.filter(|found| all.contains(*found)).unwrap_or(all))
     }
 
-    fn result(&self, inst: Inst, index: usize, depth: u32) -> Option<Range> {
+    fn result(&self, inst: Inst, index: usize, depth: u32) -> Option<Interval> {
         let data = &self.func.insts[inst];
         let of = |value| self.within(value, depth);
         match (&data.op, &data.operands[..]) {
-            (Op::Math(Math::Shr), &[a, b]) => {
-                let by = of(b).filter(|by| self.is_shift(*by, a))?;
-                Some(of(a)?.ends(by, |a, b| a >> b))
+            (Op::Math(math), &[a, b]) => {
+                Interval::binary(*math, self.types.scalar_of(self.func.ty(a))?, of(a)?, of(b)?)
             }
-            (Op::Math(math), &[a, b]) => binary(*math, of(a)?, of(b)?),
-            (Op::Math(Math::Abs), &[a]) => of(a).map(|a| Range { low: 0, high: a.high.max(-a.low) }),
+            (Op::Math(math), &[a]) => Interval::unary(*math, of(a)?),
             (Op::Select, &[_, a, b]) => Some(of(a)?.union(of(b)?)),
             (Op::Convert | Op::Bitcast, &[a]) => match self.types.get(self.func.ty(a)) {
-                Type::Scalar(Scalar::Bool) => Some(Range { low: 0, high: 1 }),
+                Type::Scalar(Scalar::Bool) => Some(Interval { low: 0, high: 1 }),
                 _ => of(a),
             },
             (Op::If | Op::Switch(_), _) => self.choice(&data.regions, index, depth),
@@ -156,7 +108,7 @@ impl Ranges<'_> {
         }
     }
 
-    fn choice(&self, regions: &[Region], index: usize, depth: u32) -> Option<Range> {
+    fn choice(&self, regions: &[Region], index: usize, depth: u32) -> Option<Interval> {
         let exits = regions.iter().map(|region| self.func.exit(*region)).filter(|exit| exit.op == Op::Yield);
         let mut ranges = exits.map(|exit| self.within(exit.operands[index], depth));
         let first = ranges.next()??;
@@ -164,7 +116,7 @@ impl Ranges<'_> {
     }
 
     /// The counter of a `for`, or a counting slot of a `while` in its body, where the condition holds.
-    fn argument(&self, region: Region, index: usize, depth: u32) -> Option<Range> {
+    fn argument(&self, region: Region, index: usize, depth: u32) -> Option<Interval> {
         let looped = Loop::of(self.func, self.shape.owner(region)?)?;
         let operands = &self.func.insts[looped.inst].operands;
         if region != looped.body {
@@ -172,7 +124,7 @@ impl Ranges<'_> {
         }
         let Some(cond) = looped.cond else {
             let count = if index == 0 { self.within(operands[0], depth)? } else { return None };
-            return Some(Range { low: 0, high: (count.high - 1).max(0) });
+            return Some(Interval { low: 0, high: (count.high - 1).max(0) });
         };
         let start = self.within(operands[index], depth)?;
         let asked = self.func.def(self.func.exit(cond).operands[0])?;
@@ -183,25 +135,5 @@ impl Ranges<'_> {
         let all = self.all(self.func.regions[region].args[index])?;
         let limit = self.within(b, depth)?;
         self.way_within(looped, index, depth)?.while_holds(start, *math, limit, all)
-    }
-}
-
-fn binary(math: Math, a: Range, b: Range) -> Option<Range> {
-    match math {
-        Math::Add => Some(Range { low: a.low + b.low, high: a.high + b.high }),
-        Math::Sub => Some(Range { low: a.low - b.high, high: a.high - b.low }),
-        Math::Mul => Some(a.ends(b, |a, b| a.saturating_mul(b))),
-        Math::Min => Some(Range { low: a.low.min(b.low), high: a.high.min(b.high) }),
-        Math::Max => Some(Range { low: a.low.max(b.low), high: a.high.max(b.high) }),
-        Math::Div if b.low > 0 => Some(a.ends(b, |a, b| a / b)),
-        Math::Rem if b.low > 0 => {
-            let most = b.high - 1;
-            let low = if a.low < 0 { -most.min(-a.low) } else { 0 };
-            Some(Range { low, high: a.high.clamp(0, most) })
-        }
-        Math::And if a.low >= 0 && b.low >= 0 => Some(Range { low: 0, high: a.high.min(b.high) }),
-        Math::And if a.low >= 0 => Some(Range { low: 0, high: a.high }),
-        Math::And if b.low >= 0 => Some(Range { low: 0, high: b.high }),
-        _ => None,
     }
 }
