@@ -108,6 +108,8 @@ fn refused<'d, T>(
 
 /// A function with its derivatives, ready to run.
 struct Trio {
+    /// Whether it computes in double throughout, its folded constants included.
+    wide: bool,
     module: Module,
     f: FuncId,
     forward: FuncId,
@@ -115,8 +117,9 @@ struct Trio {
 }
 
 /// Writes the derivatives, keeping what `policy` says; through all passes of the compiler, or just as they are written.
-fn written(from: &Lowered, policy: Option<Policy>) -> Result<Trio, Failure> {
+fn written(from: &Lowered, policy: Option<Policy>, wide: bool) -> Result<Trio, Failure> {
     let mut lowered = from.clone();
+    lowered.module.types.wide = wide;
     let diagnostics = match policy {
         Some(policy) => {
             cotangent_autodiff::differentiate_keeping(&mut lowered.module, &lowered.roots, policy)
@@ -132,7 +135,7 @@ fn written(from: &Lowered, policy: Option<Policy>) -> Result<Trio, Failure> {
     let [f, forward, backward] = lowered.roots[..] else {
         return failure(Kind::Panicked, "a function and two derivatives were asked for");
     };
-    Ok(Trio { module: lowered.module, f, forward, backward })
+    Ok(Trio { wide, module: lowered.module, f, forward, backward })
 }
 
 /// Inputs, a direction for those that have a derivative, and weights of the outputs that do.
@@ -204,17 +207,6 @@ struct Ran {
     memory: Vec<Val>,
 }
 
-fn run(module: &Module, func: FuncId, inputs: Vec<Val>, wide: bool) -> Result<Ran, Failure> {
-    let mut machine = Machine::new(module, Options { wide, max_steps: 20_000_000, ..Options::default() });
-    for global in module.globals.keys() {
-        machine.set_global(global, Val::aggregate([0.3, -0.5, 0.8, 0.1].map(Val::float)));
-    }
-    let stopped = |s: Stopped| Failure { kind: Kind::Stopped, text: s.to_string() };
-    let outputs = machine.call(func, inputs).map_err(stopped)?;
-    let memory = module.globals.keys().map(|g| machine.global(g).clone()).collect();
-    Ok(Ran { outputs, memory })
-}
-
 /// A sum with the sizes of what it adds up, by which it is judged.
 #[derive(Clone, Copy, Debug)]
 struct Sum(f64, f64);
@@ -234,36 +226,48 @@ impl Trio {
         &self.module.funcs[self.f].sig
     }
 
+    fn run(&self, func: FuncId, inputs: Vec<Val>) -> Result<Ran, Failure> {
+        let options = Options { wide: self.wide, max_steps: 20_000_000, ..Options::default() };
+        let mut machine = Machine::new(&self.module, options);
+        for global in self.module.globals.keys() {
+            machine.set_global(global, Val::aggregate([0.3, -0.5, 0.8, 0.1].map(Val::float)));
+        }
+        let stopped = |s: Stopped| Failure { kind: Kind::Stopped, text: s.to_string() };
+        let outputs = machine.call(func, inputs).map_err(stopped)?;
+        let memory = self.module.globals.keys().map(|g| machine.global(g).clone()).collect();
+        Ok(Ran { outputs, memory })
+    }
+
     /// `<u, f>` at a step along the direction.
     fn weighed(&self, point: &Point, h: f64) -> Result<f64, Failure> {
-        let ran = run(&self.module, self.f, point.at(&self.module, self.sig(), h), true)?;
+        let ran = self.run(self.f, point.at(&self.module, self.sig(), h))?;
         let all = ran.outputs.iter().zip(&point.weights);
         Ok(all.filter_map(|(y, u)| Some(inner_value(y, u.as_ref()?))).sum())
     }
 
     fn forward_product(&self, point: &Point) -> Result<Sum, Failure> {
-        let ran = run(&self.module, self.forward, point.forward_arguments(), true)?;
+        let ran = self.run(self.forward, point.forward_arguments())?;
         let all = ran.outputs.iter().zip(&point.weights);
         Ok(Sum::of(all.filter_map(|(y, u)| Some(inner(&y.parts()[1], u.as_ref()?)))))
     }
 
     fn backward_product(&self, point: &Point) -> Result<Sum, Failure> {
-        let ran = run(&self.module, self.backward, point.backward_arguments(self.sig()), true)?;
+        let ran = self.run(self.backward, point.backward_arguments(self.sig()))?;
         let directions = point.direction.iter().flatten();
         Ok(Sum::of(ran.outputs.iter().zip(directions).map(|(x, v)| inner(&x.parts()[1], v))))
     }
 
-    /// Values and memory, in ordinary precision.
+    /// The derivatives compute the same values, and leave the same in memory.
     fn same_values(&self, point: &Point) -> Result<(), Failure> {
-        let plain = run(&self.module, self.f, point.inputs.clone(), false)?;
-        let forward = run(&self.module, self.forward, point.forward_arguments(), false)?;
+        let plain = self.run(self.f, point.inputs.clone())?;
+        let forward = self.run(self.forward, point.forward_arguments())?;
         for (y, (pair, weight)) in plain.outputs.iter().zip(forward.outputs.iter().zip(&point.weights)) {
             let value = if weight.is_some() { &pair.parts()[0] } else { pair };
             if !same(value, y) {
                 return failure(Kind::Values, format!("forward mode computes {value:?}, not {y:?}"));
             }
         }
-        let backward = run(&self.module, self.backward, point.backward_arguments(self.sig()), false)?;
+        let backward = self.run(self.backward, point.backward_arguments(self.sig()))?;
         for (what, ran) in [("forward", &forward), ("backward", &backward)] {
             if !ran.memory.iter().zip(&plain.memory).all(|(a, b)| same(a, b)) {
                 let text = format!("{what}: memory is {:?}, not {:?}", ran.memory, plain.memory);
@@ -280,6 +284,10 @@ fn same(a: &Val, b: &Val) -> bool {
         (Val::Aggregate(a), Val::Aggregate(b)) => {
             a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| same(a, b))
         }
+        // Nothing written at all, or in any part.
+        (Val::Undef, Val::Aggregate(parts)) | (Val::Aggregate(parts), Val::Undef) => {
+            parts.iter().all(|p| same(p, &Val::Undef))
+        }
         _ => a == b || a.as_float().zip(b.as_float()).is_some_and(|(a, b)| a == b),
     }
 }
@@ -292,8 +300,8 @@ fn inner_value(y: &Val, u: &Val) -> f64 {
 /// How far to step: far enough that rounding does not matter.
 const STEP: f64 = 1e-5;
 
-/// How near two ways to compute one number must come. What is folded into a constant is rounded, here and not there.
-const SAME: f64 = 1e-6;
+/// How near two ways to compute one number in double must come.
+const SAME: f64 = 1e-9;
 
 /// Where a function is larger than this, its derivatives are not looked at.
 const TAME: f64 = 1e6;
@@ -303,14 +311,15 @@ const POINTS: u64 = 2;
 
 fn function(source: &str, name: &str, seed: u64, tally: &mut Tally) -> Result<(), Failure> {
     let looped = lowered(source, name, false)?;
-    let mut whole = written(&looped, None)?;
+    let mut whole = written(&looped, None, true)?;
+    let narrow = written(&looped, None, false)?;
     let mut others = Vec::new();
     if name == "f" {
         for policy in Policy::ALL {
-            others.push((Kind::Kept, format!("{policy:?}"), written(&looped, Some(policy))?));
+            others.push((Kind::Kept, format!("{policy:?}"), written(&looped, Some(policy), true)?));
         }
         let unrolled = lowered(source, name, true)?;
-        others.push((Kind::Unrolled, "unrolled".to_string(), written(&unrolled, None)?));
+        others.push((Kind::Unrolled, "unrolled".to_string(), written(&unrolled, None, true)?));
     }
     for number in 0..POINTS {
         let point = Point::random(&mut whole.module, whole.f, seed ^ (number << 32));
@@ -320,6 +329,7 @@ fn function(source: &str, name: &str, seed: u64, tally: &mut Tally) -> Result<()
             continue;
         }
         whole.same_values(&point)?;
+        narrow.same_values(&point)?;
         let forward = whole.forward_product(&point)?;
         let backward = whole.backward_product(&point)?;
         if !forward.near(backward, SAME) {
