@@ -311,7 +311,7 @@ pub(crate) fn backward(cx: &mut Context<'_>, linear: FuncId, seeds: &Seeds) -> R
 /// calls is written.
 fn tidy_all(cx: &mut Context<'_>) {
     let rough = std::mem::take(&mut cx.reverse.rough);
-    let effects = Effects::of(cx.module);
+    let effects = Effects::below(cx.module, rough.iter().copied());
     for id in rough {
         let Module { types, funcs, .. } = &mut *cx.module;
         let func = &mut funcs[id];

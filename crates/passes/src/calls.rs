@@ -2,27 +2,29 @@
 //!
 //! Only calls count that are written: what a derivative not written yet will call is not known.
 
-use cotangent_base::{Entity, EntityMap, EntitySet};
+use cotangent_base::{EntitySet, Map};
 use cotangent_ir::{Func, FuncId, Module, Op};
 
-/// The calls of a module.
+/// The calls of functions of a module.
 pub struct Calls {
     /// The functions that call themselves, directly or through others.
     pub recursive: EntitySet<FuncId>,
-    /// All functions, callees before callers as far as recursion allows.
+    /// The functions, callees before callers as far as recursion allows.
     pub callees_first: Vec<FuncId>,
 }
 
 impl Calls {
     /// Looks at all functions of a module.
     pub fn of(module: &Module) -> Calls {
-        let calls: EntityMap<FuncId, Vec<FuncId>> = module.funcs.values().map(callees).collect();
-        let unseen = EntityMap::filled(0, calls.len());
-        let found = Calls { recursive: EntitySet::new(), callees_first: Vec::with_capacity(calls.len()) };
-        let mut search =
-            Search { calls, order: unseen.clone(), low: unseen, path: Vec::new(), seen: 0, found };
-        for func in module.funcs.keys() {
-            if search.order[func] == 0 {
+        Calls::below(module, module.funcs.keys())
+    }
+
+    /// Looks at `roots` and at what they call, perhaps through others.
+    pub fn below(module: &Module, roots: impl IntoIterator<Item = FuncId>) -> Calls {
+        let found = Calls { recursive: EntitySet::new(), callees_first: Vec::new() };
+        let mut search = Search { module, marks: Map::default(), path: Vec::new(), found };
+        for func in roots {
+            if !search.marks.contains_key(&func) {
                 search.visit(func);
             }
         }
@@ -40,45 +42,50 @@ fn callees(func: &Func) -> Vec<FuncId> {
     callees
 }
 
-/// Tarjan's search for strongly connected components. A finished function has `low` zero.
-struct Search {
-    calls: EntityMap<FuncId, Vec<FuncId>>,
-    order: EntityMap<FuncId, u32>,
-    low: EntityMap<FuncId, u32>,
+/// Tarjan's search for strongly connected components.
+struct Search<'m> {
+    module: &'m Module,
+    marks: Map<FuncId, Mark>,
     path: Vec<FuncId>,
-    seen: u32,
     found: Calls,
 }
 
-impl Search {
-    fn visit(&mut self, func: FuncId) {
-        self.seen += 1;
-        (self.order[func], self.low[func]) = (self.seen, self.seen);
+/// What is known of a function that the search has seen.
+#[derive(Clone, Copy)]
+enum Mark {
+    /// On the path: the least number of a function on it that this one leads to. They are numbered in the order in which they were seen.
+    Open(usize),
+    /// Its component is known.
+    Done,
+}
+
+impl Search<'_> {
+    /// Visits a function not seen before; says what it leads to.
+    fn visit(&mut self, func: FuncId) -> Mark {
+        let number = self.marks.len();
+        self.marks.insert(func, Mark::Open(number));
         let start = self.path.len();
         self.path.push(func);
-        for callee in std::mem::take(&mut self.calls[func]) {
-            if callee.index() >= self.order.len() {
-                continue;
-            }
+        let mut low = number;
+        for callee in self.module.funcs.get(func).map_or(Vec::new(), callees) {
             if callee == func {
                 self.found.recursive.insert(func);
             }
-            if self.order[callee] == 0 {
-                self.visit(callee);
-            }
-            if self.low[callee] != 0 {
-                self.low[func] = self.low[func].min(self.low[callee]);
+            let mark = self.marks.get(&callee).copied();
+            if let Mark::Open(leads) = mark.unwrap_or_else(|| self.visit(callee)) {
+                low = low.min(leads);
             }
         }
-        if self.low[func] == self.order[func] {
+        let mark = if low < number { Mark::Open(low) } else { Mark::Done };
+        self.marks.insert(func, mark);
+        if let Mark::Done = mark {
             let component = self.path.split_off(start);
             if component.len() > 1 {
                 self.found.recursive.extend(component.iter().copied());
             }
-            self.found.callees_first.extend(component.iter().copied());
-            for member in component {
-                self.low[member] = 0;
-            }
+            self.marks.extend(component.iter().map(|member| (*member, Mark::Done)));
+            self.found.callees_first.extend(component);
         }
+        mark
     }
 }

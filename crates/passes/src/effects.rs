@@ -16,20 +16,21 @@
 //! be any resource of its type; a pointer of unknown origin may lead anywhere. At a barrier other threads may have
 //! written anything.
 //!
+//! [`Effects::below`] looks only at some functions and what they lead to, for a question about a few of many.
+//!
 //! It does not look at element indices, does not follow handles from arguments to parameters, and takes a
-//! function that did not exist when it was computed to do everything.
+//! function that it has not seen, or that did not exist then, to do everything.
 
-use cotangent_base::{Entity, EntityMap, EntitySet, Scalar};
+use cotangent_base::{EntityMap, EntitySet, Map, Scalar, Set};
 use cotangent_ir::{
     Const, Control, Effect, Func, FuncId, FuncKind, Global, Inst, InstData, Math, Module, Op, Region, Ty,
     Type, Types, Value,
 };
 
-/// The memory effects of every function of a module.
+/// The memory effects of functions of a module.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
-    runs: EntityMap<FuncId, Summary>,
-    derivatives: EntityMap<FuncId, Summary>,
+    summaries: Map<Node, Summary>,
     globals: EntityMap<Global, Ty>,
 }
 
@@ -94,12 +95,12 @@ struct Summary {
 impl Summary {
     /// Adds `other`; says whether that was new.
     fn absorb(&mut self, other: &Summary) -> bool {
-        let before = self.clone();
-        self.does = self.does.and(other.does);
-        self.globals.extend(other.globals.iter());
-        self.types.extend(other.types.iter());
-        self.anything |= other.anything;
-        *self != before
+        let (does, anything) = (self.does.and(other.does), self.anything || other.anything);
+        let mut new = (does, anything) != (self.does, self.anything);
+        (self.does, self.anything) = (does, anything);
+        other.globals.iter().for_each(|global| new |= self.globals.insert(global));
+        other.types.iter().for_each(|ty| new |= self.types.insert(ty));
+        new
     }
 
     fn write(&mut self, place: Place) {
@@ -112,75 +113,81 @@ impl Summary {
 }
 
 /// Whose summary: of running a function or of its derivatives.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Node {
     Run(FuncId),
     Derivative(FuncId),
 }
 
+impl Node {
+    fn func(self) -> FuncId {
+        match self {
+            Node::Run(id) | Node::Derivative(id) => id,
+        }
+    }
+}
+
 impl Effects {
     /// The effects of every function of `module`.
     pub fn of(module: &Module) -> Effects {
-        let count = module.funcs.len();
-        let mut effects = Effects {
-            runs: EntityMap::filled(Summary::default(), count),
-            derivatives: EntityMap::filled(Summary::default(), count),
-            globals: module.globals.values().map(|g| g.ty).collect(),
-        };
-        let mut users: Vec<[Vec<Node>; 2]> = vec![Default::default(); count];
-        let mut list = Vec::new();
-        for (id, func) in module.funcs.iter() {
+        Effects::below(module, module.funcs.keys())
+    }
+
+    /// The effects of `roots` and of all that they, or their derivatives, may call.
+    pub fn below(module: &Module, roots: impl IntoIterator<Item = FuncId>) -> Effects {
+        let globals = module.globals.values().map(|g| g.ty).collect();
+        let mut effects = Effects { summaries: Map::default(), globals };
+        let mut users: Map<Node, Vec<Node>> = Map::default();
+        let mut open: Vec<FuncId> = roots.into_iter().collect();
+        let mut seen: Set<FuncId> = open.iter().copied().collect();
+        while let Some(id) = open.pop() {
+            let func = &module.funcs[id];
             let (own, needs) = local(&module.types, func);
-            effects.runs[id] = own.clone();
-            effects.derivatives[id] = own;
+            effects.summaries.insert(Node::Run(id), own.clone());
+            effects.summaries.insert(Node::Derivative(id), own);
             for (user, used) in needs.into_iter().flat_map(|need| need.links(id)).chain(custom(id, func)) {
-                users[slot(used).0][slot(used).1].push(user);
-            }
-            list.extend([Node::Run(id), Node::Derivative(id)]);
-        }
-        while let Some(node) = list.pop() {
-            let summary = effects.summary(node).clone();
-            for &user in &users[slot(node).0][slot(node).1] {
-                if effects.summary_mut(user).absorb(&summary) {
-                    list.push(user);
-                }
+                users.entry(used).or_default().push(user);
+                open.extend(seen.insert(used.func()).then_some(used.func()));
             }
         }
+        effects.flow(&users);
         effects
     }
 
-    fn summary(&self, node: Node) -> &Summary {
-        match node {
-            Node::Run(id) => &self.runs[id],
-            Node::Derivative(id) => &self.derivatives[id],
+    /// Lets summaries flow to those who use them, until nothing changes.
+    fn flow(&mut self, users: &Map<Node, Vec<Node>>) {
+        let mut list: Vec<Node> = users.keys().copied().collect();
+        while let Some(node) = list.pop() {
+            let summary = self.summaries[&node].clone();
+            for user in &users[&node] {
+                let absorbs = self.summaries.get_mut(user).is_some_and(|s| s.absorb(&summary));
+                list.extend((absorbs && users.contains_key(user)).then_some(*user));
+            }
         }
     }
 
-    fn summary_mut(&mut self, node: Node) -> &mut Summary {
-        match node {
-            Node::Run(id) => &mut self.runs[id],
-            Node::Derivative(id) => &mut self.derivatives[id],
-        }
+    fn summary(&self, node: Node) -> Option<&Summary> {
+        self.summaries.get(&node)
     }
 
     /// What running a function does.
     pub fn func(&self, id: FuncId) -> Does {
-        self.runs.get(id).map_or(Does::EVERYTHING, |s| s.does)
+        self.summary(Node::Run(id)).map_or(Does::EVERYTHING, |s| s.does)
     }
 
     /// What running any derivative of a function may do.
     pub fn derivative(&self, id: FuncId) -> Does {
-        self.derivatives.get(id).map_or(Does::EVERYTHING, |s| s.does)
+        self.summary(Node::Derivative(id)).map_or(Does::EVERYTHING, |s| s.does)
     }
 
     /// Whether running a function may write `place`.
     pub fn may_write(&self, id: FuncId, place: Place) -> bool {
-        self.runs.get(id).is_none_or(|s| self.touches(s, place))
+        self.summary(Node::Run(id)).is_none_or(|s| self.touches(s, place))
     }
 
     /// Whether running any derivative of a function may write `place`.
     pub fn derivative_may_write(&self, id: FuncId, place: Place) -> bool {
-        self.derivatives.get(id).is_none_or(|s| self.touches(s, place))
+        self.summary(Node::Derivative(id)).is_none_or(|s| self.touches(s, place))
     }
 
     /// The globals a function may write, handles of unknown origin taken for all of their type, in order.
@@ -294,13 +301,6 @@ fn divides_safely(func: &Func, divisor: Value) -> bool {
         return divides_safely(func, data.operands[0]);
     }
     matches!(data.op, Op::Const(Const::Int(n)) if !matches!(n, 0 | -1))
-}
-
-fn slot(node: Node) -> (usize, usize) {
-    match node {
-        Node::Run(id) => (id.index(), 0),
-        Node::Derivative(id) => (id.index(), 1),
-    }
 }
 
 /// What an operation needs from another function.

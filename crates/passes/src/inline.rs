@@ -44,7 +44,7 @@ const CALLER_LIMIT: usize = 1 << 18;
 
 /// Replaces the calls in `func` of functions that are wanted. Says whether there were any.
 pub fn inline_calls(module: &mut Module, func: FuncId, want: &dyn Fn(&Func) -> bool) -> bool {
-    inline_known(module, func, &Calls::of(module).recursive, want)
+    inline_known(module, func, &Calls::below(module, [func]).recursive, want)
 }
 
 /// The same, for one who knows already which functions are recursive.

@@ -7,8 +7,7 @@ pub fn modules(lines: usize) -> Vec<(String, String)> {
     let count = (lines.saturating_sub(HEAD.lines().count() + 8) / unit_lines).max(1);
     let mut main: String = (0..count).map(|i| format!("import part_{i};\n")).collect();
     main.push_str(HEAD);
-    // A part of the program is used, as in a library of which each shader needs a little.
-    for i in (0..count).step_by(8) {
+    for i in 0..count {
         main.push_str(&format!("    sum += run_{i}(0.5 + sum * 0.001, {});\n", i % 3));
     }
     main.push_str("    result[0] = sum;\n}\n");

@@ -23,10 +23,10 @@ pub(super) struct Root {
 impl Root {
     /// Looks at the module as it is now.
     pub fn of(module: &Module, func: FuncId) -> Self {
-        let effects = Effects::of(module);
+        let effects = Effects::below(module, [func]);
         let changes = |g| effects.derivative_may_write(func, Place::Global(g));
         let changing = module.globals.keys().map(changes).collect();
-        Root { func, effects, changing, recursive: Calls::of(module).recursive }
+        Root { func, effects, changing, recursive: Calls::below(module, [func]).recursive }
     }
 
     /// Whether a function may run again: it writes nothing, and what it reads does not change.
