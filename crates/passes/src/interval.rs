@@ -40,6 +40,11 @@ impl Interval {
         self.low == self.high
     }
 
+    /// Every number with `n` added, wherever that leads.
+    pub fn plus(self, n: i128) -> Interval {
+        Interval { low: self.low + n, high: self.high + n }
+    }
+
     /// Whether all of `other` is in it.
     pub fn contains(self, other: Interval) -> bool {
         self.low <= other.low && other.high <= self.high

@@ -118,6 +118,29 @@ fn counters_go_down_grow_and_shrink() {
 }
 
 #[test]
+fn what_is_a_constant_away_from_a_counter_counts_too() {
+    let case = |ty, before, asks| {
+        let moves = if ty == "u32" { "%one: u32 = const 1  %next: u32 = add %k, %one" } else { UP_1 };
+        rounds(&Case { ty, before, asks, moves })
+    };
+    let limit = "%start: i32 = const 0  %d: i32 = const 2  %c: i32 = const 16  %l: i32 = min %n, %c";
+    assert_eq!(case("i32", limit, "%j: i32 = add %i, %d  %goes: bool = lt %j, %l"), Some(14));
+    assert_eq!(case("i32", limit, "%j: i32 = add %d, %i  %goes: bool = ge %l, %j"), Some(15));
+    assert_eq!(case("i32", limit, "%j: i32 = sub %i, %d  %goes: bool = lt %j, %l"), Some(18));
+    // Two below zero an unsigned counter is nearly at its largest.
+    let unsigned = "%start: u32 = const 0  %d: u32 = const 2  %c: u32 = const 16  %l: u32 = min %n, %c";
+    assert_eq!(case("u32", unsigned, "%j: u32 = sub %i, %d  %goes: bool = gt %l, %j"), None);
+    // One that doubles is not twice as far from a place next to it.
+    let doubles = Case {
+        ty: "i32",
+        before: "%start: i32 = const 1  %d: i32 = const 2  %c: i32 = const 16  %l: i32 = min %n, %c",
+        asks: "%j: i32 = add %i, %d  %goes: bool = lt %j, %l",
+        moves: "%two: i32 = const 2  %next: i32 = mul %k, %two",
+    };
+    assert_eq!(rounds(&doubles), None);
+}
+
+#[test]
 fn a_shift_beyond_the_width_is_a_smaller_one() {
     let positive = "%z2: i32 = const 0  %goes: bool = gt %i, %z2";
     let from_n = "%z: i32 = const 0  %start: i32 = add %n, %z";

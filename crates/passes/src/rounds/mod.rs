@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! for (i = 0; i < min(n, 16); i++)       16 rounds      a counter that grows by at least 1 and what it cannot exceed
+//! for (i = 0; i + 1 < 16; i++)           15             the same, a constant away from it
 //! for (i = 1; i < 1000; i *= 2)          10             one that is multiplied
 //! while (n > 0) n >>= 1                  31             one that shrinks by division
 //! for (t = 0.0; t < 1.0; t += 0.1)       10             anything that follows from constants: it is tried out
@@ -59,6 +60,12 @@ struct Asked {
     at_once: bool,
     /// How many rounds begin although it does not hold: one, if it is asked in the middle of a round.
     more: u32,
+}
+
+/// What moves by a rule and is compared: a slot, or what is a constant away from it.
+struct Counter {
+    slot: usize,
+    plus: i128,
 }
 
 impl Bounds<'_> {
@@ -174,15 +181,19 @@ impl Bounds<'_> {
         let data = self.func.def(part.value)?;
         let (Op::Math(math), &[a, b]) = (&data.op, &data.operands[..]) else { return None };
         let math = if part.wanted { *math } else { negated(*math)? };
-        let (slot, math, limit) = match (self.slot(a, part.region), self.slot(b, part.region)) {
-            (Some(slot), None) => (slot, math, b),
-            (None, Some(slot)) => (slot, mirrored(math)?, a),
+        let (counter, math, limit) = match (self.counter(a, part.region), self.counter(b, part.region)) {
+            (Some(counter), None) => (counter, math, b),
+            (None, Some(counter)) => (counter, mirrored(math)?, a),
             (Some(_), Some(_)) | (None, None) => return None,
         };
+        let Counter { slot, plus } = counter;
         let limit = self.ranges.of(limit)?;
-        let start = self.ranges.of(self.func.insts[self.looped.inst].operands[slot])?;
         let all = self.ranges.all(self.func.regions[self.looped.body].args[slot])?;
-        let way = self.ranges.way(self.looped, slot)?;
+        let way = self.ranges.way(self.looped, slot).filter(|way| plus == 0 || way.is_sum())?;
+        let start = self.ranges.of(self.func.insts[self.looped.inst].operands[slot])?.plus(plus);
+        if !all.contains(start) {
+            return None;
+        }
         let most = if part.at_once {
             way.rounds(start, math, limit, all)?
         } else {
@@ -221,6 +232,26 @@ impl Bounds<'_> {
             slots = (0..slots.len()).map(&mut next).collect();
         }
         None
+    }
+
+    /// The slot that `value` is, or is a constant away from, where `region` begins.
+    fn counter(&self, value: Value, region: Region) -> Option<Counter> {
+        if let Some(slot) = self.slot(value, region) {
+            return Some(Counter { slot, plus: 0 });
+        }
+        let data = self.func.def(value)?;
+        let (Op::Math(math), &[a, b]) = (&data.op, &data.operands[..]) else { return None };
+        let constant = |value| consts::int(self.types, self.func, value).map(i128::from);
+        let (slot, plus) = match math {
+            Math::Add => match (self.slot(a, region), self.slot(b, region)) {
+                (Some(slot), None) => (slot, constant(b)?),
+                (None, Some(slot)) => (slot, constant(a)?),
+                (Some(_), Some(_)) | (None, None) => return None,
+            },
+            Math::Sub => (self.slot(a, region)?, -constant(b)?),
+            _ => return None,
+        };
+        Some(Counter { slot, plus })
     }
 
     /// Which slot `value` is where `region` begins.

@@ -38,6 +38,11 @@ impl Way {
         (by.low >= 1).then(|| Way::Divide { by: 1 << by.low, floors: true })
     }
 
+    /// Whether it adds, so that what is a constant away moves in the same way.
+    pub fn is_sum(self) -> bool {
+        matches!(self, Way::Add(_))
+    }
+
     /// One way or the other.
     pub fn joined(self, other: Way) -> Option<Way> {
         match (self, other) {
