@@ -1,7 +1,7 @@
 //! Source files, positions in them, and the one way the compiler asks for a file.
 
 use crate::{Entity, EntityMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 crate::entity!(
     /// A source file.
@@ -100,9 +100,15 @@ impl Loader for Files<'_> {
 struct File {
     path: String,
     text: Arc<str>,
-    /// Offset at which each line starts.
-    lines: Vec<u32>,
+    /// Offset at which each line starts, once somebody asks.
+    lines: OnceLock<Vec<u32>>,
     library: bool,
+}
+
+impl File {
+    fn lines(&self) -> &[u32] {
+        self.lines.get_or_init(|| std::iter::once(0).chain(line_ends(&self.text)).collect())
+    }
 }
 
 /// All files read so far.
@@ -128,8 +134,7 @@ impl Sources {
     }
 
     fn push(&mut self, path: String, text: Arc<str>, library: bool) -> FileId {
-        let lines = std::iter::once(0).chain(line_ends(&text)).collect();
-        self.files.push(File { path, text, lines, library })
+        self.files.push(File { path, text, lines: OnceLock::new(), library })
     }
 
     /// The path of a file, as it was given.
@@ -160,7 +165,7 @@ impl Sources {
 
     /// The line and column of a byte.
     pub fn location(&self, file: FileId, offset: u32) -> Location {
-        let File { text, lines, .. } = &self.files[file];
+        let (text, lines) = (&self.files[file].text, self.files[file].lines());
         let line = lines.partition_point(|start| *start <= offset) - 1;
         let before = text.get(lines[line] as usize..offset as usize).unwrap_or("");
         Location { line: line as u32 + 1, column: before.chars().count() as u32 + 1 }
@@ -169,7 +174,7 @@ impl Sources {
     /// The whole lines that a span stands on, without the last line's break: their offset, the number of the first, and
     /// their text.
     pub fn lines_of(&self, span: Span) -> (u32, u32, &str) {
-        let File { text, lines, .. } = &self.files[span.file];
+        let (text, lines) = (&self.files[span.file].text, self.files[span.file].lines());
         let first = lines.partition_point(|start| *start <= span.start) - 1;
         let next = lines.partition_point(|start| *start < span.end.max(span.start + 1));
         let end = lines.get(next).map_or(text.len(), |end| *end as usize);

@@ -1,7 +1,7 @@
 //! Loads modules, and takes them through the stages.
 
 use crate::given::Setting;
-use crate::library;
+use crate::library::Needs;
 use crate::pipeline::{self, Listing};
 use crate::reflect::Reflection;
 use crate::render;
@@ -10,10 +10,9 @@ use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Sources, Symbol};
 use cotangent_ir::Mode;
 use cotangent_ir::layout::{Matrices, Target};
 use cotangent_lower::{Lowered, Options, Roots};
+use cotangent_sema::Checked;
 use cotangent_sema::hir::{DiffMode, Func};
-use cotangent_sema::{Checked, Input};
-use cotangent_syntax::Limits;
-use cotangent_syntax::ast;
+use cotangent_syntax::{Limits, TokenStream, ast};
 
 /// Why there is no result.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,6 +59,8 @@ pub struct Compiler<'l> {
     pub sources: Sources,
     /// What there is to tell so far, warnings included.
     pub diagnostics: Diagnostics,
+    /// What is needed of the library, by what was read so far.
+    pub(crate) needs: Needs,
 }
 
 impl<'l> Compiler<'l> {
@@ -81,14 +82,17 @@ impl<'l> Compiler<'l> {
             limits: Limits::default(),
             sources: Sources::new(),
             diagnostics: Diagnostics::new(),
+            needs: Needs::new(),
         }
     }
 
     /// Reads the module at `path` and what it imports, and checks all of it.
     pub fn check(&mut self, path: &str) -> Result<Checked, Stop> {
+        let modules = self.load_modules(path)?;
+        let mut given = self.read_settings();
         let mut inputs = self.library();
-        inputs.extend(self.load_modules(path)?);
-        let given = self.read_settings();
+        inputs.extend(modules);
+        given.unread = self.needs.unread();
         let mut checked = cotangent_sema::check_given(inputs, given);
         self.tell(std::mem::take(&mut checked.diagnostics))?;
         Ok(checked)
@@ -188,25 +192,13 @@ impl<'l> Compiler<'l> {
         if denied || self.diagnostics.has_errors() { Err(Stop::Errors) } else { Ok(()) }
     }
 
-    fn library(&mut self) -> Vec<Input> {
-        let mut inputs = Vec::new();
-        for (path, text) in library::FILES {
-            let file = self.sources.add_library(*path, *text);
-            let tree =
-                cotangent_syntax::parse_library(&mut self.sources, self.loader, file, &mut self.diagnostics);
-            inputs.push(Input::library(file, tree));
-        }
-        inputs
+    pub(crate) fn parse(&mut self, file: FileId, defines: &[(String, String)]) -> ast::File {
+        let stream = self.preprocess(file, defines);
+        self.needs.note(&stream);
+        cotangent_syntax::parse_tokens(stream, &self.sources, self.limits, &mut self.diagnostics)
     }
 
-    pub(crate) fn parse(&mut self, file: FileId, defines: &[(String, String)]) -> ast::File {
-        cotangent_syntax::parse(
-            &mut self.sources,
-            self.loader,
-            file,
-            defines,
-            self.limits,
-            &mut self.diagnostics,
-        )
+    pub(crate) fn preprocess(&mut self, file: FileId, defines: &[(String, String)]) -> TokenStream {
+        cotangent_syntax::preprocess(&mut self.sources, self.loader, file, defines, &mut self.diagnostics)
     }
 }

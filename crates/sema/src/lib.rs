@@ -116,7 +116,8 @@ impl Input {
     }
 }
 
-/// What the command line says about a program: types and values for what the program leaves open.
+/// What the checker is told about a program beside its text: types and values for what the program leaves open, as the
+/// command line says.
 #[derive(Default, Debug)]
 pub struct Given {
     /// For `type_param` and `extern` declarations.
@@ -125,6 +126,8 @@ pub struct Given {
     pub types: Vec<(Symbol, ast::Expr)>,
     /// For the generic parameters of functions.
     pub functions: Vec<(Symbol, Vec<ast::Expr>)>,
+    /// Names of the library that the program does not have and whose files were not read: suggestions may be among them.
+    pub unread: Vec<Symbol>,
 }
 
 /// Checks a program: the files of the library first, then the user's.

@@ -543,6 +543,7 @@ impl Checked {
             names.extend(scope.names.iter().filter(|(_, i)| wanted(i)).map(|(name, _)| *name));
             at = scope.parent;
         }
+        names.extend(self.tables.links.unread());
         names
     }
 

@@ -16,7 +16,7 @@ mod pp;
 mod token;
 
 pub use lexer::lex;
-pub use parser::{Limits, parse_tokens};
+pub use parser::{Limits, parse_library_tokens, parse_tokens};
 pub use pp::{TokenStream, preprocess};
 pub use token::{Flags, Kw, LexError, Punct, Token, TokenKind};
 
@@ -34,16 +34,4 @@ pub fn parse(
 ) -> ast::File {
     let stream = preprocess(sources, loader, file, defines, diags);
     parse_tokens(stream, sources, limits, diags)
-}
-
-/// The same for a file of the library, which includes nothing and has no mistakes. Bodies of its functions are read when
-/// they are needed.
-pub fn parse_library(
-    sources: &mut Sources,
-    loader: &dyn Loader,
-    file: FileId,
-    diags: &mut Diagnostics,
-) -> ast::File {
-    let stream = preprocess(sources, loader, file, &[], diags);
-    parser::parse_library_tokens(stream, sources, diags)
 }

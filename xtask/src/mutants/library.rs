@@ -89,19 +89,17 @@ pub fn make(copy: &Path) -> Result<Vec<Mutant>, String> {
 
 /// In the copy, the compiler reads the library when it starts.
 fn read_library(copy: &Path) -> Result<(), String> {
-    let path = copy.join("crates/cotangent/src/compiler.rs");
+    let path = copy.join("crates/cotangent/src/library.rs");
     let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
-    let from = "for (path, text) in library::FILES {";
+    let from = "let (path, text) = FILES[number];";
     if !text.contains(from) {
-        return Err(format!("compiler.rs has no `{from}`"));
+        return Err(format!("library.rs has no `{from}`"));
     }
     let read = format!(
         "{from}\n            let read = std::fs::read_to_string(format!(\"{{}}/{{path}}\", std::env::var(\"{LIBRARY}\").unwrap_or_default()));\n            \
-         let text = &read.unwrap_or_else(|_| text.to_string());"
+         let text: &str = read.unwrap_or_else(|_| text.to_string()).leak();"
     );
-    let text =
-        text.replace(from, &read).replace("add_library(*path, *text)", "add_library(*path, text.as_str())");
-    std::fs::write(&path, text).map_err(|e| e.to_string())
+    std::fs::write(&path, text.replace(from, &read)).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("std/math.slang", include_str!("../../../../std/math.slang")),
     ("std/geometry.slang", include_str!("../../../../std/geometry.slang")),
     ("std/bits.slang", include_str!("../../../../std/bits.slang")),
+    ("std/truth.slang", include_str!("../../../../std/truth.slang")),
     ("std/resources.slang", include_str!("../../../../std/resources.slang")),
     ("std/memory.slang", include_str!("../../../../std/memory.slang")),
     ("std/atomics.slang", include_str!("../../../../std/atomics.slang")),

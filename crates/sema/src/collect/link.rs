@@ -32,6 +32,13 @@ pub(crate) struct Links {
     made: Vec<(Linked, Linked)>,
 }
 
+impl Links {
+    /// Names of the library whose files were not read.
+    pub(crate) fn unread(&self) -> &[Symbol] {
+        &self.given.unread
+    }
+}
+
 /// A declaration marked `extern` or `export`.
 #[derive(Clone, Debug)]
 struct Linked {

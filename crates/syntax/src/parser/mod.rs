@@ -68,12 +68,8 @@ pub fn parse_tokens(
     ast::File { decls: parser.file(), version: parser.version }
 }
 
-/// The same for a library, which has no mistakes: bodies of functions are read when they are needed.
-pub(crate) fn parse_library_tokens(
-    stream: TokenStream,
-    sources: &Sources,
-    diags: &mut Diagnostics,
-) -> ast::File {
+/// The same for a file of the library, which has no mistakes: bodies of functions are read when they are needed.
+pub fn parse_library_tokens(stream: TokenStream, sources: &Sources, diags: &mut Diagnostics) -> ast::File {
     let mut parser = Parser::new(stream, sources, Limits::default(), diags);
     parser.lazy = true;
     ast::File { decls: parser.file(), version: parser.version }
