@@ -140,7 +140,9 @@ impl Checked {
 
     pub(super) fn element_accessor(&mut self, id: PropId, accessor: &ast::Accessor, is_element: bool) {
         if !is_element {
-            self.unsupported(accessor.span, "a `ref` accessor");
+            let message = "a `ref` accessor that does more than return a place is not supported yet";
+            let diagnostic = Diagnostic::new(codes::UNSUPPORTED, accessor.span, message);
+            self.diagnostics.push(diagnostic.help("write `get` and `set` instead"));
             return;
         }
         let access = match accessor.kind {

@@ -1,7 +1,7 @@
 //! Functions in both notations, their parameters, and accessors.
 
 use super::prefix::Prefix;
-use super::{Parse, Parser};
+use super::{Parse, Parser, reference};
 use crate::ast::{
     Accessor, AccessorKind, Body, Decl, DeclKind, Expr, ExprKind, Extends, ExtensionPart, FuncDecl, FuncKind,
     Generics, Ident, ModifierKind, Param, SubscriptDecl,
@@ -241,7 +241,7 @@ impl Parser<'_> {
             }
         }
         self.close(open)?;
-        Ok(accessors)
+        Ok(reference::without(accessors))
     }
 
     fn accessor(&mut self) -> Parse<Accessor> {

@@ -22,6 +22,7 @@ mod lookahead;
 mod prefix;
 mod primary;
 mod recover;
+mod reference;
 mod stmt;
 mod types;
 
