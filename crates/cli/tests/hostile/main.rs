@@ -1,7 +1,7 @@
 //! Input made to hurt: every command ends in time and memory with a result or a diagnostic, never by a panic, an
 //! overflowing stack or a signal.
 //!
-//! Each case is a program. It is checked, compiled to WGSL, run and differentiated, each in a process of its own under
+//! Each case is a program. It is checked, compiled to WGSL and C++, run and differentiated, each in a process of its own under
 //! limits on its time and memory that the shell sets. [`taken`] asks that the program be accepted; all others may be
 //! refused. Where a function `f` or an entry point is missing, the command that asks for it says so.
 
@@ -19,9 +19,10 @@ const SECONDS: u32 = if cfg!(debug_assertions) { 10 } else { 2 };
 /// One gibibyte, and the room set aside for the stack.
 const KIBIBYTES: u32 = (1024 + 256 + 64) << 10;
 
-const COMMANDS: [&[&str]; 4] = [
+const COMMANDS: [&[&str]; 5] = [
     &["check"],
     &["compile", "--target", "wgsl", "-o", "/dev/null"],
+    &["compile", "--target", "cpp", "-o", "/dev/null"],
     &["run", "--set", "o=zeros(f32, 1)", "--max-steps", "1000000"],
     &["grad", "--fn", "f", "--at", "x=1", "--max-steps", "1000000"],
 ];
