@@ -152,7 +152,8 @@ impl Validators {
         for made in made {
             let Emitted::Text(text) = &made.emitted else { continue };
             let file = folder.write(made, "comp", text.as_bytes());
-            let words = text.contains("layout(push_constant") || text.contains(" set = ");
+            let words = ["layout(push_constant", " set = ", "uniform texture"];
+            let words = words.iter().any(|word| text.contains(word));
             if words {
                 vulkan.push(file)
             } else {

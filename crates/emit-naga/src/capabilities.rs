@@ -54,8 +54,12 @@ pub enum Feature {
     PointerValue,
     /// Textures and samplers.
     Texture,
-    /// Comparisons, textures of one dimension that are sampled, textures of halves.
-    OtherTexture,
+    /// Textures of one dimension that are sampled.
+    SampledLine,
+    /// Comparisons with textures that are not of one `float` and two dimensions.
+    OtherComparison,
+    /// Textures that are compared, and sampled at levels of choice too.
+    ComparedLevels,
     /// Functions that call themselves.
     Recursion,
     /// `printf`.
@@ -99,7 +103,9 @@ impl Feature {
         Feature::BufferArgument,
         Feature::PointerValue,
         Feature::Texture,
-        Feature::OtherTexture,
+        Feature::SampledLine,
+        Feature::OtherComparison,
+        Feature::ComparedLevels,
         Feature::Recursion,
         Feature::Printf,
     ];
@@ -134,9 +140,13 @@ impl Feature {
             Feature::InterfaceInMemory => ("values of interface type in buffers", [No; 5]),
             Feature::BufferArgument => ("buffers passed to functions that stay functions", [No; 5]),
             Feature::PointerValue => ("pointers chosen at run time, compared, subtracted", [No; 5]),
-            Feature::Texture => ("textures and samplers", [Yes, Yes, No, No, No]),
-            Feature::OtherTexture => {
-                ("comparisons with textures, `Texture1D` sampled, textures of `half`", [No; 5])
+            Feature::Texture => ("textures and samplers", [Yes, Yes, By("apart, as in Vulkan"), Yes, Yes]),
+            Feature::SampledLine => ("`Texture1D` sampled", [Yes, Yes, Yes, Yes, No]),
+            Feature::OtherComparison => {
+                ("comparisons with `Texture1D`, `Texture3D` and texels of several lanes", [No; 5])
+            }
+            Feature::ComparedLevels => {
+                ("levels and derivatives of choice beside comparisons", [No, No, Yes, No, No])
             }
             Feature::Recursion => ("functions that call themselves", [No; 5]),
             Feature::Printf => ("`printf`", [No; 5]),

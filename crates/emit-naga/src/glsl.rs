@@ -1,15 +1,20 @@
 //! GLSL, with the names and places that naga's writer does not know.
 //!
 //! naga numbers resources in one sequence of bytes. Descriptor sets and push constants are Vulkan's, which naga does not write:
-//! such resources are given numbers that nothing else has, and the text then says where they are ([`Numbers`]).
+//! such resources are given numbers that nothing else has, and the text then says where they are ([`Numbers`]). So do textures
+//! and samplers ([`textures`]).
+
+mod textures;
 
 use crate::Result;
-use crate::write::{Slots, invalid};
+use crate::write::{Slots, invalid, outside};
 use cotangent_ir::layout::bind::{Kind, Slot};
 use naga::back::glsl;
-use naga::proc::BoundsCheckPolicies;
 use naga::valid::ModuleInfo;
 use std::collections::BTreeMap;
+
+/// How naga names stages: compute, vertex, fragment.
+const STAGES: [&str; 3] = ["cs", "vs", "fs"];
 
 /// Writes a module with one entry point.
 pub(crate) fn write(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result<String> {
@@ -24,10 +29,10 @@ pub(crate) fn write(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> 
     let pipeline =
         glsl::PipelineOptions { shader_stage: entry.stage, entry_point: entry.name.clone(), multiview: None };
     let mut out = String::new();
-    let policies = BoundsCheckPolicies::default();
-    glsl::Writer::new(&mut out, module, info, &options, &pipeline, policies)
+    glsl::Writer::new(&mut out, module, info, &options, &pipeline, outside())
         .and_then(|mut writer| writer.write())
         .map_err(|e| invalid(&e.to_string()))?;
+    let out = textures::apart(&out, slots, &numbers.given, STAGES[0]);
     Ok(with_names(numbers.with_places(&out), module))
 }
 
@@ -68,10 +73,10 @@ impl Numbers {
     /// A line with a place in it, if it declares a resource whose number stands for one.
     fn placed(&self, line: &str) -> Option<String> {
         let (before, rest) = line.strip_prefix("layout(")?.split_once("binding = ")?;
-        let (number, after) = rest.split_once(')')?;
+        let (number, after) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);
         let slot = self.stand_ins.get(&number.parse().ok()?)?;
         Some(match slot.kind {
-            Kind::PushConstant => format!("layout(push_constant){after}"),
+            Kind::PushConstant => format!("layout(push_constant{after}"),
             Kind::Binding
             | Kind::ConstantBuffer
             | Kind::ShaderResource
@@ -79,7 +84,7 @@ impl Numbers {
             | Kind::Sampler
             | Kind::Texture
             | Kind::Buffer => {
-                format!("layout({before}set = {}, binding = {}){after}", slot.space, slot.index)
+                format!("layout({before}set = {}, binding = {}{after}", slot.space, slot.index)
             }
         })
     }
@@ -91,8 +96,8 @@ fn with_names(mut text: String, module: &naga::Module) -> String {
     for (_, var) in module.global_variables.iter() {
         let (Some(binding), Some(name)) = (&var.binding, &var.name) else { continue };
         let naga::ResourceBinding { group, binding } = binding;
-        for stage in ["cs", "vs", "fs"] {
-            let theirs = format!("_group_{group}_binding_{binding}_{stage}");
+        for stage in STAGES {
+            let theirs = textures::name(naga::ResourceBinding { group: *group, binding: *binding }, stage);
             let ours = match *group {
                 0 | u32::MAX => format!("{}_{binding}", crate::func::plain_name(name.as_str().into())),
                 _ => format!("{}_{group}_{binding}", crate::func::plain_name(name.as_str().into())),

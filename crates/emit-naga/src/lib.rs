@@ -22,6 +22,7 @@ mod control;
 mod convert;
 mod func;
 mod glsl;
+mod hlsl;
 mod math;
 mod matrices;
 mod memory;
@@ -102,6 +103,8 @@ pub(crate) struct Emitter<'m> {
     pub out: naga::Module,
     pub types: Map<Ty, Handle<naga::Type>>,
     pub globals: Map<Global, Handle<naga::GlobalVariable>>,
+    /// Variables that stand for a texture together with a sampler.
+    pub pairs: Map<(Global, Global), Handle<naga::GlobalVariable>>,
     /// Buffers that are words.
     pub words: Map<Global, Words>,
     /// Values of parameters.
@@ -152,6 +155,7 @@ fn try_build(
         out: naga::Module::default(),
         types: Map::default(),
         globals: Map::default(),
+        pairs: Map::default(),
         words: Map::default(),
         values: Map::default(),
         funcs: Map::default(),
@@ -368,7 +372,7 @@ impl Emitter<'_> {
     }
 }
 
-fn variable(
+pub(crate) fn variable(
     name: &str,
     space: naga::AddressSpace,
     ty: Handle<naga::Type>,

@@ -1,36 +1,62 @@
 //! Textures and samplers.
 //!
-//! naga keeps the layer apart from the other coordinates, and its texels always have four lanes. A texture that is written is
-//! declared with the format its texels have in memory, and readable only if it is read. In a compute shader nothing has
-//! neighbours, so what follows from those is level 0.
+//! naga keeps the layer apart from the other coordinates, and its texels always have four lanes of 32 bits. A texture that is
+//! written is declared with the format its texels have in memory (three lanes lie in four), and readable only if it is read.
+//! In a compute shader nothing has neighbours, so what follows from those is level 0.
+//!
+//! A texture that is compared is one of depths to naga: it has one lane, and is otherwise sampled at level 0 only.
+//!
+//! GLSL samples through a texture and a sampler together. To naga each pair that occurs is a texture of its own
+//! ([`Emitter::pair`]), which [`glsl`](crate::glsl) then prints as the pair that it is.
 
 use crate::capabilities::{Feature, refuse};
 use crate::func::FuncEmitter;
-use crate::{Emitter, Result, unsupported};
+use crate::write::Pair;
+use crate::{Emitter, Result, unsupported, variable};
 use cotangent_base::{Scalar, Span};
-use cotangent_ir::texture::{Dim, Opaque, Sampling, Texture};
-use cotangent_ir::{Access, Effect, Global, InstData, Op, Type, Value};
+use cotangent_ir::layout::Target;
+use cotangent_ir::texture::{Dim, Opaque, Sampling, Texture, Touched};
+use cotangent_ir::{Access, Global, InstData, Op, Type, Value};
 use naga::{
-    Expression, Handle, ImageClass, ImageDimension, ImageQuery, Literal, SampleLevel, ScalarKind, Statement,
-    StorageAccess, StorageFormat, SwizzleComponent, TypeInner,
+    AddressSpace, Expression, GlobalVariable, Handle, ImageClass, ImageDimension, ImageQuery, Literal,
+    ResourceBinding, SampleLevel, ScalarKind, Statement, StorageAccess, StorageFormat, SwizzleComponent,
+    TypeInner,
 };
 
 type Expr = Handle<Expression>;
 
+const LANES: [SwizzleComponent; 4] =
+    [SwizzleComponent::X, SwizzleComponent::Y, SwizzleComponent::Z, SwizzleComponent::W];
+
+/// The group of variables that stand for pairs.
+pub(crate) const PAIRS: u32 = u32::MAX - 1;
+
 /// The format of the texels of a texture that is written.
 fn format(texture: Texture) -> Option<StorageFormat> {
     Some(match (texture.scalar, texture.lanes) {
+        (Scalar::F16, 1) => StorageFormat::R16Float,
+        (Scalar::F16, 2) => StorageFormat::Rg16Float,
+        (Scalar::F16, _) => StorageFormat::Rgba16Float,
         (Scalar::F32, 1) => StorageFormat::R32Float,
         (Scalar::F32, 2) => StorageFormat::Rg32Float,
-        (Scalar::F32, 4) => StorageFormat::Rgba32Float,
+        (Scalar::F32, _) => StorageFormat::Rgba32Float,
         (Scalar::I32, 1) => StorageFormat::R32Sint,
         (Scalar::I32, 2) => StorageFormat::Rg32Sint,
-        (Scalar::I32, 4) => StorageFormat::Rgba32Sint,
+        (Scalar::I32, _) => StorageFormat::Rgba32Sint,
         (Scalar::U32, 1) => StorageFormat::R32Uint,
         (Scalar::U32, 2) => StorageFormat::Rg32Uint,
-        (Scalar::U32, 4) => StorageFormat::Rgba32Uint,
+        (Scalar::U32, _) => StorageFormat::Rgba32Uint,
         _ => return None,
     })
+}
+
+/// The kind of numbers that a shader sees in a texture.
+fn kind(texture: Texture) -> ScalarKind {
+    match texture.scalar {
+        Scalar::I32 => ScalarKind::Sint,
+        Scalar::U32 => ScalarKind::Uint,
+        _ => ScalarKind::Float,
+    }
 }
 
 impl Emitter<'_> {
@@ -39,54 +65,81 @@ impl Emitter<'_> {
         self.require(Feature::Texture, span, "a texture or sampler is not possible")?;
         let texture = match opaque {
             Opaque::Sampler => return Ok(self.plain(TypeInner::Sampler { comparison: false })),
-            Opaque::Comparison => {
-                return refuse(Feature::OtherTexture, span, "a comparison sampler is not possible yet");
-            }
+            Opaque::Comparison => return Ok(self.plain(TypeInner::Sampler { comparison: true })),
             Opaque::Texture(texture) => texture,
         };
-        if texture.scalar == Scalar::F16 {
-            return refuse(Feature::OtherTexture, span, "a texture of halves is not possible yet");
-        }
+        // Texels are made of what the target must know, although naga converts them.
+        self.scalar(texture.scalar, span)?;
+        let touched = Touched::of(self.module, global);
+        let class = match texture.access {
+            // GLSL has a variable for each sampler.
+            Access::Read if touched.compared && self.target != Target::Glsl => self.depths(texture, span)?,
+            Access::Read => ImageClass::Sampled { kind: kind(texture), multi: false },
+            Access::ReadWrite => {
+                let Some(format) = format(texture) else {
+                    return unsupported(span, "a texture of these numbers is not possible");
+                };
+                ImageClass::Storage { format, access: access(touched) }
+            }
+        };
+        Ok(self.image(texture, class))
+    }
+
+    fn image(&mut self, texture: Texture, class: ImageClass) -> Handle<naga::Type> {
         let dim = match texture.dim {
             Dim::D1 => ImageDimension::D1,
             Dim::D2 => ImageDimension::D2,
             Dim::D3 => ImageDimension::D3,
             Dim::Cube => ImageDimension::Cube,
         };
-        let kind = self.scalar(texture.scalar, span)?.kind;
-        let class = match texture.access {
-            Access::Read => ImageClass::Sampled { kind, multi: false },
-            Access::ReadWrite => {
-                let Some(format) = format(texture) else {
-                    return refuse(
-                        Feature::OtherTexture,
-                        span,
-                        "a texture that is written, of three lanes, is not possible",
-                    );
-                };
-                ImageClass::Storage { format, access: self.access_of(global) }
-            }
-        };
-        Ok(self.plain(TypeInner::Image { dim, arrayed: texture.array, class }))
+        self.plain(TypeInner::Image { dim, arrayed: texture.array, class })
     }
 
-    /// Whether a texture is read, written or both.
-    fn access_of(&self, global: Global) -> StorageAccess {
-        let mut access = StorageAccess::empty();
-        for func in self.module.funcs.values() {
-            for inst in func.all_insts().into_iter().map(|inst| &func.insts[inst]) {
-                let handle = inst.operands.first().and_then(|v| func.op(*v));
-                if handle == Some(&Op::Global(global)) {
-                    match inst.op.effect() {
-                        Effect::Read => access |= StorageAccess::LOAD,
-                        Effect::Write => access |= StorageAccess::STORE,
-                        Effect::None | Effect::Inner | Effect::Exit => {}
-                    }
-                }
-            }
+    /// The class of a texture that is compared.
+    fn depths(&self, texture: Texture, span: Span) -> Result<ImageClass> {
+        let flat = matches!(texture.dim, Dim::D2 | Dim::Cube);
+        if !flat || texture.lanes != 1 || texture.scalar != Scalar::F32 {
+            let what = "comparing a texture that is not one of `float` in two dimensions is not possible";
+            return refuse(Feature::OtherComparison, span, what);
         }
-        if access.is_empty() { StorageAccess::STORE } else { access }
+        Ok(ImageClass::Depth { multi: false })
     }
+
+    /// The variable that stands for a texture together with a sampler.
+    fn pair(
+        &mut self,
+        texture: (Global, Texture),
+        sampler: Global,
+        compares: bool,
+        span: Span,
+    ) -> Result<Handle<GlobalVariable>> {
+        if let Some(found) = self.pairs.get(&(texture.0, sampler)) {
+            return Ok(*found);
+        }
+        let class = match compares {
+            true => self.depths(texture.1, span)?,
+            false => ImageClass::Sampled { kind: kind(texture.1), multi: false },
+        };
+        let ty = self.image(texture.1, class);
+        let parts = [texture.0, sampler].map(|g| self.out.global_variables[self.globals[&g]].binding);
+        let [Some(texture_at), Some(sampler_at)] = parts else {
+            return unsupported(span, "a texture without a place is not possible");
+        };
+        let binding = ResourceBinding { group: PAIRS, binding: self.pairs.len() as u32 };
+        self.slots.pairs.push(Pair { pair: binding, texture: texture_at, sampler: sampler_at });
+        let var = variable("pair", AddressSpace::Handle, ty, Some(binding), None);
+        let handle = self.out.global_variables.append(var, naga::Span::UNDEFINED);
+        self.pairs.insert((texture.0, sampler), handle);
+        Ok(handle)
+    }
+}
+
+/// Whether a texture that may be written is read, written or both.
+fn access(touched: Touched) -> StorageAccess {
+    let mut access = StorageAccess::empty();
+    access.set(StorageAccess::LOAD, touched.read);
+    access.set(StorageAccess::STORE, touched.written || !touched.read);
+    access
 }
 
 impl FuncEmitter<'_, '_> {
@@ -102,65 +155,76 @@ impl FuncEmitter<'_, '_> {
         if !layer {
             return (at, None);
         }
-        let pattern = [SwizzleComponent::X, SwizzleComponent::Y, SwizzleComponent::Z, SwizzleComponent::W];
         let coordinate = match crate::types::vector_size(axes) {
-            Some(size) => self.expr(Expression::Swizzle { size, vector: at, pattern }),
+            Some(size) => self.expr(Expression::Swizzle { size, vector: at, pattern: LANES }),
             None => self.expr(Expression::AccessIndex { base: at, index: 0 }),
         };
         (coordinate, Some(self.expr(Expression::AccessIndex { base: at, index: axes.into() })))
     }
 
-    /// The lanes of a texel that there are.
-    fn lanes(&mut self, texel: Expr, lanes: u8) -> Expr {
-        let pattern = [SwizzleComponent::X, SwizzleComponent::Y, SwizzleComponent::Z, SwizzleComponent::W];
-        match crate::types::vector_size(lanes) {
+    /// The lanes of a texel that there are, as the numbers they are.
+    fn lanes(&mut self, texel: Expr, lanes: u8, texture: Texture) -> Expr {
+        let expr = match crate::types::vector_size(lanes) {
             Some(naga::VectorSize::Quad) => texel,
-            Some(size) => self.expr(Expression::Swizzle { size, vector: texel, pattern }),
+            Some(size) => self.expr(Expression::Swizzle { size, vector: texel, pattern: LANES }),
             None => self.expr(Expression::AccessIndex { base: texel, index: 0 }),
+        };
+        if texture.scalar != Scalar::F16 {
+            return expr;
         }
+        self.expr(Expression::As { expr, kind: ScalarKind::Float, convert: Some(2) })
+    }
+
+    /// Whether what naga sees is a texture of depths, whose texels are no vectors.
+    fn is_of_depths(&self, handle: Value) -> bool {
+        let Some(Op::Global(global)) = self.func.op(handle) else { return false };
+        self.emitter.target != Target::Glsl && Touched::of(self.module(), *global).compared
+    }
+
+    /// The texture through which a sampler samples.
+    fn sampled(&mut self, data: &InstData, texture: Texture, how: Sampling) -> Result<Expr> {
+        if self.emitter.target != Target::Glsl {
+            return Ok(self.value(data.operands[0]));
+        }
+        let (Some(Op::Global(global)), Some(Op::Global(sampler))) =
+            (self.func.op(data.operands[0]), self.func.op(data.operands[1]))
+        else {
+            return unsupported(self.span, "a texture that is chosen at run time is not possible");
+        };
+        let var = self.emitter.pair((*global, texture), *sampler, how.compares(), self.span)?;
+        Ok(self.expr(Expression::GlobalVariable(var)))
     }
 
     pub fn sample(&mut self, data: &InstData, how: Sampling) -> Result<Expr> {
         let texture = self.texture_of(data.operands[0])?;
         if texture.dim == Dim::D1 {
-            return refuse(
-                Feature::OtherTexture,
-                self.span,
-                "sampling a texture of one dimension is not possible",
-            );
+            let what = "sampling a texture of one dimension is not possible";
+            self.emitter.require(Feature::SampledLine, self.span, what)?;
         }
-        let [image, sampler, at] = [0, 1, 2].map(|i| self.value(data.operands[i]));
+        let depths = self.is_of_depths(data.operands[0]);
+        if depths && matches!(how, Sampling::Bias | Sampling::Level | Sampling::Gradient) {
+            let what = "sampling a texture that is also compared at a level of choice is not possible";
+            return refuse(Feature::ComparedLevels, self.span, what);
+        }
+        let image = self.sampled(data, texture, how)?;
+        let [sampler, at] = [1, 2].map(|i| self.value(data.operands[i]));
         let rest: Vec<Expr> = data.operands[3..].iter().map(|v| self.value(*v)).collect();
         let (coordinate, layer) = self.split(at, texture.axes(), texture.array);
-        let array_index = layer.map(|layer| {
-            let nearest = Expression::Math {
-                fun: naga::MathFunction::Round,
-                arg: layer,
-                arg1: None,
-                arg2: None,
-                arg3: None,
-            };
-            let expr = self.expr(nearest);
-            self.expr(Expression::As { expr, kind: ScalarKind::Sint, convert: Some(4) })
-        });
-        let zero = |e: &mut Self| SampleLevel::Exact(e.expr(Expression::Literal(Literal::F32(0.0))));
-        let (level, gather) = match how {
-            Sampling::Implicit => (zero(self), None),
-            Sampling::Bias | Sampling::Level => (SampleLevel::Exact(rest[0]), None),
-            Sampling::Gradient => (SampleLevel::Gradient { x: rest[0], y: rest[1] }, None),
-            Sampling::Gather(lane) => {
-                let all =
-                    [SwizzleComponent::X, SwizzleComponent::Y, SwizzleComponent::Z, SwizzleComponent::W];
-                (SampleLevel::Zero, Some(all[usize::from(lane)]))
+        let array_index = layer.map(|layer| self.rounded(layer));
+        let level = match how {
+            Sampling::Implicit if depths => {
+                SampleLevel::Exact(self.expr(Expression::Literal(Literal::I32(0))))
             }
-            Sampling::Compare | Sampling::CompareZero => {
-                return refuse(
-                    Feature::OtherTexture,
-                    self.span,
-                    "a comparison with a texture is not possible yet",
-                );
+            Sampling::Implicit => SampleLevel::Exact(self.expr(Expression::Literal(Literal::F32(0.0)))),
+            Sampling::Bias | Sampling::Level => SampleLevel::Exact(rest[0]),
+            Sampling::Gradient if texture.dim == Dim::D1 && self.emitter.target == Target::Wgsl => {
+                SampleLevel::Exact(self.level_of(image, [rest[0], rest[1]]))
             }
+            Sampling::Gradient => SampleLevel::Gradient { x: rest[0], y: rest[1] },
+            Sampling::Gather(_) | Sampling::Compare | Sampling::CompareZero => SampleLevel::Zero,
         };
+        let gather = if let Sampling::Gather(lane) = how { Some(LANES[usize::from(lane)]) } else { None };
+        let depth_ref = how.compares().then(|| rest[0]);
         let texel = self.expr(Expression::ImageSample {
             image,
             sampler,
@@ -169,11 +233,35 @@ impl FuncEmitter<'_, '_> {
             array_index,
             offset: None,
             level,
-            depth_ref: None,
+            depth_ref,
             clamp_to_edge: false,
         });
+        if depth_ref.is_some() || (depths && gather.is_none()) {
+            return Ok(texel);
+        }
         let lanes = if gather.is_some() { 4 } else { texture.lanes };
-        Ok(self.lanes(texel, lanes))
+        Ok(self.lanes(texel, lanes, texture))
+    }
+
+    /// The level that two derivatives ask for along a line, which WGSL does not sample by derivatives.
+    fn level_of(&mut self, image: Expr, derivatives: [Expr; 2]) -> Expr {
+        let math = |e: &mut Self, fun, arg, arg1| {
+            e.expr(Expression::Math { fun, arg, arg1, arg2: None, arg3: None })
+        };
+        let [x, y] = derivatives.map(|d| math(self, naga::MathFunction::Abs, d, None));
+        let left = math(self, naga::MathFunction::Max, x, Some(y));
+        let expr = self.expr(Expression::ImageQuery { image, query: ImageQuery::Size { level: None } });
+        let right = self.expr(Expression::As { expr, kind: ScalarKind::Float, convert: Some(4) });
+        let op = naga::BinaryOperator::Multiply;
+        let length = self.expr(Expression::Binary { op, left, right });
+        math(self, naga::MathFunction::Log2, length, None)
+    }
+
+    /// The number of a layer.
+    fn rounded(&mut self, layer: Expr) -> Expr {
+        let fun = naga::MathFunction::Round;
+        let expr = self.expr(Expression::Math { fun, arg: layer, arg1: None, arg2: None, arg3: None });
+        self.expr(Expression::As { expr, kind: ScalarKind::Sint, convert: Some(4) })
     }
 
     pub fn texel(&mut self, data: &InstData) -> Result<Expr> {
@@ -182,7 +270,46 @@ impl FuncEmitter<'_, '_> {
         let level = data.operands.get(2).map(|v| self.value(*v));
         let (coordinate, array_index) = self.split(at, texture.axes(), texture.array);
         let texel = self.expr(Expression::ImageLoad { image, coordinate, array_index, sample: None, level });
-        Ok(self.lanes(texel, texture.lanes))
+        if self.is_of_depths(data.operands[0]) {
+            return Ok(texel);
+        }
+        // In GLSL naga sees that numbers are not too large, but not that they are negative.
+        let texel = if self.emitter.target == Target::Glsl && texture.access == Access::Read {
+            self.zero_below_zero(texel, &[Some(at), level], texture)
+        } else {
+            texel
+        };
+        Ok(self.lanes(texel, texture.lanes, texture))
+    }
+
+    /// A texel, or zero if one of these numbers is negative as a signed one.
+    fn zero_below_zero(&mut self, texel: Expr, numbers: &[Option<Expr>], texture: Texture) -> Expr {
+        let mut inside = None;
+        for (i, number) in numbers.iter().enumerate() {
+            let Some(expr) = *number else { continue };
+            let left = self.expr(Expression::As { expr, kind: ScalarKind::Sint, convert: Some(4) });
+            let lanes = if i == 0 { texture.position() } else { 1 };
+            let mut right = self.expr(Expression::Literal(Literal::I32(0)));
+            if let Some(size) = crate::types::vector_size(lanes) {
+                right = self.expr(Expression::Splat { size, value: right });
+            }
+            let op = naga::BinaryOperator::GreaterEqual;
+            let mut here = self.expr(Expression::Binary { op, left, right });
+            if lanes > 1 {
+                let fun = naga::RelationalFunction::All;
+                here = self.expr(Expression::Relational { fun, argument: here });
+            }
+            let op = naga::BinaryOperator::LogicalAnd;
+            inside = Some(match inside {
+                Some(left) => self.expr(Expression::Binary { op, left, right: here }),
+                None => here,
+            });
+        }
+        let Some(condition) = inside else { return texel };
+        let scalar = naga::Scalar { kind: kind(texture), width: 4 };
+        let ty = self.emitter.plain(TypeInner::Vector { size: naga::VectorSize::Quad, scalar });
+        let reject = self.expr(Expression::ZeroValue(ty));
+        self.expr(Expression::Select { condition, accept: texel, reject })
     }
 
     pub fn store_texel(&mut self, data: &InstData) -> Result<()> {
@@ -194,17 +321,20 @@ impl FuncEmitter<'_, '_> {
             None => value,
         };
         let (coordinate, array_index) = self.split(at, texture.axes(), texture.array);
-        let value = self.four_lanes(value, texture)?;
+        let value = self.four_lanes(value, texture);
         self.statement(Statement::ImageStore { image, coordinate, array_index, value });
         Ok(())
     }
 
-    /// A texel with zeros where it has no lanes.
-    fn four_lanes(&mut self, value: Expr, texture: Texture) -> Result<Expr> {
-        if texture.lanes == 4 {
-            return Ok(value);
+    /// A texel as naga has it, with zeros where it has no lanes.
+    fn four_lanes(&mut self, mut value: Expr, texture: Texture) -> Expr {
+        if texture.scalar == Scalar::F16 {
+            value = self.expr(Expression::As { expr: value, kind: ScalarKind::Float, convert: Some(4) });
         }
-        let scalar = self.emitter.scalar(texture.scalar, self.span)?;
+        if texture.lanes == 4 {
+            return value;
+        }
+        let scalar = naga::Scalar { kind: kind(texture), width: 4 };
         let size = naga::VectorSize::Quad;
         let ty = self.emitter.plain(TypeInner::Vector { size, scalar });
         let zero = match texture.scalar {
@@ -214,7 +344,7 @@ impl FuncEmitter<'_, '_> {
         };
         let mut components = vec![value];
         components.extend((texture.lanes..4).map(|_| self.expr(Expression::Literal(zero))));
-        Ok(self.expr(Expression::Compose { ty, components }))
+        self.expr(Expression::Compose { ty, components })
     }
 
     pub fn dimensions(&mut self, data: &InstData) -> Result<Expr> {

@@ -8,11 +8,12 @@
 
 use crate::capabilities::title;
 use crate::codes;
+use crate::hlsl::{is_sampler, sampler_buffers, with_registers};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_ir::layout::Target;
 use cotangent_ir::layout::bind::{Kind, Slot};
 use naga::back::{hlsl, msl, spv, wgsl};
-use naga::proc::BoundsCheckPolicies;
+use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,12 +35,23 @@ pub enum Emitted {
 
 /// The slots of the target, by the binding that naga knows a resource by.
 #[derive(Default)]
-pub(crate) struct Slots(Vec<(naga::ResourceBinding, Slot)>);
+pub(crate) struct Slots {
+    slots: Vec<(naga::ResourceBinding, Slot)>,
+    /// Textures together with samplers, where a target samples so.
+    pub pairs: Vec<Pair>,
+}
+
+/// A binding that stands for a texture together with a sampler.
+pub(crate) struct Pair {
+    pub pair: naga::ResourceBinding,
+    pub texture: naga::ResourceBinding,
+    pub sampler: naga::ResourceBinding,
+}
 
 impl Slots {
     /// The binding that stands for `slot`: the same where the target numbers as naga does.
     pub fn binding(&mut self, slot: Slot) -> naga::ResourceBinding {
-        if let Some((ours, _)) = self.0.iter().find(|(_, s)| *s == slot) {
+        if let Some((ours, _)) = self.slots.iter().find(|(_, s)| *s == slot) {
             return *ours;
         }
         let ours = match slot.kind {
@@ -49,20 +61,20 @@ impl Slots {
             | Kind::UnorderedAccess
             | Kind::Sampler
             | Kind::Texture
-            | Kind::Buffer => naga::ResourceBinding { group: 0, binding: self.0.len() as u32 },
+            | Kind::Buffer => naga::ResourceBinding { group: 0, binding: self.slots.len() as u32 },
             Kind::PushConstant => naga::ResourceBinding { group: u32::MAX, binding: 0 },
         };
-        self.0.push((ours, slot));
+        self.slots.push((ours, slot));
         ours
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.slots.len()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (naga::ResourceBinding, Slot)> {
-        self.0.iter().copied()
+        self.slots.iter().copied()
     }
 }
 
@@ -167,13 +179,18 @@ fn write_spirv(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Resul
         lang_version: (1, 3),
         flags: spv::WriterFlags::DEBUG | spv::WriterFlags::LABEL_VARYINGS,
         binding_map: slots.iter().map(|(ours, slot)| (ours, binding(slot))).collect(),
-        bounds_check_policies: BoundsCheckPolicies::default(),
+        bounds_check_policies: outside(),
         zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
         force_loop_bounding: false,
         emit_int_div_checks: false,
         ..Default::default()
     };
     spv::write_vec(module, info, &options, None).map_err(|e| invalid(&e.to_string()))
+}
+
+/// Outside a texture there is zero; indices are checked by us where they are.
+pub(crate) fn outside() -> BoundsCheckPolicies {
+    BoundsCheckPolicies { image_load: BoundsCheckPolicy::ReadZeroSkipWrite, ..Default::default() }
 }
 
 /// A number as naga takes it; larger ones were refused when the resource was declared.
@@ -184,11 +201,13 @@ fn byte(number: u32) -> Result<u8> {
 fn write_hlsl(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result<String> {
     let target = |(ours, slot): (naga::ResourceBinding, Slot)| {
         let space = byte(slot.space)?;
-        Ok((ours, hlsl::BindTarget { space, register: slot.index, ..Default::default() }))
+        let register = if is_sampler(slot.kind) { ours.binding } else { slot.index };
+        Ok((ours, hlsl::BindTarget { space, register, ..Default::default() }))
     };
     let options = hlsl::Options {
         shader_model: hlsl::ShaderModel::V6_2,
         binding_map: slots.iter().map(target).collect::<Result<_>>()?,
+        sampler_buffer_binding_map: sampler_buffers(),
         fake_missing_bindings: false,
         zero_initialize_workgroup_memory: false,
         restrict_indexing: false,
@@ -199,7 +218,7 @@ fn write_hlsl(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result
     hlsl::Writer::new(&mut out, &options, &pipeline)
         .write(module, info, None)
         .map_err(|e| invalid(&e.to_string()))?;
-    Ok(out)
+    Ok(with_registers(&out, slots))
 }
 
 /// Metal has no way to ask how long a buffer is: the host says so in a buffer of sizes, the first index that is free.
@@ -211,10 +230,26 @@ fn write_metal(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Resul
         })
     };
     let target = |(ours, slot): (naga::ResourceBinding, Slot)| {
-        let (buffer, mutable) = (Some(byte(slot.index)?), mutable(ours));
-        Ok((ours, msl::BindTarget { buffer, mutable, ..Default::default() }))
+        let index = byte(slot.index)?;
+        let target = match slot.kind {
+            Kind::Texture => msl::BindTarget { texture: Some(index), ..Default::default() },
+            Kind::Sampler => {
+                let sampler = Some(msl::BindSamplerTarget::Resource(index));
+                msl::BindTarget { sampler, ..Default::default() }
+            }
+            Kind::Binding
+            | Kind::ConstantBuffer
+            | Kind::ShaderResource
+            | Kind::UnorderedAccess
+            | Kind::Buffer
+            | Kind::PushConstant => {
+                msl::BindTarget { buffer: Some(index), mutable: mutable(ours), ..Default::default() }
+            }
+        };
+        Ok((ours, target))
     };
-    let sizes = slots.iter().map(|(_, slot)| slot.index.saturating_add(1)).max().unwrap_or(0);
+    let buffers = slots.iter().filter(|(_, slot)| !matches!(slot.kind, Kind::Texture | Kind::Sampler));
+    let sizes = buffers.map(|(_, slot)| slot.index.saturating_add(1)).max().unwrap_or(0);
     let resources = msl::EntryPointResources {
         resources: slots.iter().map(target).collect::<Result<_>>()?,
         immediates_buffer: None,
@@ -225,7 +260,7 @@ fn write_metal(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Resul
         lang_version: (2, 4),
         per_entry_point_map: names.map(|name| (name, resources.clone())).collect(),
         fake_missing_bindings: false,
-        bounds_check_policies: BoundsCheckPolicies::default(),
+        bounds_check_policies: outside(),
         zero_initialize_workgroup_memory: false,
         force_loop_bounding: false,
         emit_int_div_checks: false,

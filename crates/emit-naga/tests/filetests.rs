@@ -1,14 +1,21 @@
-//! IR in, WGSL out; naga's validator has seen all of it.
+//! IR in, WGSL or GLSL out; naga's validator has seen all of it.
 
-use cotangent_filetest::{Pass, run};
+use cotangent_emit_naga::{Emitted, emit};
+use cotangent_filetest::{Case, Pass, run};
+use cotangent_ir::layout::Target;
+
+fn text(case: &Case, target: Target) -> String {
+    match emit(&case.module, &Default::default(), target) {
+        Ok(Emitted::Text(text)) => text,
+        Ok(Emitted::Words(words)) => format!("{} words", words.len()),
+        Err(diagnostic) => format!("{}: {}", diagnostic.code.name, diagnostic.message),
+    }
+}
 
 fn main() {
-    let wgsl = |case: &mut cotangent_filetest::Case| match cotangent_emit_naga::wgsl(
-        &case.module,
-        &Default::default(),
-    ) {
-        Ok(text) => text,
-        Err(diagnostic) => format!("{}: {}", diagnostic.code.name, diagnostic.message),
-    };
-    run("tests/filetests", &[Pass::new("wgsl", wgsl)]);
+    let passes = [
+        Pass::new("wgsl", |case| text(case, Target::Wgsl)),
+        Pass::new("glsl", |case| text(case, Target::Glsl)),
+    ];
+    run("tests/filetests", &passes);
 }

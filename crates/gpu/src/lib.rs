@@ -7,12 +7,13 @@
 //! (no device, a feature it does not have, a buffer it will not bind, a lost device) is an [`Error`]: a sentence for the
 //! user. Memory that a program does not write first is zero.
 
+mod depth;
 mod device;
 mod run;
 mod texture;
 
 pub use device::{Device, Info, devices};
-pub use texture::{Address, Dim, Image, Number, Sampler, Storage};
+pub use texture::{Address, Compare, Dim, Image, Number, Sampler, Storage};
 
 /// Why a program cannot be run; a sentence for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]

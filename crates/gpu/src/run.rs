@@ -65,8 +65,11 @@ impl Device {
             let limit = match binding.content {
                 Content::Uniform(_) => limits.max_uniform_buffer_binding_size,
                 Content::Read(_) | Content::Write(_) => limits.max_storage_buffer_binding_size,
-                Content::Texture(image, _) => {
-                    image.check(&limits, size).map_err(|e| Error(format!("`{}` {e}", binding.name)))?;
+                Content::Texture(image, ref bytes) => {
+                    image
+                        .check(&limits, size)
+                        .and_then(|()| image.check_depths(bytes))
+                        .map_err(|e| Error(format!("`{}` {e}", binding.name)))?;
                     continue;
                 }
                 Content::Sampler(_) => continue,

@@ -16,9 +16,12 @@ pub enum Dim {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "they say it all")]
 pub enum Number {
+    F16,
     F32,
     I32,
     U32,
+    /// 32-bit floats from 0 to 1, which a sampler may compare.
+    Depth,
 }
 
 /// How a texture that is not sampled is used.
@@ -62,6 +65,37 @@ pub struct Sampler {
     pub mip_linear: bool,
     /// What lies outside, along each axis.
     pub address: [Address; 3],
+    /// What it asks of the texels, if it compares.
+    pub compare: Option<Compare>,
+}
+
+/// When a reference passes against a texel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "they say it all")]
+pub enum Compare {
+    Never,
+    Less,
+    Equal,
+    LessEqual,
+    Greater,
+    NotEqual,
+    GreaterEqual,
+    Always,
+}
+
+impl Compare {
+    fn function(self) -> wgpu::CompareFunction {
+        match self {
+            Compare::Never => wgpu::CompareFunction::Never,
+            Compare::Less => wgpu::CompareFunction::Less,
+            Compare::Equal => wgpu::CompareFunction::Equal,
+            Compare::LessEqual => wgpu::CompareFunction::LessEqual,
+            Compare::Greater => wgpu::CompareFunction::Greater,
+            Compare::NotEqual => wgpu::CompareFunction::NotEqual,
+            Compare::GreaterEqual => wgpu::CompareFunction::GreaterEqual,
+            Compare::Always => wgpu::CompareFunction::Always,
+        }
+    }
 }
 
 /// What lies outside a texture.
@@ -80,7 +114,9 @@ pub enum Address {
 impl Sampler {
     /// How the shader sees it.
     pub(crate) fn kind(self) -> wgpu::SamplerBindingType {
-        if self.mag_linear || self.min_linear || self.mip_linear {
+        if self.compare.is_some() {
+            wgpu::SamplerBindingType::Comparison
+        } else if self.mag_linear || self.min_linear || self.mip_linear {
             wgpu::SamplerBindingType::Filtering
         } else {
             wgpu::SamplerBindingType::NonFiltering
@@ -92,6 +128,10 @@ impl Image {
     fn format(self) -> wgpu::TextureFormat {
         use wgpu::TextureFormat as F;
         match (self.number, self.lanes) {
+            (Number::Depth, _) => F::Depth32Float,
+            (Number::F16, 1) => F::R16Float,
+            (Number::F16, 2) => F::Rg16Float,
+            (Number::F16, _) => F::Rgba16Float,
             (Number::F32, 1) => F::R32Float,
             (Number::F32, 2) => F::Rg32Float,
             (Number::F32, _) => F::Rgba32Float,
@@ -116,18 +156,19 @@ impl Image {
     }
 
     /// The size of a level; layers count as depth.
-    fn extent(self, level: u32) -> wgpu::Extent3d {
+    pub(crate) fn extent(self, level: u32) -> wgpu::Extent3d {
         let [width, height, depth] = self.size.map(|n| (n >> level).max(1));
         let depth_or_array_layers = if self.dim == Dim::D3 { depth } else { self.layers };
         wgpu::Extent3d { width, height, depth_or_array_layers }
     }
 
     fn texel_bytes(self) -> u32 {
-        4 * u32::from(self.lanes)
+        let lane = if self.number == Number::F16 { 2 } else { 4 };
+        lane * u32::from(self.lanes)
     }
 
     /// How many bytes the texels of a level have.
-    fn level_bytes(self, level: u32) -> u64 {
+    pub(crate) fn level_bytes(self, level: u32) -> u64 {
         let wgpu::Extent3d { width, height, depth_or_array_layers } = self.extent(level);
         [width, height, depth_or_array_layers]
             .iter()
@@ -169,7 +210,9 @@ impl Image {
             },
             None => wgpu::BindingType::Texture {
                 sample_type: match self.number {
+                    Number::F16 => wgpu::TextureSampleType::Float { filterable: true },
                     Number::F32 => wgpu::TextureSampleType::Float { filterable },
+                    Number::Depth => wgpu::TextureSampleType::Depth,
                     Number::I32 => wgpu::TextureSampleType::Sint,
                     Number::U32 => wgpu::TextureSampleType::Uint,
                 },
@@ -189,6 +232,9 @@ impl Device {
     pub(crate) fn make_texture(&self, image: Image, bytes: &[u8]) -> wgpu::Texture {
         let usage = match image.storage {
             Some(_) => wgpu::TextureUsages::STORAGE_BINDING | wgpu::TextureUsages::COPY_SRC,
+            None if image.number == Number::Depth => {
+                wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::RENDER_ATTACHMENT
+            }
             None => wgpu::TextureUsages::TEXTURE_BINDING,
         };
         let texture = self.device.create_texture(&wgpu::TextureDescriptor {
@@ -205,6 +251,10 @@ impl Device {
             usage: usage | wgpu::TextureUsages::COPY_DST,
             view_formats: &[],
         });
+        if image.number == Number::Depth {
+            self.draw_depths(image, &texture, bytes);
+            return texture;
+        }
         let mut start = 0;
         for level in 0..image.levels {
             let size = image.extent(level);
@@ -250,6 +300,7 @@ impl Device {
             } else {
                 wgpu::MipmapFilterMode::Nearest
             },
+            compare: sampler.compare.map(Compare::function),
             border_color: border.then_some(wgpu::SamplerBorderColor::TransparentBlack),
             ..Default::default()
         })

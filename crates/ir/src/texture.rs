@@ -4,7 +4,7 @@
 //! direction, and behind them, for an array, the number of the layer. Texels are counted from zero along each axis, and behind
 //! those comes the layer; the layers of a cube are its faces, in the order +x, -x, +y, -y, +z, -z.
 
-use crate::{Access, Type};
+use crate::{Access, Global, Module, Op, Type};
 use cotangent_base::Scalar;
 
 /// A resource that is no memory: it is reached through operations of its own.
@@ -135,6 +135,34 @@ impl Sampling {
     /// Whether the sampler must be one that compares.
     pub const fn compares(self) -> bool {
         matches!(self, Sampling::Compare | Sampling::CompareZero)
+    }
+}
+
+/// What a program does to a texture.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Touched {
+    /// It reads texels one by one.
+    pub read: bool,
+    /// It writes texels.
+    pub written: bool,
+    /// It compares what it samples.
+    pub compared: bool,
+}
+
+impl Touched {
+    /// What the functions of a module do to one of its textures.
+    pub fn of(module: &Module, texture: Global) -> Touched {
+        let mut touched = Touched::default();
+        for func in module.funcs.values() {
+            for inst in func.all_insts().into_iter().map(|inst| &func.insts[inst]) {
+                if inst.operands.first().and_then(|v| func.op(*v)) == Some(&Op::Global(texture)) {
+                    touched.read |= inst.op == Op::Texel;
+                    touched.written |= inst.op == Op::StoreTexel;
+                    touched.compared |= matches!(inst.op, Op::Sample(how) if how.compares());
+                }
+            }
+        }
+        touched
     }
 }
 

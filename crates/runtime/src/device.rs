@@ -7,7 +7,7 @@ use crate::{Error, Params, bail};
 use cotangent_base::{EntitySet, Map, Symbol};
 use cotangent_ir::layout::bind::{BlockPlace, LeafPlace, Slot};
 use cotangent_ir::layout::{Matrices, Memory, Repack, Rules, Side, Target};
-use cotangent_ir::texture::{Extent, Opaque, SamplerState, Texture};
+use cotangent_ir::texture::{Extent, Opaque, SamplerState, Texture, Touched};
 use cotangent_ir::{Access, Global, Module, Op, Ty, Type};
 use std::collections::BTreeMap;
 
@@ -39,15 +39,8 @@ pub enum Kind {
     Texture(Texture, Extent, Touched),
     /// A sampler.
     Sampler(SamplerState),
-}
-
-/// What a program does to the texels of a texture that may be written.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Touched {
-    /// It reads some.
-    pub read: bool,
-    /// It writes some.
-    pub written: bool,
+    /// A sampler that compares.
+    Comparison(SamplerState),
 }
 
 /// How the parameters of a program lie on a device.
@@ -110,9 +103,10 @@ impl Device<'_> {
             _ => false,
         };
         let Some((name, _, ty, bytes)) = params.iter().find(|(_, global, ..)| here(*global)) else { return };
-        if let Type::Opaque(_) = self.module.types.get(ty) {
-            // What may be written has one, two or four lanes and one level.
-            params.replace(name, written.to_vec());
+        if let Type::Opaque(opaque) = self.module.types.get(ty) {
+            // What may be written has one level.
+            let Opaque::Texture(texture) = opaque else { return };
+            params.replace(name, own_lanes(texture, written));
             return;
         }
         let Some((repack, inner, outer)) = self.element(ty, params.matrices) else { return };
@@ -133,31 +127,19 @@ impl Device<'_> {
         slot: Slot,
     ) -> Result<Slotted, Error> {
         let (kind, bytes) = match opaque {
-            Opaque::Sampler | Opaque::Comparison => (Kind::Sampler(params.sampler(global)), vec![]),
+            Opaque::Sampler => (Kind::Sampler(params.sampler(global)), vec![]),
+            Opaque::Comparison => (Kind::Comparison(params.sampler(global)), vec![]),
             Opaque::Texture(texture) => {
                 let extent = params.extent(global);
                 if extent.texels() == 0 {
                     bail!("`{name}` has no texels: set it");
                 }
-                let touched = self.touched(global);
+                let touched = Touched::of(self.module, global);
                 let lanes = if texture.lanes == 3 { 4 } else { texture.lanes };
                 (Kind::Texture(Texture { lanes, ..texture }, extent, touched), four_lanes(texture, bytes))
             }
         };
         Ok(Slotted { name, group: slot.space, index: slot.index, kind, bytes })
-    }
-
-    fn touched(&self, texture: Global) -> Touched {
-        let mut touched = Touched::default();
-        for func in self.module.funcs.values() {
-            for inst in func.all_insts().into_iter().map(|inst| &func.insts[inst]) {
-                if inst.operands.first().and_then(|v| func.op(*v)) == Some(&Op::Global(texture)) {
-                    touched.read |= inst.op == Op::Texel;
-                    touched.written |= inst.op == Op::StoreTexel;
-                }
-            }
-        }
-        touched
     }
 
     fn buffer(
@@ -219,4 +201,13 @@ fn four_lanes(texture: Texture, bytes: &[u8]) -> Vec<u8> {
         .chunks_exact(3 * lane)
         .flat_map(|texel| texel.iter().copied().chain(std::iter::repeat_n(0, lane)))
         .collect()
+}
+
+/// The way back.
+fn own_lanes(texture: Texture, bytes: &[u8]) -> Vec<u8> {
+    if texture.lanes != 3 {
+        return bytes.to_vec();
+    }
+    let lane = texture.scalar.bytes() as usize;
+    bytes.chunks_exact(4 * lane).flat_map(|texel| texel[..3 * lane].iter().copied()).collect()
 }

@@ -4,9 +4,9 @@ use crate::args::{Devices, Format, Run};
 use crate::output::print;
 use crate::report::{Failure, show_one, trapped};
 use cotangent::gpu::{Prepared, computes_in, prepare};
-use cotangent::ir::texture::{Address, Dim, Extent, Filter, SamplerState, Texture};
+use cotangent::ir::texture::{Address, Compare, Dim, Extent, Filter, SamplerState, Texture, Touched};
 use cotangent::runtime::Params;
-use cotangent::runtime::device::{Kind, Slotted, Touched};
+use cotangent::runtime::device::{Kind, Slotted};
 use cotangent::{Lowered, Scalar, Sources, ir};
 use cotangent_gpu::{
     self as gpu, Binding, Content, Device, Error, Image, Needs, Program, Sampler, Storage, Time,
@@ -71,7 +71,8 @@ fn binding(slot: &Slotted) -> Binding {
         Kind::Read => Content::Read(bytes),
         Kind::Write => Content::Write(bytes),
         Kind::Texture(texture, extent, touched) => Content::Texture(image(texture, extent, touched), bytes),
-        Kind::Sampler(state) => Content::Sampler(sampler(state)),
+        Kind::Sampler(state) => Content::Sampler(sampler(state, None)),
+        Kind::Comparison(state) => Content::Sampler(sampler(state, Some(comparison(state.compare)))),
     };
     Binding { name: slot.name.to_string(), group: slot.group, index: slot.index, content }
 }
@@ -91,6 +92,8 @@ fn image(texture: Texture, extent: Extent, touched: Touched) -> Image {
         number: match texture.scalar {
             Scalar::I32 => gpu::Number::I32,
             Scalar::U32 => gpu::Number::U32,
+            Scalar::F16 => gpu::Number::F16,
+            _ if touched.compared => gpu::Number::Depth,
             _ => gpu::Number::F32,
         },
         lanes: texture.lanes,
@@ -99,7 +102,20 @@ fn image(texture: Texture, extent: Extent, touched: Touched) -> Image {
     }
 }
 
-fn sampler(state: SamplerState) -> Sampler {
+fn comparison(compare: Compare) -> gpu::Compare {
+    match compare {
+        Compare::Never => gpu::Compare::Never,
+        Compare::Less => gpu::Compare::Less,
+        Compare::Equal => gpu::Compare::Equal,
+        Compare::LessEqual => gpu::Compare::LessEqual,
+        Compare::Greater => gpu::Compare::Greater,
+        Compare::NotEqual => gpu::Compare::NotEqual,
+        Compare::GreaterEqual => gpu::Compare::GreaterEqual,
+        Compare::Always => gpu::Compare::Always,
+    }
+}
+
+fn sampler(state: SamplerState, compare: Option<gpu::Compare>) -> Sampler {
     let linear = |filter| filter == Filter::Linear;
     Sampler {
         mag_linear: linear(state.mag),
@@ -111,6 +127,7 @@ fn sampler(state: SamplerState) -> Sampler {
             Address::Mirror => gpu::Address::Mirror,
             Address::Border => gpu::Address::Border,
         }),
+        compare,
     }
 }
 

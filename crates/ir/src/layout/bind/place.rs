@@ -191,7 +191,11 @@ impl<'t> Placer<'t> {
                 };
                 Some(of(kind, r.index, r.space))
             }),
-            Target::Metal => register.map(|r| of(Kind::Buffer, r.index, r.space)),
+            Target::Metal => register.and_then(|r| {
+                let kinds = [Kind::Buffer, Kind::Texture, Kind::Sampler].into_iter();
+                let kind = kinds.into_iter().find(|kind| usage.get(*kind) > 0)?;
+                Some(of(kind, r.index, r.space))
+            }),
             Target::Cuda | Target::Cpp => None,
         };
         slot.into_iter().filter(|slot| slot.count > 0).collect()
@@ -358,6 +362,7 @@ impl Placer<'_> {
             (Shape::Value(ty), _) => rules.measure(self.types, *ty, 0),
             (Shape::Packed(ty, at), _) => rules.packed(self.types, *ty, at).1,
             (Shape::Resource(_) | Shape::Block(..), Handles::Elsewhere) => Measure::EMPTY,
+            (Shape::Resource(ty), Handles::Fat) if matches!(self.types.get(*ty), Type::Opaque(_)) => pointer,
             (Shape::Resource(_), Handles::Fat) => Measure { size: 16, ..pointer },
             (Shape::Resource(_), Handles::Thin) | (Shape::Block(..), Handles::Fat | Handles::Thin) => pointer,
             (Shape::Array(elem, n), _) => {
