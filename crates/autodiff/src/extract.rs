@@ -337,14 +337,19 @@ fn require_backward(cx: &mut Context<'_>, func: FuncId, span: Span) -> Result<()
     let diagnostic = match cx.derived_diff(func).differentiable {
         Some(Mode::Backward) => return Ok(()),
         Some(Mode::Forward) if by_hand => {
-            let message = format!("`{}` has a forward derivative only", f.name);
+            let message =
+                format!("`{}` has a forward derivative of your own, but none for reverse mode", f.name);
             Diagnostic::new(codes::NO_REVERSE, span, message).help(
                 "give it a backward derivative with `[BackwardDerivative(g)]`, or mark it `[Differentiable]`",
             )
         }
         Some(Mode::Forward) => {
-            let message = format!("`{}` is differentiable forward only", f.name);
-            Diagnostic::new(codes::NO_REVERSE, span, message).help("mark it `[Differentiable]`")
+            let message = format!(
+                "`{}` is marked for forward mode only, so it cannot be differentiated in reverse",
+                f.name
+            );
+            Diagnostic::new(codes::NO_REVERSE, span, message)
+                .help("mark it `[Differentiable]`, for both modes")
         }
         None => {
             let message = format!("`{}` is not differentiable", f.name);

@@ -1,5 +1,6 @@
 //! Loads modules, and takes them through the stages.
 
+use crate::codes;
 use crate::given::Setting;
 use crate::library::Needs;
 use crate::pipeline::{self, Listing};
@@ -89,6 +90,10 @@ impl<'l> Compiler<'l> {
     /// Reads the module at `path` and what it imports, and checks all of it.
     pub fn check(&mut self, path: &str) -> Result<Checked, Stop> {
         let modules = self.load_modules(path)?;
+        // What a module would declare that was not read is not unknown; there is nothing to say about it.
+        if self.diagnostics.iter().any(|d| codes::CODES.contains(&d.code)) {
+            return Err(Stop::Errors);
+        }
         let mut given = self.read_settings();
         let mut inputs = self.library();
         inputs.extend(modules);

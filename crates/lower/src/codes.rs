@@ -64,6 +64,12 @@ cotangent_base::codes! {
     /// behind the parameters says so, and then a call that breaks it is the one that is reported.
     E0733 PACK_LENGTHS = "packs of different lengths";
 
+    /// A group of threads is larger than devices run: Direct3D, CUDA and most Vulkan and Metal devices run up to 1024 threads in one
+    /// group, WebGPU 256 unless more is asked for. As C++ and in `cotangent run` there is no limit.
+    ///
+    /// Make the groups smaller and dispatch more of them.
+    W0701 LARGE_GROUP = "a group of very many threads";
+
     /// The compiler contradicts itself. It is not the program's fault; please report it.
     E0729 INTERNAL = "internal error in lowering";
 }

@@ -39,6 +39,9 @@ fn semantics(lowerer: &Lowerer<'_>, func: FuncRef) -> Vec<(hir::Param, Option<Sy
     params.iter().map(|p| (*p, p.semantic.and_then(|s| system_value(s.as_str())))).collect()
 }
 
+/// The most threads that devices run in one group.
+const MOST_THREADS: u64 = 1024;
+
 const SYSTEM_VALUES: &str =
     "use `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` or `SV_GroupIndex` with integers";
 
@@ -71,6 +74,12 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
     let mut declared = Func::new(name, sig, span);
     let subst = lowerer.subst(func);
     let threads = entry.map_or([1; 3], |e| e.threads.map(|val| thread_count(lowerer, val, &subst, e.span)));
+    let all = threads.iter().map(|n| u64::from(*n)).product::<u64>();
+    if let (Some(entry), true) = (entry, all > MOST_THREADS) {
+        let message = format!("a group of {all} threads is more than the {MOST_THREADS} that devices run");
+        let warning = Diagnostic::new(codes::LARGE_GROUP, entry.span, message);
+        lowerer.diagnostics.push(warning.help("make the groups smaller and dispatch more of them"));
+    }
     declared.entry = Some(Entry { threads, inputs });
     declared
 }

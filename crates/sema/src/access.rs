@@ -251,7 +251,8 @@ impl Checked {
             let mut types: Vec<Ty> =
                 signature.params.iter().map(|p| p.ty).chain([signature.result]).collect();
             types.extend(self.disguised_interfaces(func));
-            self.check_exposed(&types, span);
+            let name = self.program.funcs[func].name;
+            self.check_exposed(name, &types, span);
         }
         for id in self.tables.structs.keys() {
             let scope = self.tables.structs[id].scope;
@@ -262,7 +263,7 @@ impl Checked {
             let fields = self.program.structs[id].fields.clone();
             for (number, field) in fields.iter().rev().take(own).rev().enumerate() {
                 if self.item_access(scope, Item::Field(number as u32)) == Access::Public {
-                    self.check_exposed(&[field.ty], field.span);
+                    self.check_exposed(field.name, &[field.ty], field.span);
                 }
             }
         }
@@ -288,12 +289,13 @@ impl Checked {
         self.tables.modules[self.tables.scopes[scope].module].guarded
     }
 
-    fn check_exposed(&mut self, types: &[Ty], span: Span) {
+    fn check_exposed(&mut self, name: Symbol, types: &[Ty], span: Span) {
         let Some(hidden) = types.iter().find_map(|ty| self.less_visible(*ty)) else { return };
         let hidden = self.show_ty(hidden);
-        let message = format!("this is `public`, but its type `{hidden}` is not");
+        let message = format!("`{name}` is `public`, but the type `{hidden}` in its declaration is not");
         self.diagnostics.push(
-            Diagnostic::new(codes::BAD_ACCESS, span, message).help(format!("mark `{hidden}` `public` too")),
+            Diagnostic::new(codes::BAD_ACCESS, span, message)
+                .help(format!("mark `{hidden}` `public` too, or make `{name}` `internal`")),
         );
     }
 

@@ -104,9 +104,9 @@ cotangent_base::codes! {
     /// the three words).
     E0327 NOT_ACCESSIBLE = "a declaration that cannot be seen";
 
-    /// A member is at most as visible as its type, and what is `public` has types that are. Only members of structures can be
-    /// `private`.
-    E0328 BAD_ACCESS = "a visibility that cannot be";
+    /// A member is at most as visible as the type it belongs to; a function or variable is at most as visible as the types in its
+    /// declaration, since whoever sees the one must be able to name the others. Only members of structures can be `private`.
+    E0328 BAD_ACCESS = "visible to more than what it depends on";
 
     /// A declaration leaves open what it stands for: `extern struct Impl : IFoo;`, `extern static const int N;` or `type_param T;`.
     /// Nothing says what that is.

@@ -6,8 +6,10 @@
 use crate::Checked;
 use crate::body::BodyCx;
 use crate::codes;
-use crate::hir::{Body, Const, Expr, ExprKind, LocalId, StmtKind, Ty, TyKind, UnaryOp, Val, ValKind};
-use crate::tables::ScopeId;
+use crate::hir::{
+    Body, Const, Expr, ExprKind, FuncRef, LocalId, StmtKind, Ty, TyKind, UnaryOp, Val, ValKind, Witness,
+};
+use crate::tables::{FuncSource, ScopeId};
 use cotangent_base::{Diagnostic, Map, Scalar};
 use cotangent_syntax::ast::{self, BinaryOp};
 
@@ -91,6 +93,10 @@ impl Checked {
                 let part = self.constant_part(expr)?;
                 self.fold(&part)
             }
+            ExprKind::Property { this: None, get: Some(get), .. } if self.is_required_constant(*get) => {
+                self.integer_type(expr.ty)?;
+                Some(self.required_val(*get))
+            }
             ExprKind::Global(id, _) => {
                 if self.program.globals[*id].kind != crate::hir::GlobalKind::Const {
                     return None;
@@ -104,6 +110,29 @@ impl Checked {
                 value
             }
             _ => None,
+        }
+    }
+
+    /// Whether this is the value of a `static const` that an interface requires: `T.N`.
+    fn is_required_constant(&self, getter: FuncRef) -> bool {
+        match self.tables.funcs[getter.func].source {
+            FuncSource::Accessor(property, _) => self.tables.props[property].is_const,
+            FuncSource::Func(_) => false,
+        }
+    }
+
+    /// What a type has for a constant that its interface requires; open while the type is.
+    pub(crate) fn required_val(&mut self, requirement: FuncRef) -> Val {
+        match self.find_witness(requirement) {
+            Some(Witness::Func(getter)) => {
+                let value = self.check_body(getter.func).and_then(|body| returned(&body).cloned());
+                let Some(val) = value.and_then(|value| self.fold(&value)) else {
+                    return self.program.types.val(ValKind::Error);
+                };
+                let params = self.program.funcs[getter.func].generics.params.clone();
+                self.replace_val(val, &params, getter.args)
+            }
+            _ => self.program.types.val(ValKind::Required(requirement)),
         }
     }
 

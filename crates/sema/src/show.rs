@@ -124,6 +124,17 @@ impl Checked {
             ValKind::Measure(Measure::Align, ty) => format!("alignof({})", self.show_ty(ty)),
             ValKind::Each(pack) => format!("each {}", self.show_ty(pack)),
             ValKind::Count(pack) => format!("countof({})", self.show_ty(pack)),
+            ValKind::Required(func) => {
+                let mut out = String::new();
+                self.program
+                    .types
+                    .list(func.args)
+                    .iter()
+                    .take(1)
+                    .for_each(|of| self.write_arg(*of, &mut out));
+                let name = self.program.funcs[func.func].name.as_str();
+                out + "." + name.strip_suffix(".get").unwrap_or(name)
+            }
             ValKind::Error => "<error>".into(),
         }
     }

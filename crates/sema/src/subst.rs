@@ -106,6 +106,10 @@ impl Checked {
                 let pack = self.rewrite(pack, by);
                 self.count_val(pack)
             }
+            ValKind::Required(func) => {
+                let args = self.rewrite_args(func.args, by);
+                self.required_val(FuncRef { args, ..func })
+            }
         }
     }
 

@@ -279,6 +279,8 @@ pub(crate) struct PropInfo {
     /// `ref`, or an intrinsic accessor: access is an [`Element`](crate::hir::ExprKind::Element).
     pub element: Option<ElementAccess>,
     pub is_static: bool,
+    /// Whether it is a `static const` that an interface requires.
+    pub is_const: bool,
     /// Whether its value carries no derivative, as `no_diff` before it says.
     pub no_diff: bool,
     pub generics: GenericsId,

@@ -559,7 +559,7 @@ cotangent_base::codes! {
     /// struct A { };
     /// struct B { }
     /// ```
-    E0212 SAME_LINE = "declaration behind a `}` on the same line";
+    E0212 SAME_LINE = "two declarations on one line without `;` between them";
 
     /// Behind `operator` stands the operator that is declared.
     ///
@@ -601,6 +601,19 @@ cotangent_base::codes! {
     /// float f(float x) { return x; }
     /// ```
     E0215 TOO_MANY_ERRORS = "too many errors";
+
+    /// The language has no `constexpr`. It is read as `const`, whose value is known at compile time if that of its initializer is.
+    ///
+    /// ```slang
+    /// static constexpr int N = 4;
+    /// ```
+    ///
+    /// Write `const`.
+    ///
+    /// ```slang
+    /// static const int N = 4;
+    /// ```
+    W0201 CONSTEXPR = "`constexpr` is read as `const`";
 
     /// The construct is part of the language, but this compiler does not know it yet. It is refused rather
     /// than misunderstood.

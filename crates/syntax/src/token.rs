@@ -247,7 +247,7 @@ keywords! {
     Is "is" As "as" SizeOf "sizeof" AlignOf "alignof" CountOf "countof"
     FwdDiff "fwd_diff" FwdDiff_ "__fwd_diff" BwdDiff "bwd_diff" BwdDiff_ "__bwd_diff"
     Apply_ "__apply"
-    Static "static" Const "const" Uniform "uniform" GroupShared "groupshared" Public "public"
+    Static "static" Const "const" ConstExpr "constexpr" Uniform "uniform" GroupShared "groupshared" Public "public"
     Internal "internal" Private "private" Extern "extern" Export "export" Exported "__exported"
     Inline "inline" Override "override" NoDiff "no_diff" In "in" Out "out" InOut "inout" Ref "ref" Ref_ "__ref"
     ConstRef "__constref" RowMajor "row_major" ColumnMajor "column_major" Prefix "__prefix"

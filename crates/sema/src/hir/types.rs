@@ -1,6 +1,6 @@
 //! Types of the language, interned, with generic parameters in them.
 
-use super::{AssocId, EnumId, GenericParamId, InterfaceId, Measure, StructId};
+use super::{AssocId, EnumId, FuncRef, GenericParamId, InterfaceId, Measure, StructId};
 use cotangent_base::{EntityMap, Map, Scalar, entity};
 
 entity!(
@@ -103,6 +103,8 @@ pub enum ValKind {
     Each(Ty),
     /// `countof(P)`: how many elements a pack has.
     Count(Ty),
+    /// `T.N`: what a type not known yet has for a constant that its interface requires.
+    Required(FuncRef),
     /// Something wrong that was reported.
     Error,
 }
@@ -181,6 +183,7 @@ impl Types {
             | ValKind::Measure(..)
             | ValKind::Each(_)
             | ValKind::Count(_)
+            | ValKind::Required(_)
             | ValKind::Error => None,
         }
     }

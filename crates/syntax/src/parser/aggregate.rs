@@ -90,12 +90,12 @@ impl Parser<'_> {
         let error = Diagnostic::new(
             codes::SAME_LINE,
             self.prev_span().after(),
-            "expected `;` or a new line behind this `}`",
+            "two declarations on one line need a `;` between them",
         );
         self.report(
             error
                 .here("add `;` here")
-                .label(next.span, "on the same line this would be the name of a variable"),
+                .label(next.span, "without it, this would be a variable of the type before it"),
         );
         Ok(())
     }

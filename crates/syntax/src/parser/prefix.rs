@@ -30,7 +30,7 @@ impl Prefix {
 pub(super) fn modifier_kind(kw: Kw) -> Option<ModifierKind> {
     Some(match kw {
         Kw::Static => ModifierKind::Static,
-        Kw::Const => ModifierKind::Const,
+        Kw::Const | Kw::ConstExpr => ModifierKind::Const,
         Kw::Uniform => ModifierKind::Uniform,
         Kw::GroupShared => ModifierKind::GroupShared,
         Kw::Public => ModifierKind::Public,
@@ -102,6 +102,10 @@ impl Parser<'_> {
         let next = self.nth(1);
         let modifies = next.is_ident() || next.is(Punct::LBracket);
         if modifies {
+            if self.at_kw(Kw::ConstExpr) {
+                let message = "`constexpr` is a word of C++; it is read as `const`";
+                self.report(Diagnostic::new(codes::CONSTEXPR, self.here(), message).help("write `const`"));
+            }
             modifiers.push(Modifier { kind, span: self.bump().span });
         }
         modifies
