@@ -27,7 +27,14 @@ fn a_table_then_the_worst_cases_then_kinks() {
     assert!(text.ends_with("1 agree, 1 differ, 0 skipped.\n"), "{text}");
     let (code, text) = run("right.slang", &["--fn", "f015", "--samples", "5"]);
     assert_eq!(code, Some(0));
-    assert!(text.contains("kink: d result / d x of f015 is "), "{text}");
+    assert!(text.contains("jump: d result / d x of f015 is "), "{text}");
+    let (code, text) = run("right.slang", &["--fn", "k001", "--fn", "h002", "--samples", "5"]);
+    assert_eq!(code, Some(0));
+    assert!(text.contains("kink: d result / d x of k001 is "), "{text}");
+    assert!(text.contains("not judged: d result / d x of h002 is given as NaN"), "{text}");
+    let (_, text) = run("wrong.slang", &["--fn", "edge", "--fn", "chosen"]);
+    assert!(text.contains("d result / d x = -1.0000 to the left, 1.0000 to the right, by differences"), "{text}");
+    assert_eq!(text.matches("The derivative is not a number, though").count(), 2, "{text}");
 }
 
 #[test]

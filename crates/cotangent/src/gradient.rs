@@ -7,7 +7,7 @@
 
 mod places;
 
-use cotangent_interp::{Machine, Options, Stopped, Val};
+use cotangent_interp::{Counters, Machine, Options, Stopped, Val};
 use cotangent_ir::{Const, Dir, FuncId, Global, Mode, Module, Param, Ret, Ty, Type, Types, layout};
 use cotangent_runtime::data::Number;
 use cotangent_runtime::path::{Leaf, descend, leaves, split};
@@ -173,11 +173,17 @@ impl<'m> Evaluator<'m> {
         Some(all.filter(|(_, leaf)| (start..end).contains(&leaf.offset)).collect())
     }
 
-    fn call(&self, func: FuncId, inputs: Vec<Val>) -> Result<Vec<Val>, Stopped> {
+    /// A machine with what globals were given.
+    fn machine(&self) -> Machine<'m> {
         let mut machine = Machine::new(self.module, self.options);
         for (global, value) in &self.globals {
             machine.set_global(*global, value.clone());
         }
+        machine
+    }
+
+    fn call(&self, func: FuncId, inputs: Vec<Val>) -> Result<Vec<Val>, Stopped> {
+        let mut machine = self.machine();
         if let Some(held) = &self.held {
             machine.give_detached(held);
         }
@@ -186,10 +192,7 @@ impl<'m> Evaluator<'m> {
 
     /// From here on the outputs are those with everything detached as it is at this point, until it is let go again.
     pub fn hold_detached(&mut self) -> Result<(), Stopped> {
-        let mut machine = Machine::new(self.module, self.options);
-        for (global, value) in &self.globals {
-            machine.set_global(*global, value.clone());
-        }
+        let mut machine = self.machine();
         machine.note_detached();
         machine.call(self.functions.primal, self.inputs.iter().map(|i| i.value.clone()).collect())?;
         self.held = Some(machine.take_detached());
@@ -382,6 +385,14 @@ impl<'m> Evaluator<'m> {
         self.inputs[input].value = before;
         let outputs = outputs?;
         Ok(rows.iter().map(|row| self.output_number(&outputs[row.of], row)).collect())
+    }
+
+    /// What it costs to run the function with one input number replaced, if it runs.
+    pub fn cost_at(&self, input: usize, index: usize, x: f64) -> Option<Counters> {
+        let mut inputs: Vec<Val> = self.inputs.iter().map(|i| i.value.clone()).collect();
+        replace(&mut inputs[input], &mut { index }, Const::float(x));
+        let mut machine = self.machine();
+        machine.call(self.functions.primal, inputs).ok().map(|_| machine.counters())
     }
 
     fn output_number(&self, output: &Named, row: &Entry) -> f64 {

@@ -35,7 +35,7 @@ fn every_planted_mistake_is_found() {
             include_str!("../../../tests/gradcheck/wrong.slang"),
             &Options { seed, ..Options::default() },
         );
-        assert_eq!(names(&findings, differs).len(), 35);
+        assert_eq!(names(&findings, differs).len(), 42);
         // What a wrong substitute stands in for is wrong; the substitute itself is not.
         assert_eq!(names(&findings, agrees), ["rough_sine"]);
         assert_eq!(names(&findings, skipped), ["length_in"]);
@@ -51,7 +51,7 @@ fn no_right_derivative_is_reported() {
         );
         assert_eq!(names(&findings, differs), Vec::<&str>::new());
         assert_eq!(names(&findings, skipped), ["sum_of_squares", "twice", "noise"]);
-        assert!(names(&findings, agrees).len() >= 126);
+        assert!(names(&findings, agrees).len() >= 143);
         assert!(findings.iter().all(|f| f.error < 1e-9 && (f.points == 20 || skipped(&f.outcome))));
     }
 }
@@ -234,5 +234,62 @@ fn constants_keep_their_digits() {
         [Differentiable] half g(half x) { return sin(x * cos(half(0.5))) + exp2(x); }";
     for finding in check(text, &Options::default()) {
         assert!(agrees(&finding.outcome) && finding.error < 1e-11, "{finding:?}");
+    }
+}
+
+#[test]
+fn what_a_result_hides_is_told_and_not_judged() {
+    // Below zero the square root is not a number, which `saturate` hides.
+    let text = "[Differentiable] float f(float x) { return saturate(sqrt(x)); }";
+    let [finding] = &check(text, &Options::default())[..] else { panic!("there is one function") };
+    assert!(agrees(&finding.outcome) && finding.points == 20, "{finding:?}");
+    let [hidden] = &finding.hidden[..] else { panic!("it is told once") };
+    assert!(hidden.given.is_nan() && hidden.at.starts_with("x = -"), "{hidden:?}");
+    // Nothing is compared where all points are of that kind.
+    let text = "[Differentiable] float f(float x) { return saturate(sqrt(-1 - x * x)) * x; }";
+    let [finding] = &check(text, &Options::default())[..] else { panic!("there is one function") };
+    assert!(matches!(&finding.outcome, Outcome::Skipped(why) if why.contains("inside is not finite")));
+}
+
+#[test]
+fn what_is_no_number_is_a_derivative_only_where_a_function_ends_or_is_infinitely_steep() {
+    let with = |value: &str, slope: &str| {
+        format!(
+            "[ForwardDerivative(g)] float f(float x) {{ return {value}; }}
+            DifferentialPair<float> g(DifferentialPair<float> p) {{ let x = p.p; return diffPair(f(x), ({slope}) * p.d); }}"
+        )
+    };
+    let not_at_zero = |slope: &str| format!("x == 0 ? 0.0 / x : {slope}");
+    for (value, slope, is_right) in [
+        ("x * x", "2 * x", false),
+        ("abs(x)", "sign(x)", false),
+        ("floor(x)", "0", false),
+        ("sqrt(x)", "0.5 / sqrt(x)", true),
+        ("sqrt(abs(x))", "0.5 * sign(x) / sqrt(abs(x))", true),
+    ] {
+        let [finding] = &check(&with(value, &not_at_zero(slope)), &Options::default())[..] else { panic!() };
+        assert_eq!(agrees(&finding.outcome), is_right, "{value}: {finding:?}");
+        if let Outcome::Differs(worst) = &finding.outcome {
+            assert!(worst.forward.is_some_and(f64::is_nan) && worst.at == "x = 0", "{worst:?}");
+        }
+    }
+}
+
+#[test]
+fn at_a_jump_the_slopes_are_those_of_the_pieces() {
+    let at_half = |slope: &str| {
+        format!(
+            "[ForwardDerivative(g)] float f(float x) {{ return x < 0.5 ? x : 7 + 3 * x; }}
+            DifferentialPair<float> g(DifferentialPair<float> x)
+            {{ return diffPair(f(x.p), x.p < 0.5 ? x.d : x.p > 0.5 ? 3 * x.d : {slope} * x.d); }}"
+        )
+    };
+    for (slope, is_right) in [("1", true), ("3", true), ("2", true), ("0", false), ("3.1", false)] {
+        let findings = check(&at_half(slope), &Options::default());
+        assert_eq!(agrees(&findings[0].outcome), is_right, "{slope}");
+        if is_right {
+            let [kink] = &findings[0].kinks[..] else { panic!("there is one jump") };
+            assert!(kink.jumps && [kink.left, kink.right].map(f64::round) == [1.0, 3.0], "{kink:?}");
+        }
     }
 }

@@ -131,7 +131,9 @@ impl Machine<'_> {
         let args: SmallVec<[Numbers; 3]> = args.iter().map(|a| self.numbers(a, operand)).collect();
         let element = |i: usize| {
             let element: SmallVec<[Const; 3]> = args.iter().map(|a| a[i]).collect();
-            self.eval.math(op, scalar, &element)
+            let value = self.eval.math(op, scalar, &element)?;
+            self.counters.watch(op, &element, value);
+            Ok(value)
         };
         let elements: Result<Numbers, Trap> = (0..args[0].len()).map(element).collect();
         Ok(build(result, &elements?))

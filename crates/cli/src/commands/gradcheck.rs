@@ -4,7 +4,7 @@ use super::run::setting;
 use crate::args::{Format, Gradcheck};
 use crate::output::print;
 use crate::report::{Failure, finish};
-use cotangent::gradcheck::{Disagreement, Finding, Kink, Options, Outcome};
+use cotangent::gradcheck::{Disagreement, Finding, Hidden, Kink, Options, Outcome};
 use cotangent::ir::Mode;
 use cotangent::{Sources, gradcheck as check};
 use serde_json::{Value, json};
@@ -61,13 +61,19 @@ fn text(sources: &Sources, findings: &[Finding]) -> String {
     }
     for finding in findings {
         for kink in finding.kinks.iter().take(KINKS) {
-            out += &format!("\nkink: {}", kink_text(finding, kink));
+            let what = if kink.jumps { "jump" } else { "kink" };
+            out += &format!("\n{what}: {}", kink_text(finding, kink));
         }
         if finding.kinks.len() > KINKS {
             out += &format!("\nkink: {} has {} more", finding.name, finding.kinks.len() - KINKS);
         }
     }
-    if findings.iter().any(|f| !f.kinks.is_empty() || f.unchecked.is_some()) {
+    for finding in findings {
+        for hidden in finding.hidden.iter().take(1) {
+            out += &format!("\nnot judged: {}", hidden_text(finding, hidden));
+        }
+    }
+    if findings.iter().any(|f| !f.kinks.is_empty() || !f.hidden.is_empty() || f.unchecked.is_some()) {
         out.push('\n');
     }
     out += &summary(findings);
@@ -95,7 +101,7 @@ fn mode(mode: &Mode) -> &'static str {
 }
 
 fn difference(sources: &Sources, finding: &Finding, worst: &Disagreement) -> String {
-    let Disagreement { output, input, forward, backward, differences, uncertainty, at, .. } = worst;
+    let Disagreement { output, input, forward, backward, differences, uncertainty, sides, at, .. } = worst;
     let mut out = format!("\n{} ({})\n  at {at}\n", finding.name, sources.place(finding.span));
     let mut line = |what: &str, x: String| out += &format!("  d {output} / d {input} = {x} {what}\n");
     for (x, what) in [(forward, "in forward mode"), (backward, "in reverse mode")] {
@@ -103,16 +109,41 @@ fn difference(sources: &Sources, finding: &Finding, worst: &Disagreement) -> Str
             line(what, format!("{x}"));
         }
     }
-    line(&format!("by differences (± {uncertainty:.0e})"), format!("{differences}"));
+    match sides {
+        Some([left, right]) => {
+            line(&format!("to the left, {} to the right, by differences", side(right)), side(left))
+        }
+        None => line(&format!("by differences (± {uncertainty:.0e})"), format!("{differences}")),
+    }
+    if [forward, backward].into_iter().flatten().any(|x| x.is_nan()) {
+        out += "  The derivative is not a number, though the function has a value and slopes here.\n";
+    }
     out
 }
 
 fn kink_text(finding: &Finding, kink: &Kink) -> String {
-    let Kink { output, input, left, right, given, at } = kink;
-    let side = |x: &f64| if x.is_finite() { format!("{x:.4}") } else { "undefined".to_string() };
+    let Kink { output, input, left, right, given, at, .. } = kink;
     let (left, right) = (side(left), side(right));
     format!(
         "d {output} / d {input} of {} is {left} to the left, {right} to the right, given as {given:.4}, at {at}",
+        finding.name
+    )
+}
+
+/// The slope of a side.
+fn side(slope: &f64) -> String {
+    match slope {
+        x if x.is_nan() => "undefined".to_string(),
+        x if x.is_infinite() => format!("{}unbounded", if *x < 0.0 { "-" } else { "" }),
+        // A difference of equal numbers has no sign.
+        x => format!("{:.4}", if x.abs() < 5e-5 { 0.0 } else { *x }),
+    }
+}
+
+fn hidden_text(finding: &Finding, hidden: &Hidden) -> String {
+    let Hidden { output, input, given, at } = hidden;
+    format!(
+        "d {output} / d {input} of {} is given as {given:.4}; something inside is not finite, which the result hides, at {at}",
         finding.name
     )
 }
@@ -134,6 +165,7 @@ fn json(sources: &Sources, findings: &[Finding]) -> Value {
             "points": finding.points,
             "error": number(finding.error),
             "kinks": finding.kinks.iter().map(kink_json).collect::<Vec<_>>(),
+            "hidden": finding.hidden.iter().map(hidden_json).collect::<Vec<_>>(),
         });
         match &finding.outcome {
             Outcome::Agrees => {}
@@ -146,8 +178,13 @@ fn json(sources: &Sources, findings: &[Finding]) -> Value {
 }
 
 fn kink_json(kink: &Kink) -> Value {
-    let Kink { output, input, left, right, given, at } = kink;
-    json!({ "output": output, "input": input, "left": number(*left), "right": number(*right), "given": number(*given), "at": at })
+    let Kink { output, input, left, right, given, jumps, at } = kink;
+    json!({ "output": output, "input": input, "jumps": jumps, "left": number(*left), "right": number(*right), "given": number(*given), "at": at })
+}
+
+fn hidden_json(hidden: &Hidden) -> Value {
+    let Hidden { output, input, given, at } = hidden;
+    json!({ "output": output, "input": input, "given": number(*given), "at": at })
 }
 
 fn difference_json(worst: &Disagreement) -> Value {
@@ -158,6 +195,7 @@ fn difference_json(worst: &Disagreement) -> Value {
         "backward": worst.backward.map(number),
         "differences": number(worst.differences),
         "uncertainty": number(worst.uncertainty),
+        "sides": worst.sides.map(|sides| sides.map(number)),
         "error": number(worst.error),
         "at": worst.at,
     })

@@ -3,21 +3,23 @@
 //! With `D(h)` the central difference over `h` either way, whose error goes with `h²`, the combination
 //! `E(h) = (4 D(h/2) - D(h)) / 3` has one that goes with `h⁴`, and `(16 E(h/2) - E(h)) / 15` one that goes with `h⁶`: twelve digits
 //! where a function is smooth. How far it is from `E(h/2)` tells how far to trust it. Steps go from large to small, since
-//! large ones suffer least from rounding and small ones step over no kink.
+//! large ones suffer least from rounding and small ones step over no kink. What cancels inside rounds more than the result
+//! shows; so where a derivative differs, the uncertainty is at least how far the estimates of two steps are apart.
+//!
+//! What happens on the two sides of a point is in [`super::sides`].
 
 use super::point::Random;
+use super::sides::{NEAR, Side, Sides, Span};
 use crate::gradient::{Entry, Evaluator};
-use cotangent_interp::Stopped;
+use cotangent_interp::{Stopped, Val};
+use cotangent_ir::Const;
 
 /// Steps, relative to the larger of the number and one.
-const STEPS: [f64; 5] = [4e-3, 4e-4, 4e-5, 4e-6, 4e-7];
-
-/// The steps at which the sides of a kink are compared.
-const SIDES: [f64; 2] = [1e-5, 1e-6];
+const STEPS: [f64; 7] = [4e-3, 4e-4, 4e-5, 4e-6, 4e-7, 4e-8, 4e-9];
 
 /// How many points around are looked at, where several kinks may meet, and how far they are.
 const AROUND: usize = 48;
-const ASIDE: f64 = 1e-4;
+const ASIDE: [f64; 2] = [1e-7, 1e-8];
 
 /// Values near a point along one input number.
 pub(super) struct Line<'e, 'm> {
@@ -29,11 +31,14 @@ pub(super) struct Line<'e, 'm> {
     here: Vec<f64>,
     /// By step: the estimates for every row, once they have been made.
     estimates: [Option<Vec<Estimate>>; STEPS.len()],
-    /// The values on both sides at each of [`SIDES`], below and above.
-    sides: Option<[[Vec<f64>; 2]; SIDES.len()]>,
-    /// The slopes of every row at points around.
-    around: Option<Vec<Vec<f64>>>,
+    /// The values near the point, below and above.
+    near: Option<[Near; 2]>,
+    /// The slopes of every row at points around, far and near.
+    around: Option<[Vec<Vec<f64>>; ASIDE.len()]>,
 }
+
+/// By step: the values of every row one step and two steps away.
+type Near = [(f64, [Vec<f64>; 2]); NEAR.len()];
 
 /// A slope and how far it may be off.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +56,8 @@ impl<'e, 'm> Line<'e, 'm> {
     ) -> Result<Option<Self>, Stopped> {
         let Some((index, x)) = evaluator.input_number(column) else { return Ok(None) };
         let here = evaluator.rows_at(rows, column.of, index, x)?;
-        let (estimates, sides, around) = Default::default();
-        Ok(Some(Line { evaluator, rows, input: column.of, index, x, here, estimates, sides, around }))
+        let (estimates, near, around) = Default::default();
+        Ok(Some(Line { evaluator, rows, input: column.of, index, x, here, estimates, near, around }))
     }
 
     fn at(&mut self, offset: f64) -> Vec<f64> {
@@ -112,58 +117,88 @@ impl<'e, 'm> Line<'e, 'm> {
         (0..self.rows.len()).map(estimate).collect()
     }
 
-    /// The slopes on both sides, if they do not meet: they differ by about as much, or more, when the step is a tenth. One
-    /// that is not a number is where the function ends.
-    pub(super) fn kink(&mut self, row: usize) -> Option<Sides> {
-        let [wide, sides] = self.sides(row);
-        let sides = Sides { steeper: [sides.left / wide.left, sides.right / wide.right], ..sides };
-        if sides.left.is_finite() != sides.right.is_finite() {
-            return Some(sides);
-        }
-        let (wide_gap, gap) = ((wide.right - wide.left).abs(), (sides.right - sides.left).abs());
-        let noise = 1e-3 * sides.left.abs().max(sides.right.abs()) + 1e-8 * self.here[row].abs().max(1.0);
-        (gap > noise && gap > 0.3 * wide_gap).then_some(sides)
+    /// The slope that is least uncertain, doubted as far as the next best estimate is from it.
+    pub(super) fn doubted(&mut self, row: usize, best: Estimate) -> Estimate {
+        let estimates: Vec<Estimate> = (0..STEPS.len()).map(|step| self.estimate(step, row)).collect();
+        let apart = estimates.iter().map(|e| (e.slope - best.slope).abs()).filter(|apart| *apart > 0.0);
+        let nearest = apart.fold(f64::INFINITY, f64::min);
+        let doubt = if nearest.is_finite() { nearest } else { 0.0 };
+        Estimate { uncertainty: best.uncertainty.max(doubt), ..best }
     }
 
-    /// The slopes on the left and on the right, by each of [`SIDES`].
-    fn sides(&mut self, row: usize) -> [Sides; SIDES.len()] {
-        let steps = SIDES.map(|relative| self.step(relative));
-        if self.sides.is_none() {
-            self.sides = Some(steps.map(|step| [self.at(-step), self.at(step)]));
+    /// What happens on both sides, if they do not meet in one slope.
+    pub(super) fn kink(&mut self, row: usize) -> Option<Sides> {
+        if self.near.is_none() {
+            self.near = Some([-1.0, 1.0].map(|sign| self.near(sign)));
         }
-        let values = self.sides.as_ref().expect("they have just been computed");
+        let [below, above] = self.near.as_ref().expect("they have just been computed");
         let here = self.here[row];
-        std::array::from_fn(|i| {
-            let [below, above] = &values[i];
-            let (left, right) = ((here - below[row]) / steps[i], (above[row] - here) / steps[i]);
-            Sides { left, right, steeper: [1.0; 2] }
+        let [left, right] = [(-1.0, below), (1.0, above)].map(|(sign, near)| {
+            let values = near.each_ref().map(|(step, [once, twice])| (*step, [once[row], twice[row]]));
+            Side::new(here, sign, &values)
+        });
+        Sides { left, right }.are_apart(here).then_some(Sides { left, right })
+    }
+
+    /// Whether the slopes at the smallest steps are about as far from this one as something else is by `apart`: the function has
+    /// waves or stairs that larger steps do not see.
+    pub(super) fn is_rough(&self, row: usize, slope: f64, apart: f64) -> bool {
+        let Some([below, above]) = &self.near else { return false };
+        let mut sides = below.iter().zip(above).skip(1);
+        sides.all(|((step, [low, _]), (_, [high, _]))| {
+            let near = (high[row] - low[row]) / (2.0 * step);
+            let noise = 100.0 * f64::EPSILON * self.here[row].abs().max(1e-3) / step;
+            (near - slope).abs() > (0.5 * apart).max(noise)
         })
     }
 
-    /// The slopes along this input at points around, to which all inputs move; each point is followed by the one opposite.
-    pub(super) fn slopes_around(&mut self, row: usize) -> Vec<f64> {
-        if self.around.is_none() {
-            self.around = Some((0..AROUND).map(|number| self.slopes_aside(number)).collect());
-        }
-        let around = self.around.as_ref().expect("they have just been computed");
-        around.iter().map(|slopes| slopes[row]).collect()
+    /// The values on one side: one and two steps away.
+    fn near(&mut self, sign: f64) -> Near {
+        NEAR.map(|relative| {
+            let step = self.step(relative);
+            (step, [self.at(sign * step), self.at(sign * 2.0 * step)])
+        })
     }
 
-    /// Whether slopes are not the mean of those at opposite points around, as they are where a function is smooth: pieces of it
-    /// meet here, though with one slope.
-    pub(super) fn is_pieced(&mut self, row: usize, slope: f64) -> bool {
-        let noise = 0.02 * ASIDE * slope.abs().max(1.0);
-        let around = self.slopes_around(row);
-        around.chunks(2).any(|opposite| (opposite[0] + opposite[1] - 2.0 * slope).abs() > noise)
+    /// Whether the function leaves the domain of something inside, which its result hides: here, and near here as well.
+    pub(super) fn hides(&mut self) -> [bool; 2] {
+        let step = self.step(NEAR[0]);
+        let cost = |x: f64| self.evaluator.cost_at(self.input, self.index, x);
+        let leaves = |x: f64| cost(x).is_none_or(|cost| cost.escapes > 0);
+        [leaves(self.x), leaves(self.x - step) || leaves(self.x + step)]
+    }
+
+    /// Whether inner values tie here, so that rules for ties give each its share.
+    pub(super) fn ties(&self) -> bool {
+        self.evaluator.cost_at(self.input, self.index, self.x).is_some_and(|cost| cost.ties > 0)
+    }
+
+    /// The slopes along this input at points around, to which all inputs move; none if they come together as the points do,
+    /// since then the function is but sharp.
+    pub(super) fn slopes_around(&mut self, row: usize) -> Vec<f64> {
+        if self.around.is_none() {
+            self.around = Some(ASIDE.map(|aside| (0..AROUND).map(|i| self.slopes_aside(i, aside)).collect()));
+        }
+        let around = self.around.as_ref().expect("they have just been computed");
+        let [far, near] =
+            around.each_ref().map(|points| points.iter().map(|slopes| slopes[row]).collect::<Vec<_>>());
+        if Span::over(&near).width() < 0.5 * Span::over(&far).width() { vec![] } else { near }
+    }
+
+    /// Whether the function has no other real input number.
+    pub(super) fn is_alone(&self) -> bool {
+        let reals = |value: &Val| value.scalars().iter().filter(|c| matches!(c, Const::Float(_))).count();
+        self.evaluator.inputs.iter().map(|input| reals(&input.value)).sum::<usize>() == 1
     }
 
     /// The slopes of all rows at the point of that number around this one.
-    fn slopes_aside(&mut self, number: usize) -> Vec<f64> {
+    fn slopes_aside(&mut self, number: usize, aside: f64) -> Vec<f64> {
         let before: Vec<_> = self.evaluator.inputs.iter().map(|input| input.value.clone()).collect();
-        let mut random = Random::new(number as u64 / 2, "around");
-        let aside = if number.is_multiple_of(2) { ASIDE } else { -ASIDE };
-        self.evaluator.move_inputs(|x| x + aside * x.abs().max(1.0) * random.between((-1.0, 1.0)));
-        let (x, step) = (self.evaluator.number(self.input, self.index), self.step(ASIDE * 1e-3));
+        let mut random = Random::new(number as u64, "around");
+        // Every number moves by much more than the step, so as not to stand on the same edge again.
+        let mut moved = || random.between((0.125, 1.0)) * if random.below(2) == 0 { -1.0 } else { 1.0 };
+        self.evaluator.move_inputs(|x| x + aside * x.abs().max(1.0) * moved());
+        let (x, step) = (self.evaluator.number(self.input, self.index), self.step(aside * 1e-2));
         let [above, below] = [step, -step].map(|h| {
             let rows = self.evaluator.rows_at(self.rows, self.input, self.index, x + h);
             rows.unwrap_or_else(|_| vec![f64::NAN; self.rows.len()])
@@ -172,67 +207,5 @@ impl<'e, 'm> Line<'e, 'm> {
             input.value = value;
         }
         above.iter().zip(below).map(|(a, b)| (a - b) / (2.0 * step)).collect()
-    }
-}
-
-/// The slopes at a kink.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sides {
-    pub(super) left: f64,
-    pub(super) right: f64,
-    /// By how much each is steeper when the step is a tenth.
-    steeper: [f64; 2],
-}
-
-impl Sides {
-    /// Whether the function ends or jumps here, so that nothing bounds its derivative: one side has no value, or gets ever
-    /// steeper.
-    pub(super) fn is_break(&self) -> bool {
-        let slopes = [self.left, self.right].into_iter().zip(self.steeper);
-        slopes.into_iter().any(|(slope, steeper)| !slope.is_finite() || steeper > 1.5 && slope.abs() > 1.0)
-    }
-
-    /// What lies between the sides.
-    pub(super) fn span(&self) -> Span {
-        let mut span = Span::of(self.left);
-        span.include(self.right);
-        span
-    }
-}
-
-/// Slopes from one to another.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    pub(super) low: f64,
-    pub(super) high: f64,
-}
-
-impl Span {
-    pub(super) fn of(slope: f64) -> Self {
-        Span { low: slope, high: slope }
-    }
-
-    /// Makes room for a slope, if it is one.
-    pub(super) fn include(&mut self, slope: f64) {
-        self.low = self.low.min(slope);
-        self.high = self.high.max(slope);
-    }
-
-    /// Slack for slopes that come from steps.
-    fn slack(&self) -> f64 {
-        let size =
-            [self.low, self.high].map(f64::abs).into_iter().filter(|s| s.is_finite()).fold(0.0, f64::max);
-        5e-3 * size.max(1.0)
-    }
-
-    /// Whether the slopes are several.
-    pub(super) fn is_wide(&self) -> bool {
-        self.high - self.low > self.slack()
-    }
-
-    /// Whether all derivatives that were given lie in between.
-    pub(super) fn has_all(&self, given: [Option<f64>; 2]) -> bool {
-        let slack = self.slack();
-        given.into_iter().flatten().all(|x| self.low - slack <= x && x <= self.high + slack)
     }
 }

@@ -1,14 +1,18 @@
 //! All derivatives at one point, compared with differences.
 
-use super::differences::{Estimate, Line, Sides, Span};
+use super::differences::{Estimate, Line};
 use super::point::Random;
-use super::{Disagreement, Finding, Kink, Outcome};
+use super::sides::{Sides, Span};
+use super::{Disagreement, Finding, Hidden, Kink, Outcome};
 use crate::gradient::{Entry, Evaluator, Functions, Jacobian};
 use cotangent_interp::Stopped;
 use cotangent_ir::Mode;
 
 /// How far derivatives and differences may be apart, relative to their size, beyond what differences may be off themselves.
 const TOLERANCE: f64 = 1e-9;
+
+/// By how much the error of differences may exceed what two steps tell of it, as where the second derivative jumps.
+const MARGIN: f64 = 4.0;
 
 /// Differences whose own error is larger than this, relative to their size, tell nothing.
 const STEADY: f64 = 1e-4;
@@ -22,7 +26,10 @@ pub(super) enum Look {
     /// To compare; a kink is looked for only if what is compared differs.
     Random,
     /// To find a kink, even one whose derivative is the mean of both sides, as central differences are.
-    ForKinks,
+    ForKinks {
+        /// Whether the derivative was made by the compiler, from rules for what is inside.
+        made: bool,
+    },
 }
 
 /// Compares at the point where the evaluator is; the reason if nothing can be compared there.
@@ -64,14 +71,16 @@ pub(super) fn judge(
     let is_break = |(r, _, verdict): &(usize, &Entry, Verdict)| verdict.is_break().then_some(*r);
     let broken: Vec<usize> = found.iter().filter_map(is_break).collect();
     for (r, column, verdict) in found {
-        compared |= !matches!(verdict, Verdict::Unclear(_));
+        compared |= !matches!(verdict, Verdict::Unclear(_) | Verdict::Hidden(_));
         let place = (&rows[r], column);
         match verdict {
             Verdict::Agrees(error) => finding.error = finding.error.max(error),
             Verdict::Unclear(why) => reason = why.to_string(),
-            Verdict::Kink { left, right, given, .. } => {
-                note_kink(evaluator, finding, place, [left, right, given])
+            Verdict::Hidden(given) => {
+                reason = "something inside is not finite at any point that was tried".to_string();
+                note_hidden(evaluator, finding, place, given);
             }
+            Verdict::Kink(at) => note_kink(evaluator, finding, place, at),
             Verdict::Differs(case) if case.error.is_infinite() && broken.contains(&r) => {}
             Verdict::Differs(case) => note_difference(evaluator, finding, place, case),
         }
@@ -106,35 +115,63 @@ fn choose(entries: &mut Vec<Entry>, random: &mut Random) {
 
 enum Verdict {
     Agrees(f64),
-    /// No derivative is there; if the function `breaks`, nothing bounds it.
-    Kink {
-        left: f64,
-        right: f64,
-        given: f64,
-        breaks: bool,
-    },
+    /// No derivative is there.
+    Kink(At),
     Differs(Case),
+    /// Something inside is not finite, which the result hides; this is the derivative.
+    Hidden(f64),
     /// Nothing can be said here.
     Unclear(&'static str),
 }
 
 impl Verdict {
     fn is_break(&self) -> bool {
-        matches!(self, Verdict::Kink { breaks: true, .. })
+        matches!(self, Verdict::Kink(At { breaks: true, .. }))
     }
+}
+
+/// The slopes at a kink.
+struct At {
+    left: f64,
+    right: f64,
+    given: f64,
+    /// Whether the function jumps.
+    jumps: bool,
+    /// Whether it ends or gets ever steeper.
+    breaks: bool,
 }
 
 /// Numbers that should be the same.
 struct Case {
     given: [Option<f64>; 2],
     estimate: Estimate,
+    sides: Option<[f64; 2]>,
     error: f64,
 }
 
 fn verdict(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>; 2]) -> Verdict {
+    match compare(line, look, row, given) {
+        Verdict::Differs(case) if is_hidden(line, &case) => Verdict::Hidden(shown(given)),
+        verdict => verdict,
+    }
+}
+
+/// Whether a derivative differs where the function leaves the domain of something inside. There its value is an accident of
+/// how it treats what is no number, and nothing binds the derivative. If that happens at this very point only, and a
+/// function of one number is smooth across it, it is in the domain by all that can be seen. (One of several numbers need not be:
+/// where all are zero, a factor may hide anything.)
+fn is_hidden(line: &mut Line<'_, '_>, case: &Case) -> bool {
+    match line.hides() {
+        [_, true] => true,
+        [true, false] => case.sides.is_some() || !line.is_alone(),
+        [false, false] => false,
+    }
+}
+
+fn compare(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>; 2]) -> Verdict {
     // Even where a result is zero, what cancels in it may be of the size of one, and rounds like that.
     let floor = 1e-3 * line.here(row).abs().max(1.0);
-    if look == Look::ForKinks
+    if matches!(look, Look::ForKinks { .. })
         && let Some(sides) = line.kink(row)
     {
         return at_kink(line, row, given, sides, floor);
@@ -146,19 +183,33 @@ fn verdict(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>;
             return Verdict::Agrees(error);
         }
     }
-    match (line.kink(row), best) {
-        (Some(sides), _) => at_kink(line, row, given, sides, floor),
-        (None, Some(estimate)) if look == Look::ForKinks => beside_kinks(line, row, given, estimate, floor),
-        (None, Some(estimate)) => differs(given, estimate, floor),
-        (None, None) => Verdict::Unclear("it is too rough for differences"),
+    if let Some(sides) = line.kink(row) {
+        return at_kink(line, row, given, sides, floor);
+    }
+    const ROUGH: Verdict = Verdict::Unclear("it is too rough for differences");
+    let Some(best) = best else { return ROUGH };
+    let estimate = line.doubted(row, best);
+    let error = apart(given, estimate.slope, floor);
+    let doubt = MARGIN * estimate.uncertainty / estimate.slope.abs().max(floor);
+    if error <= TOLERANCE + doubt {
+        return Verdict::Agrees((error - doubt).max(0.0));
+    }
+    let farthest = given.into_iter().flatten().map(|x| (x - estimate.slope).abs()).fold(0.0, f64::max);
+    if line.is_rough(row, estimate.slope, farthest) {
+        return ROUGH;
+    }
+    match look {
+        Look::ForKinks { made } => beside_kinks(line, row, given, estimate, floor, made),
+        Look::Random => differs(given, estimate, floor),
     }
 }
 
 fn differs(given: [Option<f64>; 2], estimate: Estimate, floor: f64) -> Verdict {
-    Verdict::Differs(Case { given, estimate, error: apart(given, estimate.slope, floor) })
+    Verdict::Differs(Case { given, estimate, sides: None, error: apart(given, estimate.slope, floor) })
 }
 
-/// At a kink any slope between those of its sides will do, or between those around it, where several kinks meet.
+/// At a kink any slope between those of its sides will do, or between those around it, where several kinks meet. Where the
+/// function ends or gets ever steeper, the derivative need not be a finite number.
 fn at_kink(
     line: &mut Line<'_, '_>,
     row: usize,
@@ -166,33 +217,40 @@ fn at_kink(
     sides: Sides,
     floor: f64,
 ) -> Verdict {
-    let mut span = sides.span();
-    if !sides.is_break() && !span.has_all(given) {
+    let breaks = sides.are_unbounded();
+    let [left, right] = [sides.left.slope(), sides.right.slope()];
+    let judged = given.map(|g| g.filter(|x| x.is_finite() || !breaks));
+    let mut span = Span::between(&sides);
+    if !span.has_all(judged) {
         line.slopes_around(row).into_iter().for_each(|slope| span.include(slope));
     }
-    if sides.is_break() || span.has_all(given) {
-        let breaks = sides.is_break();
-        return Verdict::Kink { left: sides.left, right: sides.right, given: shown(given), breaks };
+    if span.has_all(judged) {
+        return Verdict::Kink(At { left, right, given: shown(given), jumps: sides.jump(), breaks });
     }
-    let slope = [sides.left, sides.right].into_iter().filter(|s| s.is_finite()).sum::<f64>() / 2.0;
-    let uncertainty = (sides.right - sides.left).abs() / 2.0;
-    differs(given, Estimate { slope, uncertainty }, floor)
+    let finite: Vec<f64> = [left, right].into_iter().filter(|s| s.is_finite()).collect();
+    let slope = finite.iter().sum::<f64>() / finite.len().max(1) as f64;
+    let estimate = Estimate { slope, uncertainty: (right - left).abs() / 2.0 };
+    let error = apart(given, slope, floor);
+    Verdict::Differs(Case { given, estimate, sides: Some([left, right]), error })
 }
 
 /// The function is smooth along this line and the derivative is another slope. That is no mistake if kinks meet here that
-/// cross other lines, as those of `min(max(x, 0), max(y, 0))` at zero: then slopes differ around the point. Nor is it if pieces
-/// meet that have one slope, as those of `min(x, y) + max(x, y)` may: what is inside is told apart by rules for ties.
+/// cross other lines, as those of `min(max(x, 0), max(y, 0))` at zero: then slopes differ around the point. Nor is it if values
+/// tie inside: rules for ties give each its share, and in `clamp(x, 0, 1) + max(x - 1, 0)` the shares at one are a half too many.
 fn beside_kinks(
     line: &mut Line<'_, '_>,
     row: usize,
     given: [Option<f64>; 2],
     estimate: Estimate,
     floor: f64,
+    made: bool,
 ) -> Verdict {
     let mut span = Span::of(estimate.slope);
     line.slopes_around(row).into_iter().for_each(|slope| span.include(slope));
-    if span.is_wide() && span.has_all(given) || line.is_pieced(row, estimate.slope) {
-        return Verdict::Kink { left: span.low, right: span.high, given: shown(given), breaks: false };
+    let shared = made && given.into_iter().flatten().all(f64::is_finite) && line.ties();
+    if span.is_wide() && span.has_all(given) || shared {
+        let (left, right) = (span.low, span.high);
+        return Verdict::Kink(At { left, right, given: shown(given), jumps: false, breaks: false });
     }
     differs(given, estimate, floor)
 }
@@ -220,21 +278,28 @@ fn names(evaluator: &Evaluator<'_>, row: &Entry, column: &Entry) -> (String, Str
     (format!("{output}{}", row.leaf.path), format!("{input}{}", column.leaf.path))
 }
 
-fn note_kink(
+fn note_kink(evaluator: &Evaluator<'_>, finding: &mut Finding, (row, column): (&Entry, &Entry), at: At) {
+    let (output, input) = names(evaluator, row, column);
+    let At { left, right, given, jumps, .. } = at;
+    let same =
+        |a: f64, b: f64| a == b || (a - b).abs() <= 1e-3 * a.abs().max(1.0) || a.is_nan() && b.is_nan();
+    let known =
+        |k: &Kink| k.output == output && k.input == input && same(k.left, left) && same(k.right, right);
+    if !finding.kinks.iter().any(known) {
+        finding.kinks.push(Kink { output, input, left, right, given, jumps, at: evaluator.show_point() });
+    }
+}
+
+fn note_hidden(
     evaluator: &Evaluator<'_>,
     finding: &mut Finding,
     (row, column): (&Entry, &Entry),
-    slopes: [f64; 3],
+    given: f64,
 ) {
     let (output, input) = names(evaluator, row, column);
-    let [left, right, given] = slopes;
-    let same = |a: f64, b: f64| (a - b).abs() <= 1e-3 * a.abs().max(1.0) || a.is_nan() && b.is_nan();
-    let known =
-        |k: &Kink| k.output == output && k.input == input && same(k.left, left) && same(k.right, right);
-    if finding.kinks.iter().any(known) {
-        return;
+    if !finding.hidden.iter().any(|h| h.output == output && h.input == input) {
+        finding.hidden.push(Hidden { output, input, given, at: evaluator.show_point() });
     }
-    finding.kinks.push(Kink { output, input, left, right, given, at: evaluator.show_point() });
 }
 
 fn note_difference(
@@ -254,6 +319,7 @@ fn note_difference(
         backward: case.given[1],
         differences: case.estimate.slope,
         uncertainty: case.estimate.uncertainty,
+        sides: case.sides,
         error: case.error,
         at: evaluator.show_point(),
     }));

@@ -1,19 +1,30 @@
 //! Whether derivatives are derivatives: every differentiable function of a module against differences of itself.
 //!
 //! At random points ([`point`]) forward mode, reverse mode and central differences give the same Jacobian, all in the
-//! interpreter's wide mode. Differences come with an estimate of their own error, from two steps, and a kink is known by its
-//! sides: the differences to the left and to the right do not meet however small the step ([`differences`]), or else slopes differ
-//! all around. A kink is named, not failed, if what the derivatives say lies between these slopes. What is detached is held still, since a derivative that was dropped on purpose
-//! is no mistake.
+//! interpreter's wide mode. Beside random points there are three where kinks like to be: all zero, all one and all a half. A point
+//! where the function is not finite, or traps, is replaced by another. What is detached is held still, since a derivative that
+//! was dropped on purpose is no mistake.
 //!
-//! A point where the function is not finite, or traps, is replaced by another. Beside random points there are three where kinks like to
-//! be: all zero, all one and all a half.
+//! The rule for the derivative of an output by an input number, at a point:
+//!
+//! 1. It *agrees* if it is the slope by central differences, which come with an estimate of their own error ([`differences`]).
+//! 2. Where the sides have two slopes however near one looks ([`sides`]) it is at a *kink*, or a jump, and must lie between them,
+//!    or between the slopes around, where kinks of several inputs meet. Something that is not a number lies between no slopes.
+//!    Where `min`, `max` or `abs` inside cannot tell what to choose, the compiler's rules give each a share, whose sum is not judged
+//!    if there is but one slope.
+//! 3. Where a side ends or gets ever steeper, a derivative that is no finite number is not judged. What is finite must lie
+//!    between the slopes all the same.
+//! 4. Where the function makes of finite numbers one that is not, and its result hides it, as `saturate(sqrt(x))` does below
+//!    zero, the derivative is told and not judged. It is judged where that happens at a single point which the function
+//!    crosses smoothly, as `select(x == 0, 1, sin(x) / x)` does at zero.
+//! 5. All else is a *disagreement*.
 
 mod differences;
 mod fixed;
 mod judge;
 mod point;
 mod select;
+mod sides;
 
 use crate::gradient::{Evaluator, Functions};
 use crate::pipeline::{self, Listing};
@@ -60,6 +71,8 @@ pub struct Finding {
     pub span: Span,
     /// Which derivatives it has.
     pub modes: Vec<Mode>,
+    /// Whether the compiler made them.
+    pub made: bool,
     /// Why not both of them were compared, if so.
     pub unchecked: Option<String>,
     /// At how many points derivatives were compared.
@@ -68,6 +81,8 @@ pub struct Finding {
     pub error: f64,
     /// Where it has no derivative; one for each pair of numbers.
     pub kinks: Vec<Kink>,
+    /// Where derivatives were not judged, because something inside is not finite and the result hides it.
+    pub hidden: Vec<Hidden>,
     /// What came of it.
     pub outcome: Outcome,
 }
@@ -98,6 +113,8 @@ pub struct Disagreement {
     pub differences: f64,
     /// How far these may be off.
     pub uncertainty: f64,
+    /// The slopes on the left and on the right, where they are two.
+    pub sides: Option<[f64; 2]>,
     /// The larger difference, relative to the size of the derivatives; infinite if one is not a number.
     pub error: f64,
     /// The point, with what buffers and uniforms held: `x = 1.5, v = [1, 0]`.
@@ -111,10 +128,25 @@ pub struct Kink {
     pub output: String,
     /// The input number.
     pub input: String,
-    /// The slope on the left; not a number where the function ends.
+    /// The slope on the left; infinite where it gets ever steeper, not a number where the function ends.
     pub left: f64,
     /// The slope on the right.
     pub right: f64,
+    /// What the derivatives say.
+    pub given: f64,
+    /// Whether the function jumps: the slopes are those of its pieces.
+    pub jumps: bool,
+    /// The point.
+    pub at: String,
+}
+
+/// A place where the function leaves the domain of something inside and its result does not show it.
+#[derive(Clone, Debug)]
+pub struct Hidden {
+    /// The output number.
+    pub output: String,
+    /// The input number.
+    pub input: String,
     /// What the derivatives say.
     pub given: f64,
     /// The point.
@@ -147,10 +179,12 @@ fn check_function(
         name: chosen.name,
         span: data.span,
         modes: vec![],
+        made: !data.diff.is_custom(),
         unchecked: None,
         points: 0,
         error: 0.0,
         kinks: vec![],
+        hidden: vec![],
         outcome: Outcome::Agrees,
     };
     let func = match (unsuitable(data), chosen.instance) {
@@ -221,7 +255,7 @@ fn compile_modes(checked: &mut Checked, func: hir::FuncRef, modes: &[Mode]) -> R
 }
 
 /// How many steps one run may take: random inputs must not make a program run forever.
-const MAX_STEPS: u64 = 20_000_000;
+const MAX_STEPS: u64 = 4_000_000;
 
 /// At how many points in a row to give up.
 const ATTEMPTS: u32 = 40;
@@ -246,7 +280,13 @@ fn compare(
         point::set_all(&mut evaluator, module, &handles, special, &mut random);
         fixed.restore(&mut evaluator);
         // Where the function is not finite there is nothing to see.
-        let _ = judge::judge(&mut evaluator, functions, Look::ForKinks, finding, &mut random);
+        let _ = judge::judge(
+            &mut evaluator,
+            functions,
+            Look::ForKinks { made: finding.made },
+            finding,
+            &mut random,
+        );
     }
     let (mut reason, mut failures) = (String::new(), 0);
     while finding.points < options.samples && failures < ATTEMPTS {

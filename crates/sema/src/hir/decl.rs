@@ -398,6 +398,11 @@ impl FuncDiff {
             || self.substitute.is_some()
             || self.constant
     }
+
+    /// Whether somebody wrote a derivative of the function.
+    pub fn is_custom(&self) -> bool {
+        self.forward.is_some() || self.backward.is_some() || self.apply.is_some()
+    }
 }
 
 /// Whether results of a call are stored for the backward pass or computed again.
