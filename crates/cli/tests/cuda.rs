@@ -34,7 +34,7 @@ fn kernel(case: &Case) -> String {
 
 /// The programs in one translation unit. What all begin with guards itself against being there twice.
 fn unit(cases: &[&Case]) -> String {
-    let mut out = String::from(cases[0].parts().0);
+    let mut out: String = cases.iter().map(|case| case.parts().0).collect();
     for (number, case) in cases.iter().enumerate() {
         let name = kernel(case);
         let program =

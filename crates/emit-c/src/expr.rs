@@ -172,10 +172,10 @@ impl FuncEmitter<'_, '_> {
                 Expr::of(format!("{word}({}.count)", args[0].at_least(PRIMARY)), PRIMARY, &args)
             }
             Op::Insert(_) | Op::InsertAdd(_) | Op::Store(_) | Op::Assert(_) => self.misplaced(data)?,
-            Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) => self.misplaced(data)?,
-            Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => {
-                return self.e.unsupported(self.span, "a texture is not possible");
-            }
+            Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) | Op::StoreTexel => self.misplaced(data)?,
+            Op::Sample(how) => self.sample(*how, args),
+            Op::Texel => Expr { memory: true, ..Expr::call("ct::texel", &args) },
+            Op::Dimensions => Expr::call("ct::dimensions", &args),
             Op::Point(path) => self.point(data, path),
             Op::Offset => self.offset(&args),
             Op::Address => self.address(&args),

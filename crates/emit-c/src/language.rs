@@ -12,6 +12,15 @@ pub enum Language {
     Cuda,
 }
 
+/// What only some programs use.
+#[derive(Clone, Copy)]
+pub struct Uses {
+    /// Threads wait for each other.
+    pub turns: bool,
+    /// There are textures or samplers.
+    pub textures: bool,
+}
+
 impl Language {
     /// How people call it.
     pub const fn name(self) -> &'static str {
@@ -45,17 +54,19 @@ impl Language {
         }
     }
 
-    /// What every program begins with. `turns` says whether threads wait for each other.
-    pub fn prelude(self, turns: bool) -> String {
+    /// What every program begins with, and what it uses beyond that.
+    pub fn prelude(self, uses: Uses) -> String {
         let common = include_str!("prelude/common.h");
         let end = "\n} // namespace ct\n#endif\n";
+        let textures = if uses.textures { include_str!("prelude/textures.h") } else { "" };
         match self {
             Language::Cpp => {
-                let turns = if turns { include_str!("prelude/turns.h") } else { "" };
-                [include_str!("prelude/cpp.h"), common, end, turns].concat()
+                let turns = if uses.turns { include_str!("prelude/turns.h") } else { "" };
+                [include_str!("prelude/cpp.h"), common, end, turns, textures].concat()
             }
             Language::Cuda => {
-                [include_str!("prelude/cuda.h"), common, include_str!("prelude/cuda_atomics.h"), end].concat()
+                let atomics = include_str!("prelude/cuda_atomics.h");
+                [include_str!("prelude/cuda.h"), common, atomics, end, textures].concat()
             }
         }
     }

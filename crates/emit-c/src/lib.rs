@@ -14,6 +14,7 @@
 //! | `control`  | branches, loops and exits                                                 |
 //! | `inst`     | instructions that change something                                        |
 //! | `memory`   | loads, stores, atomic operations, pointers                                |
+//! | `texture`  | textures, through the sampler in the prelude                              |
 //! | `expr`     | expressions                                                               |
 //! | `names`    | names that C++ accepts                                                    |
 //!
@@ -38,16 +39,18 @@ mod memory;
 mod names;
 mod params;
 mod sums;
+mod texture;
 mod types;
 
 use cotangent_base::{Diagnostic, Map, Set, Span};
 use cotangent_ir::shader::ShaderParams;
-use cotangent_ir::{Effect, FuncId, FuncKind, Global, GlobalKind, Module, Op};
+use cotangent_ir::{Effect, FuncId, FuncKind, Global, GlobalKind, Module, Op, Ty, Type};
 use cotangent_passes::place::Places;
 use names::Names;
 use types::Structs;
 
 pub use language::Language;
+use language::Uses;
 
 /// What emission gives: a value, or why the language cannot express the program.
 pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
@@ -176,8 +179,15 @@ impl Emitter<'_> {
         let body = std::mem::take(&mut self.out);
         let head = self.head(&order);
         let name = names::plain(self.options.name);
-        let prelude = self.options.language.prelude(!self.waiting.is_empty());
+        let prelude = self.options.language.prelude(Uses {
+            turns: !self.waiting.is_empty(),
+            textures: self.module.globals.values().any(|g| self.is_opaque(g.ty)),
+        });
         Ok(format!("{head}{prelude}\nnamespace {name} {{\n\n{body}\n}} // namespace {name}\n"))
+    }
+
+    fn is_opaque(&self, ty: Ty) -> bool {
+        matches!(self.module.types.get(ty), Type::Opaque(_))
     }
 
     /// The functions that do something themselves, or by what they call.

@@ -1,9 +1,10 @@
 //! Types: how they are written, and the structures of a program.
 
-use crate::Emitter;
 use crate::names::{Names, plain};
+use crate::{Emitter, texture};
 use cotangent_base::{Map, Scalar, Set};
 use cotangent_ir::shader::Shape;
+use cotangent_ir::texture::Texture;
 use cotangent_ir::{GlobalKind, Op, StructId, Ty, Type};
 use std::sync::Arc;
 
@@ -45,28 +46,38 @@ impl Emitter<'_> {
         self.options.language.scalar(s)
     }
 
+    /// A texel as it is written.
+    fn texel(&self, texture: Texture) -> String {
+        match texture.texel() {
+            Type::Vector(s, n) => self.vector(s, n),
+            _ => self.scalar(texture.scalar).to_string(),
+        }
+    }
+
+    /// A vector as it is written.
+    fn vector(&self, s: Scalar, n: u8) -> String {
+        let name = match s {
+            Scalar::F32 => "float",
+            Scalar::I32 => "int",
+            Scalar::U32 => "uint",
+            _ => return format!("ct::Vec<{}, {n}>", self.scalar(s)),
+        };
+        if n == 1 { format!("ct::Vec<{}, 1>", self.scalar(s)) } else { format!("ct::{name}{n}") }
+    }
+
     /// A type as it is written.
     pub fn ty(&self, ty: Ty) -> String {
         let types = &self.module.types;
         match types.get(ty) {
             Type::Unit => "ct::Unit".to_string(),
             Type::Scalar(s) => self.scalar(s).to_string(),
-            Type::Vector(s @ (Scalar::F32 | Scalar::I32 | Scalar::U32), n @ 2..=4) => {
-                let name = match s {
-                    Scalar::F32 => "float",
-                    Scalar::I32 => "int",
-                    _ => "uint",
-                };
-                format!("ct::{name}{n}")
-            }
-            Type::Vector(s, n) => format!("ct::Vec<{}, {n}>", self.scalar(s)),
+            Type::Vector(s, n) => self.vector(s, n),
             Type::Matrix(s, r, c) => format!("ct::Mat<{}, {r}, {c}>", self.scalar(s)),
             Type::Array(elem, n) => format!("ct::Array<{}, {n}>", self.ty(elem)),
             Type::Struct(id) | Type::Sum(id) => self.structs.name(id).to_string(),
             Type::Buffer(elem, cotangent_ir::Access::Read) => format!("ct::Buffer<const {}>", self.ty(elem)),
             Type::Buffer(elem, cotangent_ir::Access::ReadWrite) => format!("ct::Buffer<{}>", self.ty(elem)),
-            // What uses it is refused.
-            Type::Opaque(_) => "void*".to_string(),
+            Type::Opaque(opaque) => texture::handle(opaque, |texture| self.texel(texture)),
             Type::Ref(inner) => format!("ct::Ptr<{}>", self.ty(inner)),
         }
     }

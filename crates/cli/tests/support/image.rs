@@ -9,6 +9,7 @@ use super::{header, words};
 use cotangent::ir::layout::bind::{Bindings, Bound, bind};
 use cotangent::ir::layout::{Matrices, Rules, Target};
 use cotangent::ir::shader::{ShaderParam, Shape};
+use cotangent::ir::texture::{Address, Compare, Filter, Opaque};
 use cotangent::ir::{Global, Ty, Type, Types};
 use cotangent::runtime::{Data, Number, Params, run};
 use cotangent::{Compiler, ConformanceId, Disk, Lowered, Roots, Scalar, Setting, Symbol, interp};
@@ -84,18 +85,11 @@ pub struct Case {
 /// Writes a program in the language of a target.
 pub type Emit = fn(&Lowered, &cotangent::Sources, &str, bool) -> Result<String, Box<cotangent::Diagnostic>>;
 
-/// A run test; `None` if its header asks for something that only the command line does, or if it is about textures, which
-/// must be refused.
+/// A run test; `None` if its header asks for something that only the command line does.
 pub fn prepare(path: &Path, emit: Emit) -> Result<Option<Case>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
     let Some(asked) = header(&text, "run").first().and_then(|line| asked(line)) else { return Ok(None) };
-    let case = prepare_asked(path, &asked, emit);
-    let is_about_textures = path.parent().is_some_and(|folder| folder.ends_with("textures"));
-    match case {
-        Err(error) if is_about_textures && error.contains("a texture is not possible") => Ok(None),
-        Ok(_) if is_about_textures => Err(format!("{} is not refused", path.display())),
-        case => case.map(Some),
-    }
+    prepare_asked(path, &asked, emit).map(Some)
 }
 
 /// A program that is run as asked.
@@ -219,9 +213,18 @@ impl Make<'_> {
                 self.blobs[blob].bytes[at..at + bytes.len()].copy_from_slice(&bytes);
             }
             Shape::Resource(ty) => {
-                let Some((name, bytes)) = self.bytes(leaves.next()) else { return };
+                let Some(global) = leaves.next() else { return };
+                let Some((name, bytes)) = self.bytes(Some(global)) else { return };
                 let types = &self.case.lowered.module.types;
-                let Type::Buffer(elem, _) = types.get(*ty) else { return };
+                let elem = match types.get(*ty) {
+                    Type::Buffer(elem, _) => elem,
+                    Type::Opaque(opaque) => {
+                        let made = self.opaque(opaque, global, name, bytes);
+                        self.blobs[blob].pointers.push((at, made));
+                        return;
+                    }
+                    _ => return,
+                };
                 let size = Rules::C.stride(types, elem).unwrap_or(1).max(1) as usize;
                 let count = bytes.len() / size;
                 let data = self.blob(self.lay_out(elem, &bytes, bound.rules, count));
@@ -242,6 +245,32 @@ impl Make<'_> {
                 bound.parts.iter().for_each(|part| self.place(part, inner, 0, leaves));
             }
         }
+    }
+
+    /// A `ct::Texture` or `ct::Sampler`.
+    fn opaque(&mut self, opaque: Opaque, global: Global, name: Symbol, texels: Vec<u8>) -> usize {
+        let Opaque::Texture(texture) = opaque else {
+            let state = self.case.before.sampler(global);
+            let filters = [state.mag, state.min, state.mip].map(|filter| (filter == Filter::Linear).into());
+            let address = state.address.map(|one| number(&Address::ALL, one));
+            let compare = number(&Compare::ALL, state.compare);
+            return self.blob(filters.into_iter().chain(address).chain([compare]).collect());
+        };
+        let extent = self.case.before.extent(global);
+        let [x, y, z] = extent.size;
+        let numbers = [0, 0, x, y, z, extent.layers, extent.levels, 0];
+        let made = self.blob(numbers.iter().flat_map(|n| n.to_le_bytes()).collect());
+        let data = self.blob(texels);
+        let after = self.case.after.as_ref();
+        let written = after.filter(|after| after.writable().contains(&name));
+        let scalar = texture.scalar;
+        self.blobs[data].output = written.and_then(|after| {
+            let (.., bytes) = after.iter().find(|(n, ..)| *n == name)?;
+            let (expected, stride) = (bytes.to_vec(), scalar.bytes() as usize);
+            Some(Output { name, expected, stride, leaves: vec![Leaf { offset: 0, scalar }] })
+        });
+        self.blobs[made].pointers.push((0, data));
+        made
     }
 
     fn bytes(&self, global: Option<Global>) -> Option<(Symbol, Vec<u8>)> {
@@ -275,6 +304,11 @@ impl Make<'_> {
         let stride = rules.stride(types, elem).unwrap_or(1).max(1) as usize;
         Some(Output { name, expected, stride, leaves: leaves(types, elem, rules) })
     }
+}
+
+/// The number of one of several.
+fn number<T: PartialEq>(all: &[(&str, T)], one: T) -> u8 {
+    all.iter().position(|(_, t)| *t == one).unwrap_or(0) as u8
 }
 
 /// The scalars of a type. What is one of several is words.
