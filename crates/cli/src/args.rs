@@ -145,7 +145,7 @@ pub struct Gradcheck {
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// At how many random points.
-    #[arg(long, value_name = "N", default_value = "20")]
+    #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..))]
     pub samples: u32,
     /// Where random numbers start.
     #[arg(long, value_name = "S", default_value = "1")]

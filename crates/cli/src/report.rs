@@ -82,11 +82,11 @@ fn style() -> Style {
     if std::io::stderr().is_terminal() { Style::Coloured } else { Style::Plain }
 }
 
-/// Shows a diagnostic.
+/// Shows a diagnostic: for people, or as a line of JSON.
 pub fn show_one(sources: &Sources, diagnostic: &Diagnostic, format: Format) {
-    tell!("{}\n", render::render(sources, diagnostic, style()));
-    if format == Format::Json {
-        tell!("{}", render::json(sources, diagnostic));
+    match format {
+        Format::Text => tell!("{}\n", render::render(sources, diagnostic, style())),
+        Format::Json => tell!("{}", render::json(sources, diagnostic)),
     }
 }
 
@@ -99,7 +99,7 @@ pub fn trapped(sources: &Sources, stopped: &Stopped, format: Format) -> Failure 
 /// Most errors, and most warnings, that one command shows.
 const MOST_SHOWN: usize = 200;
 
-/// Shows the diagnostics of a compilation.
+/// Shows the diagnostics of a compilation, and for people how many there are.
 pub fn show(compiler: &Compiler<'_>, format: Format) {
     let (mut errors, mut warnings) = (0, 0);
     for diagnostic in compiler.diagnostics.iter() {
@@ -111,6 +111,9 @@ pub fn show(compiler: &Compiler<'_>, format: Format) {
         if *number <= MOST_SHOWN {
             show_one(&compiler.sources, diagnostic, format);
         }
+    }
+    if format == Format::Json {
+        return;
     }
     for (number, what) in [(errors, "error"), (warnings, "warning")] {
         if number > MOST_SHOWN {

@@ -121,6 +121,28 @@ fn numpy_files_go_in_and_out() {
 }
 
 #[test]
+fn numbers_of_numpy_files_become_those_of_the_buffer() {
+    let folder = Folder::new("npy-types");
+    let program = |ty: &str| {
+        format!("RWStructuredBuffer<{ty}> x;\n[numthreads(1,1,1)] void main() {{ x[0] += x[1]; }}\n")
+    };
+    let doubles = folder.file("doubles.slang", &program("double"));
+    let floats = folder.file("floats.slang", &program("float"));
+    let shorts = folder.file("shorts.slang", &program("int16_t"));
+    let longs = folder.file("longs.slang", &program("int64_t"));
+    let path = |name: &str| folder.0.join(name).display().to_string();
+    run("run", &doubles, &format!("--set 'x=f64[1.5, 2]' --save x={}", path("f64.npy")));
+    run("run", &longs, &format!("--set 'x=i64[7, 100000]' --save x={}", path("i64.npy")));
+    let from = |program: &str, file: &str| run("run", program, &format!("--set x=@{}", path(file)));
+    let shown = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(shown(&from(&floats, "f64.npy")), "x = f32[5.5, 2]\n");
+    assert_eq!(shown(&from(&floats, "i64.npy")), "x = f32[200007, 100000]\n");
+    let narrow = from(&shorts, "i64.npy");
+    assert_eq!(narrow.status.code(), Some(2));
+    assert!(said(&narrow).contains("100007 does not fit in i16"), "{}", said(&narrow));
+}
+
+#[test]
 fn an_empty_numpy_file_is_an_empty_buffer() {
     let folder = Folder::new("empty-npy");
     let file = folder.file(
@@ -147,8 +169,7 @@ fn a_program_with_errors_exits_with_1_and_names_the_place() {
     assert!(said(&output).contains("error"));
     assert!(said(&output).contains("bad.slang:3:12"), "{}", said(&output));
     let json = run("check", &file, "--format json");
-    let line = said(&json).lines().find(|l| l.starts_with('{')).map(String::from).unwrap();
-    let value: Value = serde_json::from_str(&line).unwrap();
+    let value: Value = serde_json::from_str(&said(&json)).expect("nothing but JSON");
     assert_eq!((&value["severity"], &value["place"]["line"]), (&"error".into(), &3.into()));
 }
 
@@ -164,6 +185,15 @@ fn a_bad_command_line_exits_with_2_and_says_what_there_is() {
         ("run", "--entry first --set count=1.5", "not an integer"),
         ("run", "--entry first --set 'scale=f32[1]'", "takes 8 bytes"),
         ("run", "--entry first --groups a", "not a count"),
+        ("run", "--entry first --groups 4,0,1", "`0` is not a count of groups"),
+        ("run", "--entry first --device 0", "--device says where"),
+        ("run", "--entry first --set count=1e500", "cannot read the value"),
+        ("run", "--entry first --save result=picture.png", "`result` is no texture: save it as FILE.npy"),
+        ("run", "--entry first --save result=picture.jpg", "--save writes FILE.npy"),
+        ("check", "--no-warn W9999", "there is no warning `W9999`"),
+        ("check", "--no-warn E0301", "there is no warning `E0301`"),
+        ("compile", "--target wgsl --lines", "--lines is for the targets cpp and cuda"),
+        ("gradcheck", "--samples 0", "--samples"),
         ("run", "--entry first --backend cpu", "not supported yet"),
         ("run", "--no-such-flag", "--no-such-flag"),
         ("compile", "--target cobol", "spirv-asm, glsl"),

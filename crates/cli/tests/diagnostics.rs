@@ -38,9 +38,12 @@ type Mark = (u64, u64, String);
 
 fn check(path: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    let output = cotangent(&command(&text, path));
+    let mut args = command(&text, path);
+    let rendering = cotangent(&args);
+    args.extend(["--format".into(), "json".into()]);
+    let output = cotangent(&args);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let found: Vec<Mark> = said.lines().filter(|l| l.starts_with('{')).filter_map(mark_of).collect();
+    let found: Vec<Mark> = said.lines().filter_map(mark_of).collect();
     if output.status.code() != Some(exit_code(&found)) {
         return Err(format!("exit code {:?}\n{said}", output.status.code()));
     }
@@ -58,7 +61,7 @@ fn check(path: &Path) -> Result<(), String> {
     }
     match missing.first() {
         Some((line, column, message)) => Err(format!("not reported: {line}:{column} {message}\n{said}")),
-        None => rendered(path, &said),
+        None => rendered(path, &String::from_utf8_lossy(&rendering.stderr)),
     }
 }
 
@@ -66,7 +69,6 @@ fn check(path: &Path) -> Result<(), String> {
 fn command(text: &str, path: &Path) -> Vec<String> {
     let mut args = header(text, "command").first().map_or(vec!["check".into()], |line| words(line));
     args.insert(1, path.display().to_string());
-    args.extend(["--format".into(), "json".into()]);
     args
 }
 
@@ -135,8 +137,7 @@ fn marks(text: &str) -> Vec<Mark> {
 fn rendered(path: &Path, said: &str) -> Result<(), String> {
     let file = path.with_extension("rendered");
     let folder = path.parent().map(|p| format!("{}/", p.display())).unwrap_or_default();
-    let shown: Vec<&str> = said.lines().filter(|l| !l.starts_with('{')).collect();
-    let shown = shown.join("\n").replace(&folder, "").trim_end().to_string() + "\n";
+    let shown = said.replace(&folder, "").trim_end().to_string() + "\n";
     match std::fs::read_to_string(&file) {
         Ok(_) if bless() => std::fs::write(&file, shown).map_err(|e| e.to_string()),
         Ok(expected) if expected != shown => Err(format!("printed\n\n{shown}\nand not\n\n{expected}")),

@@ -43,7 +43,8 @@ impl Number {
             // A zero keeps its sign.
             return Some(if negative && n == 0 { Number::Float(-0.0) } else { Number::Int(sign * n) });
         }
-        text.parse().ok().map(Number::Float)
+        let is_written_so = |x: &f64| x.is_finite() || !text.contains(|c: char| c.is_ascii_digit());
+        text.parse().ok().filter(is_written_so).map(Number::Float)
     }
 
     /// As a floating-point number.

@@ -3,7 +3,7 @@
 use crate::codec::Codec;
 use crate::image::Image;
 use crate::path::{descend, split};
-use crate::{Data, Error, bail};
+use crate::{Data, Error, bail, data};
 use cotangent_base::{Map, Scalar, Symbol};
 use cotangent_interp::Val;
 use cotangent_ir::layout::Matrices;
@@ -217,7 +217,9 @@ impl Params {
         }
         let Some(size) = layout::layout(&self.types, place.ty) else { bail!("`{path}` cannot be set") };
         let bytes = match (data, self.types.get(place.ty)) {
-            (Data::Image(Image { bytes: Some(bytes), .. }), _) => bytes.clone(),
+            (Data::Image(Image { scalar, bytes: Some(bytes), .. }), _) => {
+                self.as_numbers_of(path, place.ty, *scalar, bytes)?.1
+            }
             (Data::Image(_) | Data::Sampler(_), _) => bail!("`{path}` is no texture and no sampler"),
             (Data::Bytes(_, bytes), _) => bytes.clone(),
             (Data::Number(number), Type::Scalar(scalar)) => {
@@ -266,8 +268,11 @@ impl Params {
 
     fn set_buffer(&mut self, path: &str, place: Place, elem: Ty, data: &Data) -> Result<(), Error> {
         let (given, bytes) = match data {
-            Data::Bytes(given, bytes) => (*given, bytes),
-            Data::Image(Image { scalar, bytes: Some(bytes), .. }) => (Some(*scalar), bytes),
+            Data::Bytes(given, bytes) => (*given, bytes.clone()),
+            Data::Image(Image { scalar, bytes: Some(bytes), .. }) => {
+                let (scalar, bytes) = self.as_numbers_of(path, elem, *scalar, bytes)?;
+                (Some(scalar), bytes)
+            }
             Data::Image(_) | Data::Number(_) | Data::Sampler(_) => {
                 bail!("`{path}` is a buffer: write f32[..] or another list")
             }
@@ -277,8 +282,31 @@ impl Params {
             bail!("an element of `{path}` has {size} bytes, and {} is no multiple of that", bytes.len());
         }
         let block = self.blocks.get_mut(&place.name).expect("find checked the name");
-        (block.bytes, block.given) = (bytes.clone(), given);
+        (block.bytes, block.given) = (bytes, given);
         Ok(())
+    }
+
+    /// The numbers of a file as a type holds them: a file of `f64` is for a buffer of `f32` what it says, not what its bytes would
+    /// be. Bytes are taken as they are by structures, and where the file has floats and the program integers: buffers that are
+    /// addressed by bytes are such.
+    fn as_numbers_of(
+        &self,
+        path: &str,
+        ty: Ty,
+        from: Scalar,
+        bytes: &[u8],
+    ) -> Result<(Scalar, Vec<u8>), Error> {
+        let to = match self.uniform_scalar(ty) {
+            Some(to) if to != from && (to.is_float() || !from.is_float()) => to,
+            _ => return Ok((from, bytes.to_vec())),
+        };
+        let mut converted = vec![];
+        for number in data::numbers(from, bytes) {
+            if let Err(Error(why)) = number.write(to, &mut converted) {
+                bail!("`{path}` has elements of type {to}, and the file {from}: {why}");
+            }
+        }
+        Ok((to, converted))
     }
 
     /// The global, type and bytes of a whole parameter.

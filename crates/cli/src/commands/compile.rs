@@ -13,6 +13,9 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     if let Some(pass) = args.dump_after.as_ref().filter(|pass| !names.contains(&pass.as_str())) {
         return Err(Failure::Usage(format!("there is no pass `{pass}`; there are {}", names.join(", "))));
     }
+    if args.lines && !matches!(args.target, CompileTarget::Cpp | CompileTarget::Cuda) {
+        return Err(Failure::Usage("--lines is for the targets cpp and cuda".into()));
+    }
     let loader = args.source.search.loader();
     let mut compiler = args.source.compiler(&loader)?;
     let roots = if args.entry.is_empty() {

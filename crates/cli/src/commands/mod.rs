@@ -57,7 +57,7 @@ impl Source {
 
     /// A compilation of the module under everything the command line says.
     fn compiler<'l>(&self, loader: &'l Disk) -> Result<Compiler<'l>, Failure> {
-        let mut compiler = self.search.compiler(loader);
+        let mut compiler = self.search.compiler(loader)?;
         compiler.options = self.options()?;
         compiler.settings = self.given.settings()?;
         compiler.others = self.others.iter().map(|path| show_path(path)).collect();
@@ -104,11 +104,17 @@ impl Search {
     }
 
     /// A compilation with the macros and the wishes about warnings, on the large stack that commands run on.
-    fn compiler<'l>(&self, loader: &'l Disk) -> Compiler<'l> {
+    fn compiler<'l>(&self, loader: &'l Disk) -> Result<Compiler<'l>, Failure> {
+        let is_warning = |code: &str| {
+            code == "all" || (code.starts_with(['W', 'w']) && cotangent::explain(code).is_some())
+        };
+        if let Some(code) = self.no_warn.iter().find(|code| !is_warning(code)) {
+            return Err(Failure::Usage(format!("--no-warn: there is no warning `{code}`")));
+        }
         let mut compiler = Compiler::new(loader, self.defines());
         compiler.warnings = Warnings { silent: self.no_warn.clone(), deny: self.deny_warnings };
         compiler.limits = Limits::LARGE_STACK;
-        compiler
+        Ok(compiler)
     }
 
     /// `NAME=VAL`, or `NAME` for 1.

@@ -90,10 +90,13 @@ fn tell_time(seconds: f64, how: &str) {
 }
 
 fn refuse_what_is_not_built(args: &Run) -> Result<(), Failure> {
-    let refuse = |what: &str| Err(Failure::Usage(format!("{what} is not supported yet")));
+    let refuse = |why: &str| Err(Failure::Usage(why.to_string()));
     match args.backend {
+        Backend::Cpu => refuse("--backend cpu is not supported yet"),
+        Backend::Interp if args.device.is_some() => {
+            refuse("--device says where `--backend gpu` runs, and this is the interpreter")
+        }
         Backend::Interp | Backend::Gpu => Ok(()),
-        Backend::Cpu => refuse("--backend cpu"),
     }
 }
 
@@ -122,8 +125,9 @@ fn groups(text: &str) -> Result<[u32; 3], Failure> {
         return Err(Failure::Usage(format!("--groups takes X,Y,Z, not `{text}`")));
     }
     for (group, word) in groups.iter_mut().zip(words) {
+        let count = word.trim().parse().ok().filter(|n| *n > 0);
         *group =
-            word.trim().parse().map_err(|_| Failure::Usage(format!("--groups: `{word}` is not a count")))?;
+            count.ok_or_else(|| Failure::Usage(format!("--groups: `{word}` is not a count of groups")))?;
     }
     Ok(groups)
 }
@@ -183,6 +187,20 @@ fn saves(args: &Run, params: &Params) -> Result<Vec<(String, String)>, Failure> 
             return Err(Failure::Usage(format!("--save takes NAME=FILE.npy, not `{item}`")));
         };
         params.find(name)?;
+        let is_texture = params.texture(name).is_some();
+        match path.rsplit_once('.').map(|(_, ending)| ending) {
+            Some("npy") => {}
+            Some("png") if is_texture => {}
+            Some("png") => {
+                return Err(Failure::Usage(format!(
+                    "`{name}` is no texture: save it as FILE.npy, not `{path}`"
+                )));
+            }
+            _ => {
+                let endings = if is_texture { "FILE.npy or FILE.png" } else { "FILE.npy" };
+                return Err(Failure::Usage(format!("--save writes {endings}, not `{path}`")));
+            }
+        }
         saves.push((name.to_string(), path.to_string()));
     }
     Ok(saves)
