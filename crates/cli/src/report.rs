@@ -24,7 +24,7 @@ pub enum Failure {
     Program,
     /// The command line asks for something that cannot be done.
     Usage(String),
-    /// The command line asks for a function that is not there, which has been shown.
+    /// The command line asks for a function that is not there, or says something that does not fit the program, which has been shown.
     NotThere,
     /// The compiler is at fault.
     Internal(String),
@@ -141,6 +141,9 @@ pub fn finish<T>(compiler: &Compiler<'_>, format: Format, result: Result<T, Stop
             Failure::Internal("the diagnostics above say which stage is at fault".into())
         }
         Stop::Errors if compiler.diagnostics.iter().all(|d| cotangent::is_about_names_asked_for(d.code)) => {
+            Failure::NotThere
+        }
+        Stop::Errors if compiler.diagnostics.iter().any(|d| compiler.is_setting(d.primary.span)) => {
             Failure::NotThere
         }
         Stop::Errors => Failure::Program,

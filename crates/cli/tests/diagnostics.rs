@@ -44,7 +44,7 @@ fn check(path: &Path) -> Result<(), String> {
     let output = cotangent(&args);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let found: Vec<Mark> = said.lines().filter_map(mark_of).collect();
-    if output.status.code() != Some(exit_code(&found)) {
+    if output.status.code() != Some(exit_code(&found, said.lines().any(is_on_the_command_line))) {
         return Err(format!("exit code {:?}\n{said}", output.status.code()));
     }
     let mut missing = marks(&text);
@@ -72,13 +72,20 @@ fn command(text: &str, path: &Path) -> Vec<String> {
     args
 }
 
-/// How a command ends that said this: a trap, or a function that cannot be named like that, is not the program's mistake.
-fn exit_code(found: &[Mark]) -> i32 {
+/// Whether a diagnostic is about a flag: it stands in place of the file.
+fn is_on_the_command_line(line: &str) -> bool {
+    let value: Value = serde_json::from_str(line).unwrap_or_default();
+    value["place"]["file"].as_str().is_some_and(|file| file.starts_with("--"))
+}
+
+/// How a command ends that said this: a trap, a function that cannot be named like that, or a flag that does not fit is not the
+/// program's mistake.
+fn exit_code(found: &[Mark], flags: bool) -> i32 {
     let codes: Vec<Code> =
         found.iter().filter_map(|(_, _, text)| cotangent::explain(text.split(' ').next()?)).collect();
     if codes.iter().any(|code| code.name.starts_with("E08")) {
         4
-    } else if codes.iter().any(|code| cotangent::is_about_names_asked_for(*code)) {
+    } else if flags || codes.iter().any(|code| cotangent::is_about_names_asked_for(*code)) {
         2
     } else {
         codes.iter().any(|code| code.name.starts_with('E')).into()

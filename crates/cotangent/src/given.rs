@@ -1,13 +1,14 @@
 //! What the command line says about what a program leaves open: `--specialize f=float,4`, `--specialize-global T=Real`,
 //! `--set-type p=Real`.
 //!
-//! Each becomes a file of its own with one line, `f<float, 4> _;`, which the parser reads as it reads everything and in which
-//! mistakes are shown.
+//! Each becomes a file of its own with one line, `f=float, 4`, in which mistakes are shown. The parser reads it as `f<float, 4> _;`,
+//! as it reads everything.
 
 use crate::compiler::Compiler;
-use cotangent_base::Symbol;
+use cotangent_base::{Span, Symbol};
 use cotangent_sema::Given;
 use cotangent_syntax::ast::{DeclKind, Expr, ExprKind};
+use cotangent_syntax::{Punct, Token, TokenKind};
 
 /// What a setting is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +22,8 @@ pub enum Setting {
 }
 
 impl Setting {
+    const ALL: [Setting; 3] = [Setting::Function, Setting::Global, Setting::Type];
+
     /// The flag of the command line.
     pub const fn flag(self) -> &'static str {
         match self {
@@ -32,6 +35,11 @@ impl Setting {
 }
 
 impl Compiler<'_> {
+    /// Whether something stands on the command line and not in a file.
+    pub fn is_setting(&self, span: Span) -> bool {
+        !span.is_none() && Setting::ALL.iter().any(|setting| setting.flag() == self.sources.path(span.file))
+    }
+
     /// Reads all settings.
     pub(crate) fn read_settings(&mut self) -> Given {
         let mut given = Given::default();
@@ -49,8 +57,11 @@ impl Compiler<'_> {
 
     /// The types and values of one setting. Mistakes are told.
     fn read_arguments(&mut self, setting: Setting, name: &str, text: &str) -> Vec<Expr> {
-        let file = self.sources.add(setting.flag(), format!("{name}<{text}> _;\n"));
-        let tree = self.parse(file, &[]);
+        let file = self.sources.add(setting.flag(), format!("{name}={text}\n"));
+        let mut stream = self.preprocess(file, &[]);
+        self.needs.note(&stream);
+        as_declaration(&mut stream.tokens);
+        let tree = cotangent_syntax::parse_tokens(stream, &self.sources, self.limits, &mut self.diagnostics);
         let declared = tree.decls.into_iter().find_map(|decl| match decl.kind {
             DeclKind::Var(var) => var.ty,
             _ => None,
@@ -60,4 +71,14 @@ impl Compiler<'_> {
             _ => vec![],
         }
     }
+}
+
+/// Makes `f<float, 4> _;` of the tokens of `f=float, 4`.
+fn as_declaration(tokens: &mut Vec<Token>) {
+    if let Some(equals) = tokens.iter_mut().find(|token| token.is(Punct::Eq)) {
+        equals.kind = TokenKind::Punct(Punct::Lt);
+    }
+    let Some(end) = tokens.pop() else { return };
+    let punct = |punct| Token::new(TokenKind::Punct(punct), end.span);
+    tokens.extend([punct(Punct::Gt), Token::ident("_".into(), end.span), punct(Punct::Semi), end]);
 }

@@ -171,8 +171,13 @@ fn generic_root(params: &EntityMap<GenericParamId, GenericParam>, func: &hir::Fu
     } else {
         format!("`{}` is generic, and nothing says for which arguments", func.name)
     };
-    Diagnostic::new(codes::GENERIC_ROOT, func.span, message)
-        .help(format!("say so: `--specialize {}=TYPE`", func.name))
+    let word = |g: &GenericParamId| if params[*g].value.is_some() { "NUMBER" } else { "TYPE" };
+    let words: Vec<&str> = func.generics.params.iter().map(word).collect();
+    Diagnostic::new(codes::GENERIC_ROOT, func.span, message).help(format!(
+        "say so: `--specialize {}={}`",
+        func.name,
+        words.join(",")
+    ))
 }
 
 fn user_entries(lowerer: &Lowerer<'_>) -> Vec<hir::FuncId> {

@@ -88,7 +88,13 @@ impl Given {
                 setting.flag()
             ))),
         };
-        items.map(split).collect()
+        let settings = items.map(split).collect::<Result<Vec<_>, _>>()?;
+        for (number, (setting, name, _)) in settings.iter().enumerate() {
+            if settings[..number].iter().any(|(s, n, _)| s == setting && n == name) {
+                return Err(Failure::Usage(format!("{} says twice what `{name}` is", setting.flag())));
+            }
+        }
+        Ok(settings)
     }
 }
 

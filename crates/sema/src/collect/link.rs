@@ -13,7 +13,7 @@
 //! nobody behind this module knows the difference. Types and constants are linked before anything is looked up, functions when
 //! the types of parameters can be compared. That the two fit is checked when all declarations are known.
 
-use crate::hir::{Arg, Args, Bound, FuncId, GlobalId, GlobalKind, InterfaceRef, Ty, TyKind};
+use crate::hir::{Arg, Args, Bound, FuncId, FuncKind, GlobalId, GlobalKind, InterfaceRef, Ty, TyKind};
 use crate::tables::{AliasInfo, Item, Owner, Progress, ScopeId};
 use crate::{Checked, Given, codes};
 use cotangent_base::{Diagnostic, Span, Symbol};
@@ -391,7 +391,10 @@ impl Checked {
     /// Names on the command line that the program does not have.
     fn check_given_names(&mut self) {
         let funcs: Vec<FuncId> = self.tables.user_funcs.clone();
-        let generic = |f: &FuncId| !self.program.funcs[*f].generics.params.is_empty();
+        let generic = |f: &FuncId| {
+            let func = &self.program.funcs[*f];
+            !func.generics.params.is_empty() && !matches!(func.kind, FuncKind::Requirement(_))
+        };
         let generics: Vec<FuncId> = funcs.into_iter().filter(generic).collect();
         let mut wrong = vec![];
         for (name, args) in &self.tables.links.given.functions {
@@ -428,12 +431,28 @@ impl Checked {
         let name = wanted.name.name;
         let message = format!("nothing says what `{name}` is");
         let path = self.path_of(wanted);
-        let (what, value) = if is_type(wanted.item) { ("struct", "Type") } else { ("static const", "value") };
+        let (export, value) = match wanted.item {
+            Item::Global(id) => {
+                let ty = self.tables.globals[id].decl.ty.as_ref().and_then(written_name).unwrap_or("..");
+                (format!("static const {ty} {name} = ..;"), "VALUE".to_string())
+            }
+            _ => {
+                let bases: Vec<&str> = wanted.bases.iter().filter_map(written_name).collect();
+                let (written, fits) = match bases[..] {
+                    [] => (String::new(), String::new()),
+                    _ => (
+                        format!(" : {}", bases.join(", ")),
+                        format!("` with a type that conforms to `{}", bases.join("`, `")),
+                    ),
+                };
+                (format!("struct {name}{written} = ..;"), format!("TYPE{fits}"))
+            }
+        };
         self.diagnostics.push(
             Diagnostic::new(codes::NOT_LINKED, wanted.name.span, message)
                 .here("declared without a default")
                 .help(format!(
-                    "name the file of a module with `export {what} {name} ..` behind the program, or say \
+                    "name the file of a module with `export {export}` behind the program, or say \
                      `--specialize-global {path}={value}`"
                 )),
         );
@@ -446,6 +465,14 @@ impl Checked {
                 .label(first.name.span, "exported here too")
                 .help("let the program have one of the two modules"),
         );
+    }
+}
+
+/// The name of a type without arguments.
+fn written_name(base: &ast::Expr) -> Option<&'static str> {
+    match base.kind {
+        ast::ExprKind::Name(name) => Some(name.as_str()),
+        _ => None,
     }
 }
 
