@@ -63,9 +63,11 @@ def entries(source):
     """The entry points of a file: compute by `numthreads`, the others by what they give."""
     for name in re.findall(rb"\[numthreads[^\]]*\]\s*void (\w+)\(", source):
         yield name.decode(), "cs_6_2"
-    for stage, profile in ((b"Vertex", "vs_6_2"), (b"Fragment", "ps_6_2")):
-        for name in re.findall(rb"^" + stage + rb"Output_\w+ (\w+)\(", source, re.M):
-            yield name.decode(), profile
+    for gives, name, takes, is_a in re.findall(rb"^(\w+) (\w+)\(([^\n]*)\)(?: : (\w+))?$", source, re.M):
+        if gives.startswith(b"VertexOutput_") or is_a == b"SV_Position":
+            yield name.decode(), "vs_6_2"
+        elif b"FragmentInput_" in takes or is_a.startswith((b"SV_Target", b"SV_Depth")):
+            yield name.decode(), "ps_6_2"
 
 
 def main(library, files):

@@ -237,6 +237,15 @@ pub struct Check {
     pub format: Format,
 }
 
+/// A stage of the pipeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Stage {
+    Compute,
+    Vertex,
+    #[value(alias = "pixel")]
+    Fragment,
+}
+
 /// What `cotangent compile` makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum CompileTarget {
@@ -270,9 +279,9 @@ pub struct Compile {
     /// Entry points; without any, the whole module.
     #[arg(long, value_name = "NAME", num_args = 1..)]
     pub entry: Vec<String>,
-    /// The stage of the entry points.
-    #[arg(long, value_name = "STAGE", default_value = "compute")]
-    pub stage: String,
+    /// The stage of entry points that do not say theirs with `[shader("..")]`.
+    #[arg(long, value_enum, value_name = "STAGE")]
+    pub stage: Option<Stage>,
     /// Print the code after this pass: lower, prepare, linearize, checkpoint, unzip, transpose, extract, autodiff, prune,
     /// optimize or finish. With -o the result is written too.
     #[arg(long, value_name = "PASS")]

@@ -194,7 +194,11 @@ fn a_bad_command_line_exits_with_2_and_says_what_there_is() {
         ("check", "--no-warn E0301", "there is no warning `E0301`"),
         ("compile", "--target wgsl --lines", "--lines is for the targets cpp and cuda"),
         ("gradcheck", "--samples 0", "--samples"),
-        ("check", "--specialize first=int --specialize first=float", "--specialize says twice what `first` is"),
+        (
+            "check",
+            "--specialize first=int --specialize first=float",
+            "--specialize says twice what `first` is",
+        ),
         ("check", "--specialize first=int", "there is no generic function `first`"),
         ("run", "--entry first --backend cpu", "not supported yet"),
         ("run", "--no-such-flag", "--no-such-flag"),

@@ -33,7 +33,10 @@ fn a_table_then_the_worst_cases_then_kinks() {
     assert!(text.contains("kink: d result / d x of k001 is "), "{text}");
     assert!(text.contains("not judged: d result / d x of h002 is given as NaN"), "{text}");
     let (_, text) = run("wrong.slang", &["--fn", "edge", "--fn", "chosen"]);
-    assert!(text.contains("d result / d x = -1.0000 to the left, 1.0000 to the right, by differences"), "{text}");
+    assert!(
+        text.contains("d result / d x = -1.0000 to the left, 1.0000 to the right, by differences"),
+        "{text}"
+    );
     assert_eq!(text.matches("The derivative is not a number, though").count(), 2, "{text}");
 }
 

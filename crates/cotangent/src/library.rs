@@ -33,6 +33,7 @@ pub const FILES: &[(&str, &str)] = library![
     "math.slang",
     "memory.slang",
     "packing.slang",
+    "pixels.slang",
     "resources.slang",
     "scalars.slang",
     "shapes.slang",

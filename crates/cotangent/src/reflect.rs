@@ -6,9 +6,9 @@
 use cotangent_base::{Scalar, Symbol};
 use cotangent_ir::layout::bind::{Bindings, BlockPlace, Bound, Slot};
 use cotangent_ir::layout::{Matrices, Rules, Target, bind};
-use cotangent_ir::shader::{Block, ShaderParam, Shape};
+use cotangent_ir::shader::{Block, ShaderParam, ShaderVarying, Shape};
 use cotangent_ir::texture::{Dim, Opaque, Texture};
-use cotangent_ir::{Access, SystemValue, Ty, Type, Types};
+use cotangent_ir::{Access, Entry, Link, Stage, Ty, Type, Types};
 use cotangent_lower::Lowered;
 
 /// All there is to know about a program on one target.
@@ -31,14 +31,35 @@ pub struct Reflection {
 pub struct EntryPoint {
     /// Its name.
     pub name: Symbol,
+    /// Where in the pipeline it stands.
+    pub stage: Stage,
     /// Threads in a group.
     pub threads: [u32; 3],
-    /// The system values it takes.
-    pub inputs: Vec<SystemValue>,
+    /// The system values it takes, if it computes.
+    pub inputs: Vec<Symbol>,
+    /// What it takes from the stage before and gives to the one behind.
+    pub varyings: Vec<Varying>,
     /// The memory that holds the values of its uniform parameters.
     pub block: Option<BlockPlace>,
     /// Its uniform parameters.
     pub params: Vec<Item>,
+}
+
+/// Something that goes from stage to stage.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Varying {
+    /// The way to it from a parameter: `v.uv`.
+    pub name: Symbol,
+    /// Its type, as the language writes it.
+    pub ty: Symbol,
+    /// Whether it is taken; else it is given.
+    pub input: bool,
+    /// Its semantic, with its number.
+    pub semantic: Symbol,
+    /// Its first location, unless the pipeline knows it.
+    pub location: Option<u32>,
+    /// How many locations it has.
+    pub count: u32,
 }
 
 /// A parameter, a field or an element.
@@ -81,12 +102,22 @@ pub fn reflect(
         };
         bound.iter().zip(declared).map(named).collect()
     };
-    let declared = lowered.params.entries.iter().map(|(_, params)| params);
-    let entries = entries.iter().zip(&lowered.entries).zip(declared).map(|((places, id), declared)| {
-        let entry = lowered.module.funcs[*id].entry.clone();
-        let (threads, inputs) = entry.map_or(([1; 3], vec![]), |e| (e.threads, e.inputs));
-        let params = items(&places.params, declared);
-        EntryPoint { name: places.name, threads, inputs, block: places.block, params }
+    let declared = lowered.params.entries.iter().map(|(_, params)| params).zip(&lowered.params.varyings);
+    let ids = lowered.entries.iter().filter_map(|id| lowered.module.funcs[*id].entry.as_ref());
+    let entries = entries.iter().zip(ids).zip(declared).map(|((places, entry), (declared, shown))| {
+        let system = |link: &Link| match link {
+            Link::System(value) if entry.stage == Stage::Compute => Some(value.semantic().into()),
+            Link::System(_) | Link::Location(_) => None,
+        };
+        EntryPoint {
+            name: places.name,
+            stage: entry.stage,
+            threads: entry.threads,
+            inputs: entry.inputs.iter().filter_map(system).collect(),
+            varyings: shown.iter().map(|shown| varying(entry, shown)).collect(),
+            block: places.block,
+            params: items(&places.params, declared),
+        }
     });
     Reflection {
         target,
@@ -95,6 +126,16 @@ pub fn reflect(
         entries: entries.collect(),
         contexts,
     }
+}
+
+fn varying(entry: &Entry, shown: &ShaderVarying) -> Varying {
+    let links = if shown.input { &entry.inputs } else { &entry.outputs };
+    let location = match links.get(shown.leaf) {
+        Some(Link::Location(location)) => Some(location.index),
+        Some(Link::System(_)) | None => None,
+    };
+    let &ShaderVarying { name, ty, input, semantic, count, .. } = shown;
+    Varying { name, ty, input, semantic, location, count }
 }
 
 fn item(types: &Types, bound: &Bound) -> Item {

@@ -3,7 +3,7 @@
 use crate::names::plain;
 use crate::{Emitter, Language, Result};
 use cotangent_ir::layout::{Matrices, Memory, bind};
-use cotangent_ir::{FuncId, GlobalKind, SystemValue, Type};
+use cotangent_ir::{FuncId, GlobalKind, Link, SystemValue, Type};
 
 /// How many bytes the parameters of a kernel may take.
 const MOST_PARAMS: u32 = 32_764;
@@ -42,7 +42,11 @@ impl Emitter<'_> {
     /// The function that runs an entry point.
     pub fn entry(&mut self, id: FuncId) -> Result<()> {
         let Some(entry) = &self.module.funcs[id].entry else { return Ok(()) };
-        let args: Vec<String> = entry.inputs.iter().map(|i| system_value(*i, entry.threads)).collect();
+        let given = entry.inputs.iter().map(|link| match link {
+            Link::System(value) => system_value(*value, entry.threads),
+            Link::Location(_) => String::new(),
+        });
+        let args: Vec<String> = given.collect();
         let args = ["thread".to_string()].into_iter().chain(args).collect::<Vec<_>>().join(", ");
         let call = format!("{}_thread({args});", self.funcs[&id]);
         let text = match self.options.language {
@@ -251,5 +255,14 @@ fn system_value(value: SystemValue, [x, y, z]: [u32; 3]) -> String {
         SystemValue::GroupId => "ct::uint3{gx, gy, gz}".to_string(),
         SystemValue::GroupThreadId => "ct::uint3{tx, ty, tz}".to_string(),
         SystemValue::GroupIndex => format!("tx + {x}u * (ty + {y}u * tz)"),
+        // Other stages were refused.
+        SystemValue::VertexId
+        | SystemValue::InstanceId
+        | SystemValue::Position
+        | SystemValue::FrontFacing
+        | SystemValue::SampleIndex
+        | SystemValue::Coverage
+        | SystemValue::PrimitiveId
+        | SystemValue::Depth => String::new(),
     }
 }

@@ -176,6 +176,7 @@ impl FuncEmitter<'_, '_> {
             Op::Sample(how) => self.sample(*how, args),
             Op::Texel => Expr { memory: true, ..Expr::call("ct::texel", &args) },
             Op::Dimensions => Expr::call("ct::dimensions", &args),
+            Op::Discard | Op::Screen(_) => return self.e.unsupported(self.span, "a pixel is not possible"),
             Op::Point(path) => self.point(data, path),
             Op::Offset => self.offset(&args),
             Op::Address => self.address(&args),

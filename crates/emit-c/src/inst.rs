@@ -205,6 +205,7 @@ impl FuncEmitter<'_, '_> {
             Trap::Abort => "the program aborted",
             Trap::NoValue => "value of an empty optional",
             Trap::UnknownType => "unknown type of an interface value",
+            Trap::NoPixel => "something that only pixels can do",
         };
         let line = self.line_number();
         self.line(&format!("if (!{}) ct::trap({line}, \"{what}\");", condition.at_least(PRIMARY)));

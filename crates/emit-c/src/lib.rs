@@ -44,7 +44,7 @@ mod types;
 
 use cotangent_base::{Diagnostic, Map, Set, Span};
 use cotangent_ir::shader::ShaderParams;
-use cotangent_ir::{Effect, FuncId, FuncKind, Global, GlobalKind, Module, Op, Ty, Type};
+use cotangent_ir::{Effect, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage, Ty, Type};
 use cotangent_passes::place::Places;
 use names::Names;
 use types::Structs;
@@ -139,7 +139,20 @@ impl Emitter<'_> {
         Err(Box::new(diagnostic.help("`cotangent run` runs the program on the CPU")))
     }
 
+    /// Refuses the stages of a pipeline of triangles.
+    fn check_stages(&self) -> Result<()> {
+        for func in self.module.funcs.values() {
+            let stage = func.entry.as_ref().map_or(Stage::Compute, |entry| entry.stage);
+            if stage != Stage::Compute {
+                let what = format!("a {} shader is not possible", stage.name());
+                return self.unsupported(func.span, what);
+            }
+        }
+        Ok(())
+    }
+
     fn program(&mut self) -> Result<String> {
+        self.check_stages()?;
         let (order, recursive) = order(self.module);
         for id in &order {
             let mut places = Places::of(self.module, &self.module.funcs[*id], &self.places);

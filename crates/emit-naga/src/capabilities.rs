@@ -34,6 +34,14 @@ pub enum Feature {
     OtherAtomic,
     /// The number of elements of a buffer.
     Length,
+    /// Vertex and fragment shaders.
+    Stages,
+    /// Which samples of a pixel are covered.
+    Coverage,
+    /// The number of the triangle.
+    PrimitiveId,
+    /// Differences between pixels of anything but 32-bit floats.
+    ScreenOther,
     /// Several entry points in one file.
     SeveralEntries,
     /// Functions without an entry point.
@@ -93,6 +101,10 @@ impl Feature {
         Feature::FloatAtomic,
         Feature::OtherAtomic,
         Feature::Length,
+        Feature::Stages,
+        Feature::Coverage,
+        Feature::PrimitiveId,
+        Feature::ScreenOther,
         Feature::SeveralEntries,
         Feature::NoEntry,
         Feature::ParameterBlock,
@@ -129,6 +141,10 @@ impl Feature {
             Feature::FloatAtomic => ("atomics on `float`", [IN_A_LOOP; 5]),
             Feature::OtherAtomic => ("atomics on 64 bits, on lanes of vectors", [No; 5]),
             Feature::Length => ("`GetDimensions`", [Yes, Yes, Yes, Yes, By("a buffer of sizes")]),
+            Feature::Stages => ("vertex and fragment shaders", [Yes; 5]),
+            Feature::Coverage => ("`SV_Coverage`", [Yes, No, No, Yes, Yes]),
+            Feature::PrimitiveId => ("`SV_PrimitiveID`", [By("on wgpu"), Yes, Yes, Yes, Yes]),
+            Feature::ScreenOther => ("`ddx`, `ddy`, `fwidth` of `half` and `double`", [No; 5]),
             Feature::SeveralEntries => ("several entry points", [Yes, Yes, No, Yes, Yes]),
             Feature::NoEntry => ("functions without an entry point", [Yes, Yes, No, Yes, Yes]),
             Feature::ParameterBlock => ("`ParameterBlock`", [Yes, Yes, By("Vulkan's `set`"), Yes, No]),

@@ -51,6 +51,10 @@ impl FuncEmitter<'_, '_> {
                 self.barrier(*barrier);
                 return Ok(());
             }
+            Op::Discard => {
+                self.discard();
+                return Ok(());
+            }
             Op::Print(_) => return refuse(Feature::Printf, self.span, "`printf` is not possible"),
             Op::Point(_) | Op::Offset | Op::Address => {
                 let what = "a pointer that is not followed at once is not possible";
@@ -88,7 +92,8 @@ impl FuncEmitter<'_, '_> {
             | Op::Length
             | Op::Sample(_)
             | Op::Texel
-            | Op::Dimensions => Place::Expr(self.operation(data)?),
+            | Op::Dimensions
+            | Op::Screen(_) => Place::Expr(self.operation(data)?),
         };
         self.keep(data, place)
     }
@@ -346,7 +351,12 @@ impl FuncEmitter<'_, '_> {
     }
 
     fn return_(&mut self, data: &InstData) -> Result<()> {
-        let values: Vec<_> = data.operands.iter().map(|v| self.value(*v)).collect();
+        let mut values: Vec<_> = data.operands.iter().map(|v| self.value(*v)).collect();
+        if let (Some(poison), true) = (self.emitter.poison, self.func.entry.is_some()) {
+            for (value, operand) in values.iter_mut().zip(&data.operands) {
+                *value = self.poisoned(*value, self.func.ty(*operand), poison)?;
+            }
+        }
         let value = match values[..] {
             [] => None,
             [only] => Some(only),

@@ -1,10 +1,11 @@
 //! One function: its arguments, variables and body.
 
 use crate::control::LoopFrame;
+use crate::stage::{naga_stage, tidy};
 use crate::values::Place;
 use crate::{Emitter, Result, unsupported};
 use cotangent_base::{Map, Set, Span, Symbol};
-use cotangent_ir::{Entry, Func, FuncId, GlobalKind, Inst, Module, Op, SystemValue, Ty, Value};
+use cotangent_ir::{Entry, Func, FuncId, GlobalKind, Inst, Module, Op, Stage, Ty, Value};
 use cotangent_passes::place::{Places, Slot};
 use naga::{Block, Expression, Handle, Range, Span as NoSpan, Statement};
 
@@ -40,6 +41,9 @@ impl<'m> Emitter<'m> {
         let module: &'m Module = self.module;
         let func = &module.funcs[id];
         check_limits(func)?;
+        if let Some(entry) = &func.entry {
+            self.check_links(func, entry)?;
+        }
         let mut out = naga::Function { name: Some(plain_name(func.name)), ..Default::default() };
         out.arguments = self.arguments(func)?;
         out.result = self.result(id, func)?;
@@ -75,17 +79,16 @@ impl<'m> Emitter<'m> {
         let mut arguments = Vec::new();
         for (i, param) in func.sig.inputs().enumerate() {
             let ty = self.ty(param.ty, func.span)?;
-            let binding = func
-                .entry
-                .as_ref()
-                .and_then(|e| e.inputs.get(i))
-                .map(|s| naga::Binding::BuiltIn(builtin(*s)));
-            arguments.push(naga::FunctionArgument { name: Some(param.name.to_string()), ty, binding });
+            let binding = func.entry.as_ref().and_then(|entry| self.input_binding(entry, i));
+            arguments.push(naga::FunctionArgument { name: Some(plain_name(param.name)), ty, binding });
         }
         Ok(arguments)
     }
 
     fn result(&mut self, id: FuncId, func: &Func) -> Result<Option<naga::FunctionResult>> {
+        if let Some(entry) = &func.entry {
+            return self.entry_result(id, func, entry);
+        }
         let outputs: Vec<Ty> = func.sig.outputs().map(|o| o.ty).collect();
         let ty = match outputs[..] {
             [] => return Ok(None),
@@ -131,21 +134,13 @@ pub(crate) fn plain_name(name: Symbol) -> String {
     name.as_str().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect()
 }
 
-fn builtin(value: SystemValue) -> naga::BuiltIn {
-    match value {
-        SystemValue::DispatchThreadId => naga::BuiltIn::GlobalInvocationId,
-        SystemValue::GroupId => naga::BuiltIn::WorkGroupId,
-        SystemValue::GroupThreadId => naga::BuiltIn::LocalInvocationId,
-        SystemValue::GroupIndex => naga::BuiltIn::LocalInvocationIndex,
-    }
-}
-
 fn entry_point(name: Symbol, entry: &Entry, function: naga::Function) -> naga::EntryPoint {
     naga::EntryPoint {
         name: plain_name(name),
-        stage: naga::ShaderStage::Compute,
+        stage: naga_stage(entry.stage),
         early_depth_test: None,
-        workgroup_size: entry.threads,
+        // Only groups of threads have a size.
+        workgroup_size: if entry.stage == Stage::Compute { entry.threads } else { [0; 3] },
         workgroup_size_overrides: None,
         function,
         mesh_info: None,
@@ -207,7 +202,9 @@ impl<'m> FuncEmitter<'_, 'm> {
     pub fn block(&mut self, build: impl FnOnce(&mut Self) -> Result<()>) -> Result<Block> {
         self.blocks.push(Block::new());
         build(self)?;
-        Ok(self.blocks.pop().unwrap_or_default())
+        let mut block = self.blocks.pop().unwrap_or_default();
+        tidy(&mut block);
+        Ok(block)
     }
 
     /// A variable of one of our types.

@@ -16,6 +16,14 @@ use std::collections::BTreeMap;
 /// How naga names stages: compute, vertex, fragment.
 const STAGES: [&str; 3] = ["cs", "vs", "fs"];
 
+fn stage_name(stage: naga::ShaderStage) -> &'static str {
+    match stage {
+        naga::ShaderStage::Vertex => STAGES[1],
+        naga::ShaderStage::Fragment => STAGES[2],
+        _ => STAGES[0],
+    }
+}
+
 /// Writes a module with one entry point.
 pub(crate) fn write(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result<String> {
     let entry = module.entry_points.first().ok_or_else(|| invalid("there is no entry point"))?;
@@ -32,7 +40,17 @@ pub(crate) fn write(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> 
     glsl::Writer::new(&mut out, module, info, &options, &pipeline, outside())
         .and_then(|mut writer| writer.write())
         .map_err(|e| invalid(&e.to_string()))?;
-    let out = textures::apart(&out, slots, &numbers.given, STAGES[0]);
+    // What a draw call adds to the number of an instance, nobody told us.
+    let out = out.replace("uniform uint naga_vs_first_instance;\n", "");
+    let out = out.replace("(uint(gl_InstanceID) + naga_vs_first_instance)", "uint(gl_InstanceID)");
+    let out = textures::apart(&out, slots, &numbers.given, stage_name(entry.stage));
+    // Vulkan has other words for the numbers of vertices and instances.
+    let vulkan = !numbers.stand_ins.is_empty() || out.contains("uniform texture");
+    let out = if vulkan {
+        out.replace("gl_VertexID", "gl_VertexIndex").replace("gl_InstanceID", "gl_InstanceIndex")
+    } else {
+        out
+    };
     Ok(with_names(numbers.with_places(&out), module))
 }
 

@@ -27,6 +27,8 @@ mod math;
 mod matrices;
 mod memory;
 mod narrow;
+mod semantics;
+mod stage;
 mod texture;
 mod traps;
 mod types;
@@ -70,7 +72,7 @@ pub fn checked_wgsl(
 ) -> std::result::Result<(String, Vec<Site>), Box<Diagnostic>> {
     let flag = naga::ResourceBinding { group: flag.0, binding: flag.1 };
     let built = build(module, places, Target::Wgsl, Some(flag))?;
-    match write::write(&built.out, &built.slots, Target::Wgsl)? {
+    match write::write(&built, Target::Wgsl)? {
         Emitted::Text(text) => Ok((text, built.sites)),
         Emitted::Words(_) => unsupported(Span::none(), "text is not possible"),
     }
@@ -83,7 +85,7 @@ pub fn emit(
     target: Target,
 ) -> std::result::Result<Emitted, Box<Diagnostic>> {
     let built = build(module, places, target, None)?;
-    write::write(&built.out, &built.slots, target)
+    write::write(&built, target)
 }
 
 /// A diagnostic that says what the target cannot do; which target it is is added at the end.
@@ -118,13 +120,17 @@ pub(crate) struct Emitter<'m> {
     pub poison: Option<Poison>,
     /// The assertions so far.
     pub sites: Vec<Site>,
+    /// Which functions run for pixels.
+    pub reached: stage::Reached,
 }
 
 /// A module of naga's, and what it does not say.
-struct Built {
+pub(crate) struct Built {
     out: naga::Module,
     slots: write::Slots,
     sites: Vec<Site>,
+    /// For each entry point what its inputs and outputs mean.
+    semantics: Vec<semantics::Semantics>,
 }
 
 /// Builds naga's module. A refusal says for which target.
@@ -163,6 +169,7 @@ fn try_build(
         atomics: EntitySet::new(),
         poison: None,
         sites: vec![],
+        reached: stage::Reached::of(module),
     };
     emitter.check_entries()?;
     let order = order(module)?;
@@ -171,10 +178,12 @@ fn try_build(
     }
     emitter.atomics = atomic::atomics(module, &order);
     emitter.global_variables(&order)?;
+    let entries = order.iter().filter_map(|id| module.funcs[*id].entry.as_ref());
+    let semantics = entries.map(semantics::Semantics::of).collect();
     for id in order {
         emitter.function(id)?;
     }
-    Ok(Built { out: emitter.out, slots: emitter.slots, sites: emitter.sites })
+    Ok(Built { out: emitter.out, slots: emitter.slots, sites: emitter.sites, semantics })
 }
 
 fn asserts(module: &Module, id: FuncId) -> bool {

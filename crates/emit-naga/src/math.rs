@@ -61,6 +61,7 @@ impl FuncEmitter<'_, '_> {
             Op::Sample(how) => self.sample(data, *how),
             Op::Texel => self.texel(data),
             Op::Dimensions => self.dimensions(data),
+            Op::Screen(screen) => self.screen(data, *screen),
             Op::Insert(_)
             | Op::InsertAdd(_)
             | Op::Inject(_)
@@ -78,6 +79,7 @@ impl FuncEmitter<'_, '_> {
             | Op::Address
             | Op::StoreTexel
             | Op::Assert(_)
+            | Op::Discard
             | Op::Call(_)
             | Op::If
             | Op::Switch(_)

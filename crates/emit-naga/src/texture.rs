@@ -212,6 +212,9 @@ impl FuncEmitter<'_, '_> {
         let (coordinate, layer) = self.split(at, texture.axes(), texture.array);
         let array_index = layer.map(|layer| self.rounded(layer));
         let level = match how {
+            Sampling::Implicit if self.for_pixels()? => SampleLevel::Auto,
+            Sampling::Bias if self.for_pixels()? => SampleLevel::Bias(rest[0]),
+            Sampling::Compare if self.for_pixels()? => SampleLevel::Auto,
             Sampling::Implicit if depths => {
                 SampleLevel::Exact(self.expr(Expression::Literal(Literal::I32(0))))
             }

@@ -149,11 +149,20 @@ impl Emitter<'_> {
         if fields.is_empty() {
             fields.push(("nothing".to_string(), self.plain(TypeInner::Scalar(naga::Scalar::U32))));
         }
+        self.bound_structure(name, fields.into_iter().map(|(name, ty)| (name, ty, None)).collect())
+    }
+
+    /// A structure whose members may come from or go to other stages.
+    pub fn bound_structure(
+        &mut self,
+        name: &str,
+        fields: Vec<(String, Handle<naga::Type>, Option<naga::Binding>)>,
+    ) -> Handle<naga::Type> {
         let (mut offset, mut align, mut members) = (0u32, 1, Vec::new());
-        for (name, ty) in fields {
+        for (name, ty, binding) in fields {
             let layout = self.layout(ty);
             offset = offset.next_multiple_of(layout.align);
-            members.push(StructMember { name: Some(name), ty, binding: None, offset });
+            members.push(StructMember { name: Some(name), ty, binding, offset });
             offset += layout.size;
             align = align.max(layout.align);
         }

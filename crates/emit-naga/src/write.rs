@@ -7,8 +7,9 @@
 //! fault, and the user is told so.
 
 use crate::capabilities::title;
-use crate::codes;
 use crate::hlsl::{is_sampler, sampler_buffers, with_registers};
+use crate::semantics::{Semantics, with_semantics};
+use crate::{Built, codes};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_ir::layout::Target;
 use cotangent_ir::layout::bind::{Kind, Slot};
@@ -84,7 +85,8 @@ pub(crate) fn invalid(what: &str) -> Box<Diagnostic> {
 }
 
 /// Validates a module and writes it.
-pub(crate) fn write(module: &naga::Module, slots: &Slots, target: Target) -> Result<Emitted> {
+pub(crate) fn write(built: &Built, target: Target) -> Result<Emitted> {
+    let Built { out: module, slots, semantics, .. } = built;
     let work = || {
         let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
         let info = validator.validate(module).map_err(|e| invalid(&format!("{:?}", e.into_inner())))?;
@@ -92,7 +94,7 @@ pub(crate) fn write(module: &naga::Module, slots: &Slots, target: Target) -> Res
             Target::Wgsl => write_wgsl(module, &info)?,
             Target::SpirV => return Ok(Emitted::Words(write_spirv(module, &info, slots)?)),
             Target::Glsl => crate::glsl::write(module, &info, slots)?,
-            Target::Hlsl => write_hlsl(module, &info, slots)?,
+            Target::Hlsl => write_hlsl(module, &info, slots, semantics)?,
             Target::Metal => write_metal(module, &info, slots)?,
             Target::Cuda | Target::Cpp => return Err(invalid("naga does not write this language")),
         };
@@ -198,7 +200,12 @@ fn byte(number: u32) -> Result<u8> {
     u8::try_from(number).map_err(|_| invalid(&format!("{number} does not fit in a byte")))
 }
 
-fn write_hlsl(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result<String> {
+fn write_hlsl(
+    module: &naga::Module,
+    info: &ModuleInfo,
+    slots: &Slots,
+    semantics: &[Semantics],
+) -> Result<String> {
     let target = |(ours, slot): (naga::ResourceBinding, Slot)| {
         let space = byte(slot.space)?;
         let register = if is_sampler(slot.kind) { ours.binding } else { slot.index };
@@ -215,10 +222,11 @@ fn write_hlsl(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result
         ..Default::default()
     };
     let (mut out, pipeline) = (String::new(), hlsl::PipelineOptions::default());
-    hlsl::Writer::new(&mut out, &options, &pipeline)
+    let written = hlsl::Writer::new(&mut out, &options, &pipeline)
         .write(module, info, None)
         .map_err(|e| invalid(&e.to_string()))?;
-    Ok(with_registers(&out, slots))
+    let names = written.entry_point_names.iter().map(|name| name.as_ref().map_or("", String::as_str));
+    Ok(with_semantics(&with_registers(&out, slots), &names.zip(semantics).collect::<Vec<_>>()))
 }
 
 /// Metal has no way to ask how long a buffer is: the host says so in a buffer of sizes, the first index that is free.

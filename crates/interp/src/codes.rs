@@ -48,4 +48,8 @@ cotangent_base::codes! {
     /// `--conformance 'Circle:IShape=3'`; then only those that it names are known. In memory a value of interface type is 16
     /// bytes, of which the third word is the number, and then the data.
     E0811 UNKNOWN_TYPE = "unknown type of an interface value";
+
+    /// `discard`, `clip`, `ddx` and their like were met where there are no pixels: the function was run by itself, and only a fragment
+    /// shader on a graphics processor has neighbours on the screen.
+    E0812 NO_PIXEL = "something that only pixels can do";
 }

@@ -7,7 +7,7 @@
 
 use crate::machine::{Pause, Thread};
 use crate::{Machine, OtherThread, Stopped, Val};
-use cotangent_ir::{Entry, FuncId, Global, GlobalKind, SystemValue, Trap, Type};
+use cotangent_ir::{Entry, FuncId, Global, GlobalKind, Link, SystemValue, Trap, Type};
 use std::mem;
 
 impl Machine<'_> {
@@ -34,7 +34,7 @@ impl Machine<'_> {
             let place = Place { group, thread, threads: info.threads };
             self.thread = Some(place.in_dispatch());
             self.begin_thread()?;
-            let thread = self.begin(entry, info.inputs.iter().map(|v| place.value(*v)).collect());
+            let thread = self.begin(entry, info.inputs.iter().map(|link| place.link(*link)).collect());
             self.go_on(thread, &mut waiting, &mut ended)?;
         }
         while !waiting.is_empty() {
@@ -156,6 +156,13 @@ impl Place {
         [0, 1, 2].map(|i| self.group[i].wrapping_mul(self.threads[i]).wrapping_add(self.thread[i]))
     }
 
+    fn link(&self, link: Link) -> Val {
+        match link {
+            Link::System(value) => self.value(value),
+            Link::Location(_) => Val::Undef,
+        }
+    }
+
     fn value(&self, value: SystemValue) -> Val {
         match value {
             SystemValue::DispatchThreadId => Val::ints(&self.in_dispatch().map(i64::from)),
@@ -165,6 +172,10 @@ impl Place {
                 let ([x, y, z], [w, h, _]) = (self.thread.map(i64::from), self.threads.map(i64::from));
                 Val::int(x + w * (y + h * z))
             }
+            // Only compute shaders are dispatched.
+            SystemValue::VertexId | SystemValue::InstanceId | SystemValue::Position => Val::Undef,
+            SystemValue::FrontFacing | SystemValue::SampleIndex | SystemValue::Coverage => Val::Undef,
+            SystemValue::PrimitiveId | SystemValue::Depth => Val::Undef,
         }
     }
 }

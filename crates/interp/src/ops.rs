@@ -80,6 +80,7 @@ impl Machine<'_> {
                 self.print(format.as_str(), &types, args)
             }
             Op::Assert(trap) => return self.assert(&args[0], *trap),
+            Op::Discard | Op::Screen(_) => return Err(Trap::NoPixel),
             Op::Barrier(_) => has_codes(&data.op),
             Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => has_codes(&data.op),
             Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => has_codes(&data.op),

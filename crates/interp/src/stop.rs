@@ -81,6 +81,7 @@ impl Stopped {
             Trap::Abort => codes::ABORT,
             Trap::NoValue => codes::NO_VALUE,
             Trap::UnknownType => codes::UNKNOWN_TYPE,
+            Trap::NoPixel => codes::NO_PIXEL,
         }
     }
 

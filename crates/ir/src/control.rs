@@ -95,7 +95,9 @@ impl Op {
             | Op::Texel
             | Op::StoreTexel
             | Op::Dimensions
-            | Op::Assert(_) => Control::Plain,
+            | Op::Assert(_)
+            | Op::Discard
+            | Op::Screen(_) => Control::Plain,
             Op::Call(callee) => Control::Call(*callee),
             Op::DiffCall(call) => Control::DiffCall(call),
             Op::LinCall(call) => Control::LinCall(call),

@@ -37,13 +37,13 @@ pub use control::{Control, Exit};
 pub use copy::Copier;
 pub use diff::{Apply, DiffInfo, DiffRow, DiffTable, Mode, Prefer};
 pub use func::{
-    Dir, Entry, Func, FuncId, FuncKind, Inline, Inst, InstData, Param, Region, RegionData, Ret, Signature,
-    SystemValue, Value, ValueData, ValueDef,
+    Dir, Entry, Func, FuncId, FuncKind, Inline, Inst, InstData, Interpolation, Link, Location, Param, Region,
+    RegionData, Ret, Signature, Stage, SystemValue, Value, ValueData, ValueDef,
 };
 pub use module::{Global, GlobalData, GlobalKind, Module};
 pub use op::{
-    Atomic, AtomicKind, Barrier, Class, Const, DiffCall, Effect, LinCall, Linear, LoopInfo, Math, Memory, Op,
-    Path, Step, Trap, Unroll,
+    Atomic, AtomicKind, Axis, Barrier, Class, Const, Detail, DiffCall, Effect, LinCall, Linear, LoopInfo,
+    Math, Memory, Op, Path, Screen, Step, Trap, Unroll,
 };
 pub use types::{Access, StructDef, StructField, StructId, Ty, Type, Types};
 pub use verify::{VerifyError, verify, verify_func, verify_linear};

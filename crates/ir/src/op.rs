@@ -359,6 +359,13 @@ ops! {
     /// `(cond: bool) -> ()`. Traps unless `cond` holds.
     Assert(Trap) "assert" Write No;
 
+    // Pixels: in fragment shaders only, where threads run in quads of neighbours.
+
+    /// `() -> ()`. The pixel is not written, and what the thread writes to memory from here on has no effect.
+    Discard "discard" Write No;
+    /// `(a: floats) -> floats`. How much `a` changes from pixel to pixel.
+    Screen(Screen) "screen" Read No;
+
     // Control.
 
     /// `(input..) -> (output..)`. Runs a function.
@@ -510,11 +517,13 @@ pub enum Trap {
     NoValue,
     /// A value of interface type from outside says that it is of a type nobody knows.
     UnknownType,
+    /// Something was done that only pixels can.
+    NoPixel,
 }
 
 impl Trap {
     /// All of them, with their names in IR text.
-    pub const ALL: [(&str, Trap); 11] = [
+    pub const ALL: [(&str, Trap); 12] = [
         ("out_of_bounds", Trap::OutOfBounds),
         ("loop_bound", Trap::LoopBound),
         ("division_by_zero", Trap::DivisionByZero),
@@ -526,6 +535,7 @@ impl Trap {
         ("abort", Trap::Abort),
         ("no_value", Trap::NoValue),
         ("unknown_type", Trap::UnknownType),
+        ("no_pixel", Trap::NoPixel),
     ];
 }
 
@@ -618,6 +628,57 @@ impl Memory {
     /// All of them, with their names in IR text.
     pub const ALL: [(&str, Memory); 3] =
         [("group", Memory::Group), ("device", Memory::Device), ("all", Memory::All)];
+}
+
+/// A difference between neighbouring pixels.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Screen {
+    /// In which direction.
+    pub axis: Axis,
+    /// How closely.
+    pub detail: Detail,
+}
+
+/// A direction on the screen.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Axis {
+    /// To the right.
+    X,
+    /// Down.
+    Y,
+    /// Both: the sum of the magnitudes.
+    Width,
+}
+
+/// How closely a difference between pixels is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Detail {
+    /// As the target likes.
+    Any,
+    /// Once for a quad.
+    Coarse,
+    /// For each row and column of a quad.
+    Fine,
+}
+
+impl Screen {
+    /// All of them, with their names in IR text.
+    pub const ALL: [(&str, Screen); 9] = {
+        const fn screen(axis: Axis, detail: Detail) -> Screen {
+            Screen { axis, detail }
+        }
+        [
+            ("x", screen(Axis::X, Detail::Any)),
+            ("y", screen(Axis::Y, Detail::Any)),
+            ("width", screen(Axis::Width, Detail::Any)),
+            ("x_coarse", screen(Axis::X, Detail::Coarse)),
+            ("y_coarse", screen(Axis::Y, Detail::Coarse)),
+            ("width_coarse", screen(Axis::Width, Detail::Coarse)),
+            ("x_fine", screen(Axis::X, Detail::Fine)),
+            ("y_fine", screen(Axis::Y, Detail::Fine)),
+            ("width_fine", screen(Axis::Width, Detail::Fine)),
+        ]
+    };
 }
 
 /// A call beside its derivative.

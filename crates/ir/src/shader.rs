@@ -14,8 +14,27 @@ pub struct ShaderParams {
     pub globals: Vec<ShaderParam>,
     /// The entry points with their uniform parameters, in the order they were asked for.
     pub entries: Vec<(Symbol, Vec<ShaderParam>)>,
+    /// For each of them, what it takes from the stage before and gives to the one behind.
+    pub varyings: Vec<Vec<ShaderVarying>>,
     /// Where a parameter is declared of which we do not know the layout, so that we do not know those behind it either.
     pub unknown: Option<Span>,
+}
+
+/// Something that an entry point takes from the stage before or gives to the one behind.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ShaderVarying {
+    /// The way to it from a parameter, `v.uv`.
+    pub name: Symbol,
+    /// Its type as the language writes it.
+    pub ty: Symbol,
+    /// Whether it is taken.
+    pub input: bool,
+    /// Its semantic, with its number.
+    pub semantic: Symbol,
+    /// Which input or output of the entry point it begins with: a matrix has one for each row.
+    pub leaf: usize,
+    /// How many it has.
+    pub count: u32,
 }
 
 /// A parameter.

@@ -29,7 +29,8 @@ pub(crate) fn stmt(stmt: &Stmt, to: &mut Assigned) {
             expr(selector, to);
             cases.iter().for_each(|c| block(&c.body, to));
         }
-        StmtKind::Let(_, None) | StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Return(None) => {}
+        StmtKind::Let(_, None) | StmtKind::Return(None) => {}
+        StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Discard => {}
     }
 }
 

@@ -47,7 +47,11 @@ pub(crate) fn jumps(block: &Block) -> bool {
         StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Return(_) => true,
         StmtKind::Block(inner) => jumps(inner),
         StmtKind::If(_, then, otherwise) => jumps(then) && jumps(otherwise),
-        StmtKind::Expr(_) | StmtKind::Let(..) | StmtKind::Loop(_) | StmtKind::Switch(..) => false,
+        StmtKind::Expr(_)
+        | StmtKind::Let(..)
+        | StmtKind::Loop(_)
+        | StmtKind::Switch(..)
+        | StmtKind::Discard => false,
     })
 }
 
@@ -71,7 +75,8 @@ fn last_breaks_fit(stmt: &Stmt, label: Label) -> bool {
         | StmtKind::Let(..)
         | StmtKind::Break(_)
         | StmtKind::Continue(_)
-        | StmtKind::Return(_) => true,
+        | StmtKind::Return(_)
+        | StmtKind::Discard => true,
     }
 }
 
@@ -84,6 +89,10 @@ fn breaks(stmt: &Stmt, label: Label) -> bool {
         StmtKind::If(_, then, otherwise) => any(then) || any(otherwise),
         StmtKind::Loop(l) => any(&l.body),
         StmtKind::Switch(_, _, cases) => cases.iter().any(|c| any(&c.body)),
-        StmtKind::Expr(_) | StmtKind::Let(..) | StmtKind::Continue(_) | StmtKind::Return(_) => false,
+        StmtKind::Expr(_)
+        | StmtKind::Let(..)
+        | StmtKind::Continue(_)
+        | StmtKind::Return(_)
+        | StmtKind::Discard => false,
     }
 }

@@ -27,12 +27,18 @@ cotangent_base::codes! {
     /// no derivative of its own.
     E0725 NOT_DIFFERENTIABLE = "function is not differentiable";
 
-    /// A parameter of an entry point asks for a value that compute shaders do not get, or gives it a type that it
-    /// cannot have.
+    /// A parameter or result of an entry point asks for a value that shaders of its stage do not get or give, gives it a type
+    /// that it cannot have, or takes a place that another one has. And a vertex shader must give a position.
     ///
-    /// Known are `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` (up to three integers) and
-    /// `SV_GroupIndex` (one integer).
+    /// Compute shaders take `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` (up to three integers) and
+    /// `SV_GroupIndex` (one integer). Vertex shaders take `SV_VertexID` and `SV_InstanceID` and give `SV_Position`. Fragment
+    /// shaders take `SV_Position`, `SV_IsFrontFace`, `SV_SampleIndex`, `SV_Coverage` and `SV_PrimitiveID` and give `SV_Target0`
+    /// and its like, `SV_Depth` and `SV_Coverage`. Any other semantic is a name of your own for something that goes from stage to stage.
     E0726 ENTRY_PARAMETER = "unsuitable entry-point parameter";
+
+    /// Only pixels can be discarded, and only pixels have neighbours on the screen to differ from: `discard`, `clip`, `ddx` and
+    /// their like belong to fragment shaders, and here a shader of another stage comes to one.
+    E0734 WRONG_STAGE = "only in fragment shaders";
 
     /// A value of interface type is one of the types that conform, kept in room for the largest of them. A type that holds
     /// such a value and is one of those types would have to hold itself.

@@ -8,8 +8,9 @@ use crate::codes;
 use crate::func::Frame;
 use crate::global::Uniform;
 use crate::instance::Lowerer;
+use crate::stage;
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
-use cotangent_ir::{self as ir, Dir, Entry, Func, SystemValue, Type, Value};
+use cotangent_ir::{self as ir, Dir, Entry, Func, Link, Stage, SystemValue, Type, Value};
 use cotangent_sema::Subst;
 use cotangent_sema::hir::{self, FuncRef};
 
@@ -36,7 +37,7 @@ fn accepts(value: SystemValue, ty: Type) -> bool {
 /// The parameters, with what the host gives for those that have a semantic.
 fn semantics(lowerer: &Lowerer<'_>, func: FuncRef) -> Vec<(hir::Param, Option<SystemValue>)> {
     let params = &lowerer.checked.program.funcs[func.func].params;
-    params.iter().map(|p| (*p, p.semantic.and_then(|s| system_value(s.as_str())))).collect()
+    params.iter().map(|p| (*p, p.varying.semantic.and_then(|s| system_value(s.as_str())))).collect()
 }
 
 /// The most threads that devices run in one group.
@@ -45,13 +46,22 @@ const MOST_THREADS: u64 = 1024;
 const SYSTEM_VALUES: &str =
     "use `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` or `SV_GroupIndex` with integers";
 
-fn unsuitable(lowerer: &mut Lowerer<'_>, span: Span, message: String, help: &str) {
+pub(crate) fn unsuitable(lowerer: &mut Lowerer<'_>, span: Span, message: String, help: &str) {
     lowerer.diagnostics.push(Diagnostic::new(codes::ENTRY_PARAMETER, span, message).help(help));
+}
+
+/// The stage of an entry point.
+fn stage_of(lowerer: &Lowerer<'_>, func: FuncRef) -> Stage {
+    let entry = lowerer.checked.program.funcs[func.func].entry;
+    entry.map_or(Stage::Compute, |entry| stage::ir_stage(entry.stage))
 }
 
 /// Declares an entry point.
 pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
     lowerer.resolve(func.func);
+    if stage_of(lowerer, func) != Stage::Compute {
+        return stage::declare(lowerer, func, stage_of(lowerer, func));
+    }
     let hir::Func { name, span, result, entry, .. } = lowerer.checked.program.funcs[func.func].clone();
     if lowerer.checked.program.types.kind(result) != hir::TyKind::Void {
         let message = format!("the entry point `{name}` has a result");
@@ -61,7 +71,7 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
     let mut inputs = Vec::new();
     for (param, value) in semantics(lowerer, func) {
         let Some(value) = value else {
-            if let Some(semantic) = param.semantic {
+            if let Some(semantic) = param.varying.semantic {
                 let message = format!("the semantic `{semantic}` is not known to compute shaders");
                 unsuitable(lowerer, param.span, message, SYSTEM_VALUES);
             }
@@ -69,7 +79,7 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
         };
         let ty = lowerer.module.types.intern(value.ty());
         sig.params.push(ir::Param { name: param.name, ty, dir: Dir::In, diff: false });
-        inputs.push(value);
+        inputs.push(Link::System(value));
     }
     let mut declared = Func::new(name, sig, span);
     let subst = lowerer.subst(func);
@@ -80,7 +90,7 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
         let warning = Diagnostic::new(codes::LARGE_GROUP, entry.span, message);
         lowerer.diagnostics.push(warning.help("make the groups smaller and dispatch more of them"));
     }
-    declared.entry = Some(Entry { threads, inputs });
+    declared.entry = Some(Entry { stage: Stage::Compute, threads, inputs, outputs: vec![] });
     declared
 }
 
@@ -101,6 +111,9 @@ fn thread_count(lowerer: &mut Lowerer<'_>, val: hir::Val, subst: &Subst, span: S
 
 /// Writes the body of an entry point.
 pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, func: FuncRef) {
+    if stage_of(lowerer, func) != Stage::Compute {
+        return stage::define(lowerer, id, func, stage_of(lowerer, func));
+    }
     let Some((body, subst)) = lowerer.instance_body(func) else {
         return;
     };
@@ -142,7 +155,7 @@ impl Frame<'_, '_> {
     }
 
     /// A parameter without a semantic.
-    fn uniform_param(&mut self, func: hir::FuncId, number: usize, param: &hir::Param) -> Value {
+    pub fn uniform_param(&mut self, func: hir::FuncId, number: usize, param: &hir::Param) -> Value {
         let uniform = self.param_global(func, number, param.name, param);
         self.uniform_value(&uniform)
     }

@@ -124,6 +124,11 @@ impl<'a, 'c> Frame<'a, 'c> {
             self.span = self.func.span;
             self.leave(None);
         }
+        self.close(id);
+    }
+
+    /// Puts a function with all its instructions into the module.
+    pub fn close(mut self, id: ir::FuncId) {
         let prologue = std::mem::take(&mut self.func.regions[self.prologue].insts);
         self.func.regions[self.func.body].insts.splice(0..0, prologue);
         if self.lowerer.in_library(id) {

@@ -18,7 +18,7 @@ use cotangent_base::{Scalar, Span, Symbol};
 use cotangent_ir::texture::{Opaque, Sampling};
 use cotangent_ir::{
     self as ir, Atomic, AtomicKind, Barrier, Builder, DiffInfo, Dir, Effect, Func, Inline, Memory, Op, Path,
-    Step, Trap, Type, Types, Value,
+    Screen, Step, Trap, Type, Types, Value,
 };
 
 /// A path of dynamic indices only.
@@ -33,7 +33,7 @@ fn named(name: &str, operands: usize) -> Option<Op> {
     }
     if let Some(op) = Op::named(name) {
         let fits = if let Op::Math(math) = op { math.arity() == operands } else { true };
-        let texel = matches!(op, Op::Texel | Op::StoreTexel);
+        let texel = matches!(op, Op::Texel | Op::StoreTexel | Op::Discard);
         return (fits && (op.effect() == Effect::None || texel)).then_some(op);
     }
     let one = operands.checked_sub(1).map(dynamic);
@@ -58,6 +58,7 @@ fn with_kind(name: &str) -> Option<Op> {
         "atomic" => Some(Op::Atomic(Atomic { kind: find(&AtomicKind::ALL, kind)?, path: Path::default() })),
         "assert" => find(&Trap::ALL, kind).map(Op::Assert),
         "sample" => find(&Sampling::ALL, kind).map(Op::Sample),
+        "screen" => find(&Screen::ALL, kind).map(Op::Screen),
         "barrier" => {
             let (memory, sync) = kind.strip_suffix("_sync").map_or((kind, false), |memory| (memory, true));
             Some(Op::Barrier(Barrier { memory: find(&Memory::ALL, memory)?, sync }))
@@ -195,7 +196,10 @@ pub(crate) fn inline(func: &mut Func) {
 /// Whether the signature has the form of the operation, as far as that can be seen without its types; the
 /// verifier looks at those.
 fn fits(op: &Op, sig: &ir::Signature) -> bool {
-    let gives = usize::from(!matches!(op, Op::Store(_) | Op::StoreTexel | Op::Barrier(_) | Op::Assert(_)));
+    let gives = usize::from(!matches!(
+        op,
+        Op::Store(_) | Op::StoreTexel | Op::Barrier(_) | Op::Assert(_) | Op::Discard
+    ));
     sig.outputs().count() == gives && sig.params.iter().all(|p| p.dir != Dir::Out)
 }
 

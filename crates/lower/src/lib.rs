@@ -59,11 +59,13 @@ mod params;
 mod place;
 mod reinterpret;
 mod roots;
+mod stage;
 mod stmt;
 mod sums;
 mod switch;
 mod synth;
 mod types;
 mod unpack;
+mod varying;
 
 pub use roots::{ConformanceId, Lowered, Options, Roots, lower, lower_with};

@@ -4,9 +4,10 @@
 
 use crate::global::{GlobalRef, Uniform};
 use crate::instance::Lowerer;
+use crate::varying::{Interface, is_varying};
 use cotangent_base::{Span, Symbol, Wish};
 use cotangent_ir::shader::{Block, Field, ShaderParam, ShaderParams, Shape};
-use cotangent_ir::{self as ir, FuncId};
+use cotangent_ir::{self as ir, FuncId, Stage};
 use cotangent_sema::hir::{self, Arg, Ty, TyKind};
 
 /// All global parameters, and those of these entry points.
@@ -35,6 +36,12 @@ pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncRe
     for (id, func) in entries {
         let list = entry_params(lowerer, *func, &mut params.unknown);
         params.entries.push((lowerer.module.funcs[*id].name, list));
+        let stage = lowerer.module.funcs[*id].entry.as_ref().map_or(Stage::Compute, |e| e.stage);
+        let varyings = match stage {
+            Stage::Compute => None,
+            Stage::Vertex | Stage::Fragment => lowerer.quietly(|l| Interface::of(l, *func, stage).shown),
+        };
+        params.varyings.push(varyings.unwrap_or_default());
     }
     params
 }
@@ -47,9 +54,17 @@ fn entry_params(
     let mut list = Vec::new();
     let declared = lowerer.checked.program.funcs[func.func].params.clone();
     let subst = lowerer.subst(func);
-    for (number, param) in declared.into_iter().enumerate().filter(|(_, p)| p.semantic.is_none()) {
+    let stage = lowerer.checked.program.funcs[func.func].entry.map(|e| e.stage);
+    for (number, param) in declared.into_iter().enumerate() {
         let (name, span) = (param.name, param.span);
         let ty = lowerer.checked.subst(param.ty, &subst);
+        let varying = match stage {
+            Some(hir::Stage::Compute) | None => param.varying.semantic.is_some(),
+            _ => lowerer.quietly(|l| is_varying(l, ty, &param)).unwrap_or(false),
+        };
+        if varying {
+            continue;
+        }
         let Some(shape) = lowerer.quietly(|l| l.shape(ty, span)) else {
             unknown.get_or_insert(span);
             continue;
@@ -71,7 +86,7 @@ fn leaves(uniform: &Uniform) -> Vec<ir::Global> {
 
 impl Lowerer<'_> {
     /// What `look` finds, unless there is something to report.
-    fn quietly<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> Option<T> {
+    pub fn quietly<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let said = std::mem::take(&mut self.diagnostics);
         let found = look(self);
         let failed = self.diagnostics.has_errors();

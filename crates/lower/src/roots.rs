@@ -4,7 +4,7 @@ use crate::instance::{Lowerer, Origin};
 use crate::{codes, params};
 use cotangent_base::{Diagnostic, Diagnostics, EntityMap, Span, Symbol};
 use cotangent_ir::shader::ShaderParams;
-use cotangent_ir::{FuncId, Mode, Module};
+use cotangent_ir::{FuncId, Mode, Module, Stage};
 use cotangent_sema::Checked;
 use cotangent_sema::hir::{self, GenericParam, GenericParamId};
 
@@ -55,6 +55,8 @@ pub struct Options {
     /// The numbers by which the host knows the types that conform to interfaces. An interface for which there is none here
     /// has its conforming types numbered from 0, in the order of the program.
     pub conformances: Vec<ConformanceId>,
+    /// The stage of entry points that do not say theirs: a function that is asked for as an entry point becomes one.
+    pub stage: Option<Stage>,
 }
 
 /// `Circle:IShape=3`.
@@ -110,6 +112,7 @@ pub fn lower_with(checked: &mut Checked, roots: Roots, options: Options) -> Lowe
     lowerer.run();
     lowerer.number_members();
     lowerer.check_sizes();
+    crate::stage::check_pixels(&mut lowerer, &found.entries);
     let params = params::collect(&mut lowerer, &found.entry_sources);
     check(&mut lowerer);
     found.diagnostics.append(lowerer.diagnostics);
@@ -200,6 +203,11 @@ fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
         return;
     }
     for &name in names {
+        let all = if lowerer.options.stage.is_some() {
+            make_entry(lowerer, name, all.clone())
+        } else {
+            all.clone()
+        };
         let funcs = &lowerer.checked.program.funcs;
         let Some(&func) = all.iter().find(|f| funcs[**f].name == name) else {
             found.diagnostics.push(no_such(name, "entry point", all.iter().map(|f| funcs[*f].name)));
@@ -209,6 +217,23 @@ fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
             found.entry(lowerer, func);
         }
     }
+}
+
+/// The entry points, with the function of that name made one if it is none.
+fn make_entry(lowerer: &mut Lowerer<'_>, name: Symbol, mut all: Vec<hir::FuncId>) -> Vec<hir::FuncId> {
+    let program = &lowerer.checked.program;
+    let named = |f: &hir::FuncId| program.funcs[*f].name == name && program.funcs[*f].has_body;
+    let (Some(stage), false) = (lowerer.options.stage, all.iter().any(named)) else { return all };
+    let Some(func) = program.user_funcs.iter().copied().find(named) else { return all };
+    let (span, one) = (program.funcs[func].span, lowerer.checked.int_val(1));
+    let stage = match stage {
+        Stage::Compute => hir::Stage::Compute,
+        Stage::Vertex => hir::Stage::Vertex,
+        Stage::Fragment => hir::Stage::Fragment,
+    };
+    lowerer.checked.program.funcs[func].entry = Some(hir::Entry { stage, threads: [one; 3], span });
+    all.push(func);
+    all
 }
 
 fn whole(lowerer: &mut Lowerer<'_>, found: &mut Found) {

@@ -49,6 +49,8 @@ impl Frame<'_, '_> {
                 let value = value.as_ref().and_then(|e| self.eval(e));
                 self.leave(value);
             }
+            // The thread goes on, for the sake of its neighbours, and writes nothing from here.
+            StmtKind::Discard => _ = self.b().emit(Op::Discard, &[], &[]),
         }
     }
 

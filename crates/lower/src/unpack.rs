@@ -155,7 +155,7 @@ impl<'l, 'c> Unpacker<'l, 'c> {
                 StmtKind::Switch(*label, selector, cases.iter().map(case).collect())
             }
             StmtKind::Return(value) => StmtKind::Return(value.as_ref().map(|value| self.expr(value))),
-            StmtKind::Break(_) | StmtKind::Continue(_) => stmt.kind.clone(),
+            StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Discard => stmt.kind.clone(),
         };
         out.push(Stmt { kind, span });
     }

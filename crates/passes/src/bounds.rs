@@ -110,6 +110,7 @@ fn result(
         Op::Global(_) | Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) => None,
         Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => None,
         Op::Point(_) | Op::Offset | Op::Address | Op::Length | Op::Assert(_) => None,
+        Op::Discard | Op::Screen(_) => None,
         Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => None,
         Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => None,
     }

@@ -207,6 +207,8 @@ impl Walk<'_> {
                 value.iter().for_each(|value| self.expr(value));
                 self.returned(Some(stmt.span));
             }
+            // What the pixel would have been is looked at by nobody.
+            StmtKind::Discard => self.now.iter_mut().for_each(|now| now.unset.clear()),
         }
     }
 

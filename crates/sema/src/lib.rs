@@ -71,6 +71,7 @@ mod substexpr;
 mod suggest;
 mod tables;
 mod throws;
+mod varying;
 mod witness;
 mod wrapper;
 

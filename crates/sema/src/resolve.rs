@@ -689,7 +689,7 @@ impl Checked {
     }
 
     /// A known compile-time integer.
-    pub(crate) fn int_val(&mut self, n: i64) -> Val {
+    pub fn int_val(&mut self, n: i64) -> Val {
         self.program.types.val(ValKind::Int(n))
     }
 }

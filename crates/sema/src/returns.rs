@@ -44,7 +44,7 @@ fn passes(stmt: &Stmt) -> bool {
             let last = cases.last().is_none_or(|c| falls_through(&c.body));
             !complete || last || cases.iter().any(|c| breaks(&c.body, *label))
         }
-        StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Return(_) => false,
+        StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Return(_) | StmtKind::Discard => false,
     }
 }
 
@@ -86,7 +86,8 @@ fn occurs(block: &[Stmt], wanted: &dyn Fn(&StmtKind) -> bool) -> bool {
                 | StmtKind::Let(..)
                 | StmtKind::Break(_)
                 | StmtKind::Continue(_)
-                | StmtKind::Return(_) => false,
+                | StmtKind::Return(_)
+                | StmtKind::Discard => false,
             }
     })
 }

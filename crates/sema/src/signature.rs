@@ -6,7 +6,7 @@ use crate::codes;
 use crate::derive;
 use crate::hir::{
     Args, Bound, Dir, Entry, Field, FuncId, GenericParam, GenericParamId, GlobalId, GlobalKind, Inline,
-    InterfaceRef, Param, StructId, This, Ty, TyKind, Val, ValKind,
+    InterfaceRef, Param, Stage, StructId, This, Ty, TyKind, Val, ValKind, Varying,
 };
 use crate::tables::{FuncSource, GenericsInfo, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Symbol};
@@ -86,6 +86,8 @@ impl Checked {
         self.program.funcs[id].result = result;
         let written = decl.result.as_ref().is_some_and(is_no_diff);
         self.program.funcs[id].no_diff_result = decl.no_diff_result || written;
+        let prefix = self.tables.funcs[id].prefix.clone();
+        self.program.funcs[id].varying = self.varying(&prefix.attributes, &prefix.modifiers, decl.semantic);
     }
 
     fn resolve_accessor(
@@ -117,7 +119,7 @@ impl Checked {
             dir: Dir::In,
             by_ref: false,
             no_diff,
-            semantic: None,
+            varying: Varying::default(),
             span,
         });
     }
@@ -140,13 +142,14 @@ impl Checked {
         if dir != Dir::In {
             ty = self.not_pack(ty, param.span, "a parameter that is written to");
         }
+        let varying = self.varying(&param.attributes, &param.modifiers, param.semantic);
         Param {
             name: param.name.map_or_else(|| "_".into(), |n| n.name),
             ty,
             dir,
             by_ref: has(ModifierKind::Ref),
             no_diff: has(ModifierKind::NoDiff) || is_no_diff(&param.ty),
-            semantic: param.semantic.map(|semantic| semantic.name),
+            varying,
             span: param.name.map_or(param.span, |n| n.span),
         }
     }
@@ -230,18 +233,17 @@ impl Checked {
 
     fn resolve_entry(&mut self, id: FuncId, scope: ScopeId) {
         let attributes = self.tables.funcs[id].prefix.attributes.clone();
-        let stage = attrs::string(&attributes, "shader");
+        let written = attrs::string(&attributes, "shader");
         let threads = attrs::find(&attributes, "numthreads");
-        if let Some(stage) = stage
-            && stage != "compute"
-        {
+        if threads.is_none() && written.is_none() {
+            return;
+        }
+        let name = written.unwrap_or_else(|| "compute".into());
+        let Some(stage) = Stage::named(name.as_str()) else {
             let span = self.program.funcs[id].span;
-            self.unsupported(span, &format!("a `{stage}` entry point"));
+            self.unsupported(span, &format!("a `{name}` entry point"));
             return;
-        }
-        if threads.is_none() && stage.is_none() {
-            return;
-        }
+        };
         if self.program.funcs[id].throws.is_some() {
             let message = "an entry point cannot throw: nobody is there to catch";
             let span = self.program.funcs[id].span;
@@ -252,7 +254,7 @@ impl Checked {
             *count = self.const_val(arg, scope);
         }
         let span = threads.map_or(self.program.funcs[id].span, |attribute| attribute.span);
-        self.program.funcs[id].entry = Some(Entry { threads: counts, span });
+        self.program.funcs[id].entry = Some(Entry { stage, threads: counts, span });
     }
 
     /// Resolves the fields of a structure.
@@ -274,6 +276,7 @@ impl Checked {
                 ty,
                 no_diff: false,
                 derivative: None,
+                varying: Varying::default(),
                 span,
             });
         }
@@ -289,11 +292,13 @@ impl Checked {
             let ty = self.not_void(ty, decl.name);
             let ty = self.not_pack(ty, decl.name.span, "a field");
             let marked = prefix.modifiers.iter().any(|m| m.kind == ModifierKind::NoDiff);
+            let varying = self.varying(&prefix.attributes, &prefix.modifiers, decl.semantic);
             self.program.structs[id].fields.push(Field {
                 name: decl.name.name,
                 ty,
                 no_diff: marked || decl.ty.as_ref().is_some_and(is_no_diff),
                 derivative: derive::derivative_member(&prefix.attributes),
+                varying,
                 span: decl.name.span,
             });
         }

@@ -153,7 +153,7 @@ impl BodyCx<'_> {
                 out.push(Stmt { kind, span });
             }
             ast::StmtKind::Labelled(name, inner) => self.stmt(inner, Some(name.name), out),
-            ast::StmtKind::Discard => self.discard(span),
+            ast::StmtKind::Discard => push(StmtKind::Discard),
             ast::StmtKind::Defer(_) => self.cx.unsupported(span, "a label before `defer`"),
             ast::StmtKind::Throw(value) => self.throw(value, span, out),
             ast::StmtKind::Catch(body, name, ty, handler) => {
@@ -161,13 +161,6 @@ impl BodyCx<'_> {
                 push(StmtKind::Block(inner));
             }
         }
-    }
-
-    /// `discard` ends the work on a pixel.
-    fn discard(&mut self, span: Span) {
-        let message = "`discard` belongs to fragment shaders, which are not supported yet";
-        let diagnostic = Diagnostic::new(codes::UNSUPPORTED, span, message);
-        self.report(diagnostic.help("in a compute entry point `return` ends the thread"));
     }
 
     /// An expression statement. A comparison or name alone is a mistake worth a word.

@@ -57,6 +57,7 @@ impl Checked {
             },
             inline: Inline::Early,
             entry: None,
+            varying: Default::default(),
             has_body: true,
         });
         self.tables.funcs.push(FuncInfo {

@@ -118,7 +118,12 @@ pub enum ModifierKind {
     ColumnMajor,
     Prefix,
     Postfix,
-    /// Words that are accepted and mean nothing to us, such as `precise` and `nointerpolation`.
+    NoInterpolation,
+    NoPerspective,
+    Linear,
+    Centroid,
+    Sample,
+    /// Words that are accepted and mean nothing to us, such as `precise` and `shared`.
     Ignored,
 }
 

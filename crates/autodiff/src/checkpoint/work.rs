@@ -63,7 +63,8 @@ impl Works {
             Op::Load(_) => 4 * result,
             Op::Sample(_) => 64 * result,
             Op::Texel => 4 * result,
-            Op::Dimensions => 4,
+            Op::Dimensions | Op::Discard => 4,
+            Op::Screen(_) => 4 * result,
             Op::Length | Op::Point(_) | Op::Offset | Op::Address => 1,
             Op::StoreTexel | Op::Store(_) | Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) | Op::Assert(_) => {
                 4

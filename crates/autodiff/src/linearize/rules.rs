@@ -75,6 +75,7 @@ impl Linearizer<'_> {
             }
             Op::Tag | Op::Store(_) | Op::Length | Op::Assert(_) => None,
             Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) => None,
+            Op::Discard | Op::Screen(_) => None,
             Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => None,
             Op::Point(_) | Op::Offset | Op::Address => None,
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => None,

@@ -90,6 +90,8 @@ impl Transposer<'_, '_> {
             | Op::StoreTexel
             | Op::Dimensions
             | Op::Assert(_)
+            | Op::Discard
+            | Op::Screen(_)
             | Op::Call(_)
             | Op::If
             | Op::Switch(_)

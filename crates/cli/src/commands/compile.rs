@@ -1,6 +1,6 @@
 //! `cotangent compile`: a module as IR or a target's source.
 
-use crate::args::{Compile, CompileTarget};
+use crate::args::{Compile, CompileTarget, Stage};
 use crate::output::{print, print_bytes, write};
 use crate::report::{Failure, finish};
 use cotangent::ir::layout::Target;
@@ -18,6 +18,7 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     }
     let loader = args.source.search.loader();
     let mut compiler = args.source.compiler(&loader)?;
+    compiler.options.stage = args.stage.map(stage);
     let roots = if args.entry.is_empty() {
         Roots::Module
     } else {
@@ -29,9 +30,7 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
         print(&format!("; after {pass}\n{}\n\n", text.trim_end()))?;
     }
     let lowered = finish(&compiler, args.format, result)?;
-    if args.stage != "compute" {
-        return Err(Failure::Usage(format!("stage `{}` is not supported yet; only compute is", args.stage)));
-    }
+    check_stage(args, &lowered)?;
     let made = match args.target {
         CompileTarget::Ir => Ok(ir::text::print_module(&lowered.module).into_bytes()),
         CompileTarget::Cpp => cotangent::cpp(&lowered, &compiler.sources, &args.source.path(), args.lines)
@@ -67,6 +66,27 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
         "-" => print_bytes(&bytes),
         path => write(path, &bytes),
     }
+}
+
+fn stage(stage: Stage) -> ir::Stage {
+    match stage {
+        Stage::Compute => ir::Stage::Compute,
+        Stage::Vertex => ir::Stage::Vertex,
+        Stage::Fragment => ir::Stage::Fragment,
+    }
+}
+
+/// Refuses a stage that is not the one that an entry point says it has.
+fn check_stage(args: &Compile, lowered: &Lowered) -> Result<(), Failure> {
+    let Some(asked) = args.stage.map(stage) else { return Ok(()) };
+    for func in lowered.entries.iter().map(|id| &lowered.module.funcs[*id]) {
+        let own = func.entry.as_ref().map_or(asked, |entry| entry.stage);
+        if own != asked {
+            let (name, own, asked) = (func.name, own.name(), asked.name());
+            return Err(Failure::Usage(format!("`{name}` is a {own} shader, not a {asked} shader")));
+        }
+    }
+    Ok(())
 }
 
 /// The bytes of a shader; the words of SPIR-V have their least byte first.

@@ -66,7 +66,7 @@ impl Source {
 
     fn options(&self) -> Result<Options, Failure> {
         let conformances = self.conformance.iter().map(|item| conformance(item)).collect::<Result<_, _>>()?;
-        Ok(Options { conformances })
+        Ok(Options { conformances, ..Options::default() })
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::args::{Format, Reflect};
 use crate::output::print;
 use crate::report::{Failure, finish};
-use cotangent::ir::SystemValue;
+use cotangent::ir::Stage;
 use cotangent::ir::layout::Target;
 use cotangent::ir::layout::bind::{BlockPlace, Slot};
-use cotangent::reflect::{EntryPoint, Item, Reflection};
+use cotangent::reflect::{EntryPoint, Item, Reflection, Varying};
 use cotangent::{Roots, Symbol};
 use serde_json::{Value, json};
 
@@ -34,13 +34,17 @@ fn text(found: &Reflection) -> String {
     }
     for entry in &found.entries {
         let [x, y, z] = entry.threads;
-        out += &format!("\n{}: compute, {x} x {y} x {z} threads", entry.name);
-        let inputs: Vec<&str> = entry.inputs.iter().map(|i| system_value(*i)).collect();
+        out += &format!("\n{}: {}", entry.name, entry.stage.name());
+        if entry.stage == Stage::Compute {
+            out += &format!(", {x} x {y} x {z} threads");
+        }
+        let inputs: Vec<&str> = entry.inputs.iter().map(|i| i.as_str()).collect();
         if !inputs.is_empty() {
             out += &format!(", takes {}", inputs.join(", "));
         }
         out += &format!("{}\n", block_text(entry.block));
         items_text(&entry.params, 1, &mut out);
+        varyings_text(&entry.varyings, &mut out);
     }
     if !found.contexts.is_empty() {
         out += "\nbackward derivatives keep\n";
@@ -49,6 +53,21 @@ fn text(found: &Reflection) -> String {
         out += &format!("  {name}: {bytes} bytes\n");
     }
     out
+}
+
+/// What goes in and out of a stage.
+fn varyings_text(varyings: &[Varying], out: &mut String) {
+    for Varying { name, ty, input, semantic, location, count } in varyings {
+        let place = match location {
+            Some(first) if *count > 1 => format!("locations {first}..{}", first + count - 1),
+            Some(location) => format!("location {location}"),
+            None => String::new(),
+        };
+        let facts: Vec<&str> =
+            [place.as_str(), semantic.as_str()].into_iter().filter(|f| !f.is_empty()).collect();
+        let place = facts.join(", ");
+        *out += &format!("  {} {name}: {ty}  [{place}]\n", if *input { "in" } else { "out" });
+    }
 }
 
 fn block_text(block: Option<BlockPlace>) -> String {
@@ -95,14 +114,32 @@ fn json(found: &Reflection) -> Value {
 }
 
 fn entry_json(entry: &EntryPoint) -> Value {
-    json!({
+    let mut out = json!({
         "name": entry.name.as_str(),
-        "stage": "compute",
+        "stage": entry.stage.name(),
         "threads": entry.threads,
-        "inputs": entry.inputs.iter().map(|i| system_value(*i)).collect::<Vec<_>>(),
+        "inputs": entry.inputs.iter().map(|i| i.as_str()).collect::<Vec<_>>(),
         "block": entry.block.map(block_json),
         "parameters": items_json(&entry.params),
-    })
+    });
+    if entry.stage != Stage::Compute {
+        out["varyings"] = entry.varyings.iter().map(varying_json).collect();
+    }
+    out
+}
+
+fn varying_json(varying: &Varying) -> Value {
+    let mut out = json!({
+        "name": varying.name.as_str(),
+        "type": varying.ty.as_str(),
+        "direction": if varying.input { "in" } else { "out" },
+        "semantic": varying.semantic.as_str(),
+    });
+    if let Some(location) = varying.location {
+        out["location"] = location.into();
+        out["count"] = varying.count.into();
+    }
+    out
 }
 
 fn block_json(block: BlockPlace) -> Value {
@@ -139,13 +176,4 @@ fn item_json(item: &Item) -> Value {
         out["fields"] = items_json(&item.fields).into();
     }
     out
-}
-
-fn system_value(value: SystemValue) -> &'static str {
-    match value {
-        SystemValue::DispatchThreadId => "SV_DispatchThreadID",
-        SystemValue::GroupId => "SV_GroupID",
-        SystemValue::GroupThreadId => "SV_GroupThreadID",
-        SystemValue::GroupIndex => "SV_GroupIndex",
-    }
 }

@@ -102,6 +102,12 @@ fn refuse_what_is_not_built(args: &Run) -> Result<(), Failure> {
 
 /// The entry point to run: the one named, or the only one.
 fn entry(module: &ir::Module, entries: &[ir::FuncId], name: Option<&str>) -> Result<ir::FuncId, Failure> {
+    let computes = |id: &ir::FuncId| {
+        module.funcs[*id].entry.as_ref().is_some_and(|entry| entry.stage == ir::Stage::Compute)
+    };
+    let computing: Vec<ir::FuncId> = entries.iter().copied().filter(computes).collect();
+    // Shaders of other stages are left out if there is something to run.
+    let entries = if name.is_none() && !computing.is_empty() { &computing } else { entries };
     let names: Vec<&str> = entries.iter().map(|f| module.funcs[*f].name.as_str()).collect();
     let list = names.join(", ");
     let found = match (name, entries) {
@@ -109,6 +115,13 @@ fn entry(module: &ir::Module, entries: &[ir::FuncId], name: Option<&str>) -> Res
         (None, [only]) => Some(*only),
         (None, _) => None,
     };
+    if let Some(id) = found
+        && let Some(entry) = &module.funcs[id].entry
+        && entry.stage != ir::Stage::Compute
+    {
+        let (name, stage) = (module.funcs[id].name, entry.stage.name());
+        return Err(Failure::Usage(format!("`{name}` is a {stage} shader; only compute shaders can be run")));
+    }
     found.ok_or_else(|| {
         Failure::Usage(match (name, entries) {
             (_, []) => "the module has no entry point: mark one with [numthreads(x, y, z)]".into(),

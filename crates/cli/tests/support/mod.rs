@@ -4,6 +4,7 @@
 
 pub mod expect;
 pub mod image;
+pub mod validators;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -5,7 +5,7 @@ use super::parser::{Parsed, Parser};
 use crate::texture::Sampling;
 use crate::{
     Atomic, AtomicKind, Barrier, Const, Control, DiffCall, Func, Inst, LinCall, LoopInfo, Memory, Op, Path,
-    Region, Step, Trap, Ty, Unroll, Value,
+    Region, Screen, Step, Trap, Ty, Unroll, Value,
 };
 use cotangent_base::{EntitySet, Map, Scalar, Span, Symbol};
 use smallvec::SmallVec;
@@ -152,6 +152,7 @@ impl<'a> Body<'_, 'a> {
             "break" => Op::Break(self.p.number()?),
             "continue" => Op::Continue(self.p.number()?),
             "assert" => Op::Assert(self.p.choice(&Trap::ALL)?),
+            "screen" => Op::Screen(self.p.choice(&Screen::ALL)?),
             "sample" => Op::Sample(self.p.choice(&Sampling::ALL)?),
             "barrier" => Op::Barrier(self.barrier()?),
             "print" => Op::Print(self.p.name()?),

@@ -4,8 +4,11 @@ use super::LinearValues;
 use super::body;
 use super::lex::{self, Kind};
 use super::parser::{Parsed, Parser};
-use super::print::{differentiable, mode_name, system_name};
-use crate::{Apply, Dir, Entry, Func, FuncKind, Inline, Mode, Param, Prefer, Ret, Signature, SystemValue};
+use super::print::{differentiable, mode_name};
+use crate::{
+    Apply, Dir, Entry, Func, FuncKind, Inline, Interpolation, Link, Location, Mode, Param, Prefer, Ret,
+    Signature, Stage, SystemValue,
+};
 use cotangent_base::{Span, Symbol};
 
 /// A parameter and how its value, if it is an input, is written.
@@ -102,6 +105,8 @@ impl<'a> Parser<'a> {
                     func.inline = self.in_parens(|p| p.choice(&choices))?;
                 }
                 "entry" => func.entry = Some(self.entry()?),
+                "vertex" => func.entry = Some(self.stage(Stage::Vertex)?),
+                "fragment" => func.entry = Some(self.stage(Stage::Fragment)?),
                 "request" => {
                     let (mode, of) = self.in_parens(|p| Ok((p.mode()?, p.func()?)))?;
                     func.kind = FuncKind::Request(mode, of);
@@ -118,14 +123,31 @@ impl<'a> Parser<'a> {
         let Ok(threads) = threads.try_into() else {
             return self.error_before("expected three sizes");
         };
-        let all = [
-            SystemValue::DispatchThreadId,
-            SystemValue::GroupId,
-            SystemValue::GroupThreadId,
-            SystemValue::GroupIndex,
-        ];
-        let choices = all.map(|v| (system_name(v), v));
-        let inputs = if self.eat("(") { self.list(")", |p| p.choice(&choices))? } else { vec![] };
-        Ok(Entry { threads, inputs })
+        let inputs = if self.eat("(") { self.list(")", Self::link)? } else { vec![] };
+        Ok(Entry { stage: Stage::Compute, threads, inputs, outputs: vec![] })
+    }
+
+    /// `(input..) gives(output..)`, behind the name of a stage.
+    fn stage(&mut self, stage: Stage) -> Parsed<Entry> {
+        let inputs = self.in_parens_list()?;
+        let outputs = if self.eat_word("gives") { self.in_parens_list()? } else { vec![] };
+        Ok(Entry { stage, threads: [1; 3], inputs, outputs })
+    }
+
+    fn in_parens_list(&mut self) -> Parsed<Vec<Link>> {
+        self.expect("(")?;
+        self.list(")", Self::link)
+    }
+
+    /// `position` or `location 2 flat TEXCOORD0`.
+    fn link(&mut self) -> Parsed<Link> {
+        if !self.eat_word("location") {
+            let choices = SystemValue::ALL.map(|(name, _, value)| (name, value));
+            return Ok(Link::System(self.choice(&choices)?));
+        }
+        let index = self.number::<u32>()?;
+        let interpolation = self.choice(&Interpolation::ALL)?;
+        let semantic = self.name()?;
+        Ok(Link::Location(Location { index, interpolation, semantic }))
     }
 }

@@ -5,8 +5,8 @@ use crate::texture::{Dim, Opaque, Sampling};
 use crate::{Access, AtomicKind, DiffRow, Memory, StructId};
 use crate::{
     Apply, Const, DiffCall, DiffInfo, Dir, Func, FuncId, FuncKind, GlobalKind, Inline, Inst, InstData,
-    LoopInfo, Mode, Module, Op, Param, Path, Prefer, Region, Step, SystemValue, Trap, Ty, Type, Types,
-    Unroll, Value,
+    Interpolation, Link, Location, LoopInfo, Mode, Module, Op, Param, Path, Prefer, Region, Screen, Stage,
+    Step, SystemValue, Trap, Ty, Type, Types, Unroll, Value,
 };
 use cotangent_base::{EntitySet, Map, Scalar, Symbol};
 use std::fmt::{self, Display, Write};
@@ -107,13 +107,16 @@ pub(super) const fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-/// The name of a system value.
-pub(super) const fn system_name(value: SystemValue) -> &'static str {
-    match value {
-        SystemValue::DispatchThreadId => "dispatch_thread_id",
-        SystemValue::GroupId => "group_id",
-        SystemValue::GroupThreadId => "group_thread_id",
-        SystemValue::GroupIndex => "group_index",
+/// `position` or `location 2 flat TEXCOORD0`.
+fn link_text(link: &Link) -> String {
+    match link {
+        Link::System(value) => {
+            let found = SystemValue::ALL.iter().find(|(_, _, v)| v == value);
+            found.map_or("?", |(name, ..)| name).to_string()
+        }
+        Link::Location(Location { index, interpolation, semantic }) => {
+            format!("location {index} {} {semantic}", name_in(&Interpolation::ALL, *interpolation))
+        }
     }
 }
 
@@ -339,9 +342,16 @@ impl<'a> Printer<'a> {
             Inline::Never => " inline(never)",
         });
         if let Some(entry) = &self.func.entry {
-            put!(self.out, " entry({})", List(entry.threads.iter()));
-            if !entry.inputs.is_empty() {
-                put!(self.out, "({})", List(entry.inputs.iter().map(|v| system_name(*v))));
+            let inputs = List(entry.inputs.iter().map(link_text));
+            match entry.stage {
+                Stage::Compute => put!(self.out, " entry({})", List(entry.threads.iter())),
+                Stage::Vertex | Stage::Fragment => put!(self.out, " {}({inputs})", entry.stage.name()),
+            }
+            if entry.stage == Stage::Compute && !entry.inputs.is_empty() {
+                put!(self.out, "({inputs})");
+            }
+            if !entry.outputs.is_empty() {
+                put!(self.out, " gives({})", List(entry.outputs.iter().map(link_text)));
             }
         }
         if let FuncKind::Request(mode, of) = self.func.kind {
@@ -372,6 +382,7 @@ impl<'a> Printer<'a> {
     fn operation(&mut self, data: &InstData, depth: usize) {
         match &data.op {
             Op::Math(_)
+            | Op::Discard
             | Op::Zero
             | Op::Undef
             | Op::Select
@@ -435,6 +446,10 @@ impl<'a> Printer<'a> {
             }
             Op::Sample(how) => {
                 put!(self.out, " {}", name_in(&Sampling::ALL, *how));
+                self.operands(&data.operands);
+            }
+            Op::Screen(screen) => {
+                put!(self.out, " {}", name_in(&Screen::ALL, *screen));
                 self.operands(&data.operands);
             }
             Op::Assert(trap) => {

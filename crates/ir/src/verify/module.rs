@@ -1,8 +1,8 @@
 //! What must hold of a module besides its functions' bodies.
 
 use super::{Check, ensure};
-use crate::{DiffRow, Func, FuncId, FuncKind, GlobalKind, Module, StructId, Ty, Type};
-use cotangent_base::Set;
+use crate::{DiffRow, Func, FuncId, FuncKind, GlobalKind, Link, Module, Stage, StructId, Ty, Type};
+use cotangent_base::{Scalar, Set};
 
 /// Checks types, globals, derivative rows and names.
 pub(super) fn check(module: &Module) -> Check {
@@ -101,10 +101,24 @@ pub(super) fn check_func(module: &Module, func: &Func) -> Check {
         ensure!(module.funcs.get(link).is_some(), "it refers to a function that does not exist");
     }
     if let Some(entry) = &func.entry {
-        let expected = entry.inputs.iter().map(|value| value.ty());
-        let inputs = func.sig.inputs().map(|p| module.types.get(p.ty));
-        ensure!(expected.eq(inputs), "the inputs of an entry point are not what the host gives");
-        ensure!(func.sig.outputs().next().is_none(), "an entry point gives nothing");
+        let ty = |ty| module.types.get(ty);
+        let fits = |links: &[Link], types: Vec<Type>| {
+            links.len() == types.len() && links.iter().zip(types).all(|(link, ty)| connects(*link, ty))
+        };
+        let inputs = func.sig.inputs().map(|p| ty(p.ty)).collect();
+        ensure!(fits(&entry.inputs, inputs), "the inputs of an entry point are not what the host gives");
+        let outputs = func.sig.outputs().map(|o| ty(o.ty)).collect();
+        ensure!(fits(&entry.outputs, outputs), "the outputs of an entry point are not what the host takes");
+        let compute = entry.stage == Stage::Compute;
+        ensure!(!compute || entry.outputs.is_empty(), "an entry point for computing gives nothing");
     }
     Ok(())
+}
+
+/// Whether a value of that type can come from or go to there.
+fn connects(link: Link, ty: Type) -> bool {
+    match link {
+        Link::System(value) => ty == value.ty(),
+        Link::Location(_) => matches!(ty, Type::Scalar(s) | Type::Vector(s, _) if s != Scalar::Bool),
+    }
 }

@@ -24,7 +24,9 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
         Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::Length => memory(v, data, operands, results),
         Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => texture(&data.op, operands, results),
         Op::Point(_) | Op::Offset | Op::Address => pointer(v, data, operands, results),
-        Op::Barrier(_) | Op::Print(_) | Op::Assert(_) => effect(&data.op, operands, results),
+        Op::Barrier(_) | Op::Print(_) | Op::Assert(_) | Op::Discard | Op::Screen(_) => {
+            effect(&data.op, operands, results)
+        }
         Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => call(v, &data.op, operands, results),
         Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => structured(v, data, operands, results),
         Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => Ok(()),
@@ -205,6 +207,13 @@ fn effect(op: &Op, operands: &[Type], results: &[Type]) -> Check {
             ensure!(values.iter().all(|v| matches!(v, Type::Scalar(_))), "only numbers are printed");
         }
         (Op::Assert(_), [cond], []) => ensure!(*cond == BOOL, "the condition is not a `bool`"),
+        (Op::Discard, [], []) => {}
+        (Op::Screen(_), [a], [r]) => {
+            ensure!(a == r, "the result must have the type of the operand");
+            let floats =
+                matches!(a, Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) if s.is_float());
+            ensure!(floats, "only floats differ from pixel to pixel");
+        }
         _ => return misfit(),
     }
     Ok(())

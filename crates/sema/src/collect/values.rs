@@ -74,6 +74,7 @@ impl Checked {
             diff: FuncDiff::default(),
             inline: Inline::Auto,
             entry: None,
+            varying: Default::default(),
             throws: None,
             has_body: false,
         });

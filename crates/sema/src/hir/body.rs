@@ -71,6 +71,8 @@ pub enum StmtKind {
     Continue(Label),
     /// Leaves the function.
     Return(Option<Expr>),
+    /// `discard`: the pixel is not written.
+    Discard,
 }
 
 /// A loop. What a `for` declares stands before it, in a scope of its own.

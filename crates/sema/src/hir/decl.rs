@@ -180,6 +180,8 @@ pub struct Field {
     /// The field of the differential type that holds its derivative, if it is named otherwise:
     /// `[DerivativeMember(D.x)]`.
     pub derivative: Option<Symbol>,
+    /// What it is to the stages of a pipeline, if an entry point has it.
+    pub varying: Varying,
     /// Where it is declared.
     pub span: Span,
 }
@@ -300,6 +302,8 @@ pub struct Func {
     pub inline: Inline,
     /// Set if the host can start it.
     pub entry: Option<Entry>,
+    /// What its result is to the stages behind, if the host starts it.
+    pub varying: Varying,
     /// Whether there is a body to ask the checker for.
     pub has_body: bool,
 }
@@ -342,10 +346,41 @@ pub struct Param {
     pub by_ref: bool,
     /// Whether it carries no derivative though its type could.
     pub no_diff: bool,
-    /// `SV_DispatchThreadID` and its kin, as written; upper and lower case mean the same.
-    pub semantic: Option<Symbol>,
+    /// What it is to the stages before and behind, if an entry point has it.
+    pub varying: Varying,
     /// Where it is declared.
     pub span: Span,
+}
+
+/// What a parameter or result of an entry point, or a field of one, is to the stages of the pipeline.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Varying {
+    /// `SV_DispatchThreadID`, `TEXCOORD0` and their kin, as written; upper and lower case mean the same.
+    pub semantic: Option<Symbol>,
+    /// What becomes of it between vertices.
+    pub interpolation: Interpolation,
+    /// `[[vk::location(n)]]`.
+    pub location: Option<u32>,
+    /// `uniform`: it is a parameter of the shader instead.
+    pub uniform: bool,
+}
+
+/// How a value for a pixel is made of those of vertices.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Interpolation {
+    /// Nothing is said: with perspective, or flat if it is not a float.
+    #[default]
+    Auto,
+    /// `linear`: with perspective.
+    Linear,
+    /// `noperspective`: linear on the screen.
+    NoPerspective,
+    /// `nointerpolation`: that of one vertex.
+    Flat,
+    /// `centroid`: with perspective, at a place inside the triangle.
+    Centroid,
+    /// `sample`: with perspective, for each sample.
+    Sample,
 }
 
 /// The direction of a parameter.
@@ -442,10 +477,33 @@ pub enum Unroll {
 /// How the host starts a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
+    /// Where in the pipeline it stands.
+    pub stage: Stage,
     /// `[numthreads(x, y, z)]`.
     pub threads: [Val; 3],
     /// Where that is written; the function's name if nowhere.
     pub span: Span,
+}
+
+/// A programmable stage of the pipeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "each is the word of that name")]
+pub enum Stage {
+    Compute,
+    Vertex,
+    Fragment,
+}
+
+impl Stage {
+    /// The stage of that name. `pixel` is the older one for `fragment`.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "compute" => Some(Stage::Compute),
+            "vertex" => Some(Stage::Vertex),
+            "fragment" | "pixel" => Some(Stage::Fragment),
+            _ => None,
+        }
+    }
 }
 
 /// A global.

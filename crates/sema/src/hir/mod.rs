@@ -21,8 +21,8 @@ pub use cotangent_syntax::ast::{BinaryOp, DiffMode};
 pub use decl::{
     Apply, Assoc, AssocId, Bound, Conformance, ConformanceId, ConformanceRef, Dir, Entry, Enum, EnumId,
     Field, Func, FuncDiff, FuncId, FuncKind, FuncRef, GenericParam, GenericParamId, Generics, Global,
-    GlobalId, GlobalKind, Inline, Interface, InterfaceId, InterfaceRef, LangItems, Param, Prefer, Program,
-    Struct, StructId, Synth, This, Unroll, Witness,
+    GlobalId, GlobalKind, Inline, Interface, InterfaceId, InterfaceRef, Interpolation, LangItems, Param,
+    Prefer, Program, Stage, Struct, StructId, Synth, This, Unroll, Varying, Witness,
 };
 pub use types::{Arg, Args, PackPart, Ty, TyKind, Types, Val, ValKind};
 pub(crate) use walk::each_expr;

@@ -24,7 +24,7 @@ pub(crate) fn each_expr(block: &Block, visit: &mut dyn FnMut(&Expr)) {
                 within(selector, visit);
                 cases.iter().for_each(|case| each_expr(&case.body, visit));
             }
-            StmtKind::Break(_) | StmtKind::Continue(_) => {}
+            StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Discard => {}
         }
     }
 }

@@ -50,12 +50,12 @@ pub(super) fn modifier_kind(kw: Kw) -> Option<ModifierKind> {
         Kw::ColumnMajor => ModifierKind::ColumnMajor,
         Kw::Prefix => ModifierKind::Prefix,
         Kw::Postfix => ModifierKind::Postfix,
+        Kw::NoInterpolation => ModifierKind::NoInterpolation,
+        Kw::NoPerspective => ModifierKind::NoPerspective,
+        Kw::Linear => ModifierKind::Linear,
+        Kw::Centroid => ModifierKind::Centroid,
+        Kw::Sample => ModifierKind::Sample,
         Kw::Precise
-        | Kw::NoInterpolation
-        | Kw::NoPerspective
-        | Kw::Linear
-        | Kw::Centroid
-        | Kw::Sample
         | Kw::SNorm
         | Kw::UNorm
         | Kw::GloballyCoherent

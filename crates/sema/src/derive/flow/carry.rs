@@ -90,6 +90,7 @@ impl Carry<'_, '_> {
                 }
                 self.state = Locals::new();
             }
+            StmtKind::Discard => {}
         }
     }
 

@@ -88,6 +88,7 @@ impl Want<'_, '_> {
                     self.because(cause, |want| want.expr(value, want.result));
                 }
             }
+            StmtKind::Discard => {}
         }
     }
 

@@ -1,0 +1,218 @@
+//! Entry points of vertex and fragment shaders: what comes from the stage before is an argument with a binding, what goes to the one
+//! behind a result or the member of a structure of results.
+//!
+//! `discard` ends a block in naga and not in our IR, where a thread goes on for the sake of its neighbours. So it stands in an `if`
+//! of its own, unless nothing comes behind it.
+
+use crate::capabilities::{Feature, refuse};
+use crate::func::{FuncEmitter, plain_name};
+use crate::{Emitter, Result};
+use cotangent_base::{EntitySet, Scalar};
+use cotangent_ir::{
+    Axis, Detail, Entry, Func, FuncId, InstData, Interpolation, Link, Location, Module, Op, Screen, Stage,
+    SystemValue, Type,
+};
+use naga::{Block, Expression, Handle, Literal, Statement};
+
+/// The functions that shaders of some stages run.
+#[derive(Default)]
+pub(crate) struct Reached {
+    pixels: EntitySet<FuncId>,
+    others: EntitySet<FuncId>,
+}
+
+impl Reached {
+    /// Finds them. What no entry point comes to belongs to no stage.
+    pub fn of(module: &Module) -> Self {
+        let mut reached = Reached::default();
+        for (id, func) in module.funcs.iter() {
+            let Some(entry) = &func.entry else { continue };
+            let set = match entry.stage {
+                Stage::Fragment => &mut reached.pixels,
+                Stage::Compute | Stage::Vertex => &mut reached.others,
+            };
+            reach(module, id, set);
+        }
+        reached
+    }
+}
+
+fn reach(module: &Module, id: FuncId, set: &mut EntitySet<FuncId>) {
+    if !set.insert(id) {
+        return;
+    }
+    let func = &module.funcs[id];
+    for inst in func.all_insts() {
+        if let Op::Call(callee) = func.insts[inst].op {
+            reach(module, callee, set);
+        }
+    }
+}
+
+/// What naga calls a stage.
+pub(crate) fn naga_stage(stage: Stage) -> naga::ShaderStage {
+    match stage {
+        Stage::Compute => naga::ShaderStage::Compute,
+        Stage::Vertex => naga::ShaderStage::Vertex,
+        Stage::Fragment => naga::ShaderStage::Fragment,
+    }
+}
+
+fn builtin(value: SystemValue) -> naga::BuiltIn {
+    match value {
+        SystemValue::DispatchThreadId => naga::BuiltIn::GlobalInvocationId,
+        SystemValue::GroupId => naga::BuiltIn::WorkGroupId,
+        SystemValue::GroupThreadId => naga::BuiltIn::LocalInvocationId,
+        SystemValue::GroupIndex => naga::BuiltIn::LocalInvocationIndex,
+        SystemValue::VertexId => naga::BuiltIn::VertexIndex,
+        SystemValue::InstanceId => naga::BuiltIn::InstanceIndex,
+        SystemValue::Position => naga::BuiltIn::Position { invariant: false },
+        SystemValue::FrontFacing => naga::BuiltIn::FrontFacing,
+        SystemValue::SampleIndex => naga::BuiltIn::SampleIndex,
+        SystemValue::Coverage => naga::BuiltIn::SampleMask,
+        SystemValue::PrimitiveId => naga::BuiltIn::PrimitiveIndex,
+        SystemValue::Depth => naga::BuiltIn::FragDepth,
+    }
+}
+
+/// The binding of an input or output. Only what goes from vertices to pixels is interpolated.
+fn binding(link: Link, between: bool) -> naga::Binding {
+    let Location { index, interpolation, .. } = match link {
+        Link::System(value) => return naga::Binding::BuiltIn(builtin(value)),
+        Link::Location(location) => location,
+    };
+    let (interpolation, sampling) = match interpolation {
+        Interpolation::Perspective => (naga::Interpolation::Perspective, Some(naga::Sampling::Center)),
+        Interpolation::Linear => (naga::Interpolation::Linear, Some(naga::Sampling::Center)),
+        Interpolation::Flat => (naga::Interpolation::Flat, None),
+        Interpolation::Centroid => (naga::Interpolation::Perspective, Some(naga::Sampling::Centroid)),
+        Interpolation::Sample => (naga::Interpolation::Perspective, Some(naga::Sampling::Sample)),
+    };
+    naga::Binding::Location {
+        location: index,
+        interpolation: between.then_some(interpolation),
+        sampling: sampling.filter(|_| between),
+        blend_src: None,
+        per_primitive: false,
+    }
+}
+
+impl Emitter<'_> {
+    /// Refuses system values that the target, or naga's writer for it, does not have.
+    pub fn check_links(&self, func: &Func, entry: &Entry) -> Result<()> {
+        for link in entry.inputs.iter().chain(&entry.outputs) {
+            let (feature, value) = match link {
+                Link::System(value @ SystemValue::Coverage) => (Feature::Coverage, value),
+                Link::System(value @ SystemValue::PrimitiveId) => (Feature::PrimitiveId, value),
+                Link::System(_) | Link::Location(_) => continue,
+            };
+            self.require(feature, func.span, &format!("`{}` is not possible", value.semantic()))?;
+        }
+        Ok(())
+    }
+
+    /// The binding of an argument of an entry point.
+    pub fn input_binding(&self, entry: &Entry, number: usize) -> Option<naga::Binding> {
+        let link = entry.inputs.get(number)?;
+        Some(binding(*link, entry.stage == Stage::Fragment))
+    }
+
+    /// What an entry point gives: one value with a binding, or a structure whose members have them.
+    pub fn entry_result(
+        &mut self,
+        id: FuncId,
+        func: &Func,
+        entry: &Entry,
+    ) -> Result<Option<naga::FunctionResult>> {
+        let between = entry.stage == Stage::Vertex;
+        let names = func.sig.params.iter().filter(|p| p.dir != cotangent_ir::Dir::In).map(|p| p.name);
+        let outputs: Vec<_> = names.zip(func.sig.outputs().map(|o| o.ty)).collect();
+        let [.., _] = outputs[..] else { return Ok(None) };
+        if let (&[(_, ty)], &[link]) = (&outputs[..], &entry.outputs[..]) {
+            let ty = self.ty(ty, func.span)?;
+            return Ok(Some(naga::FunctionResult { ty, binding: Some(binding(link, between)) }));
+        }
+        let mut fields: Vec<(String, _, _)> = Vec::new();
+        for ((name, ty), link) in outputs.into_iter().zip(&entry.outputs) {
+            let mut free = plain_name(name);
+            while fields.iter().any(|(taken, ..)| *taken == free) {
+                free.push('_');
+            }
+            fields.push((free, self.ty(ty, func.span)?, Some(binding(*link, between))));
+        }
+        let ty = self.bound_structure(&format!("{}_outputs", plain_name(func.name)), fields);
+        self.results.insert(id, ty);
+        Ok(Some(naga::FunctionResult { ty, binding: None }))
+    }
+}
+
+impl FuncEmitter<'_, '_> {
+    /// Whether the function runs for pixels alone, so that levels of textures follow from their neighbours. Refuses where one
+    /// function would have to do both.
+    pub fn for_pixels(&self) -> Result<bool> {
+        let Reached { pixels, others } = &self.emitter.reached;
+        match (pixels.contains(self.id), others.contains(self.id)) {
+            (true, true) => {
+                let what = "sampling without a level, for pixels and by shaders of other stages, is not possible in one file \
+                            (choose one with `--entry`)";
+                refuse(Feature::SeveralEntries, self.span, what)
+            }
+            (for_pixels, _) => Ok(for_pixels),
+        }
+    }
+
+    /// The pixel is not written.
+    pub fn discard(&mut self) {
+        let condition = self.expr(Expression::Literal(Literal::Bool(true)));
+        let mut accept = Block::new();
+        accept.push(Statement::Kill, naga::Span::UNDEFINED);
+        self.statement(Statement::If { condition, accept, reject: Block::new() });
+    }
+
+    /// The difference of a value between neighbouring pixels, matrices row by row.
+    pub fn screen(&mut self, data: &InstData, screen: Screen) -> Result<Handle<Expression>> {
+        let (operand, ty) = (self.value(data.operands[0]), self.func.ty(data.operands[0]));
+        if self.scalar_of(data.operands[0]) != Scalar::F32 {
+            return refuse(
+                Feature::ScreenOther,
+                self.span,
+                "a difference between pixels of anything but `float` is not possible",
+            );
+        }
+        let Type::Matrix(_, rows, _) = self.module().types.get(ty) else {
+            return Ok(self.difference(operand, screen));
+        };
+        let rows = (0..rows.into()).map(|index| {
+            let row = self.expr(Expression::AccessIndex { base: operand, index });
+            self.difference(row, screen)
+        });
+        let rows = rows.collect();
+        self.compose(ty, rows)
+    }
+
+    fn difference(&mut self, expr: Handle<Expression>, screen: Screen) -> Handle<Expression> {
+        let axis = match screen.axis {
+            Axis::X => naga::DerivativeAxis::X,
+            Axis::Y => naga::DerivativeAxis::Y,
+            Axis::Width => naga::DerivativeAxis::Width,
+        };
+        let ctrl = match screen.detail {
+            Detail::Any => naga::DerivativeControl::None,
+            Detail::Coarse => naga::DerivativeControl::Coarse,
+            Detail::Fine => naga::DerivativeControl::Fine,
+        };
+        self.expr(Expression::Derivative { axis, ctrl, expr })
+    }
+}
+
+/// A block that ends with a discarded pixel, said without an `if`.
+pub(crate) fn tidy(block: &mut Block) {
+    let last = block.last();
+    let alone =
+        matches!(last, Some(Statement::If { accept, .. }) if matches!(accept.last(), Some(Statement::Kill)));
+    if alone {
+        let end = block.len();
+        block.cull(end - 1..);
+        block.push(Statement::Kill, naga::Span::UNDEFINED);
+    }
+}

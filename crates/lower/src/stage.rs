@@ -1,0 +1,179 @@
+//! What vertex and fragment shaders take from the stage before them and give to the one behind: their *varyings*.
+//!
+//! The parameters and the result of such an entry point are taken apart into scalars and vectors, structures field by field, arrays
+//! element by element, matrices row by row. Each is a system value or has a location of its own. Locations are counted in the
+//! order of declaration, inputs and outputs apart, `out` parameters before the result, around those that `[[vk::location(n)]]`
+//! reserves; a target `SV_Target2` has the location of its number. A semantic of something that has parts is counted up over the
+//! parts and takes the place of theirs.
+//!
+//! The entry point itself becomes a function that puts its parameters together, calls the function that the user wrote, and
+//! takes apart what it gives; that one is inlined.
+//!
+//! ```text
+//! [shader("fragment")] float4 main(V v) : SV_Target          struct V { float2 uv : UV; float4 at : SV_Position; };
+//!
+//! func @main(%uv: f32x2, %at: f32x4, out target: f32x4) fragment(location 0 perspective UV, position) gives(location 0 ..) {
+//!   %v = pack %uv, %at    %1 = call @main_0(%v)    return %1
+//! }
+//! ```
+
+use crate::codes;
+use crate::entry::unsuitable;
+use crate::func::Frame;
+use crate::instance::{Lowerer, Origin};
+use crate::varying::{Interface, Leaf, Tree};
+use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_ir::{self as ir, Dir, Entry, Func, FuncKind, Link, Op, Stage, SystemValue, Ty, Value};
+use cotangent_sema::hir::{self, FuncRef};
+
+/// A stage of the language in the IR.
+pub(crate) fn ir_stage(stage: hir::Stage) -> Stage {
+    match stage {
+        hir::Stage::Compute => Stage::Compute,
+        hir::Stage::Vertex => Stage::Vertex,
+        hir::Stage::Fragment => Stage::Fragment,
+    }
+}
+
+/// Declares an entry point with varyings.
+pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef, stage: Stage) -> Func {
+    let hir::Func { name, span, .. } = lowerer.checked.program.funcs[func.func].clone();
+    let interface = Interface::of(lowerer, func, stage);
+    if stage == Stage::Vertex && !interface.gives(SystemValue::Position) {
+        let message = format!("the vertex shader `{name}` gives no position");
+        unsuitable(lowerer, span, message, "mark a `float4` among its results with `: SV_Position`");
+    }
+    let mut sig = ir::Signature::default();
+    let leaves = |leaves: &[Leaf], dir| -> Vec<ir::Param> {
+        leaves.iter().map(|l| ir::Param { name: l.name, ty: l.ty, dir, diff: false }).collect()
+    };
+    sig.params.extend(leaves(&interface.inputs, Dir::In));
+    sig.params.extend(leaves(&interface.outputs, Dir::Out));
+    let mut declared = Func::new(name, sig, span);
+    let links = |leaves: &[Leaf]| -> Vec<Link> { leaves.iter().map(|l| l.link).collect() };
+    declared.entry = Some(Entry {
+        stage,
+        threads: [1; 3],
+        inputs: links(&interface.inputs),
+        outputs: links(&interface.outputs),
+    });
+    declared
+}
+
+/// Writes the body of an entry point with varyings.
+pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, func: FuncRef, stage: Stage) {
+    // What is wrong with the interface was said when it was declared.
+    let Some(interface) = lowerer.quietly(|l| Interface::of(l, func, stage)) else { return };
+    let Some(callee) = lowerer.origin(Origin::Func(func)) else { return };
+    lowerer.module.funcs[callee].inline = ir::Inline::Early;
+    let Some((body, subst)) = lowerer.instance_body(func) else { return };
+    let params = lowerer.checked.program.funcs[func.func].params.clone();
+    let mut frame = Frame::new(lowerer, id, subst, body);
+    let inputs = frame.func.inputs().to_vec();
+    let mut arguments = Vec::new();
+    for (number, (param, plan)) in params.iter().zip(&interface.params).enumerate() {
+        frame.span = param.span;
+        if let Some(tree) = &plan.input {
+            arguments.push(frame.put_together(tree, &inputs));
+        } else if plan.output.is_none() {
+            arguments.push(frame.uniform_param(func.func, number, param));
+        }
+    }
+    let types: Vec<Ty> = frame.lowerer.module.funcs[callee].sig.outputs().map(|o| o.ty).collect();
+    let call = frame.b().emit(Op::Call(callee), &arguments, &types);
+    let results = frame.func.insts[call].results.to_vec();
+    // A function gives its result first; its locations come behind those of `out` parameters.
+    let trees = interface.result.iter().chain(interface.params.iter().filter_map(|p| p.output.as_ref()));
+    let mut outputs: Vec<Option<Value>> = vec![None; interface.outputs.len()];
+    for (tree, result) in trees.zip(results) {
+        frame.take_apart(tree, result, &interface.outputs, &mut outputs);
+    }
+    let outputs: Vec<Value> = outputs.into_iter().flatten().collect();
+    frame.b().emit(Op::Return, &outputs, &[]);
+    frame.close(id);
+}
+
+impl Frame<'_, '_> {
+    /// The value that a tree stands for.
+    fn put_together(&mut self, tree: &Tree, inputs: &[Value]) -> Value {
+        match tree {
+            Tree::Leaf(number, ty) => {
+                let input = inputs[*number];
+                let narrow = self.lowerer.module.types.with_scalar(*ty, self.scalar_of(input));
+                let cut = self.truncate(input, narrow);
+                self.convert(cut, *ty)
+            }
+            Tree::Parts(ty, parts) => {
+                let parts: Vec<Value> = parts.iter().map(|part| self.put_together(part, inputs)).collect();
+                self.b().pack(&parts, *ty)
+            }
+        }
+    }
+
+    /// Finds the values of outputs in one that a tree stands for.
+    fn take_apart(&mut self, tree: &Tree, value: Value, leaves: &[Leaf], outputs: &mut [Option<Value>]) {
+        match tree {
+            Tree::Leaf(number, _) => outputs[*number] = Some(self.convert(value, leaves[*number].ty)),
+            Tree::Parts(_, parts) => {
+                for (index, part) in (0..).zip(parts) {
+                    let value = self.b().part(value, index);
+                    self.take_apart(part, value, leaves, outputs);
+                }
+            }
+        }
+    }
+
+    fn scalar_of(&self, value: Value) -> cotangent_base::Scalar {
+        let scalar = self.lowerer.module.types.scalar_of(self.func.ty(value));
+        scalar.unwrap_or(cotangent_base::Scalar::F32)
+    }
+}
+
+/// Reports what only fragment shaders can do where another entry point comes to it.
+pub(crate) fn check_pixels(lowerer: &mut Lowerer<'_>, entries: &[ir::FuncId]) {
+    for &entry in entries {
+        let func = &lowerer.module.funcs[entry];
+        let (name, stage) = (func.name, func.entry.as_ref().map_or(Stage::Compute, |e| e.stage));
+        let mut seen = cotangent_base::EntitySet::new();
+        let found =
+            (stage != Stage::Fragment).then(|| pixels(lowerer, entry, func.span, &mut seen)).flatten();
+        let Some((what, span)) = found else { continue };
+        let message =
+            format!("`{what}` belongs to fragment shaders, and `{name}` is a {} shader", stage.name());
+        let mut diagnostic = Diagnostic::new(codes::WRONG_STAGE, span, message);
+        if what == "discard" {
+            diagnostic = diagnostic.help("`return` ends the thread");
+        }
+        lowerer.diagnostics.push(diagnostic);
+    }
+}
+
+/// The first thing that only pixels have, and where the user wrote it.
+fn pixels(
+    lowerer: &Lowerer<'_>,
+    id: ir::FuncId,
+    span: Span,
+    seen: &mut cotangent_base::EntitySet<ir::FuncId>,
+) -> Option<(Symbol, Span)> {
+    if !seen.insert(id) {
+        return None;
+    }
+    let func = &lowerer.module.funcs[id];
+    if let FuncKind::Request(_, of) = func.kind {
+        return pixels(lowerer, of, span, seen);
+    }
+    func.all_insts().into_iter().find_map(|inst| {
+        let data = &func.insts[inst];
+        let here = if data.span.is_none() { span } else { data.span };
+        match &data.op {
+            Op::Discard if !data.span.is_none() => Some(("discard".into(), here)),
+            // A function of the library, by its name.
+            Op::Discard | Op::Screen(_) => {
+                let name = func.name.as_str();
+                Some((name.split('<').next().unwrap_or(name).into(), here))
+            }
+            Op::Call(callee) => pixels(lowerer, *callee, here, seen),
+            _ => None,
+        }
+    })
+}

@@ -1,0 +1,396 @@
+//! The varyings of an entry point: which scalars and vectors it takes and gives, and where they come from and go to.
+
+use crate::entry::unsuitable;
+use crate::instance::Lowerer;
+use cotangent_base::{Scalar, Span, Symbol};
+use cotangent_ir::shader::{ShaderVarying, Shape};
+use cotangent_ir::{Interpolation, Link, Location, Stage, SystemValue, Ty, Type};
+use cotangent_sema::hir::{self, FuncRef, TyKind, Varying};
+
+/// A scalar or vector that comes from or goes to one place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaf {
+    pub name: Symbol,
+    /// The type it has there.
+    pub ty: Ty,
+    pub link: Link,
+}
+
+/// How a value is made of leaves.
+#[derive(Clone, Debug)]
+pub(crate) enum Tree {
+    /// The leaf of that number, as that type.
+    Leaf(usize, Ty),
+    /// A structure, array or matrix.
+    Parts(Ty, Vec<Tree>),
+}
+
+/// What becomes of a parameter: neither is a parameter of the shader.
+#[derive(Default, Debug)]
+pub(crate) struct Plan {
+    pub input: Option<Tree>,
+    pub output: Option<Tree>,
+}
+
+/// The varyings of an entry point.
+#[derive(Default, Debug)]
+pub(crate) struct Interface {
+    pub inputs: Vec<Leaf>,
+    pub outputs: Vec<Leaf>,
+    pub params: Vec<Plan>,
+    pub result: Option<Tree>,
+    /// The same for people: by the names and types of the source.
+    pub shown: Vec<ShaderVarying>,
+}
+
+impl Interface {
+    /// Finds the varyings, and reports what is wrong with them.
+    pub fn of(lowerer: &mut Lowerer<'_>, func: FuncRef, stage: Stage) -> Interface {
+        lowerer.resolve(func.func);
+        let hir::Func { span, result, params, varying, .. } =
+            lowerer.checked.program.funcs[func.func].clone();
+        let subst = lowerer.subst(func);
+        let mut found = Interface::default();
+        let mut finder =
+            Finder { reserved: [vec![], vec![]], lowerer, stage, found: &mut found, system: vec![] };
+        for param in &params {
+            let ty = finder.lowerer.checked.subst(param.ty, &subst);
+            let mut plan = Plan::default();
+            if is_varying(finder.lowerer, ty, param) {
+                let at = |input| At { input, varying: param.varying, name: param.name, span: param.span };
+                plan.input = (param.dir != hir::Dir::Out).then(|| finder.whole(ty, at(true)));
+                plan.output = (param.dir != hir::Dir::In).then(|| finder.whole(ty, at(false)));
+            }
+            finder.found.params.push(plan);
+        }
+        let result = finder.lowerer.checked.subst(result, &subst);
+        if finder.lowerer.checked.program.types.kind(result) != TyKind::Void {
+            let tree = finder.whole(result, At { input: false, varying, name: "result".into(), span });
+            finder.found.result = Some(tree);
+        }
+        finder.number();
+        found
+    }
+
+    /// Whether it gives a system value.
+    pub fn gives(&self, value: SystemValue) -> bool {
+        self.outputs.iter().any(|leaf| leaf.link == Link::System(value))
+    }
+}
+
+/// Whether a parameter of a vertex or fragment shader comes from the stage before: it is not `uniform` and holds no resource.
+pub(crate) fn is_varying(lowerer: &mut Lowerer<'_>, ty: hir::Ty, param: &hir::Param) -> bool {
+    !param.varying.uniform && matches!(lowerer.shape(ty, param.span), Shape::Value(_))
+}
+
+/// A value on the way to its leaves.
+#[derive(Clone, Copy)]
+struct At {
+    input: bool,
+    varying: Varying,
+    name: Symbol,
+    span: Span,
+}
+
+/// A semantic without its number, and the number of the next part.
+struct Semantic {
+    name: Option<String>,
+    index: u32,
+}
+
+impl Semantic {
+    fn of(written: Option<Symbol>) -> Self {
+        let Some(written) = written else { return Semantic { name: None, index: 0 } };
+        let text = written.as_str();
+        let name = text.trim_end_matches(|c: char| c.is_ascii_digit());
+        Semantic { name: Some(name.to_string()), index: text[name.len()..].parse().unwrap_or(0) }
+    }
+
+    /// The target of that number, if it is one.
+    fn target(&self) -> Option<u32> {
+        let is = self.name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case("SV_Target"));
+        is.then_some(self.index)
+    }
+}
+
+struct Finder<'a, 'c> {
+    lowerer: &'a mut Lowerer<'c>,
+    stage: Stage,
+    found: &'a mut Interface,
+    /// The locations that the program names, of inputs and outputs, with where it does.
+    reserved: [Vec<(u32, Span)>; 2],
+    /// System values that were met, with their direction.
+    system: Vec<(SystemValue, bool)>,
+}
+
+/// A location that is not known yet.
+const OPEN: u32 = u32::MAX;
+
+impl Finder<'_, '_> {
+    /// The tree of a parameter or result.
+    fn whole(&mut self, ty: hir::Ty, at: At) -> Tree {
+        let mut semantic = Semantic::of(at.varying.semantic);
+        let mut location = at.varying.location;
+        self.tree(ty, at, &mut semantic, &mut location)
+    }
+
+    fn tree(&mut self, ty: hir::Ty, at: At, semantic: &mut Semantic, location: &mut Option<u32>) -> Tree {
+        match self.lowerer.checked.program.types.kind(ty) {
+            TyKind::Struct(id, args) if self.lowerer.checked.program.structs[id].magic.is_none() => {
+                let types = self.lowerer.checked.field_types(id, args);
+                let fields = self.lowerer.checked.program.structs[id].fields.clone();
+                let parts =
+                    fields.iter().zip(types).map(|(field, ty)| self.field(field, ty, at, semantic, location));
+                let parts = parts.collect();
+                Tree::Parts(self.lowerer.lower_ty(ty, at.span), parts)
+            }
+            TyKind::Array(elem, n) => {
+                let count = self.lowerer.checked.program.types.known(n).unwrap_or(0);
+                let parts = (0..count).map(|i| {
+                    let name = Symbol::new(&format!("{}[{i}]", at.name));
+                    self.tree(elem, At { name, ..at }, semantic, location)
+                });
+                let parts = parts.collect();
+                Tree::Parts(self.lowerer.lower_ty(ty, at.span), parts)
+            }
+            _ => self.number_or_matrix(ty, at, semantic, location),
+        }
+    }
+
+    /// What is said of the whole wins over what is said of a field.
+    fn field(
+        &mut self,
+        field: &hir::Field,
+        ty: hir::Ty,
+        at: At,
+        semantic: &mut Semantic,
+        location: &mut Option<u32>,
+    ) -> Tree {
+        let varying = Varying {
+            interpolation: if at.varying.interpolation == hir::Interpolation::Auto {
+                field.varying.interpolation
+            } else {
+                at.varying.interpolation
+            },
+            ..field.varying
+        };
+        let inner =
+            At { varying, name: Symbol::new(&format!("{}.{}", at.name, field.name)), span: field.span, ..at };
+        let (mut own, mut placed) = (Semantic::of(field.varying.semantic), field.varying.location);
+        let semantic = if semantic.name.is_some() { semantic } else { &mut own };
+        let location = if location.is_some() { location } else { &mut placed };
+        self.tree(ty, inner, semantic, location)
+    }
+
+    fn number_or_matrix(
+        &mut self,
+        ty: hir::Ty,
+        at: At,
+        semantic: &mut Semantic,
+        location: &mut Option<u32>,
+    ) -> Tree {
+        let lowered = self.lowerer.lower_ty(ty, at.span);
+        let shown = self.found.shown.len();
+        let first = if at.input { self.found.inputs.len() } else { self.found.outputs.len() };
+        self.found.shown.push(ShaderVarying {
+            name: at.name,
+            ty: Symbol::new(&self.lowerer.checked.show(ty)),
+            input: at.input,
+            semantic: "".into(),
+            leaf: first,
+            count: 1,
+        });
+        let tree = match self.lowerer.module.types.get(lowered) {
+            Type::Scalar(_) | Type::Vector(..) => self.leaf(lowered, ty, at, semantic, location),
+            Type::Matrix(scalar, rows, columns) => {
+                let row = self.lowerer.module.types.intern(Type::Vector(scalar, columns));
+                let parts = (0..rows).map(|_| self.leaf(row, ty, at, semantic, location)).collect();
+                Tree::Parts(lowered, parts)
+            }
+            Type::Unit | Type::Array(..) | Type::Struct(_) | Type::Sum(_) => self.misfit(lowered, ty, at),
+            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => self.misfit(lowered, ty, at),
+        };
+        let leaves = if at.input { &self.found.inputs } else { &self.found.outputs };
+        let (count, link) = (leaves.len() - first, leaves.get(first).map(|leaf| leaf.link));
+        let entry = &mut self.found.shown[shown];
+        entry.count = count as u32;
+        entry.semantic = match link {
+            Some(Link::System(value)) => value.semantic().into(),
+            Some(Link::Location(location)) => location.semantic,
+            None => "".into(),
+        };
+        tree
+    }
+
+    fn leaf(
+        &mut self,
+        lowered: Ty,
+        ty: hir::Ty,
+        at: At,
+        semantic: &mut Semantic,
+        location: &mut Option<u32>,
+    ) -> Tree {
+        let link = self.link(lowered, ty, at, semantic, *location);
+        semantic.index += 1;
+        *location = location.map(|n| n + 1);
+        let wire = match link {
+            Link::System(value) => self.lowerer.module.types.intern(value.ty()),
+            // Truth values have no form between stages.
+            Link::Location(_) if self.lowerer.module.types.scalar_of(lowered) == Some(Scalar::Bool) => {
+                self.lowerer.module.types.with_scalar(lowered, Scalar::U32)
+            }
+            Link::Location(_) => lowered,
+        };
+        let leaves = if at.input { &mut self.found.inputs } else { &mut self.found.outputs };
+        let name = at.name.as_str().rsplit('.').next().unwrap_or_default();
+        leaves.push(Leaf { name: name.into(), ty: wire, link });
+        Tree::Leaf(leaves.len() - 1, lowered)
+    }
+
+    /// Where a leaf comes from or goes to. Reports what cannot be.
+    fn link(&mut self, lowered: Ty, ty: hir::Ty, at: At, semantic: &Semantic, location: Option<u32>) -> Link {
+        let target = semantic.target().filter(|_| self.stage == Stage::Fragment && !at.input);
+        if let Some(name) = semantic.name.as_ref().filter(|name| is_system(name) && target.is_none()) {
+            let known = SystemValue::ALL.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name));
+            return self.system(known.map(|k| k.2), name, lowered, ty, at);
+        }
+        let scalar = self.lowerer.module.types.scalar_of(lowered).unwrap_or(Scalar::F32);
+        if scalar.bytes() > 4 {
+            let message =
+                format!("a value of type `{}` cannot go from stage to stage", self.lowerer.checked.show(ty));
+            unsuitable(self.lowerer, at.span, message, "use numbers of up to 32 bits");
+        }
+        let interpolation = self.interpolation(scalar, at);
+        let place = location.or(target);
+        if let Some(place) = place {
+            self.reserve(place, at, target.is_some());
+        }
+        let text = match &semantic.name {
+            Some(name) => Symbol::new(&format!("{name}{}", semantic.index)),
+            None => "".into(),
+        };
+        Link::Location(Location { index: place.unwrap_or(OPEN), interpolation, semantic: text })
+    }
+
+    fn interpolation(&mut self, scalar: Scalar, at: At) -> Interpolation {
+        use hir::Interpolation as Written;
+        let smooth = scalar.is_float();
+        if !smooth && !matches!(at.varying.interpolation, Written::Auto | Written::Flat) {
+            let message = "only floats are interpolated between vertices";
+            unsuitable(self.lowerer, at.span, message.into(), "write `nointerpolation`, or nothing");
+        }
+        match at.varying.interpolation {
+            _ if !smooth => Interpolation::Flat,
+            Written::Auto | Written::Linear => Interpolation::Perspective,
+            Written::NoPerspective => Interpolation::Linear,
+            Written::Flat => Interpolation::Flat,
+            Written::Centroid => Interpolation::Centroid,
+            Written::Sample => Interpolation::Sample,
+        }
+    }
+
+    fn reserve(&mut self, place: u32, at: At, target: bool) {
+        let taken = &mut self.reserved[usize::from(at.input)];
+        let other = taken.iter().find(|(other, _)| *other == place).map(|(_, span)| *span);
+        taken.push((place, at.span));
+        let Some(other) = other else { return };
+        let what = if target { "target" } else { "location" };
+        let message = format!("the {what} {place} is taken already");
+        self.lowerer.diagnostics.push(
+            cotangent_base::Diagnostic::new(crate::codes::ENTRY_PARAMETER, at.span, message)
+                .label(other, "taken here"),
+        );
+    }
+
+    fn system(&mut self, value: Option<SystemValue>, name: &str, lowered: Ty, ty: hir::Ty, at: At) -> Link {
+        let (stage, way) = (self.stage, if at.input { "takes" } else { "gives" });
+        let fits = |v: &SystemValue| if at.input { v.is_input(stage) } else { v.is_output(stage) };
+        let Some(value) = value.filter(fits) else {
+            let message = format!("a {} shader {way} no `{name}`", stage.name());
+            let all =
+                SystemValue::ALL.iter().filter(|(_, _, v)| fits(v)).map(|(_, name, _)| format!("`{name}`"));
+            let mut all: Vec<String> = all.collect();
+            all.extend((stage == Stage::Fragment && !at.input).then(|| "`SV_Target0`".to_string()));
+            unsuitable(self.lowerer, at.span, message, &format!("it {way} {}", all.join(", ")));
+            return Link::System(SystemValue::GroupIndex);
+        };
+        if !accepts(value, at.input, self.lowerer.module.types.get(lowered)) {
+            let shown = self.lowerer.checked.show(ty);
+            let message = format!("`{}` cannot have the type `{shown}`", value.semantic());
+            unsuitable(self.lowerer, at.span, message, &format!("it is {}", words(value, at.input)));
+        }
+        if self.system.contains(&(value, at.input)) {
+            let message = format!("the shader {way} `{}` already", value.semantic());
+            unsuitable(self.lowerer, at.span, message, "remove one of them");
+        }
+        self.system.push((value, at.input));
+        Link::System(value)
+    }
+
+    fn misfit(&mut self, lowered: Ty, ty: hir::Ty, at: At) -> Tree {
+        let message =
+            format!("a value of type `{}` cannot go from stage to stage", self.lowerer.checked.show(ty));
+        unsuitable(
+            self.lowerer,
+            at.span,
+            message,
+            "use numbers, vectors, matrices, and structures and arrays of them",
+        );
+        Tree::Parts(lowered, vec![])
+    }
+
+    /// Numbers the leaves that have no location yet, in order.
+    fn number(&mut self) {
+        let [outputs, inputs] = &self.reserved;
+        for (leaves, taken) in [(&mut self.found.inputs, inputs), (&mut self.found.outputs, outputs)] {
+            let mut next = 0;
+            for leaf in leaves {
+                let Link::Location(location) = &mut leaf.link else { continue };
+                if location.index == OPEN {
+                    while taken.iter().any(|(place, _)| *place == next) {
+                        next += 1;
+                    }
+                    location.index = next;
+                    next += 1;
+                }
+                if location.semantic.as_str().is_empty() {
+                    location.semantic = Symbol::new(&format!("LOC{}", location.index));
+                }
+            }
+        }
+    }
+}
+
+/// Whether a semantic is one of the pipeline's own.
+fn is_system(name: &str) -> bool {
+    name.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("SV_"))
+}
+
+/// Whether something may have that type and be that system value.
+fn accepts(value: SystemValue, input: bool, ty: Type) -> bool {
+    match (value, ty) {
+        (SystemValue::Position, Type::Vector(Scalar::F32, n)) => n == 4 || (input && n > 1),
+        (SystemValue::FrontFacing | SystemValue::Depth | SystemValue::Position, _) => value.ty() == ty,
+        (_, Type::Scalar(s)) => s.is_int(),
+        (_, Type::Vector(s, n)) => s.is_int() && matches!(value.ty(), Type::Vector(_, most) if n <= most),
+        _ => false,
+    }
+}
+
+fn words(value: SystemValue, input: bool) -> &'static str {
+    match value {
+        SystemValue::Position if input => "a `float4`, or less of it",
+        SystemValue::Position => "a `float4`",
+        SystemValue::FrontFacing => "a `bool`",
+        SystemValue::Depth => "a `float`",
+        SystemValue::DispatchThreadId | SystemValue::GroupId | SystemValue::GroupThreadId => {
+            "up to three integers"
+        }
+        SystemValue::GroupIndex
+        | SystemValue::VertexId
+        | SystemValue::InstanceId
+        | SystemValue::SampleIndex
+        | SystemValue::Coverage
+        | SystemValue::PrimitiveId => "an integer",
+    }
+}
