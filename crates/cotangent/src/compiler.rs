@@ -89,12 +89,18 @@ impl<'l> Compiler<'l> {
 
     /// Reads the module at `path` and what it imports, and checks all of it.
     pub fn check(&mut self, path: &str) -> Result<Checked, Stop> {
+        self.check_linked(path, false)
+    }
+
+    /// As [`check`](Self::check). A part of a program may leave open what others define.
+    fn check_linked(&mut self, path: &str, partial: bool) -> Result<Checked, Stop> {
         let modules = self.load_modules(path)?;
         // What a module would declare that was not read is not unknown; there is nothing to say about it.
         if self.diagnostics.iter().any(|d| codes::CODES.contains(&d.code)) {
             return Err(Stop::Errors);
         }
         let mut given = self.read_settings();
+        given.partial = partial;
         let mut inputs = self.library();
         inputs.extend(modules);
         given.unread = self.needs.unread();
@@ -106,7 +112,11 @@ impl<'l> Compiler<'l> {
     /// As [`check`](Self::check), and lowers the whole module to find what shows only in code. If asked to, writes the
     /// derivatives as well that the program takes.
     pub fn check_whole(&mut self, path: &str, derivatives: bool) -> Result<(), Stop> {
-        let mut lowered = self.lower(path, Roots::Module)?;
+        let checked = self.check_linked(path, true)?;
+        if checked.is_open() {
+            return Ok(());
+        }
+        let mut lowered = self.lower_checked(checked, Roots::Module)?;
         if !derivatives {
             return Ok(());
         }
@@ -180,7 +190,11 @@ impl<'l> Compiler<'l> {
 
     /// Checks the module at `path` and lowers what `roots` names; derivatives are not written yet.
     pub fn lower(&mut self, path: &str, roots: Roots) -> Result<Lowered, Stop> {
-        let mut checked = self.check(path)?;
+        let checked = self.check(path)?;
+        self.lower_checked(checked, roots)
+    }
+
+    fn lower_checked(&mut self, mut checked: Checked, roots: Roots) -> Result<Lowered, Stop> {
         let mut lowered = cotangent_lower::lower_with(&mut checked, roots, self.options.clone());
         self.tell(std::mem::take(&mut checked.diagnostics))?;
         self.tell(std::mem::take(&mut lowered.diagnostics))?;

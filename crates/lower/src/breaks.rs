@@ -81,7 +81,7 @@ fn last_breaks_fit(stmt: &Stmt, label: Label) -> bool {
 }
 
 /// Whether a statement contains a `break` of that label.
-fn breaks(stmt: &Stmt, label: Label) -> bool {
+pub fn breaks(stmt: &Stmt, label: Label) -> bool {
     let any = |block: &Block| block.iter().any(|s| breaks(s, label));
     match &stmt.kind {
         StmtKind::Break(l) => *l == label,

@@ -76,6 +76,14 @@ cotangent_base::codes! {
     /// Make the groups smaller and dispatch more of them.
     W0701 LARGE_GROUP = "a group of very many threads";
 
+    /// A `__target_switch` without `default` has no case for the target, so there is nothing to run. A `__stage_switch` is known
+    /// only where all entry points are of one stage.
+    E0736 NO_CASE = "nothing for this target";
+
+    /// A function marked `[require(..)]` is called in a program for a target that cannot have what it requires. Choose by
+    /// `__target_switch` what is called.
+    E0735 WRONG_TARGET = "a function is not for this target";
+
     /// The compiler contradicts itself. It is not the program's fault; please report it.
     E0729 INTERNAL = "internal error in lowering";
 }

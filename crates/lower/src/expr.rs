@@ -7,6 +7,7 @@ use crate::assigned::{self, Assigned};
 use crate::dispatch::Deferred;
 use crate::func::Frame;
 use crate::instance::Origin;
+use crate::place::Place;
 use cotangent_base::{Scalar, Symbol};
 use cotangent_ir::eval::Eval;
 use cotangent_ir::{Const, Math, Op, Ty, Type, Value};
@@ -97,10 +98,9 @@ impl Frame<'_, '_> {
                 self.construct(&parts, ty)
             }
             ExprKind::Assign(place, value) => {
-                let place = self.place(place);
-                let value = self.expr(value);
-                self.write(&place, value);
-                value
+                let (place, value) = self.assign(place, value);
+                // What a setter makes of the value is for the getter to say.
+                if place.has_getter() { self.read(&place) } else { value }
             }
             ExprKind::Modify { place, right, old, new, post } => {
                 let place = self.place(place);
@@ -138,6 +138,10 @@ impl Frame<'_, '_> {
                 self.internal("a pack was not taken apart");
                 return None;
             }
+            ExprKind::Platform(_) => {
+                self.internal("the target is asked for outside a switch");
+                return None;
+            }
             ExprKind::Error => {
                 self.internal("an expression with an error was lowered");
                 return None;
@@ -146,10 +150,22 @@ impl Frame<'_, '_> {
         Some(value)
     }
 
+    /// `place = value`.
+    pub fn assign(&mut self, place: &Expr, value: &Expr) -> (Place, Value) {
+        let place = self.place(place);
+        let value = self.expr(value);
+        self.write(&place, value);
+        (place, value)
+    }
+
     /// `x is T`: known, unless `x` is of interface type.
     fn is(&mut self, a: &Expr, to: hir::Ty) -> Option<Value> {
-        let value = self.expr(a);
         let [from, to] = [a.ty, to].map(|ty| self.lowerer.checked.subst(ty, &self.subst));
+        // Of `T is U` there is no value.
+        if let ExprKind::Undef = a.kind {
+            return Some(self.b().bool(from == to));
+        }
+        let value = self.expr(a);
         if from == to || self.lowerer.interface(from).is_none() {
             let is = self.lowerer.is_a(from, to);
             return Some(self.b().bool(is));

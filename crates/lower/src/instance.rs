@@ -203,6 +203,7 @@ impl<'c> Lowerer<'c> {
                 return Some(id);
             }
             if !matches!(self.checked.program.funcs[func.func].kind, hir::FuncKind::Requirement(_)) {
+                self.require_target(func.func, span);
                 return self.origin(Origin::Func(func));
             }
             match self.checked.witness(func) {
@@ -216,6 +217,33 @@ impl<'c> Lowerer<'c> {
         let name = self.checked.program.funcs[func.func].name;
         self.internal(span, format!("nothing stands for the requirement `{name}`"));
         None
+    }
+
+    /// Refuses a function that is not for the target or the stage.
+    fn require_target(&mut self, func: hir::FuncId, span: Span) {
+        self.resolve(func);
+        let Some(target) = self.options.target else { return };
+        let data = &self.checked.program.funcs[func];
+        let (name, allowed) = (data.name, data.targets);
+        let stage = self.stage().map_or("compute", ir::Stage::name);
+        let (what, all) = if !allowed.contains(target.name()) {
+            (format!("program for `{}`", target.name()), allowed.names())
+        } else if !allowed.contains_stage(stage) {
+            (format!("{stage} shader"), allowed.stages())
+        } else {
+            return;
+        };
+        let message = format!("`{name}` cannot be called in a {what}");
+        let diagnostic = Diagnostic::new(codes::WRONG_TARGET, span, message)
+            .label(self.checked.program.funcs[func].span, format!("it is for {}", all.join(", ")));
+        self.diagnostics.push(diagnostic.help("choose by `__target_switch` what is called"));
+    }
+
+    /// The stage of all entry points, if it is one.
+    pub fn stage(&self) -> Option<ir::Stage> {
+        let mut stages = self.module.funcs.values().filter_map(|f| f.entry.as_ref()).map(|entry| entry.stage);
+        let first = stages.next().unwrap_or(ir::Stage::Compute);
+        stages.all(|stage| stage == first).then_some(first)
     }
 
     /// The function of the program that an IR function is an instance of.

@@ -86,6 +86,11 @@ impl Steps {
 }
 
 impl Place {
+    /// Whether reading it is a call.
+    pub fn has_getter(&self) -> bool {
+        matches!(self, Place::Property(property) if property.get.is_some())
+    }
+
     /// The part of this place that one more step leads to.
     fn part(self, index: Index) -> Place {
         match self {

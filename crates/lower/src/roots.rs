@@ -3,6 +3,7 @@
 use crate::instance::{Lowerer, Origin};
 use crate::{codes, params};
 use cotangent_base::{Diagnostic, Diagnostics, EntityMap, Span, Symbol};
+use cotangent_ir::layout::Target;
 use cotangent_ir::shader::ShaderParams;
 use cotangent_ir::{FuncId, Mode, Module, Stage};
 use cotangent_sema::Checked;
@@ -57,6 +58,8 @@ pub struct Options {
     pub conformances: Vec<ConformanceId>,
     /// The stage of entry points that do not say theirs: a function that is asked for as an entry point becomes one.
     pub stage: Option<Stage>,
+    /// What the program is compiled for; if that is open, nothing is refused because of it.
+    pub target: Option<Target>,
 }
 
 /// `Circle:IShape=3`.

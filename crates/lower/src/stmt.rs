@@ -4,7 +4,7 @@ use crate::assigned::{self, Assigned};
 use crate::func::Frame;
 use cotangent_base::Span;
 use cotangent_ir::Op;
-use cotangent_sema::hir::{Block, Expr, LocalId, Stmt, StmtKind};
+use cotangent_sema::hir::{Block, Expr, ExprKind, LocalId, Stmt, StmtKind};
 
 /// One `if` of a chain.
 struct Link<'s> {
@@ -35,6 +35,10 @@ impl Frame<'_, '_> {
     pub fn stmt(&mut self, stmt: &Stmt) {
         self.span = stmt.span;
         match &stmt.kind {
+            StmtKind::Expr(Expr { kind: ExprKind::Assign(place, value), span, .. }) => {
+                self.span = *span;
+                self.assign(place, value);
+            }
             StmtKind::Expr(e) => {
                 self.eval(e);
             }
@@ -88,6 +92,12 @@ impl Frame<'_, '_> {
             return self.block(otherwise);
         };
         self.span = link.span;
+        if let ExprKind::Val(known) = link.cond.kind
+            && let Some(holds) = self.known(known)
+        {
+            // Nothing of the other branch may be asked for: the type may not have it.
+            return if holds != 0 { self.block(link.then) } else { self.chain(rest, otherwise) };
+        }
         let cond = self.expr(link.cond);
         self.branch(Op::If, cond, 2, &link.assigned, None, |f, arm| {
             match arm {

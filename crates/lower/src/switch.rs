@@ -19,11 +19,14 @@
 
 use crate::assigned::{self, Assigned};
 use crate::breaks;
+use crate::codes;
 use crate::func::Frame;
 use crate::loops::Target;
-use cotangent_base::Scalar;
-use cotangent_ir::{Const, LoopInfo, Math, Op, Type, Value};
-use cotangent_sema::hir::{Block, Case, Expr, Label, LocalId, Stmt, StmtKind};
+use cotangent_base::{Diagnostic, Scalar, Span};
+use cotangent_ir::layout::Target as For;
+use cotangent_ir::{Const, LoopInfo, Math, Op, Stage, Type, Value};
+use cotangent_sema::capability;
+use cotangent_sema::hir::{Block, Case, Expr, ExprKind, Label, LocalId, Platform, Stmt, StmtKind};
 
 /// How many statements falling through may write out again.
 const MAX_COPIES: usize = 100;
@@ -40,6 +43,9 @@ struct Arm<'a> {
 impl Frame<'_, '_> {
     /// Lowers a `switch`.
     pub fn switch(&mut self, label: Label, selector: &Expr, cases: &[Case]) {
+        if let ExprKind::Platform(on) = selector.kind {
+            return self.platform_switch(label, on, cases);
+        }
         let selector = self.expr(selector);
         let selector = self.integer(selector);
         let mut arms = arms(cases, label);
@@ -62,6 +68,63 @@ impl Frame<'_, '_> {
             self.emit_switch(selector, cases, &arms, &assigned);
         } else {
             self.one_round(label, &assigned, |f| f.emit_switch(selector, cases, &arms, &assigned));
+        }
+    }
+
+    /// The case for the target or stage, and nothing of the others.
+    fn platform_switch(&mut self, label: Label, on: Platform, cases: &[Case]) {
+        let target = self.lowerer.options.target;
+        let number = match on {
+            Platform::Target => {
+                let name = target.unwrap_or(For::Cpp).name();
+                capability::TARGETS.iter().position(|known| *known == name)
+            }
+            Platform::Stage => {
+                let Some(stage) = self.lowerer.stage().or(target.is_none().then_some(Stage::Compute)) else {
+                    return self.several_stages();
+                };
+                capability::STAGES.iter().position(|known| *known == stage.name())
+            }
+        };
+        let named = cases.iter().find(|c| c.values.iter().any(|v| usize::try_from(*v).ok() == number));
+        let Some(case) = named.or_else(|| cases.iter().find(|c| c.default)) else { return };
+        if let Some(Stmt { kind: StmtKind::Expr(Expr { kind: ExprKind::Error, .. }), span }) =
+            case.body.first()
+        {
+            // Who asks for no target wants to know about all of them; the first case stands for them.
+            match (target, cases.first()) {
+                (None, Some(first)) => return self.only_case(label, first),
+                _ => return self.no_case(target, *span),
+            }
+        }
+        self.only_case(label, case);
+    }
+
+    fn several_stages(&mut self) {
+        let message = "a `__stage_switch` in a program whose entry points are of several stages";
+        let diagnostic = Diagnostic::new(codes::NO_CASE, self.span, message);
+        self.lowerer.diagnostics.push(diagnostic.help("compile one of them at a time: `--entry NAME`"));
+    }
+
+    fn no_case(&mut self, target: Option<For>, span: Span) {
+        let name = target.unwrap_or(For::Cpp).name();
+        let message = format!("this `__target_switch` has no `case {name}`, and no `default`");
+        self.lowerer.error(codes::NO_CASE, span, message);
+    }
+
+    fn only_case(&mut self, label: Label, case: &Case) {
+        let mut assigned = Assigned::new();
+        assigned::block(&case.body, &mut assigned);
+        let sunk = breaks::sunk(&case.body.iter().collect::<Vec<_>>(), label);
+        let body = sunk.as_ref().unwrap_or(&case.body);
+        match body.split_last() {
+            Some((Stmt { kind: StmtKind::Break(last), .. }, rest))
+                if *last == label && !rest.iter().any(|s| breaks::breaks(s, label)) =>
+            {
+                self.stmts(rest);
+            }
+            _ if !body.iter().any(|s| breaks::breaks(s, label)) => self.stmts(body),
+            _ => self.one_round(label, &assigned, |f| f.stmts(body)),
         }
     }
 

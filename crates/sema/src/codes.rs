@@ -202,6 +202,19 @@ cotangent_base::codes! {
     /// them must be there, for an error of that type.
     E0414 UNCAUGHT = "an error that nobody takes";
 
+    /// `T is IFoo` asks whether an optional constraint holds: `where optional T : IFoo`. Without one nobody passes the answer on. A
+    /// constraint that is not optional always holds.
+    E0419 NO_OPTIONAL = "no optional constraint to ask for";
+
+    /// `[require(hlsl)]`, `case hlsl:` in a `__target_switch` and `case compute:` in a `__stage_switch` name capabilities: targets
+    /// (`hlsl`, `cpp_cuda`), stages, versions (`sm_6_0`) and features (`atomic64`). `[require(a, b)]` asks for both; a second `[require]`
+    /// allows something else.
+    E0420 UNKNOWN_CAPABILITY = "a capability that nothing has";
+
+    /// A bit field is a field of a structure, of a built-in integer type, and takes at least one bit and at most as many as its
+    /// type has: `uint kind : 4;`.
+    E0354 BAD_BIT_FIELD = "a bit field that cannot be";
+
     /// The construct is part of the language, but this compiler cannot translate it yet.
     E0701 UNSUPPORTED = "not supported yet";
 

@@ -5,7 +5,7 @@
 
 use crate::Checked;
 use crate::derive;
-use crate::hir::{Arg, Const, Expr, ExprKind, InterfaceRef, Ty, TyKind};
+use crate::hir::{Arg, Call, Const, Dir, Expr, ExprKind, FuncRef, InterfaceRef, Ty, TyKind};
 use crate::tables::Item;
 use cotangent_base::Scalar;
 
@@ -123,8 +123,15 @@ impl Checked {
                 self.conforms(from, interface).then_some(TO_INTERFACE)
             }
             (TyKind::None, Struct(..)) if self.pointee(to).is_some() => Some(TO_OPTIONAL),
+            (_, Struct(..)) if self.conditional_content(to).is_some() => {
+                let content = self.conditional_content(to)?;
+                Some(self.type_cost(from, content)? + TO_OPTIONAL)
+            }
             (_, Struct(..)) if self.optional_content(to).is_some() => {
                 let content = self.optional_content(to)?;
+                if self.conditional_content(from) == Some(content) {
+                    return Some(TO_OPTIONAL);
+                }
                 if self.program.types.kind(from) == TyKind::None {
                     return Some(TO_OPTIONAL);
                 }
@@ -202,7 +209,18 @@ impl Checked {
             (Error, _) | (_, Error) => make(ExprKind::Error, to),
             (_, Interface(..)) => make(ExprKind::Convert(expr.into()), to),
             (TyKind::None, Struct(..)) if self.pointee(to).is_some() => make(ExprKind::Zero, to),
-            (_, Struct(..)) if self.optional_content(to).is_some() => self.optional_value(expr, to),
+            (_, Struct(..)) if self.conditional_content(to).is_some() => {
+                let content = self.conditional_content(to).unwrap_or(to);
+                let value = self.converted(expr, content);
+                self.conditional_call("conditionalOf", value, to, to)
+            }
+            (_, Struct(..)) if self.optional_content(to).is_some() => {
+                if self.conditional_content(expr.ty).is_some() {
+                    let of = expr.ty;
+                    return self.conditional_call("conditionalGet", expr, of, to);
+                }
+                self.optional_value(expr, to)
+            }
             (Scalar(from), Scalar(target)) => {
                 if let ExprKind::Const(value) = expr.kind
                     && let Some(value) = convert_const(value, from, target)
@@ -250,16 +268,40 @@ impl Checked {
 
     /// What an `Optional` may hold.
     pub(crate) fn optional_content(&self, ty: Ty) -> Option<Ty> {
+        self.content_of("Optional", ty)
+    }
+
+    /// What a `Conditional` may hold.
+    fn conditional_content(&self, ty: Ty) -> Option<Ty> {
+        self.content_of("Conditional", ty)
+    }
+
+    /// The first argument of a structure of the library that goes by this name.
+    fn content_of(&self, lang: &str, ty: Ty) -> Option<Ty> {
         let TyKind::Struct(id, args) = self.program.types.kind(ty) else {
             return None;
         };
-        if self.tables.lang.get(&"Optional".into()) != Some(&Item::Struct(id)) {
+        if self.tables.lang.get(&lang.into()) != Some(&Item::Struct(id)) {
             return None;
         }
         match self.program.types.list(args).first()? {
             Arg::Ty(ty) => Some(*ty),
             Arg::Val(_) => None,
         }
+    }
+
+    /// A call of the library's function from or to the conditional type `of`.
+    fn conditional_call(&mut self, lang: &str, value: Expr, of: Ty, to: Ty) -> Expr {
+        let span = value.span;
+        let (Some(&Item::Func(func)), TyKind::Struct(_, args)) =
+            (self.tables.lang.get(&lang.into()), self.program.types.kind(of))
+        else {
+            return Expr { kind: ExprKind::Error, ty: to, span };
+        };
+        self.ensure_func(func);
+        let callee = FuncRef { func, args };
+        let call = Call { callee, diff: vec![], args: vec![(Dir::In, value)], through: None };
+        Expr { kind: ExprKind::Call(call.into()), ty: to, span }
     }
 
     /// `Optional<T>`.

@@ -98,7 +98,9 @@ fn jumps(stmt: &ast::Stmt) -> bool {
         | ast::StmtKind::DoWhile(body, _)
         | ast::StmtKind::Defer(body)
         | ast::StmtKind::Labelled(_, body) => jumps(body),
-        ast::StmtKind::Switch(_, cases) => cases.iter().any(|c| c.body.iter().any(jumps)),
+        ast::StmtKind::Switch(_, cases) | ast::StmtKind::Platform(_, cases) => {
+            cases.iter().any(|c| c.body.iter().any(jumps))
+        }
         ast::StmtKind::Catch(body, _, _, handler) => body.stmts.iter().chain(&handler.stmts).any(jumps),
         ast::StmtKind::Empty | ast::StmtKind::Expr(_) | ast::StmtKind::Decl(_) | ast::StmtKind::Error => {
             false

@@ -6,7 +6,7 @@ use crate::hir::{
     ValKind,
 };
 use crate::tables::{GenericsId, Progress, ScopeId};
-use cotangent_base::{Diagnostic, Span};
+use cotangent_base::{Diagnostic, Scalar, Span};
 use cotangent_syntax::ast;
 use std::rc::Rc;
 
@@ -53,6 +53,10 @@ impl Checked {
                     let ty = self.program.types.ty(TyKind::Param(param));
                     let ty = self.bounded(ty);
                     self.assume_all(id, ty, bounds, scope);
+                }
+                ast::GenericParamKind::Witness(ty, bound) => {
+                    self.program.params[param].value = Some(self.scalar_ty(Scalar::Bool));
+                    self.assume_optional(id, param, (ty, bound), scope);
                 }
             }
         }
@@ -110,7 +114,7 @@ impl Checked {
         }
     }
 
-    fn assume(&mut self, id: GenericsId, bound: Bound) {
+    pub(crate) fn assume(&mut self, id: GenericsId, bound: Bound) {
         self.tables.generics[id].own_bounds.push(bound);
         self.tables.env.push(bound);
     }
@@ -192,6 +196,9 @@ impl Checked {
             },
             Bound::NonEmpty(pack) if self.elements_of(pack).is_some() => "the pack is empty".into(),
             Bound::NonEmpty(pack) => format!("`{}` may be empty", self.show_ty(pack)),
+            Bound::Optional(ty, interface, _) => {
+                format!("`{}` need not conform to `{}`", self.show_ty(ty), self.show_interface(interface))
+            }
         }
     }
 
@@ -237,6 +244,7 @@ impl Checked {
                     let pack = self.replace(pack, &params, args);
                     (!self.is_nonempty(pack)).then_some(Bound::NonEmpty(pack))
                 }
+                Bound::Optional(..) => None,
             };
             if unmet.is_some() {
                 return unmet;
@@ -280,7 +288,7 @@ impl Checked {
                     || self.tables.env.iter().any(|bound| match *bound {
                         Bound::NonEmpty(assumed) => assumed == pack,
                         Bound::Count(assumed, count) => assumed == pack && counts(count),
-                        Bound::Conforms(..) | Bound::Equal(..) => false,
+                        Bound::Conforms(..) | Bound::Equal(..) | Bound::Optional(..) => false,
                     })
             }
         }

@@ -181,6 +181,7 @@ impl BodyCx<'_> {
                 ty: Some(ty),
                 init: None,
                 semantic: None,
+                bits: None,
                 is_let: false,
             };
             members.push(decl(ast::DeclKind::Var(var.into()), vec![], span));

@@ -21,9 +21,11 @@
 //! | where parameters are to be bound | `placement` |
 //! | conversions, operators, overloads | `convert`, `operators`, `overload` |
 //! | expressions, places, construction, lists | `expr`, `place`, `construct`, `init`, `foreign` |
-//! | statements, bodies, whole programs | `stmt`, `defer`, `body`, `returns`, `assigned`, `program` |
+//! | statements, bodies, whole programs | `stmt`, `loops`, `defer`, `body`, `returns`, `assigned`, `program` |
 //! | lambdas | `lambda` |
+//! | optional constraints | `optional` |
 //! | errors | `throws` |
+//! | targets and stages | `platform`, `capability` |
 //! | compile-time integers | `constant`, `measure` |
 //! | derivatives | `derive` |
 //!
@@ -33,6 +35,7 @@ mod access;
 mod assigned;
 mod attrs;
 mod body;
+pub mod capability;
 mod checked;
 pub mod codes;
 mod collect;
@@ -52,13 +55,16 @@ mod known;
 mod lacking;
 mod lambda;
 mod lookup;
+mod loops;
 mod measure;
 mod missing;
 mod operators;
+mod optional;
 mod overload;
 mod packs;
 mod place;
 mod placement;
+mod platform;
 mod program;
 mod prototypes;
 mod resolve;
@@ -129,6 +135,8 @@ pub struct Given {
     pub functions: Vec<(Symbol, Vec<ast::Expr>)>,
     /// Names of the library that the program does not have and whose files were not read: suggestions may be among them.
     pub unread: Vec<Symbol>,
+    /// Whether the program may be a part of another: without entry points it need not say what it leaves open.
+    pub partial: bool,
 }
 
 /// Checks a program: the files of the library first, then the user's.

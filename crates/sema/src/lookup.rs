@@ -361,12 +361,24 @@ impl Checked {
         if !self.match_ty(pattern, ty, &params, &mut bindings) {
             return None;
         }
-        let args: Option<Vec<Arg>> = bindings.into_iter().collect();
-        let args = self.program.types.args(&args?);
         if self.tables.depth > 12 {
             return None;
         }
         self.tables.depth += 1;
+        let mut args = vec![];
+        for (binding, param) in bindings.into_iter().zip(params.iter()) {
+            match binding {
+                None if self.program.params[*param].witness => {
+                    args.push(self.witness_arg(generics, *param, &args));
+                }
+                binding => args.extend(binding),
+            }
+        }
+        if args.len() != params.len() {
+            self.tables.depth -= 1;
+            return None;
+        }
+        let args = self.program.types.args(&args);
         let unmet = self.unmet_bound(generics, args);
         self.tables.depth -= 1;
         unmet.is_none().then_some(args)

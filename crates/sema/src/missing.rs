@@ -11,7 +11,6 @@ const NAMES: &[&str] = &[
     "getRealtimeClockLow",
     "nonuniform",
     "DescriptorHandle",
-    "Conditional",
     "TensorView",
     "DiffTensorView",
     "TorchTensor",

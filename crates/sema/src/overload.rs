@@ -454,6 +454,7 @@ impl BodyCx<'_> {
                 passed.extend(self.error_argument(error, span));
             } else {
                 self.cx.unsupported(span, "a derivative of a function that throws");
+                return self.error(span);
             }
         }
         let through = callee.this.clone().filter(|this| {

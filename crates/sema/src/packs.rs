@@ -230,7 +230,11 @@ impl Checked {
             Bound::Equal(a, b) if a == asked && b != asked && !self.is_member(b) => Some(b),
             // Of two parameters the first stands for both.
             Bound::Equal(a, b) if b == asked && !self.is_param(a) && !self.is_member(a) => Some(a),
-            Bound::Equal(..) | Bound::Conforms(..) | Bound::Count(..) | Bound::NonEmpty(_) => None,
+            Bound::Equal(..)
+            | Bound::Conforms(..)
+            | Bound::Count(..)
+            | Bound::NonEmpty(_)
+            | Bound::Optional(..) => None,
         })
     }
 

@@ -10,7 +10,7 @@ use crate::codes;
 use crate::hir::{Dir, Func, FuncId, FuncKind, GenericParamId, Ty};
 use crate::tables::{FuncSource, Item, ScopeId};
 use cotangent_base::{Diagnostic, Span};
-use cotangent_syntax::ast;
+use cotangent_syntax::ast::{self, ModifierKind};
 
 impl Checked {
     /// Forgets prototypes of functions that are defined in the same scope: all they may add is default arguments.
@@ -120,6 +120,11 @@ impl BodyCx<'_> {
         if defined || library || matches!(called.kind, FuncKind::Requirement(_)) {
             return;
         }
+        let modifiers = &self.cx.tables.funcs[func].prefix.modifiers;
+        if modifiers.iter().any(|m| m.kind == ModifierKind::Extern) && self.cx.stays_open() {
+            return;
+        }
+        let called = &self.cx.program.funcs[func];
         let declared = called.span;
         let message = format!("`{}` is declared but not defined", self.cx.show_func(func));
         self.report(

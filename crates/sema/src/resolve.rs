@@ -488,9 +488,10 @@ impl Checked {
         params: &[GenericParamId],
         written: &'e [ast::Expr],
     ) -> Option<Vec<Share<'e>>> {
+        let written_for = |param: &&GenericParamId| !self.program.params[**param].witness;
         let is_pack = |param: &&GenericParamId| self.program.params[**param].pack;
         let packs = params.iter().filter(is_pack).count();
-        let single = params.len() - packs;
+        let single = params.iter().filter(written_for).count() - packs;
         let left = written.len().saturating_sub(single);
         let length = left.checked_div(packs).unwrap_or(0);
         if left != length * packs {
@@ -502,9 +503,10 @@ impl Checked {
             rest = behind;
             taken
         };
-        let share = |param: &GenericParamId| match self.program.params[*param].pack {
-            true => Share::Pack(take(length)),
-            false => take(1).first().map_or(Share::Open, Share::One),
+        let share = |param: &GenericParamId| match &self.program.params[*param] {
+            GenericParam { witness: true, .. } => Share::Open,
+            GenericParam { pack: true, .. } => Share::Pack(take(length)),
+            _ => take(1).first().map_or(Share::Open, Share::One),
         };
         Some(params.iter().map(share).collect())
     }
@@ -571,6 +573,9 @@ impl Checked {
         while let Some(id) = at {
             let info = &self.tables.generics[id];
             if let Some(index) = info.own.iter().position(|p| *p == param) {
+                if self.program.params[param].witness {
+                    return Some(self.witness_arg(id, param, before));
+                }
                 let default = info.syntax.params.get(index)?.default.clone()?;
                 let (scope, params) = (info.scope, info.params.clone());
                 let offset = params.len().min(before.len());

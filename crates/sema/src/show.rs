@@ -1,7 +1,7 @@
 //! Types as the user writes them, for messages.
 
 use crate::Checked;
-use crate::hir::{Arg, Args, FuncId, InterfaceRef, Measure, Ty, TyKind, Val, ValKind};
+use crate::hir::{Arg, Args, FuncId, InterfaceRef, Measure, StructId, Ty, TyKind, Val, ValKind};
 use crate::tables::{Builtin, FuncSource};
 use cotangent_base::Scalar;
 use cotangent_syntax::ast;
@@ -44,7 +44,8 @@ impl Checked {
                 out.push_str("[]");
             }
             TyKind::Struct(id, args) => {
-                self.write_list(self.program.structs[id].name.as_str(), types.list(args), out);
+                let written = self.written_args_of(id, types.list(args));
+                self.write_list(self.program.structs[id].name.as_str(), written, out);
             }
             TyKind::Enum(id) => out.push_str(self.program.enums[id].name.as_str()),
             TyKind::Interface(id, args) => {
@@ -74,6 +75,13 @@ impl Checked {
             TyKind::String => out.push_str("String"),
             TyKind::None => out.push_str("none"),
         }
+    }
+
+    /// The arguments of a structure without those, the last ones, that nobody writes.
+    fn written_args_of<'a>(&self, id: StructId, args: &'a [Arg]) -> &'a [Arg] {
+        let params = &self.tables.generics[self.tables.structs[id].generics].params;
+        let hidden = params.iter().rev().take_while(|p| self.program.params[**p].witness).count();
+        &args[..args.len().saturating_sub(hidden)]
     }
 
     /// `Name<A, B>`, or the name alone.

@@ -35,6 +35,7 @@ impl Checked {
             }
         }
         self.resolve_inline(id);
+        self.resolve_required(id);
         self.resolve_entry(id, scope);
         derive::attributes(self, id);
         self.leave(saved);
@@ -173,8 +174,13 @@ impl Checked {
             return param;
         }
         let name = self.program.interfaces[interface].name;
-        let hidden =
-            self.program.params.push(GenericParam { name, value: None, pack: false, span: param.span });
+        let hidden = self.program.params.push(GenericParam {
+            name,
+            value: None,
+            pack: false,
+            witness: false,
+            span: param.span,
+        });
         param.ty = self.program.types.ty(TyKind::Param(hidden));
         self.hide_generic(id, hidden, Some(Bound::Conforms(param.ty, InterfaceRef { interface, args })));
         param
@@ -190,6 +196,7 @@ impl Checked {
             name: Symbol::new(&format!("countof({})", param.name)),
             value: Some(int),
             pack: false,
+            witness: false,
             span: param.span,
         });
         let count = self.program.types.val(ValKind::Param(hidden));

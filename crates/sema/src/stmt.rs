@@ -1,12 +1,10 @@
 //! Statements.
 
 use crate::Checked;
-use crate::attrs;
 use crate::body::{BodyCx, Target};
 use crate::codes;
 use crate::hir::{
-    Block, Case, Expr, ExprKind, GlobalKind, Label, LocalId, Loop, LoopAttrs, LoopKind, Stmt, StmtKind, Ty,
-    TyKind, Unroll, Val,
+    Block, Case, Expr, ExprKind, GlobalKind, Label, LocalId, LoopKind, Stmt, StmtKind, Ty, TyKind,
 };
 use crate::known;
 use crate::place::Frozen;
@@ -94,8 +92,9 @@ impl BodyCx<'_> {
             }
             ast::StmtKind::If(cond, then, other) => match cond {
                 ast::Cond::Expr(cond) => {
+                    let unlocked = self.unlocked(cond);
                     let cond = self.condition(cond);
-                    let then = self.single(then);
+                    let then = self.assuming(unlocked, |cx| cx.single(then));
                     let other = other.as_ref().map_or_else(Vec::new, |s| self.single(s));
                     push(StmtKind::If(cond, then, other));
                 }
@@ -129,6 +128,10 @@ impl BodyCx<'_> {
             }
             ast::StmtKind::Switch(selector, cases) => {
                 let kind = self.switch(selector, cases, label);
+                push(kind);
+            }
+            ast::StmtKind::Platform(on, cases) => {
+                let kind = self.platform_switch(*on, cases, label, span);
                 push(kind);
             }
             ast::StmtKind::Break(name) => {
@@ -196,53 +199,6 @@ impl BodyCx<'_> {
             return self.error(cond.span);
         }
         self.coerce(checked, bool_ty)
-    }
-
-    fn looped(
-        &mut self,
-        kind: LoopKind,
-        (cond, step, body): (Option<&ast::Expr>, Option<&ast::Expr>, &ast::Stmt),
-        attributes: &[ast::Attribute],
-        name: Option<Symbol>,
-    ) -> StmtKind {
-        let label = self.label();
-        let attrs = self.loop_attrs(attributes);
-        let cond = cond.map(|c| self.unsurely(|cx| cx.condition(c)));
-        let step = step.map(|s| self.unsurely(|cx| cx.expr(s)));
-        self.targets.push(Target { label, name, is_loop: true, hidden: false });
-        let body = self.single(body);
-        self.targets.pop();
-        StmtKind::Loop(Box::new(Loop { label, kind, cond, step, body, attrs }))
-    }
-
-    fn loop_attrs(&mut self, attributes: &[ast::Attribute]) -> LoopAttrs {
-        let scope = self.scope;
-        self.cx.warn_unknown_attributes(attributes, scope);
-        self.cx.check_placement(attributes, known::LOOP);
-        let max_iters = attrs::find(attributes, "MaxIters").and_then(|a| self.max_iters(a));
-        let unroll = if attrs::has(attributes, "ForceUnroll") {
-            Unroll::Force
-        } else if attrs::has(attributes, "loop") {
-            Unroll::Never
-        } else {
-            Unroll::Auto
-        };
-        LoopAttrs { max_iters, unroll }
-    }
-
-    /// The bound that `[MaxIters(n)]` gives.
-    fn max_iters(&mut self, attribute: &ast::Attribute) -> Option<Val> {
-        let scope = self.scope;
-        let max = attribute.args.first().map(|e| self.knowing_locals(|cx| cx.const_val(e, scope)));
-        let known = max.map(|max| self.cx.program.types.known(max));
-        if matches!(known, None | Some(Some(..=0))) {
-            let span = attribute.args.first().map_or(attribute.name.span, |e| e.span);
-            let message = "the bound of a loop must be a constant that is at least 1";
-            let help = "write how many rounds there are at most: `[MaxIters(64)]`";
-            self.report(Diagnostic::new(codes::BAD_SIZE, span, message).help(help));
-            return None;
-        }
-        max
     }
 
     fn switch(&mut self, selector: &ast::Expr, cases: &[ast::SwitchCase], name: Option<Symbol>) -> StmtKind {
@@ -314,7 +270,7 @@ impl BodyCx<'_> {
     }
 
     /// Reports a second `default`.
-    fn only_default(&mut self, span: Span, seen: &mut Labels) {
+    pub(crate) fn only_default(&mut self, span: Span, seen: &mut Labels) {
         if let Some(first) = seen.insert(None, span) {
             self.report(
                 Diagnostic::new(codes::DUPLICATE_CASE, span, "the `switch` has a `default` already")
@@ -465,6 +421,7 @@ impl BodyCx<'_> {
     }
 
     fn local_var(&mut self, var: &ast::VarDecl, decl: &ast::Decl, out: &mut Block) {
+        self.cx.no_bit_field(var);
         let has = |kind| decl.modifiers.iter().any(|m| m.kind == kind);
         if has(ModifierKind::Static) {
             return self.static_var(var, has(ModifierKind::Const));

@@ -171,6 +171,11 @@ impl Checked {
                 Bound::Count(self.replace(pack, params, args), self.replace_val(count, params, args))
             }
             Bound::NonEmpty(pack) => Bound::NonEmpty(self.replace(pack, params, args)),
+            Bound::Optional(ty, interface, holds) => Bound::Optional(
+                self.replace(ty, params, args),
+                self.replace_interface(interface, params, args),
+                self.replace_val(holds, params, args),
+            ),
         }
     }
 

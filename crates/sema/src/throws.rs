@@ -15,7 +15,9 @@
 //! ```
 //!
 //! Nothing behind the checker knows of it, so that derivatives flow through it as through any other exit. What a statement does
-//! before a `try` in it would then come behind it: there, and where it is not sure that the `try` is evaluated, it is refused.
+//! before a `try` in it would then come behind it, and there it is refused. An operand of `?:`, `&&` or `||` with a `try` in it
+//! becomes a branch that assigns a variable; the condition of a loop moves to the beginning of its body. Where neither helps, in
+//! the step of a `for` and under `expand`, a `try` is refused too.
 
 use crate::body::{BodyCx, Target};
 use crate::codes;
@@ -117,6 +119,64 @@ impl BodyCx<'_> {
         Some((Dir::Out, self.local(local, span)))
     }
 
+    /// Checks a part of an expression that is not always evaluated. What is taken out of it comes along, to be put where it is.
+    pub(crate) fn aside<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (Block, T) {
+        let outer = std::mem::take(&mut self.errors.hoisted);
+        let result = work(self);
+        (std::mem::replace(&mut self.errors.hoisted, outer), result)
+    }
+
+    /// The condition of a loop, with what goes before it in each round.
+    pub(crate) fn loop_condition(&mut self, cond: &ast::Expr) -> (Block, Expr) {
+        let mut before = vec![];
+        let mut checked = self.error(cond.span);
+        self.hoisting(whole_of(cond), &mut before, |cx, _| checked = cx.condition(cond));
+        (before, checked)
+    }
+
+    /// `c ? a : b` whose sides have something before them: a variable that an `if` assigns.
+    pub(crate) fn choice(&mut self, cond: Expr, sides: [(Block, Expr); 2], span: Span) -> Expr {
+        let [(before_a, a), (before_b, b)] = sides;
+        if before_a.is_empty() && before_b.is_empty() {
+            return self.ternary(cond, a, b, span);
+        }
+        let Expr { kind: ExprKind::Cond(cond, a, b), ty, .. } = self.ternary(cond, a, b, span) else {
+            // Lanes are chosen from both sides, so both are evaluated.
+            self.unsure_try(span);
+            return self.error(span);
+        };
+        let chosen = self.temp("chosen", ty, span);
+        let then = self.assigned_behind(before_a, chosen, *a, span);
+        let other = self.assigned_behind(before_b, chosen, *b, span);
+        self.errors.hoisted.push(Stmt { kind: StmtKind::Let(chosen, None), span });
+        self.errors.hoisted.push(Stmt { kind: StmtKind::If(*cond, then, other), span });
+        self.local(chosen, span)
+    }
+
+    /// `a && b`, `a || b` with something before `b`.
+    pub(crate) fn shortcut(&mut self, op: ast::BinaryOp, a: Expr, side: (Block, Expr), span: Span) -> Expr {
+        let (before, b) = side;
+        if before.is_empty() {
+            return self.binary(op, a, b, span);
+        }
+        let ty = self.scalar(Scalar::Bool);
+        let (a, b) = (self.coerce(a, ty), self.coerce(b, ty));
+        let holds = self.temp("holds", ty, span);
+        let assigned = self.assigned_behind(before, holds, b, span);
+        let (then, other) = if op == ast::BinaryOp::And { (assigned, vec![]) } else { (vec![], assigned) };
+        self.errors.hoisted.push(Stmt { kind: StmtKind::Let(holds, Some(a)), span });
+        let cond = self.local(holds, span);
+        self.errors.hoisted.push(Stmt { kind: StmtKind::If(cond, then, other), span });
+        self.local(holds, span)
+    }
+
+    fn assigned_behind(&mut self, mut before: Block, local: LocalId, value: Expr, span: Span) -> Block {
+        let (place, ty) = (self.local(local, span), value.ty);
+        let kind = ExprKind::Assign(place.into(), value.into());
+        before.push(Stmt { kind: StmtKind::Expr(Expr { kind, ty, span }), span });
+        before
+    }
+
     /// What may not be evaluated, or more than once.
     pub(crate) fn unsurely<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         self.errors.unsure += 1;
@@ -140,20 +200,28 @@ impl BodyCx<'_> {
         };
         self.errors.untried.pop();
         let moved = before > 0 || (writes && self.errors.whole != Some(span));
-        if self.errors.unsure > 0 || moved {
-            let what = match self.errors.unsure {
-                0 => "`try` behind something else that its statement does",
-                _ => "`try` where it is not sure to be evaluated once",
-            };
-            let message = format!("{what} is not supported yet");
-            self.report(
-                Diagnostic::new(codes::UNSUPPORTED, span, message)
-                    .help("give it a statement of its own: `let value = try f(..);`"),
-            );
+        if self.errors.unsure > 0 {
+            self.unsure_try(span);
+            return self.error(span);
+        }
+        if moved {
+            self.misplaced_try(span, "behind something else that its statement does");
             return self.error(span);
         }
         self.errors.effects = before;
         self.hoist(value, error, span)
+    }
+
+    fn unsure_try(&mut self, span: Span) {
+        self.misplaced_try(span, "where it is not sure to be evaluated once");
+    }
+
+    fn misplaced_try(&mut self, span: Span, place: &str) {
+        let message = format!("`try` {place} is not supported yet");
+        self.report(
+            Diagnostic::new(codes::UNSUPPORTED, span, message)
+                .help("give it a statement of its own: `let value = try f(..);`"),
+        );
     }
 
     fn nothing_to_try(&mut self, value: Expr) -> Expr {

@@ -58,6 +58,7 @@ impl Checked {
             inline: Inline::Early,
             entry: None,
             varying: Default::default(),
+            targets: crate::capability::Targets::ALL,
             has_body: true,
         });
         self.tables.funcs.push(FuncInfo {

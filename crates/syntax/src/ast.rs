@@ -285,6 +285,8 @@ pub enum GenericParamKind {
     Pack(Vec<Expr>),
     /// `let each N : int`.
     ValuePack(Expr),
+    /// `where optional T : IA`: whether the type conforms. Nobody writes the argument; who uses the declaration knows it.
+    Witness(Expr, Expr),
 }
 
 /// One condition of a `where` clause.
@@ -309,6 +311,8 @@ pub struct VarDecl {
     pub init: Option<Expr>,
     /// `: SV_Position`; `: register(u0, space1)` is the name `register(u0,space1)`.
     pub semantic: Option<Ident>,
+    /// `: 4`: how many bits a bit field has.
+    pub bits: Option<(u64, Span)>,
     /// Declared with `let`.
     pub is_let: bool,
 }
@@ -476,6 +480,8 @@ pub enum StmtKind {
     DoWhile(Box<Stmt>, Expr),
     /// `switch (x) { .. }`.
     Switch(Expr, Vec<SwitchCase>),
+    /// `__target_switch { .. }`, `__stage_switch { .. }`; the labels are names.
+    Platform(Platform, Vec<SwitchCase>),
     /// `break;`, `break label;`.
     Break(Option<Ident>),
     /// `continue;`.
@@ -503,6 +509,15 @@ pub enum Cond {
     Expr(Expr),
     /// `let x = optional`.
     Let(Ident, Expr),
+}
+
+/// What a program may be compiled for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Platform {
+    /// The target: `hlsl`, `cpp`, ...
+    Target,
+    /// The stage: `compute`, `fragment`, ...
+    Stage,
 }
 
 /// Some labels and the statements behind them. Without a final jump, control falls into the next.

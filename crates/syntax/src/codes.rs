@@ -619,7 +619,7 @@ cotangent_base::codes! {
     /// than misunderstood.
     ///
     /// ```slang
-    /// __target_switch { case hlsl: break; }
+    /// void f() { __intrinsic_asm "x"; }
     /// ```
     ///
     /// Rewrite the code without it; the message says how where there is a simple way.

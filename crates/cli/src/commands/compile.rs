@@ -19,6 +19,7 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     let loader = args.source.search.loader();
     let mut compiler = args.source.compiler(&loader)?;
     compiler.options.stage = args.stage.map(stage);
+    compiler.options.target = target_of(args.target);
     let roots = if args.entry.is_empty() {
         Roots::Module
     } else {
@@ -87,6 +88,20 @@ fn check_stage(args: &Compile, lowered: &Lowered) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// What code is made for; the IR is for nobody in particular.
+fn target_of(target: CompileTarget) -> Option<Target> {
+    match target {
+        CompileTarget::Ir => None,
+        CompileTarget::Cpp => Some(Target::Cpp),
+        CompileTarget::Cuda => Some(Target::Cuda),
+        CompileTarget::Wgsl => Some(Target::Wgsl),
+        CompileTarget::Spirv | CompileTarget::SpirvAsm => Some(Target::SpirV),
+        CompileTarget::Glsl => Some(Target::Glsl),
+        CompileTarget::Hlsl => Some(Target::Hlsl),
+        CompileTarget::Metal => Some(Target::Metal),
+    }
 }
 
 /// The bytes of a shader; the words of SPIR-V have their least byte first.

@@ -1,5 +1,6 @@
 //! `cotangent grad`: a function and its derivatives at a point.
 
+use super::INTERPRETED;
 use super::run::{number, setting};
 use crate::args::{Format, Grad, GradMode};
 use crate::output::print;
@@ -19,6 +20,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     };
     let loader = args.source.search.loader();
     let mut compiler = args.source.compiler(&loader)?;
+    compiler.options.target = Some(INTERPRETED);
     let roots = Roots::Derivatives { func: Symbol::new(&args.function), modes: modes.clone() };
     let result = compiler.compile(&args.source.path(), roots);
     let lowered = finish(&compiler, args.format, result)?;

@@ -1,5 +1,6 @@
 //! `cotangent gradcheck`: derivatives compared with differences.
 
+use super::INTERPRETED;
 use super::run::setting;
 use crate::args::{Format, Gradcheck};
 use crate::output::print;
@@ -13,6 +14,7 @@ pub fn gradcheck(args: &Gradcheck) -> Result<(), Failure> {
     let format = if args.json { Format::Json } else { args.format };
     let loader = args.source.search.loader();
     let mut compiler = args.source.compiler(&loader)?;
+    compiler.options.target = Some(INTERPRETED);
     let set = args.set.iter().map(|item| setting(item)).collect::<Result<_, _>>()?;
     let options = Options {
         functions: args.function.clone(),

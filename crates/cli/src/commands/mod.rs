@@ -14,6 +14,7 @@ mod run;
 use crate::args::{Command, Given, MatrixLayout, Search, Source};
 use crate::report::Failure;
 use cotangent::ir::layout::Matrices;
+use cotangent::ir::layout::Target;
 use cotangent::{Compiler, ConformanceId, Disk, Limits, Options, Setting, Warnings};
 use std::path::Path;
 
@@ -49,6 +50,9 @@ impl From<MatrixLayout> for Matrices {
         }
     }
 }
+
+/// The target that the interpreter stands for where a program asks.
+const INTERPRETED: Target = Target::Cpp;
 
 impl Source {
     fn path(&self) -> String {

@@ -17,6 +17,7 @@ pub fn reflect(args: &Reflect) -> Result<(), Failure> {
     };
     let loader = args.source.search.loader();
     let mut compiler = args.source.compiler(&loader)?;
+    compiler.options.target = Some(target);
     let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
     let result = compiler.reflect(&args.source.path(), roots, target, args.matrix_layout.into());
     let found = finish(&compiler, args.format, result)?;

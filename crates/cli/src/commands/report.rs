@@ -1,5 +1,6 @@
 //! `cotangent report`: what the backward pass of a function keeps and computes twice.
 
+use super::INTERPRETED;
 use crate::args::{Format, Report};
 use crate::output::print;
 use crate::report::{Failure, finish};
@@ -10,6 +11,7 @@ use serde_json::json;
 pub fn report(args: &Report) -> Result<(), Failure> {
     let loader = args.source.search.loader();
     let mut compiler = args.source.compiler(&loader)?;
+    compiler.options.target = Some(INTERPRETED);
     let result = compiler.report(&args.source.path(), Symbol::new(&args.function));
     let costs = finish(&compiler, args.format, result)?;
     match args.format {

@@ -1,9 +1,11 @@
 //! `cotangent run`: an entry point over buffers.
 
+use super::INTERPRETED;
 use crate::args::{Backend, Format, Run};
 use crate::output::{print, write};
 use crate::report::{Failure, finish, trapped};
 use cotangent::interp::Options;
+use cotangent::ir::layout::Target;
 use cotangent::runtime::image::{Image, shape, to_png};
 use cotangent::runtime::{Data, Params, data, npy, run as dispatch};
 use cotangent::{Compiler, Lowered, Roots, Scalar, Symbol, ir};
@@ -14,6 +16,10 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let groups = groups(&args.groups)?;
     let loader = args.source.search.loader();
     let mut compiler = args.source.compiler(&loader)?;
+    compiler.options.target = Some(match args.backend {
+        Backend::Interp | Backend::Cpu => INTERPRETED,
+        Backend::Gpu => Target::Wgsl,
+    });
     let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
     let result = compiler.compile(&args.source.path(), roots);
     let lowered = finish(&compiler, args.format, result)?;

@@ -30,6 +30,8 @@ pub(crate) struct Links {
     scope: Option<ScopeId>,
     /// What was linked to what.
     made: Vec<(Linked, Linked)>,
+    /// Whether something stays open, as it may in a part of a program.
+    open: bool,
 }
 
 impl Links {
@@ -281,7 +283,7 @@ impl Checked {
         let mut args: Vec<Arg> = vec![];
         for (number, &param) in params.iter().enumerate() {
             let scope = self.tables.links.scope?;
-            let arg = match given.get(number) {
+            let arg = match given.get(number).filter(|_| !self.program.params[param].witness) {
                 Some(expr) => Some(self.generic_arg(param, expr, scope)),
                 None => self.hidden_arg(func, param).or_else(|| self.default_arg(generics, param, &args)),
             };
@@ -427,7 +429,26 @@ impl Checked {
         });
     }
 
+    /// Whether what is open may stay so: in modules without an entry point, for whoever imports them. Remembers that it did.
+    pub(crate) fn stays_open(&mut self) -> bool {
+        let is_entry = |func: &FuncId| {
+            let attributes = &self.tables.funcs[*func].prefix.attributes;
+            crate::attrs::has(attributes, "numthreads") || crate::attrs::has(attributes, "shader")
+        };
+        let partial = self.tables.links.given.partial && !self.tables.user_funcs.iter().any(is_entry);
+        self.tables.links.open |= partial;
+        partial
+    }
+
+    /// Whether something was left open. Nothing can be made of the program then.
+    pub fn is_open(&self) -> bool {
+        self.tables.links.open
+    }
+
     fn not_linked(&mut self, wanted: &Linked) {
+        if self.stays_open() {
+            return;
+        }
         let name = wanted.name.name;
         let message = format!("nothing says what `{name}` is");
         let path = self.path_of(wanted);

@@ -3,6 +3,7 @@
 //! Nothing is looked up here, so nothing depends on order. The syntax is taken apart and moved into the tables;
 //! signatures and bodies are resolved from there on demand.
 
+mod bits;
 mod link;
 mod properties;
 mod types;
@@ -264,21 +265,27 @@ impl Checked {
         }
         let mut own = vec![];
         for param in &syntax.params {
-            use ast::GenericParamKind::{Pack, Value, ValuePack};
+            use ast::GenericParamKind::{Pack, Value, ValuePack, Witness};
             let pack = matches!(param.kind, Pack(_) | ValuePack(_));
-            self.check_pack_is_last(&own, param, pack);
+            let witness = matches!(param.kind, Witness(..));
+            if !witness {
+                self.check_pack_is_last(&own, param, pack);
+            }
             let id = self.program.params.push(GenericParam {
                 name: param.name.name,
                 value: None,
                 pack,
+                witness,
                 span: param.name.span,
             });
-            if let Value(_) | ValuePack(_) = param.kind {
+            if let Value(_) | ValuePack(_) | Witness(..) = param.kind {
                 // Known to be a value at once; which type is resolved with the bounds.
                 let error = self.error_ty();
                 self.program.params[id].value = Some(error);
             }
-            self.declare(scope, param.name, Item::Param(id));
+            if !witness {
+                self.declare(scope, param.name, Item::Param(id));
+            }
             own.push(id);
         }
         self.push_generics(parent, own, Rc::new(syntax.clone()), scope, None)

@@ -22,6 +22,7 @@ impl Checked {
         place: Place,
     ) -> StructId {
         let access = self.tables.declaring.unwrap_or(Access::Public);
+        self.spread_bits(&mut decl);
         let members = std::mem::take(&mut decl.members);
         let decl = Rc::new(decl);
         let id = self.tables.structs.next_key();
@@ -71,6 +72,7 @@ impl Checked {
             name: "This".into(),
             value: None,
             pack: false,
+            witness: false,
             span: decl.name.span,
         });
         self.program.interfaces.push(Interface {
@@ -210,7 +212,7 @@ impl Checked {
             members: decls,
         };
         let id = self.collect_struct(decl, &Prefix::none(), place);
-        let var = ast::VarDecl { name, ty: None, init: None, semantic: None, is_let: false };
+        let var = ast::VarDecl { name, ty: None, init: None, semantic: None, bits: None, is_let: false };
         let global = self.push_global(var.into(), GlobalKind::Param, Some(id), place);
         self.program.globals[global].wish = wish;
         self.program.globals[global].cbuffer = Some(offsets);

@@ -4,6 +4,7 @@ use super::Place;
 use crate::Checked;
 use crate::access::Defaults;
 use crate::attrs;
+use crate::capability::Targets;
 use crate::codes;
 use crate::hir::{Func, FuncDiff, FuncId, FuncKind, Generics, Global, GlobalKind, Inline, StructId};
 use crate::tables::{FuncInfo, FuncSource, GenericsId, GlobalInfo, Item, Owner, Prefix, Progress, ScopeId};
@@ -76,6 +77,7 @@ impl Checked {
             entry: None,
             varying: Default::default(),
             throws: None,
+            targets: Targets::ALL,
             has_body: false,
         });
         self.note_lang(&prefix.attributes, Item::Func(func));
@@ -105,6 +107,7 @@ impl Checked {
             self.tables.structs[id].fields.push((decl, prefix));
             return;
         }
+        self.no_bit_field(&decl);
         match place.owner {
             Owner::Interface(_) => {
                 return self.collect_constant_requirement(&decl, &prefix, place);

@@ -84,8 +84,10 @@ pub(crate) fn unmet_code(checked: &Checked, bound: Bound) -> Code {
         Bound::Conforms(_, interface) if checked.program.lang.differentiable == Some(interface.interface) => {
             codes::NOT_DIFFERENTIABLE
         }
-        Bound::Conforms(..) | Bound::Equal(..) | Bound::Count(..) | Bound::NonEmpty(_) => {
-            crate::codes::UNMET_BOUND
-        }
+        Bound::Conforms(..)
+        | Bound::Equal(..)
+        | Bound::Count(..)
+        | Bound::NonEmpty(_)
+        | Bound::Optional(..) => crate::codes::UNMET_BOUND,
     }
 }

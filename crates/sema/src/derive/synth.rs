@@ -218,6 +218,7 @@ fn field_syntax(field: &Field) -> Rc<ast::VarDecl> {
         ty: None,
         init: None,
         semantic: None,
+        bits: None,
         is_let: false,
     })
 }

@@ -144,6 +144,12 @@ impl BodyCx<'_> {
             return self.cx.unsupported(name.span, &format!("`{}`", name.name));
         }
         let shown = self.show(ty);
+        if let Some(interface) = self.cx.optional_promise(ty, name.name) {
+            let interface = self.cx.show_interface(interface);
+            let message = format!("`{shown}` has `{}` only if it conforms to `{interface}`", name.name);
+            let help = format!("test it around this: `if ({shown} is {interface}) {{ .. }}`");
+            return self.report(Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message).help(help));
+        }
         let mut message = format!("`{shown}` has no member `{}`", name.name);
         if let TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) = self.kind(ty) {
             let bounds = self.cx.bounds_of(ty);

@@ -130,8 +130,8 @@ impl BodyCx<'_> {
             ast::ExprKind::Assign(op, place, value) => self.assign(*op, place, value, span),
             ast::ExprKind::Ternary(cond, a, b) => {
                 let cond = self.expr(cond);
-                let (a, b) = self.unsurely(|cx| (cx.expr(a), cx.expr(b)));
-                self.ternary(cond, a, b, span)
+                let sides = [a, b].map(|side| self.aside(|cx| cx.expr(side)));
+                self.choice(cond, sides, span)
             }
             ast::ExprKind::Cast(ty, value) => self.cast_expr(ty, value, span),
             ast::ExprKind::List(_) => {
@@ -228,10 +228,11 @@ impl BodyCx<'_> {
             return self.cast(operand, ty, span);
         }
         let a = self.expr(a);
-        let b = match op {
-            ast::BinaryOp::And | ast::BinaryOp::Or => self.unsurely(|cx| cx.expr(b)),
-            _ => self.expr(b),
-        };
+        if let ast::BinaryOp::And | ast::BinaryOp::Or = op {
+            let side = self.aside(|cx| cx.expr(b));
+            return self.shortcut(op, a, side, span);
+        }
+        let b = self.expr(b);
         self.binary(op, a, b, span)
     }
 
@@ -254,6 +255,9 @@ impl BodyCx<'_> {
 
     /// `x is T` and `x as T`.
     fn is_as(&mut self, value: &ast::Expr, ty: &ast::Expr, test: bool, span: Span) -> Expr {
+        if let (true, Some(known)) = (test, self.type_is(value, ty, span)) {
+            return known;
+        }
         let value = self.expr(value);
         let scope = self.scope;
         let to = self.cx.resolve_ty(ty, scope);

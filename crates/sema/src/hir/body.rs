@@ -1,6 +1,6 @@
 //! Checked bodies.
 
-use super::{Args, BinaryOp, DiffMode, Dir, FuncRef, GlobalId, PackPart, Ty, Unroll, Val};
+use super::{Args, BinaryOp, DiffMode, Dir, FuncRef, GlobalId, PackPart, Platform, Ty, Unroll, Val};
 use cotangent_base::{EntityMap, Span, Symbol, entity};
 
 entity!(
@@ -162,6 +162,9 @@ pub enum ExprKind {
     /// A value that was not written yet, of any type.
     Undef,
 
+    /// The number of the target or stage the program is compiled for. Only a `switch` asks for it.
+    Platform(Platform),
+
     // Places.
     /// A variable.
     Local(LocalId),
@@ -288,6 +291,7 @@ macro_rules! operands {
                 | ExprKind::String(_)
                 | ExprKind::Zero
                 | ExprKind::Undef
+                | ExprKind::Platform(_)
                 | ExprKind::Local(_)
                 | ExprKind::Global(..)
                 | ExprKind::Error => vec![],

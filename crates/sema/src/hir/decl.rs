@@ -1,6 +1,7 @@
 //! Declarations of the typed program.
 
 use super::{Args, Ty, Types, Val};
+use crate::capability::Targets;
 use cotangent_base::{EntityMap, Map, Span, Symbol, Wish, entity};
 use cotangent_syntax::ast::DiffMode;
 
@@ -109,6 +110,8 @@ pub enum Bound {
     Count(Ty, Val),
     /// The pack has elements.
     NonEmpty(Ty),
+    /// The type conforms if the value is not zero.
+    Optional(Ty, InterfaceRef, Val),
 }
 
 /// A generic parameter.
@@ -120,6 +123,8 @@ pub struct GenericParam {
     pub value: Option<Ty>,
     /// `each`: whether it stands for any number of types or values.
     pub pack: bool,
+    /// Whether nobody writes its argument: it says whether an optional constraint holds.
+    pub witness: bool,
     /// Where it is declared.
     pub span: Span,
 }
@@ -304,6 +309,8 @@ pub struct Func {
     pub entry: Option<Entry>,
     /// What its result is to the stages behind, if the host starts it.
     pub varying: Varying,
+    /// `[require(..)]`: the targets it may be compiled for.
+    pub targets: Targets,
     /// Whether there is a body to ask the checker for.
     pub has_body: bool,
 }

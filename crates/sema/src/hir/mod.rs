@@ -17,7 +17,7 @@ pub use body::{
     Block, Body, Call, Case, Const, Expr, ExprKind, Label, Local, LocalId, Loop, LoopAttrs, LoopKind,
     Measure, Stmt, StmtKind, UnaryOp,
 };
-pub use cotangent_syntax::ast::{BinaryOp, DiffMode};
+pub use cotangent_syntax::ast::{BinaryOp, DiffMode, Platform};
 pub use decl::{
     Apply, Assoc, AssocId, Bound, Conformance, ConformanceId, ConformanceRef, Dir, Entry, Enum, EnumId,
     Field, Func, FuncDiff, FuncId, FuncKind, FuncRef, GenericParam, GenericParamId, Generics, Global,

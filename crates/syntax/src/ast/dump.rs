@@ -208,6 +208,9 @@ impl Dump {
                 GenericParamKind::Value(ty) => ("let ", std::slice::from_ref(ty)),
                 GenericParamKind::Pack(bounds) => ("each ", bounds.as_slice()),
                 GenericParamKind::ValuePack(ty) => ("let each ", std::slice::from_ref(ty)),
+                GenericParamKind::Witness(ty, bound) => {
+                    return format!("(optional {} : {})", self.expr(ty), self.expr(bound));
+                }
             };
             let mut parts: Vec<_> = self.exprs(rest).into_iter().map(|b| format!(": {b}")).collect();
             parts.extend(p.default.iter().map(|d| format!("= {}", self.expr(d))));
@@ -291,6 +294,10 @@ impl Dump {
             }
             StmtKind::Switch(value, cases) => {
                 self.line(&format!("{prefix}switch {}", self.expr(value)));
+                self.indented(|d| cases.iter().for_each(|c| d.case(c)));
+            }
+            StmtKind::Platform(on, cases) => {
+                self.line(&format!("{prefix}switch on {on:?}"));
                 self.indented(|d| cases.iter().for_each(|c| d.case(c)));
             }
             StmtKind::Break(label) => self.line(&list("break", label.map(|l| l.name.to_string()))),

@@ -16,7 +16,7 @@ impl Parser<'_> {
     fn head(&mut self, prefix: &mut Prefix) -> Parse<(Generics, Vec<Expr>)> {
         let mut own = Generics { params: self.generic_params()?, wheres: vec![] };
         let bases = self.bases()?;
-        self.wheres(&mut own.wheres)?;
+        self.wheres(&mut own)?;
         Ok((joined(std::mem::take(&mut prefix.generics), own), bases))
     }
 
@@ -141,7 +141,7 @@ impl Parser<'_> {
         let mut own = Generics { params: self.generic_params()?, wheres: vec![] };
         let target = self.ty()?;
         let bases = self.bases()?;
-        self.wheres(&mut own.wheres)?;
+        self.wheres(&mut own)?;
         let members = self.members()?;
         let generics = joined(std::mem::take(&mut prefix.generics), own);
         self.finish(

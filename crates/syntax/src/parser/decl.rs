@@ -165,9 +165,10 @@ impl Parser<'_> {
         loop {
             self.height = height;
             let full = self.array_suffixes(ty.clone())?;
+            let bits = self.bit_count()?;
             let semantic = self.semantic()?;
             let init = if self.eat(Punct::Eq) { Some(self.assign()?) } else { None };
-            let var = VarDecl { name, ty: Some(full), init, semantic, is_let: false };
+            let var = VarDecl { name, ty: Some(full), init, semantic, bits, is_let: false };
             let more = self.eat(Punct::Comma);
             if !more {
                 self.semi()?;
@@ -187,7 +188,7 @@ impl Parser<'_> {
             let name = self.expect_name("a name for the variable")?;
             let ty = if self.eat(Punct::Colon) { Some(self.ty()?) } else { None };
             let init = if self.eat(Punct::Eq) { Some(self.assign()?) } else { None };
-            let var = VarDecl { name, ty, init, semantic: None, is_let };
+            let var = VarDecl { name, ty, init, semantic: None, bits: None, is_let };
             let more = self.eat(Punct::Comma);
             if !more {
                 self.semi()?;
@@ -227,7 +228,7 @@ impl Parser<'_> {
         let name = self.expect_name("a name for the type")?;
         let mut generics = std::mem::take(&mut prefix.generics);
         generics.params.append(&mut self.generic_params()?);
-        self.wheres(&mut generics.wheres)?;
+        self.wheres(&mut generics)?;
         self.expect(Punct::Eq)?;
         let ty = Some(self.ty()?);
         self.semi()?;
@@ -253,8 +254,16 @@ impl Parser<'_> {
         self.bump();
         let name = self.expect_name("a name for the type")?;
         let bounds = self.bases()?;
-        let mut wheres = Vec::new();
-        self.wheres(&mut wheres)?;
+        let mut generics = Generics::default();
+        self.wheres(&mut generics)?;
+        if let Some(optional) = generics.params.first() {
+            return self.unsupported(
+                optional.name.span,
+                "an optional constraint of an associated type",
+                None,
+            );
+        }
+        let wheres = generics.wheres;
         self.semi()?;
         self.finish(prefix, DeclKind::Assoc(Box::new(AssocDecl { name, bounds, wheres })), out);
         Ok(())

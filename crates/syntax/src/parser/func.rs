@@ -82,7 +82,7 @@ impl Parser<'_> {
                 self.bump();
                 func.throws = Some(self.ty()?);
             } else if self.at_kw_name(Kw::Where) {
-                self.wheres(&mut func.generics.wheres)?;
+                self.wheres(&mut func.generics)?;
             } else if self.at(Punct::Arrow) {
                 self.bump();
                 if self.at_kw_name(Kw::NoDiff) {
@@ -218,7 +218,7 @@ impl Parser<'_> {
             return self.expected(codes::EXPECTED_TOKEN, "`->` and the type of an element");
         }
         let result = self.ty()?;
-        self.wheres(&mut generics.wheres)?;
+        self.wheres(&mut generics)?;
         let accessors = self.accessors()?;
         let subscript = SubscriptDecl { generics, params, result, accessors };
         self.finish(prefix, DeclKind::Subscript(Box::new(subscript)), out);

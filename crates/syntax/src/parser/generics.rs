@@ -1,10 +1,10 @@
 //! Generic parameters, bounds and `where` clauses.
 
 use super::{Parse, Parser};
-use crate::ast::{Expr, GenericParam, GenericParamKind, Where};
+use crate::ast::{Expr, GenericParam, GenericParamKind, Generics, Ident, Where};
 use crate::codes;
-use crate::token::{Kw, Punct, TokenKind};
-use cotangent_base::Diagnostic;
+use crate::token::{Kw, Punct, Token, TokenKind};
+use cotangent_base::{Diagnostic, Symbol};
 
 impl Parser<'_> {
     /// `<T : IFoo, let N : int>`, if the next token is `<`.
@@ -123,11 +123,15 @@ impl Parser<'_> {
     }
 
     /// All `where` clauses that stand here.
-    pub(super) fn wheres(&mut self, wheres: &mut Vec<Where>) -> Parse<()> {
+    pub(super) fn wheres(&mut self, generics: &mut Generics) -> Parse<()> {
         while self.at_kw_name(Kw::Where) {
             self.bump();
             loop {
-                wheres.push(self.where_condition()?);
+                if self.at_optional(self.pos) {
+                    self.optional_condition(&mut generics.params)?;
+                } else {
+                    generics.wheres.push(self.where_condition()?);
+                }
                 if !self.eat(Punct::Comma) {
                     break;
                 }
@@ -136,11 +140,23 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn where_condition(&mut self) -> Parse<Where> {
-        if self.at_kw_name(Kw::Optional) {
-            let help = "make the constraint unconditional, or write a second function";
-            return self.unsupported(self.peek().span, "an optional constraint", Some(help));
+    /// `optional T : IA & IB`: whether it holds is a parameter for each interface.
+    fn optional_condition(&mut self, params: &mut Vec<GenericParam>) -> Parse<()> {
+        let start = self.bump();
+        let Where::Conforms(subject, bounds) = self.where_condition()? else {
+            let span = self.span_from(start.span);
+            let help = "write `where optional T : IFoo`";
+            return self.unsupported(span, "an optional constraint other than a conformance", Some(help));
+        };
+        for bound in bounds {
+            let name = Ident { name: Symbol::new("optional"), span: bound.span };
+            let kind = GenericParamKind::Witness(subject.clone(), bound);
+            params.push(GenericParam { name, kind, default: None });
         }
+        Ok(())
+    }
+
+    fn where_condition(&mut self) -> Parse<Where> {
         if self.at_kw(Kw::NonEmpty) && self.nth(1).is(Punct::LParen) {
             self.bump();
             let open = self.pos;
@@ -172,7 +188,14 @@ impl Parser<'_> {
         Ok(Where::Conforms(subject, bounds))
     }
 
+    fn at_optional(&self, pos: usize) -> bool {
+        self.tokens[pos].kw == Kw::Optional && self.tokens.get(pos + 1).is_some_and(Token::is_ident)
+    }
+
     fn at_condition(&self, pos: usize) -> bool {
+        if self.at_optional(pos) {
+            return true;
+        }
         let behind = self.skim_type(pos).map(|behind| self.tokens[behind].kind);
         matches!(behind, Some(TokenKind::Punct(Punct::Colon | Punct::EqEq)))
     }

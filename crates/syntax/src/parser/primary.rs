@@ -74,7 +74,7 @@ impl Parser<'_> {
         Ok(list)
     }
 
-    fn primary(&mut self) -> Parse<Expr> {
+    pub(super) fn primary(&mut self) -> Parse<Expr> {
         let token = self.peek();
         self.height = 0;
         match token.kind {

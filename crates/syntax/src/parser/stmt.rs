@@ -1,7 +1,7 @@
 //! Statements.
 
 use super::{Parse, Parser};
-use crate::ast::{Attribute, Block, Cond, Decl, Expr, ExprKind, Ident, Stmt, StmtKind, SwitchCase};
+use crate::ast::{Attribute, Block, Cond, Decl, Expr, ExprKind, Ident, Platform, Stmt, StmtKind, SwitchCase};
 use crate::codes;
 use crate::token::{Kw, Punct, TokenKind};
 use cotangent_base::Diagnostic;
@@ -87,9 +87,11 @@ impl Parser<'_> {
                 let error = Diagnostic::new(codes::NO_GOTO, token.span, "there is no `goto`");
                 self.fail(error.help("label a loop or `switch` and leave it with `break label;`"))
             }
-            Kw::TargetSwitch | Kw::StageSwitch | Kw::IntrinsicAsm => {
-                self.unsupported(token.span, &format!("`{}`", token.spelling()), None)
+            Kw::TargetSwitch | Kw::StageSwitch => {
+                let on = if self.bump().kw == Kw::TargetSwitch { Platform::Target } else { Platform::Stage };
+                Ok(StmtKind::Platform(on, self.switch_cases()?))
             }
+            Kw::IntrinsicAsm => self.unsupported(token.span, &format!("`{}`", token.spelling()), None),
             _ if token.is_ident() && next.is(Punct::Colon) => {
                 let label = self.expect_name("a label")?;
                 self.bump();

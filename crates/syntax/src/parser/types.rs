@@ -4,7 +4,7 @@ use super::{Parse, Parser};
 use crate::ast::{Expr, ExprKind, Ident};
 use crate::codes;
 use crate::token::{Kw, Punct, TokenKind};
-use cotangent_base::{Diagnostic, Symbol};
+use cotangent_base::{Diagnostic, Span, Symbol};
 
 impl Parser<'_> {
     /// A type. Behind a name, `<` always opens generic arguments.
@@ -188,17 +188,26 @@ impl Parser<'_> {
         Ok(ty)
     }
 
+    /// `: 4`, if there is one: how many bits a bit field has.
+    pub(super) fn bit_count(&mut self) -> Parse<Option<(u64, Span)>> {
+        if !self.at(Punct::Colon) || !matches!(self.nth(1).kind, TokenKind::Number(_)) {
+            return Ok(None);
+        }
+        self.bump();
+        let count = self.primary()?;
+        match count.kind {
+            ExprKind::Int(bits, _) => Ok(Some((bits, count.span))),
+            _ => {
+                let message = "the number of bits must be an integer";
+                self.fail(Diagnostic::new(codes::EXPECTED_TOKEN, count.span, message))
+            }
+        }
+    }
+
     /// `: SV_Position`, `: register(u0)`, if there is one. Of several the first counts.
     pub(super) fn semantic(&mut self) -> Parse<Option<Ident>> {
         let mut semantic = None;
         while self.eat(Punct::Colon) {
-            if matches!(self.peek().kind, TokenKind::Number(_)) {
-                return self.unsupported(
-                    self.peek().span,
-                    "a bit field",
-                    Some("use shifts and masks on a `uint`"),
-                );
-            }
             let mut name = self.expect_name("a semantic such as `SV_DispatchThreadID`")?;
             if self.at(Punct::LParen) {
                 let open = self.pos;

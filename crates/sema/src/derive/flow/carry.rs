@@ -165,6 +165,7 @@ impl Carry<'_, '_> {
         match &expr.kind {
             ExprKind::Const(_)
             | ExprKind::Val(_)
+            | ExprKind::Platform(_)
             | ExprKind::Measure(..)
             | ExprKind::Assert(..)
             | ExprKind::String(_)

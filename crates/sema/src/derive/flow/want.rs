@@ -169,6 +169,7 @@ impl Want<'_, '_> {
         match &expr.kind {
             ExprKind::Const(_)
             | ExprKind::Val(_)
+            | ExprKind::Platform(_)
             | ExprKind::Measure(..)
             | ExprKind::Assert(..)
             | ExprKind::String(_)
