@@ -96,6 +96,11 @@ pub fn trapped(sources: &Sources, stopped: &Stopped, format: Format) -> Failure 
     Failure::Trap
 }
 
+/// Says something that is good to know and changes nothing.
+pub fn note(text: &str) {
+    tell!("note: {text}");
+}
+
 /// Most errors, and most warnings, that one command shows.
 const MOST_SHOWN: usize = 200;
 

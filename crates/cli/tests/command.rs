@@ -161,6 +161,18 @@ fn an_empty_numpy_file_is_an_empty_buffer() {
 }
 
 #[test]
+fn what_a_program_declares_may_be_set_even_if_it_is_not_used() {
+    let folder = Folder::new("unused");
+    let program = "StructuredBuffer<float> x; uniform float y; RWStructuredBuffer<float> r;
+        [numthreads(1,1,1)] void main() { r[0] = 2; }\n";
+    let file = folder.file("unused.slang", program);
+    let output = run("run", &file, "--set 'x=f32[1]' --set y=3 --set 'r=f32[0]'");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "r = f32[2]\n", "{}", said(&output));
+    assert!(said(&output).contains("note: the program does not use `x`"), "{}", said(&output));
+    assert!(said(&run("run", &file, "--set z=3")).contains("no parameter `z`"));
+}
+
+#[test]
 fn a_program_with_errors_exits_with_1_and_names_the_place() {
     let folder = Folder::new("errors");
     let file = folder.file("bad.slang", "float f(float x)\n{\n    return y;\n}\n");

@@ -388,7 +388,10 @@ impl BodyCx<'_> {
     fn local_decl(&mut self, decl: &ast::Decl, out: &mut Block) {
         match &decl.kind {
             ast::DeclKind::Var(var) => self.local_var(var, decl, out),
-            ast::DeclKind::Struct(_) | ast::DeclKind::Alias(_) | ast::DeclKind::Enum(_) => {
+            ast::DeclKind::Struct(_)
+            | ast::DeclKind::Alias(_)
+            | ast::DeclKind::Enum(_)
+            | ast::DeclKind::Using(_) => {
                 self.open_scope();
                 self.cx.collect_local(decl.clone(), self.scope);
             }

@@ -1,7 +1,7 @@
 //! `cotangent grad`: a function and its derivatives at a point.
 
 use super::INTERPRETED;
-use super::run::{number, setting};
+use super::run::{number, set_all};
 use crate::args::{Format, Grad, GradMode};
 use crate::output::print;
 use crate::report::{Failure, finish, trapped};
@@ -40,10 +40,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     }
     evaluator.set_point(&args.at)?;
     let mut params = Params::new(&lowered.module);
-    for item in &args.set {
-        let (name, data) = setting(item)?;
-        params.set(&name, &data)?;
-    }
+    set_all(&mut params, &lowered, &args.set)?;
     evaluator.set_params(&params);
     for name in &args.wrt {
         if !evaluator.inputs.iter().any(|i| i.name == *name && i.diff) {

@@ -3,7 +3,7 @@
 use super::INTERPRETED;
 use crate::args::{Backend, Format, Run};
 use crate::output::{print, write};
-use crate::report::{Failure, finish, trapped};
+use crate::report::{Failure, finish, note, trapped};
 use cotangent::interp::Options;
 use cotangent::ir::layout::Target;
 use cotangent::runtime::image::{Image, shape, to_png};
@@ -26,10 +26,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let entry = entry(&lowered.module, &lowered.entries, args.entry.as_deref())?;
     let mut params = Params::new(&lowered.module);
     params.matrices = args.matrix_layout.into();
-    for item in &args.set {
-        let (name, data) = setting(item)?;
-        params.set(&name, &data)?;
-    }
+    set_all(&mut params, &lowered, &args.set)?;
     let prints = prints(args, &params)?;
     let saves = saves(args, &params)?;
     let mut output = String::new();
@@ -149,6 +146,23 @@ fn groups(text: &str) -> Result<[u32; 3], Failure> {
             count.ok_or_else(|| Failure::Usage(format!("--groups: `{word}` is not a count of groups")))?;
     }
     Ok(groups)
+}
+
+/// Sets parameters as the command line says. To set one that the program declares and does not use has no effect.
+pub fn set_all(params: &mut Params, lowered: &Lowered, items: &[String]) -> Result<(), Failure> {
+    for item in items {
+        let (name, data) = setting(item)?;
+        let root = name.split(['.', '[']).next().unwrap_or_default();
+        let of_entries = lowered.params.entries.iter().flat_map(|(_, params)| params);
+        let is_declared = lowered.params.globals.iter().chain(of_entries).any(|p| p.name == *root);
+        let is_root = |used: Symbol| used.as_str().split('.').next() == Some(root);
+        if is_declared && !params.iter().any(|(used, ..)| is_root(used)) {
+            note(&format!("the program does not use `{root}`, so setting it has no effect"));
+            continue;
+        }
+        params.set(&name, &data)?;
+    }
+    Ok(())
 }
 
 /// `NAME=VALUE`, or `NAME=@file.npy`.
