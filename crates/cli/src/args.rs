@@ -108,7 +108,7 @@ pub enum GradMode {
 pub struct Grad {
     #[command(flatten)]
     pub source: Source,
-    /// The function.
+    /// The function: `energy`, `Ray.at`, one overload `f(float2)`, an instance `sum<float, 3>`.
     #[arg(long = "fn", value_name = "NAME")]
     pub function: String,
     /// The point: `x=3, p.dir=[1, 0, 0]`. What is not named is zero.
@@ -300,7 +300,7 @@ pub struct Compile {
 pub struct Report {
     #[command(flatten)]
     pub source: Source,
-    /// The function.
+    /// The function: `energy`, `Ray.at`, one overload `f(float2)`, an instance `sum<float, 3>`.
     #[arg(long = "fn", value_name = "NAME")]
     pub function: String,
     #[arg(long, value_enum, default_value = "text")]

@@ -65,3 +65,38 @@ fn the_same_seed_gives_the_same_bytes() {
 fn a_name_that_is_not_there_is_a_bad_command_line() {
     assert_eq!(run("right.slang", &["--fn", "absent"]).0, Some(2));
 }
+
+#[test]
+fn grad_and_report_take_overloads_and_instances_as_well() {
+    let path = format!("{}/../../tests/gradcheck/chosen.slang", env!("CARGO_MANIFEST_DIR"));
+    let ask = |command: &str, function: &str, rest: &[&str]| {
+        let args = [&[command, &path, "--fn", function], rest].concat();
+        let output = cotangent(&args.iter().map(|s| s.to_string()).collect::<Vec<_>>());
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8_lossy(&text).into_owned())
+    };
+    for (function, at, lines) in [
+        ("f(float)", "x=3", ["f(x = 3) = 9", "d f / d x = 6"]),
+        ("f( float2 )", "x=[3, 4]", ["f(x = [3, 4]) = 12", "d f / d x.y = 3"]),
+        ("power<double, 3>", "x=2", ["power<double, 3>(x = 2) = 8", "d power<double, 3> / d x = 12"]),
+        ("Curve.at<2>", "x=5", ["Curve.at<2>(x = 5) = 10", "d Curve.at<2> / d x = 2"]),
+    ] {
+        let (code, text) = ask("grad", function, &["--at", at]);
+        assert_eq!(code, Some(0), "{text}");
+        assert!(lines.iter().all(|line| text.contains(line)), "{text}");
+    }
+    let (code, text) = ask("report", "power<float, 3>", &[]);
+    assert!(code == Some(0) && text.starts_with("power<float, 3>: the backward pass keeps"), "{text}");
+    for (function, says) in [
+        ("f", "say which one is meant, as in `f(float)`"),
+        ("f(int)", "there is no function named `f(int)`"),
+        ("f(int)", "there is `f(float)`, `f(float2)`"),
+        ("power<3>", "there is `power<T, N>(T)`"),
+        ("both<2>", "more than one function is `both<2>`"),
+    ] {
+        for command in ["grad", "report"] {
+            let (code, text) = ask(command, function, &[]);
+            assert!(code == Some(2) && text.contains(says), "{command}: {text}");
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Loads modules, and takes them through the stages.
 
+use crate::asked;
 use crate::codes;
 use crate::given::Setting;
 use crate::library::Needs;
@@ -188,9 +189,16 @@ impl<'l> Compiler<'l> {
         Ok(funcs.filter_map(context).collect())
     }
 
-    /// Checks the module at `path` and lowers what `roots` names; derivatives are not written yet.
+    /// Checks the module at `path` and lowers what `roots` names; derivatives are not written yet. The function whose derivatives
+    /// are wanted may be an overload, `f(float2)`, or an instance, `sum<float, 3>`.
     pub fn lower(&mut self, path: &str, roots: Roots) -> Result<Lowered, Stop> {
-        let checked = self.check(path)?;
+        let mut checked = self.check(path)?;
+        let roots = match roots {
+            Roots::Derivatives { func, modes } if asked::is_exact(func.as_str()) => {
+                Roots::DerivativesOf { func: asked::choose_one(self, &mut checked, func.as_str())?, modes }
+            }
+            roots => roots,
+        };
         self.lower_checked(checked, roots)
     }
 

@@ -5,13 +5,17 @@
 //! what is shown is what a program gets. Central differences need neither; they are what both are checked with, in
 //! the interpreter's wide mode, where `float` is evaluated in double precision.
 
+mod given;
 mod places;
+mod show;
+
+pub(crate) use given::items;
+pub use show::Form;
 
 use cotangent_interp::{Counters, Machine, Options, Stopped, Val};
-use cotangent_ir::{Const, Dir, FuncId, Global, Mode, Module, Param, Ret, Ty, Type, Types, layout};
-use cotangent_runtime::data::Number;
-use cotangent_runtime::path::{Leaf, descend, leaves, split};
-use cotangent_runtime::{Error, Params};
+use cotangent_ir::{Const, Dir, FuncId, Global, Mode, Module, Param, Ret, Ty, Types};
+use cotangent_runtime::Params;
+use cotangent_runtime::path::{Leaf, leaves};
 
 /// A function with the derivatives the module has of it.
 #[derive(Clone, Copy, Debug)]
@@ -59,17 +63,6 @@ pub struct Entry {
     pub leaf: Leaf,
 }
 
-/// How a value is shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
-    /// One number.
-    Number,
-    /// The numbers of a vector, matrix or array.
-    List,
-    /// The numbers of a structure, or of an array of structures, each with its name.
-    Record,
-}
-
 /// Evaluates a function and its derivatives at a point.
 pub struct Evaluator<'m> {
     module: &'m Module,
@@ -113,64 +106,6 @@ impl<'m> Evaluator<'m> {
             self.globals.retain(|(other, _)| other != global);
             self.globals.push((*global, value.clone()));
         }
-    }
-
-    /// An input that is a resource, which has no value to write down.
-    pub fn resource(&self) -> Option<&Named> {
-        self.inputs.iter().find(|i| layout::layout(&self.types, i.ty).is_none())
-    }
-
-    /// Sets inputs from `x=3, p.dir=[1, 0, 0]`.
-    pub fn set_point(&mut self, text: &str) -> Result<(), Error> {
-        for item in items(text) {
-            let Some((path, value)) = item.split_once('=') else {
-                return Err(Error(format!("`{item}` is not of the form name=value")));
-            };
-            self.set(path.trim(), value.trim())?;
-        }
-        Ok(())
-    }
-
-    fn set(&mut self, path: &str, value: &str) -> Result<(), Error> {
-        let (name, steps) = split(path)?;
-        let Some(input) = self.inputs.iter().position(|i| i.name == name) else {
-            let names: Vec<&str> = self.inputs.iter().map(|i| i.name.as_str()).collect();
-            return Err(Error(format!("the function has no input `{name}`; it has {}", names.join(", "))));
-        };
-        let places =
-            self.part(self.inputs[input].ty, &steps).ok_or_else(|| Error(format!("there is no `{path}`")))?;
-        let apart = |c: char| ",[]{}".contains(c) || c.is_whitespace();
-        let numbers: Vec<&str> = value.split(apart).filter(|w| !w.is_empty()).collect();
-        if numbers.len() != places.len() {
-            let wanted = if places.len() == 1 {
-                "one number".to_string()
-            } else {
-                format!("{} numbers", places.len())
-            };
-            return Err(Error(format!(
-                "`{path}` takes {wanted}, as in `{path}={}`, but `{value}` has {}",
-                if places.len() == 1 { "3" } else { "[1, 0, ..]" },
-                numbers.len()
-            )));
-        }
-        for ((index, leaf), word) in places.iter().zip(numbers) {
-            let number = Number::parse(word).ok_or_else(|| Error(format!("`{word}` is not a number")))?;
-            let constant = number.constant(leaf.scalar)?;
-            replace(&mut self.inputs[input].value, &mut { *index }, constant);
-        }
-        Ok(())
-    }
-
-    /// The numbers of the part of `ty` at `steps`, with their positions among all.
-    fn part(&self, ty: Ty, steps: &[String]) -> Option<Vec<(usize, Leaf)>> {
-        let (mut start, mut inner) = (0, ty);
-        for step in steps {
-            let (offset, next) = descend(&self.types, inner, step)?;
-            (start, inner) = (start + offset as usize, next);
-        }
-        let end = start + layout::layout(&self.types, inner)?.size as usize;
-        let all = leaves(&self.types, ty).into_iter().enumerate();
-        Some(all.filter(|(_, leaf)| (start..end).contains(&leaf.offset)).collect())
     }
 
     /// A machine with what globals were given.
@@ -399,81 +334,7 @@ impl<'m> Evaluator<'m> {
         let index = places::of_differential(self.module, &self.types, output.ty)[row.index];
         index.map_or(f64::NAN, |i| number_at(&output.value, i))
     }
-
-    /// The numbers of a value with their places.
-    pub fn numbers(&self, named: &Named) -> Vec<(Leaf, Number)> {
-        let places = leaves(&self.types, named.ty).into_iter();
-        let numbered = |(leaf, constant): (Leaf, Const)| (leaf.clone(), Number::of(constant, leaf.scalar));
-        places.zip(named.value.scalars()).map(numbered).collect()
-    }
-
-    /// A value on one line: a number, a list, or a structure's fields.
-    pub fn show(&self, named: &Named) -> String {
-        let (form, numbers) = (self.form(named), self.numbers(named));
-        let shown = numbers.iter().map(|(leaf, n)| match form {
-            Form::Number | Form::List => n.show(leaf.scalar),
-            Form::Record => format!("{} = {}", leaf.path.trim_start_matches('.'), n.show(leaf.scalar)),
-        });
-        let shown = shown.collect::<Vec<_>>().join(", ");
-        match form {
-            Form::Number => shown,
-            Form::List => format!("[{shown}]"),
-            Form::Record => format!("{{{shown}}}"),
-        }
-    }
-
-    /// The inputs on one line: `x = 3, v = [1, 0]`.
-    pub fn show_inputs(&self) -> String {
-        let values = self.inputs.iter().filter(|i| !matches!(i.value, Val::Handle(_)));
-        let shown = values.map(|i| format!("{} = {}", i.name, self.show(i)));
-        shown.collect::<Vec<_>>().join(", ")
-    }
-
-    /// The inputs and what globals were given, on one line: `x = 3, buffer = [1, 0, 2]`.
-    pub fn show_point(&self) -> String {
-        let mut shown = vec![self.show_inputs()];
-        let mut globals: Vec<_> = self.globals.iter().collect();
-        globals.sort_by_key(|(global, _)| *global);
-        for (global, value) in globals {
-            let data = &self.module.globals[*global];
-            let value = match self.types.get(data.ty) {
-                Type::Buffer(elem, _) => self.show_elements(elem, value),
-                _ => self.show(&self.unnamed(data.ty, value)),
-            };
-            shown.push(format!("{} = {value}", data.name));
-        }
-        shown.retain(|part| !part.is_empty());
-        shown.join(", ")
-    }
-
-    fn show_elements(&self, elem: Ty, buffer: &Val) -> String {
-        let elements = buffer.parts();
-        let shown = elements.iter().take(ELEMENTS_SHOWN).map(|e| self.show(&self.unnamed(elem, e)));
-        let more =
-            (elements.len() > ELEMENTS_SHOWN).then(|| format!("{} more", elements.len() - ELEMENTS_SHOWN));
-        format!("[{}]", shown.chain(more).collect::<Vec<_>>().join(", "))
-    }
-
-    fn unnamed(&self, ty: Ty, value: &Val) -> Named {
-        Named { name: String::new(), ty, value: value.clone(), diff: false }
-    }
-
-    /// How a value is shown.
-    pub fn form(&self, named: &Named) -> Form {
-        let mut ty = named.ty;
-        while let Type::Array(elem, _) = self.types.get(ty) {
-            ty = elem;
-        }
-        match (self.types.get(named.ty), self.types.get(ty)) {
-            (Type::Scalar(_), _) => Form::Number,
-            (_, Type::Struct(_)) => Form::Record,
-            _ => Form::List,
-        }
-    }
 }
-
-/// Most elements of a buffer that are shown.
-const ELEMENTS_SHOWN: usize = 32;
 
 /// `value` with zeros for what the function never wrote.
 fn written(types: &Types, ty: Ty, value: Val) -> Val {
@@ -515,34 +376,5 @@ fn number_at(value: &Val, index: usize) -> f64 {
         Some(Const::Int(n)) => *n as f64,
         Some(Const::Bool(b)) => f64::from(u8::from(*b)),
         None => 0.0,
-    }
-}
-
-/// The parts of `x=3, p.dir=[1, 0, 0]`: it is split at commas that stand in no brackets.
-pub(crate) fn items(text: &str) -> Vec<&str> {
-    let (mut depth, mut start, mut items) = (0i32, 0, Vec::new());
-    for (i, c) in text.char_indices() {
-        match c {
-            '[' | '{' => depth += 1,
-            ']' | '}' => depth -= 1,
-            ',' | ';' if depth == 0 => {
-                items.push(&text[start..i]);
-                start = i + 1;
-            }
-            _ => {}
-        }
-    }
-    items.push(&text[start..]);
-    items.into_iter().map(str::trim).filter(|item| !item.is_empty()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::items;
-
-    #[test]
-    fn a_point_is_split_outside_brackets() {
-        assert_eq!(items("x=3, p.dir=[1, 0, 0], "), ["x=3", "p.dir=[1, 0, 0]"]);
-        assert_eq!(items(""), Vec::<&str>::new());
     }
 }

@@ -5,6 +5,7 @@
 //! differences; [`gpu`] makes programs ready for a device; [`render`] shows diagnostics. Apart from [`Disk`], which reads files, nothing here touches
 //! the environment: the caller brings texts in and carries results out.
 
+mod asked;
 mod codes;
 mod compiler;
 mod disk;

@@ -124,6 +124,7 @@ impl Frame<'_, '_> {
         let constant = self.lowerer.module.funcs[callee].diff.constant;
         let no_diff = no_diff || constant;
         let types: Vec<Ty> = sig.outputs().map(|o| o.ty).collect();
+        let shows = self.lowerer.options.show_dropped && self.func.diff.differentiable.is_some();
         if inputs.len() != sig.inputs().count() {
             self.internal("a call has other arguments than its function");
             return (None, vec![]);
@@ -131,14 +132,21 @@ impl Frame<'_, '_> {
         let mut operands = Vec::new();
         for (value, param) in inputs.into_iter().zip(sig.inputs()) {
             let value = self.convert(value, param.ty);
-            operands.push(if no_diff && param.diff { self.detach(value) } else { value });
+            let drops = if param.diff { no_diff } else { shows && self.has_differential(param.ty) };
+            operands.push(if drops { self.detach(value) } else { value });
         }
         let inst = self.b().emit(Op::Call(callee), &operands, &types);
         let results = self.func.insts[inst].results.clone();
         let mut results = results.into_iter();
         let result = sig.ret.and_then(|_| results.next());
-        let result = result.map(|v| if constant { self.detach(v) } else { v });
+        let drops = constant || sig.ret.is_some_and(|r| shows && !r.diff && self.has_differential(r.ty));
+        let result = result.map(|v| if drops { self.detach(v) } else { v });
         let outs = results.map(|v| if no_diff { self.detach(v) } else { v }).collect();
         (result, outs)
+    }
+
+    fn has_differential(&mut self, ty: Ty) -> bool {
+        let module = &mut self.lowerer.module;
+        module.diff.differential(&mut module.types, ty).is_some()
     }
 }

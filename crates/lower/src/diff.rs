@@ -21,38 +21,63 @@
 //!
 //! A request is a function like any other, so it may be requested again: `fwd_diff(bwd_diff(f))`.
 
-use crate::instance::{Lowerer, SourceParam, SourceSig};
+use crate::demand;
+use crate::instance::{Lowerer, Origin, SourceParam, SourceSig};
 use cotangent_base::Symbol;
 use cotangent_ir::{self as ir, Apply, DiffInfo, DiffRow, Dir, FuncKind, Mode, Prefer, StructId, Type};
 use cotangent_sema::hir::{self, Arg, FuncRef, Ty, TyKind, Witness};
 
-/// What is known of an instance's derivatives. Instantiates those that were written by hand.
-///
-/// A function with `pointers` but without pairs of them cannot be differentiated by hand: there is nowhere to add the
-/// derivatives to. What it loads is a constant then.
-pub(crate) fn info(lowerer: &mut Lowerer<'_>, func: FuncRef, pointers: bool) -> DiffInfo {
-    let hir::Func { diff, span, .. } = lowerer.checked.program.funcs[func.func].clone();
-    let subst = lowerer.subst(func);
-    let mut link = |to: Option<FuncRef>| {
-        let to = lowerer.checked.subst_func(to?, &subst);
-        lowerer.callee(to, span)
-    };
+/// What is known of an instance's derivatives, but for those that users wrote: [`link_customs`].
+pub(crate) fn info(lowerer: &mut Lowerer<'_>, func: FuncRef) -> DiffInfo {
+    let diff = lowerer.checked.program.funcs[func.func].diff;
     DiffInfo {
         differentiable: diff.differentiable.map(mode),
-        rule: link(diff.rule),
-        forward: link(diff.forward.filter(|_| !pointers)),
-        backward: link(diff.backward.filter(|_| !pointers)),
-        apply: diff.apply.filter(|_| !pointers).and_then(|apply| {
-            Some(Apply { primal: link(Some(apply.primal))?, pullback: link(Some(apply.pullback))? })
-        }),
-        substitute: link(diff.substitute),
+        rule: link(lowerer, func, diff.rule),
         constant: diff.constant,
         prefer: match diff.prefer {
             hir::Prefer::Auto => Prefer::Auto,
             hir::Prefer::Recompute => Prefer::Recompute,
             hir::Prefer::Checkpoint => Prefer::Checkpoint,
         },
+        ..DiffInfo::default()
     }
+}
+
+/// Instantiates the derivatives that users wrote of an instance.
+///
+/// A function with pointers but without pairs of them cannot be differentiated by hand: there is nowhere to add the
+/// derivatives to. What it loads is a constant then.
+pub(crate) fn link_customs(lowerer: &mut Lowerer<'_>, id: ir::FuncId, func: FuncRef) {
+    let diff = lowerer.checked.program.funcs[func.func].diff;
+    let substitute = link(lowerer, func, diff.substitute);
+    // What stands in for a function that takes pairs of pointers takes them as well.
+    let substitute = match (substitute.map(|plain| (plain, lowerer.origin_of(plain))), lowerer.origin_of(id))
+    {
+        (Some((plain, Origin::Func(of))), Origin::Paired(_)) if lowerer.has_pointers(plain) => {
+            lowerer.origin(Origin::Paired(of))
+        }
+        _ => substitute,
+    };
+    lowerer.module.funcs[id].diff.substitute = substitute;
+    if lowerer.has_pointers(id) {
+        return;
+    }
+    let forward = link(lowerer, func, diff.forward);
+    let backward = link(lowerer, func, diff.backward);
+    let apply = diff.apply.and_then(|apply| {
+        let [primal, pullback] = [apply.primal, apply.pullback].map(|step| link(lowerer, func, Some(step)));
+        Some(Apply { primal: primal?, pullback: pullback? })
+    });
+    let info = &mut lowerer.module.funcs[id].diff;
+    (info.forward, info.backward, info.apply) = (forward, backward, apply);
+}
+
+/// The instance of what is written for `func`, under the arguments of that.
+fn link(lowerer: &mut Lowerer<'_>, func: FuncRef, to: Option<FuncRef>) -> Option<ir::FuncId> {
+    let subst = lowerer.subst(func);
+    let to = lowerer.checked.subst_func(to?, &subst);
+    let span = lowerer.checked.program.funcs[func.func].span;
+    lowerer.callee(to, span)
 }
 
 /// A mode of the language in the IR.
@@ -93,6 +118,8 @@ pub(crate) fn row(lowerer: &mut Lowerer<'_>, ty: Ty, id: StructId) {
     }
     let zero = written(lowerer, ty, lowerer.checked.program.lang.dzero);
     let add = written(lowerer, ty, lowerer.checked.program.lang.dadd);
+    // Derivatives of any order call them, and so are taken of them.
+    [zero, add].into_iter().flatten().for_each(|func| lowerer.demand(func, demand::MOST));
     let row = DiffRow { differential, fields, zero, add };
     lowerer.module.diff.set(id, row);
 }

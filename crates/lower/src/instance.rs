@@ -2,9 +2,11 @@
 //!
 //! An [`Origin`] says where an IR function comes from. [`Lowerer::origin`] gives the function of an origin; the first
 //! time it declares it (name, signature, what is known of its derivatives) and notes that the body is missing.
-//! [`Lowerer::run`] writes bodies until none is missing. Declaring mentions other origins (custom derivatives), but
-//! only bodies take time, so declaring is done at once.
+//! [`Lowerer::run`] writes bodies until none is missing, and links custom derivatives where they are needed
+//! ([`crate::demand`]). Declaring mentions other origins (rules of the library), but only bodies take time, so declaring is
+//! done at once.
 
+use crate::demand::Demands;
 use crate::dispatch::Deferred;
 use crate::func::Frame;
 use crate::roots::Options;
@@ -94,6 +96,8 @@ pub(crate) struct Lowerer<'c> {
     pub options: Options,
     /// How many instances each generic function has.
     instances: Map<hir::FuncId, u32>,
+    /// Which functions derivatives are taken of.
+    pub demands: Demands,
 }
 
 impl<'c> Lowerer<'c> {
@@ -114,6 +118,7 @@ impl<'c> Lowerer<'c> {
             sums: Sums::default(),
             options,
             instances: Map::default(),
+            demands: Demands::default(),
         }
     }
 
@@ -139,7 +144,8 @@ impl<'c> Lowerer<'c> {
                 diff::row(self, ty, id);
             } else if let Some((origin, id)) = self.missing.pop_front() {
                 self.define(origin, id);
-            } else if !self.seal() {
+                self.spread_demand(id);
+            } else if !self.meet_demand() && !self.seal() {
                 return;
             }
         }
@@ -154,6 +160,7 @@ impl<'c> Lowerer<'c> {
             if written != Some(count) {
                 self.deferred[i].2 = Some(count);
                 dispatch::define(self, id, deferred);
+                self.spread_demand(id);
                 changed = true;
             }
         }
@@ -171,7 +178,7 @@ impl<'c> Lowerer<'c> {
         self.origins.insert(id, origin);
         self.signatures.insert(id, func.1);
         match origin {
-            Origin::Request(..) => {}
+            Origin::Request(_, of) => self.demand(of, 1),
             Origin::Deferred(deferred) => {
                 self.module.funcs[id].diff = dispatch::info(self, deferred);
                 self.module.funcs[id].inline = dispatch::inline(deferred);
@@ -186,12 +193,18 @@ impl<'c> Lowerer<'c> {
         | Origin::Field(func, _)
         | Origin::Synth(func, _) = origin
         {
-            self.module.funcs[id].diff = diff::info(self, func, self.has_pointers(id));
-            if self.checked.program.funcs[func.func].intrinsic.is_some() {
+            self.module.funcs[id].diff = diff::info(self, func);
+            let hir::Func { intrinsic, diff, .. } = &self.checked.program.funcs[func.func];
+            if intrinsic.is_some() && !diff.is_custom() {
                 intrinsic::inline(&mut self.module.funcs[id]);
             }
         }
         Some(id)
+    }
+
+    /// Where a function comes from.
+    pub fn origin_of(&self, id: ir::FuncId) -> Origin {
+        self.origins[&id]
     }
 
     /// The function that a concrete reference stands for: a requirement is resolved through the conformance.

@@ -6,7 +6,7 @@
 //! care and order is that of first mention. A call of an interface's requirement is resolved then and there, since
 //! the conforming type is known.
 //!
-//! Lowering closes the world for autodiff: for every instance also its custom derivatives are instances, for
+//! Lowering closes the world for autodiff: for every instance that derivatives are taken of also its custom derivatives are instances, for
 //! every differentiable structure there is a row in the module's table (`diff`), and a call of `bwd_diff(f)` is a
 //! call of a *request*, a function without a body that autodiff will write.
 //!
@@ -18,6 +18,7 @@
 //! | `unpack`                            | packs, taken apart                                            |
 //! | `sums`, `dispatch`, `conformance`   | interface types, and what depends on who conforms             |
 //! | `diff`                              | rows of the table of differentials; signatures of derivatives |
+//! | `demand`                            | which custom derivatives are needed                           |
 //! | `intrinsic`                         | library functions that stand for one operation                |
 //! | `reinterpret`                       | the one intrinsic that is many operations                     |
 //! | `synth`                             | members of `IDifferentiable` that nobody wrote                |
@@ -44,6 +45,7 @@ mod bytes;
 mod call;
 pub mod codes;
 mod conformance;
+mod demand;
 mod diff;
 mod dispatch;
 mod entry;

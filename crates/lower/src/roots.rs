@@ -60,6 +60,9 @@ pub struct Options {
     pub stage: Option<Stage>,
     /// What the program is compiled for; if that is open, nothing is refused because of it.
     pub target: Option<Target>,
+    /// Whether what calls drop the derivative of, because a parameter or result is `no_diff`, is shown as detached. Whoever
+    /// compares derivatives with differences must hold it still.
+    pub show_dropped: bool,
 }
 
 /// `Circle:IShape=3`.
@@ -270,11 +273,13 @@ fn function(lowerer: &mut Lowerer<'_>, name: Symbol, found: &mut Found) -> Optio
     match (&concrete[..], &all[..]) {
         (&[func], _) => root(lowerer, func, found),
         (&[first, second, ..], _) => {
+            let types: Vec<String> =
+                program.funcs[first].params.iter().map(|p| lowerer.checked.show(p.ty)).collect();
             let [first, second] = [first, second].map(|f| program.funcs[f].span);
             let message = format!("more than one function is named `{name}`");
             let diagnostic = Diagnostic::new(codes::NO_SUCH_FUNCTION, first, message)
                 .label(second, "another one")
-                .help("give the one that is meant a name of its own");
+                .help(format!("say which one is meant, as in `{name}({})`", types.join(", ")));
             found.diagnostics.push(diagnostic);
             None
         }
@@ -299,7 +304,9 @@ fn derivatives(lowerer: &mut Lowerer<'_>, func: hir::FuncRef, modes: &[Mode], fo
         found.diagnostics.push(diagnostic);
         return;
     }
-    let Some(id) = lowerer.origin(Origin::Func(func)) else {
+    // What a `__ref` parameter refers to is a variable of the caller's.
+    let id = lowerer.origin(Origin::Func(func)).and_then(|id| lowerer.copying(id, u64::MAX));
+    let Some(id) = id else {
         return;
     };
     found.roots.push(id);

@@ -9,6 +9,7 @@ const NAMES: &[&str] = &[
     "clock2x32ARB",
     "getRealtimeClock",
     "getRealtimeClockLow",
+    "__apply",
     "nonuniform",
     "DescriptorHandle",
     "TensorView",

@@ -55,8 +55,9 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
         jacobians.push(evaluator.jacobian(mode, &wrt).map_err(trap)?);
     }
     let worst = disagreement(&jacobians);
-    let shown =
-        Shown { function: &args.function, outputs, jacobian: jacobians.remove(0), other: jacobians.pop() };
+    // The types of its parameters are seen by what they are given.
+    let function = args.function.split('(').next().unwrap_or_default();
+    let shown = Shown { function, outputs, jacobian: jacobians.remove(0), other: jacobians.pop() };
     let text = match args.format {
         Format::Text => shown.text(&evaluator, worst),
         Format::Json => shown.json(&evaluator, args.mode, worst),

@@ -23,9 +23,9 @@ mod differences;
 mod fixed;
 mod judge;
 mod point;
-mod select;
 mod sides;
 
+use crate::asked::{self, Chosen};
 use crate::gradient::{Evaluator, Functions};
 use crate::pipeline::{self, Listing};
 use crate::{Compiler, Stop};
@@ -37,7 +37,6 @@ use cotangent_runtime::{Data, Error};
 use cotangent_sema::{Checked, hir};
 use fixed::Fixed;
 use judge::Look;
-use select::Chosen;
 use std::collections::BTreeSet;
 
 /// What to check, and how thoroughly.
@@ -156,7 +155,7 @@ pub struct Hidden {
 /// Checks the functions of the module at `path`.
 pub fn gradcheck(compiler: &mut Compiler<'_>, path: &str, options: &Options) -> Result<Vec<Finding>, Stop> {
     let mut checked = compiler.check(path)?;
-    let chosen = select::choose(compiler, &mut checked, path, &options.functions)?;
+    let chosen = asked::choose(compiler, &mut checked, path, &options.functions)?;
     let mut used = BTreeSet::new();
     let mut findings = vec![];
     for chosen in chosen {
@@ -243,7 +242,9 @@ fn compile(
 }
 
 fn compile_modes(checked: &mut Checked, func: hir::FuncRef, modes: &[Mode]) -> Result<Lowered, Diagnostics> {
-    let mut lowered = cotangent_lower::lower(checked, Roots::DerivativesOf { func, modes: modes.to_vec() });
+    let options = cotangent_lower::Options { show_dropped: true, ..Default::default() };
+    let roots = Roots::DerivativesOf { func, modes: modes.to_vec() };
+    let mut lowered = cotangent_lower::lower_with(checked, roots, options);
     // Constants keep their digits too.
     lowered.module.types.wide = true;
     let mut diagnostics = std::mem::take(&mut checked.diagnostics);

@@ -64,7 +64,8 @@ impl Checked {
         Some(Witness::Synth(synth))
     }
 
-    /// The tuple of the differentials of a tuple's members, if all have one. There is no declaration to conform by.
+    /// The tuple of the differentials of a tuple's members, if all have one; of a pack among them, the pack of those of its
+    /// elements. There is no declaration to conform by.
     pub(super) fn differential_of_tuple(&mut self, tuple: Ty) -> Option<Ty> {
         let TyKind::Tuple(members) = self.program.types.kind(tuple) else {
             return None;
@@ -79,7 +80,7 @@ impl Checked {
             let Arg::Ty(member) = member else {
                 return None;
             };
-            differentials.push(Arg::Ty(self.differential_of(member)?));
+            differentials.push(Arg::Ty(self.differential_of_member(member)?));
         }
         let differentials = self.program.types.args(&differentials);
         let differential = self.program.types.ty(TyKind::Tuple(differentials));
@@ -87,6 +88,19 @@ impl Checked {
             self.tables.tuple_differentials.insert(tuple, differential);
         }
         Some(differential)
+    }
+
+    fn differential_of_member(&mut self, member: Ty) -> Option<Ty> {
+        if !self.is_pack(member) {
+            return self.differential_of(member);
+        }
+        let element = self.each_ty(member);
+        let differential = self.differential_of(element)?;
+        let over = match self.program.types.kind(member) {
+            TyKind::Expand(_, over) => over,
+            _ => member,
+        };
+        Some(self.expand_ty(Arg::Ty(differential), over))
     }
 
     fn not_synthesizable(&mut self, conformance: ConformanceId) -> Ty {

@@ -441,9 +441,9 @@ impl FuncDiff {
             || self.constant
     }
 
-    /// Whether somebody wrote a derivative of the function.
+    /// Whether somebody wrote a derivative of the function, or named a function that stands in for it.
     pub fn is_custom(&self) -> bool {
-        self.forward.is_some() || self.backward.is_some() || self.apply.is_some()
+        self.forward.is_some() || self.backward.is_some() || self.apply.is_some() || self.substitute.is_some()
     }
 }
 

@@ -1,21 +1,21 @@
-//! Which functions are checked, and what the user calls them.
+//! Which functions `--fn` asks for.
 //!
-//! Without a wish, every differentiable function of the file. A wish is a name, `energy` or `Ray.at`, and stands for all
-//! overloads of it; with the types of the parameters, `f(float2, int)`, it stands for one; with generic arguments, those
-//! of what stands around it first, for an instance: `sum<float, 3>`.
+//! A wish is a name, `energy` or `Ray.at`, and stands for all overloads of it; with the types of the parameters, `f(float2, int)`, it
+//! stands for one; with generic arguments, those of what stands around it first, for an instance: `sum<float, 3>`. Where any number
+//! of functions will do, no wish stands for every differentiable function of the file.
 
 use crate::{Compiler, Stop};
 use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_sema::{Checked, hir};
 use cotangent_syntax::ast;
 
-/// A function to check.
-pub(super) struct Chosen {
+/// A function that is asked for.
+pub(crate) struct Chosen {
     /// The function with its generic arguments; none if they are not known.
-    pub(super) instance: Option<hir::FuncRef>,
-    pub(super) func: hir::FuncId,
+    pub(crate) instance: Option<hir::FuncRef>,
+    pub(crate) func: hir::FuncId,
     /// As it is shown.
-    pub(super) name: Symbol,
+    pub(crate) name: Symbol,
 }
 
 /// A wish, taken apart.
@@ -54,8 +54,8 @@ fn param_types(checked: &Checked, func: hir::FuncId) -> String {
     params.map(|p| checked.show(p.ty)).collect::<Vec<_>>().join(", ")
 }
 
-/// The functions to check, in the order of the program.
-pub(super) fn choose(
+/// The functions that are asked for, in the order of the program.
+pub(crate) fn choose(
     compiler: &mut Compiler<'_>,
     checked: &mut Checked,
     path: &str,
@@ -94,6 +94,38 @@ pub(super) fn choose(
     }
     chosen.sort_by_key(|c| checked.program.user_funcs.iter().position(|f| *f == c.func));
     if compiler.diagnostics.has_errors() { Err(Stop::Errors) } else { Ok(chosen) }
+}
+
+/// Whether a text says more than a name.
+pub(crate) fn is_exact(text: &str) -> bool {
+    text.contains(['(', '<'])
+}
+
+/// The one function that a text asks for.
+pub(crate) fn choose_one(
+    compiler: &mut Compiler<'_>,
+    checked: &mut Checked,
+    text: &str,
+) -> Result<hir::FuncRef, Stop> {
+    let chosen = choose(compiler, checked, "", &[text.to_string()])?;
+    let instances: Vec<hir::FuncRef> = chosen.iter().filter_map(|c| c.instance).collect();
+    match instances[..] {
+        [instance] => return Ok(instance),
+        [] => no_such(compiler, checked, &Wish::of(text)),
+        [_, _, ..] => {
+            let spans = chosen.iter().map(|c| checked.program.funcs[c.func].span);
+            let mut diagnostic = Diagnostic::new(
+                cotangent_lower::codes::NO_SUCH_FUNCTION,
+                Span::none(),
+                format!("more than one function is `{text}`"),
+            );
+            for span in spans {
+                diagnostic = diagnostic.label(span, "this is one");
+            }
+            compiler.diagnostics.push(diagnostic.help("give the types of its parameters, too"));
+        }
+    }
+    Err(Stop::Errors)
 }
 
 fn is_candidate(checked: &Checked, func: hir::FuncId) -> bool {

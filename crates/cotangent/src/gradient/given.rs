@@ -1,0 +1,96 @@
+//! The point at which a function is evaluated, as users write it: `x=3, p.dir=[1, 0, 0]`.
+
+use super::{Evaluator, Named, replace};
+use cotangent_ir::{Ty, layout};
+use cotangent_runtime::Error;
+use cotangent_runtime::data::Number;
+use cotangent_runtime::path::{Leaf, descend, leaves, split};
+
+impl Evaluator<'_> {
+    /// An input that is a resource, which has no value to write down.
+    pub fn resource(&self) -> Option<&Named> {
+        self.inputs.iter().find(|i| layout::layout(&self.types, i.ty).is_none())
+    }
+
+    /// Sets inputs from `x=3, p.dir=[1, 0, 0]`.
+    pub fn set_point(&mut self, text: &str) -> Result<(), Error> {
+        for item in items(text) {
+            let Some((path, value)) = item.split_once('=') else {
+                return Err(Error(format!("`{item}` is not of the form name=value")));
+            };
+            self.set(path.trim(), value.trim())?;
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, path: &str, value: &str) -> Result<(), Error> {
+        let (name, steps) = split(path)?;
+        let Some(input) = self.inputs.iter().position(|i| i.name == name) else {
+            let names: Vec<&str> = self.inputs.iter().map(|i| i.name.as_str()).collect();
+            return Err(Error(format!("the function has no input `{name}`; it has {}", names.join(", "))));
+        };
+        let places =
+            self.part(self.inputs[input].ty, &steps).ok_or_else(|| Error(format!("there is no `{path}`")))?;
+        let apart = |c: char| ",[]{}".contains(c) || c.is_whitespace();
+        let numbers: Vec<&str> = value.split(apart).filter(|w| !w.is_empty()).collect();
+        if numbers.len() != places.len() {
+            let wanted = if places.len() == 1 {
+                "one number".to_string()
+            } else {
+                format!("{} numbers", places.len())
+            };
+            return Err(Error(format!(
+                "`{path}` takes {wanted}, as in `{path}={}`, but `{value}` has {}",
+                if places.len() == 1 { "3" } else { "[1, 0, ..]" },
+                numbers.len()
+            )));
+        }
+        for ((index, leaf), word) in places.iter().zip(numbers) {
+            let number = Number::parse(word).ok_or_else(|| Error(format!("`{word}` is not a number")))?;
+            let constant = number.constant(leaf.scalar)?;
+            replace(&mut self.inputs[input].value, &mut { *index }, constant);
+        }
+        Ok(())
+    }
+
+    /// The numbers of the part of `ty` at `steps`, with their positions among all.
+    fn part(&self, ty: Ty, steps: &[String]) -> Option<Vec<(usize, Leaf)>> {
+        let (mut start, mut inner) = (0, ty);
+        for step in steps {
+            let (offset, next) = descend(&self.types, inner, step)?;
+            (start, inner) = (start + offset as usize, next);
+        }
+        let end = start + layout::layout(&self.types, inner)?.size as usize;
+        let all = leaves(&self.types, ty).into_iter().enumerate();
+        Some(all.filter(|(_, leaf)| (start..end).contains(&leaf.offset)).collect())
+    }
+}
+
+/// The parts of `x=3, p.dir=[1, 0, 0]`: it is split at commas that stand in no brackets.
+pub(crate) fn items(text: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut items) = (0i32, 0, Vec::new());
+    for (i, c) in text.char_indices() {
+        match c {
+            '[' | '{' => depth += 1,
+            ']' | '}' => depth -= 1,
+            ',' | ';' if depth == 0 => {
+                items.push(&text[start..i]);
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    items.push(&text[start..]);
+    items.into_iter().map(str::trim).filter(|item| !item.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::items;
+
+    #[test]
+    fn a_point_is_split_outside_brackets() {
+        assert_eq!(items("x=3, p.dir=[1, 0, 0], "), ["x=3", "p.dir=[1, 0, 0]"]);
+        assert_eq!(items(""), Vec::<&str>::new());
+    }
+}
