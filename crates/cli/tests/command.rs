@@ -161,6 +161,22 @@ fn an_empty_numpy_file_is_an_empty_buffer() {
 }
 
 #[test]
+fn structures_are_printed_field_by_field() {
+    let folder = Folder::new("structures");
+    let program = "struct Hit { float3 at; bool front; uint2 ids[2]; half w; }
+        RWStructuredBuffer<Hit> hits;
+        [numthreads(1,1,1)] void main() { hits[1].at = float3(1, 2, 0.5); hits[1].front = true; hits[1].ids[1].y = 7; }\n";
+    let file = folder.file("hits.slang", program);
+    let set = "--set 'hits=zeros(u8, 72)' --print hits[1]";
+    let text = run("run", &file, set);
+    let expected = "{at = [1, 2, 0.5], front = true, ids = [[0, 0], [0, 7]], w = 0}";
+    assert_eq!(String::from_utf8_lossy(&text.stdout), format!("hits[1] = {expected}\n"), "{}", said(&text));
+    let json = run("run", &file, &format!("{set} --format json"));
+    let value: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(value["buffers"]["hits[1]"]["values"]["ids"], serde_json::json!([[0, 0], [0, 7]]));
+}
+
+#[test]
 fn what_a_program_declares_may_be_set_even_if_it_is_not_used() {
     let folder = Folder::new("unused");
     let program = "StructuredBuffer<float> x; uniform float y; RWStructuredBuffer<float> r;

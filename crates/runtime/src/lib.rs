@@ -17,12 +17,14 @@ mod params;
 pub mod path;
 mod run;
 pub mod sampler;
+mod tree;
 
 pub use codec::Codec;
 pub use data::{Data, Number};
 pub use params::{Params, Place};
 pub use path::Leaf;
 pub use run::run;
+pub use tree::Tree;
 
 /// Why a request cannot be met; a sentence for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]

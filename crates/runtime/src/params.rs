@@ -3,7 +3,7 @@
 use crate::codec::Codec;
 use crate::image::Image;
 use crate::path::{descend, split};
-use crate::{Data, Error, bail, data};
+use crate::{Data, Error, Tree, bail, data};
 use cotangent_base::{Map, Scalar, Symbol};
 use cotangent_interp::Val;
 use cotangent_ir::layout::Matrices;
@@ -323,7 +323,7 @@ impl Params {
     }
 
     /// The bytes at `path`, and the scalar type to show them in: that of the elements, or for structures the
-    /// one they were set in, if any.
+    /// one they were set in, if they hold nothing else.
     pub fn get(&self, path: &str) -> Result<(Option<Scalar>, &[u8]), Error> {
         let place = self.find(path)?;
         let (elem, whole) = match self.types.get(place.ty) {
@@ -336,8 +336,29 @@ impl Params {
         let block = &self.blocks[&place.name];
         let end = if whole { block.bytes.len() } else { place.offset + size };
         match block.bytes.get(place.offset..end) {
-            Some(bytes) => Ok((scalar.or(block.given), bytes)),
+            Some(bytes) => Ok((scalar.or(block.given.filter(|s| self.holds_only(elem, *s))), bytes)),
             None => bail!("`{path}` is outside the buffer, which has {} bytes", block.bytes.len()),
+        }
+    }
+
+    /// The value at `path` as a tree, if [`get`](Self::get) knows no scalar type for it.
+    pub fn tree(&self, path: &str) -> Result<Option<Tree>, Error> {
+        let (scalar, bytes) = self.get(path)?;
+        let ty = self.find(path)?.ty;
+        Ok(match self.types.get(ty) {
+            _ if scalar.is_some() => None,
+            Type::Buffer(elem, _) => Some(self.codec().buffer_tree(elem, bytes)),
+            Type::Opaque(_) => None,
+            _ => Some(self.codec().tree(ty, &self.codec().decode(ty, bytes))),
+        })
+    }
+
+    /// Whether all numbers in a type are of one scalar type.
+    fn holds_only(&self, ty: Ty, scalar: Scalar) -> bool {
+        match self.types.get(ty) {
+            Type::Array(elem, _) => self.holds_only(elem, scalar),
+            Type::Struct(id) => self.types.struct_def(id).fields.iter().all(|f| self.holds_only(f.ty, scalar)),
+            _ => self.types.scalar_of(ty) == Some(scalar),
         }
     }
 

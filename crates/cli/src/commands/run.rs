@@ -7,7 +7,7 @@ use crate::report::{Failure, finish, note, trapped};
 use cotangent::interp::Options;
 use cotangent::ir::layout::Target;
 use cotangent::runtime::image::{Image, shape, to_png};
-use cotangent::runtime::{Data, Params, data, npy, run as dispatch};
+use cotangent::runtime::{Data, Params, Tree, data, npy, run as dispatch};
 use cotangent::{Compiler, Lowered, Roots, Scalar, Symbol, ir};
 use serde_json::{Map, Value, json};
 
@@ -258,7 +258,10 @@ fn print_text(prints: &[Print], params: &Params) -> Result<(), Failure> {
                 let numbers: Vec<String> = data::numbers(scalar, bytes).map(|n| n.show(scalar)).collect();
                 out += &format!("{name} = {scalar}[{}]\n", numbers.join(", "));
             }
-            None => out += &format!("{name} = bytes[{}]\n", data::show_hex(bytes)),
+            None => match params.tree(name)? {
+                Some(tree) => out += &format!("{name} = {tree}\n"),
+                None => out += &format!("{name} = bytes[{}]\n", data::show_hex(bytes)),
+            },
         }
     }
     print(&out)
@@ -269,12 +272,23 @@ fn print_json(prints: &[Print], params: &Params, output: &str) -> Result<(), Fai
     for (name, ty) in prints {
         let (scalar, bytes) = params.get(name)?;
         let scalar = ty.or(scalar);
-        let values = scalar.map(|s| data::numbers(s, bytes).map(|n| number(n, s)).collect::<Vec<_>>());
+        let values = match scalar {
+            Some(scalar) => Some(data::numbers(scalar, bytes).map(|n| number(n, scalar)).collect()),
+            None => params.tree(name)?.map(tree_json),
+        };
         let entry =
             json!({ "type": scalar.map(Scalar::name), "values": values, "bytes": data::show_hex(bytes) });
         buffers.insert(name.clone(), entry);
     }
     print(&format!("{}\n", json!({ "buffers": buffers, "stdout": output })))
+}
+
+fn tree_json(tree: Tree) -> Value {
+    match tree {
+        Tree::Number(n, scalar) => number(n, scalar),
+        Tree::List(items) => items.into_iter().map(tree_json).collect(),
+        Tree::Fields(fields) => fields.into_iter().map(|(name, tree)| (name, tree_json(tree))).collect(),
+    }
 }
 
 /// A number in JSON, which has no infinities: they and NaN become strings.
