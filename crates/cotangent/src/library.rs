@@ -39,6 +39,7 @@ pub const FILES: &[(&str, &str)] = library![
     "shapes.slang",
     "textures.slang",
     "truth.slang",
+    "waves.slang",
 ];
 
 /// Whether a file is read only if it is needed.

@@ -172,7 +172,9 @@ impl FuncEmitter<'_, '_> {
                 Expr::of(format!("{word}({}.count)", args[0].at_least(PRIMARY)), PRIMARY, &args)
             }
             Op::Insert(_) | Op::InsertAdd(_) | Op::Store(_) | Op::Assert(_) => self.misplaced(data)?,
-            Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) | Op::StoreTexel => self.misplaced(data)?,
+            Op::Atomic(_) | Op::Barrier(_) | Op::Wave(_) | Op::Print(_) | Op::StoreTexel => {
+                self.misplaced(data)?
+            }
             Op::Sample(how) => self.sample(*how, args),
             Op::Texel => Expr { memory: true, ..Expr::call("ct::texel", &args) },
             Op::Dimensions => Expr::call("ct::dimensions", &args),

@@ -33,6 +33,7 @@ impl FuncEmitter<'_, '_> {
             Op::Assert(trap) => self.assert(data.operands[0], *trap),
             Op::Atomic(atomic) => self.atomic(&data, atomic),
             Op::Barrier(barrier) => self.barrier(*barrier),
+            Op::Wave(kind) => self.wave(&data, *kind)?,
             Op::StoreTexel => self.store_texel(&data)?,
             Op::Print(format) => self.print(&data, format.as_str()),
             Op::Global(global) => self.global(data.results[0], *global),

@@ -19,6 +19,8 @@ pub struct Uses {
     pub turns: bool,
     /// There are textures or samplers.
     pub textures: bool,
+    /// Lanes of a wave do something together.
+    pub waves: bool,
 }
 
 impl Language {
@@ -66,7 +68,8 @@ impl Language {
             }
             Language::Cuda => {
                 let atomics = include_str!("prelude/cuda_atomics.h");
-                [include_str!("prelude/cuda.h"), common, atomics, end, textures].concat()
+                let waves = if uses.waves { include_str!("prelude/cuda_waves.h") } else { "" };
+                [include_str!("prelude/cuda.h"), common, atomics, end, textures, waves].concat()
             }
         }
     }

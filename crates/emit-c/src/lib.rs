@@ -14,6 +14,7 @@
 //! | `control`  | branches, loops and exits                                                 |
 //! | `inst`     | instructions that change something                                        |
 //! | `memory`   | loads, stores, atomic operations, pointers                                |
+//! | `wave`     | what lanes of a wave do together                                          |
 //! | `texture`  | textures, through the sampler in the prelude                              |
 //! | `expr`     | expressions                                                               |
 //! | `names`    | names that C++ accepts                                                    |
@@ -41,6 +42,7 @@ mod params;
 mod sums;
 mod texture;
 mod types;
+mod wave;
 
 use cotangent_base::{Diagnostic, Map, Set, Span};
 use cotangent_ir::shader::ShaderParams;
@@ -194,9 +196,15 @@ impl Emitter<'_> {
         let name = names::plain(self.options.name);
         let prelude = self.options.language.prelude(Uses {
             turns: !self.waiting.is_empty(),
+            waves: order.iter().any(|id| self.has_waves(*id)),
             textures: self.module.globals.values().any(|g| self.is_opaque(g.ty)),
         });
         Ok(format!("{head}{prelude}\nnamespace {name} {{\n\n{body}\n}} // namespace {name}\n"))
+    }
+
+    fn has_waves(&self, id: FuncId) -> bool {
+        let func = &self.module.funcs[id];
+        func.all_insts().iter().any(|i| matches!(func.insts[*i].op, Op::Wave(_)))
     }
 
     fn is_opaque(&self, ty: Ty) -> bool {

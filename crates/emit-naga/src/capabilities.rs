@@ -68,6 +68,8 @@ pub enum Feature {
     OtherComparison,
     /// Textures that are compared, and sampled at levels of choice too.
     ComparedLevels,
+    /// Operations on waves.
+    Wave,
     /// Functions that call themselves.
     Recursion,
     /// `printf`.
@@ -118,6 +120,7 @@ impl Feature {
         Feature::SampledLine,
         Feature::OtherComparison,
         Feature::ComparedLevels,
+        Feature::Wave,
         Feature::Recursion,
         Feature::Printf,
     ];
@@ -164,6 +167,7 @@ impl Feature {
             Feature::ComparedLevels => {
                 ("levels and derivatives of choice beside comparisons", [No, No, Yes, No, No])
             }
+            Feature::Wave => ("`WaveActiveSum` and so on", [Yes; 5]),
             Feature::Recursion => ("functions that call themselves", [No; 5]),
             Feature::Printf => ("`printf`", [No; 5]),
         }

@@ -64,6 +64,7 @@ impl FuncEmitter<'_, '_> {
             Op::InsertAdd(path) => self.insert(data, path, true)?,
             Op::Global(global) => self.global(*global)?,
             Op::Atomic(atomic) => Place::Expr(self.atomic(data, atomic)?),
+            Op::Wave(kind) => Place::Expr(self.wave(data, *kind)?),
             Op::Math(_)
             | Op::Const(_)
             | Op::Zero

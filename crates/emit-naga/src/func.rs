@@ -161,6 +161,7 @@ impl<'m> FuncEmitter<'_, 'm> {
         }
         if self.func.entry.is_some() {
             self.note_thread();
+            self.note_lane();
             self.initialize_statics()?;
         }
         self.region(self.func.body)
@@ -184,7 +185,13 @@ impl<'m> FuncEmitter<'_, 'm> {
 
     /// Adds an expression, evaluated here.
     pub fn expr(&mut self, expression: Expression) -> Handle<Expression> {
-        let result = matches!(expression, Expression::CallResult(_) | Expression::AtomicResult { .. });
+        let result = matches!(
+            expression,
+            Expression::CallResult(_)
+                | Expression::AtomicResult { .. }
+                | Expression::SubgroupBallotResult
+                | Expression::SubgroupOperationResult { .. }
+        );
         let anywhere = expression.needs_pre_emit() || result;
         let handle = self.out.expressions.append(expression, NoSpan::UNDEFINED);
         if !anywhere {

@@ -34,6 +34,7 @@ mod traps;
 mod types;
 mod uniforms;
 mod values;
+mod wave;
 mod words;
 mod write;
 
@@ -85,7 +86,13 @@ pub fn emit(
     target: Target,
 ) -> std::result::Result<Emitted, Box<Diagnostic>> {
     let built = build(module, places, target, None)?;
-    write::write(&built, target)
+    let written = write::write(&built, target)?;
+    Ok(match written {
+        Emitted::Text(text) if target == Target::Wgsl && wave::has_waves(&built.out) => {
+            Emitted::Text(format!("{}{text}", wave::DIRECTIVES))
+        }
+        written => written,
+    })
 }
 
 /// A diagnostic that says what the target cannot do; which target it is is added at the end.
@@ -118,6 +125,8 @@ pub(crate) struct Emitter<'m> {
     pub atomics: EntitySet<Global>,
     /// Set if the program asserts something: whether an assertion failed, and the bits of a NaN.
     pub poison: Option<Poison>,
+    /// Set if the program asks which lane of its wave a thread is.
+    pub lanes: Option<wave::Lanes>,
     /// The assertions so far.
     pub sites: Vec<Site>,
     /// Which functions run for pixels.
@@ -168,6 +177,7 @@ fn try_build(
         results: Map::default(),
         atomics: EntitySet::new(),
         poison: None,
+        lanes: None,
         sites: vec![],
         reached: stage::Reached::of(module),
     };
@@ -175,6 +185,9 @@ fn try_build(
     let order = order(module)?;
     if order.iter().any(|f| asserts(module, *f)) {
         emitter.poison = Some(emitter.poison_variables(flag));
+    }
+    if wave::asks_for_lanes(module, &order) {
+        emitter.lanes = Some(emitter.lane_variables());
     }
     emitter.atomics = atomic::atomics(module, &order);
     emitter.global_variables(&order)?;

@@ -73,6 +73,7 @@ impl FuncEmitter<'_, '_> {
             | Op::Store(_)
             | Op::Atomic(_)
             | Op::Barrier(_)
+            | Op::Wave(_)
             | Op::Print(_)
             | Op::Point(_)
             | Op::Offset

@@ -65,7 +65,8 @@ impl Emitter<'_> {
         Poison { failed, nan, told }
     }
 
-    fn private(
+    /// A variable of the thread.
+    pub fn private(
         &mut self,
         name: &str,
         ty: Handle<naga::Type>,

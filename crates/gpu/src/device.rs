@@ -79,6 +79,7 @@ fn wanted() -> wgpu::Features {
     wgpu::Features::SHADER_F16
         | wgpu::Features::SHADER_F64
         | wgpu::Features::SHADER_INT64
+        | wgpu::Features::SUBGROUP
         | wgpu::Features::TIMESTAMP_QUERY
         | wgpu::Features::FLOAT32_FILTERABLE
         | wgpu::Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES
@@ -116,16 +117,15 @@ impl Device {
     pub(crate) fn check(&self, needs: Needs) -> Result<(), Error> {
         let has = |feature| self.device.features().contains(feature);
         let missing = [
-            (needs.f16, wgpu::Features::SHADER_F16, "half"),
-            (needs.f64, wgpu::Features::SHADER_F64, "double"),
-            (needs.i64, wgpu::Features::SHADER_INT64, "integers of 64 bits"),
+            (needs.f16, wgpu::Features::SHADER_F16, "compute in half"),
+            (needs.f64, wgpu::Features::SHADER_F64, "compute in double"),
+            (needs.i64, wgpu::Features::SHADER_INT64, "compute in integers of 64 bits"),
+            (needs.waves, wgpu::Features::SUBGROUP, "run waves"),
         ]
         .into_iter()
         .find(|(needed, feature, _)| *needed && !has(*feature));
         match missing {
-            Some((.., what)) => {
-                Err(Error(format!("the device `{}` does not compute in {what}", self.info.name)))
-            }
+            Some((.., what)) => Err(Error(format!("the device `{}` does not {what}", self.info.name))),
             None => Ok(()),
         }
     }

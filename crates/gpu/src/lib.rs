@@ -27,7 +27,7 @@ impl std::fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Number formats that not every device computes in.
+/// What not every device can do: number formats to compute in, and waves.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Needs {
     /// Binary16.
@@ -36,6 +36,8 @@ pub struct Needs {
     pub f64: bool,
     /// Integers of 64 bits.
     pub i64: bool,
+    /// What lanes of a wave do together.
+    pub waves: bool,
 }
 
 /// A compute shader, and what is bound to it.

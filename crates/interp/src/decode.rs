@@ -70,6 +70,10 @@ pub(crate) enum Code {
     Drop { slots: Box<[Slot]> },
     /// Runs a function.
     Call { func: FuncId, args: Box<[Arg]>, results: Box<[Option<Slot>]> },
+    /// Begins a loop whose rounds are counted for waves only.
+    Start { round: Slot },
+    /// Meets the other threads of the wave.
+    Wave { inst: Inst, args: Box<[Arg]>, result: Option<Slot> },
     /// Waits for the other threads of the group.
     Wait,
     /// Leaves the function.
@@ -86,6 +90,16 @@ pub(crate) struct Decoded {
     pub(crate) inputs: Vec<Option<Slot>>,
     /// The size of a frame.
     pub(crate) slots: usize,
+    /// Its loops, each behind those around it. Without waves nobody asks for those without a count.
+    pub(crate) loops: Vec<Rounds>,
+}
+
+/// Where the codes of a loop begin and end, and which slot counts its rounds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rounds {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) round: Slot,
 }
 
 /// A loop around the code being decoded.
@@ -103,12 +117,12 @@ struct Loop {
 #[derive(Clone, Copy)]
 struct Label(usize);
 
-/// Decodes a function.
+/// Decodes a function. With `waves`, the rounds of all loops are counted.
 ///
 /// # Panics
 /// If the function is not one that can run: a derivative not written yet, or one half way through the autodiff
 /// passes. Those are faults of the compiler.
-pub(crate) fn decode(module: &Module, func: &Func) -> Decoded {
+pub(crate) fn decode(module: &Module, func: &Func, waves: bool) -> Decoded {
     assert!(
         !func.regions[func.body].insts.is_empty(),
         "internal error: @{} has no body yet and cannot run",
@@ -127,6 +141,8 @@ pub(crate) fn decode(module: &Module, func: &Func) -> Decoded {
         loops: Vec::new(),
         scope: Vec::new(),
         span: func.span,
+        waves,
+        rounds: Vec::new(),
     };
     let inputs = decoder.define(func.inputs());
     decoder.region(func.body, None);
@@ -147,6 +163,8 @@ struct Decoder<'a> {
     /// The values with storage of their own that are in scope.
     scope: Vec<Slot>,
     span: Span,
+    waves: bool,
+    rounds: Vec<Rounds>,
 }
 
 /// Where a `yield` goes.
@@ -168,11 +186,19 @@ impl Decoder<'_> {
                 | Code::Run { .. }
                 | Code::TakePart { .. }
                 | Code::Count { .. }
+                | Code::Start { .. }
+                | Code::Wave { .. }
                 | Code::Drop { .. } => {}
                 Code::Call { .. } | Code::Wait | Code::Return { .. } => {}
             }
         }
-        Decoded { codes: self.codes, spans: self.spans, inputs, slots: self.next_slot as usize }
+        Decoded {
+            codes: self.codes,
+            spans: self.spans,
+            inputs,
+            slots: self.next_slot as usize,
+            loops: self.rounds,
+        }
     }
 
     fn emit(&mut self, code: Code) {
@@ -279,6 +305,11 @@ impl Decoder<'_> {
     fn plain(&mut self, insts: &[Inst], position: usize) {
         let inst = insts[position];
         let data = &self.func.insts[inst];
+        if let Op::Wave(_) = data.op {
+            let args = self.args(inst, 0);
+            let result = self.define(&data.results)[0];
+            return self.emit(Code::Wave { inst, args, result });
+        }
         if let Op::Barrier(barrier) = data.op {
             // What one thread has done to memory the next one sees, so there is nothing to order.
             if barrier.sync {
@@ -383,8 +414,18 @@ impl Decoder<'_> {
     fn decode_while(&mut self, inst: Inst, data: &InstData) {
         let (head, end) = (self.label(), self.label());
         let state = self.loop_state(data);
+        let round = self.waves.then(|| self.new_slot());
+        if let Some(round) = round {
+            self.emit(Code::Start { round });
+        }
         self.emit_move(inst, 0, state.clone(), Box::default(), head);
         self.place(head);
+        let rounds = self.begin_rounds(round);
+        if let Some(round) = round {
+            let here = self.label();
+            self.emit(Code::Next { round, goto: here.0 });
+            self.place(here);
+        }
         let (cond, body) = (data.regions[0], data.regions[1]);
         let scope = self.scope.len();
         let args = self.define(&self.func.regions[cond].args);
@@ -396,6 +437,7 @@ impl Decoder<'_> {
         self.place(decided);
         self.emit(Code::Branch { cond: Arg { slot: verdict, take: true }, otherwise: end.0 });
         self.loop_body(body, &state, &[], head, end);
+        self.end_rounds(rounds);
         self.place(end);
         self.leave_loop(inst, data);
     }
@@ -407,6 +449,7 @@ impl Decoder<'_> {
         self.emit(Code::Count { n: self.arg(inst, 0), rounds, round });
         self.emit_move(inst, 1, state.clone(), Box::default(), head);
         self.place(head);
+        let around = self.begin_rounds(Some(round));
         let scope = self.scope.len();
         let body = data.regions[0];
         let counter = self.define(&self.func.regions[body].args[..1]);
@@ -415,8 +458,22 @@ impl Decoder<'_> {
         self.scope.truncate(scope);
         self.place(next);
         self.emit(Code::Next { round, goto: head.0 });
+        self.end_rounds(around);
         self.place(end);
         self.leave_loop(inst, data);
+    }
+
+    /// Notes that a loop begins whose rounds are counted in a slot.
+    fn begin_rounds(&mut self, round: Option<Slot>) -> Option<usize> {
+        let start = self.codes.len();
+        self.rounds.push(Rounds { start, end: start, round: round? });
+        Some(self.rounds.len() - 1)
+    }
+
+    fn end_rounds(&mut self, rounds: Option<usize>) {
+        if let Some(rounds) = rounds {
+            self.rounds[rounds].end = self.codes.len();
+        }
     }
 
     /// The results of a loop hold its state, so they have slots even if nobody uses them afterwards.

@@ -3,9 +3,11 @@
 //! The threads of a group run in order, each until it ends or comes to a barrier. Those that wait are set aside with all
 //! they hold: the slots of their frames and their `static` variables. When the last one has come they go on in the same
 //! order. So there is one order of everything that happens, and it is one of those allowed. A barrier that some threads do
-//! not reach stops the program.
+//! not reach stops the program. Before threads wait at a barrier, the waves have done what they do together
+//! ([`wave`](crate::wave)).
 
 use crate::machine::{Pause, Thread};
+use crate::wave::{LANES, Lane, Point};
 use crate::{Machine, OtherThread, Stopped, Val};
 use cotangent_ir::{Entry, FuncId, Global, GlobalKind, Link, SystemValue, Trap, Type};
 use std::mem;
@@ -28,44 +30,65 @@ impl Machine<'_> {
     }
 
     fn run_group(&mut self, entry: FuncId, info: &Entry, group: [u32; 3]) -> Result<(), Stopped> {
-        let mut waiting = Vec::new();
-        let mut ended = None;
-        for thread in all(info.threads) {
+        let mut stopped = Group::default();
+        for (index, thread) in (0..).zip(all(info.threads)) {
             let place = Place { group, thread, threads: info.threads };
             self.thread = Some(place.in_dispatch());
             self.begin_thread()?;
             let thread = self.begin(entry, info.inputs.iter().map(|link| place.link(*link)).collect());
-            self.go_on(thread, &mut waiting, &mut ended)?;
+            self.go_on(index, thread, &mut stopped)?;
         }
-        while !waiting.is_empty() {
-            self.meet(&waiting, ended)?;
-            for aside in mem::take(&mut waiting) {
-                let thread = self.take_back(aside);
-                self.go_on(thread, &mut waiting, &mut ended)?;
+        loop {
+            while let Some(lanes) = stopped.next_lanes() {
+                self.meet_in_wave(lanes, &mut stopped)?;
+            }
+            if stopped.waiting.is_empty() {
+                return Ok(());
+            }
+            stopped.waiting.sort_by_key(|aside| aside.index);
+            self.meet(&stopped.waiting, stopped.ended)?;
+            for aside in mem::take(&mut stopped.waiting) {
+                let (index, thread) = (aside.index, self.take_back(aside));
+                self.go_on(index, thread, &mut stopped)?;
             }
         }
-        Ok(())
     }
 
-    /// Runs a thread until it ends or waits.
-    fn go_on(
-        &mut self,
-        mut thread: Thread,
-        waiting: &mut Vec<Aside>,
-        ended: &mut Option<[u32; 3]>,
-    ) -> Result<(), Stopped> {
+    /// Runs a thread until it ends, waits, or meets others.
+    fn go_on(&mut self, index: u32, mut thread: Thread, group: &mut Group) -> Result<(), Stopped> {
         match self.resume(&mut thread)? {
-            Pause::Done(_) => _ = ended.get_or_insert(self.thread.unwrap_or_default()),
-            Pause::Waits => waiting.push(self.set_aside(thread)),
+            Pause::Done(_) => _ = group.ended.get_or_insert(self.thread.unwrap_or_default()),
+            Pause::Waits => group.waiting.push(self.set_aside(index, thread)),
+            Pause::Meets(operands) => {
+                let point = self.point_of(&thread);
+                group.meeting.push(Meeting { point, operands, aside: self.set_aside(index, thread) });
+            }
         }
         self.slots.clear();
         Ok(())
     }
 
-    fn set_aside(&mut self, thread: Thread) -> Aside {
+    /// Gives lanes of a wave what they make together, and lets them go on.
+    fn meet_in_wave(&mut self, lanes: Vec<Meeting>, group: &mut Group) -> Result<(), Stopped> {
+        let (mut given, mut asides) = (Vec::new(), Vec::new());
+        for Meeting { operands, aside, .. } in lanes {
+            given.push(Lane { number: aside.index % LANES, operands });
+            asides.push(aside);
+        }
+        let values = self.together(&asides[0].thread, &given)?;
+        for (aside, value) in asides.into_iter().zip(values) {
+            let (index, thread) = (aside.index, self.take_back(aside));
+            self.hand(&thread, value);
+            self.go_on(index, thread, group)?;
+        }
+        Ok(())
+    }
+
+    fn set_aside(&mut self, index: u32, thread: Thread) -> Aside {
         let variables =
             self.thread_variables().into_iter().map(|v| (v, mem::take(&mut self.memory[v]))).collect();
         Aside {
+            index,
             thread,
             slots: mem::take(&mut self.slots),
             variables,
@@ -130,8 +153,41 @@ impl Machine<'_> {
     }
 }
 
+/// The threads of a group that do not run.
+#[derive(Default)]
+struct Group {
+    /// Those at a barrier.
+    waiting: Vec<Aside>,
+    /// Those at an operation on their wave.
+    meeting: Vec<Meeting>,
+    /// The first that has ended.
+    ended: Option<[u32; 3]>,
+}
+
+/// A thread at an operation on its wave.
+struct Meeting {
+    point: Point,
+    operands: Vec<Val>,
+    aside: Aside,
+}
+
+impl Group {
+    /// The lanes that meet next, in order: those of the first wave that are at the point where the one is that is least far.
+    fn next_lanes(&mut self) -> Option<Vec<Meeting>> {
+        let place = |one: &Meeting| (one.aside.index / LANES, one.point.clone());
+        let first = self.meeting.iter().map(place).min()?;
+        let (mut here, rest): (Vec<_>, Vec<_>) =
+            mem::take(&mut self.meeting).into_iter().partition(|one| place(one) == first);
+        self.meeting = rest;
+        here.sort_by_key(|one| one.aside.index);
+        Some(here)
+    }
+}
+
 /// A thread that waits.
 struct Aside {
+    /// Its number in the group.
+    index: u32,
     thread: Thread,
     slots: Vec<Val>,
     /// The values of its `static` variables.

@@ -2,7 +2,7 @@
 //!
 //! It is simple, complete and slow; every other way to run a program is tested against it. [`Machine::call`] runs one
 //! function on values, [`Machine::dispatch`] runs an entry point for every thread of some groups, one after the other from
-//! barrier to barrier.
+//! barrier to barrier, and in waves where they do something together ([`wave`]).
 //!
 //! How it works: a function is decoded once into a list of codes with jumps ([`decode`]), values live in slots
 //! of explicit frames, so that a deep recursion of the program is none of the host's, and scalar operations
@@ -26,9 +26,11 @@ mod stop;
 mod take_part;
 mod texture;
 mod value;
+mod wave;
 
 pub use codes::CODES;
 pub use machine::{Counters, Machine, Options};
 pub use pointer::Pointer;
 pub use stop::{OtherThread, Outside, Stopped, UnknownType};
 pub use value::Val;
+pub use wave::LANES;

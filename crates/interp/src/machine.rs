@@ -3,10 +3,11 @@
 use crate::decode::{Arg, Code, Decoded, Level, Slot, decode};
 use crate::held::Held;
 use crate::stop::{Outside, UnknownType};
+use crate::wave::{Lane, Point};
 use crate::{Stopped, Val};
 use cotangent_base::{EntityMap, Scalar, Span};
 use cotangent_ir::eval::Eval;
-use cotangent_ir::{Const, FuncId, Global, Math, Module, Trap, Ty, Type};
+use cotangent_ir::{Const, Func, FuncId, Global, Math, Module, Op, Trap, Ty, Type};
 use smallvec::SmallVec;
 use std::mem;
 use std::rc::Rc;
@@ -88,6 +89,8 @@ pub struct Machine<'m> {
     /// What the program has printed.
     pub(crate) output: String,
     decoded: EntityMap<FuncId, Option<Rc<Decoded>>>,
+    /// Whether the program has operations on waves.
+    waves: bool,
     /// The slots of all frames of the thread being run.
     pub(crate) slots: Vec<Val>,
     /// The number of steps at which to stop.
@@ -106,6 +109,8 @@ pub(crate) enum Pause {
     Done(Vec<Val>),
     /// It waits for the other threads of its group.
     Waits,
+    /// It has come to an operation on its wave with these operands.
+    Meets(Vec<Val>),
 }
 
 /// A function that is running.
@@ -145,6 +150,7 @@ impl<'m> Machine<'m> {
             held: Held::No,
             output: String::new(),
             decoded: EntityMap::filled(None, module.funcs.len()),
+            waves: has_waves(module),
             slots: Vec::new(),
             last_step: 0,
         }
@@ -195,7 +201,8 @@ impl<'m> Machine<'m> {
 
     fn decoded(&mut self, func: FuncId) -> Rc<Decoded> {
         let module = self.module;
-        self.decoded[func].get_or_insert_with(|| Rc::new(decode(module, &module.funcs[func]))).clone()
+        let waves = self.waves;
+        self.decoded[func].get_or_insert_with(|| Rc::new(decode(module, &module.funcs[func], waves))).clone()
     }
 
     /// Makes a frame with the inputs in place.
@@ -232,6 +239,11 @@ impl<'m> Machine<'m> {
             match self.resume(&mut thread) {
                 Ok(Pause::Done(outputs)) => break Ok(outputs),
                 Ok(Pause::Waits) => {}
+                Ok(Pause::Meets(operands)) => {
+                    if let Err(stopped) = self.alone(&thread, operands) {
+                        break Err(stopped);
+                    }
+                }
                 Err(stopped) => break Err(stopped),
             }
         };
@@ -248,6 +260,46 @@ impl<'m> Machine<'m> {
     pub(crate) fn resume(&mut self, thread: &mut Thread) -> Result<Pause, Stopped> {
         let outcome = self.run_frames(&mut thread.frame, &mut thread.callers);
         outcome.map_err(|trap| self.stopped(trap, thread))
+    }
+
+    /// An operation on a wave of one lane.
+    fn alone(&mut self, thread: &Thread, operands: Vec<Val>) -> Result<(), Stopped> {
+        let values = self.together(thread, &[Lane { number: 0, operands }])?;
+        values.into_iter().for_each(|value| self.hand(thread, value));
+        Ok(())
+    }
+
+    /// What lanes get that have come to an operation, at which `thread` is.
+    pub(crate) fn together(&mut self, thread: &Thread, lanes: &[Lane]) -> Result<Vec<Val>, Stopped> {
+        let frame = &thread.frame;
+        let func = &self.module.funcs[frame.func];
+        let Code::Wave { inst, .. } = frame.decoded.codes[frame.at - 1] else {
+            unreachable!("threads meet at operations on waves")
+        };
+        let data = &func.insts[inst];
+        let Op::Wave(kind) = data.op else { unreachable!("the code was made of such an operation") };
+        let ty = self.module.types.get(func.ty(data.results[0]));
+        self.wave(kind, ty, lanes).map_err(|trap| self.stopped(trap, thread))
+    }
+
+    /// Gives a thread that is being run what it waited for.
+    pub(crate) fn hand(&mut self, thread: &Thread, value: Val) {
+        if let Code::Wave { result, .. } = thread.frame.decoded.codes[thread.frame.at - 1] {
+            self.write(thread.frame.base, result, value);
+        }
+    }
+
+    /// How far the thread that is being run is.
+    pub(crate) fn point_of(&self, thread: &Thread) -> Point {
+        let mut point = Point::new();
+        for frame in thread.callers.iter().chain([&thread.frame]) {
+            let at = frame.at - 1;
+            for rounds in frame.decoded.loops.iter().filter(|l| (l.start..l.end).contains(&at)) {
+                point.extend([rounds.start as u64, self.counter(frame.base, rounds.round) as u64]);
+            }
+            point.push(at as u64);
+        }
+        point
     }
 
     /// Says that a thread stopped where it is.
@@ -274,6 +326,7 @@ impl<'m> Machine<'m> {
             // Until a call or return changes the frame, only the place in its codes changes.
             match self.run_codes(frame, &decoded)? {
                 Change::Wait => return Ok(Pause::Waits),
+                Change::Meet(operands) => return Ok(Pause::Meets(operands.into_vec())),
                 Change::Call { func, inputs } => {
                     if callers.len() + 1 >= self.options.max_depth {
                         return Err(Trap::CallDepth);
@@ -363,6 +416,8 @@ impl<'m> Machine<'m> {
                 Code::Call { func, args, .. } => {
                     return Ok(Change::Call { func: *func, inputs: self.read_all(base, args) });
                 }
+                Code::Start { round } => self.write(base, Some(*round), Val::int(0)),
+                Code::Wave { args, .. } => return Ok(Change::Meet(self.read_all(base, args))),
                 Code::Wait => return Ok(Change::Wait),
                 Code::Return { args } => return Ok(Change::Return(self.read_all(base, args))),
             }
@@ -404,6 +459,12 @@ enum Change {
     Call { func: FuncId, inputs: SmallVec<[Val; 4]> },
     Return(SmallVec<[Val; 4]>),
     Wait,
+    Meet(SmallVec<[Val; 4]>),
+}
+
+fn has_waves(module: &Module) -> bool {
+    let is_wave = |func: &Func| func.insts.values().any(|inst| matches!(inst.op, Op::Wave(_)));
+    module.funcs.values().any(is_wave)
 }
 
 /// The source of what a frame is about.

@@ -81,7 +81,7 @@ impl Machine<'_> {
             }
             Op::Assert(trap) => return self.assert(&args[0], *trap),
             Op::Discard | Op::Screen(_) => return Err(Trap::NoPixel),
-            Op::Barrier(_) => has_codes(&data.op),
+            Op::Barrier(_) | Op::Wave(_) => has_codes(&data.op),
             Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => has_codes(&data.op),
             Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => has_codes(&data.op),
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => has_codes(&data.op),

@@ -86,6 +86,7 @@ impl Op {
             | Op::Store(_)
             | Op::Atomic(_)
             | Op::Barrier(_)
+            | Op::Wave(_)
             | Op::Print(_)
             | Op::Point(_)
             | Op::Offset

@@ -31,6 +31,7 @@ pub mod text;
 pub mod texture;
 mod types;
 mod verify;
+pub mod wave;
 
 pub use builder::Builder;
 pub use control::{Control, Exit};

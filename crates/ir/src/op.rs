@@ -9,6 +9,7 @@
 //! derived from the effect, whether it may be recomputed in a backward pass.
 
 use crate::texture::Sampling;
+use crate::wave::Wave;
 use crate::{FuncId, Global};
 use cotangent_base::Symbol;
 use smallvec::SmallVec;
@@ -335,6 +336,9 @@ ops! {
     Atomic(Atomic) "atomic" Write No;
     /// `() -> ()`. Orders what the threads of a group do to memory, and may make them wait for each other.
     Barrier(Barrier) "barrier" Write No;
+    /// `(value..) -> value`. What threads that run side by side make of their values together; [`Wave`] says which. It stays
+    /// where it is, since who takes part depends on where that is.
+    Wave(Wave) "wave" Write No;
     /// `(value..) -> ()`. Writes text, in the form of C's `printf`.
     Print(Symbol) "print" Write No;
     /// `(handle, index..) -> ref<part>`. Points to a part. An index outside traps when the pointer is used.

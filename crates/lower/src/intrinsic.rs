@@ -16,6 +16,7 @@ use crate::instance::Lowerer;
 use crate::reinterpret::reinterpret;
 use cotangent_base::{Scalar, Span, Symbol};
 use cotangent_ir::texture::{Opaque, Sampling};
+use cotangent_ir::wave::Wave;
 use cotangent_ir::{
     self as ir, Atomic, AtomicKind, Barrier, Builder, DiffInfo, Dir, Effect, Func, Inline, Memory, Op, Path,
     Screen, Step, Trap, Type, Types, Value,
@@ -57,6 +58,7 @@ fn with_kind(name: &str) -> Option<Op> {
     match family {
         "atomic" => Some(Op::Atomic(Atomic { kind: find(&AtomicKind::ALL, kind)?, path: Path::default() })),
         "assert" => find(&Trap::ALL, kind).map(Op::Assert),
+        "wave" => find(&Wave::ALL, kind).map(Op::Wave),
         "sample" => find(&Sampling::ALL, kind).map(Op::Sample),
         "screen" => find(&Screen::ALL, kind).map(Op::Screen),
         "barrier" => {

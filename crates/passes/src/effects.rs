@@ -286,6 +286,7 @@ pub fn may_trap(types: &Types, func: &Func, inst: Inst) -> bool {
         Op::Load(_) | Op::Store(_) | Op::Assert(_) => true,
         // Where a quad has parted, pixels have no neighbours any more.
         Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) | Op::Discard | Op::Screen(_) => true,
+        Op::Wave(_) => true,
         Op::DiffCall(_) | Op::LinCall(_) | Op::Call(_) => true,
         Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => true,
         Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => true,

@@ -99,6 +99,7 @@ impl Rules for Fold {
             Op::Inject(_) | Op::Project(_) | Op::Tag => Change::Keep,
             Op::Global(_) | Op::Load(_) | Op::Store(_) | Op::Length | Op::Assert(_) => Change::Keep,
             Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) | Op::Discard | Op::Screen(_) => Change::Keep,
+            Op::Wave(_) => Change::Keep,
             Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => Change::Keep,
             Op::Point(_) | Op::Offset | Op::Address => Change::Keep,
             Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => Change::Keep,

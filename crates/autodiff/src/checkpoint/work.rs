@@ -65,6 +65,7 @@ impl Works {
             Op::Texel => 4 * result,
             Op::Dimensions | Op::Discard => 4,
             Op::Screen(_) => 4 * result,
+            Op::Wave(_) => 8 * result,
             Op::Length | Op::Point(_) | Op::Offset | Op::Address => 1,
             Op::StoreTexel | Op::Store(_) | Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) | Op::Assert(_) => {
                 4

@@ -74,7 +74,7 @@ impl Linearizer<'_> {
                 None
             }
             Op::Tag | Op::Store(_) | Op::Length | Op::Assert(_) => None,
-            Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) => None,
+            Op::Atomic(_) | Op::Barrier(_) | Op::Wave(_) | Op::Print(_) => None,
             Op::Discard | Op::Screen(_) => None,
             Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => None,
             Op::Point(_) | Op::Offset | Op::Address => None,

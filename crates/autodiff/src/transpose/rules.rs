@@ -80,6 +80,7 @@ impl Transposer<'_, '_> {
             | Op::Store(_)
             | Op::Atomic(_)
             | Op::Barrier(_)
+            | Op::Wave(_)
             | Op::Print(_)
             | Op::Point(_)
             | Op::Offset

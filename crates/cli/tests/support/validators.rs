@@ -121,7 +121,7 @@ impl Validators {
                 Stage::Fragment => "frag",
             };
             let file = folder.write(made, ending, text.as_bytes());
-            let words = ["layout(push_constant", " set = ", "uniform texture"];
+            let words = ["layout(push_constant", " set = ", "uniform texture", "subgroup"];
             let words = words.iter().any(|word| text.contains(word));
             if words {
                 vulkan.push(file)
@@ -131,7 +131,7 @@ impl Validators {
         }
         self.run("glslangValidator", &[], &plain);
         for file in vulkan {
-            self.run("glslangValidator", &["-V", "-o", "/dev/null"], &[file]);
+            self.run("glslangValidator", &["-V", "--target-env", "vulkan1.1", "-o", "/dev/null"], &[file]);
         }
     }
 

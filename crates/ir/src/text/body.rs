@@ -3,6 +3,7 @@
 use super::lex::{Kind, ValueName};
 use super::parser::{Parsed, Parser};
 use crate::texture::Sampling;
+use crate::wave::Wave;
 use crate::{
     Atomic, AtomicKind, Barrier, Const, Control, DiffCall, Func, Inst, LinCall, LoopInfo, Memory, Op, Path,
     Region, Screen, Step, Trap, Ty, Unroll, Value,
@@ -155,6 +156,7 @@ impl<'a> Body<'_, 'a> {
             "screen" => Op::Screen(self.p.choice(&Screen::ALL)?),
             "sample" => Op::Sample(self.p.choice(&Sampling::ALL)?),
             "barrier" => Op::Barrier(self.barrier()?),
+            "wave" => Op::Wave(self.p.choice(&Wave::ALL)?),
             "print" => Op::Print(self.p.name()?),
             _ => return self.special(name, result),
         };

@@ -2,6 +2,7 @@
 
 use super::LinearValues;
 use crate::texture::{Dim, Opaque, Sampling};
+use crate::wave::Wave;
 use crate::{Access, AtomicKind, DiffRow, Memory, StructId};
 use crate::{
     Apply, Const, DiffCall, DiffInfo, Dir, Func, FuncId, FuncKind, GlobalKind, Inline, Inst, InstData,
@@ -443,6 +444,10 @@ impl<'a> Printer<'a> {
             Op::Global(global) => {
                 let name = self.module.globals.get(*global).map(|g| Name(g.name).to_string());
                 put!(self.out, " @{}", name.unwrap_or_else(|| format!("?{global}")));
+            }
+            Op::Wave(kind) => {
+                put!(self.out, " {}", name_in(&Wave::ALL, *kind));
+                self.operands(&data.operands);
             }
             Op::Sample(how) => {
                 put!(self.out, " {}", name_in(&Sampling::ALL, *how));

@@ -3,6 +3,7 @@
 
 use super::{Check, Verifier, ensure};
 use crate::texture::{Opaque, Sampling};
+use crate::wave::Wave;
 use crate::{Access, Class, Const, Control, DiffCall, InstData, Math, Op, Path, Region, Ty, Type, Value};
 use cotangent_base::{Scalar, Set};
 
@@ -27,6 +28,7 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
         Op::Barrier(_) | Op::Print(_) | Op::Assert(_) | Op::Discard | Op::Screen(_) => {
             effect(&data.op, operands, results)
         }
+        Op::Wave(kind) => wave(*kind, operands, results),
         Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => call(v, &data.op, operands, results),
         Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => structured(v, data, operands, results),
         Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => Ok(()),
@@ -213,6 +215,33 @@ fn effect(op: &Op, operands: &[Type], results: &[Type]) -> Check {
             let floats =
                 matches!(a, Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) if s.is_float());
             ensure!(floats, "only floats differ from pixel to pixel");
+        }
+        _ => return misfit(),
+    }
+    Ok(())
+}
+
+fn wave(kind: Wave, operands: &[Type], results: &[Type]) -> Check {
+    const U32: Type = Type::Scalar(Scalar::U32);
+    let number = |ty: Type| match ty {
+        Type::Scalar(s) | Type::Vector(s, _) => s != Scalar::Bool,
+        _ => false,
+    };
+    match (kind, operands, results) {
+        (Wave::LaneIndex | Wave::LaneCount, [], [r]) => ensure!(*r == U32, "it is a `u32`"),
+        (Wave::All | Wave::Any, [BOOL], [r]) => ensure!(*r == BOOL, "the result is not a `bool`"),
+        (Wave::Ballot, [BOOL], [r]) => {
+            ensure!(*r == Type::Vector(Scalar::U32, 4), "a ballot is a `u32x4`");
+        }
+        (Wave::ReadAt, [v, U32], [r]) => ensure!(number(*v) && v == r, "a lane gives a number"),
+        (Wave::And | Wave::Or | Wave::Xor, [v], [r]) => {
+            ensure!(number(*v) && v == r, "a lane gives a number");
+            ensure!(v.scalar().is_some_and(Scalar::is_int), "these numbers have no bits");
+        }
+        (Wave::Sum | Wave::Product | Wave::Min | Wave::Max, [v], [r])
+        | (Wave::PrefixSum | Wave::PrefixProduct | Wave::ReadFirst, [v], [r])
+        | (Wave::QuadX | Wave::QuadY | Wave::QuadDiagonal, [v], [r]) => {
+            ensure!(number(*v) && v == r, "a lane gives a number");
         }
         _ => return misfit(),
     }

@@ -1,0 +1,104 @@
+//! What the lanes of a wave do together.
+//!
+//! The threads of a group are cut into waves, in order; the threads of a wave are its lanes. An operation on a wave concerns its
+//! *active* lanes: those that are at it in the same round of all loops around it. The others have taken another branch, have
+//! left a loop before, or have ended.
+//!
+//! How many lanes a wave has is the target's own business; four lanes that follow each other are a *quad* everywhere.
+
+use crate::Math;
+
+/// An operation on a wave. A *number* is a scalar or vector of integers or floats.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Wave {
+    /// `() -> u32`. Which lane this is.
+    LaneIndex,
+    /// `() -> u32`. How many lanes a wave has, active or not.
+    LaneCount,
+    /// `(number) -> number`. The sum of what the active lanes give; so below.
+    Sum,
+    /// `(number) -> number`.
+    Product,
+    /// `(number) -> number`.
+    Min,
+    /// `(number) -> number`.
+    Max,
+    /// `(integers) -> integers`.
+    And,
+    /// `(integers) -> integers`.
+    Or,
+    /// `(integers) -> integers`.
+    Xor,
+    /// `(bool) -> bool`. Whether all active lanes give `true`.
+    All,
+    /// `(bool) -> bool`. Whether one does.
+    Any,
+    /// `(bool) -> u32x4`. A bit for each lane, which is set if it is active and gives `true`.
+    Ballot,
+    /// `(number) -> number`. The sum of what the active lanes before this one give.
+    PrefixSum,
+    /// `(number) -> number`. The product of what the active lanes before this one give.
+    PrefixProduct,
+    /// `(number, lane: u32) -> number`. What that lane gives; if it is not active, whatever the target finds there.
+    ReadAt,
+    /// `(number) -> number`. What the first active lane gives.
+    ReadFirst,
+    /// `(number) -> number`. What the other lane of the same row of the quad gives.
+    QuadX,
+    /// `(number) -> number`. What the other lane of the same column gives.
+    QuadY,
+    /// `(number) -> number`. What the lane of the other row and column gives.
+    QuadDiagonal,
+}
+
+impl Wave {
+    /// All of them, with their names in IR text.
+    pub const ALL: [(&str, Wave); 19] = [
+        ("lane_index", Wave::LaneIndex),
+        ("lane_count", Wave::LaneCount),
+        ("sum", Wave::Sum),
+        ("product", Wave::Product),
+        ("min", Wave::Min),
+        ("max", Wave::Max),
+        ("and", Wave::And),
+        ("or", Wave::Or),
+        ("xor", Wave::Xor),
+        ("all", Wave::All),
+        ("any", Wave::Any),
+        ("ballot", Wave::Ballot),
+        ("prefix_sum", Wave::PrefixSum),
+        ("prefix_product", Wave::PrefixProduct),
+        ("read_at", Wave::ReadAt),
+        ("read_first", Wave::ReadFirst),
+        ("quad_x", Wave::QuadX),
+        ("quad_y", Wave::QuadY),
+        ("quad_diagonal", Wave::QuadDiagonal),
+    ];
+
+    /// The operation that makes one number of two, if lanes are gathered so.
+    pub const fn math(self) -> Option<Math> {
+        match self {
+            Wave::Sum | Wave::PrefixSum => Some(Math::Add),
+            Wave::Product | Wave::PrefixProduct => Some(Math::Mul),
+            Wave::Min => Some(Math::Min),
+            Wave::Max => Some(Math::Max),
+            Wave::And => Some(Math::And),
+            Wave::Or => Some(Math::Or),
+            Wave::Xor => Some(Math::Xor),
+            Wave::LaneIndex | Wave::LaneCount | Wave::All | Wave::Any | Wave::Ballot => None,
+            Wave::ReadAt | Wave::ReadFirst | Wave::QuadX | Wave::QuadY | Wave::QuadDiagonal => None,
+        }
+    }
+
+    /// The bits by which the number of the lane that is read differs from that of the reader, for quads.
+    pub const fn across(self) -> Option<u32> {
+        match self {
+            Wave::QuadX => Some(1),
+            Wave::QuadY => Some(2),
+            Wave::QuadDiagonal => Some(3),
+            Wave::LaneIndex | Wave::LaneCount | Wave::All | Wave::Any | Wave::Ballot => None,
+            Wave::Sum | Wave::Product | Wave::Min | Wave::Max | Wave::And | Wave::Or | Wave::Xor => None,
+            Wave::PrefixSum | Wave::PrefixProduct | Wave::ReadAt | Wave::ReadFirst => None,
+        }
+    }
+}
