@@ -1,0 +1,135 @@
+//! A backward pass whose loop outruns its `[MaxIters]`, wherever it runs: the interpreter, C++ and a GPU that is run by us stop and
+//! name the line; a shader that somebody else runs, which cannot stop, leaves NaN in place of every gradient.
+// req: LOOP-06, LOOP-08
+
+#![cfg(feature = "gpu")]
+
+mod support;
+
+use cotangent::ir::layout::Target;
+use cotangent::{Compiler, Disk, Emitted, Roots};
+use cotangent_gpu::{Binding, Content, Device, Needs, Program};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use support::cotangent;
+
+/// The loop is in line 6 and may take four rounds.
+const PROGRAM: &str = "StructuredBuffer<int> limit;
+RWStructuredBuffer<float> result;
+[Differentiable] float power(float x, no_diff float y)
+{
+    float p = y; int i = 0;
+    [MaxIters(4)] while (i < limit[0]) { p = p * x; i++; }
+    return p;
+}
+[shader(\"compute\")] [numthreads(1, 1, 1)] void computeMain()
+{
+    var x = diffPair(3.0);
+    bwd_diff(power)(x, 2.0, 1.0);
+    result[0] = x.d;
+    result[1] = 7;
+}
+";
+
+/// 4 * 2 * 3 * 3 * 3, as 2 * x * x * x * x has it.
+const GRADIENT: f32 = 216.0;
+
+fn write(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("cotangent-bounds-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("power.slang"), PROGRAM).unwrap();
+    folder
+}
+
+fn run(folder: &Path, limit: i32, rest: &[&str]) -> Output {
+    let set = ["--set".to_string(), format!("limit=i32[{limit}]"), "--set".into(), "result=zeros(f32, 2)".into()];
+    let file = folder.join("power.slang").display().to_string();
+    let rest = rest.iter().map(|word| word.to_string());
+    cotangent(&["run".to_string(), file].into_iter().chain(set).chain(rest).collect::<Vec<_>>())
+}
+
+/// Within its bound the gradient is right; beyond it the program stops, and says where.
+fn stops(folder: &Path, rest: &[&str]) {
+    let within = run(folder, 4, rest);
+    assert_eq!(String::from_utf8_lossy(&within.stdout), format!("result = f32[{GRADIENT}, 7]\n"));
+    let beyond = run(folder, 5, rest);
+    let said = String::from_utf8_lossy(&beyond.stderr);
+    assert_eq!(beyond.status.code(), Some(4), "{said}");
+    assert!(said.contains("E0802") && said.contains("power.slang:6:"), "{said}");
+}
+
+#[test]
+fn the_interpreter_stops() {
+    let folder = write("interpreter");
+    stops(&folder, &[]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_gpu_that_we_run_stops() {
+    if cotangent_gpu::devices().is_empty() {
+        return eprintln!("skipped: there is no device");
+    }
+    let folder = write("gpu");
+    stops(&folder, &["--backend", "gpu"]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn cpp_stops() {
+    let folder = write("cpp");
+    let main = "#include \"power.h\"
+        int main(int n, char**) {
+            const int limit = n > 1 ? 5 : 4;
+            float result[2];
+            power::Params params{{&limit, 1}, {result, 2}};
+            power::computeMain(params, ct::Groups{{0, 0, 0}, {1, 1, 1}});
+            std::printf(\"%g\", result[0]);
+        }";
+    std::fs::write(folder.join("main.cpp"), main).unwrap();
+    let words = ["compile", "power.slang", "--target", "cpp", "-o", "power.h"];
+    let made = Command::new(env!("CARGO_BIN_EXE_cotangent")).args(words).current_dir(&folder).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let compiler = std::env::var("CXX").unwrap_or("g++".into());
+    let flags = ["-std=c++17", "-o", "main", "main.cpp"];
+    let Ok(built) = Command::new(&compiler).args(flags).current_dir(&folder).output() else {
+        return eprintln!("skipped: there is no C++ compiler `{compiler}`");
+    };
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let within = Command::new(folder.join("main")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&within.stdout), GRADIENT.to_string());
+    let beyond = Command::new(folder.join("main")).arg("5").output().unwrap();
+    let said = String::from_utf8_lossy(&beyond.stderr);
+    assert!(!beyond.status.success() && beyond.stdout.is_empty(), "{said}");
+    assert_eq!(said, "trap: line 6: the loop ran longer than it said it would\n");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// The shader as `compile` writes it, run without anybody who looks for failures.
+#[test]
+fn a_shader_that_others_run_leaves_nan() {
+    if cotangent_gpu::devices().is_empty() {
+        return eprintln!("skipped: there is no device");
+    }
+    let folder = write("shader");
+    let disk = Disk::default();
+    let mut compiler = Compiler::new(&disk, vec![]);
+    let file = folder.join("power.slang").display().to_string();
+    let lowered = compiler.compile(&file, Roots::Entries(vec![])).unwrap_or_else(|_| panic!("it compiles"));
+    let Ok(Emitted::Text(wgsl)) = cotangent::shader(&lowered, Target::Wgsl) else { panic!("it is text") };
+    let device = Device::open(None).unwrap();
+    let gradient = |limit: i32| {
+        let binding = |index, name: &str, content| Binding { name: name.into(), group: 0, index, content };
+        let bindings = vec![
+            binding(0, "limit", Content::Read(limit.to_le_bytes().to_vec())),
+            binding(1, "result", Content::Write(vec![0; 8])),
+        ];
+        let program = Program { wgsl: wgsl.clone(), needs: Needs::default(), bindings };
+        let outcome = device.run(&program, [1, 1, 1], false).unwrap();
+        let bytes = outcome.written[1].clone().unwrap();
+        f32::from_le_bytes(bytes[..4].try_into().unwrap())
+    };
+    assert_eq!(gradient(4), GRADIENT);
+    assert!(gradient(5).is_nan());
+    std::fs::remove_dir_all(folder).unwrap();
+}
