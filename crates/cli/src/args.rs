@@ -167,6 +167,13 @@ pub enum Backend {
     Gpu,
 }
 
+/// What a device is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum RunTarget {
+    Wgsl,
+    Spirv,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum MatrixLayout {
     /// Row by row.
@@ -188,6 +195,9 @@ pub struct Run {
     /// What runs it.
     #[arg(long, value_enum, default_value = "interp")]
     pub backend: Backend,
+    /// In which language `--backend gpu` hands the program to the device: wgsl, or spirv, which Vulkan takes as it is.
+    #[arg(long, value_enum, value_name = "TARGET")]
+    pub target: Option<RunTarget>,
     /// On which device `--backend gpu` runs: its number in `cotangent devices`, or a part of its name.
     #[arg(long, value_name = "NAME|INDEX")]
     pub device: Option<String>,

@@ -1,11 +1,12 @@
-//! Programs in `tests/run`, run on a graphics processor, or Mesa's lavapipe in its place, and compared with the buffers in
-//! their headers, as on the interpreter.
+//! Programs in `tests/run`, run on a graphics processor, or Mesa's lavapipe in its place, as WGSL and as SPIR-V, and compared
+//! with the buffers in their headers, as on the interpreter.
 //!
 //! By default every eighth program is taken; with `COTANGENT_CONFORM` set (`cargo xtask conform --target gpu`) all are. What a
-//! GPU cannot run is listed in `tests/gpu.refused`, each program with what it is told; a program that is refused and not listed
-//! is as wrong as one that is listed and not refused. What a GPU may compute otherwise (threads that race, a NaN that nobody
-//! promised) is in `tests/gpu.differs`, with the reason; such a program must run to its end all the same. `BLESS=1` together with `COTANGENT_CONFORM` rewrites the list. Where there is
-//! no Vulkan device the test says that it was skipped.
+//! GPU cannot run is listed in `tests/gpu.refused` for WGSL and in `tests/spirv.refused` for SPIR-V, each program with what it is
+//! told; a program that is refused and not listed is as wrong as one that is listed and not refused. What a GPU may compute
+//! otherwise (threads that race, a NaN that nobody promised) is in `tests/gpu.differs` and `tests/spirv.differs`, with the reason;
+//! such a program must run to its end all the same. `BLESS=1` together with `COTANGENT_CONFORM` rewrites the lists of what is
+//! refused. Where there is no Vulkan device the test says that it was skipped.
 
 mod support;
 
@@ -25,10 +26,10 @@ enum End {
     Wrong(String),
 }
 
-fn check(path: &Path) -> End {
+fn check(path: &Path, target: &str) -> End {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let Ok(mut args) = arguments(path, &text) else { return End::Wrong("its header is no header".into()) };
-    args.extend(["--backend".into(), "gpu".into()]);
+    args.extend(["--backend", "gpu", "--target", target].map(String::from));
     let output = cotangent(&args);
     let said = String::from_utf8_lossy(&output.stderr);
     match (output.status.code(), &header(&text, "trap")[..]) {
@@ -46,11 +47,18 @@ fn check(path: &Path) -> End {
     }
 }
 
-/// The first line of what is said, without what Mesa has to say.
+/// The message of the first error, as JSON or as text, without what Mesa has to say.
 fn refusal(said: &str) -> String {
-    let line = said.lines().find(|l| l.starts_with("error") && !l.contains("XDG_RUNTIME_DIR"));
-    let line = line.unwrap_or_default();
-    line.split_once(": ").map_or(line, |(_, message)| message).to_string()
+    let message = |line: &str| {
+        if let Ok(line) = serde_json::from_str::<Value>(line) {
+            return (line["severity"] == "error")
+                .then(|| line["message"].as_str().map(String::from))
+                .flatten();
+        }
+        let text = line.strip_prefix("error").filter(|_| !line.contains("XDG_RUNTIME_DIR"))?;
+        Some(text.split_once(": ")?.1.to_string())
+    };
+    said.lines().find_map(message).unwrap_or_default()
 }
 
 /// The programs in a list, with what is said of them.
@@ -60,10 +68,10 @@ fn list(file: &str) -> BTreeMap<String, String> {
     list.lines().filter(|line| !line.starts_with('#')).filter_map(entry).collect()
 }
 
-fn write_list(refused: &BTreeMap<String, String>) {
+fn write_list(file: &str, refused: &BTreeMap<String, String>) {
     let head = "# Programs of tests/run that cannot run on a GPU, and what their users are told; see crates/cli/tests/gpu.rs.\n";
     let lines: String = refused.iter().map(|(name, why)| format!("{name}: {why}\n")).collect();
-    std::fs::write(folder("gpu.refused"), head.to_string() + &lines).unwrap();
+    std::fs::write(folder(file), head.to_string() + &lines).unwrap();
 }
 
 /// Whether there is a device to run on.
@@ -141,16 +149,27 @@ fn a_large_index_is_told_as_it_is() {
 
 #[test]
 fn a_gpu_computes_what_the_interpreter_does() {
+    compare_all("wgsl", "gpu");
+}
+
+#[test]
+fn spirv_computes_what_the_interpreter_does() {
+    compare_all("spirv", "spirv");
+}
+
+/// Runs the programs in the language of `target`; what it cannot and what differs is in the lists of that name.
+fn compare_all(target: &str, lists: &str) {
     if !device() {
         return;
     }
     let all = std::env::var("COTANGENT_CONFORM").is_ok();
-    let (listed, differs, mut refused) = (list("gpu.refused"), list("gpu.differs"), BTreeMap::new());
+    let [refusals, differences] = ["refused", "differs"].map(|list| format!("{lists}.{list}"));
+    let (listed, differs, mut refused) = (list(&refusals), list(&differences), BTreeMap::new());
     let (mut right, mut wrong) = (0, String::new());
     let root = folder("run");
     for path in programs(&root).into_iter().step_by(if all { 1 } else { 8 }) {
         let name = path.strip_prefix(&root).unwrap_or(&path).with_extension("").display().to_string();
-        match check(&path) {
+        match check(&path, target) {
             End::Right if listed.contains_key(&name) && !bless() => {
                 wrong += &format!("{name} runs, but is listed as refused\n");
             }
@@ -166,7 +185,7 @@ fn a_gpu_computes_what_the_interpreter_does() {
         }
     }
     if bless() && all {
-        write_list(&refused);
+        write_list(&refusals, &refused);
     }
     eprintln!("{right} programs are right, {} are refused", refused.len());
     assert!(wrong.is_empty(), "{wrong}");

@@ -6,7 +6,7 @@
 
 use crate::targets::{Refusal, check_layout, without_sums};
 use cotangent_base::{Map, Scalar};
-use cotangent_emit_naga::{FLAG_BYTES, Site, codes};
+use cotangent_emit_naga::{Emitted, FLAG_BYTES, Site, codes, entry_name};
 use cotangent_interp::{Outside, Stopped};
 use cotangent_ir::layout::bind::{LeafPlace, bind};
 use cotangent_ir::layout::{Matrices, Target};
@@ -18,26 +18,31 @@ use cotangent_runtime::{Error, Params};
 
 /// A program for a graphics processor.
 pub struct Prepared {
-    /// In WGSL.
-    pub wgsl: String,
+    /// In WGSL, or the words of SPIR-V.
+    pub code: Emitted,
+    /// The name of its entry point in the shader.
+    pub entry: String,
+    target: Target,
     /// Where the buffer is bound in which the first failure is told.
     flag: (u32, u32),
     sites: Vec<Site>,
     places: Map<Global, LeafPlace>,
 }
 
-/// Writes the shader of a program with one entry point, for parameters as long as those in `params`.
-pub fn prepare(lowered: &Lowered, params: &Params) -> Result<Prepared, Refusal> {
+/// Writes the shader of a program with one entry point as WGSL or SPIR-V, for parameters as long as those in `params`.
+pub fn prepare(lowered: &Lowered, params: &Params, target: Target) -> Result<Prepared, Refusal> {
     check_layout(lowered, codes::UNSUPPORTED)?;
-    let bindings = bind(&lowered.module.types, &lowered.params, Target::Wgsl, Matrices::Rows);
+    let bindings = bind(&lowered.module.types, &lowered.params, target, Matrices::Rows);
     let places = bindings.leaves(&lowered.params);
     let mut module = without_sums(&lowered.module)?.into_owned();
     checks::checks(&mut module);
-    let device = Device { module: &lowered.module, places: &places, target: Target::Wgsl };
+    let device = Device { module: &lowered.module, places: &places, target };
     write_lengths(&mut module, &device.broken_words(params));
     let flag = (0, free(&places));
-    let (wgsl, sites) = cotangent_emit_naga::checked_wgsl(&module, &places, flag)?;
-    Ok(Prepared { wgsl, flag, sites, places })
+    let (code, sites) = cotangent_emit_naga::checked(&module, &places, flag, target)?;
+    let entry =
+        lowered.entries.first().map_or(String::new(), |id| entry_name(lowered.module.funcs[*id].name));
+    Ok(Prepared { code, entry, target, flag, sites, places })
 }
 
 /// Puts the lengths of these buffers where the program asks for them.
@@ -127,7 +132,7 @@ impl Prepared {
     }
 
     fn device<'m>(&'m self, module: &'m Module) -> Device<'m> {
-        Device { module, places: &self.places, target: Target::Wgsl }
+        Device { module, places: &self.places, target: self.target }
     }
 }
 

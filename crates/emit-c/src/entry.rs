@@ -1,6 +1,6 @@
 //! The functions that the host calls, and the comment at the head of the file that documents them.
 
-use crate::names::plain;
+use crate::names::{namespace, plain};
 use crate::{Emitter, Language, Result};
 use cotangent_ir::layout::{Matrices, Memory, bind};
 use cotangent_ir::{FuncId, GlobalKind, Link, SystemValue, Type};
@@ -211,7 +211,7 @@ extern \"C\" __global__ void __launch_bounds__({}) {} {{
     }
 
     fn cpp_head(&self, entries: &[FuncId]) -> String {
-        let name = plain(self.options.name);
+        let name = namespace(self.options.name);
         let mut out = String::from(
             "// Made by cotangent. Builds with any C++17 compiler; include it, or compile it with its caller.\n//\n\
              // Fill in Params: a buffer is a pointer and a number of elements, a constant buffer a pointer.\n\
@@ -229,7 +229,7 @@ extern \"C\" __global__ void __launch_bounds__({}) {} {{
     }
 
     fn cuda_head(&self, entries: &[FuncId]) -> String {
-        let name = plain(self.options.name);
+        let name = namespace(self.options.name);
         let mut out = String::from(
             "// Made by cotangent. Builds with NVRTC and nvcc, from compute capability 7.0 on, and includes nothing.\n//\n\
              // A kernel takes Params by value: a buffer is a pointer and a number of elements (64 bits), a constant buffer a\n\

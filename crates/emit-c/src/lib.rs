@@ -193,7 +193,7 @@ impl Emitter<'_> {
         }
         let body = std::mem::take(&mut self.out);
         let head = self.head(&order);
-        let name = names::plain(self.options.name);
+        let name = names::namespace(self.options.name);
         let prelude = self.options.language.prelude(Uses {
             turns: !self.waiting.is_empty(),
             waves: order.iter().any(|id| self.has_waves(*id)),

@@ -98,6 +98,40 @@ const RESERVED: &[&str] = &[
     "errno",
 ];
 
+/// Names that headers of C and CUDA declare outside all namespaces, which a namespace must not have.
+const GLOBAL: &str = "abs acos acosh asin asinh atan atan2 atanh atof atoi atol bsearch calloc cbrt ceil clock copysign cos cosh \
+    cospi difftime div drand48 drem erf erfc exit exp exp10 exp2 expm1 fabs fdim floor fma fmax fmin fmod free frexp gamma getenv \
+    hypot ilogb index j0 j1 jn labs ldexp lgamma link llabs llrint llround log log10 log1p log2 logb lrint lround main malloc max \
+    memmove memset min mktime modf nan nearbyint nextafter norm normcdf open pause pipe pow puts qsort raise rand random read realloc \
+    remainder remove remquo rename rint round rsqrt scalbln scalbn scanf select signal significand sin sincos sinh sinpi sleep \
+    sqrt srand stat stdin stdout strcmp strcpy strlen surface system tan tanh texture tgamma time tmpfile trunc uint ulong ushort wait \
+    write y0 y1 yn dim3 half clock64";
+
+/// Vectors of CUDA are named like these, with the number of lanes behind.
+const LANES: [&str; 12] = [
+    "char",
+    "uchar",
+    "short",
+    "ushort",
+    "int",
+    "uint",
+    "long",
+    "ulong",
+    "longlong",
+    "ulonglong",
+    "float",
+    "double",
+];
+
+/// The namespace of a program that is called so.
+pub(crate) fn namespace(name: &str) -> String {
+    let name = plain(name);
+    let (stem, lanes) = name.split_at(name.len() - 1);
+    let vector = "1234".contains(lanes) && LANES.contains(&stem);
+    let taken = RESERVED.contains(&name.as_str()) || GLOBAL.split_whitespace().any(|global| global == name);
+    if taken || vector { format!("{name}_program") } else { name }
+}
+
 /// The names of one scope, and those around it.
 #[derive(Clone, Default)]
 pub(crate) struct Names {
@@ -144,4 +178,18 @@ pub(crate) fn plain(name: &str) -> String {
     }
     let out = out.trim_matches('_').to_string();
     if out.starts_with(|c: char| c.is_ascii_alphabetic()) { out } else { format!("v{out}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_is_no_word_of_the_language_nor_a_function() {
+        let found = ["default", "main", "sin", "float4", "my-shader", "2d"].map(namespace);
+        assert_eq!(
+            found,
+            ["default_program", "main_program", "sin_program", "float4_program", "my_shader", "v2d"]
+        );
+    }
 }

@@ -129,8 +129,8 @@ fn check_limits(func: &Func) -> Result<()> {
     Ok(())
 }
 
-/// A name that WGSL accepts.
-pub(crate) fn plain_name(name: Symbol) -> String {
+/// A name that shader languages accept: an entry point has it in SPIR-V.
+pub fn plain_name(name: Symbol) -> String {
     name.as_str().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect()
 }
 

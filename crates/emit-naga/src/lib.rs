@@ -44,6 +44,7 @@ use cotangent_base::{Diagnostic, EntitySet, Map, Span};
 use cotangent_ir::layout::bind::{Kind, LeafPlace, Slot};
 use cotangent_ir::layout::{Matrices, Memory, Rules, Target};
 use cotangent_ir::{Access, FuncId, FuncKind, Global, GlobalKind, Module, Op, Ty, Type};
+pub use func::plain_name as entry_name;
 use naga::{Handle, Span as NoSpan};
 use traps::Poison;
 pub use traps::{FLAG_BYTES, Site};
@@ -65,18 +66,19 @@ pub fn wgsl(module: &Module, places: &Places) -> std::result::Result<String, Box
     }
 }
 
-/// The WGSL of a module that says in a buffer which of its assertions failed; the buffer is bound at that group and number.
-pub fn checked_wgsl(
+/// A module in the language of a target that says in a buffer which of its assertions failed; the buffer is bound at that group
+/// and number.
+pub fn checked(
     module: &Module,
     places: &Places,
     flag: (u32, u32),
-) -> std::result::Result<(String, Vec<Site>), Box<Diagnostic>> {
+    target: Target,
+) -> std::result::Result<(Emitted, Vec<Site>), Box<Diagnostic>> {
     let flag = naga::ResourceBinding { group: flag.0, binding: flag.1 };
-    let built = build(module, places, Target::Wgsl, Some(flag))?;
-    match write::write(&built, Target::Wgsl)? {
-        Emitted::Text(text) => Ok((text, built.sites)),
-        Emitted::Words(_) => unsupported(Span::none(), "text is not possible"),
-    }
+    let mut built = build(module, places, target, Some(flag))?;
+    // Where targets have numbers of their own, the flag has the same.
+    built.slots.binding(Slot { kind: Kind::Binding, space: flag.group, index: flag.binding, count: 1 });
+    Ok((write::write(&built, target)?, built.sites))
 }
 
 /// A module in the language of a target: its entry points, or if it has none all its functions.
@@ -138,6 +140,8 @@ pub(crate) struct Built {
     out: naga::Module,
     slots: write::Slots,
     sites: Vec<Site>,
+    /// Whether it is to do what the interpreter does: memory of groups begins as zero.
+    checked: bool,
     /// For each entry point what its inputs and outputs mean.
     semantics: Vec<semantics::Semantics>,
 }
@@ -196,7 +200,8 @@ fn try_build(
     for id in order {
         emitter.function(id)?;
     }
-    Ok(Built { out: emitter.out, slots: emitter.slots, sites: emitter.sites, semantics })
+    let checked = flag.is_some();
+    Ok(Built { out: emitter.out, slots: emitter.slots, sites: emitter.sites, checked, semantics })
 }
 
 fn asserts(module: &Module, id: FuncId) -> bool {

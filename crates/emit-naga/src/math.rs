@@ -144,6 +144,11 @@ impl FuncEmitter<'_, '_> {
             Math::Xor if boolean => return Ok(self.binary(B::NotEqual, v[0], v[1])),
             Math::Xor => return Ok(self.binary(B::ExclusiveOr, v[0], v[1])),
             Math::Eq => return Ok(self.binary(B::Equal, v[0], v[1])),
+            Math::Ne if s.is_float() && matches!(self.emitter.target, Target::SpirV | Target::Wgsl) => {
+                // naga's SPIR-V, which wgpu makes of WGSL too, takes a NaN for equal to itself.
+                let expr = self.binary(B::Equal, v[0], v[1]);
+                return Ok(self.expr(Expression::Unary { op: UnaryOperator::LogicalNot, expr }));
+            }
             Math::Ne => return Ok(self.binary(B::NotEqual, v[0], v[1])),
             Math::Lt => return Ok(self.binary(B::Less, v[0], v[1])),
             Math::Le => return Ok(self.binary(B::LessEqual, v[0], v[1])),

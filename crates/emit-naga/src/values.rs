@@ -185,7 +185,7 @@ impl FuncEmitter<'_, '_> {
             if let Some(Op::Const(Const::Int(i @ ..0))) = operand.and_then(|v| self.func.op(*v)) {
                 return unsupported(self.span, format!("the index {i} is not possible"));
             }
-            let operand = operand.map(|v| self.value(*v));
+            let operand = operand.map(|v| self.index(*v));
             base = match (single, index, operand) {
                 (true, ..) => base,
                 (false, Some(index), _) => self.expr(Expression::AccessIndex { base, index }),
@@ -195,6 +195,15 @@ impl FuncEmitter<'_, '_> {
             ty = ty.and_then(|t| self.part_type(t, index));
         }
         Ok(base)
+    }
+
+    /// An index of at most 32 bits: more are no index in WGSL, and drivers fall over them. Whether it is inside is tested before.
+    fn index(&mut self, index: Value) -> Handle<Expression> {
+        let value = self.value(index);
+        match self.scalar_of(index) {
+            Scalar::I64 | Scalar::U64 => self.converted(value, naga::Scalar::U32),
+            _ => value,
+        }
     }
 
     fn part_type(&self, ty: Ty, index: Option<u32>) -> Option<Ty> {

@@ -109,7 +109,7 @@ impl FuncEmitter<'_, '_> {
         self.expr(Expression::Binary { op, left, right })
     }
 
-    fn converted(&mut self, expr: Expr, scalar: naga::Scalar) -> Expr {
+    pub fn converted(&mut self, expr: Expr, scalar: naga::Scalar) -> Expr {
         self.expr(Expression::As { expr, kind: scalar.kind, convert: Some(scalar.width) })
     }
 

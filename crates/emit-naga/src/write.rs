@@ -92,7 +92,7 @@ pub(crate) fn write(built: &Built, target: Target) -> Result<Emitted> {
         let info = validator.validate(module).map_err(|e| invalid(&format!("{:?}", e.into_inner())))?;
         let text = match target {
             Target::Wgsl => write_wgsl(module, &info)?,
-            Target::SpirV => return Ok(Emitted::Words(write_spirv(module, &info, slots)?)),
+            Target::SpirV => return Ok(Emitted::Words(write_spirv(module, &info, built)?)),
             Target::Glsl => crate::glsl::write(module, &info, slots)?,
             Target::Hlsl => write_hlsl(module, &info, slots, semantics)?,
             Target::Metal => write_metal(module, &info, slots)?,
@@ -171,7 +171,7 @@ fn computes_in_halves(module: &naga::Module) -> bool {
     })
 }
 
-fn write_spirv(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result<Vec<u32>> {
+fn write_spirv(module: &naga::Module, info: &ModuleInfo, built: &Built) -> Result<Vec<u32>> {
     let binding = |slot: Slot| spv::BindingInfo {
         descriptor_set: slot.space,
         binding: slot.index,
@@ -180,9 +180,13 @@ fn write_spirv(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Resul
     let options = spv::Options {
         lang_version: (1, 3),
         flags: spv::WriterFlags::DEBUG | spv::WriterFlags::LABEL_VARYINGS,
-        binding_map: slots.iter().map(|(ours, slot)| (ours, binding(slot))).collect(),
+        binding_map: built.slots.iter().map(|(ours, slot)| (ours, binding(slot))).collect(),
         bounds_check_policies: outside(),
-        zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
+        zero_initialize_workgroup_memory: if built.checked {
+            spv::ZeroInitializeWorkgroupMemoryMode::Polyfill
+        } else {
+            spv::ZeroInitializeWorkgroupMemoryMode::None
+        },
         force_loop_bounding: false,
         emit_int_div_checks: false,
         ..Default::default()

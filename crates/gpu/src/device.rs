@@ -81,6 +81,8 @@ fn wanted() -> wgpu::Features {
         | wgpu::Features::SHADER_INT64
         | wgpu::Features::SUBGROUP
         | wgpu::Features::TIMESTAMP_QUERY
+        | wgpu::Features::PASSTHROUGH_SHADERS
+        | wgpu::Features::IMMEDIATES
         | wgpu::Features::FLOAT32_FILTERABLE
         | wgpu::Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES
         | wgpu::Features::ADDRESS_MODE_CLAMP_TO_BORDER
@@ -111,6 +113,11 @@ impl Device {
     /// What it is.
     pub fn info(&self) -> &Info {
         &self.info
+    }
+
+    /// Whether it takes SPIR-V as it is.
+    pub(crate) fn takes_spirv(&self) -> bool {
+        self.info.backend == "Vulkan" && self.device.features().contains(wgpu::Features::PASSTHROUGH_SHADERS)
     }
 
     /// Refuses what the device cannot compute in.

@@ -1,4 +1,4 @@
-//! Runs compute shaders on a graphics processor.
+//! Runs compute shaders on a graphics processor, and draws with vertex and fragment shaders.
 //!
 //! This crate knows neither the language nor the IR: a [`Program`] is a shader with what is bound to it, and running it
 //! ([`Device::run`]) gives back the bytes of what it may write. How values lie in those bytes is the caller's business.
@@ -9,10 +9,13 @@
 
 mod depth;
 mod device;
+mod draw;
 mod run;
+mod spirv;
 mod texture;
 
 pub use device::{Device, Info, devices};
+pub use draw::Drawing;
 pub use texture::{Address, Compare, Dim, Image, Number, Sampler, Storage};
 
 /// Why a program cannot be run; a sentence for the user.
@@ -26,6 +29,15 @@ impl std::fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// A shader in a language that devices take.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Code {
+    /// Any device takes it.
+    Wgsl(String),
+    /// Handed to a Vulkan driver as it is.
+    SpirV(Vec<u32>),
+}
 
 /// What not every device can do: number formats to compute in, and waves.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -44,7 +56,9 @@ pub struct Needs {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Program {
     /// The shader, with one entry point.
-    pub wgsl: String,
+    pub code: Code,
+    /// The name of that, by which SPIR-V goes.
+    pub entry: String,
     /// What it computes with.
     pub needs: Needs,
     /// What is bound.
@@ -69,6 +83,8 @@ pub struct Binding {
 pub enum Content {
     /// A uniform buffer.
     Uniform(Vec<u8>),
+    /// Values that come with the command to run; they have no number.
+    Pushed(Vec<u8>),
     /// A storage buffer that is only read.
     Read(Vec<u8>),
     /// A storage buffer that may be written.
@@ -82,7 +98,8 @@ pub enum Content {
 impl Content {
     fn bytes(&self) -> &[u8] {
         match self {
-            Content::Uniform(bytes) | Content::Read(bytes) | Content::Write(bytes) => bytes,
+            Content::Uniform(bytes) | Content::Pushed(bytes) => bytes,
+            Content::Read(bytes) | Content::Write(bytes) => bytes,
             Content::Texture(_, bytes) => bytes,
             Content::Sampler(_) => &[],
         }

@@ -4,7 +4,8 @@
 //! its own: making the shader, binding, running.
 
 use crate::device::now;
-use crate::{Content, Device, Error, Outcome, Program, Time};
+use crate::spirv::renumbered;
+use crate::{Binding, Code, Content, Device, Error, Outcome, Program, Time};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -17,10 +18,11 @@ impl Device {
         self.check(program.needs)?;
         self.check_sizes(program, groups)?;
         let (pipeline, layouts) = self.pipeline(program)?;
-        let made = self.caught("cannot make the buffers", || self.make_all(program))?;
-        let bound = self.caught("cannot bind the parameters", || self.bind(program, &layouts, &made))?;
+        let made = self.caught("cannot make the buffers", || self.make_all(&program.bindings))?;
+        let bound =
+            self.caught("cannot bind the parameters", || self.bind(&program.bindings, &layouts, &made))?;
         let clock = self.caught("cannot make a clock", || timed.then(|| self.clock()).flatten())?;
-        let time = self.dispatch(&pipeline, &bound, groups, clock.as_ref())?;
+        let time = self.dispatch(&pipeline, &bound, pushed(&program.bindings), groups, clock.as_ref())?;
         let mut written = Vec::new();
         for (binding, made) in program.bindings.iter().zip(&made) {
             written.push(match (&binding.content, made) {
@@ -63,6 +65,7 @@ impl Device {
         for binding in &program.bindings {
             let size = binding.content.bytes().len() as u64;
             let limit = match binding.content {
+                Content::Pushed(_) => u64::from(limits.max_immediate_size),
                 Content::Uniform(_) => limits.max_uniform_buffer_binding_size,
                 Content::Read(_) | Content::Write(_) => limits.max_storage_buffer_binding_size,
                 Content::Texture(image, ref bytes) => {
@@ -86,26 +89,19 @@ impl Device {
 
     fn pipeline(&self, program: &Program) -> Result<(wgpu::ComputePipeline, Layouts), Error> {
         let module = self.caught("cannot compile the shader", || {
-            self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-                label: None,
-                source: wgpu::ShaderSource::Wgsl(program.wgsl.as_str().into()),
-            })
+            self.shader(&program.code, &[&program.entry], &program.bindings)
+        })??;
+        let layouts = self.caught("cannot lay out the parameters", || {
+            self.layouts(&program.bindings, wgpu::ShaderStages::COMPUTE)
         })?;
-        let layouts = self.caught("cannot lay out the parameters", || self.layouts(program))?;
         let pipeline = self.caught("cannot make a pipeline", || {
-            let last = layouts.keys().max().map_or(0, |group| group + 1);
-            let groups: Vec<_> = (0..last).map(|group| layouts.get(&group)).collect();
-            let layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-                label: None,
-                bind_group_layouts: &groups,
-                immediate_size: 0,
-            });
+            let layout = self.pipeline_layout(&layouts, &program.bindings);
             self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: None,
                 layout: Some(&layout),
                 module: &module,
-                // There is only one, whatever the text calls it.
-                entry_point: None,
+                // A text has only one, whatever it calls it.
+                entry_point: matches!(program.code, Code::SpirV(_)).then_some(&program.entry[..]),
                 compilation_options: wgpu::PipelineCompilationOptions::default(),
                 cache: None,
             })
@@ -113,12 +109,65 @@ impl Device {
         Ok((pipeline, layouts))
     }
 
-    fn layouts(&self, program: &Program) -> Layouts {
+    pub(crate) fn pipeline_layout(&self, layouts: &Layouts, bindings: &[Binding]) -> wgpu::PipelineLayout {
+        let last = layouts.keys().max().map_or(0, |group| group + 1);
+        let groups: Vec<_> = (0..last).map(|group| layouts.get(&group)).collect();
+        self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: None,
+            bind_group_layouts: &groups,
+            immediate_size: pushed(bindings).map_or(0, |bytes| bytes.len() as u32),
+        })
+    }
+
+    pub(crate) fn shader(
+        &self,
+        code: &Code,
+        entries: &[&str],
+        bindings: &[Binding],
+    ) -> Result<wgpu::ShaderModule, Error> {
+        match code {
+            Code::Wgsl(text) => Ok(self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: None,
+                source: wgpu::ShaderSource::Wgsl(text.into()),
+            })),
+            Code::SpirV(_) if !self.takes_spirv() => {
+                Err(Error(format!("the device `{}` does not take SPIR-V as it is", self.info().name)))
+            }
+            Code::SpirV(words) => {
+                let bound = bindings.iter().filter(|b| !matches!(b.content, Content::Pushed(_)));
+                let bound: Vec<(u32, u32)> = bound.map(|b| (b.group, b.index)).collect();
+                Ok(self.spirv(&renumbered(words, &bound), entries))
+            }
+        }
+    }
+
+    #[expect(
+        unsafe_code,
+        reason = "nobody but the driver looks at the words; ours come from a validated module"
+    )]
+    fn spirv(&self, words: &[u32], entries: &[&str]) -> wgpu::ShaderModule {
+        // The size of groups is looked at for Metal only.
+        let entry = |name: &&str| wgpu::PassthroughShaderEntryPoint {
+            name: name.to_string().into(),
+            workgroup_size: (1, 1, 1),
+        };
+        let descriptor = wgpu::ShaderModuleDescriptorPassthrough {
+            label: None,
+            entry_points: entries.iter().map(entry).collect::<Vec<_>>().into(),
+            spirv: Some(words.into()),
+            ..Default::default()
+        };
+        // SAFETY: the words were written from a module that the validator accepted.
+        unsafe { self.device.create_shader_module_passthrough(descriptor) }
+    }
+
+    pub(crate) fn layouts(&self, bindings: &[Binding], visibility: wgpu::ShaderStages) -> Layouts {
         let mut entries: BTreeMap<u32, Vec<wgpu::BindGroupLayoutEntry>> = BTreeMap::new();
-        for binding in &program.bindings {
+        for binding in bindings {
             let buffer =
                 |ty| wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None };
             let ty = match binding.content {
+                Content::Pushed(_) => continue,
                 Content::Uniform(_) => buffer(wgpu::BufferBindingType::Uniform),
                 Content::Read(_) => buffer(wgpu::BufferBindingType::Storage { read_only: true }),
                 Content::Write(_) => buffer(wgpu::BufferBindingType::Storage { read_only: false }),
@@ -127,7 +176,7 @@ impl Device {
             };
             entries.entry(binding.group).or_default().push(wgpu::BindGroupLayoutEntry {
                 binding: binding.index,
-                visibility: wgpu::ShaderStages::COMPUTE,
+                visibility,
                 ty,
                 count: None,
             });
@@ -138,12 +187,13 @@ impl Device {
         entries.iter().map(|(group, entries)| (*group, layout(entries))).collect()
     }
 
-    fn make_all(&self, program: &Program) -> Vec<Made> {
-        program.bindings.iter().map(|binding| self.make(&binding.content)).collect()
+    pub(crate) fn make_all(&self, bindings: &[Binding]) -> Vec<Made> {
+        bindings.iter().map(|binding| self.make(&binding.content)).collect()
     }
 
     fn make(&self, content: &Content) -> Made {
         match content {
+            Content::Pushed(_) => Made::Nothing,
             Content::Uniform(bytes) => Made::Buffer(self.buffer(wgpu::BufferUsages::UNIFORM, bytes)),
             Content::Read(bytes) => Made::Buffer(self.buffer(wgpu::BufferUsages::STORAGE, bytes)),
             Content::Write(bytes) => {
@@ -176,13 +226,12 @@ impl Device {
         buffer
     }
 
-    fn bind(&self, program: &Program, layouts: &Layouts, made: &[Made]) -> Bound {
+    pub(crate) fn bind(&self, bindings: &[Binding], layouts: &Layouts, made: &[Made]) -> Bound {
         let bind = |(group, layout): (&u32, &wgpu::BindGroupLayout)| {
-            let all = program.bindings.iter().zip(made).filter(|(binding, _)| binding.group == *group);
+            let all = bindings.iter().zip(made).filter(|(binding, _)| binding.group == *group);
             let entries: Vec<_> = all
-                .map(|(binding, made)| wgpu::BindGroupEntry {
-                    binding: binding.index,
-                    resource: made.resource(),
+                .filter_map(|(binding, made)| {
+                    Some(wgpu::BindGroupEntry { binding: binding.index, resource: made.resource()? })
                 })
                 .collect();
             let descriptor = wgpu::BindGroupDescriptor { label: None, layout, entries: &entries };
@@ -195,6 +244,7 @@ impl Device {
         &self,
         pipeline: &wgpu::ComputePipeline,
         bound: &Bound,
+        pushed: Option<&[u8]>,
         [x, y, z]: [u32; 3],
         clock: Option<&Clock>,
     ) -> Result<Duration, Error> {
@@ -206,6 +256,9 @@ impl Device {
             pass.set_pipeline(pipeline);
             for (group, bound) in bound {
                 pass.set_bind_group(*group, bound, &[]);
+            }
+            if let Some(bytes) = pushed {
+                pass.set_immediates(0, bytes);
             }
             pass.dispatch_workgroups(x, y, z);
             drop(pass);
@@ -280,26 +333,36 @@ impl Device {
 }
 
 /// What a binding became on the device.
-enum Made {
+pub(crate) enum Made {
     Buffer(wgpu::Buffer),
     Texture(wgpu::Texture, wgpu::TextureView),
     Sampler(wgpu::Sampler),
+    Nothing,
+}
+
+/// The values that come with the command to run.
+pub(crate) fn pushed(bindings: &[Binding]) -> Option<&[u8]> {
+    bindings.iter().find_map(|binding| match &binding.content {
+        Content::Pushed(bytes) => Some(&bytes[..]),
+        _ => None,
+    })
 }
 
 impl Made {
-    fn resource(&self) -> wgpu::BindingResource<'_> {
+    fn resource(&self) -> Option<wgpu::BindingResource<'_>> {
         match self {
-            Made::Buffer(buffer) => buffer.as_entire_binding(),
-            Made::Texture(_, view) => wgpu::BindingResource::TextureView(view),
-            Made::Sampler(sampler) => wgpu::BindingResource::Sampler(sampler),
+            Made::Buffer(buffer) => Some(buffer.as_entire_binding()),
+            Made::Texture(_, view) => Some(wgpu::BindingResource::TextureView(view)),
+            Made::Sampler(sampler) => Some(wgpu::BindingResource::Sampler(sampler)),
+            Made::Nothing => None,
         }
     }
 }
 
 /// Layouts by bind group.
-type Layouts = BTreeMap<u32, wgpu::BindGroupLayout>;
+pub(crate) type Layouts = BTreeMap<u32, wgpu::BindGroupLayout>;
 /// What is bound, by bind group.
-type Bound = BTreeMap<u32, wgpu::BindGroup>;
+pub(crate) type Bound = BTreeMap<u32, wgpu::BindGroup>;
 
 /// When a program began and ended, by the device's own clock.
 struct Clock {

@@ -5,7 +5,7 @@
 
 use crate::{Error, Params, bail};
 use cotangent_base::{EntitySet, Map, Symbol};
-use cotangent_ir::layout::bind::{BlockPlace, LeafPlace, Slot};
+use cotangent_ir::layout::bind::{self, BlockPlace, LeafPlace, Slot};
 use cotangent_ir::layout::{Matrices, Memory, Repack, Rules, Side, Target};
 use cotangent_ir::texture::{Extent, Opaque, SamplerState, Texture, Touched};
 use cotangent_ir::{Access, Global, Module, Op, Ty, Type};
@@ -31,6 +31,8 @@ pub struct Slotted {
 pub enum Kind {
     /// A block of values.
     Uniform,
+    /// A block of values that comes with the command to run.
+    Pushed,
     /// A buffer that is only read.
     Read,
     /// A buffer that may be written.
@@ -57,7 +59,7 @@ impl Device<'_> {
     /// The slots that the program uses, with what is in `params`.
     pub fn bind(&self, params: &Params) -> Result<Vec<Slotted>, Error> {
         let used = self.globals(|op| if let Op::Global(global) = op { Some(*global) } else { None });
-        let mut slots: BTreeMap<(u32, u32), Slotted> = BTreeMap::new();
+        let mut slots: BTreeMap<(bool, u32, u32), Slotted> = BTreeMap::new();
         for (name, global, ty, bytes) in params.iter().filter(|(_, global, ..)| used.contains(*global)) {
             match self.places.get(&global) {
                 Some(LeafPlace::Slot(slot)) => {
@@ -65,14 +67,15 @@ impl Device<'_> {
                         Type::Opaque(opaque) => self.opaque(params, (name, global), opaque, bytes, *slot)?,
                         _ => self.buffer(params, name, ty, bytes, *slot)?,
                     };
-                    slots.insert((slot.space, slot.index), slotted);
+                    slots.insert((false, slot.space, slot.index), slotted);
                 }
                 Some(LeafPlace::Value(BlockPlace { slot: Some(slot), size, rules }, offset)) => {
-                    let block = slots.entry((slot.space, slot.index)).or_insert_with(|| Slotted {
+                    let pushed = slot.kind == bind::Kind::PushConstant;
+                    let block = slots.entry((pushed, slot.space, slot.index)).or_insert_with(|| Slotted {
                         name,
                         group: slot.space,
                         index: slot.index,
-                        kind: Kind::Uniform,
+                        kind: if pushed { Kind::Pushed } else { Kind::Uniform },
                         bytes: vec![0; size.next_multiple_of(16) as usize],
                     });
                     let Some(repack) = self.repack(ty, *rules, params.matrices) else {

@@ -357,7 +357,9 @@ impl Params {
     fn holds_only(&self, ty: Ty, scalar: Scalar) -> bool {
         match self.types.get(ty) {
             Type::Array(elem, _) => self.holds_only(elem, scalar),
-            Type::Struct(id) => self.types.struct_def(id).fields.iter().all(|f| self.holds_only(f.ty, scalar)),
+            Type::Struct(id) => {
+                self.types.struct_def(id).fields.iter().all(|f| self.holds_only(f.ty, scalar))
+            }
             _ => self.types.scalar_of(ty) == Some(scalar),
         }
     }

@@ -1,15 +1,16 @@
 //! `cotangent devices`, and runs on one of them.
 
-use crate::args::{Devices, Format, Run};
+use crate::args::{Devices, Format, Run, RunTarget};
 use crate::output::print;
 use crate::report::{Failure, show_one, trapped};
 use cotangent::gpu::{Prepared, computes_in, has_waves, prepare};
+use cotangent::ir::layout::Target;
 use cotangent::ir::texture::{Address, Compare, Dim, Extent, Filter, SamplerState, Texture, Touched};
 use cotangent::runtime::Params;
 use cotangent::runtime::device::{Kind, Slotted};
-use cotangent::{Lowered, Scalar, Sources, ir};
+use cotangent::{Emitted, Lowered, Scalar, Sources, ir};
 use cotangent_gpu::{
-    self as gpu, Binding, Content, Device, Error, Image, Needs, Program, Sampler, Storage, Time,
+    self as gpu, Binding, Code, Content, Device, Error, Image, Needs, Program, Sampler, Storage, Time,
 };
 use serde_json::json;
 
@@ -37,7 +38,11 @@ pub fn run(
     groups: [u32; 3],
     params: &mut Params,
 ) -> Result<Option<Time>, Failure> {
-    let prepared = prepare(lowered, params).map_err(|refusal| {
+    let target = match args.target {
+        Some(RunTarget::Spirv) => Target::SpirV,
+        Some(RunTarget::Wgsl) | None => Target::Wgsl,
+    };
+    let prepared = prepare(lowered, params, target).map_err(|refusal| {
         show_one(sources, &refusal, args.format);
         Failure::Program
     })?;
@@ -54,7 +59,11 @@ pub fn run(
 fn program(prepared: &Prepared, lowered: &Lowered, slots: &[Slotted]) -> Program {
     let any = |scalars: &[Scalar]| scalars.iter().any(|s| computes_in(&lowered.module, *s));
     Program {
-        wgsl: prepared.wgsl.clone(),
+        code: match &prepared.code {
+            Emitted::Text(text) => Code::Wgsl(text.clone()),
+            Emitted::Words(words) => Code::SpirV(words.clone()),
+        },
+        entry: prepared.entry.clone(),
         needs: Needs {
             f16: any(&[Scalar::F16]),
             f64: any(&[Scalar::F64]),
@@ -69,6 +78,7 @@ fn binding(slot: &Slotted) -> Binding {
     let bytes = slot.bytes.clone();
     let content = match slot.kind {
         Kind::Uniform => Content::Uniform(bytes),
+        Kind::Pushed => Content::Pushed(bytes),
         Kind::Read => Content::Read(bytes),
         Kind::Write => Content::Write(bytes),
         Kind::Texture(texture, extent, touched) => Content::Texture(image(texture, extent, touched), bytes),

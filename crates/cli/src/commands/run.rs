@@ -99,6 +99,9 @@ fn refuse_what_is_not_built(args: &Run) -> Result<(), Failure> {
         Backend::Interp if args.device.is_some() => {
             refuse("--device says where `--backend gpu` runs, and this is the interpreter")
         }
+        Backend::Interp if args.target.is_some() => {
+            refuse("--target says what `--backend gpu` hands to the device, and this is the interpreter")
+        }
         Backend::Interp | Backend::Gpu => Ok(()),
     }
 }
