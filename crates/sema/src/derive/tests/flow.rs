@@ -11,6 +11,22 @@ fn a_call_without_derivative_on_the_way_to_an_output_is_an_error() {
 }
 
 #[test]
+fn what_is_written_out_is_an_output() {
+    // req: FLOW-04
+    let text = "float g(float x) { return x; }
+        [Differentiable] void f(float x, out float y, inout float z) { y = g(x); z = g(z); }";
+    assert_eq!(problems(text), ["E0502 g(x)", "E0502 g(z)"]);
+}
+
+#[test]
+fn a_parameter_marked_no_diff_carries_nothing() {
+    // req: FLOW-03
+    valid(
+        "float g(float x) { return x; } [Differentiable] float f(no_diff float k, float x) { return g(k) * x; }",
+    );
+}
+
+#[test]
 fn only_differentiable_functions_are_looked_at() {
     // req: FLOW-02
     valid("float g(float x) { return 2.0 * x; } float f(float x) { return g(x) + x * x; }");
@@ -22,6 +38,10 @@ fn a_derivative_dropped_on_purpose_is_no_error() {
     valid(
         "float g(float x) { return 2.0 * x; }
          [Differentiable] float f(float x) { return no_diff g(x) + no_diff(g(x)) + x * x; }",
+    );
+    valid(
+        "struct S : IDifferentiable { float x; no_diff float k; }
+         [Differentiable] float f(float x) { S s = { x, detach(x) }; s.k = detach(x * x); return s.x * s.k; }",
     );
 }
 
@@ -64,7 +84,7 @@ fn a_loss_in_one_branch_is_a_loss() {
 
 #[test]
 fn a_loss_is_followed_round_a_loop() {
-    // req: FLOW-09, FLOW-03, FLOW-04
+    // req: FLOW-09
     let text = "float g(float x) { return x; }
         [Differentiable] float f(float x)
         {
