@@ -8,6 +8,7 @@ use crate::dispatch::Deferred;
 use crate::func::Frame;
 use crate::instance::Origin;
 use crate::place::Place;
+use cotangent_base::printf::{self, Piece, Takes};
 use cotangent_base::{Scalar, Symbol};
 use cotangent_ir::eval::Eval;
 use cotangent_ir::{Const, Math, Op, Ty, Type, Value};
@@ -120,7 +121,9 @@ impl Frame<'_, '_> {
             }
             ExprKind::Print(format, values) => {
                 let values: Vec<Value> = values.iter().map(|v| self.expr(v)).collect();
-                self.b().emit(Op::Print(*format), &values, &[]);
+                if self.fits_format(*format, &values) {
+                    self.b().emit(Op::Print(*format), &values, &[]);
+                }
                 return None;
             }
             ExprKind::AddressOf(place) => return self.address_of(place),
@@ -148,6 +151,32 @@ impl Frame<'_, '_> {
             }
         };
         Some(value)
+    }
+
+    /// Whether values, some of which may come from packs, are what a format shows; says so if not.
+    fn fits_format(&mut self, format: Symbol, values: &[Value]) -> bool {
+        let pieces = printf::parse(format.as_str()).unwrap_or_default();
+        let takes: Vec<Takes> = pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Value(conversion) => Some(conversion.takes()),
+                Piece::Text(_) => None,
+            })
+            .collect();
+        let shown =
+            |(takes, value): (&Takes, &Value)| match self.lowerer.module.types.get(self.func.ty(*value)) {
+                Type::Scalar(scalar) => scalar.is_float() == (*takes == Takes::Float),
+                _ => false,
+            };
+        let message = if takes.len() != values.len() {
+            format!("the format asks for {} values, the pack makes it {}", takes.len(), values.len())
+        } else if !takes.iter().zip(values).all(shown) {
+            "the format shows other types than those of the pack".to_string()
+        } else {
+            return true;
+        };
+        self.lowerer.error(cotangent_sema::codes::BAD_FORMAT, self.span, message);
+        false
     }
 
     /// `place = value`.

@@ -31,6 +31,13 @@ pub(crate) struct Found {
     pub access: Access,
 }
 
+impl Found {
+    /// Something that is known already, wherever it can be seen from.
+    pub(crate) fn plain(item: Item, args: Args) -> Self {
+        Found { item, args, depth: 0, extension: false, of: None, base: 0, access: Access::Public }
+    }
+}
+
 /// With more diagnostics than this, unknown names get no suggestions.
 const MAX_SUGGESTIONS: usize = 100;
 

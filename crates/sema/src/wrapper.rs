@@ -1,12 +1,13 @@
-//! Requirements met loosely.
+//! Requirements met loosely, and derivatives that fit loosely.
 //!
 //! A member with another signature still meets a requirement if a call of it with the required arguments checks and
 //! its result converts: `double` for a `float` parameter, `int` for a `float` result, more parameters that have defaults.
-//! What stands for the requirement is then a function with the required signature that makes this call.
+//! What stands for the requirement is then a function with the required signature that makes this call. The same holds for a
+//! function that is named as the derivative of another.
 
 use crate::Checked;
 use crate::body::BodyCx;
-use crate::derive::Signature;
+use crate::derive::{SigParam, Signature};
 use crate::hir::{
     Body, ConformanceId, Dir, Expr, Func, FuncDiff, FuncId, FuncKind, FuncRef, Inline, Param, Stmt, StmtKind,
     TyKind, Witness,
@@ -75,6 +76,65 @@ impl Checked {
         });
         let args = self.identity(generics);
         Some(Witness::Func(FuncRef { func, args }))
+    }
+
+    /// A function with the signature that a derivative of `original` must have, that calls one of `members`, if that checks.
+    pub(crate) fn derivative_wrapper(
+        &mut self,
+        original: FuncId,
+        signature: &Signature,
+        members: &[Found],
+    ) -> Option<FuncRef> {
+        let info = &self.tables.funcs[original];
+        let (scope, generics, owner) = (info.scope, info.generics, info.owner);
+        if signature.params.iter().any(|param| param.name == "this") {
+            return None;
+        }
+        let name = self.program.funcs[original].name;
+        let (body, called) = self.wrapping_body(scope, name, signature, members)?;
+        let span = self.program.funcs[called].span;
+        let generics_of = self.hir_generics(generics);
+        let param = |param: &SigParam| Param {
+            name: param.name,
+            ty: param.ty,
+            dir: param.dir,
+            by_ref: false,
+            no_diff: false,
+            varying: Default::default(),
+            span,
+        };
+        let func = self.program.funcs.push(Func {
+            name: self.program.funcs[called].name,
+            span,
+            kind: FuncKind::Plain,
+            generics: generics_of,
+            this: None,
+            params: signature.params.iter().map(param).collect(),
+            result: signature.result,
+            no_diff_result: false,
+            throws: None,
+            intrinsic: None,
+            diff: self.program.funcs[called].diff,
+            inline: Inline::Early,
+            entry: None,
+            varying: Default::default(),
+            targets: crate::capability::Targets::ALL,
+            has_body: true,
+        });
+        self.tables.funcs.push(FuncInfo {
+            source: FuncSource::Func(no_syntax(name).into()),
+            prefix: Prefix::none(),
+            scope,
+            generics,
+            owner,
+            is_static: true,
+            signature: Progress::Done,
+            checking: Progress::Done,
+            body: Some(Rc::new(body)),
+            hidden: 0,
+        });
+        let args = self.identity(generics);
+        Some(FuncRef { func, args })
     }
 
     /// The call, with parameters of the required types, and what it calls.

@@ -115,15 +115,36 @@ impl Checked {
         let saved = self.enter(self.tables.funcs[func].generics);
         let wanted = self.wanted_signature(func, role);
         let fits: Vec<_> = found.iter().map(|named| self.fit(named, func, &wanted)).collect();
+        let misfit = fits.iter().filter_map(|fit| fit.err()).max().unwrap_or(Misfit::Signature);
+        let fitting = fits.into_iter().find_map(Result::ok);
+        let fitting = fitting.or_else(|| self.adapted(func, &found, &wanted, misfit));
         self.leave(saved);
-        let mut misfit = Misfit::Signature;
-        for fit in fits {
-            match fit {
-                Ok(derivative) => return self.record(func, derivative, role, mention.span),
-                Err(why) => misfit = misfit.max(why),
-            }
+        if let Some(derivative) = fitting {
+            return self.record(func, derivative, role, mention.span);
         }
         self.misfit(misfit, mention, &wanted, func, found[0].func);
+    }
+
+    /// What calls one of the named functions as a derivative of `func` is called, where only their types differ.
+    fn adapted(
+        &mut self,
+        func: FuncId,
+        named: &[Named],
+        wanted: &Signature,
+        misfit: Misfit,
+    ) -> Option<FuncRef> {
+        if misfit != Misfit::Signature || named.iter().any(|n| !n.explicit.is_empty()) {
+            return None;
+        }
+        let mut members = vec![];
+        for Named { func, around, .. } in named {
+            let candidate = &self.program.funcs[*func];
+            if candidate.params.len() == wanted.params.len() && candidate.this.is_none() {
+                let args = self.program.types.args(around);
+                members.push(Found::plain(Item::Func(*func), args));
+            }
+        }
+        self.derivative_wrapper(func, wanted, &members)
     }
 
     /// The attribute stands on the derivative and names the original.
@@ -138,8 +159,12 @@ impl Checked {
             let saved = self.enter(self.tables.funcs[original].generics);
             let wanted = self.wanted_signature(original, role);
             let fit = self.fit(&standing, original, &wanted);
+            let adapted = match (&fit, &found[..]) {
+                (Err(why), [_]) => self.adapted(original, std::slice::from_ref(&standing), &wanted, *why),
+                _ => None,
+            };
             self.leave(saved);
-            match fit {
+            match fit.or_else(|why| adapted.ok_or(why)) {
                 Ok(fitting) => return self.record(original, fitting, role, mention.span),
                 Err(why) => misfit = misfit.max(why),
             }

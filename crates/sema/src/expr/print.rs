@@ -1,4 +1,4 @@
-//! `printf(format, ..)`: the format is looked at here, so that nothing can go wrong later.
+//! `printf(format, ..)`: the format is looked at here, so that nothing can go wrong later, unless a pack is among the values.
 //!
 //! A literal string for `%s` becomes part of the format, and what is left are numbers.
 
@@ -42,6 +42,9 @@ impl BodyCx<'_> {
             Err(why) => return self.bad_format(place, why),
         };
         let values = values.split_off(1);
+        if values.iter().any(|value| self.cx.is_pack(value.ty)) {
+            return self.print_pack(format, &pieces, values, span);
+        }
         let wanted = pieces.iter().filter(|p| matches!(p, Piece::Value(_))).count();
         if wanted != values.len() {
             let plural = if wanted == 1 { "" } else { "s" };
@@ -51,6 +54,16 @@ impl BodyCx<'_> {
         let Some((format, values)) = self.splice_text(format, &pieces, values) else {
             return self.error(span);
         };
+        let ty = self.ty(TyKind::Void);
+        Expr { kind: ExprKind::Print(format, values), ty, span }
+    }
+
+    /// What is in a pack is known when its function is used, and compared with the format there.
+    fn print_pack(&mut self, format: Symbol, pieces: &[Piece], values: Vec<Expr>, span: Span) -> Expr {
+        let is_text = |piece: &Piece| matches!(piece, Piece::Value(c) if c.takes() == Takes::Text);
+        if pieces.iter().any(is_text) {
+            return self.bad_format(span, "`%s` beside a pack: what it shows must be known");
+        }
         let ty = self.ty(TyKind::Void);
         Expr { kind: ExprKind::Print(format, values), ty, span }
     }
