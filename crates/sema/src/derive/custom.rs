@@ -125,7 +125,7 @@ impl Checked {
         self.misfit(misfit, mention, &wanted, func, found[0].func);
     }
 
-    /// What calls one of the named functions as a derivative of `func` is called, where only their types differ.
+    /// What calls one of the named functions as a derivative of `func` is called, where only types of parameters differ.
     fn adapted(
         &mut self,
         func: FuncId,
@@ -138,8 +138,10 @@ impl Checked {
         }
         let mut members = vec![];
         for Named { func, around, .. } in named {
-            let candidate = &self.program.funcs[*func];
-            if candidate.params.len() == wanted.params.len() && candidate.this.is_none() {
+            let own = Signature::of(&self.program.funcs[*func]);
+            let dirs = own.params.iter().map(|p| p.dir).eq(wanted.params.iter().map(|p| p.dir));
+            // Arguments convert, results do not.
+            if dirs && own.result == wanted.result && self.program.funcs[*func].this.is_none() {
                 let args = self.program.types.args(around);
                 members.push(Found::plain(Item::Func(*func), args));
             }
