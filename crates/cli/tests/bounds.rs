@@ -8,7 +8,7 @@ mod support;
 
 use cotangent::ir::layout::Target;
 use cotangent::{Compiler, Disk, Emitted, Roots};
-use cotangent_gpu::{Binding, Content, Device, Needs, Program};
+use cotangent_gpu::{Binding, Code, Content, Device, Needs, Program};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use support::cotangent;
@@ -42,7 +42,8 @@ fn write(name: &str) -> PathBuf {
 }
 
 fn run(folder: &Path, limit: i32, rest: &[&str]) -> Output {
-    let set = ["--set".to_string(), format!("limit=i32[{limit}]"), "--set".into(), "result=zeros(f32, 2)".into()];
+    let set =
+        ["--set".to_string(), format!("limit=i32[{limit}]"), "--set".into(), "result=zeros(f32, 2)".into()];
     let file = folder.join("power.slang").display().to_string();
     let rest = rest.iter().map(|word| word.to_string());
     cotangent(&["run".to_string(), file].into_iter().chain(set).chain(rest).collect::<Vec<_>>())
@@ -116,20 +117,26 @@ fn a_shader_that_others_run_leaves_nan() {
     let mut compiler = Compiler::new(&disk, vec![]);
     let file = folder.join("power.slang").display().to_string();
     let lowered = compiler.compile(&file, Roots::Entries(vec![])).unwrap_or_else(|_| panic!("it compiles"));
-    let Ok(Emitted::Text(wgsl)) = cotangent::shader(&lowered, Target::Wgsl) else { panic!("it is text") };
+    let code = |target| match cotangent::shader(&lowered, target) {
+        Ok(Emitted::Text(text)) => Code::Wgsl(text),
+        Ok(Emitted::Words(words)) => Code::SpirV(words),
+        Err(refusal) => panic!("{}", refusal.message),
+    };
     let device = Device::open(None).unwrap();
-    let gradient = |limit: i32| {
+    let gradient = |code: Code, limit: i32| {
         let binding = |index, name: &str, content| Binding { name: name.into(), group: 0, index, content };
         let bindings = vec![
             binding(0, "limit", Content::Read(limit.to_le_bytes().to_vec())),
             binding(1, "result", Content::Write(vec![0; 8])),
         ];
-        let program = Program { wgsl: wgsl.clone(), needs: Needs::default(), bindings };
+        let program = Program { code, entry: "computeMain".into(), needs: Needs::default(), bindings };
         let outcome = device.run(&program, [1, 1, 1], false).unwrap();
         let bytes = outcome.written[1].clone().unwrap();
         f32::from_le_bytes(bytes[..4].try_into().unwrap())
     };
-    assert_eq!(gradient(4), GRADIENT);
-    assert!(gradient(5).is_nan());
+    for target in [Target::Wgsl, Target::SpirV] {
+        assert_eq!(gradient(code(target), 4), GRADIENT);
+        assert!(gradient(code(target), 5).is_nan());
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }
