@@ -65,6 +65,8 @@ pub(crate) fn is_native(types: &Types, ty: Ty, rules: Rules) -> bool {
         Type::Matrix(s, r, c) => {
             s.is_float() && own.matrix_steps(s, r, c) == rules.matrix_steps(s, r, c) && r > 1 && c > 1
         }
+        // naga has no empty arrays: one has an element there.
+        Type::Array(_, 0) => false,
         Type::Array(elem, _) => {
             own.stride(types, elem) == rules.stride(types, elem) && is_native(types, elem, rules)
         }
@@ -241,6 +243,7 @@ impl FuncEmitter<'_, '_> {
         let parts = self.parts_at(at, ty);
         match self.module().types.get(ty) {
             Type::Unit => Ok(self.word_literal(0)),
+            Type::Array(_, 0) => self.zero(ty),
             Type::Scalar(s) => self.read_scalar(at, s),
             Type::Vector(..) | Type::Matrix(..) | Type::Array(..) | Type::Struct(_) => {
                 let mut values = Vec::new();

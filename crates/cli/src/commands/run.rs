@@ -1,7 +1,7 @@
 //! `cotangent run`: an entry point over buffers.
 
 use super::INTERPRETED;
-use crate::args::{Backend, Format, Run};
+use crate::args::{Backend, Format, Run, RunTarget};
 use crate::output::{print, write};
 use crate::report::{Failure, finish, note, trapped};
 use cotangent::interp::Options;
@@ -18,6 +18,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let mut compiler = args.source.compiler(&loader)?;
     compiler.options.target = Some(match args.backend {
         Backend::Interp | Backend::Cpu => INTERPRETED,
+        Backend::Gpu if args.target == Some(RunTarget::Spirv) => Target::SpirV,
         Backend::Gpu => Target::Wgsl,
     });
     let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
