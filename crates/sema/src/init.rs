@@ -19,6 +19,9 @@ use std::collections::VecDeque;
 /// What is left of a list.
 type Items = VecDeque<Argument>;
 
+/// The most elements of an array that are filled from a list.
+const MOST_LISTED: usize = 1 << 20;
+
 impl BodyCx<'_> {
     /// `{items}` as a value of a type.
     pub(crate) fn list_as(&mut self, items: &[ast::Expr], ty: Ty, span: Span) -> Expr {
@@ -198,7 +201,10 @@ impl BodyCx<'_> {
                 let row = self.ty(TyKind::Vector(element, c));
                 vec![row; r]
             }),
-            TyKind::Array(element, n) => known(self, n).map(|n| vec![element; n]),
+            TyKind::Array(element, n) => match known(self, n) {
+                Some(n) if n > MOST_LISTED => return self.too_long(ty, items, span),
+                n => n.map(|n| vec![element; n]),
+            },
             TyKind::Tuple(args) => Some(
                 self.cx
                     .program
@@ -234,6 +240,18 @@ impl BodyCx<'_> {
         }
         let parts = parts.into_iter().map(|part| self.element(part, items, span)).collect();
         Expr { kind: ExprKind::Construct(parts), ty, span }
+    }
+
+    /// An array that is too long to be listed: all of it is zero, or there is an error.
+    fn too_long(&mut self, ty: Ty, items: &mut Items, span: Span) -> Expr {
+        if items.is_empty() {
+            return self.zero(ty, span);
+        }
+        items.clear();
+        let message = format!("`{}` is too long to be filled from a list", self.show(ty));
+        let error = Diagnostic::new(codes::BAD_LIST, span, message);
+        self.report(error.help("use `{}` for all zero, and assign to the elements that are not"));
+        self.error(span)
     }
 
     /// Lanes from scalars and vectors, until there are enough.

@@ -15,11 +15,11 @@
 //! | the state, and what lowering may ask | `checked`, `tables` |
 //! | names, attributes | `lookup`, `access`, `suggest`, `missing`, `attrs`, `known` |
 //! | types as written, types as shown | `resolve`, `show` |
-//! | generic parameters, bounds, arguments | `generics`, `subst`, `substexpr`, `infer`, `packs` |
+//! | generic parameters, bounds, arguments | `generics`, `arguments`, `matching`, `subst`, `substexpr`, `infer`, `packs` |
 //! | interfaces: who conforms, and how | `conform`, `witness`, `wrapper` |
 //! | signatures, fields, enumerators, globals | `signature`, `prototypes` |
 //! | where parameters are to be bound | `placement` |
-//! | conversions, operators, overloads | `convert`, `operators`, `overload` |
+//! | conversions, operators, overloads | `convert`, `operators`, `overload`, `passing`, `misfit` |
 //! | expressions, places, construction, lists | `expr`, `place`, `construct`, `init`, `foreign` |
 //! | statements, bodies, whole programs | `stmt`, `loops`, `defer`, `body`, `returns`, `assigned`, `program` |
 //! | lambdas | `lambda` |
@@ -32,6 +32,7 @@
 //! A mistake gives one diagnostic: what depends on it has the error type, which fits everywhere.
 
 mod access;
+mod arguments;
 mod assigned;
 mod attrs;
 mod body;
@@ -56,12 +57,15 @@ mod lacking;
 mod lambda;
 mod lookup;
 mod loops;
+mod matching;
 mod measure;
+mod misfit;
 mod missing;
 mod operators;
 mod optional;
 mod overload;
 mod packs;
+mod passing;
 mod place;
 mod placement;
 mod platform;

@@ -7,19 +7,15 @@
 //!
 //! A call of a derivative is the same with the derived [`Signature`] of each candidate.
 
+use crate::arguments::Share;
 use crate::body::BodyCx;
-use crate::codes;
 use crate::convert::{Cost, PLACE};
 use crate::derive::{SigParam, Signature};
-use crate::hir::{
-    Arg, Args, Bound, Call, DiffMode, Dir, Expr, ExprKind, FuncId, FuncKind, FuncRef, GenericParamId, Ty,
-    TyKind,
-};
+use crate::hir::{Arg, Args, DiffMode, Dir, Expr, FuncId, FuncKind, GenericParamId, Ty, TyKind};
 use crate::lookup::Found;
-use crate::place::Fixed;
-use crate::resolve::Share;
+use crate::misfit::Misfit;
 use crate::tables::{FuncSource, Item};
-use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_base::{Span, Symbol};
 use cotangent_syntax::ast;
 
 /// The cost of passing arguments for a pack, so that a function with as many parameters is preferred.
@@ -89,7 +85,7 @@ impl Callee {
     }
 
     /// What is called, as it is written: `bwd_diff(f)`.
-    fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         self.diff.iter().fold(self.name.to_string(), |inner, mode| match mode {
             DiffMode::Forward => format!("fwd_diff({inner})"),
             DiffMode::Backward => format!("bwd_diff({inner})"),
@@ -105,26 +101,6 @@ pub(crate) struct Fit {
     /// The signature under them.
     pub signature: Signature,
     pub cost: Cost,
-}
-
-/// Why a candidate cannot be called.
-pub(crate) enum Misfit {
-    /// Another number of arguments is needed: at least, at most, given.
-    Count(usize, usize, usize),
-    /// A generic argument cannot be inferred.
-    Open(GenericParamId),
-    /// A bound does not hold.
-    Bound(Bound),
-    /// An argument does not convert: its number, what it is, what it must be.
-    Argument(usize, String, Ty),
-    /// An argument that is written to has another type: its number, what it is, what it must be.
-    Written(usize, String, Ty),
-    /// An argument that is written to is no place: its number and why.
-    Place(usize, Fixed),
-    /// It takes `this`.
-    NoThis,
-    /// Too many explicit generic arguments.
-    Explicit,
 }
 
 impl BodyCx<'_> {
@@ -217,7 +193,7 @@ impl BodyCx<'_> {
     }
 
     /// The signature of what is called, in terms of the function's parameters.
-    fn called_signature(&mut self, callee: &Callee, func: FuncId) -> Signature {
+    pub(crate) fn called_signature(&mut self, callee: &Callee, func: FuncId) -> Signature {
         let mut signature = Signature::of(&self.cx.program.funcs[func]);
         if !callee.diff.is_empty() {
             let saved = self.cx.enter(self.cx.tables.funcs[func].generics);
@@ -264,7 +240,7 @@ impl BodyCx<'_> {
     }
 
     /// The arguments of each parameter: one, none if its default is wanted, or those of a pack.
-    fn passed<'s>(&self, signature: &Signature, args: &'s [Argument]) -> Vec<&'s [Argument]> {
+    pub(crate) fn passed<'s>(&self, signature: &Signature, args: &'s [Argument]) -> Vec<&'s [Argument]> {
         let packs = signature.params.iter().filter(|p| self.cx.is_pack(p.ty)).count();
         let length = args.len().saturating_sub(signature.params.len() - packs).checked_div(packs);
         let mut rest = args;
@@ -278,7 +254,7 @@ impl BodyCx<'_> {
     }
 
     /// The types of the elements that the arguments of a pack are passed as.
-    fn pack_types(&self, pack: Ty) -> Vec<Ty> {
+    pub(crate) fn pack_types(&self, pack: Ty) -> Vec<Ty> {
         let Some(items) = self.cx.elements_of(pack) else { return vec![pack] };
         let ty = |arg: Arg| match arg {
             Arg::Ty(ty) => Some(ty),
@@ -421,239 +397,9 @@ impl BodyCx<'_> {
         count
     }
 
-    /// Writes out the call of a chosen function.
-    pub(crate) fn emit_call(&mut self, callee: &Callee, fit: Fit, args: Vec<Argument>, span: Span) -> Expr {
-        let func = fit.candidate.func;
-        if callee.diff.is_empty() {
-            self.require_definition(func, span);
-        }
-        self.warn_deprecated(func, callee.span);
-        let takes_this = self.cx.program.funcs[func].this.is_some() && callee.diff.is_empty();
-        let diff = callee.diff.clone();
-        let mut given = vec![];
-        if takes_this && let Some(this) = &callee.this {
-            given.push(Argument::Value(self.as_base(this.clone(), fit.candidate.base)));
-        }
-        given.extend(args);
-        let mut passed = vec![];
-        for (number, args) in self.passed(&fit.signature, &given).into_iter().enumerate() {
-            let SigParam { ty, dir, .. } = fit.signature.params[number];
-            let value = match args {
-                _ if self.cx.is_pack(ty) => self.pass_pack(args, ty, dir, span),
-                [arg] => self.pass(arg.clone(), ty, dir),
-                _ => {
-                    let number = number - usize::from(takes_this);
-                    self.default_argument(func, number, fit.args, ty, span)
-                }
-            };
-            passed.push((dir, value));
-        }
-        self.note_effects(func, &passed);
-        if let Some(error) = self.cx.program.funcs[func].throws {
-            if diff.is_empty() {
-                passed.extend(self.error_argument(error, span));
-            } else {
-                self.cx.unsupported(span, "a derivative of a function that throws");
-                return self.error(span);
-            }
-        }
-        let through = callee.this.clone().filter(|this| {
-            let requirement = matches!(self.cx.program.funcs[func].kind, FuncKind::Requirement(_));
-            requirement && !takes_this && callee.diff.is_empty() && self.is_interface(this.ty)
-        });
-        let callee = FuncRef { func, args: fit.args };
-        let call = Call { callee, diff, args: passed, through };
-        Expr { kind: ExprKind::Call(Box::new(call)), ty: fit.signature.result, span }
-    }
-
-    /// Notes that a call does something. What the library computes of values has no effects.
-    fn note_effects(&mut self, func: FuncId, passed: &[(Dir, Expr)]) {
-        let pure = self.cx.is_library(func) && passed.iter().all(|(dir, _)| *dir == Dir::In);
-        self.errors.effects += usize::from(!pure);
-    }
-
-    /// Whether values of a type are values of some type that conforms.
-    pub(crate) fn is_interface(&self, ty: Ty) -> bool {
-        matches!(self.kind(ty), TyKind::Interface(..))
-    }
-
-    fn pass_pack(&mut self, args: &[Argument], ty: Ty, dir: Dir, span: Span) -> Expr {
-        let span = args.first().map_or(span, Argument::span);
-        let types = self.pack_types(ty);
-        let elements = args.iter().zip(types).map(|(arg, ty)| self.pass(arg.clone(), ty, dir)).collect();
-        Expr { kind: ExprKind::Pack(elements), ty, span }
-    }
-
-    fn pass(&mut self, arg: Argument, ty: Ty, dir: Dir) -> Expr {
-        match (arg, dir) {
-            (Argument::Value(expr), Dir::In) => self.coerce(expr, ty),
-            (Argument::Value(expr), Dir::Out | Dir::InOut) => {
-                if expr.ty == ty
-                    || matches!(self.kind(ty), TyKind::UnsizedArray(_))
-                    || self.cx.is_error(expr.ty)
-                {
-                    return expr;
-                }
-                let span = expr.span;
-                Expr { kind: ExprKind::Convert(expr.into()), ty, span }
-            }
-            (Argument::List(items, span), _) => self.list_as(&items, ty, span),
-        }
-    }
-
-    /// The default of a parameter, as seen by a caller with these generic arguments.
-    fn default_argument(&mut self, func: FuncId, number: usize, args: Args, ty: Ty, span: Span) -> Expr {
-        let FuncSource::Func(decl) = self.cx.tables.funcs[func].source.clone() else {
-            return self.error(span);
-        };
-        let Some(default) = decl.params.get(number).and_then(|p| p.default.as_ref()) else {
-            return self.error(span);
-        };
-        let declared = self.cx.program.funcs[func].params[number].ty;
-        let (scope, generics) = (self.cx.tables.funcs[func].scope, self.cx.tables.funcs[func].generics);
-        let value = self.foreign(default, declared, scope, generics);
-        let params = self.cx.tables.generics[generics].params.clone();
-        let mut value = self.cx.replace_expr(value, &params, args);
-        value.span = span;
-        self.coerce(value, ty)
-    }
-
-    /// `this` as one of the structures it inherits from.
-    pub(crate) fn as_base(&mut self, mut this: Expr, levels: u32) -> Expr {
-        for _ in 0..levels {
-            let Some((id, _)) = self.cx.struct_of(this.ty) else { break };
-            let Some(ty) = self.cx.base_of(this.ty, id) else { break };
-            let span = this.span;
-            this = Expr { kind: ExprKind::Field(this.into(), 0), ty, span };
-        }
-        this
-    }
-
     /// Whether an argument has no type because of a mistake in it.
-    fn any_wrong(&self, args: &[Argument]) -> bool {
+    pub(crate) fn any_wrong(&self, args: &[Argument]) -> bool {
         args.iter().any(|a| matches!(a, Argument::Value(e) if self.cx.is_error(e.ty)))
-    }
-
-    fn report_misfits(
-        &mut self,
-        callee: &Callee,
-        args: &[Argument],
-        misfits: Vec<(FuncId, Misfit)>,
-        span: Span,
-    ) {
-        if self.any_wrong(args) {
-            return;
-        }
-        if callee.this.as_ref().is_some_and(|t| self.cx.is_error(t.ty)) {
-            return;
-        }
-        let diagnostic = match misfits.as_slice() {
-            [(func, misfit)] => self.single_misfit(callee, *func, misfit, args, span),
-            _ => {
-                let shown: Vec<String> = args.iter().map(|a| self.show_argument(a)).collect();
-                let message = format!("no `{}` takes ({})", callee.shown(), shown.join(", "));
-                let mut diagnostic = Diagnostic::new(codes::NO_OVERLOAD, span, message);
-                let mut notes: Vec<String> = vec![];
-                for (func, misfit) in &misfits {
-                    let note = format!("`{}`: {}", self.cx.show_func(*func), self.describe_misfit(misfit));
-                    // Overloads that differ in their bounds alone look the same.
-                    if !notes.contains(&note) {
-                        notes.push(note);
-                    }
-                }
-                let rest = notes.len().saturating_sub(8);
-                for note in notes.into_iter().take(8) {
-                    diagnostic = diagnostic.note(note);
-                }
-                if rest > 0 {
-                    diagnostic = diagnostic.note(format!("and {rest} more"));
-                }
-                diagnostic
-            }
-        };
-        self.report(diagnostic);
-    }
-
-    fn single_misfit(
-        &mut self,
-        callee: &Callee,
-        func: FuncId,
-        misfit: &Misfit,
-        args: &[Argument],
-        span: Span,
-    ) -> Diagnostic {
-        let declared = self.cx.program.funcs[func].span;
-        let name = self.cx.show_func(func);
-        let why = self.describe_misfit(misfit);
-        let (code, at) = match misfit {
-            Misfit::Count(..) => (codes::ARGUMENT_COUNT, span),
-            Misfit::Open(_) | Misfit::Explicit => (codes::CANNOT_INFER, span),
-            Misfit::Bound(bound) => (crate::derive::unmet_code(self.cx, *bound), span),
-            Misfit::Argument(number, ..) | Misfit::Written(number, ..) => {
-                (codes::MISMATCH, argument_span(args, *number, span))
-            }
-            Misfit::Place(0, _) => (codes::NOT_A_PLACE, callee.this.as_ref().map_or(span, |t| t.span)),
-            Misfit::Place(number, _) => (codes::NOT_A_PLACE, argument_span(args, *number, span)),
-            Misfit::NoThis => (codes::NO_THIS, callee.span),
-        };
-        let shown = callee.shown();
-        let diagnostic = Diagnostic::new(code, at, format!("cannot call `{shown}`: {why}"));
-        let mut diagnostic = diagnostic.label(declared, format!("`{name}` is declared here"));
-        if !callee.diff.is_empty() {
-            let signature = self.called_signature(callee, func);
-            let signature = self.cx.show_signature(&signature);
-            diagnostic = diagnostic.note(format!("the signature of `{shown}` is `{signature}`"));
-        }
-        match misfit {
-            Misfit::Open(param) => {
-                let param = self.cx.program.params[*param].name;
-                diagnostic
-                    .help(format!("give it explicitly: `{}<..>(..)` with a value for `{param}`", callee.name))
-            }
-            Misfit::Place(_, fixed) => fixed.explain(diagnostic),
-            _ => diagnostic,
-        }
-    }
-
-    fn describe_misfit(&self, misfit: &Misfit) -> String {
-        match misfit {
-            Misfit::Count(1, 1, given) => format!("it takes 1 argument, not {given}"),
-            Misfit::Count(least, most, given) if least == most => {
-                format!("it takes {least} arguments, not {given}")
-            }
-            Misfit::Count(least, most, given) => format!("it takes {least} to {most} arguments, not {given}"),
-            Misfit::Open(param) => {
-                format!("`{}` cannot be inferred from the arguments", self.cx.program.params[*param].name)
-            }
-            Misfit::Bound(bound) => self.cx.describe_unmet(*bound),
-            Misfit::Argument(number, from, to) => {
-                format!("argument {number} is {from}, which does not convert to `{}`", self.show(*to))
-            }
-            Misfit::Written(number, from, to) => {
-                let to = self.show(*to);
-                format!("argument {number} is written to, so it must be a `{to}` variable, and it is {from}")
-            }
-            Misfit::Place(0, fixed) => format!("it changes its object, but {}", fixed.why),
-            Misfit::Place(number, fixed) => format!("argument {number} is written to, but {}", fixed.why),
-            Misfit::NoThis => "it needs an object".into(),
-            Misfit::Explicit => "it takes fewer generic arguments".into(),
-        }
-    }
-
-    fn show_argument(&self, arg: &Argument) -> String {
-        match arg {
-            Argument::Value(expr) => self.show(expr.ty),
-            Argument::List(..) => "{..}".into(),
-        }
-    }
-
-    fn report_ambiguity(&mut self, callee: &Callee, fits: &[Fit], span: Span) {
-        let message = format!("several functions `{}` fit equally well", callee.name);
-        let mut diagnostic = Diagnostic::new(codes::AMBIGUOUS, span, message);
-        for fit in fits.iter().take(8) {
-            diagnostic = diagnostic.note(format!("`{}`", self.cx.show_func(fit.candidate.func)));
-        }
-        self.report(diagnostic.help("convert an argument to the type you mean"));
     }
 
     /// Generic arguments that are the same for everybody: `around`, then those written.
@@ -694,10 +440,6 @@ impl BodyCx<'_> {
     fn is_unknown(&mut self, expr: &ast::Expr) -> bool {
         matches!(&expr.kind, ast::ExprKind::Name(name) if self.cx.lookup(self.scope, *name).is_empty())
     }
-}
-
-fn argument_span(args: &[Argument], number: usize, otherwise: Span) -> Span {
-    args.get(number.wrapping_sub(1)).map_or(otherwise, Argument::span)
 }
 
 /// What overload resolution found.

@@ -314,10 +314,12 @@ impl BodyCx<'_> {
     fn measure(&mut self, measure: ast::Measure, inner: &ast::Expr, span: Span) -> Expr {
         let mut measured = self.measured(inner);
         if measured.is_none() {
-            // In a constant the variables around it have no values, but they have sizes.
+            // In a constant the variables around it have no values, but they have sizes. `this` is none of them.
+            let this = self.this.take();
             self.swap_locals();
             measured = self.measured(inner);
             self.swap_locals();
+            self.this = this;
         }
         let int = self.scalar(Scalar::I32);
         if let (Some(ty), ast::Measure::CountOf) = (measured, measure)
