@@ -124,29 +124,35 @@ impl Frame<'_, '_> {
         let constant = self.lowerer.module.funcs[callee].diff.constant;
         let no_diff = no_diff || constant;
         let types: Vec<Ty> = sig.outputs().map(|o| o.ty).collect();
-        let shows = self.lowerer.options.show_dropped && self.func.diff.differentiable.is_some();
+        let shown = self.shown_drops(callee);
         if inputs.len() != sig.inputs().count() {
             self.internal("a call has other arguments than its function");
             return (None, vec![]);
         }
         let mut operands = Vec::new();
-        for (value, param) in inputs.into_iter().zip(sig.inputs()) {
+        for (number, (value, param)) in inputs.into_iter().zip(sig.inputs()).enumerate() {
             let value = self.convert(value, param.ty);
-            let drops = if param.diff { no_diff } else { shows && self.has_differential(param.ty) };
+            let drops = if param.diff { no_diff } else { shown.0.get(number) == Some(&true) };
             operands.push(if drops { self.detach(value) } else { value });
         }
         let inst = self.b().emit(Op::Call(callee), &operands, &types);
         let results = self.func.insts[inst].results.clone();
         let mut results = results.into_iter();
         let result = sig.ret.and_then(|_| results.next());
-        let drops = constant || sig.ret.is_some_and(|r| shows && !r.diff && self.has_differential(r.ty));
+        let drops = constant || shown.1;
         let result = result.map(|v| if drops { self.detach(v) } else { v });
         let outs = results.map(|v| if no_diff { self.detach(v) } else { v }).collect();
         (result, outs)
     }
 
-    fn has_differential(&mut self, ty: Ty) -> bool {
-        let module = &mut self.lowerer.module;
-        module.diff.differential(&mut module.types, ty).is_some()
+    /// Which inputs of a function, and whether its result, would have a derivative and are shown to drop it.
+    fn shown_drops(&mut self, callee: ir::FuncId) -> (Vec<bool>, bool) {
+        if !self.lowerer.options.show_dropped || self.func.diff.differentiable.is_none() {
+            return Default::default();
+        }
+        let sig = self.lowerer.source_sig(callee);
+        let mut drops = |ty, diff: bool| !diff && self.lowerer.checked.differential(ty).is_some();
+        let inputs = sig.params.iter().filter(|p| p.dir != Dir::Out);
+        (inputs.map(|p| drops(p.ty, p.diff)).collect(), sig.ret.is_some_and(|(ty, diff)| drops(ty, diff)))
     }
 }
