@@ -3,6 +3,7 @@
 use crate::Checked;
 use crate::body::BodyCx;
 use crate::codes;
+use crate::derive;
 use crate::hir::{Func, FuncId, FuncKind, StructId, Ty, TyKind};
 use crate::tables::{FuncInfo, FuncSource, Owner, ScopeId, StructInfo};
 use cotangent_base::{Diagnostic, Entity, Map, Set, Symbol};
@@ -32,6 +33,7 @@ impl Checked {
             self.settle();
             next += 1;
         }
+        derive::check_inlined(self);
         self.complete_user_conformances();
         self.check_overrides();
         self.settle();

@@ -11,7 +11,7 @@ use crate::hir::{
     AssocId, Body, Bound, ConformanceId, EnumId, FuncId, GenericParamId, GlobalId, InterfaceId, Local,
     LocalId, StructId, Ty, Val,
 };
-use cotangent_base::{EntityMap, Map, Scalar, Set, Span, Symbol, entity};
+use cotangent_base::{EntityMap, EntitySet, Map, Scalar, Set, Span, Symbol, entity};
 use cotangent_syntax::ast;
 use std::rc::Rc;
 
@@ -402,6 +402,8 @@ pub(crate) struct Tables {
     pub told: usize,
     /// Functions of the user's modules, in order.
     pub user_funcs: Vec<FuncId>,
+    /// Functions of the user's that a derivative goes into although they are not marked, as they are inlined early.
+    pub inlined: EntitySet<FuncId>,
     /// The modules, the library first.
     pub modules: EntityMap<ModuleId, Module>,
     /// How far what is being declared can be seen.

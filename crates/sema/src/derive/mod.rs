@@ -68,6 +68,11 @@ pub(crate) fn check_flow(checked: &mut Checked, func: FuncId, body: &Body) {
     }
 }
 
+/// Checks what is inlined into functions that are differentiated, when all bodies have been checked.
+pub(crate) fn check_inlined(checked: &mut Checked) {
+    checked.find_losses_inlined();
+}
+
 /// Checks what only conformances to `IDifferentiable` must hold to.
 pub(crate) fn check_conformance(checked: &mut Checked, conformance: ConformanceId) {
     checked.check_differential(conformance);

@@ -202,6 +202,8 @@ impl Carry<'_, '_> {
                 if carries && !passes {
                     let came = self.came(expr);
                     self.flow.fed.insert(key(expr), came);
+                } else if let (true, Some(get)) = (carries, get) {
+                    self.flow.note_inlined(get.func);
                 }
                 carries && passes
             }
@@ -309,6 +311,9 @@ impl Carry<'_, '_> {
             let trails = self.flow.trails.as_ref();
             let came = trails.map_or_else(Vec::new, |trails| trails.came.follow(source));
             self.flow.fed.insert(key(call), came);
+        }
+        if fed && call.diff.is_empty() {
+            self.flow.note_inlined(call.callee.func);
         }
         let carries = fed && passes && !self.flow.is_detach(call.callee.func);
         for ((dir, arg), open) in call.args.iter().zip(&open) {

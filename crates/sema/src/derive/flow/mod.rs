@@ -15,6 +15,9 @@
 //! assignment changes, branches split and join, and loops iterate until it is stable. The check works on generic
 //! bodies as they were written, once, whether or not somebody calls the function.
 //!
+//! What is inlined early is differentiated where it ends up, marked or not. So derivatives pass through such a function,
+//! and if one goes in, its body is checked too, when all bodies are there.
+//!
 //! If something is lost both run again and leave a [`trail`], by which [`report`] tells the way.
 
 mod carry;
@@ -93,16 +96,44 @@ impl Checked {
         if diff.differentiable.is_none() || diff.constant || by_hand {
             return;
         }
+        for diagnostic in self.told_losses(func, body) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Checks the bodies of functions that are inlined early and that a derivative goes into.
+    pub(crate) fn find_losses_inlined(&mut self) {
+        let mut checked = EntitySet::new();
+        loop {
+            let found = std::mem::take(&mut self.tables.inlined);
+            let open: Vec<FuncId> = found.iter().filter(|func| checked.insert(*func)).collect();
+            if open.is_empty() {
+                return;
+            }
+            for func in open {
+                self.find_losses_in_inlined(func);
+            }
+        }
+    }
+
+    fn find_losses_in_inlined(&mut self, func: FuncId) {
+        let Some(body) = self.tables.funcs[func].body.clone() else { return };
+        let name = self.program.funcs[func].name;
+        for diagnostic in self.told_losses(func, &body) {
+            let note = format!("`{name}` is inlined into a function that is differentiated");
+            self.diagnostics.push(diagnostic.note(note));
+        }
+    }
+
+    fn told_losses(&mut self, func: FuncId, body: &Body) -> Vec<Diagnostic> {
         let generics = self.tables.funcs[func].generics;
         let saved = self.enter(generics);
         let mut reports = self.losses(func, body, None);
         if !reports.is_empty() {
             reports = self.losses(func, body, Some(Trails::default()));
         }
-        for (_, diagnostic) in reports {
-            self.diagnostics.push(diagnostic);
-        }
         self.leave(saved);
+        reports.into_iter().map(|(_, diagnostic)| diagnostic).collect()
     }
 
     /// What gets lost, in the order of the source; the way is told if there are trails for it.
@@ -159,6 +190,17 @@ impl Flow<'_> {
     fn func_passes(&self, func: FuncId) -> bool {
         let Func { diff, inline, .. } = &self.checked.program.funcs[func];
         diff.is_differentiable() || *inline == Inline::Early || self.is_detach(func)
+    }
+
+    /// Remembers a function that a derivative goes into, if its body becomes a part of those that are checked.
+    fn note_inlined(&mut self, func: FuncId) {
+        let Func { diff, inline, .. } = &self.checked.program.funcs[func];
+        let scope = self.checked.tables.funcs[func].scope;
+        let unseen = *inline == Inline::Early && !diff.is_differentiable();
+        let tables = &mut self.checked.tables;
+        if unseen && !tables.scopes[scope].library {
+            tables.inlined.insert(func);
+        }
     }
 
     fn is_detach(&self, func: FuncId) -> bool {
