@@ -82,7 +82,7 @@ fn the_gradient_of_an_updated_array_costs_as_much_per_element_at_every_size() {
 }
 
 /// The names and bytes of what `bwd_diff(f)` keeps in a program.
-fn kept_in(text: &'static str) -> Vec<(String, u64)> {
+fn kept_in(text: &str) -> Vec<(String, u64)> {
     let files = [("program.slang", text)];
     let loader = Files(&files);
     let mut compiler = Compiler::new(&loader, Vec::new());
@@ -92,7 +92,7 @@ fn kept_in(text: &'static str) -> Vec<(String, u64)> {
     }
 }
 
-fn bytes_in(text: &'static str) -> u64 {
+fn bytes_in(text: &str) -> u64 {
     kept_in(text).iter().map(|(_, bytes)| bytes).sum()
 }
 
@@ -168,4 +168,44 @@ fn what_the_backward_pass_does_not_read_is_not_kept_although_the_loop_carries_it
             return sum;
         }";
     assert_eq!(kept_in(sum), []);
+}
+
+// req: IR-CKPT-6, ATTR-12
+#[test]
+fn what_is_to_be_computed_again_is_not_kept_even_where_its_argument_must_be() {
+    let program = "
+        RWStructuredBuffer<float> memory;
+        [PreferRecompute] float g(float x) { return sin(x) * x + 1; }
+        [Differentiable] float f(float x) {
+            float loaded = memory[0];
+            float given = g(loaded);
+            memory[0] = 5;
+            return x * given;
+        }";
+    assert_eq!(kept_in(program), [("loaded".to_string(), 4)]);
+}
+
+/// However dear it is: there is no room for as many as no one knows.
+#[test]
+fn a_loop_without_a_bound_computes_again_what_it_can() {
+    let program = "
+        [Differentiable] float f(float x, int n) {
+            float sum = 0;
+            for (int i = 0; i < n; i++)
+                sum += x * sin(sin(sin(sin(sin(sin(sin(sin(float(i)))))))));
+            return sum;
+        }";
+    assert_eq!(kept_in(program), []);
+}
+
+/// `scaled` stores, so it runs once; it can keep the product, 4 bytes, or ask its caller for the 16 of `v`.
+#[test]
+fn a_callee_asks_for_what_costs_its_caller_next_to_nothing_and_keeps_what_would_be_dear() {
+    const SCALED: &str = "
+        RWStructuredBuffer<float> memory;
+        [Differentiable] float scaled(float x, no_diff float4 v) { memory[0] = 1; return x * dot(v, v); }
+        [Differentiable] float f(float x, no_diff float4 v) { return scaled(x, ARGUMENT); }";
+    for (argument, bytes) in [("v", 0), ("v + v", 0), ("sin(v)", 4)] {
+        assert_eq!(bytes_in(&SCALED.replace("ARGUMENT", argument)), bytes, "{argument}");
+    }
 }

@@ -5,7 +5,8 @@
 //!
 //! Compiling once per change would take hours. So the tree is copied, every site gets all its changes at once behind a
 //! switch that an environment variable sets, and the library is read from a folder; then the tests are built once and run
-//! per change. First come the gradient laws; what survives meets the tests of `autodiff`, the programs, and the hunt.
+//! per change. First come the gradient laws; what survives meets the tests of `autodiff`, of what is kept, the programs, and
+//! the hunt.
 
 mod library;
 mod sites;
@@ -39,6 +40,7 @@ const TESTS: &[(&str, &str, &[&str])] = &[
     ("cotangent-autodiff", "filetests", &[]),
     ("cotangent-autodiff", "reverse", &[]),
     ("cotangent-autodiff", "cost", &[]),
+    ("cotangent", "contexts", &[]),
     ("cotangent-cli", "run", &[]),
     ("cotangent-hunt", "hunt", &[]),
 ];
