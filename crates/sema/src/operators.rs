@@ -148,7 +148,7 @@ impl BodyCx<'_> {
             return result;
         }
         let (a, b) = (self.unwrap_block(a), self.unwrap_block(b));
-        if let Some(result) = self.operator_on_enum(binary_text(op), &[a.clone(), b.clone()], span) {
+        if let Some(result) = self.operator_on_enum(binary_text(op), &[&a, &b], span) {
             return result;
         }
         if let Some(result) = self.enum_operation(op, &a, &b, span) {
@@ -180,7 +180,7 @@ impl BodyCx<'_> {
 
     /// An operator that somebody declared for an enumeration goes before what its integers do, if it costs less than to
     /// make integers of them.
-    fn operator_on_enum(&mut self, text: &str, operands: &[Expr], span: Span) -> Option<Expr> {
+    fn operator_on_enum(&mut self, text: &str, operands: &[&Expr], span: Span) -> Option<Expr> {
         let enums = operands.iter().filter(|e| matches!(self.kind(e.ty), TyKind::Enum(_))).count() as Cost;
         if enums == 0 {
             return None;
@@ -189,7 +189,7 @@ impl BodyCx<'_> {
         let scope = self.scope;
         let found = self.cx.lookup(scope, name);
         let callee = Callee::new(name, &found, span);
-        let args: Vec<Argument> = operands.iter().cloned().map(Argument::Value).collect();
+        let args: Vec<Argument> = operands.iter().map(|&operand| Argument::Value(operand.clone())).collect();
         match self.choose(&callee, &args) {
             Choice::One(fit) if fit.cost < enums * FROM_ENUM => {
                 Some(self.emit_call(&callee, *fit, args, span))
@@ -267,23 +267,23 @@ impl BodyCx<'_> {
             Family::Compare | Family::Logic => self.shaped(bool_ty, shape),
             Family::Arithmetic | Family::Bits | Family::Shift => operand,
         };
-        if op == BinaryOp::Rem
-            && let Some(call) = self.float_remainder(&a, &b, span)
-        {
-            return call;
+        let remainder = if op == BinaryOp::Rem { self.float_remainder(a.ty) } else { None };
+        match remainder {
+            Some(callee) => {
+                let args = vec![(Dir::In, a), (Dir::In, b)];
+                let call = Call { callee, diff: vec![], args, through: None };
+                Expr { kind: ExprKind::Call(call.into()), ty, span }
+            }
+            None => Expr { kind: ExprKind::Binary(op, a.into(), b.into()), ty, span },
         }
-        Expr { kind: ExprKind::Binary(op, a.into(), b.into()), ty, span }
     }
 
     /// `a % b` on floats is the library's `fmod`, which has a derivative.
-    fn float_remainder(&mut self, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
+    fn float_remainder(&mut self, ty: Ty) -> Option<FuncRef> {
         let Item::Func(func) = *self.cx.tables.lang.get(&"fmod".into())? else { return None };
-        self.cx.differential_of(a.ty)?;
+        self.cx.differential_of(ty)?;
         self.cx.ensure_func(func);
-        let callee = FuncRef { func, args: self.cx.program.types.args(&[Arg::Ty(a.ty)]) };
-        let args = vec![(Dir::In, a.clone()), (Dir::In, b.clone())];
-        let call = Call { callee, diff: vec![], args, through: None };
-        Some(Expr { kind: ExprKind::Call(call.into()), ty: a.ty, span })
+        Some(FuncRef { func, args: self.cx.program.types.args(&[Arg::Ty(ty)]) })
     }
 
     /// The element type an operator works in, given the one its operands meet in.
@@ -428,7 +428,7 @@ impl BodyCx<'_> {
             Some(UnaryOp::BitNot) => "~",
             None => "+",
         };
-        if let Some(result) = self.operator_on_enum(text, std::slice::from_ref(&operand), span) {
+        if let Some(result) = self.operator_on_enum(text, &[&operand], span) {
             return result;
         }
         let enum_ty = matches!(self.kind(operand.ty), TyKind::Enum(_)).then_some(operand.ty);

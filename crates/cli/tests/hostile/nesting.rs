@@ -76,7 +76,7 @@ fn a_chain_that_nobody_writes() {
 fn chains_that_programs_have() {
     let chain = |n: usize| each(n, |i| format!(" else if (x == {i}.5) x = {i}.0;"));
     taken(&[
-        ("a sum of 3000", value(&["x"; 3000].join(" + "))),
+        ("a sum of 8000", value(&["x"; 8000].join(" + "))),
         ("a sum of products", value(&format!("0.0{}", each(3000, |i| format!(" + x * {i}.0"))))),
         ("and", body(&format!("if ({}) x = 2.0;", ["x > 0.0"; 3000].join(" && ")))),
         ("else if", body(&format!("if (x == 0.0) x = 1.0;{}", chain(1000)))),

@@ -250,7 +250,7 @@ impl Flow<'_> {
                 Target::Lossy(Loss::Setter(set.func))
             }
             ExprKind::Property { this: Some(this), .. } => part_of(self.target(this)),
-            ExprKind::Error => Target::Lossy(Loss::Reported),
+            ExprKind::Error | ExprKind::Assign(..) | ExprKind::Modify { .. } => Target::Lossy(Loss::Reported),
             _ => Target::Lossy(Loss::Other),
         }
     }

@@ -101,6 +101,9 @@ impl Flow<'_> {
             ExprKind::Cond(_, a, b) | ExprKind::Select(_, a, b) => {
                 self.source(a, carrying).or_else(|| self.source(b, carrying))
             }
+            // What a chain of them holds is found at its end, so that no link goes down to its beginning.
+            ExprKind::Modify { old, post: true, .. } => carrying.contains(*old).then_some(*old),
+            ExprKind::Modify { new, post: false, .. } => self.source(new, carrying),
             _ => value.operands().into_iter().find_map(|operand| self.source(operand, carrying)),
         }
     }
