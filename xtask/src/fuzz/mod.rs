@@ -3,8 +3,8 @@
 //!
 //! Programs are changed by tokens and by lines ([`mutate`]), so that most of them get past the lexer and many past the
 //! parser. The stage runs on a thread with a fixed stack, panics are caught there, and a second thread watches the
-//! clock. A stack that overflows ends the process; the program that did it is then in `target/fuzz/current`. A program that
-//! fails is made smaller ([`shrink`]) as long as it fails in the same way, and each way is told once.
+//! clock. A stack that overflows ends the process; the program that did it is then in `target/fuzz/current-STAGE.slang`. A
+//! program that fails is made smaller ([`shrink`]) as long as it fails in the same way, and each way is told once.
 
 mod mutate;
 mod shrink;
@@ -46,17 +46,26 @@ pub fn run(root: &Path, options: &Options<'_>) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let corpus = Corpus::read(root, stage.ending());
+    // Stages may run at the same time, so each has a file of its own.
+    let current = folder.join(format!("current-{}.{}", stage.name(), stage.ending()));
     let seed = options.seed;
     let end = Instant::now() + Duration::from_secs(options.seconds);
     let clock = Arc::new(Clock::default());
-    let fuzzer =
-        Fuzzer { stage, corpus, folder, clock: clock.clone(), found: BTreeMap::new(), counts: [0; 3] };
+    let fuzzer = Fuzzer {
+        stage,
+        corpus,
+        folder,
+        current: current.clone(),
+        clock: clock.clone(),
+        found: BTreeMap::new(),
+        counts: [0; 3],
+    };
     let work = std::thread::Builder::new().stack_size(STACK).spawn(move || fuzzer.run(seed, end));
     let Ok(work) = work else { return ExitCode::FAILURE };
     while !work.is_finished() {
         std::thread::sleep(Duration::from_millis(100));
         if clock.elapsed() > PATIENCE {
-            eprintln!("a program takes too long; it is in target/fuzz/current");
+            eprintln!("a program takes too long; it is in {}", current.display());
             return ExitCode::FAILURE;
         }
     }
@@ -92,6 +101,8 @@ struct Fuzzer {
     stage: Stage,
     corpus: Corpus,
     folder: PathBuf,
+    /// Where the program at hand is kept.
+    current: PathBuf,
     clock: Arc<Clock>,
     /// The file of each way to fail.
     found: BTreeMap<String, PathBuf>,
@@ -131,7 +142,7 @@ impl Fuzzer {
     }
 
     fn outcome(&self, text: &str, place: &Mutex<String>) -> Outcome {
-        let _ = std::fs::write(self.folder.join("current"), text);
+        let _ = std::fs::write(&self.current, text);
         self.clock.begin();
         let stage = self.stage;
         match std::panic::catch_unwind(|| stage.run(text)) {
