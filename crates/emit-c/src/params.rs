@@ -28,9 +28,29 @@ impl Emitter<'_> {
             if data.kind == GlobalKind::Param && used.contains(&global) && !self.paths.contains_key(&global) {
                 return self.unsupported(data.span, format!("the parameter `{}` is not possible", data.name));
             }
+            // Nothing is smaller than a byte here, so what lies behind it would be elsewhere.
+            if data.kind == GlobalKind::Param && self.has_empty_array(data.ty) {
+                let what =
+                    format!("an array without elements, as in `{}`, is not possible in memory", data.name);
+                return self.unsupported(data.span, what);
+            }
         }
         self.thread();
         Ok(())
+    }
+
+    fn has_empty_array(&self, ty: Ty) -> bool {
+        let types = &self.module.types;
+        match types.get(ty) {
+            Type::Array(_, 0) => true,
+            Type::Array(elem, _) | Type::Buffer(elem, _) => self.has_empty_array(elem),
+            Type::Struct(id) | Type::Sum(id) => {
+                types.struct_def(id).fields.iter().any(|f| self.has_empty_array(f.ty))
+            }
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
+            // What a pointer leads to is a parameter too.
+            Type::Opaque(_) | Type::Ref(_) => false,
+        }
     }
 
     /// A structure of parameters; `base` is how a function reaches it.
