@@ -47,7 +47,8 @@ impl Failure {
                 (INTERNAL, Some(format!("internal error: {message}\n{PLEASE_REPORT}")))
             }
             Failure::Disagreement(by) => {
-                (1, Some(format!("forward and reverse mode differ by {by:e}\n{DISAGREEMENT}")))
+                let why = if by.is_finite() { DISAGREEMENT } else { NOT_FINITE };
+                (1, Some(format!("forward and reverse mode differ by {by:e}\n{why}")))
             }
             Failure::Trap => (4, None),
             Failure::Device(message) => (5, Some(message)),
@@ -67,6 +68,8 @@ impl From<cotangent::runtime::Error> for Failure {
 
 const DISAGREEMENT: &str = "A custom derivative may not be the derivative of its function. If the program has none, this \
                             is a fault in cotangent: please report it.";
+const NOT_FINITE: &str = "A value that is computed and not used in the end, and whose slope is infinite or no number, does this: \
+                          compute it where it is used. Else a custom derivative may be wrong.";
 const PLEASE_REPORT: &str = "This is a fault in cotangent. Please report it with the program that caused it.";
 
 /// Shows a panic as what it is: our fault.
