@@ -129,3 +129,17 @@ fn hlsl_has_the_semantics_of_the_source() {
         assert!(text.contains(part), "`{part}` is not in\n{text}");
     }
 }
+
+#[test]
+fn a_discard_in_the_branch_of_a_branch_keeps_its_condition() {
+    let path = folder("pipeline/discards.slang");
+    let Emitted::Text(text) =
+        emit(&path, &entries(&path)[0], Target::Wgsl).unwrap_or_else(|r| panic!("{}", r.message))
+    else {
+        panic!("WGSL is text")
+    };
+    for part in ["(uv.x - 0.5f) < 0f", "uv.y > 0.75f", "= 5f"] {
+        let found = text.replace("uv_1", "uv").contains(part);
+        assert!(found, "`{part}` is not in\n{text}");
+    }
+}

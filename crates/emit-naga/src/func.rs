@@ -210,7 +210,7 @@ impl<'m> FuncEmitter<'_, 'm> {
         self.blocks.push(Block::new());
         build(self)?;
         let mut block = self.blocks.pop().unwrap_or_default();
-        tidy(&mut block);
+        tidy(&mut block, &self.out.expressions);
         Ok(block)
     }
 

@@ -12,7 +12,7 @@ use cotangent_ir::{
     Axis, Detail, Entry, Func, FuncId, InstData, Interpolation, Link, Location, Module, Op, Screen, Stage,
     SystemValue, Type,
 };
-use naga::{Block, Expression, Handle, Literal, Statement};
+use naga::{Arena, Block, Expression, Handle, Literal, Statement};
 
 /// The functions that shaders of some stages run.
 #[derive(Default)]
@@ -205,12 +205,12 @@ impl FuncEmitter<'_, '_> {
     }
 }
 
-/// A block that ends with a discarded pixel, said without an `if`.
-pub(crate) fn tidy(block: &mut Block) {
-    let last = block.last();
-    let alone =
-        matches!(last, Some(Statement::If { accept, .. }) if matches!(accept.last(), Some(Statement::Kill)));
-    if alone {
+/// A block that ends with a discarded pixel, said without the `if` that [`FuncEmitter::discard`] puts around it. An `if` of the
+/// program stays, whatever its branches end with.
+pub(crate) fn tidy(block: &mut Block, expressions: &Arena<Expression>) {
+    let Some(Statement::If { condition, accept, reject }) = block.last() else { return };
+    let always = matches!(expressions[*condition], Expression::Literal(Literal::Bool(true)));
+    if always && reject.is_empty() && matches!(accept[..], [Statement::Kill]) {
         let end = block.len();
         block.cull(end - 1..);
         block.push(Statement::Kill, naga::Span::UNDEFINED);
