@@ -76,8 +76,8 @@ cotangent_base::codes! {
     /// Make the groups smaller and dispatch more of them.
     W0701 LARGE_GROUP = "a group of very many threads";
 
-    /// A `__target_switch` without `default` has no case for the target, so there is nothing to run. A `__stage_switch` is known
-    /// only where all entry points are of one stage.
+    /// A `__target_switch` or `__stage_switch` without `default` has no case for the target or stage, so there is nothing to run.
+    /// The stage is known only where all entry points are of one.
     E0736 NO_CASE = "nothing for this target";
 
     /// A function marked `[require(..)]` is called in a program for a target that cannot have what it requires. Choose by

@@ -83,7 +83,7 @@ impl Frame<'_, '_> {
                 let Some(stage) = self.lowerer.stage().or(target.is_none().then_some(Stage::Compute)) else {
                     return self.several_stages();
                 };
-                capability::STAGES.iter().position(|known| *known == stage.name())
+                capability::stage_number(stage.name())
             }
         };
         let named = cases.iter().find(|c| c.values.iter().any(|v| usize::try_from(*v).ok() == number));
@@ -94,7 +94,7 @@ impl Frame<'_, '_> {
             // Who asks for no target wants to know about all of them; the first case stands for them.
             match (target, cases.first()) {
                 (None, Some(first)) => return self.only_case(label, first),
-                _ => return self.no_case(target, *span),
+                _ => return self.no_case(on, *span),
             }
         }
         self.only_case(label, case);
@@ -106,9 +106,12 @@ impl Frame<'_, '_> {
         self.lowerer.diagnostics.push(diagnostic.help("compile one of them at a time: `--entry NAME`"));
     }
 
-    fn no_case(&mut self, target: Option<For>, span: Span) {
-        let name = target.unwrap_or(For::Cpp).name();
-        let message = format!("this `__target_switch` has no `case {name}`, and no `default`");
+    fn no_case(&mut self, on: Platform, span: Span) {
+        let (word, name) = match on {
+            Platform::Target => ("target", self.lowerer.options.target.unwrap_or(For::Cpp).name()),
+            Platform::Stage => ("stage", self.lowerer.stage().unwrap_or(Stage::Compute).name()),
+        };
+        let message = format!("this `__{word}_switch` has no `case {name}`, and no `default`");
         self.lowerer.error(codes::NO_CASE, span, message);
     }
 

@@ -14,12 +14,11 @@ use cotangent_syntax::ast::{Attribute, Expr, ExprKind};
 /// The targets by name. A target's number is its place here.
 pub const TARGETS: [&str; 7] = ["hlsl", "glsl", "spirv", "metal", "wgsl", "cpp", "cuda"];
 
-/// The stages by name. A stage's number is its place here. All but one are only ever left out.
-pub const STAGES: [&str; 20] = [
+/// The stages by name. A stage's number is its place here. We compile for the first three; the others are only ever left out.
+pub const STAGES: [&str; 19] = [
     "compute",
     "vertex",
     "fragment",
-    "pixel",
     "hull",
     "domain",
     "geometry",
@@ -37,6 +36,12 @@ pub const STAGES: [&str; 20] = [
     "amplification",
     "node",
 ];
+
+/// The number of a stage, of which one has two names.
+pub fn stage_number(name: &str) -> Option<usize> {
+    let name = if name == "pixel" { "fragment" } else { name };
+    STAGES.iter().position(|stage| *stage == name)
+}
 
 /// Targets of the language that we have no code for.
 const OTHERS: [&str; 6] = ["c", "llvm", "slangvm", "nvapi", "textualTarget", "optix"];
@@ -123,8 +128,8 @@ impl Targets {
     }
 
     fn of_stages(stages: &[&str]) -> Targets {
-        let bits = STAGES.iter().enumerate().filter(|(_, stage)| stages.contains(stage));
-        Targets { stages: bits.fold(0, |all, (number, _)| all | 1 << number), ..Targets::ALL }
+        let bits = stages.iter().filter_map(|stage| stage_number(stage));
+        Targets { stages: bits.fold(0, |all, number| all | 1 << number), ..Targets::ALL }
     }
 
     fn both(self, other: Targets) -> Targets {
@@ -171,7 +176,7 @@ fn capability(name: &str) -> Option<Targets> {
     if words.iter().all(|word| TARGETS.contains(word) || OTHERS.contains(word)) {
         return Some(Targets::of(&words));
     }
-    if words.iter().all(|word| STAGES.contains(word)) {
+    if words.iter().all(|word| stage_number(word).is_some()) {
         return Some(Targets::of_stages(&words));
     }
     let version = |rest: &str| rest == "latest" || rest.starts_with(|c: char| c.is_ascii_alphanumeric());
@@ -185,7 +190,7 @@ fn capability(name: &str) -> Option<Targets> {
 
 /// The targets that a `case` of a `__target_switch` stands for.
 pub(crate) fn case_targets(name: &str) -> Option<Targets> {
-    capability(name).filter(|_| !STAGES.contains(&name))
+    capability(name).filter(|_| stage_number(name).is_none())
 }
 
 impl Checked {
@@ -272,6 +277,7 @@ mod tests {
         let stages = |name: &str| capability(name).map(Targets::stages);
         assert_eq!(stages("compute_fragment"), Some(vec!["compute", "fragment"]));
         assert_eq!(stages("fragment"), Some(vec!["fragment"]));
+        assert_eq!(stages("pixel"), stages("fragment"));
         assert_eq!(stages("glsl_spirv_1_3"), Some(STAGES.to_vec()));
         let both = capability("fragment").zip(capability("compute")).map(|(a, b)| a.both(b));
         assert!(both.is_some_and(Targets::is_empty));

@@ -1,11 +1,11 @@
 //! `__target_switch` and `__stage_switch`: one case is meant, and lowering knows which.
 //!
 //! For the checker they are a `switch` whose selector is the number of the target or stage. Cases do not fall through: one that
-//! does not end gets a `break`. Without a `default`, targets that are not named have nothing to run, and the program is refused for
-//! them; the `default` that stands for this holds an error.
+//! does not end gets a `break`. Without a `default`, targets or stages that are not named have nothing to run, and the program is
+//! refused for them; the `default` that stands for this holds an error.
 
 use crate::body::{BodyCx, Target};
-use crate::capability::{STAGES, capability_name, case_targets};
+use crate::capability::{capability_name, case_targets, stage_number};
 use crate::codes;
 use crate::hir::{Case, Expr, ExprKind, Platform, Stmt, StmtKind};
 use crate::returns::falls_through;
@@ -34,7 +34,7 @@ impl BodyCx<'_> {
             checked.push(Case { values, default, body, span: case.span });
         }
         self.targets.pop();
-        if on == Platform::Target && checked.iter().all(|case| !case.default) {
+        if checked.iter().all(|case| !case.default) {
             let nothing = self.error(span);
             let body = vec![Stmt { kind: StmtKind::Expr(nothing), span }];
             checked.push(Case { values: vec![], default: true, body, span });
@@ -60,7 +60,7 @@ impl BodyCx<'_> {
             let name = capability_name(label);
             let numbers: Option<Vec<usize>> = name.and_then(|name| match on {
                 Platform::Target => case_targets(name.as_str()).map(|targets| targets.numbers().collect()),
-                Platform::Stage => STAGES.iter().position(|stage| *stage == name.as_str()).map(|n| vec![n]),
+                Platform::Stage => stage_number(name.as_str()).map(|n| vec![n]),
             });
             match (numbers, name) {
                 (Some(numbers), _) => {
