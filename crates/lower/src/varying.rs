@@ -2,7 +2,7 @@
 
 use crate::entry::unsuitable;
 use crate::instance::Lowerer;
-use cotangent_base::{Scalar, Span, Symbol};
+use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_ir::shader::{ShaderVarying, Shape};
 use cotangent_ir::{Interpolation, Link, Location, Stage, SystemValue, Ty, Type};
 use cotangent_sema::hir::{self, FuncRef, TyKind, Varying};
@@ -51,8 +51,15 @@ impl Interface {
             lowerer.checked.program.funcs[func.func].clone();
         let subst = lowerer.subst(func);
         let mut found = Interface::default();
-        let mut finder =
-            Finder { reserved: [vec![], vec![]], lowerer, stage, found: &mut found, system: vec![] };
+        let mut finder = Finder {
+            lowerer,
+            stage,
+            found: &mut found,
+            reserved: Default::default(),
+            open: Default::default(),
+            semantics: vec![],
+            system: vec![],
+        };
         for param in &params {
             let ty = finder.lowerer.checked.subst(param.ty, &subst);
             let mut plan = Plan::default();
@@ -99,11 +106,16 @@ struct Semantic {
 }
 
 impl Semantic {
-    fn of(written: Option<Symbol>) -> Self {
-        let Some(written) = written else { return Semantic { name: None, index: 0 } };
+    /// Reads one; `None` if its number has more than 16 bits, so that there is room to count on from those that are read.
+    fn of(written: Option<Symbol>) -> Option<Self> {
+        let Some(written) = written else { return Some(Semantic { name: None, index: 0 }) };
         let text = written.as_str();
         let name = text.trim_end_matches(|c: char| c.is_ascii_digit());
-        Semantic { name: Some(name.to_string()), index: text[name.len()..].parse().unwrap_or(0) }
+        let index = match &text[name.len()..] {
+            "" => 0,
+            digits => digits.parse::<u16>().ok()?.into(),
+        };
+        Some(Semantic { name: Some(name.to_string()), index })
     }
 
     /// The target of that number, if it is one.
@@ -117,21 +129,70 @@ struct Finder<'a, 'c> {
     lowerer: &'a mut Lowerer<'c>,
     stage: Stage,
     found: &'a mut Interface,
-    /// The locations that the program names, of inputs and outputs, with where it does.
+    /// The locations that the program names, of outputs and inputs, with where it does.
     reserved: [Vec<(u32, Span)>; 2],
+    /// The numbers of the outputs and inputs whose locations are not known yet.
+    open: [Vec<usize>; 2],
+    /// Semantics that were met, in capitals, with their direction and where.
+    semantics: Vec<(String, bool, Span)>,
     /// System values that were met, with their direction.
     system: Vec<(SystemValue, bool)>,
 }
 
-/// A location that is not known yet.
-const OPEN: u32 = u32::MAX;
+/// How many places a parameter or result may take: more than devices have.
+const MOST_PLACES: u64 = 64;
 
 impl Finder<'_, '_> {
     /// The tree of a parameter or result.
     fn whole(&mut self, ty: hir::Ty, at: At) -> Tree {
-        let mut semantic = Semantic::of(at.varying.semantic);
+        if self.places(ty) > MOST_PLACES {
+            let shown = self.lowerer.checked.show(ty);
+            let message = format!("a value of type `{shown}` is too large to go from stage to stage");
+            let help = format!(
+                "devices pass a few dozen numbers or vectors, and at most {MOST_PLACES} are possible here"
+            );
+            unsuitable(self.lowerer, at.span, message, &help);
+            return Tree::Parts(self.lowerer.lower_ty(ty, at.span), vec![]);
+        }
+        let mut semantic = self.semantic(at.varying.semantic, at.span);
         let mut location = at.varying.location;
         self.tree(ty, at, &mut semantic, &mut location)
+    }
+
+    /// How many scalars, vectors and rows a value has, or something beyond [`MOST_PLACES`]: it is not counted further than that.
+    fn places(&mut self, ty: hir::Ty) -> u64 {
+        match self.lowerer.checked.program.types.kind(ty) {
+            TyKind::Struct(id, args) if self.lowerer.checked.program.structs[id].magic.is_none() => {
+                let types = self.lowerer.checked.field_types(id, args);
+                let mut sum = 0;
+                for ty in types {
+                    // Something without content counts, too: to look at it takes time.
+                    sum += self.places(ty).max(1);
+                    if sum > MOST_PLACES {
+                        break;
+                    }
+                }
+                sum
+            }
+            TyKind::Array(elem, n) => {
+                let count = self.lowerer.checked.program.types.known(n).unwrap_or(0);
+                u64::try_from(count).unwrap_or(0).saturating_mul(self.places(elem).max(1))
+            }
+            TyKind::Matrix(_, rows, _) => {
+                let rows = self.lowerer.checked.program.types.known(rows).unwrap_or(1);
+                u64::try_from(rows).unwrap_or(1)
+            }
+            _ => 1,
+        }
+    }
+
+    /// A semantic, or none if its number is too large, which is reported.
+    fn semantic(&mut self, written: Option<Symbol>, span: Span) -> Semantic {
+        Semantic::of(written).unwrap_or_else(|| {
+            let message = format!("the number of `{}` is too large", written.unwrap_or("".into()));
+            unsuitable(self.lowerer, span, message, "semantics are numbered up to 65535");
+            Semantic { name: None, index: 0 }
+        })
     }
 
     fn tree(&mut self, ty: hir::Ty, at: At, semantic: &mut Semantic, location: &mut Option<u32>) -> Tree {
@@ -176,7 +237,8 @@ impl Finder<'_, '_> {
         };
         let inner =
             At { varying, name: Symbol::new(&format!("{}.{}", at.name, field.name)), span: field.span, ..at };
-        let (mut own, mut placed) = (Semantic::of(field.varying.semantic), field.varying.location);
+        let (mut own, mut placed) =
+            (self.semantic(field.varying.semantic, field.span), field.varying.location);
         let semantic = if semantic.name.is_some() { semantic } else { &mut own };
         let location = if location.is_some() { location } else { &mut placed };
         self.tree(ty, inner, semantic, location)
@@ -265,11 +327,32 @@ impl Finder<'_, '_> {
         if let Some(place) = place {
             self.reserve(place, at, target.is_some());
         }
+        let leaves = if at.input { &self.found.inputs } else { &self.found.outputs };
+        if place.is_none() {
+            self.open[usize::from(at.input)].push(leaves.len());
+        }
         let text = match &semantic.name {
-            Some(name) => Symbol::new(&format!("{name}{}", semantic.index)),
-            None => "".into(),
+            Some(name) => format!("{name}{}", semantic.index),
+            None => String::new(),
         };
-        Link::Location(Location { index: place.unwrap_or(OPEN), interpolation, semantic: text })
+        if target.is_none() && !text.is_empty() {
+            self.only_once(&text, at);
+        }
+        Link::Location(Location { index: place.unwrap_or(0), interpolation, semantic: Symbol::new(&text) })
+    }
+
+    /// Reports a semantic that was met before: in HLSL it says what goes where. That of a field in an array of structures is
+    /// written once.
+    fn only_once(&mut self, semantic: &str, at: At) {
+        let capitals = semantic.to_ascii_uppercase();
+        let other = self.semantics.iter().find(|(other, input, _)| *other == capitals && *input == at.input);
+        if let Some(&(_, _, other)) = other.filter(|(_, _, other)| *other != at.span) {
+            let message = format!("the semantic `{semantic}` is taken already");
+            self.lowerer.diagnostics.push(
+                Diagnostic::new(crate::codes::ENTRY_PARAMETER, at.span, message).label(other, "taken here"),
+            );
+        }
+        self.semantics.push((capitals, at.input, at.span));
     }
 
     fn interpolation(&mut self, scalar: Scalar, at: At) -> Interpolation {
@@ -297,8 +380,7 @@ impl Finder<'_, '_> {
         let what = if target { "target" } else { "location" };
         let message = format!("the {what} {place} is taken already");
         self.lowerer.diagnostics.push(
-            cotangent_base::Diagnostic::new(crate::codes::ENTRY_PARAMETER, at.span, message)
-                .label(other, "taken here"),
+            Diagnostic::new(crate::codes::ENTRY_PARAMETER, at.span, message).label(other, "taken here"),
         );
     }
 
@@ -341,18 +423,16 @@ impl Finder<'_, '_> {
 
     /// Numbers the leaves that have no location yet, in order.
     fn number(&mut self) {
-        let [outputs, inputs] = &self.reserved;
-        for (leaves, taken) in [(&mut self.found.inputs, inputs), (&mut self.found.outputs, outputs)] {
-            let mut next = 0;
+        let sides = [&mut self.found.outputs, &mut self.found.inputs];
+        for ((leaves, taken), open) in sides.into_iter().zip(&self.reserved).zip(&self.open) {
+            let free = (0..).filter(|next| taken.iter().all(|(place, _)| place != next));
+            for (&leaf, place) in open.iter().zip(free) {
+                if let Link::Location(location) = &mut leaves[leaf].link {
+                    location.index = place;
+                }
+            }
             for leaf in leaves {
                 let Link::Location(location) = &mut leaf.link else { continue };
-                if location.index == OPEN {
-                    while taken.iter().any(|(place, _)| *place == next) {
-                        next += 1;
-                    }
-                    location.index = next;
-                    next += 1;
-                }
                 if location.semantic.as_str().is_empty() {
                     location.semantic = Symbol::new(&format!("LOC{}", location.index));
                 }

@@ -42,18 +42,18 @@ impl Checked {
         }
     }
 
-    /// `[[vk::location(n)]]`.
+    /// `[[vk::location(n)]]`. No device has as many as 16 bits count, so there is room to count on from any of them.
     fn location(&mut self, attributes: &[Attribute]) -> Option<u32> {
         let attribute = attrs::find(attributes, "vk::location")?;
         let number = match &attribute.args[..] {
             [arg] => match arg.kind {
-                ExprKind::Int(n, _) => u32::try_from(n).ok(),
+                ExprKind::Int(n, _) => u16::try_from(n).ok().map(u32::from),
                 _ => None,
             },
             _ => None,
         };
         if number.is_none() {
-            let message = "`vk::location` takes one number";
+            let message = "`vk::location` takes one number, up to 65535";
             self.diagnostics.push(Diagnostic::new(codes::BAD_PLACE, attribute.span, message));
         }
         number
