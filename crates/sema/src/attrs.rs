@@ -22,7 +22,12 @@ pub(crate) const SUBSCRIPT: &str = "__subscript";
 
 /// The attribute of that name. Names of attributes are compared without regard to case, as `[NumThreads]` is common.
 pub(crate) fn find<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a Attribute> {
-    attributes.iter().find(|a| a.name.name.as_str().eq_ignore_ascii_case(name))
+    all(attributes, name).next()
+}
+
+/// All attributes of that name.
+pub(crate) fn all<'a>(attributes: &'a [Attribute], name: &str) -> impl Iterator<Item = &'a Attribute> {
+    attributes.iter().filter(move |a| a.name.name.as_str().eq_ignore_ascii_case(name))
 }
 
 /// Whether there is an attribute of that name.

@@ -196,6 +196,7 @@ impl Checked {
         self.tables.funcs[id].body = Some(body.clone());
         self.tables.funcs[id].checking = Progress::Done;
         self.check_returns(id, &body);
+        self.check_readable(self.tables.funcs[id].scope, &body);
         self.check_assigned(id, &body);
         derive::check_flow(self, id, &body);
         self.leave(saved);
@@ -293,7 +294,8 @@ impl Checked {
         if info.checking == Progress::Done {
             return info.init.clone();
         }
-        if self.program.globals[id].kind == GlobalKind::Param {
+        // That of a parameter has no effect but to say its type.
+        if self.program.globals[id].kind == GlobalKind::Param && decl.ty.is_some() {
             return None;
         }
         let init = decl.init.as_ref()?;
@@ -305,6 +307,7 @@ impl Checked {
         let value = if decl.ty.is_some() { cx.expr_as(init, ty) } else { cx.expr(init) };
         let block = vec![Stmt { span: value.span, kind: StmtKind::Return(Some(value)) }];
         let body = Rc::new(cx.finish(vec![], block));
+        self.check_readable(scope, &body);
         self.leave(saved);
         self.tables.globals[id].init = Some(body.clone());
         self.tables.globals[id].checking = Progress::Done;

@@ -51,6 +51,10 @@ cotangent_base::codes! {
     /// parameters, or `this` in a method without `[mutating]`.
     E0312 NOT_A_PLACE = "this cannot be assigned";
 
+    /// A property or subscript that has only a `set` can be assigned as a whole or passed as `out`. Everything else reads it:
+    /// `x += 1` and an `inout` parameter do so first, and so does an assignment to a part of it. Declare a `get` as well.
+    E0355 NOT_READABLE = "this cannot be read";
+
     /// The value is needed while compiling: as the size of an array, a generic argument, an enumerator, a `case` label.
     /// Literals, `static const` variables, `const` locals with such a value, enumerators, generic value parameters and arithmetic on
     /// these will do. A `let` will not.

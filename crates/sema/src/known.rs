@@ -172,6 +172,17 @@ impl Checked {
         }
     }
 
+    /// Reports an attribute that stands before one declaration twice, and of which one would not count.
+    pub(crate) fn check_said_once(&mut self, attributes: &[Attribute], name: &str) {
+        let mut all = attrs::all(attributes, name);
+        let Some(first) = all.next() else { return };
+        for second in all {
+            let message = format!("a second `[{name}]` before one declaration");
+            let diagnostic = Diagnostic::new(codes::BAD_ATTRIBUTE, second.span, message);
+            self.diagnostics.push(diagnostic.label(first.span, "the first one"));
+        }
+    }
+
     /// Warns of attributes that stand for nothing. A user's own is a structure, `FooAttribute` for `[Foo]`.
     pub(crate) fn warn_unknown_attributes(&mut self, attributes: &[Attribute], scope: ScopeId) {
         if self.tables.scopes[scope].library {

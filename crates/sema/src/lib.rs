@@ -81,6 +81,7 @@ mod substexpr;
 mod suggest;
 mod tables;
 mod throws;
+mod unreadable;
 mod varying;
 mod witness;
 mod wrapper;

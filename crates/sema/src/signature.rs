@@ -240,6 +240,9 @@ impl Checked {
 
     fn resolve_entry(&mut self, id: FuncId, scope: ScopeId) {
         let attributes = self.tables.funcs[id].prefix.attributes.clone();
+        for name in ["shader", "numthreads"] {
+            self.check_said_once(&attributes, name);
+        }
         let written = attrs::string(&attributes, "shader");
         let threads = attrs::find(&attributes, "numthreads");
         if threads.is_none() && written.is_none() {
@@ -400,7 +403,13 @@ impl Checked {
 
     fn check_global(&mut self, id: GlobalId, decl: &ast::VarDecl) {
         let global = &self.program.globals[id];
-        let Some(init) = &decl.init else { return };
+        let Some(init) = &decl.init else {
+            if decl.ty.is_none() && self.tables.globals[id].buffer.is_none() {
+                let message = format!("`{}` has neither a type nor a value", global.name);
+                self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, decl.name.span, message));
+            }
+            return;
+        };
         match global.kind {
             GlobalKind::Shared => {
                 let message = "a `groupshared` variable cannot have an initializer";

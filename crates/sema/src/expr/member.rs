@@ -195,6 +195,14 @@ impl BodyCx<'_> {
             self.report(Diagnostic::new(codes::NO_THIS, span, "a property needs an object"));
             return self.error(span);
         }
+        if get.is_none() && set.is_none() {
+            // A `ref` was reported where it is declared.
+            if self.cx.tables.props[id].accessors.is_empty() {
+                let message = "this can be neither read nor assigned: it has no `get` and no `set`";
+                self.report(Diagnostic::new(codes::NOT_READABLE, span, message));
+            }
+            return self.error(span);
+        }
         let mut ty = self.cx.error_ty();
         let mut mutating = false;
         if let Some(set) = set {
