@@ -110,7 +110,12 @@ impl Checked {
                 ast::AccessorKind::Set => &mut self.tables.props[id].set,
                 _ => &mut self.tables.props[id].get,
             };
-            *slot = Some(func);
+            if let Some(first) = slot.replace(func) {
+                let message = format!("`{word}` is declared twice");
+                let first = self.program.funcs[first].span;
+                let diagnostic = Diagnostic::new(codes::REDECLARED, accessor.span, message);
+                self.diagnostics.push(diagnostic.label(first, "first declared here"));
+            }
             if let Owner::Interface(interface) = place.owner {
                 self.program.interfaces[interface].requirements.push(func);
             }

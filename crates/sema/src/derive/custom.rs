@@ -19,7 +19,7 @@
 use super::flags::{REFERENCES, Role, flags};
 use super::{Signature, codes};
 use crate::Checked;
-use crate::attrs::find;
+use crate::attrs::all;
 use crate::hir::{Arg, DiffMode, FuncDiff, FuncId, FuncRef, GenericParamId, Ty};
 use crate::lookup::Found;
 use crate::resolve::Path;
@@ -68,8 +68,10 @@ impl Checked {
         diff.prefer = declared.prefer;
         let scope = self.tables.funcs[func].scope;
         for reference in REFERENCES.iter().filter(|r| !r.of) {
-            if let Some(mention) = self.mentioned(find(&attributes, reference.name)) {
-                self.named_derivative(func, &mention, reference.role, scope);
+            for attribute in all(&attributes, reference.name) {
+                if let Some(mention) = self.mentioned(attribute) {
+                    self.named_derivative(func, &mention, reference.role, scope);
+                }
             }
         }
     }
@@ -79,9 +81,11 @@ impl Checked {
         for func in self.tables.funcs.keys() {
             let attributes = self.tables.funcs[func].prefix.attributes.clone();
             for reference in REFERENCES.iter().filter(|r| r.of) {
-                if let Some(mention) = self.mentioned(find(&attributes, reference.name)) {
-                    self.ensure_func(func);
-                    self.derivative_of(func, &mention, reference.role);
+                for attribute in all(&attributes, reference.name) {
+                    if let Some(mention) = self.mentioned(attribute) {
+                        self.ensure_func(func);
+                        self.derivative_of(func, &mention, reference.role);
+                    }
                 }
             }
             self.attach_extension(func);
@@ -89,8 +93,7 @@ impl Checked {
     }
 
     /// What an attribute names, which must be one function.
-    fn mentioned(&mut self, attribute: Option<&Attribute>) -> Option<Mention> {
-        let attribute = attribute?;
+    fn mentioned(&mut self, attribute: &Attribute) -> Option<Mention> {
         let [path] = &attribute.args[..] else {
             let message = format!("`[{}]` takes the name of one function", attribute.name.name);
             self.diagnostics.push(Diagnostic::new(codes::ATTRIBUTE, attribute.span, message));
