@@ -10,15 +10,31 @@ use crate::body::BodyCx;
 use crate::derive::{SigParam, Signature};
 use crate::hir::{
     Body, ConformanceId, Dir, Expr, Func, FuncDiff, FuncId, FuncKind, FuncRef, Inline, Param, Stmt, StmtKind,
-    TyKind, Witness,
+    This, Ty, TyKind, Witness,
 };
 use crate::lookup::Found;
 use crate::overload::{Argument, Callee, Choice};
 use crate::place::Frozen;
-use crate::tables::{FuncInfo, FuncSource, Prefix, Progress};
+use crate::tables::{FuncInfo, FuncSource, GenericsId, Owner, Prefix, Progress, ScopeId};
 use cotangent_base::Symbol;
 use cotangent_syntax::ast;
 use std::rc::Rc;
+
+/// What a wrapper is seen as by those who call it.
+struct Head {
+    name: Symbol,
+    this: Option<This>,
+    params: Vec<Param>,
+    result: Ty,
+    no_diff_result: bool,
+}
+
+/// Where a wrapper stands.
+struct Around {
+    scope: ScopeId,
+    generics: GenericsId,
+    owner: Owner,
+}
 
 impl Checked {
     /// A function with the required signature that calls one of `members`, if that checks.
@@ -40,40 +56,14 @@ impl Checked {
         let required = self.program.funcs[requirement].clone();
         let has_this = usize::from(required.this.is_some());
         let params = required.params.iter().zip(&signature.params[has_this..]);
-        let generics_of = self.hir_generics(generics);
-        let func = self.program.funcs.push(Func {
+        let head = Head {
             name,
-            span: self.program.funcs[called].span,
-            kind: FuncKind::Plain,
-            generics: generics_of,
-            this: required.this.map(|this| crate::hir::This { ty: signature.params[0].ty, ..this }),
+            this: required.this.map(|this| This { ty: signature.params[0].ty, ..this }),
             params: params.map(|(param, own)| Param { ty: own.ty, ..*param }).collect(),
             result: signature.result,
             no_diff_result: signature.no_diff_result,
-            throws: None,
-            intrinsic: None,
-            diff: FuncDiff {
-                differentiable: self.program.funcs[called].diff.differentiable,
-                ..FuncDiff::default()
-            },
-            inline: Inline::Early,
-            entry: None,
-            varying: Default::default(),
-            targets: crate::capability::Targets::ALL,
-            has_body: true,
-        });
-        self.tables.funcs.push(FuncInfo {
-            source: FuncSource::Func(no_syntax(name).into()),
-            prefix: Prefix::none(),
-            scope,
-            generics,
-            owner,
-            is_static: required.this.is_none(),
-            signature: Progress::Done,
-            checking: Progress::Done,
-            body: Some(Rc::new(body)),
-            hidden: 0,
-        });
+        };
+        let func = self.push_wrapper(head, body, called, Around { scope, generics, owner });
         let args = self.identity(generics);
         Some(Witness::Func(FuncRef { func, args }))
     }
@@ -93,7 +83,6 @@ impl Checked {
         let name = self.program.funcs[original].name;
         let (body, called) = self.wrapping_body(scope, name, signature, members)?;
         let span = self.program.funcs[called].span;
-        let generics_of = self.hir_generics(generics);
         let param = |param: &SigParam| Param {
             name: param.name,
             ty: param.ty,
@@ -103,18 +92,38 @@ impl Checked {
             varying: Default::default(),
             span,
         };
-        let func = self.program.funcs.push(Func {
+        let head = Head {
             name: self.program.funcs[called].name,
-            span,
-            kind: FuncKind::Plain,
-            generics: generics_of,
             this: None,
             params: signature.params.iter().map(param).collect(),
             result: signature.result,
             no_diff_result: false,
+        };
+        let func = self.push_wrapper(head, body, called, Around { scope, generics, owner });
+        let args = self.identity(generics);
+        Some(FuncRef { func, args })
+    }
+
+    /// Adds a function that does nothing but call `called`. It is differentiable if that is, but has no custom derivatives: those
+    /// of `called` have other signatures, and are found through the call.
+    fn push_wrapper(&mut self, head: Head, body: Body, called: FuncId, around: Around) -> FuncId {
+        let Head { name, this, params, result, no_diff_result } = head;
+        let Around { scope, generics, owner } = around;
+        let called = &self.program.funcs[called];
+        let (span, differentiable) = (called.span, called.diff.differentiable);
+        let generics_of = self.hir_generics(generics);
+        let func = self.program.funcs.push(Func {
+            name,
+            span,
+            kind: FuncKind::Plain,
+            generics: generics_of,
+            this,
+            params,
+            result,
+            no_diff_result,
             throws: None,
             intrinsic: None,
-            diff: self.program.funcs[called].diff,
+            diff: FuncDiff { differentiable, ..FuncDiff::default() },
             inline: Inline::Early,
             entry: None,
             varying: Default::default(),
@@ -127,20 +136,19 @@ impl Checked {
             scope,
             generics,
             owner,
-            is_static: true,
+            is_static: this.is_none(),
             signature: Progress::Done,
             checking: Progress::Done,
             body: Some(Rc::new(body)),
             hidden: 0,
         });
-        let args = self.identity(generics);
-        Some(FuncRef { func, args })
+        func
     }
 
     /// The call, with parameters of the required types, and what it calls.
     fn wrapping_body(
         &mut self,
-        scope: crate::tables::ScopeId,
+        scope: ScopeId,
         name: Symbol,
         signature: &Signature,
         members: &[Found],
