@@ -24,7 +24,8 @@ pub enum Failure {
     Program,
     /// The command line asks for something that cannot be done.
     Usage(String),
-    /// The command line asks for a function that is not there, or says something that does not fit the program, which has been shown.
+    /// The command line asks for a function that is not there, or says something that does not fit the program, which
+    /// has been shown.
     NotThere,
     /// The compiler is at fault.
     Internal(String),
@@ -100,8 +101,11 @@ pub fn trapped(sources: &Sources, stopped: &Stopped, format: Format) -> Failure 
 }
 
 /// Says something that is good to know and changes nothing.
-pub fn note(text: &str) {
-    tell!("note: {text}");
+pub fn note(text: &str, format: Format) {
+    match format {
+        Format::Text => tell!("note: {text}"),
+        Format::Json => tell!("{}", serde_json::json!({ "severity": "note", "message": text })),
+    }
 }
 
 /// Most errors, and most warnings, that one command shows.

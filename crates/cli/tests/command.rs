@@ -140,6 +140,50 @@ fn numbers_of_numpy_files_become_those_of_the_buffer() {
     let narrow = from(&shorts, "i64.npy");
     assert_eq!(narrow.status.code(), Some(2));
     assert!(said(&narrow).contains("100007 does not fit in i16"), "{}", said(&narrow));
+    // The file has 3.5 and 2 now; whole numbers are integers, others are none.
+    let ints = folder.file("ints.slang", &program("int"));
+    let words = folder.file("words.slang", &program("uint"));
+    run("run", &floats, &format!("--set 'x=f32[1, 2]' --save x={}", path("whole.npy")));
+    assert_eq!(shown(&from(&ints, "whole.npy")), "x = i32[5, 2]\n");
+    assert_eq!(shown(&from(&words, "whole.npy")), "x = u32[5, 2]\n");
+    assert!(said(&from(&ints, "f64.npy")).contains("3.5 is not an integer, but the type is i32"));
+}
+
+#[test]
+fn numbers_of_numpy_files_become_those_of_structures_but_not_of_bytes() {
+    let folder = Folder::new("npy-structures");
+    let path = |name: &str| folder.0.join(name).display().to_string();
+    let doubles = "RWStructuredBuffer<double> x;\n[numthreads(1,1,1)] void main() { x[0] += 1; }\n";
+    let doubles = folder.file("doubles.slang", doubles);
+    run("run", &doubles, &format!("--set 'x=f64[0.5, 2]' --save x={}", path("x.npy")));
+    let read = |program: &str| {
+        run(
+            "run",
+            &folder.file("read.slang", program),
+            &format!("--set x=@{} --set 'r=f64[0]'", path("x.npy")),
+        )
+    };
+    let shown = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let result = "RWStructuredBuffer<double> r;\n[numthreads(1,1,1)] void main()";
+    let floats = format!(
+        "struct P {{ float a; float b[1]; }}; StructuredBuffer<P> x; {result} {{ r[0] = x[0].a + 10 * x[0].b[0]; }}"
+    );
+    assert_eq!(shown(&read(&floats)), "r = f64[21.5]\n");
+    let mixed =
+        format!("struct P {{ float a; int b; }}; StructuredBuffer<P> x; {result} {{ r[0] = x[0].a; }}");
+    let refused = said(&read(&mixed));
+    assert!(
+        refused.contains("`x` has numbers of several types, and the file f64: give its bytes, as u8"),
+        "{refused}"
+    );
+    let bytes = format!("ByteAddressBuffer x; {result} {{ r[0] = x.Load<double>(8); }}");
+    assert_eq!(shown(&read(&bytes)), "r = f64[2]\n");
+    let inside = format!(
+        "struct P {{ ByteAddressBuffer b; }}; uniform P x; {result} {{ r[0] = x.b.Load<double>(8); }}"
+    );
+    let file = folder.file("inside.slang", &inside);
+    let refused = said(&run("run", &file, &format!("--set x.b=@{} --set 'r=f64[0]'", path("x.npy"))));
+    assert!(refused.contains("`x.b` may be addressed by bytes"), "{refused}");
 }
 
 #[test]
@@ -186,6 +230,11 @@ fn what_a_program_declares_may_be_set_even_if_it_is_not_used() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "r = f32[2]\n", "{}", said(&output));
     assert!(said(&output).contains("note: the program does not use `x`"), "{}", said(&output));
     assert!(said(&run("run", &file, "--set z=3")).contains("no parameter `z`"));
+    // Where diagnostics are lines of JSON, so are notes.
+    let output = run("run", &file, "--set y=3 --set 'r=f32[0]' --format json");
+    let note: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!(note["severity"], "note");
+    assert_eq!(note["message"], "the program does not use `y`, so setting it has no effect");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::{Data, Error, Tree, bail, data};
 use cotangent_base::{Map, Scalar, Symbol};
 use cotangent_interp::Val;
 use cotangent_ir::layout::Matrices;
+use cotangent_ir::shader::{ShaderParams, Shape};
 use cotangent_ir::texture::{Extent, Opaque, SamplerState, Texture};
 use cotangent_ir::{Access, Global, GlobalKind, Module, Ty, Type, Types, layout};
 
@@ -23,12 +24,22 @@ struct Block {
     global: Global,
     ty: Ty,
     bytes: Vec<u8>,
+    /// What numbers mean to a buffer of words.
+    words: Words,
     /// The scalar type a buffer's bytes were written in.
     given: Option<Scalar>,
     /// How large a texture is.
     extent: Extent,
     /// What a sampler says.
     sampler: SamplerState,
+}
+
+/// What the words of a buffer are. One that is addressed by bytes has them too, and takes any numbers as the bytes they are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Words {
+    Numbers,
+    Bytes,
+    Unknown,
 }
 
 /// A texture that was not set.
@@ -58,6 +69,7 @@ impl Params {
                 global,
                 ty: data.ty,
                 bytes: vec![0; size],
+                words: Words::Unknown,
                 given: None,
                 extent: NOTHING,
                 sampler: SamplerState::default(),
@@ -65,6 +77,22 @@ impl Params {
             params.blocks.insert(data.name, block);
         }
         params
+    }
+
+    /// Takes over what the declarations say beyond the types: which buffers are addressed by bytes. What is inside of structures
+    /// stays unknown.
+    pub fn declare(&mut self, declared: &ShaderParams) {
+        let of_entries = declared.entries.iter().flat_map(|(_, params)| params);
+        for param in declared.globals.iter().chain(of_entries) {
+            let name = param.ty.map(|ty| ty.as_str().split('[').next().unwrap_or_default().to_string());
+            let words = match (&param.shape, name.as_deref()) {
+                (_, Some("ByteAddressBuffer" | "RWByteAddressBuffer")) => Words::Bytes,
+                (Shape::Resource(_), _) => Words::Numbers,
+                _ => Words::Unknown,
+            };
+            let blocks = self.blocks.values_mut().filter(|block| param.leaves.contains(&block.global));
+            blocks.for_each(|block| block.words = words);
+        }
     }
 
     /// All parameters with their globals, types and bytes, in the order of declaration.
@@ -218,7 +246,7 @@ impl Params {
         let Some(size) = layout::layout(&self.types, place.ty) else { bail!("`{path}` cannot be set") };
         let bytes = match (data, self.types.get(place.ty)) {
             (Data::Image(Image { scalar, bytes: Some(bytes), .. }), _) => {
-                self.as_numbers_of(path, place.ty, *scalar, bytes)?.1
+                self.as_numbers_of(path, place, *scalar, bytes)?.1
             }
             (Data::Image(_) | Data::Sampler(_), _) => bail!("`{path}` is no texture and no sampler"),
             (Data::Bytes(_, bytes), _) => bytes.clone(),
@@ -270,7 +298,7 @@ impl Params {
         let (given, bytes) = match data {
             Data::Bytes(given, bytes) => (*given, bytes.clone()),
             Data::Image(Image { scalar, bytes: Some(bytes), .. }) => {
-                let (scalar, bytes) = self.as_numbers_of(path, elem, *scalar, bytes)?;
+                let (scalar, bytes) = self.as_numbers_of(path, place, *scalar, bytes)?;
                 (Some(scalar), bytes)
             }
             Data::Image(_) | Data::Number(_) | Data::Sampler(_) => {
@@ -287,19 +315,36 @@ impl Params {
     }
 
     /// The numbers of a file as a type holds them: a file of `f64` is for a buffer of `f32` what it says, not what its bytes would
-    /// be. Bytes are taken as they are by structures, and where the file has floats and the program integers: buffers that are
-    /// addressed by bytes are such.
+    /// be. Only what is addressed by bytes takes them as they are, and what has numbers of several types a file of bytes.
     fn as_numbers_of(
         &self,
         path: &str,
-        ty: Ty,
+        place: Place,
         from: Scalar,
         bytes: &[u8],
     ) -> Result<(Scalar, Vec<u8>), Error> {
-        let to = match self.uniform_scalar(ty) {
-            Some(to) if to != from && (to.is_float() || !from.is_float()) => to,
-            _ => return Ok((from, bytes.to_vec())),
+        let ty = match self.types.get(place.ty) {
+            Type::Buffer(elem, _) => elem,
+            _ => place.ty,
         };
+        let words = self.blocks[&place.name].words;
+        let to = match self.uniform_scalar(ty).or_else(|| self.only_scalar(ty)) {
+            Some(Scalar::U32) if words == Words::Bytes => return Ok((from, bytes.to_vec())),
+            Some(Scalar::U32) if words == Words::Unknown && from.is_float() => {
+                bail!(
+                    "`{path}` may be addressed by bytes, so it is not clear what a file of {from} is for it: \
+                       write a list, or give a file of u32"
+                )
+            }
+            Some(to) => to,
+            None if from == Scalar::U8 => return Ok((from, bytes.to_vec())),
+            None => {
+                bail!("`{path}` has numbers of several types, and the file {from}: give its bytes, as u8")
+            }
+        };
+        if from == to {
+            return Ok((from, bytes.to_vec()));
+        }
         let mut converted = vec![];
         for number in data::numbers(from, bytes) {
             if let Err(Error(why)) = number.write(to, &mut converted) {
@@ -355,12 +400,19 @@ impl Params {
 
     /// Whether all numbers in a type are of one scalar type.
     fn holds_only(&self, ty: Ty, scalar: Scalar) -> bool {
+        self.only_scalar(ty) == Some(scalar)
+    }
+
+    /// The scalar type of all numbers in a type, if they have one.
+    fn only_scalar(&self, ty: Ty) -> Option<Scalar> {
         match self.types.get(ty) {
-            Type::Array(elem, _) => self.holds_only(elem, scalar),
+            Type::Array(elem, _) => self.only_scalar(elem),
             Type::Struct(id) => {
-                self.types.struct_def(id).fields.iter().all(|f| self.holds_only(f.ty, scalar))
+                let mut fields = self.types.struct_def(id).fields.iter().map(|f| self.only_scalar(f.ty));
+                let first = fields.next()?;
+                first.filter(|_| fields.all(|other| other == first))
             }
-            _ => self.types.scalar_of(ty) == Some(scalar),
+            _ => self.types.scalar_of(ty),
         }
     }
 

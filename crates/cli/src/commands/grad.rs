@@ -40,7 +40,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     }
     evaluator.set_point(&args.at)?;
     let mut params = Params::new(&lowered.module);
-    set_all(&mut params, &lowered, &args.set)?;
+    set_all(&mut params, &lowered, &args.set, args.format)?;
     evaluator.set_params(&params);
     for name in &args.wrt {
         if !evaluator.inputs.iter().any(|i| i.name == *name && i.diff) {

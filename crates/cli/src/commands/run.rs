@@ -27,7 +27,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let entry = entry(&lowered.module, &lowered.entries, args.entry.as_deref())?;
     let mut params = Params::new(&lowered.module);
     params.matrices = args.matrix_layout.into();
-    set_all(&mut params, &lowered, &args.set)?;
+    set_all(&mut params, &lowered, &args.set, args.format)?;
     let prints = prints(args, &params)?;
     let saves = saves(args, &params)?;
     let mut output = String::new();
@@ -153,7 +153,13 @@ fn groups(text: &str) -> Result<[u32; 3], Failure> {
 }
 
 /// Sets parameters as the command line says. To set one that the program declares and does not use has no effect.
-pub fn set_all(params: &mut Params, lowered: &Lowered, items: &[String]) -> Result<(), Failure> {
+pub fn set_all(
+    params: &mut Params,
+    lowered: &Lowered,
+    items: &[String],
+    format: Format,
+) -> Result<(), Failure> {
+    params.declare(&lowered.params);
     for item in items {
         let (name, data) = setting(item)?;
         let root = name.split(['.', '[']).next().unwrap_or_default();
@@ -161,7 +167,7 @@ pub fn set_all(params: &mut Params, lowered: &Lowered, items: &[String]) -> Resu
         let is_declared = lowered.params.globals.iter().chain(of_entries).any(|p| p.name == *root);
         let is_root = |used: Symbol| used.as_str().split('.').next() == Some(root);
         if is_declared && !params.iter().any(|(used, ..)| is_root(used)) {
-            note(&format!("the program does not use `{root}`, so setting it has no effect"));
+            note(&format!("the program does not use `{root}`, so setting it has no effect"), format);
             continue;
         }
         params.set(&name, &data)?;
