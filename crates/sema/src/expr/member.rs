@@ -3,9 +3,9 @@
 use super::Entity;
 use crate::body::BodyCx;
 use crate::codes;
-use crate::hir::{Arg, Expr, ExprKind, FuncRef, Ty, TyKind};
+use crate::hir::{Arg, Expr, ExprKind, FuncId, FuncRef, Ty, TyKind};
 use crate::lookup::Found;
-use crate::overload::Callee;
+use crate::overload::{Argument, Callee};
 use crate::tables::{Item, PropId};
 use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast;
@@ -213,7 +213,11 @@ impl BodyCx<'_> {
         }
         if let Some(get) = get {
             self.cx.ensure_func(get);
-            ty = self.cx.program.funcs[get].result;
+            let func = &self.cx.program.funcs[get];
+            ty = func.result;
+            if func.this.is_some_and(|t| t.mutating) {
+                return self.mutating_get(get, set, found, this, args, span);
+            }
         }
         let generics = self.cx.tables.props[id].generics;
         let params = self.cx.tables.generics[generics].params.clone();
@@ -234,6 +238,33 @@ impl BodyCx<'_> {
             ty,
             span,
         }
+    }
+
+    /// Reading what has a `[mutating] get` is a call of it as of any method that changes its object.
+    fn mutating_get(
+        &mut self,
+        get: FuncId,
+        set: Option<FuncId>,
+        found: Found,
+        this: Option<Expr>,
+        args: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
+        if set.is_some() {
+            let message =
+                "a property or subscript with both a `[mutating] get` and a `set` is not supported yet";
+            let declared = self.cx.program.funcs[get].span;
+            self.report(
+                Diagnostic::new(codes::UNSUPPORTED, span, message)
+                    .label(declared, "this changes the object")
+                    .help("make a method of it"),
+            );
+            return self.error(span);
+        }
+        let getter = [Found { item: Item::Func(get), ..found }];
+        let mut callee = Callee::new(self.cx.program.funcs[get].name, &getter, span);
+        callee.this = this.map(|this| self.as_base(this, found.base));
+        self.call(&callee, args.into_iter().map(Argument::Value).collect(), span)
     }
 
     /// Lanes of a vector or scalar, elements of a matrix. What the name picks nothing of is given back.

@@ -5,7 +5,9 @@
 //! ```
 //!
 //! Reading a place and writing it is all that can be done with a reference. The two are the same only if naming the place
-//! does nothing else, so a `ref` that does more than return a place, or calls something on the way, stays what it is.
+//! does nothing else, so a `ref` that does more than return a place, or calls a function on the way, stays what it is.
+//! Properties, subscripts and operators on the way may be calls too, which cannot be seen here: they are taken to be without
+//! effects.
 
 use crate::ast::{Accessor, AccessorKind, Block, Body, Expr, ExprKind, Ident, Stmt, StmtKind, UnaryOp};
 use cotangent_base::Symbol;
