@@ -175,13 +175,14 @@ fn root(lowerer: &mut Lowerer<'_>, func: hir::FuncId, found: &mut Found) -> Opti
 fn generic_root(params: &EntityMap<GenericParamId, GenericParam>, func: &hir::Func) -> Diagnostic {
     // A parameter of interface type is a generic one in disguise, declared where the parameter is.
     let is_disguised = |g: &GenericParamId| func.params.iter().any(|p| p.span == params[*g].span);
-    let message = if func.generics.params.iter().all(is_disguised) {
+    let written = || func.generics.params.iter().filter(|g| !params[**g].witness);
+    let message = if written().all(is_disguised) {
         format!("`{}` takes a value of interface type, and nothing says of which type", func.name)
     } else {
         format!("`{}` is generic, and nothing says for which arguments", func.name)
     };
     let word = |g: &GenericParamId| if params[*g].value.is_some() { "NUMBER" } else { "TYPE" };
-    let words: Vec<&str> = func.generics.params.iter().map(word).collect();
+    let words: Vec<&str> = written().map(word).collect();
     Diagnostic::new(codes::GENERIC_ROOT, func.span, message).help(format!(
         "say so: `--specialize {}={}`",
         func.name,

@@ -17,6 +17,7 @@ pub(crate) enum Share<'e> {
     /// None.
     Open,
 }
+
 impl Checked {
     /// Has the bounds on written arguments checked later, when conformances can be asked for without going round in
     /// circles. The library is trusted.
@@ -47,7 +48,8 @@ impl Checked {
     ) -> Option<Vec<Arg>> {
         let shares = self.shares(own, explicit);
         if shares.is_none() {
-            let message = format!("{} generic arguments given, {} expected", explicit.len(), own.len());
+            let expected = own.iter().filter(|param| !self.program.params[**param].witness).count();
+            let message = format!("{} generic arguments given, {expected} expected", explicit.len());
             self.diagnostics.push(Diagnostic::new(codes::GENERIC_ARGS, span, message));
             return None;
         }
