@@ -26,6 +26,17 @@ struct half {
     CT_INLINE operator float() const { return half_value(bits); }
     static CT_INLINE half raw(u16 b) { half h; h.bits = b; return h; }
 };
+// A double rounded once. The float between keeps in its last bit whether anything was lost, which its rounding then sees.
+CT_INLINE half half_of(double x) {
+    float near = float(x);
+    if (double(near) != x && x == x) {
+        u32 b; memcpy(&b, &near, 4);
+        if ((x < 0 ? -double(near) : double(near)) > (x < 0 ? -x : x)) b--;
+        b |= 1;
+        memcpy(&near, &b, 4);
+    }
+    return half(near);
+}
 CT_INLINE half operator+(half a, half b) { return half(float(a) + float(b)); }
 CT_INLINE half operator-(half a, half b) { return half(float(a) - float(b)); }
 CT_INLINE half operator*(half a, half b) { return half(float(a) * float(b)); }
@@ -275,7 +286,7 @@ CT_INLINE half atan2_(half a, half b) { return half(atan2_(float(a), float(b)));
 CT_BINARY(atan2, atan2_)
 CT_INLINE float fma_(float a, float b, float c) { return CT_F(fma)(a, b, c); }
 CT_INLINE double fma_(double a, double b, double c) { return CT_D(fma)(a, b, c); }
-CT_INLINE half fma_(half a, half b, half c) { return half(float(double(float(a)) * float(b) + float(c))); }
+CT_INLINE half fma_(half a, half b, half c) { return half_of(double(float(a)) * float(b) + float(c)); }
 template <class T> CT_INLINE enable_if_t<is_scalar<T>, T> fma(T a, T b, T c) { return fma_(a, b, c); }
 template <class V> CT_INLINE enable_if_t<!is_scalar<V>, V> fma(const V& a, const V& b, const V& c) {
     return map([](auto x, auto y, auto z) { return fma_(x, y, z); }, a, b, c);
@@ -304,7 +315,8 @@ template <class To, class From> CT_INLINE enable_if_t<is_scalar<From>, To> conve
         if (x >= F(2) * F(u64(1) << (digits - 1))) return most;
         if (x <= F(is_signed_v<To> ? least : To(0))) return is_signed_v<To> ? least : To(0);
         return To(x);
-    } else if constexpr (is_same_v<To, half>) return half(float(a));
+    } else if constexpr (is_same_v<To, half> && is_same_v<From, double>) return half_of(a);
+    else if constexpr (is_same_v<To, half>) return half(float(a));
     else if constexpr (is_same_v<From, half>) return To(float(a));
     else return To(a);
 }

@@ -201,7 +201,7 @@ template <class T, int N> CT_INLINE Numbers numbers(const Vec<T, N>& a) {
     return out;
 }
 template <class S> CT_INLINE S lane(double x) {
-    if constexpr (is_same_v<S, half>) return half(float(x));
+    if constexpr (is_same_v<S, half>) return half_of(x);
     else if constexpr (is_integral_v<S>) return S(convert<i64>(x));
     else return S(x);
 }
