@@ -144,9 +144,3 @@ pub fn computes_in(module: &Module, scalar: Scalar) -> bool {
     };
     module.funcs.values().any(|func| func.values.values().any(|value| is_one(value.ty)))
 }
-
-/// Whether lanes of a wave do something together.
-pub fn has_waves(module: &Module) -> bool {
-    let is_wave = |inst: &cotangent_ir::InstData| matches!(inst.op, Op::Wave(_));
-    module.funcs.values().any(|func| func.insts.values().any(is_wave))
-}

@@ -44,7 +44,9 @@ impl Emitter<'_> {
         let Some(entry) = &self.module.funcs[id].entry else { return Ok(()) };
         let given = entry.inputs.iter().map(|link| match link {
             Link::System(value) => system_value(*value, entry.threads),
-            Link::Location(_) => String::new(),
+            Link::Location(_) => {
+                unreachable!("only compute shaders are emitted, and they have no stage before them")
+            }
         });
         let args: Vec<String> = given.collect();
         let args = ["thread".to_string()].into_iter().chain(args).collect::<Vec<_>>().join(", ");

@@ -196,15 +196,10 @@ impl Emitter<'_> {
         let name = names::namespace(self.options.name);
         let prelude = self.options.language.prelude(Uses {
             turns: !self.waiting.is_empty(),
-            waves: order.iter().any(|id| self.has_waves(*id)),
+            waves: self.module.has_waves(),
             textures: self.module.globals.values().any(|g| self.is_opaque(g.ty)),
         });
         Ok(format!("{head}{prelude}\nnamespace {name} {{\n\n{body}\n}} // namespace {name}\n"))
-    }
-
-    fn has_waves(&self, id: FuncId) -> bool {
-        let func = &self.module.funcs[id];
-        func.all_insts().iter().any(|i| matches!(func.insts[*i].op, Op::Wave(_)))
     }
 
     fn is_opaque(&self, ty: Ty) -> bool {

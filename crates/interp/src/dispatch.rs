@@ -171,13 +171,21 @@ struct Meeting {
     aside: Aside,
 }
 
+impl Meeting {
+    /// Its wave, and how far it is there.
+    fn place(&self) -> (u32, &Point) {
+        (self.aside.index / LANES, &self.point)
+    }
+}
+
 impl Group {
     /// The lanes that meet next, in order: those of the first wave that are at the point where the one is that is least far.
     fn next_lanes(&mut self) -> Option<Vec<Meeting>> {
-        let place = |one: &Meeting| (one.aside.index / LANES, one.point.clone());
-        let first = self.meeting.iter().map(place).min()?;
+        let first = self.meeting.iter().map(Meeting::place).min()?;
+        let is_here: Vec<bool> = self.meeting.iter().map(|one| one.place() == first).collect();
+        let mut is_here = is_here.into_iter();
         let (mut here, rest): (Vec<_>, Vec<_>) =
-            mem::take(&mut self.meeting).into_iter().partition(|one| place(one) == first);
+            mem::take(&mut self.meeting).into_iter().partition(|_| is_here.next() == Some(true));
         self.meeting = rest;
         here.sort_by_key(|one| one.aside.index);
         Some(here)

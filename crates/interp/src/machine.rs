@@ -7,7 +7,7 @@ use crate::wave::{Lane, Point};
 use crate::{Stopped, Val};
 use cotangent_base::{EntityMap, Scalar, Span};
 use cotangent_ir::eval::Eval;
-use cotangent_ir::{Const, Func, FuncId, Global, Math, Module, Op, Trap, Ty, Type};
+use cotangent_ir::{Const, FuncId, Global, Math, Module, Op, Trap, Ty, Type};
 use smallvec::SmallVec;
 use std::mem;
 use std::rc::Rc;
@@ -150,7 +150,7 @@ impl<'m> Machine<'m> {
             held: Held::No,
             output: String::new(),
             decoded: EntityMap::filled(None, module.funcs.len()),
-            waves: has_waves(module),
+            waves: module.has_waves(),
             slots: Vec::new(),
             last_step: 0,
         }
@@ -460,11 +460,6 @@ enum Change {
     Return(SmallVec<[Val; 4]>),
     Wait,
     Meet(SmallVec<[Val; 4]>),
-}
-
-fn has_waves(module: &Module) -> bool {
-    let is_wave = |func: &Func| func.insts.values().any(|inst| matches!(inst.op, Op::Wave(_)));
-    module.funcs.values().any(is_wave)
 }
 
 /// The source of what a frame is about.

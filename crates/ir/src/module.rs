@@ -1,6 +1,6 @@
 //! Modules: all that is compiled together.
 
-use crate::{DiffTable, Func, FuncId, Ty, Types};
+use crate::{DiffTable, Func, FuncId, Op, Ty, Types};
 use cotangent_base::{EntityMap, Span, Symbol, entity};
 
 entity!(
@@ -55,6 +55,12 @@ impl Module {
     /// The global of that name.
     pub fn global_named(&self, name: Symbol) -> Option<Global> {
         self.globals.iter().find(|(_, g)| g.name == name).map(|(id, _)| id)
+    }
+
+    /// Whether lanes of a wave do something together.
+    pub fn has_waves(&self) -> bool {
+        let is_wave = |func: &Func| func.all_insts().iter().any(|i| matches!(func.insts[*i].op, Op::Wave(_)));
+        self.funcs.values().any(is_wave)
     }
 
     /// Adds a function. A name already taken gets a number appended.

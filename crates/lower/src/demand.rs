@@ -16,7 +16,7 @@
 use crate::diff;
 use crate::instance::{Lowerer, Origin};
 use cotangent_base::Map;
-use cotangent_ir::{Apply, DiffInfo, FuncId, Op};
+use cotangent_ir::{Apply, Control, DiffInfo, FuncId};
 
 /// Orders are no higher. A function that takes its own derivative would have none that is highest.
 pub(crate) const MOST: u32 = 64;
@@ -81,9 +81,11 @@ impl Lowerer<'_> {
         if order == 0 {
             return;
         }
-        let called = |data: &cotangent_ir::InstData| match data.op {
-            Op::Call(callee) => Some(callee),
-            _ => None,
+        let called = |data: &cotangent_ir::InstData| match data.op.control() {
+            Control::Call(callee) => Some(callee),
+            Control::DiffCall(_) | Control::LinCall(_) => None,
+            Control::Plain | Control::If | Control::Switch(_) => None,
+            Control::While(_) | Control::For(_) | Control::Exit(_) => None,
         };
         let callees: Vec<FuncId> = self.module.funcs[id].insts.values().filter_map(called).collect();
         callees.into_iter().for_each(|callee| self.demand(callee, order));

@@ -6,9 +6,9 @@
 //! care and order is that of first mention. A call of an interface's requirement is resolved then and there, since
 //! the conforming type is known.
 //!
-//! Lowering closes the world for autodiff: for every instance that derivatives are taken of also its custom derivatives are instances, for
-//! every differentiable structure there is a row in the module's table (`diff`), and a call of `bwd_diff(f)` is a
-//! call of a *request*, a function without a body that autodiff will write.
+//! Lowering closes the world for autodiff: for every instance that derivatives are taken of also its custom derivatives
+//! are instances, for every differentiable structure there is a row in the module's table (`diff`), and a call of
+//! `bwd_diff(f)` is a call of a *request*, a function without a body that autodiff will write.
 //!
 //! | module                              | what it turns into IR                                         |
 //! | ----------------------------------- | ------------------------------------------------------------- |

@@ -165,15 +165,14 @@ fn pixels(
     func.all_insts().into_iter().find_map(|inst| {
         let data = &func.insts[inst];
         let here = if data.span.is_none() { span } else { data.span };
-        match &data.op {
-            Op::Discard if !data.span.is_none() => Some(("discard".into(), here)),
-            // A function of the library, by its name.
-            Op::Discard | Op::Screen(_) => {
-                let name = func.name.as_str();
-                Some((name.split('<').next().unwrap_or(name).into(), here))
-            }
-            Op::Call(callee) => pixels(lowerer, *callee, here, seen),
-            _ => None,
+        if data.op == Op::Discard && !data.span.is_none() {
+            return Some(("discard".into(), here));
         }
+        if matches!(data.op, Op::Discard | Op::Screen(_)) {
+            // A function of the library, by its name.
+            let name = func.name.as_str();
+            return Some((name.split('<').next().unwrap_or(name).into(), here));
+        }
+        data.op.callee().and_then(|callee| pixels(lowerer, callee, here, seen))
     })
 }

@@ -1,8 +1,9 @@
 //! Capabilities: what `[require(..)]` asks of a target, and the names behind `case` in `__target_switch` and `__stage_switch`.
 //!
 //! A capability is a target (`hlsl`), several of them (`cpp_cuda`), a stage (`compute`), a version (`sm_6_0`) or a feature
-//! (`atomic64`). Of each name this table knows which targets and stages can have it, and that is all that is checked; what a target really does is said by the emitters. Versions and features that are more than one target's are taken to
-//! be everybody's.
+//! (`atomic64`). Of each name this table knows which targets and stages can have it, and that is all that is checked; what a
+//! target really does is said by the emitters. Versions and features that are more than one target's are taken to be
+//! everybody's.
 
 use crate::Checked;
 use crate::codes;

@@ -26,6 +26,7 @@ pub(crate) enum Misfit {
     /// Too many explicit generic arguments.
     Explicit,
 }
+
 impl BodyCx<'_> {
     pub(crate) fn report_misfits(
         &mut self,

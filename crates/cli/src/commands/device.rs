@@ -3,7 +3,7 @@
 use crate::args::{Devices, Format, Run, RunTarget};
 use crate::output::print;
 use crate::report::{Failure, show_one, trapped};
-use cotangent::gpu::{Prepared, computes_in, has_waves, prepare};
+use cotangent::gpu::{Prepared, computes_in, prepare};
 use cotangent::ir::layout::Target;
 use cotangent::ir::texture::{Address, Compare, Dim, Extent, Filter, SamplerState, Texture, Touched};
 use cotangent::runtime::Params;
@@ -68,7 +68,7 @@ fn program(prepared: &Prepared, lowered: &Lowered, slots: &[Slotted]) -> Program
             f16: any(&[Scalar::F16]),
             f64: any(&[Scalar::F64]),
             i64: any(&[Scalar::I64, Scalar::U64]),
-            waves: has_waves(&lowered.module),
+            waves: lowered.module.has_waves(),
         },
         bindings: slots.iter().map(binding).collect(),
     }

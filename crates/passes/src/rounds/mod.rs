@@ -240,18 +240,19 @@ impl Bounds<'_> {
             return Some(Counter { slot, plus: 0 });
         }
         let data = self.func.def(value)?;
-        let (Op::Math(math), &[a, b]) = (&data.op, &data.operands[..]) else { return None };
+        let &[a, b] = &data.operands[..] else { return None };
         let constant = |value| consts::int(self.types, self.func, value).map(i128::from);
-        let (slot, plus) = match math {
-            Math::Add => match (self.slot(a, region), self.slot(b, region)) {
-                (Some(slot), None) => (slot, constant(b)?),
-                (None, Some(slot)) => (slot, constant(a)?),
-                (Some(_), Some(_)) | (None, None) => return None,
-            },
-            Math::Sub => (self.slot(a, region)?, -constant(b)?),
-            _ => return None,
-        };
-        Some(Counter { slot, plus })
+        if data.op == Op::Math(Math::Sub) {
+            return Some(Counter { slot: self.slot(a, region)?, plus: -constant(b)? });
+        }
+        if data.op != Op::Math(Math::Add) {
+            return None;
+        }
+        match (self.slot(a, region), self.slot(b, region)) {
+            (Some(slot), None) => Some(Counter { slot, plus: constant(b)? }),
+            (None, Some(slot)) => Some(Counter { slot, plus: constant(a)? }),
+            (Some(_), Some(_)) | (None, None) => None,
+        }
     }
 
     /// Which slot `value` is where `region` begins.
