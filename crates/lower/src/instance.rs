@@ -16,6 +16,7 @@ use crate::{codes, diff, dispatch, entry, intrinsic, synth};
 use cotangent_base::{Code, Diagnostic, Diagnostics, Map, Scalar, Span, Symbol};
 use cotangent_ir as ir;
 use cotangent_ir::Mode;
+use cotangent_sema::capability::Targets;
 use cotangent_sema::hir::{self, Args, FuncRef, GlobalId, Synth, Witness};
 use cotangent_sema::{Checked, Subst};
 use std::collections::VecDeque;
@@ -232,20 +233,32 @@ impl<'c> Lowerer<'c> {
         None
     }
 
-    /// Refuses a function that is not for the target or the stage.
+    /// Refuses a function that is not for the target or the stage. If there are several stages, [`crate::stage::check_required`]
+    /// finds out later which of them come to it.
     fn require_target(&mut self, func: hir::FuncId, span: Span) {
         self.resolve(func);
         let Some(target) = self.options.target else { return };
-        let data = &self.checked.program.funcs[func];
-        let (name, allowed) = (data.name, data.targets);
-        let stage = self.stage().map_or("compute", ir::Stage::name);
-        let (what, all) = if !allowed.contains(target.name()) {
-            (format!("program for `{}`", target.name()), allowed.names())
-        } else if !allowed.contains_stage(stage) {
-            (format!("{stage} shader"), allowed.stages())
-        } else {
+        let allowed = self.checked.program.funcs[func].targets;
+        if allowed == Targets::ALL {
             return;
-        };
+        }
+        if !allowed.contains(target.name()) {
+            self.wrong_target(func, &format!("program for `{}`", target.name()), &allowed.names(), span);
+        } else if let Some(stage) = self.stage() {
+            self.require_stage(func, stage, span);
+        }
+    }
+
+    /// Refuses a function that is not for the stage.
+    pub fn require_stage(&mut self, func: hir::FuncId, stage: ir::Stage, span: Span) {
+        let allowed = self.checked.program.funcs[func].targets;
+        if !allowed.contains_stage(stage.name()) {
+            self.wrong_target(func, &format!("{} shader", stage.name()), &allowed.stages(), span);
+        }
+    }
+
+    fn wrong_target(&mut self, func: hir::FuncId, what: &str, all: &[&str], span: Span) {
+        let name = self.checked.program.funcs[func].name;
         let message = format!("`{name}` cannot be called in a {what}");
         let diagnostic = Diagnostic::new(codes::WRONG_TARGET, span, message)
             .label(self.checked.program.funcs[func].span, format!("it is for {}", all.join(", ")));

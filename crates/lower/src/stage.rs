@@ -176,3 +176,46 @@ fn pixels(
         data.op.callee().and_then(|callee| pixels(lowerer, callee, here, seen))
     })
 }
+
+/// Reports functions that are not for the stage of an entry point that comes to them, where entry points are of several stages: if
+/// they are of one, that was said when the call was lowered.
+pub(crate) fn check_required(lowerer: &mut Lowerer<'_>, entries: &[ir::FuncId]) {
+    if lowerer.options.target.is_none() || lowerer.stage().is_some() {
+        return;
+    }
+    for stage in [Stage::Compute, Stage::Vertex, Stage::Fragment] {
+        let (mut seen, mut calls) = (cotangent_base::EntitySet::new(), vec![]);
+        for &entry in entries {
+            if lowerer.module.funcs[entry].entry.as_ref().is_some_and(|e| e.stage == stage) {
+                collect_calls(lowerer, entry, &mut seen, &mut calls);
+            }
+        }
+        for (callee, span) in calls {
+            if let Some(func) = lowerer.func_of(callee) {
+                lowerer.require_stage(func.func, stage, span);
+            }
+        }
+    }
+}
+
+/// The calls that a function and those it calls make, with where they are written.
+fn collect_calls(
+    lowerer: &Lowerer<'_>,
+    id: ir::FuncId,
+    seen: &mut cotangent_base::EntitySet<ir::FuncId>,
+    calls: &mut Vec<(ir::FuncId, Span)>,
+) {
+    if !seen.insert(id) {
+        return;
+    }
+    let func = &lowerer.module.funcs[id];
+    for inst in func.all_insts() {
+        let data = &func.insts[inst];
+        let Op::Call(mut callee) = data.op else { continue };
+        while let FuncKind::Request(_, of) = lowerer.module.funcs[callee].kind {
+            callee = of;
+        }
+        calls.push((callee, data.span));
+        collect_calls(lowerer, callee, seen, calls);
+    }
+}
