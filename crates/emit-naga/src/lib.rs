@@ -43,6 +43,7 @@ use capabilities::{Feature, refuse};
 use cotangent_base::{Diagnostic, EntitySet, Map, Span};
 use cotangent_ir::layout::bind::{Kind, LeafPlace, Slot};
 use cotangent_ir::layout::{Matrices, Memory, Rules, Target};
+use cotangent_ir::texture::Touched;
 use cotangent_ir::{Access, FuncId, FuncKind, Global, GlobalKind, Module, Op, Ty, Type};
 pub use func::plain_name as entry_name;
 use naga::{Handle, Span as NoSpan};
@@ -114,6 +115,8 @@ pub(crate) struct Emitter<'m> {
     pub out: naga::Module,
     pub types: Map<Ty, Handle<naga::Type>>,
     pub globals: Map<Global, Handle<naga::GlobalVariable>>,
+    /// What is done to textures.
+    pub touched: Map<Global, Touched>,
     /// Variables that stand for a texture together with a sampler.
     pub pairs: Map<(Global, Global), Handle<naga::GlobalVariable>>,
     /// Buffers that are words.
@@ -174,6 +177,7 @@ fn try_build(
         out: naga::Module::default(),
         types: Map::default(),
         globals: Map::default(),
+        touched: Touched::all(module),
         pairs: Map::default(),
         words: Map::default(),
         values: Map::default(),

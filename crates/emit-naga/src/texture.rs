@@ -70,7 +70,7 @@ impl Emitter<'_> {
         };
         // Texels are made of what the target must know, although naga converts them.
         self.scalar(texture.scalar, span)?;
-        let touched = Touched::of(self.module, global);
+        let touched = self.touched.get(&global).copied().unwrap_or_default();
         let class = match texture.access {
             // GLSL has a variable for each sampler.
             Access::Read if touched.compared && self.target != Target::Glsl => self.depths(texture, span)?,
@@ -178,7 +178,8 @@ impl FuncEmitter<'_, '_> {
     /// Whether what naga sees is a texture of depths, whose texels are no vectors.
     fn is_of_depths(&self, handle: Value) -> bool {
         let Some(Op::Global(global)) = self.func.op(handle) else { return false };
-        self.emitter.target != Target::Glsl && Touched::of(self.module(), *global).compared
+        self.emitter.target != Target::Glsl
+            && self.emitter.touched.get(global).is_some_and(|touched| touched.compared)
     }
 
     /// The texture through which a sampler samples.

@@ -5,7 +5,7 @@
 //! those comes the layer; the layers of a cube are its faces, in the order +x, -x, +y, -y, +z, -z.
 
 use crate::{Access, Global, Module, Op, Type};
-use cotangent_base::Scalar;
+use cotangent_base::{Map, Scalar};
 
 /// A resource that is no memory: it is reached through operations of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -152,17 +152,23 @@ pub struct Touched {
 impl Touched {
     /// What the functions of a module do to one of its textures.
     pub fn of(module: &Module, texture: Global) -> Touched {
-        let mut touched = Touched::default();
+        Touched::all(module).get(&texture).copied().unwrap_or_default()
+    }
+
+    /// What they do to each, found in one pass; a texture that is missing is not touched.
+    pub fn all(module: &Module) -> Map<Global, Touched> {
+        let mut all: Map<Global, Touched> = Map::default();
         for func in module.funcs.values() {
             for inst in func.all_insts().into_iter().map(|inst| &func.insts[inst]) {
-                if inst.operands.first().and_then(|v| func.op(*v)) == Some(&Op::Global(texture)) {
+                if let Some(Op::Global(texture)) = inst.operands.first().and_then(|v| func.op(*v)) {
+                    let touched = all.entry(*texture).or_default();
                     touched.read |= inst.op == Op::Texel;
                     touched.written |= inst.op == Op::StoreTexel;
                     touched.compared |= matches!(inst.op, Op::Sample(how) if how.compares());
                 }
             }
         }
-        touched
+        all
     }
 }
 
