@@ -29,6 +29,8 @@ impl Device {
     pub fn draw_triangle(&self, drawing: &Drawing) -> Result<Vec<[f32; 4]>, Error> {
         let [width, height] = drawing.size;
         let bindings = &drawing.bindings;
+        let row = row_bytes(drawing.size, &self.device.limits())?;
+        self.check_bindings(bindings)?;
         let module = self.caught("cannot compile the shaders", || {
             self.shader(&drawing.code, &[&drawing.vertex, &drawing.fragment], bindings)
         })??;
@@ -39,7 +41,6 @@ impl Device {
             self.caught("cannot make a pipeline", || self.drawing_pipeline(drawing, &module, &layouts))?;
         let made = self.caught("cannot make the buffers", || self.make_all(bindings))?;
         let bound = self.caught("cannot bind the parameters", || self.bind(bindings, &layouts, &made))?;
-        let row = (width * PIXEL).next_multiple_of(ROW);
         let pixels = self.caught("cannot draw", || {
             let (target, pixels) = self.target(drawing.size, row);
             let view = target.create_view(&wgpu::TextureViewDescriptor::default());
@@ -64,8 +65,8 @@ impl Device {
             self.queue.submit([encoder.finish()]);
             pixels
         })?;
-        let bytes = self.read_back(&pixels, (row * height) as usize)?;
-        let used = (width * PIXEL) as usize;
+        let bytes = self.read_back(&pixels, row as usize * height as usize)?;
+        let used = width as usize * PIXEL as usize;
         let pixel = |bytes: &[u8]| {
             [0, 4, 8, 12].map(|at| f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or_default()))
         };
@@ -125,6 +126,24 @@ impl Device {
     }
 }
 
+/// How many bytes a row takes in a copy of that many pixels. Refuses what the device cannot draw or copy.
+fn row_bytes([width, height]: [u32; 2], limits: &wgpu::Limits) -> Result<u32, Error> {
+    let refuse = |why: String| Err(Error(format!("{width} by {height} pixels cannot be drawn: {why}")));
+    if width == 0 || height == 0 {
+        return refuse("there must be one at least".into());
+    }
+    let most = limits.max_texture_dimension_2d;
+    if width.max(height) > most {
+        return refuse(format!("the device has at most {most} along an axis"));
+    }
+    let row = (u64::from(width) * u64::from(PIXEL)).next_multiple_of(u64::from(ROW));
+    let (bytes, most) = (row.saturating_mul(height.into()), limits.max_buffer_size);
+    match u32::try_from(row) {
+        Ok(row) if bytes <= most => Ok(row),
+        _ => refuse(format!("they are {bytes} bytes, and the device copies at most {most}")),
+    }
+}
+
 fn attachment(view: &wgpu::TextureView) -> wgpu::RenderPassColorAttachment<'_> {
     wgpu::RenderPassColorAttachment {
         view,
@@ -134,5 +153,27 @@ fn attachment(view: &wgpu::TextureView) -> wgpu::RenderPassColorAttachment<'_> {
             load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT),
             store: wgpu::StoreOp::Store,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_checked_before_anything_is_drawn() {
+        let limits =
+            wgpu::Limits { max_texture_dimension_2d: 8192, max_buffer_size: 1 << 28, ..Default::default() };
+        let said = |size| row_bytes(size, &limits).map_err(|e| e.to_string());
+        assert_eq!(said([4, 2]), Ok(256));
+        assert_eq!(said([17, 1]), Ok(512));
+        for size in [[0, 4], [4, 0]] {
+            assert!(said(size).is_err_and(|e| e.ends_with("there must be one at least")), "{size:?}");
+        }
+        for size in [[u32::MAX, 1], [1, 8193]] {
+            assert!(said(size).is_err_and(|e| e.ends_with("at most 8192 along an axis")), "{size:?}");
+        }
+        let large = "8192 by 8192 pixels cannot be drawn: they are 1073741824 bytes, and the device copies at most 268435456";
+        assert_eq!(said([8192, 8192]), Err(large.to_string()));
     }
 }

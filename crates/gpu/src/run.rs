@@ -57,12 +57,17 @@ impl Device {
     }
 
     fn check_sizes(&self, program: &Program, groups: [u32; 3]) -> Result<(), Error> {
-        let limits = self.device.limits();
-        let most = limits.max_compute_workgroups_per_dimension;
+        let most = self.device.limits().max_compute_workgroups_per_dimension;
         if let Some(n) = groups.iter().find(|n| **n > most) {
             return Err(Error(format!("{n} groups along one axis are more than the {most} of the device")));
         }
-        for binding in &program.bindings {
+        self.check_bindings(&program.bindings)
+    }
+
+    /// Refuses what is too large to be bound.
+    pub(crate) fn check_bindings(&self, bindings: &[Binding]) -> Result<(), Error> {
+        let limits = self.device.limits();
+        for binding in bindings {
             let size = binding.content.bytes().len() as u64;
             let limit = match binding.content {
                 Content::Pushed(_) => u64::from(limits.max_immediate_size),
