@@ -67,6 +67,22 @@ fn a_name_that_is_not_there_is_a_bad_command_line() {
 }
 
 #[test]
+fn a_name_that_is_not_there_lists_those_that_are() {
+    let path = format!("{}/../../tests/gradcheck/chosen.slang", env!("CARGO_MANIFEST_DIR"));
+    for command in ["grad", "gradcheck"] {
+        let output = cotangent(&[command, &path, "--fn", "absent"].map(String::from));
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains("one of `") && text.contains("`power`"), "{text}");
+    }
+}
+
+#[test]
+fn what_is_specialized_is_checked() {
+    let (code, text) = run("chosen.slang", &["--fn", "Curve.at", "--specialize", "Curve.at=3"]);
+    assert!(code == Some(0) && !text.contains("skipped, "), "{text}");
+}
+
+#[test]
 fn grad_and_report_take_overloads_and_instances_as_well() {
     let path = format!("{}/../../tests/gradcheck/chosen.slang", env!("CARGO_MANIFEST_DIR"));
     let ask = |command: &str, function: &str, rest: &[&str]| {

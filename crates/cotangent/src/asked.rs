@@ -80,7 +80,11 @@ pub(crate) fn choose(
         match (wish.args, named.first()) {
             (_, None) => no_such(compiler, checked, &wish),
             (_, Some(first)) if candidates.is_empty() => not_differentiable(compiler, checked, *first),
-            (None, _) => chosen.extend(candidates.into_iter().map(|func| plain(checked, func))),
+            (None, _) => {
+                chosen.extend(candidates.into_iter().map(|func| plain(checked, func)));
+                // What the command line gives may not fit.
+                compiler.diagnostics.append(std::mem::take(&mut checked.diagnostics));
+            }
             (Some(args), _) => {
                 let instances =
                     candidates.iter().filter_map(|f| instance(compiler, checked, *f, &wish, args));
@@ -143,8 +147,12 @@ fn plain(checked: &mut Checked, func: hir::FuncId) -> Chosen {
         true => Symbol::new(&format!("{name}({})", param_types(checked, func))),
         false => name,
     };
-    let args = checked.program.types.args(&[]);
-    let instance = (!is_generic).then_some(hir::FuncRef { func, args });
+    let args = match is_generic {
+        true if checked.is_given(func) => checked.root_args(func),
+        true => None,
+        false => Some(checked.program.types.args(&[])),
+    };
+    let instance = args.map(|args| hir::FuncRef { func, args });
     Chosen { instance, func, name: shown }
 }
 
@@ -165,8 +173,6 @@ fn instance(
 }
 
 fn no_such(compiler: &mut Compiler<'_>, checked: &Checked, wish: &Wish<'_>) {
-    let message = format!("there is no function named `{}`", wish.text);
-    let mut diagnostic = Diagnostic::new(cotangent_lower::codes::NO_SUCH_FUNCTION, Span::none(), message);
     let named = checked.program.user_funcs.iter().filter(|f| checked.program.funcs[**f].name == *wish.name);
     let others: Vec<String> = named
         .map(|f| {
@@ -178,10 +184,15 @@ fn no_such(compiler: &mut Compiler<'_>, checked: &Checked, wish: &Wish<'_>) {
             format!("`{}{generics}({})`", wish.name, param_types(checked, *f))
         })
         .collect();
-    if !others.is_empty() {
-        diagnostic = diagnostic.note(format!("there is {}", others.join(", ")));
+    if others.is_empty() {
+        let known = checked.program.user_funcs.iter().map(|f| checked.program.funcs[*f].name);
+        let diagnostic = cotangent_lower::no_such(Symbol::new(wish.text), "function", known);
+        compiler.diagnostics.push(diagnostic);
+        return;
     }
-    compiler.diagnostics.push(diagnostic);
+    let message = format!("there is no function named `{}`", wish.text);
+    let diagnostic = Diagnostic::new(cotangent_lower::codes::NO_SUCH_FUNCTION, Span::none(), message);
+    compiler.diagnostics.push(diagnostic.note(format!("there is {}", others.join(", "))));
 }
 
 fn not_differentiable(compiler: &mut Compiler<'_>, checked: &Checked, func: hir::FuncId) {

@@ -136,9 +136,12 @@ pub(crate) struct Emitter<'m> {
 impl Emitter<'_> {
     /// A diagnostic that says what the language cannot do.
     pub fn unsupported<T>(&self, span: Span, what: impl Into<String>) -> Result<T> {
-        let message = format!("{} in {}", what.into(), self.options.language.name());
-        let diagnostic = Diagnostic::new(codes::UNSUPPORTED, span, message);
-        Err(Box::new(diagnostic.help("`cotangent run` runs the program on the CPU")))
+        Err(Box::new(self.refusal(span, what.into()).help("`cotangent run` runs the program on the CPU")))
+    }
+
+    fn refusal(&self, span: Span, what: String) -> Diagnostic {
+        let message = format!("{what} in {}", self.options.language.name());
+        Diagnostic::new(codes::UNSUPPORTED, span, message)
     }
 
     /// Refuses the stages of a pipeline of triangles.
@@ -147,7 +150,8 @@ impl Emitter<'_> {
             let stage = func.entry.as_ref().map_or(Stage::Compute, |entry| entry.stage);
             if stage != Stage::Compute {
                 let what = format!("a {} shader is not possible", stage.name());
-                return self.unsupported(func.span, what);
+                // Nor does the CPU run it.
+                return Err(Box::new(self.refusal(func.span, what)));
             }
         }
         Ok(())

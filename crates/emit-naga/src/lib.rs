@@ -39,12 +39,12 @@ mod words;
 mod write;
 
 pub use assembly::disassemble;
-use capabilities::{Feature, refuse};
+use capabilities::{Feature, Support, refuse};
 use cotangent_base::{Diagnostic, EntitySet, Map, Span};
 use cotangent_ir::layout::bind::{Kind, LeafPlace, Slot};
 use cotangent_ir::layout::{Matrices, Memory, Rules, Target};
 use cotangent_ir::texture::Touched;
-use cotangent_ir::{Access, FuncId, FuncKind, Global, GlobalKind, Module, Op, Ty, Type};
+use cotangent_ir::{Access, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage, Ty, Type};
 pub use func::plain_name as entry_name;
 use naga::{Handle, Span as NoSpan};
 use traps::Poison;
@@ -100,8 +100,7 @@ pub fn emit(
 
 /// A diagnostic that says what the target cannot do; which target it is is added at the end.
 pub(crate) fn unsupported<T>(span: Span, what: impl Into<String>) -> Result<T> {
-    let diagnostic = Diagnostic::new(codes::UNSUPPORTED, span, what.into());
-    Err(Box::new(diagnostic.help("`cotangent run` runs the program on the CPU")))
+    Err(Box::new(Diagnostic::new(codes::UNSUPPORTED, span, what.into())))
 }
 
 /// The module under construction.
@@ -158,8 +157,20 @@ fn build(
 ) -> Result<Built> {
     try_build(module, places, target, flag).map_err(|mut diagnostic| {
         diagnostic.message += &format!(" in {}", capabilities::title(target));
-        diagnostic
+        match runs_on_cpu(module, target) {
+            true => Box::new((*diagnostic).help("`cotangent run` runs the program on the CPU")),
+            false => diagnostic,
+        }
     })
+}
+
+/// Whether running a program that the target refuses is a way out: not for the stages of a pipeline, nor where the user has only
+/// to choose an entry point.
+fn runs_on_cpu(module: &Module, target: Target) -> bool {
+    let stages: Vec<Stage> =
+        module.funcs.values().filter_map(|f| f.entry.as_ref()).map(|entry| entry.stage).collect();
+    let too_many = stages.len() > 1 && matches!(Feature::SeveralEntries.support(target), Support::No);
+    !too_many && stages.iter().all(|stage| *stage == Stage::Compute)
 }
 
 fn try_build(

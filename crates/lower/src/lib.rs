@@ -70,4 +70,4 @@ mod types;
 mod unpack;
 mod varying;
 
-pub use roots::{ConformanceId, Lowered, Options, Roots, lower, lower_with};
+pub use roots::{ConformanceId, Lowered, Options, Roots, lower, lower_with, no_such};

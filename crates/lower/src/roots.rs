@@ -320,10 +320,12 @@ fn derivatives(lowerer: &mut Lowerer<'_>, func: hir::FuncRef, modes: &[Mode], fo
 /// Most functions that a message lists.
 const MOST_NAMED: usize = 20;
 
-fn no_such(name: Symbol, what: &str, known: impl Iterator<Item = Symbol>) -> Diagnostic {
+/// Says that there is no such function or entry point, and which there are.
+pub fn no_such(name: Symbol, what: &str, known: impl Iterator<Item = Symbol>) -> Diagnostic {
     let message = format!("there is no {what} named `{name}`");
     let diagnostic = Diagnostic::new(codes::NO_SUCH_FUNCTION, Span::none(), message);
     let mut names: Vec<String> = known.map(|n| format!("`{n}`")).collect();
+    names.dedup();
     if names.is_empty() {
         return diagnostic.note(format!("the program has no {what}"));
     }
