@@ -84,7 +84,7 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
     let mut declared = Func::new(name, sig, span);
     let subst = lowerer.subst(func);
     let threads = entry.map_or([1; 3], |e| e.threads.map(|val| thread_count(lowerer, val, &subst, e.span)));
-    let all = threads.iter().map(|n| u64::from(*n)).product::<u64>();
+    let all = threads.iter().fold(1, |all: u64, n| all.saturating_mul(u64::from(*n)));
     if let (Some(entry), true) = (entry, all > MOST_THREADS) {
         let message = format!("a group of {all} threads is more than the {MOST_THREADS} that devices run");
         let warning = Diagnostic::new(codes::LARGE_GROUP, entry.span, message);
