@@ -1,7 +1,8 @@
 //! Runs compute shaders on a graphics processor, and draws with vertex and fragment shaders.
 //!
-//! This crate knows neither the language nor the IR: a [`Program`] is a shader with what is bound to it, and running it
-//! ([`Device::run`]) gives back the bytes of what it may write. How values lie in those bytes is the caller's business.
+//! This crate knows nothing of the language, and of the IR only what textures and samplers are: a [`Program`] is a shader with
+//! what is bound to it, and running it ([`Device::run`]) gives back the bytes of what it may write. How values lie in those
+//! bytes is the caller's business.
 //!
 //! [`devices`] lists what there is, [`Device::open`] takes one. Everything that can go wrong between us and the driver
 //! (no device, a feature it does not have, a buffer it will not bind, a lost device) is an [`Error`]: a sentence for the
@@ -16,7 +17,9 @@ mod texture;
 
 pub use device::{Device, Info, devices};
 pub use draw::Drawing;
-pub use texture::{Address, Compare, Dim, Image, Number, Sampler, Storage};
+pub use texture::{Image, Number, Storage};
+
+use cotangent_ir::texture::SamplerState;
 
 /// Why a program cannot be run; a sentence for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -92,7 +95,9 @@ pub enum Content {
     /// A texture, with its texels: level by level, layer by layer, row by row.
     Texture(Image, Vec<u8>),
     /// A sampler.
-    Sampler(Sampler),
+    Sampler(SamplerState),
+    /// A sampler that compares.
+    Comparison(SamplerState),
 }
 
 impl Content {
@@ -101,7 +106,7 @@ impl Content {
             Content::Uniform(bytes) | Content::Pushed(bytes) => bytes,
             Content::Read(bytes) | Content::Write(bytes) => bytes,
             Content::Texture(_, bytes) => bytes,
-            Content::Sampler(_) => &[],
+            Content::Sampler(_) | Content::Comparison(_) => &[],
         }
     }
 }

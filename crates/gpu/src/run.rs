@@ -5,6 +5,7 @@
 
 use crate::device::now;
 use crate::spirv::renumbered;
+use crate::texture::sampler_kind;
 use crate::{Binding, Code, Content, Device, Error, Outcome, Program, Time};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -80,7 +81,7 @@ impl Device {
                         .map_err(|e| Error(format!("`{}` {e}", binding.name)))?;
                     continue;
                 }
-                Content::Sampler(_) => continue,
+                Content::Sampler(_) | Content::Comparison(_) => continue,
             };
             if size > limit {
                 let name = &binding.name;
@@ -177,7 +178,8 @@ impl Device {
                 Content::Read(_) => buffer(wgpu::BufferBindingType::Storage { read_only: true }),
                 Content::Write(_) => buffer(wgpu::BufferBindingType::Storage { read_only: false }),
                 Content::Texture(image, _) => image.binding(self.filters_floats()),
-                Content::Sampler(sampler) => wgpu::BindingType::Sampler(sampler.kind()),
+                Content::Sampler(state) => wgpu::BindingType::Sampler(sampler_kind(state, false)),
+                Content::Comparison(state) => wgpu::BindingType::Sampler(sampler_kind(state, true)),
             };
             entries.entry(binding.group).or_default().push(wgpu::BindGroupLayoutEntry {
                 binding: binding.index,
@@ -210,7 +212,8 @@ impl Device {
                 let view = Device::view(*image, &texture);
                 Made::Texture(texture, view)
             }
-            Content::Sampler(sampler) => Made::Sampler(self.make_sampler(*sampler)),
+            Content::Sampler(state) => Made::Sampler(self.make_sampler(*state, false)),
+            Content::Comparison(state) => Made::Sampler(self.make_sampler(*state, true)),
         }
     }
 

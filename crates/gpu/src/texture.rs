@@ -1,16 +1,7 @@
 //! Textures and samplers on a device.
 
 use crate::{Device, Error};
-
-/// The axes of a texture.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[expect(missing_docs, reason = "they say it all")]
-pub enum Dim {
-    D1,
-    D2,
-    D3,
-    Cube,
-}
+use cotangent_ir::texture::{Address, Compare, Dim, Filter, SamplerState};
 
 /// What texels are made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,73 +45,27 @@ pub struct Image {
     pub storage: Option<Storage>,
 }
 
-/// What a sampler says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sampler {
-    /// Whether texels that appear larger are mixed.
-    pub mag_linear: bool,
-    /// Whether texels that appear smaller are mixed.
-    pub min_linear: bool,
-    /// Whether levels are mixed.
-    pub mip_linear: bool,
-    /// What lies outside, along each axis.
-    pub address: [Address; 3],
-    /// What it asks of the texels, if it compares.
-    pub compare: Option<Compare>,
-}
-
-/// When a reference passes against a texel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[expect(missing_docs, reason = "they say it all")]
-pub enum Compare {
-    Never,
-    Less,
-    Equal,
-    LessEqual,
-    Greater,
-    NotEqual,
-    GreaterEqual,
-    Always,
-}
-
-impl Compare {
-    fn function(self) -> wgpu::CompareFunction {
-        match self {
-            Compare::Never => wgpu::CompareFunction::Never,
-            Compare::Less => wgpu::CompareFunction::Less,
-            Compare::Equal => wgpu::CompareFunction::Equal,
-            Compare::LessEqual => wgpu::CompareFunction::LessEqual,
-            Compare::Greater => wgpu::CompareFunction::Greater,
-            Compare::NotEqual => wgpu::CompareFunction::NotEqual,
-            Compare::GreaterEqual => wgpu::CompareFunction::GreaterEqual,
-            Compare::Always => wgpu::CompareFunction::Always,
-        }
+/// How a shader sees a sampler; one that `compares` differs.
+pub(crate) fn sampler_kind(sampler: SamplerState, compares: bool) -> wgpu::SamplerBindingType {
+    if compares {
+        wgpu::SamplerBindingType::Comparison
+    } else if [sampler.mag, sampler.min, sampler.mip].contains(&Filter::Linear) {
+        wgpu::SamplerBindingType::Filtering
+    } else {
+        wgpu::SamplerBindingType::NonFiltering
     }
 }
 
-/// What lies outside a texture.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Address {
-    /// The texel at the edge.
-    Clamp,
-    /// The texture again.
-    Repeat,
-    /// The texture again, every other time mirrored.
-    Mirror,
-    /// Zero.
-    Border,
-}
-
-impl Sampler {
-    /// How the shader sees it.
-    pub(crate) fn kind(self) -> wgpu::SamplerBindingType {
-        if self.compare.is_some() {
-            wgpu::SamplerBindingType::Comparison
-        } else if self.mag_linear || self.min_linear || self.mip_linear {
-            wgpu::SamplerBindingType::Filtering
-        } else {
-            wgpu::SamplerBindingType::NonFiltering
-        }
+fn comparison(compare: Compare) -> wgpu::CompareFunction {
+    match compare {
+        Compare::Never => wgpu::CompareFunction::Never,
+        Compare::Less => wgpu::CompareFunction::Less,
+        Compare::Equal => wgpu::CompareFunction::Equal,
+        Compare::LessEqual => wgpu::CompareFunction::LessEqual,
+        Compare::Greater => wgpu::CompareFunction::Greater,
+        Compare::NotEqual => wgpu::CompareFunction::NotEqual,
+        Compare::GreaterEqual => wgpu::CompareFunction::GreaterEqual,
+        Compare::Always => wgpu::CompareFunction::Always,
     }
 }
 
@@ -280,8 +225,11 @@ impl Device {
         })
     }
 
-    pub(crate) fn make_sampler(&self, sampler: Sampler) -> wgpu::Sampler {
-        let filter = |linear| if linear { wgpu::FilterMode::Linear } else { wgpu::FilterMode::Nearest };
+    pub(crate) fn make_sampler(&self, sampler: SamplerState, compares: bool) -> wgpu::Sampler {
+        let filter = |filter| match filter {
+            Filter::Linear => wgpu::FilterMode::Linear,
+            Filter::Nearest => wgpu::FilterMode::Nearest,
+        };
         let [u, v, w] = sampler.address.map(|address| match address {
             Address::Clamp => wgpu::AddressMode::ClampToEdge,
             Address::Repeat => wgpu::AddressMode::Repeat,
@@ -293,14 +241,13 @@ impl Device {
             address_mode_u: u,
             address_mode_v: v,
             address_mode_w: w,
-            mag_filter: filter(sampler.mag_linear),
-            min_filter: filter(sampler.min_linear),
-            mipmap_filter: if sampler.mip_linear {
-                wgpu::MipmapFilterMode::Linear
-            } else {
-                wgpu::MipmapFilterMode::Nearest
+            mag_filter: filter(sampler.mag),
+            min_filter: filter(sampler.min),
+            mipmap_filter: match sampler.mip {
+                Filter::Linear => wgpu::MipmapFilterMode::Linear,
+                Filter::Nearest => wgpu::MipmapFilterMode::Nearest,
             },
-            compare: sampler.compare.map(Compare::function),
+            compare: compares.then(|| comparison(sampler.compare)),
             border_color: border.then_some(wgpu::SamplerBorderColor::TransparentBlack),
             ..Default::default()
         })

@@ -5,12 +5,12 @@ use crate::output::print;
 use crate::report::{Failure, show_one, trapped};
 use cotangent::gpu::{Prepared, computes_in, prepare};
 use cotangent::ir::layout::Target;
-use cotangent::ir::texture::{Address, Compare, Dim, Extent, Filter, SamplerState, Texture, Touched};
+use cotangent::ir::texture::{Extent, Texture, Touched};
 use cotangent::runtime::Params;
 use cotangent::runtime::device::{Kind, Slotted};
 use cotangent::{Emitted, Lowered, Scalar, Sources, ir};
 use cotangent_gpu::{
-    self as gpu, Binding, Code, Content, Device, Error, Image, Needs, Program, Sampler, Storage, Time,
+    self as gpu, Binding, Code, Content, Device, Error, Image, Needs, Program, Storage, Time,
 };
 use serde_json::json;
 
@@ -82,20 +82,15 @@ fn binding(slot: &Slotted) -> Binding {
         Kind::Read => Content::Read(bytes),
         Kind::Write => Content::Write(bytes),
         Kind::Texture(texture, extent, touched) => Content::Texture(image(texture, extent, touched), bytes),
-        Kind::Sampler(state) => Content::Sampler(sampler(state, None)),
-        Kind::Comparison(state) => Content::Sampler(sampler(state, Some(comparison(state.compare)))),
+        Kind::Sampler(state) => Content::Sampler(state),
+        Kind::Comparison(state) => Content::Comparison(state),
     };
     Binding { name: slot.name.to_string(), group: slot.group, index: slot.index, content }
 }
 
 fn image(texture: Texture, extent: Extent, touched: Touched) -> Image {
     Image {
-        dim: match texture.dim {
-            Dim::D1 => gpu::Dim::D1,
-            Dim::D2 => gpu::Dim::D2,
-            Dim::D3 => gpu::Dim::D3,
-            Dim::Cube => gpu::Dim::Cube,
-        },
+        dim: texture.dim,
         array: texture.array,
         size: extent.size,
         layers: extent.layers,
@@ -110,35 +105,6 @@ fn image(texture: Texture, extent: Extent, touched: Touched) -> Image {
         lanes: texture.lanes,
         storage: (texture.access == ir::Access::ReadWrite)
             .then_some(Storage { read: touched.read, write: touched.written || !touched.read }),
-    }
-}
-
-fn comparison(compare: Compare) -> gpu::Compare {
-    match compare {
-        Compare::Never => gpu::Compare::Never,
-        Compare::Less => gpu::Compare::Less,
-        Compare::Equal => gpu::Compare::Equal,
-        Compare::LessEqual => gpu::Compare::LessEqual,
-        Compare::Greater => gpu::Compare::Greater,
-        Compare::NotEqual => gpu::Compare::NotEqual,
-        Compare::GreaterEqual => gpu::Compare::GreaterEqual,
-        Compare::Always => gpu::Compare::Always,
-    }
-}
-
-fn sampler(state: SamplerState, compare: Option<gpu::Compare>) -> Sampler {
-    let linear = |filter| filter == Filter::Linear;
-    Sampler {
-        mag_linear: linear(state.mag),
-        min_linear: linear(state.min),
-        mip_linear: linear(state.mip),
-        address: state.address.map(|address| match address {
-            Address::Clamp => gpu::Address::Clamp,
-            Address::Repeat => gpu::Address::Repeat,
-            Address::Mirror => gpu::Address::Mirror,
-            Address::Border => gpu::Address::Border,
-        }),
-        compare,
     }
 }
 
