@@ -361,8 +361,14 @@ impl<'c> Lowerer<'c> {
         let (span, inline) = (data.span, data.inline);
         let count = self.instances.entry(func.func).or_default();
         *count += 1;
-        if *count > MAX_INSTANCES || self.types.nesting(self.checked, func.args) > MAX_NESTING {
-            let message = format!("`{}` needs instances of itself without end", data.name);
+        let many = *count > MAX_INSTANCES;
+        if many || self.types.nesting(self.checked, func.args) > MAX_NESTING {
+            let message = match many {
+                true => {
+                    format!("`{}` has more than {MAX_INSTANCES} instances, perhaps without end", data.name)
+                }
+                false => format!("`{}` needs instances of itself without end", data.name),
+            };
             let diagnostic = Diagnostic::new(codes::ENDLESS_INSTANCES, span, message)
                 .help("make the chain of generic arguments end");
             self.diagnostics.push(diagnostic);

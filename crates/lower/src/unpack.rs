@@ -24,6 +24,7 @@ use cotangent_sema::hir::{
     TyKind,
 };
 use std::rc::Rc;
+use std::sync::Arc;
 
 impl Lowerer<'_> {
     /// The body of an instance and what generic parameters in it are.
@@ -186,9 +187,11 @@ impl<'l, 'c> Unpacker<'l, 'c> {
             }
             ExprKind::Pack(elements) => self.splice_all(elements),
             ExprKind::Expand(inner) => self.copies(&inner, expr.ty, span),
-            ExprKind::Part(PackPart::TrimFirst, pack) => self.splice(*pack).into_iter().skip(1).collect(),
+            ExprKind::Part(PackPart::TrimFirst, pack) => {
+                self.splice(Arc::unwrap_or_clone(pack)).into_iter().skip(1).collect()
+            }
             ExprKind::Part(PackPart::TrimLast, pack) => {
-                let mut all = self.splice(*pack);
+                let mut all = self.splice(Arc::unwrap_or_clone(pack));
                 all.pop();
                 all
             }
@@ -257,13 +260,13 @@ impl<'l, 'c> Unpacker<'l, 'c> {
         expr.ty = self.ty(expr.ty);
         match &mut expr.kind {
             ExprKind::Each(pack) => {
-                let pack = std::mem::replace(&mut **pack, self.nothing(span));
+                let pack = Expr::clone(pack);
                 *expr = self.element(pack, span);
                 return;
             }
             ExprKind::Part(part, pack) => {
                 let first = *part == PackPart::First;
-                let pack = std::mem::replace(&mut **pack, self.nothing(span));
+                let pack = Expr::clone(pack);
                 let mut all = self.splice(pack).into_iter();
                 let end = if first { all.next() } else { all.next_back() };
                 *expr = end.unwrap_or_else(|| self.nothing(span));
@@ -285,6 +288,7 @@ impl<'l, 'c> Unpacker<'l, 'c> {
                 }
             }
             ExprKind::Call(call) => {
+                let call = Arc::make_mut(call);
                 self.func(&mut call.callee);
                 for (dir, arg) in std::mem::take(&mut call.args) {
                     call.args.extend(self.splice(arg).into_iter().map(|arg| (dir, arg)));

@@ -190,7 +190,7 @@ impl BodyCx<'_> {
                 let value = self.cx.converted(value, underlying);
                 let kind = match value.kind {
                     ExprKind::Const(constant) => ExprKind::Const(constant),
-                    kind => ExprKind::Convert(Box::new(Expr { kind, ..value })),
+                    kind => ExprKind::Convert(Expr { kind, ..value }.into()),
                 };
                 return Expr { kind, ty: to, span };
             }

@@ -535,7 +535,7 @@ fn negated(operand: Expr, scalar: Option<Scalar>, span: Span) -> Expr {
             ExprKind::Const(Const::Int(n))
         }
         ExprKind::Const(Const::Float(x)) => ExprKind::Const(Const::Float(-x)),
-        kind => ExprKind::Unary(UnaryOp::Neg, Box::new(Expr { kind, ..operand })),
+        kind => ExprKind::Unary(UnaryOp::Neg, Expr { kind, ..operand }.into()),
     };
     Expr { kind, ty, span }
 }

@@ -50,7 +50,7 @@ impl BodyCx<'_> {
         });
         let callee = FuncRef { func, args: fit.args };
         let call = Call { callee, diff, args: passed, through };
-        Expr { kind: ExprKind::Call(Box::new(call)), ty: fit.signature.result, span }
+        Expr { kind: ExprKind::Call(call.into()), ty: fit.signature.result, span }
     }
 
     /// Notes that a call does something. What the library computes of values has no effects.

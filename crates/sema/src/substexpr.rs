@@ -3,6 +3,7 @@
 
 use crate::Checked;
 use crate::hir::{Args, Expr, ExprKind, GenericParamId};
+use std::sync::Arc;
 
 impl Checked {
     /// An expression with parameters replaced.
@@ -26,7 +27,10 @@ impl Checked {
                     *func = self.replace_func(*func, params, args);
                 }
             }
-            ExprKind::Call(call) => call.callee = self.replace_func(call.callee, params, args),
+            ExprKind::Call(call) => {
+                let call = Arc::make_mut(call);
+                call.callee = self.replace_func(call.callee, params, args);
+            }
             _ => {}
         }
         for inner in expr.operands_mut() {

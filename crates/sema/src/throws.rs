@@ -24,6 +24,7 @@ use crate::codes;
 use crate::hir::{Block, Case, Const, Dir, Expr, ExprKind, Label, LocalId, Stmt, StmtKind, Ty, TyKind};
 use cotangent_base::{Diagnostic, Scalar, Span};
 use cotangent_syntax::ast;
+use std::sync::Arc;
 
 /// Where errors go.
 #[derive(Clone, Copy)]
@@ -146,10 +147,10 @@ impl BodyCx<'_> {
             return self.error(span);
         };
         let chosen = self.temp("chosen", ty, span);
-        let then = self.assigned_behind(before_a, chosen, *a, span);
-        let other = self.assigned_behind(before_b, chosen, *b, span);
+        let then = self.assigned_behind(before_a, chosen, Arc::unwrap_or_clone(a), span);
+        let other = self.assigned_behind(before_b, chosen, Arc::unwrap_or_clone(b), span);
         self.errors.hoisted.push(Stmt { kind: StmtKind::Let(chosen, None), span });
-        self.errors.hoisted.push(Stmt { kind: StmtKind::If(*cond, then, other), span });
+        self.errors.hoisted.push(Stmt { kind: StmtKind::If(Arc::unwrap_or_clone(cond), then, other), span });
         self.local(chosen, span)
     }
 

@@ -87,3 +87,32 @@ fn chains_that_programs_have() {
         ("initializers", body(&format!("float a{} = {};", "[1]".repeat(50), nest("{", "1.0", "}", 50)))),
     ]);
 }
+
+// Choosing what each link of a chain means must not look at the whole chain before it.
+#[test]
+fn chains_of_what_programs_declare() {
+    let vector = "struct V : IDifferentiable { float x;\n\
+        [Differentiable] V add(V v) { return v; }\n\
+        property V same { [Differentiable] get { return this; } }\n\
+        __subscript(int i) -> V { [Differentiable] get { return this; } } }\n\
+        [Differentiable] V operator+(V a, V b) { return a.add(b); }\n";
+    let of =
+        |link: &str| format!("{vector}{}", body(&format!("V v; v.x = x; x = (v{}).x;", link.repeat(4000))));
+    let generic = |declared: &str, link: &str| {
+        format!(
+            "{declared}\nT link<T : I>(T t) {{ return t{}; }}\n{}",
+            link.repeat(4000),
+            body("N n = link(N(1.0));")
+        )
+    };
+    let interface = "interface I { This add(This t); }\nstruct N : I { float x; N add(N t) { return t; } }";
+    let library = "typealias I = __BuiltinFloatingPointType;\ntypealias N = float;";
+    taken(&[
+        ("methods", of(".add(v)")),
+        ("operators", of(" + v")),
+        ("properties", of(".same")),
+        ("subscripts", of("[0]")),
+        ("methods of an interface", generic(interface, ".add(t)")),
+        ("operators of an interface", generic(library, " + t")),
+    ]);
+}

@@ -6,6 +6,7 @@ use crate::hir::{Const, Expr, ExprKind, LocalId, Ty, TyKind};
 use crate::show::binary_text;
 use cotangent_base::{Scalar, Span};
 use cotangent_syntax::ast::{self, BinaryOp};
+use std::sync::Arc;
 
 /// Which way an increment goes.
 #[derive(Clone, Copy)]
@@ -107,7 +108,7 @@ impl BodyCx<'_> {
     fn modify(
         &mut self,
         place: Expr,
-        right: Option<(LocalId, Box<Expr>)>,
+        right: Option<(LocalId, Arc<Expr>)>,
         post: bool,
         span: Span,
         new: impl FnOnce(&mut Self, Expr) -> Expr,

@@ -9,6 +9,7 @@ use crate::overload::{Argument, Callee};
 use crate::tables::{Item, PropId};
 use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast;
+use std::sync::Arc;
 
 impl BodyCx<'_> {
     /// `base.name`.
@@ -130,7 +131,7 @@ impl BodyCx<'_> {
         let list = self.cx.program.types.list(args);
         let types: Vec<Arg> =
             picked.iter().map(|i| list.get(usize::from(*i)).copied()).collect::<Option<_>>()?;
-        let base = Box::new(value.clone());
+        let base = Arc::new(value.clone());
         if let (&[number], &[Arg::Ty(ty)]) = (picked.as_slice(), types.as_slice()) {
             return Some(Expr { kind: ExprKind::Field(base, number.into()), ty, span });
         }
@@ -223,7 +224,7 @@ impl BodyCx<'_> {
         let params = self.cx.tables.generics[generics].params.clone();
         let ty = self.cx.replace(ty, &params, found.args);
         let this = match this {
-            Some(this) if !is_static => Some(Box::new(self.as_base(this, found.base))),
+            Some(this) if !is_static => Some(Arc::new(self.as_base(this, found.base))),
             _ => None,
         };
         let reference = |func| FuncRef { func, args: found.args };

@@ -2,6 +2,7 @@
 
 use super::{Args, BinaryOp, DiffMode, Dir, FuncRef, GlobalId, PackPart, Platform, Ty, Unroll, Val};
 use cotangent_base::{EntityMap, Span, Symbol, entity};
+use std::sync::Arc;
 
 entity!(
     /// A local variable or parameter.
@@ -145,6 +146,9 @@ pub enum Measure {
 
 /// Kinds of expressions. Unless said otherwise operands have exactly the type that is needed; the checker has
 /// written out conversions.
+///
+/// Operands are shared, so that a copy costs a node and not the tree under it: choosing what a call means tries arguments on
+/// many candidates, and in a chain `a.f().f()` each link has all before it as its argument.
 #[derive(Clone, Debug)]
 pub enum ExprKind {
     /// A constant of scalar or enumeration type.
@@ -171,19 +175,19 @@ pub enum ExprKind {
     /// A global, with arguments for the generic parameters around it.
     Global(GlobalId, Args),
     /// The field of that number.
-    Field(Box<Expr>, u32),
+    Field(Arc<Expr>, u32),
     /// An element of an array, a lane of a vector, a row of a matrix, an element of a buffer. The index is any
     /// integer type. Constant indices are in range.
-    Element(Box<Expr>, Box<Expr>),
+    Element(Arc<Expr>, Arc<Expr>),
     /// Lanes of a vector; a scalar if it is one lane. On a scalar, lane 0 repeated.
-    Swizzle(Box<Expr>, Vec<u8>),
+    Swizzle(Arc<Expr>, Vec<u8>),
     /// Elements of a matrix as (row, column).
-    MatrixSwizzle(Box<Expr>, Vec<(u8, u8)>),
+    MatrixSwizzle(Arc<Expr>, Vec<(u8, u8)>),
     /// A property or subscript with accessors. Read, it is a call of `get` with `this` and `args`; assigned, of `set`
     /// with `this`, `args` and the value. `this` is a place if the setter mutates.
     Property {
         /// The object; absent for a static property.
-        this: Option<Box<Expr>>,
+        this: Option<Arc<Expr>>,
         /// The indices of a subscript.
         args: Vec<Expr>,
         /// Reads.
@@ -196,71 +200,71 @@ pub enum ExprKind {
 
     // Operators on built-in numbers. Both sides have one type, save that a shift's amount has the shape of the left.
     /// `-`, `!`, `~`.
-    Unary(UnaryOp, Box<Expr>),
+    Unary(UnaryOp, Arc<Expr>),
     /// Arithmetic, bits, comparisons (giving booleans of the shape), and `&&`, `||`, which on scalars evaluate the
     /// right side only if needed. Never `Comma`.
-    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    Binary(BinaryOp, Arc<Expr>, Arc<Expr>),
     /// `c ? a : b` with a scalar condition: evaluates one side.
-    Cond(Box<Expr>, Box<Expr>, Box<Expr>),
+    Cond(Arc<Expr>, Arc<Expr>, Arc<Expr>),
     /// Lane-wise choice: condition, value if true, value if false; all are evaluated.
-    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    Select(Arc<Expr>, Arc<Expr>, Arc<Expr>),
     /// `a, b`.
-    Sequence(Box<Expr>, Box<Expr>),
+    Sequence(Arc<Expr>, Arc<Expr>),
 
     // Conversions and construction.
     /// Each scalar converted, the shape kept; also between an enumeration and integers, between `T` and a vector
     /// of one lane, and between a structure and its base.
-    Convert(Box<Expr>),
+    Convert(Arc<Expr>),
     /// A scalar in every lane of a vector or matrix.
-    Splat(Box<Expr>),
+    Splat(Arc<Expr>),
     /// A vector of the lanes of scalars and vectors, in order; a matrix of scalars row by row, or of row vectors.
     Concat(Vec<Expr>),
     /// The upper left part of a matrix.
-    Truncate(Box<Expr>),
+    Truncate(Arc<Expr>),
     /// All fields, elements, lanes or rows, in order.
     Construct(Vec<Expr>),
 
     /// `x is T`. Known for a value of known type; else it depends on which of the types that conform the value is.
-    Is(Box<Expr>, Ty),
+    Is(Arc<Expr>, Ty),
     /// `x as T`: an optional `T`.
-    As(Box<Expr>, Ty),
+    As(Arc<Expr>, Ty),
 
     // Packs. In lists of arguments and parts they stand for their elements.
     /// A pack of values.
     Pack(Vec<Expr>),
     /// `expand e`: a pack of what the expression is for each element of the packs under `each` in it.
-    Expand(Box<Expr>),
+    Expand(Arc<Expr>),
     /// `each e`: the element of a pack or tuple that the `expand` around it is at.
-    Each(Box<Expr>),
+    Each(Arc<Expr>),
     /// An element or a part of a pack.
-    Part(PackPart, Box<Expr>),
+    Part(PackPart, Arc<Expr>),
 
     // Effects.
     /// `place = value`; gives the value.
-    Assign(Box<Expr>, Box<Expr>),
+    Assign(Arc<Expr>, Arc<Expr>),
     /// Evaluates the place once and then `right`, if there is one, binds what the place holds after that to `old`,
     /// assigns `new`, which may mention both; gives the new value, or the old one if `post`. All compound assignments
     /// and increments.
     Modify {
         /// What is changed.
-        place: Box<Expr>,
+        place: Arc<Expr>,
         /// The right side, where evaluating it may change the place, and the variable it is bound to.
-        right: Option<(LocalId, Box<Expr>)>,
+        right: Option<(LocalId, Arc<Expr>)>,
         /// Its value before.
         old: LocalId,
         /// Its value after.
-        new: Box<Expr>,
+        new: Arc<Expr>,
         /// Whether the expression is the old value.
         post: bool,
     },
     /// A call.
-    Call(Box<Call>),
+    Call(Arc<Call>),
     /// `printf(format, ..)`: a format that fits the values.
     Print(Symbol, Vec<Expr>),
     /// `&place`: a pointer to something in memory.
-    AddressOf(Box<Expr>),
+    AddressOf(Arc<Expr>),
     /// `no_diff f(x)`.
-    NoDiff(Box<Expr>),
+    NoDiff(Arc<Expr>),
     /// Something wrong that was reported; never reaches lowering.
     Error,
 }
@@ -278,9 +282,10 @@ pub struct Call {
     pub through: Option<Expr>,
 }
 
-/// Lists what stands directly inside an expression, shared or to be changed: the same list twice.
+/// Lists what stands directly inside an expression, to be read or to be changed: the same list twice. `$reach` goes to what
+/// is shared.
 macro_rules! operands {
-    ($name:ident, $iter:ident, $(#[$doc:meta])* $($mutable:ident)?) => {
+    ($name:ident, $iter:ident, $reach:path, $(#[$doc:meta])* $($mutable:ident)?) => {
         $(#[$doc])*
         pub fn $name(&$($mutable)? self) -> Vec<&$($mutable)? Expr> {
             match &$($mutable)? self.kind {
@@ -308,12 +313,12 @@ macro_rules! operands {
                 | ExprKind::Each(a)
                 | ExprKind::Part(_, a)
                 | ExprKind::AddressOf(a)
-                | ExprKind::NoDiff(a) => vec![a],
+                | ExprKind::NoDiff(a) => vec![$reach(a)],
                 ExprKind::Element(a, b)
                 | ExprKind::Binary(_, a, b)
                 | ExprKind::Sequence(a, b)
-                | ExprKind::Assign(a, b) => vec![a, b],
-                ExprKind::Cond(a, b, c) | ExprKind::Select(a, b, c) => vec![a, b, c],
+                | ExprKind::Assign(a, b) => vec![$reach(a), $reach(b)],
+                ExprKind::Cond(a, b, c) | ExprKind::Select(a, b, c) => vec![$reach(a), $reach(b), $reach(c)],
                 ExprKind::Concat(parts)
                 | ExprKind::Construct(parts)
                 | ExprKind::Pack(parts)
@@ -321,15 +326,16 @@ macro_rules! operands {
                     parts.$iter().collect()
                 }
                 ExprKind::Property { this, args, .. } => {
-                    this.$iter().map(|this| &$($mutable)? **this).chain(args.$iter()).collect()
+                    this.$iter().map($reach).chain(args.$iter()).collect()
                 }
                 ExprKind::Modify { place, right, new, .. } => {
-                    let mut all = vec![&$($mutable)? **place];
-                    all.extend(right.$iter().map(|(_, right)| &$($mutable)? **right));
-                    all.push(new);
+                    let mut all = vec![$reach(place)];
+                    all.extend(right.$iter().map(|(_, right)| $reach(right)));
+                    all.push($reach(new));
                     all
                 }
                 ExprKind::Call(call) => {
+                    let call = $reach(call);
                     call.through.$iter().chain(call.args.$iter().map(|(_, arg)| arg)).collect()
                 }
             }
@@ -338,9 +344,9 @@ macro_rules! operands {
 }
 
 impl Expr {
-    operands!(operands, iter, /// The expressions that stand directly inside this one, as written.
+    operands!(operands, iter, AsRef::as_ref, /// The expressions that stand directly inside this one, as written.
     );
-    operands!(operands_mut, iter_mut, /// The expressions that stand directly inside this one, to be changed.
+    operands!(operands_mut, iter_mut, Arc::make_mut, /// The expressions that stand directly inside this one, to be changed.
     mut);
 
     /// The elements of an argument that is a pack; of any other, itself.
