@@ -296,7 +296,7 @@ pub struct Compile {
     /// optimize or finish. With -o the result is written too.
     #[arg(long, value_name = "PASS")]
     pub dump_after: Option<String>,
-    /// Say with `#line` where each statement comes from (cpp, cuda).
+    /// Say where each statement comes from: with `#line`, in SPIR-V with `OpLine`, in WGSL with comments.
     #[arg(long)]
     pub lines: bool,
     /// Where to write; `-` is the terminal.

@@ -117,7 +117,7 @@ fn a_shader_that_others_run_leaves_nan() {
     let mut compiler = Compiler::new(&disk, vec![]);
     let file = folder.join("power.slang").display().to_string();
     let lowered = compiler.compile(&file, Roots::Entries(vec![])).unwrap_or_else(|_| panic!("it compiles"));
-    let code = |target| match cotangent::shader(&lowered, target) {
+    let code = |target| match cotangent::shader(&lowered, target, None) {
         Ok(Emitted::Text(text)) => Code::Wgsl(text),
         Ok(Emitted::Words(words)) => Code::SpirV(words),
         Err(refusal) => panic!("{}", refusal.message),

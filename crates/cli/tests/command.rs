@@ -269,7 +269,7 @@ fn a_bad_command_line_exits_with_2_and_says_what_there_is() {
         ("run", "--entry first --save result=picture.jpg", "--save writes FILE.npy"),
         ("check", "--no-warn W9999", "there is no warning `W9999`"),
         ("check", "--no-warn E0301", "there is no warning `E0301`"),
-        ("compile", "--target wgsl --lines", "--lines is for the targets cpp and cuda"),
+        ("compile", "--target ir --lines", "--lines is for the languages of targets"),
         ("gradcheck", "--samples 0", "--samples"),
         (
             "check",

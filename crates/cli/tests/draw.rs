@@ -26,7 +26,7 @@ fn draw(program: &str, fragment: &str, bindings: Vec<Binding>) -> Vec<Vec<[f32; 
         panic!("{}", compiler.complaints())
     };
     let pixels = [Target::Wgsl, Target::SpirV].map(|target| {
-        let code = match cotangent::shader(&lowered, target) {
+        let code = match cotangent::shader(&lowered, target, None) {
             Ok(Emitted::Text(text)) => Code::Wgsl(text),
             Ok(Emitted::Words(words)) => Code::SpirV(words),
             Err(refusal) => panic!("{}", refusal.message),

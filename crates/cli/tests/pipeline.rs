@@ -26,7 +26,7 @@ fn emit(path: &Path, entry: &EntryPoint, target: Target) -> Result<Emitted, Box<
     let disk = Disk::default();
     let mut compiler = Compiler::new(&disk, vec![]);
     let lowered = compiler.compile(&path.display().to_string(), Roots::Entries(vec![entry.name]));
-    cotangent::shader(&lowered.unwrap_or_else(|_| panic!("{}", compiler.complaints())), target)
+    cotangent::shader(&lowered.unwrap_or_else(|_| panic!("{}", compiler.complaints())), target, None)
 }
 
 #[test]

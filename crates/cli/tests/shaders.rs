@@ -51,7 +51,7 @@ fn emit(path: &Path, targets: &[Target], refused: &mut Vec<String>, wrong: &mut 
     let traps = !header(&text, "trap").is_empty();
     let mut made = Vec::new();
     for &target in targets {
-        match cotangent::shader(&lowered, target) {
+        match cotangent::shader(&lowered, target, None) {
             Ok(emitted) => {
                 made.push(Made { program: program.clone(), traps, target, emitted, stage: Stage::Compute })
             }

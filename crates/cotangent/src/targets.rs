@@ -1,9 +1,9 @@
 //! Programs in the languages of targets.
 
-use cotangent_base::{Code, Diagnostic, Sources, Span};
+use cotangent_base::{Code, Diagnostic, Location, Sources, Span};
 use cotangent_emit_c::Language;
-use cotangent_emit_naga::codes;
 pub use cotangent_emit_naga::{Emitted, capabilities, disassemble, is_catching};
+use cotangent_emit_naga::{Line, Options, codes};
 use cotangent_ir::Module;
 use cotangent_ir::layout::{Matrices, Target, bind};
 use cotangent_lower::Lowered;
@@ -15,18 +15,29 @@ pub type Refusal = Box<Diagnostic>;
 
 /// The program as WGSL.
 pub fn wgsl(lowered: &Lowered) -> Result<String, Refusal> {
-    match shader(lowered, Target::Wgsl)? {
+    match shader(lowered, Target::Wgsl, None)? {
         Emitted::Text(text) => Ok(text),
         Emitted::Words(words) => disassemble(&words),
     }
 }
 
-/// The program in one of the languages that naga writes.
-pub fn shader(lowered: &Lowered, target: Target) -> Result<Emitted, Refusal> {
+/// The program in one of the languages that naga writes. With `lines`, it says where in these sources each statement comes from.
+pub fn shader(lowered: &Lowered, target: Target, lines: Option<&Sources>) -> Result<Emitted, Refusal> {
     check_layout(lowered, codes::UNSUPPORTED)?;
     let bindings = bind::bind(&lowered.module.types, &lowered.params, target, Matrices::Rows);
     let module = without_sums(&lowered.module)?;
-    cotangent_emit_naga::emit(&module, &bindings.leaves(&lowered.params), target)
+    let locate = |span| lines.and_then(|sources| locate(sources, span));
+    let options = Options { lines: lines.is_some().then_some(&locate) };
+    cotangent_emit_naga::emit(&module, &bindings.leaves(&lowered.params), target, options)
+}
+
+/// Where a span is in the user's files.
+fn locate(sources: &Sources, span: Span) -> Option<Line> {
+    let known = !span.is_none() && !sources.is_library(span.file);
+    known.then(|| {
+        let Location { line, column } = sources.location(span.file, span.start);
+        Line { file: sources.path(span.file).to_string(), line, column }
+    })
 }
 
 /// The module with structures in place of sums, which naga does not have.
@@ -73,10 +84,7 @@ fn c_like(
     check_layout(lowered, cotangent_emit_c::codes::UNSUPPORTED)?;
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let name = name.strip_suffix(".slang").unwrap_or(name);
-    let place = |span: Span| {
-        let known = !span.is_none() && !sources.is_library(span.file);
-        known.then(|| (sources.path(span.file).to_string(), sources.location(span.file, span.start).line))
-    };
+    let place = |span: Span| locate(sources, span).map(|at| (at.file, at.line));
     let options = cotangent_emit_c::Options { language, name, file, place: &place, lines };
     cotangent_emit_c::emit(&lowered.module, &lowered.params, options)
 }

@@ -122,15 +122,19 @@ impl FuncEmitter<'_, '_> {
     /// Writes values into variables, all read before any is written.
     fn assign(&mut self, vars: &[Handle<LocalVariable>], values: &[Value]) {
         let is_there = |place: &Place, var| matches!(place, Place::Var(v) if v == var);
-        let mut writes = Vec::new();
+        let (mut writes, span) = (Vec::new(), self.span);
         for (var, value) in vars.iter().zip(values) {
             if !is_there(&self.places[value], var) {
-                writes.push((*var, self.value(*value)));
+                // The line that computes a value is the one that assigns it in the source.
+                let from = self.func.def(*value).map_or(span, |def| def.span);
+                writes.push((*var, self.value(*value), from));
             }
         }
-        for (var, value) in writes {
+        for (var, value, from) in writes {
+            self.span = from;
             self.store_var(var, value);
         }
+        self.span = span;
     }
 
     /// A region as a block that ends by writing what it yields into `vars`.

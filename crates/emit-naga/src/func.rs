@@ -33,6 +33,8 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub indexed: Set<Value>,
     /// What is being emitted, for diagnostics.
     pub span: Span,
+    /// The number of the last place that is known, if lines are told.
+    line: u32,
 }
 
 impl<'m> Emitter<'m> {
@@ -60,6 +62,7 @@ impl<'m> Emitter<'m> {
             variables: Map::default(),
             indexed: indexed(func),
             span: func.span,
+            line: 0,
         };
         emitter.body()?;
         let body = emitter.blocks.pop().unwrap_or_default();
@@ -202,13 +205,34 @@ impl<'m> FuncEmitter<'_, 'm> {
 
     /// Adds a statement to the innermost block.
     pub fn statement(&mut self, statement: Statement) {
-        self.blocks.last_mut().expect("a function has a block").push(statement, NoSpan::UNDEFINED);
+        let span = self.naga_span();
+        let block = self.blocks.last_mut().expect("a function has a block");
+        let exit = matches!(
+            statement,
+            Statement::Return { .. } | Statement::Break | Statement::Continue | Statement::Kill
+        );
+        // naga tells the line of everything but exits.
+        if exit && span.is_defined() {
+            let nothing = self.out.expressions.range_from(self.out.expressions.len());
+            block.push(Statement::Emit(nothing), span);
+        }
+        block.push(statement, span);
+    }
+
+    /// The place of what is being emitted, if lines are told: what comes from the library is at the line that asked for it.
+    fn naga_span(&mut self) -> NoSpan {
+        if let Some(lines) = &mut self.emitter.lines {
+            self.line = lines.number(self.span).unwrap_or(self.line);
+        }
+        crate::lines::span(self.line)
     }
 
     /// What `build` adds, as a block of its own.
     pub fn block(&mut self, build: impl FnOnce(&mut Self) -> Result<()>) -> Result<Block> {
+        let span = self.span;
         self.blocks.push(Block::new());
         build(self)?;
+        self.span = span;
         let mut block = self.blocks.pop().unwrap_or_default();
         tidy(&mut block, &self.out.expressions);
         Ok(block)

@@ -23,6 +23,7 @@ mod convert;
 mod func;
 mod glsl;
 mod hlsl;
+mod lines;
 mod math;
 mod matrices;
 mod memory;
@@ -46,6 +47,7 @@ use cotangent_ir::layout::{Matrices, Memory, Rules, Target};
 use cotangent_ir::texture::Touched;
 use cotangent_ir::{Access, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage, Ty, Type};
 pub use func::plain_name as entry_name;
+pub use lines::{Line, Locate};
 use naga::{Handle, Span as NoSpan};
 use traps::Poison;
 pub use traps::{FLAG_BYTES, Site};
@@ -59,12 +61,11 @@ pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 /// Where the parameters of a module are bound. Those it does not know are numbered in the order of declaration.
 pub type Places = Map<Global, LeafPlace>;
 
-/// The WGSL of a module: its entry points, or if it has none all its functions.
-pub fn wgsl(module: &Module, places: &Places) -> std::result::Result<String, Box<Diagnostic>> {
-    match emit(module, places, Target::Wgsl)? {
-        Emitted::Text(text) => Ok(text),
-        Emitted::Words(_) => unsupported(Span::none(), "text is not possible"),
-    }
+/// How to write a module.
+#[derive(Clone, Copy, Default)]
+pub struct Options<'o> {
+    /// Set to say in the shader where each statement comes from.
+    pub lines: Option<Locate<'o>>,
 }
 
 /// A module in the language of a target that says in a buffer which of its assertions failed; the buffer is bound at that group
@@ -76,7 +77,7 @@ pub fn checked(
     target: Target,
 ) -> std::result::Result<(Emitted, Vec<Site>), Box<Diagnostic>> {
     let flag = naga::ResourceBinding { group: flag.0, binding: flag.1 };
-    let mut built = build(module, places, target, Some(flag))?;
+    let mut built = build(module, places, target, Some(flag), Options::default())?;
     // Where targets have numbers of their own, the flag has the same.
     built.slots.binding(Slot { kind: Kind::Binding, space: flag.group, index: flag.binding, count: 1 });
     Ok((write::write(&built, target)?, built.sites))
@@ -87,8 +88,9 @@ pub fn emit(
     module: &Module,
     places: &Places,
     target: Target,
+    options: Options<'_>,
 ) -> std::result::Result<Emitted, Box<Diagnostic>> {
-    let built = build(module, places, target, None)?;
+    let built = build(module, places, target, None, options)?;
     let written = write::write(&built, target)?;
     Ok(match written {
         Emitted::Text(text) if target == Target::Wgsl && wave::has_waves(&built.out) => {
@@ -135,6 +137,8 @@ pub(crate) struct Emitter<'m> {
     pub sites: Vec<Site>,
     /// Which functions run for pixels.
     pub reached: stage::Reached,
+    /// Set to say in the shader where each statement comes from.
+    pub lines: Option<lines::Lines<'m>>,
 }
 
 /// A module of naga's, and what it does not say.
@@ -146,6 +150,8 @@ pub(crate) struct Built {
     checked: bool,
     /// For each entry point what its inputs and outputs mean.
     semantics: Vec<semantics::Semantics>,
+    /// The places that statements come from, by the number that their spans are; if they are to be told.
+    lines: Option<Vec<Line>>,
 }
 
 /// Builds naga's module. A refusal says for which target.
@@ -154,8 +160,9 @@ fn build(
     places: &Places,
     target: Target,
     flag: Option<naga::ResourceBinding>,
+    options: Options<'_>,
 ) -> Result<Built> {
-    try_build(module, places, target, flag).map_err(|mut diagnostic| {
+    try_build(module, places, target, flag, options).map_err(|mut diagnostic| {
         diagnostic.message += &format!(" in {}", capabilities::title(target));
         match runs_on_cpu(module, target) {
             true => Box::new((*diagnostic).help("`cotangent run` runs the program on the CPU")),
@@ -173,11 +180,12 @@ fn runs_on_cpu(module: &Module, target: Target) -> bool {
     !too_many && stages.iter().all(|stage| *stage == Stage::Compute)
 }
 
-fn try_build(
-    module: &Module,
-    places: &Places,
+fn try_build<'m>(
+    module: &'m Module,
+    places: &'m Places,
     target: Target,
     flag: Option<naga::ResourceBinding>,
+    options: Options<'m>,
 ) -> Result<Built> {
     let mut emitter = Emitter {
         module,
@@ -199,6 +207,7 @@ fn try_build(
         lanes: None,
         sites: vec![],
         reached: stage::Reached::of(module),
+        lines: options.lines.map(lines::Lines::new),
     };
     emitter.check_entries()?;
     let order = order(module)?;
@@ -216,7 +225,8 @@ fn try_build(
         emitter.function(id)?;
     }
     let checked = flag.is_some();
-    Ok(Built { out: emitter.out, slots: emitter.slots, sites: emitter.sites, checked, semantics })
+    let Emitter { out, slots, sites, lines, .. } = emitter;
+    Ok(Built { out, slots, sites, checked, semantics, lines: lines.map(lines::Lines::table) })
 }
 
 fn asserts(module: &Module, id: FuncId) -> bool {

@@ -208,11 +208,11 @@ impl FuncEmitter<'_, '_> {
 /// A block that ends with a discarded pixel, said without the `if` that [`FuncEmitter::discard`] puts around it. An `if` of the
 /// program stays, whatever its branches end with.
 pub(crate) fn tidy(block: &mut Block, expressions: &Arena<Expression>) {
-    let Some(Statement::If { condition, accept, reject }) = block.last() else { return };
+    let Some((Statement::If { condition, accept, reject }, &span)) = block.span_iter().last() else { return };
     let always = matches!(expressions[*condition], Expression::Literal(Literal::Bool(true)));
     if always && reject.is_empty() && matches!(accept[..], [Statement::Kill]) {
         let end = block.len();
         block.cull(end - 1..);
-        block.push(Statement::Kill, naga::Span::UNDEFINED);
+        block.push(Statement::Kill, span);
     }
 }

@@ -9,7 +9,7 @@
 use crate::capabilities::title;
 use crate::hlsl::{is_sampler, sampler_buffers, with_registers};
 use crate::semantics::{Semantics, with_semantics};
-use crate::{Built, codes};
+use crate::{Built, codes, lines};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_ir::layout::Target;
 use cotangent_ir::layout::bind::{Kind, Slot};
@@ -86,25 +86,51 @@ pub(crate) fn invalid(what: &str) -> Box<Diagnostic> {
 
 /// Validates a module and writes it.
 pub(crate) fn write(built: &Built, target: Target) -> Result<Emitted> {
-    let Built { out: module, slots, semantics, .. } = built;
-    let work = || {
-        let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
-        let info = validator.validate(module).map_err(|e| invalid(&format!("{:?}", e.into_inner())))?;
-        let text = match target {
-            Target::Wgsl => write_wgsl(module, &info)?,
-            Target::SpirV => return Ok(Emitted::Words(write_spirv(module, &info, built)?)),
-            Target::Glsl => crate::glsl::write(module, &info, slots)?,
-            Target::Hlsl => write_hlsl(module, &info, slots, semantics)?,
-            Target::Metal => write_metal(module, &info, slots)?,
-            Target::Cuda | Target::Cpp => return Err(invalid("naga does not write this language")),
-        };
-        Ok(Emitted::Text(text))
+    let work = || match (write_module(&built.out, built, target, None)?, &built.lines) {
+        (plain, None) => Ok(plain),
+        (Emitted::Text(plain), Some(table)) => {
+            let (module, marker) = lines::marked(&built.out, &plain);
+            match write_module(&module, built, target, None)? {
+                Emitted::Text(marked) => {
+                    lines::in_text(&plain, &marked, &marker, table, target).map(Emitted::Text)
+                }
+                Emitted::Words(_) => Err(invalid("text was expected")),
+            }
+        }
+        (Emitted::Words(plain), Some(table)) => {
+            match write_module(&built.out, built, target, Some(&lines::source(table)))? {
+                Emitted::Words(lined) => lines::in_words(&plain, &lined, table).map(Emitted::Words),
+                Emitted::Text(_) => Err(invalid("words were expected")),
+            }
+        }
     };
     // What was half written is thrown away with the panic.
     CATCHING.set(true);
     let written = catch_unwind(AssertUnwindSafe(work));
     CATCHING.set(false);
     written.unwrap_or_else(|_| Err(invalid(&format!("naga cannot write it as {}", title(target)))))
+}
+
+/// Validates and writes `module`, which is that of `built` or one like it. `source` is what its spans are offsets into, for
+/// SPIR-V that says them.
+fn write_module(
+    module: &naga::Module,
+    built: &Built,
+    target: Target,
+    source: Option<&str>,
+) -> Result<Emitted> {
+    let Built { slots, semantics, .. } = built;
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
+    let info = validator.validate(module).map_err(|e| invalid(&format!("{:?}", e.into_inner())))?;
+    let text = match target {
+        Target::Wgsl => write_wgsl(module, &info)?,
+        Target::SpirV => return Ok(Emitted::Words(write_spirv(module, &info, built, source)?)),
+        Target::Glsl => crate::glsl::write(module, &info, slots)?,
+        Target::Hlsl => write_hlsl(module, &info, slots, semantics)?,
+        Target::Metal => write_metal(module, &info, slots)?,
+        Target::Cuda | Target::Cpp => return Err(invalid("naga does not write this language")),
+    };
+    Ok(Emitted::Text(text))
 }
 
 /// Whether a panic of this thread would be caught here and told in a diagnostic, so that whoever reports panics need not.
@@ -171,7 +197,12 @@ fn computes_in_halves(module: &naga::Module) -> bool {
     })
 }
 
-fn write_spirv(module: &naga::Module, info: &ModuleInfo, built: &Built) -> Result<Vec<u32>> {
+fn write_spirv(
+    module: &naga::Module,
+    info: &ModuleInfo,
+    built: &Built,
+    source: Option<&str>,
+) -> Result<Vec<u32>> {
     let binding = |slot: Slot| spv::BindingInfo {
         descriptor_set: slot.space,
         binding: slot.index,
@@ -189,6 +220,11 @@ fn write_spirv(module: &naga::Module, info: &ModuleInfo, built: &Built) -> Resul
         },
         force_loop_bounding: false,
         emit_int_div_checks: false,
+        debug_info: source.map(|source_code| spv::DebugInfo {
+            source_code,
+            file_name: "",
+            language: spv::SourceLanguage::Unknown,
+        }),
         ..Default::default()
     };
     spv::write_vec(module, info, &options, None).map_err(|e| invalid(&e.to_string()))

@@ -1,11 +1,11 @@
 //! IR in, WGSL or GLSL out; naga's validator has seen all of it.
 
-use cotangent_emit_naga::{Emitted, emit};
+use cotangent_emit_naga::{Emitted, Options, emit};
 use cotangent_filetest::{Case, Pass, run};
 use cotangent_ir::layout::Target;
 
 fn text(case: &Case, target: Target) -> String {
-    match emit(&case.module, &Default::default(), target) {
+    match emit(&case.module, &Default::default(), target, Options::default()) {
         Ok(Emitted::Text(text)) => text,
         Ok(Emitted::Words(words)) => format!("{} words", words.len()),
         Err(diagnostic) => format!("{}: {}", diagnostic.code.name, diagnostic.message),

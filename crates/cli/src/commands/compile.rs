@@ -5,7 +5,7 @@ use crate::output::{print, print_bytes, write};
 use crate::report::{Failure, finish};
 use cotangent::ir::layout::Target;
 use cotangent::pipeline::{self, Listing};
-use cotangent::{Diagnostic, Emitted, Lowered, Roots, Stop, Symbol, ir};
+use cotangent::{Diagnostic, Emitted, Lowered, Roots, Sources, Stop, Symbol, ir};
 use std::io::IsTerminal;
 
 pub fn compile(args: &Compile) -> Result<(), Failure> {
@@ -13,8 +13,8 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     if let Some(pass) = args.dump_after.as_ref().filter(|pass| !names.contains(&pass.as_str())) {
         return Err(Failure::Usage(format!("there is no pass `{pass}`; there are {}", names.join(", "))));
     }
-    if args.lines && !matches!(args.target, CompileTarget::Cpp | CompileTarget::Cuda) {
-        return Err(Failure::Usage("--lines is for the targets cpp and cuda".into()));
+    if args.lines && args.target == CompileTarget::Ir {
+        return Err(Failure::Usage("--lines is for the languages of targets, not for the IR".into()));
     }
     let loader = args.source.search.loader();
     let mut compiler = args.source.compiler(&loader)?;
@@ -32,6 +32,7 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     }
     let lowered = finish(&compiler, args.format, result)?;
     check_stage(args, &lowered)?;
+    let lines = args.lines.then_some(&compiler.sources);
     let made = match args.target {
         CompileTarget::Ir => Ok(ir::text::print_module(&lowered.module).into_bytes()),
         CompileTarget::Cpp => cotangent::cpp(&lowered, &compiler.sources, &args.source.path(), args.lines)
@@ -40,15 +41,17 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
             let file = args.source.path();
             cotangent::cuda(&lowered, &compiler.sources, &file, args.lines).map(String::into_bytes)
         }
-        CompileTarget::Wgsl => shader(&lowered, Target::Wgsl),
-        CompileTarget::Spirv => shader(&lowered, Target::SpirV),
-        CompileTarget::SpirvAsm => cotangent::shader(&lowered, Target::SpirV).and_then(|made| match made {
-            Emitted::Text(text) => Ok(text.into_bytes()),
-            Emitted::Words(words) => cotangent::disassemble(&words).map(String::into_bytes),
-        }),
-        CompileTarget::Glsl => shader(&lowered, Target::Glsl),
-        CompileTarget::Hlsl => shader(&lowered, Target::Hlsl),
-        CompileTarget::Metal => shader(&lowered, Target::Metal),
+        CompileTarget::Wgsl => shader(&lowered, Target::Wgsl, lines),
+        CompileTarget::Spirv => shader(&lowered, Target::SpirV, lines),
+        CompileTarget::SpirvAsm => {
+            cotangent::shader(&lowered, Target::SpirV, lines).and_then(|made| match made {
+                Emitted::Text(text) => Ok(text.into_bytes()),
+                Emitted::Words(words) => cotangent::disassemble(&words).map(String::into_bytes),
+            })
+        }
+        CompileTarget::Glsl => shader(&lowered, Target::Glsl, lines),
+        CompileTarget::Hlsl => shader(&lowered, Target::Hlsl, lines),
+        CompileTarget::Metal => shader(&lowered, Target::Metal, lines),
     };
     let bytes = match made {
         Ok(bytes) => bytes,
@@ -105,8 +108,8 @@ fn target_of(target: CompileTarget) -> Option<Target> {
 }
 
 /// The bytes of a shader; the words of SPIR-V have their least byte first.
-fn shader(lowered: &Lowered, target: Target) -> Result<Vec<u8>, Box<Diagnostic>> {
-    Ok(match cotangent::shader(lowered, target)? {
+fn shader(lowered: &Lowered, target: Target, lines: Option<&Sources>) -> Result<Vec<u8>, Box<Diagnostic>> {
+    Ok(match cotangent::shader(lowered, target, lines)? {
         Emitted::Text(text) => text.into_bytes(),
         Emitted::Words(words) => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
     })
