@@ -2,7 +2,7 @@
 
 use crate::{Error, bail};
 use cotangent_base::Scalar;
-use cotangent_ir::{Ty, Type, Types, layout};
+use cotangent_ir::{StructField, Ty, Type, Types, layout};
 
 /// `lights[2].pos` -> `lights`, [`2`, `pos`].
 pub fn split(path: &str) -> Result<(&str, Vec<String>), Error> {
@@ -23,12 +23,27 @@ pub fn split(path: &str) -> Result<(&str, Vec<String>), Error> {
     Ok((name.trim(), steps))
 }
 
+/// Fields that nobody wrote, and what they are called where values are shown and given. What a structure inherits is one field,
+/// its first, which has no name of its own: its fields are found as if they were the structure's.
+const RENAMED: [(&str, &str); 3] = [(BASE, ""), ("__present", "hasValue"), ("__value", "value")];
+const BASE: &str = "__base";
+
+/// The name of a field where values are shown.
+fn shown(field: &StructField) -> &str {
+    let renamed = RENAMED.iter().find(|(name, _)| field.name == **name);
+    renamed.map_or(field.name.as_str(), |(_, shown)| shown)
+}
+
 /// Offset and type of the part a step leads to: a field by name or number, an element, a lane (also by letter), a row.
 pub fn descend(types: &Types, ty: Ty, step: &str) -> Option<(u32, Ty)> {
     let index = match (step.parse::<u32>(), types.get(ty)) {
         (Ok(index), _) => index,
         (Err(_), Type::Struct(id)) => {
-            types.struct_def(id).fields.iter().position(|f| f.name == *step)? as u32
+            let fields = &types.struct_def(id).fields;
+            match fields.iter().position(|f| shown(f) == step) {
+                Some(index) => index as u32,
+                None => return inherited(types, ty, fields.first()?, step),
+            }
         }
         (Err(_), Type::Vector(..)) if step.len() == 1 => {
             ["xyzw", "rgba"].iter().find_map(|s| s.find(step))? as u32
@@ -36,6 +51,13 @@ pub fn descend(types: &Types, ty: Ty, step: &str) -> Option<(u32, Ty)> {
         _ => return None,
     };
     layout::part(types, ty, index)
+}
+
+/// The part of `ty` that a step leads to in what it inherits.
+fn inherited(types: &Types, ty: Ty, first: &StructField, step: &str) -> Option<(u32, Ty)> {
+    let (start, base) = layout::part(types, ty, 0).filter(|_| first.name == *BASE)?;
+    let (offset, part) = descend(types, base, step)?;
+    Some((start + offset, part))
 }
 
 /// A scalar inside a type.
@@ -72,7 +94,10 @@ fn collect(types: &Types, ty: Ty, path: &mut String, offset: usize, found: &mut 
 
 fn step_name(types: &Types, ty: Ty, index: u32) -> String {
     match types.get(ty) {
-        Type::Struct(id) => format!(".{}", types.struct_def(id).fields[index as usize].name),
+        Type::Struct(id) => match shown(&types.struct_def(id).fields[index as usize]) {
+            "" => String::new(),
+            name => format!(".{name}"),
+        },
         Type::Vector(..) => format!(".{}", ["x", "y", "z", "w"][index as usize]),
         _ => format!("[{index}]"),
     }
@@ -81,7 +106,6 @@ fn step_name(types: &Types, ty: Ty, index: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cotangent_ir::StructField;
 
     fn sample() -> (Types, Ty) {
         let mut types = Types::default();

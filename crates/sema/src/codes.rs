@@ -266,6 +266,16 @@ cotangent_base::codes! {
     /// To drop the derivative write `detach(..)` around the value.
     W0313 NO_DIFF_VARIABLE = "`no_diff` before a variable";
 
+    /// A structure does not conform to an interface because the structure it derives from does. So what is derived from a
+    /// differentiable structure is not differentiable, and a parameter of its type has no derivative, unless it says so:
+    ///
+    /// ```text
+    /// struct D : Base, IDifferentiable { float c; }
+    /// ```
+    ///
+    /// In a differentiable structure whose base is not, the fields of the base have no derivatives.
+    W0314 BASE_LOSES = "a structure loses the derivatives of its base";
+
     /// The value is computed and dropped.
     W0303 NO_EFFECT = "a statement without effect";
 }

@@ -19,7 +19,7 @@ const SPLAT_MATRIX: Cost = 10;
 /// From a vector of one lane to a scalar or back, beyond that of the scalars.
 const ONE_LANE: Cost = 1;
 /// From a structure to its base.
-const TO_BASE: Cost = 50;
+pub(crate) const TO_BASE: Cost = 50;
 /// To a value of some type that conforms to an interface.
 const TO_INTERFACE: Cost = 50;
 /// From a value, or none, to an optional one.

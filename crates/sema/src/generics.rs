@@ -187,7 +187,15 @@ impl Checked {
     pub(crate) fn describe_unmet(&self, bound: Bound) -> String {
         match bound {
             Bound::Conforms(ty, interface) => {
-                format!("`{}` does not conform to `{}`", self.show_ty(ty), self.show_interface(interface))
+                let base = match self.conforming_base(ty, interface) {
+                    Some(base) => format!(", though its base `{base}` does: name both behind its colon"),
+                    None => String::new(),
+                };
+                format!(
+                    "`{}` does not conform to `{}`{base}",
+                    self.show_ty(ty),
+                    self.show_interface(interface)
+                )
             }
             Bound::Equal(a, b) => format!("`{}` is not `{}`", self.show_ty(a), self.show_ty(b)),
             Bound::Count(pack, count) => match self.elements_of(pack) {

@@ -16,7 +16,7 @@
 //! | names, attributes | `lookup`, `access`, `suggest`, `missing`, `attrs`, `known` |
 //! | types as written, types as shown | `resolve`, `show` |
 //! | generic parameters, bounds, arguments | `generics`, `arguments`, `matching`, `subst`, `substexpr`, `infer`, `packs` |
-//! | interfaces: who conforms, and how | `conform`, `witness`, `wrapper` |
+//! | interfaces: who conforms, and how | `conform`, `witness`, `wrapper`, `inherited` |
 //! | signatures, fields, enumerators, globals | `signature`, `prototypes` |
 //! | where parameters are to be bound | `placement` |
 //! | conversions, operators, overloads | `convert`, `operators`, `overload`, `passing`, `misfit` |
@@ -51,6 +51,7 @@ mod foreign;
 mod generics;
 pub mod hir;
 mod infer;
+mod inherited;
 mod init;
 mod known;
 mod lacking;

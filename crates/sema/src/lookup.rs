@@ -211,15 +211,10 @@ impl Checked {
 
     fn struct_members(&mut self, ty: Ty, name: Symbol) -> Vec<Found> {
         let mut found = self.own_members(ty, name);
-        let Some((id, _)) = self.struct_of(ty) else {
-            return found;
-        };
-        if found.is_empty()
-            && let Some(base) = self.base_of(ty, id)
-        {
-            found = self.members(base, name);
-            found.iter_mut().for_each(|f| f.base += 1);
+        if found.is_empty() {
+            found = self.inherited_members(ty, name);
         }
+        // What interfaces promise comes last: the type's own before those of its base.
         if found.is_empty() {
             for interface in self.interfaces_of(ty) {
                 let new = self.interface_members(ty, interface, name);
@@ -229,6 +224,13 @@ impl Checked {
                     break;
                 }
             }
+        }
+        if found.is_empty()
+            && let Some((id, _)) = self.struct_of(ty)
+            && let Some(base) = self.base_of(ty, id)
+        {
+            found = self.members(base, name);
+            found.iter_mut().for_each(|f| f.base += 1);
         }
         found
     }

@@ -9,7 +9,7 @@
 
 use crate::arguments::Share;
 use crate::body::BodyCx;
-use crate::convert::{Cost, PLACE};
+use crate::convert::{Cost, PLACE, TO_BASE};
 use crate::derive::{SigParam, Signature};
 use crate::hir::{Arg, Args, DiffMode, Dir, Expr, FuncId, FuncKind, GenericParamId, Ty, TyKind};
 use crate::lookup::Found;
@@ -299,7 +299,11 @@ impl BodyCx<'_> {
             return Ok(0);
         }
         let written = |cx: &Self| Misfit::Written(number, format!("`{}`", cx.show(expr.ty)), ty);
-        if self.same_width(expr.ty, ty) { Ok(PLACE) } else { Err(written(self)) }
+        match self.cx.levels_to_base(expr.ty, ty) {
+            _ if self.same_width(expr.ty, ty) => Ok(PLACE),
+            Some(levels) => Ok(TO_BASE * levels),
+            None => Err(written(self)),
+        }
     }
 
     /// Whether two types are integers of one width and shape, so that a place of one may be written as the other; or

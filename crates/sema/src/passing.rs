@@ -81,6 +81,9 @@ impl BodyCx<'_> {
                 {
                     return expr;
                 }
+                if let Some(levels) = self.cx.levels_to_base(expr.ty, ty) {
+                    return self.as_base(expr, levels);
+                }
                 let span = expr.span;
                 Expr { kind: ExprKind::Convert(expr.into()), ty, span }
             }

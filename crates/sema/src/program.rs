@@ -98,6 +98,7 @@ impl Checked {
         for id in self.tables.structs.keys() {
             if self.is_user(self.tables.structs[id].scope) {
                 self.check_containment(id);
+                self.check_inherited_derivatives(id);
             }
         }
         for id in self.tables.enums.keys() {

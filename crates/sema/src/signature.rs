@@ -282,7 +282,7 @@ impl Checked {
         if let Some(ty) = base {
             let span = self.program.structs[id].span;
             self.program.structs[id].fields.push(Field {
-                name: "base".into(),
+                name: attrs::BASE.into(),
                 ty,
                 no_diff: false,
                 derivative: None,

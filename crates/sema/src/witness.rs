@@ -1,7 +1,7 @@
 //! What stands for the requirements of a conformance.
 //!
 //! A requirement is met by a member of the conforming type (its own or an extension's) with the same name and, once
-//! the interface's parameters are replaced, the same signature; by a field, for a property; by its own default body; or by
+//! the interface's parameters are replaced, the same signature; by a field, for a property; by what it inherits; by its own default body; or by
 //! what the compiler makes for `IDifferentiable`.
 
 use crate::Checked;
@@ -19,10 +19,10 @@ use cotangent_syntax::ast::{AccessorKind, FuncKind as Written, ModifierKind};
 /// A requirement as a conforming type must meet it.
 pub(crate) struct Wanted {
     func: FuncId,
-    signature: Signature,
-    is_static: bool,
+    pub(crate) signature: Signature,
+    pub(crate) is_static: bool,
     /// The requirement's own generic parameters, as arguments.
-    own: Vec<Arg>,
+    pub(crate) own: Vec<Arg>,
 }
 
 impl Checked {
@@ -119,6 +119,11 @@ impl Checked {
         {
             return Some(witness);
         }
+        if found.is_empty()
+            && let Some(witness) = self.inherited_witness(id, requirement, &wanted, accessor)
+        {
+            return Some(witness);
+        }
         if self.program.funcs[requirement].has_body {
             let args = self.program.types.args(&around);
             return Some(Witness::Func(FuncRef { func: requirement, args }));
@@ -175,7 +180,12 @@ impl Checked {
     }
 
     /// Whether a member meets a requirement.
-    fn meets(&mut self, wanted: &Wanted, member: Found, accessor: Option<AccessorKind>) -> Option<Witness> {
+    pub(crate) fn meets(
+        &mut self,
+        wanted: &Wanted,
+        member: Found,
+        accessor: Option<AccessorKind>,
+    ) -> Option<Witness> {
         match (member.item, accessor) {
             (Item::Func(func), None) => self.func_meets(wanted, func, member),
             (Item::Property(property), Some(kind)) if self.tables.props[property].element.is_some() => {

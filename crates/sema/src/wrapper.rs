@@ -6,17 +6,18 @@
 //! function that is named as the derivative of another.
 
 use crate::Checked;
+use crate::attrs;
 use crate::body::BodyCx;
 use crate::derive::{SigParam, Signature};
 use crate::hir::{
-    Body, ConformanceId, Dir, Expr, Func, FuncDiff, FuncId, FuncKind, FuncRef, Inline, Param, Stmt, StmtKind,
-    This, Ty, TyKind, Witness,
+    Body, ConformanceId, DiffMode, Dir, Expr, ExprKind, Func, FuncDiff, FuncId, FuncKind, FuncRef, Inline,
+    Param, Stmt, StmtKind, This, Ty, TyKind, Witness,
 };
 use crate::lookup::Found;
 use crate::overload::{Argument, Callee, Choice};
 use crate::place::Frozen;
-use crate::tables::{FuncInfo, FuncSource, GenericsId, Owner, Prefix, Progress, ScopeId};
-use cotangent_base::Symbol;
+use crate::tables::{FuncInfo, FuncSource, GenericsId, Item, Owner, Prefix, Progress, ScopeId};
+use cotangent_base::{Span, Symbol};
 use cotangent_syntax::ast;
 use std::rc::Rc;
 
@@ -36,7 +37,18 @@ struct Around {
     owner: Owner,
 }
 
+/// What a wrapper has of what it calls.
+struct Wrapped {
+    span: Span,
+    differentiable: Option<DiffMode>,
+}
+
 impl Checked {
+    fn wrapped(&self, func: FuncId) -> Wrapped {
+        let called = &self.program.funcs[func];
+        Wrapped { span: called.span, differentiable: called.diff.differentiable }
+    }
+
     /// A function with the required signature that calls one of `members`, if that checks.
     pub(crate) fn wrapper(
         &mut self,
@@ -53,6 +65,66 @@ impl Checked {
             return None;
         }
         let (body, called) = self.wrapping_body(scope, name, signature, members)?;
+        Some(self.required_wrapper(id, requirement, signature, body, self.wrapped(called)))
+    }
+
+    /// A function with the required signature that gets or sets `member`, a field or property of a base.
+    pub(crate) fn accessor_wrapper(
+        &mut self,
+        id: ConformanceId,
+        requirement: FuncId,
+        signature: &Signature,
+        member: Found,
+    ) -> Option<Witness> {
+        let (name, accessor) = self.requirement_name(requirement);
+        let is_set = accessor? == ast::AccessorKind::Set;
+        let owner = self.tables.conformances[id].owner;
+        let scope = self.tables.generics[self.owner_generics(owner)].scope;
+        let span = self.program.conformances[id].span;
+        let called = match member.item {
+            Item::Property(property) => {
+                let info = &self.tables.props[property];
+                let func = if is_set { info.set } else { info.get }?;
+                self.ensure_func(func);
+                self.wrapped(func)
+            }
+            _ => Wrapped { span, differentiable: self.program.funcs[requirement].diff.differentiable },
+        };
+        let mut cx = BodyCx::new(self, scope);
+        let params: Vec<_> = signature.params.iter().map(|p| cx.temp(p.name.as_str(), p.ty, span)).collect();
+        let mut values: Vec<Expr> = params.iter().map(|local| cx.local(*local, span)).collect();
+        let new = is_set.then(|| values.pop()).flatten();
+        let this = values.remove(0);
+        let place = match name == attrs::SUBSCRIPT {
+            true => cx.subscript(this, values, span),
+            false => cx.named_member(this, name.as_str(), span),
+        };
+        let result = match new {
+            Some(new) if new.ty == place.ty && cx.not_a_place(&place).is_none() => {
+                let ty = place.ty;
+                Expr { kind: ExprKind::Assign(place.into(), new.into()), ty, span }
+            }
+            Some(_) => return None,
+            None => place,
+        };
+        let block = wrapped_result(&mut cx, result, signature)?;
+        let body = cx.finish(params, block);
+        Some(self.required_wrapper(id, requirement, signature, body, called))
+    }
+
+    /// Adds what meets a requirement by a body made for it.
+    fn required_wrapper(
+        &mut self,
+        id: ConformanceId,
+        requirement: FuncId,
+        signature: &Signature,
+        body: Body,
+        called: Wrapped,
+    ) -> Witness {
+        let owner = self.tables.conformances[id].owner;
+        let generics = self.owner_generics(owner);
+        let scope = self.tables.generics[generics].scope;
+        let name = self.program.funcs[requirement].name;
         let required = self.program.funcs[requirement].clone();
         let has_this = usize::from(required.this.is_some());
         let params = required.params.iter().zip(&signature.params[has_this..]);
@@ -65,7 +137,7 @@ impl Checked {
         };
         let func = self.push_wrapper(head, body, called, Around { scope, generics, owner });
         let args = self.identity(generics);
-        Some(Witness::Func(FuncRef { func, args }))
+        Witness::Func(FuncRef { func, args })
     }
 
     /// A function with the signature that a derivative of `original` must have, that calls one of `members`, if that checks.
@@ -99,6 +171,7 @@ impl Checked {
             result: signature.result,
             no_diff_result: false,
         };
+        let called = self.wrapped(called);
         let func = self.push_wrapper(head, body, called, Around { scope, generics, owner });
         let args = self.identity(generics);
         Some(FuncRef { func, args })
@@ -106,11 +179,10 @@ impl Checked {
 
     /// Adds a function that does nothing but call `called`. It is differentiable if that is, but has no custom derivatives: those
     /// of `called` have other signatures, and are found through the call.
-    fn push_wrapper(&mut self, head: Head, body: Body, called: FuncId, around: Around) -> FuncId {
+    fn push_wrapper(&mut self, head: Head, body: Body, called: Wrapped, around: Around) -> FuncId {
         let Head { name, this, params, result, no_diff_result } = head;
         let Around { scope, generics, owner } = around;
-        let called = &self.program.funcs[called];
-        let (span, differentiable) = (called.span, called.diff.differentiable);
+        let Wrapped { span, differentiable } = called;
         let generics_of = self.hir_generics(generics);
         let func = self.program.funcs.push(Func {
             name,
@@ -200,7 +272,7 @@ fn wrapped_result(cx: &mut BodyCx<'_>, call: Expr, signature: &Signature) -> Opt
 fn no_syntax(name: Symbol) -> ast::FuncDecl {
     ast::FuncDecl {
         kind: ast::FuncKind::Plain,
-        name: ast::Ident { name, span: cotangent_base::Span::none() },
+        name: ast::Ident { name, span: Span::none() },
         generics: Default::default(),
         params: vec![],
         result: None,

@@ -101,7 +101,7 @@ impl BodyCx<'_> {
     }
 
     /// A subscript that a type declares.
-    fn subscript(&mut self, base: Expr, indices: Vec<Expr>, span: Span) -> Expr {
+    pub(crate) fn subscript(&mut self, base: Expr, indices: Vec<Expr>, span: Span) -> Expr {
         let found = self.cx.members(base.ty, attrs::SUBSCRIPT.into());
         let subscripts: Vec<(PropId, Found)> = found
             .into_iter()

@@ -165,7 +165,7 @@ pub struct Struct {
     pub span: Span,
     /// Its generic parameters.
     pub generics: Generics,
-    /// Its fields; those of a base structure are one field, the first, named `base`.
+    /// Its fields; those of a base structure are one field, the first, named `__base`.
     pub fields: Vec<Field>,
     /// `[__magic("..")]`: what it is to lowering, such as `rwbuffer`.
     pub magic: Option<Symbol>,

@@ -4,6 +4,7 @@
 
 use super::trail::{self, Step};
 use super::{Flow, Loss};
+use crate::attrs;
 use crate::derive::codes;
 use crate::hir::{Func, FuncId, Ty, TyKind};
 use cotangent_base::{Diagnostic, Span};
@@ -44,6 +45,13 @@ impl Flow<'_> {
         self.report(span, diagnostic, came, goes);
     }
 
+    /// The structure that a structure derives from, as it is shown.
+    fn base_of(&mut self, ty: Ty) -> Option<String> {
+        let (id, _) = self.checked.struct_of(ty)?;
+        let base = self.checked.base_of(ty, id)?;
+        Some(self.checked.show_ty(base))
+    }
+
     /// A derivative goes into a place that keeps none.
     pub(super) fn report_store(&mut self, loss: Loss, span: Span, came: &[Step]) {
         let detach = "write `detach(..)` around the value to drop its derivative";
@@ -63,12 +71,15 @@ impl Flow<'_> {
             }
             Loss::PlainStruct(ty, number) => {
                 let shown = self.checked.show_ty(ty);
-                let field = field_name(self, ty, number);
-                let message = format!(
-                    "`{shown}` is not differentiable, so its field `{field}` drops the derivative of this value"
-                );
+                let (part, base) = match field_name(self, ty, number) {
+                    attrs::BASE => ("what it inherits".to_string(), self.base_of(ty)),
+                    field => (format!("its field `{field}`"), self.base_of(ty)),
+                };
+                let message =
+                    format!("`{shown}` is not differentiable, so {part} drops the derivative of this value");
+                let base = base.map_or(String::new(), |base| format!("{base}, "));
                 Diagnostic::new(codes::LOST_IN_STRUCT, span, message)
-                    .help(format!("declare `struct {shown} : IDifferentiable`, or {detach}"))
+                    .help(format!("declare `struct {shown} : {base}IDifferentiable`, or {detach}"))
             }
             Loss::PlainTuple(ty) => {
                 let shown = self.checked.show_ty(ty);
