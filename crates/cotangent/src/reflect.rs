@@ -162,7 +162,7 @@ fn item(types: &Types, bound: &Bound) -> Item {
                 field.offset = Some(offset);
             }
         }
-        Shape::Resource(handle) => {
+        Shape::Resource(handle) | Shape::Counter(handle) => {
             if let Type::Buffer(elem, _) = types.get(*handle) {
                 item.stride = bound.rules.stride(types, elem);
                 item.fields = fields(types, bound.rules, elem);
@@ -213,7 +213,9 @@ fn fields(types: &Types, rules: Rules, ty: Ty) -> Vec<Item> {
 
 fn shape_name(types: &Types, shape: &Shape) -> String {
     match shape {
-        Shape::Value(ty) | Shape::Packed(ty, _) | Shape::Resource(ty) => type_name(types, *ty),
+        Shape::Value(ty) | Shape::Packed(ty, _) | Shape::Resource(ty) | Shape::Counter(ty) => {
+            type_name(types, *ty)
+        }
         Shape::Block(Block::Constant, inner) => format!("ConstantBuffer<{}>", shape_name(types, inner)),
         Shape::Block(Block::Parameters, inner) => format!("ParameterBlock<{}>", shape_name(types, inner)),
         Shape::Struct(_) => "struct".to_string(),

@@ -58,7 +58,11 @@ impl FuncEmitter<'_, '_> {
     pub fn atomic(&mut self, data: &InstData, atomic: &Atomic) {
         let count = atomic.kind.values();
         let values: Vec<Expr> = data.operands[1..=count].iter().map(|v| self.value(*v)).collect();
-        let place = self.memory(data.operands[0], &atomic.path, &data.operands[1 + count..]);
+        let indices = &data.operands[1 + count..];
+        let place = match self.two_words(data, &atomic.path) {
+            true => self.words(data, &atomic.path, indices),
+            false => self.memory(data.operands[0], &atomic.path, indices),
+        };
         self.write_memory();
         let args: Vec<Expr> = [place].into_iter().chain(values).collect();
         let call = Expr::call(atomic_function(atomic.kind), &args);
@@ -67,6 +71,34 @@ impl FuncEmitter<'_, '_> {
             Some(result) => self.returned_value(*result, update),
             None => self.line(&format!("{};", update.text)),
         }
+    }
+
+    /// Whether an atomic operation takes a word and the next.
+    fn two_words(&self, data: &InstData, path: &Path) -> bool {
+        let word = Type::Scalar(Scalar::U32);
+        let part = match self.shape(data.operands[0]) {
+            Type::Buffer(elem, _) if path.0.len() == 1 => Some(elem),
+            Type::Ref(inner) if path.0.is_empty() => Some(inner),
+            _ => None,
+        };
+        let is_wide = matches!(self.shape(data.results[0]), Type::Scalar(s) if s.bytes() == 8);
+        is_wide && part.is_some_and(|part| self.e.module.types.get(part) == word)
+    }
+
+    /// A word of a buffer and the next as one place of 64 bits.
+    fn words(&mut self, data: &InstData, path: &Path, indices: &[Value]) -> Expr {
+        let (base, ty) = (self.value(data.operands[0]), self.e.ty(self.func.ty(data.results[0])));
+        let line = self.line_number();
+        let pointer = match self.shape(data.operands[0]) {
+            Type::Buffer(..) => {
+                let (index, _) = self.first_index(path, indices);
+                let text = format!("{}.point({})", base.at_least(PRIMARY), index.text);
+                Expr::of(text, PRIMARY, &[base, index])
+            }
+            _ => base,
+        };
+        let text = format!("{}.wide<{ty}>({line})", pointer.at_least(PRIMARY));
+        Expr::of(text, PRIMARY, &[pointer])
     }
 
     /// A pointer to a part, without looking whether it is there.

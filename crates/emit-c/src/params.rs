@@ -84,11 +84,13 @@ impl Emitter<'_> {
     fn field(&self, shape: &Shape, name: &str, depth: usize, out: &mut String) {
         let indent = "    ".repeat(depth);
         match shape {
-            Shape::Value(ty) | Shape::Packed(ty, _) | Shape::Resource(ty) => {
+            Shape::Value(ty) | Shape::Packed(ty, _) | Shape::Resource(ty) | Shape::Counter(ty) => {
                 _ = writeln!(out, "{indent}{} {name};", self.ty(*ty));
             }
             Shape::Array(elem, n) => match &**elem {
-                Shape::Resource(ty) => _ = writeln!(out, "{indent}{} {name}[{n}];", self.ty(*ty)),
+                Shape::Resource(ty) | Shape::Counter(ty) => {
+                    _ = writeln!(out, "{indent}{} {name}[{n}];", self.ty(*ty))
+                }
                 elem => self.inner_struct(elem, &format!("{name}[{n}]"), name, depth, out),
             },
             Shape::Block(_, inner) => match &**inner {
@@ -130,13 +132,15 @@ impl Emitter<'_> {
         out: &mut Vec<String>,
     ) -> Result<()> {
         match shape {
-            Shape::Value(_) | Shape::Resource(_) => out.push(base),
+            Shape::Value(_) | Shape::Resource(_) | Shape::Counter(_) => out.push(base),
             Shape::Packed(..) if used => return self.unsupported(span, "`packoffset` is not possible"),
             Shape::Packed(..) => {}
             Shape::Block(_, inner) => {
                 let inner_base = match &**inner {
                     Shape::Value(_) | Shape::Packed(..) | Shape::Struct(_) => format!("(*{base})"),
-                    Shape::Resource(_) | Shape::Block(..) | Shape::Array(..) => format!("{base}->value"),
+                    Shape::Resource(_) | Shape::Counter(_) | Shape::Block(..) | Shape::Array(..) => {
+                        format!("{base}->value")
+                    }
                 };
                 self.paths_of(inner, inner_base, span, used, out)?;
             }
@@ -149,7 +153,7 @@ impl Emitter<'_> {
             }
             Shape::Array(elem, n) => {
                 let inner = match &**elem {
-                    Shape::Resource(_) | Shape::Struct(_) => "",
+                    Shape::Resource(_) | Shape::Counter(_) | Shape::Struct(_) => "",
                     Shape::Value(_) | Shape::Packed(..) | Shape::Block(..) | Shape::Array(..) => ".value",
                 };
                 for i in 0..*n {

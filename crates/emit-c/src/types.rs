@@ -34,7 +34,9 @@ impl Structs {
 /// The types in a shape.
 fn shape_types(shape: &Shape, found: &mut Vec<Ty>) {
     match shape {
-        Shape::Value(ty) | Shape::Packed(ty, _) | Shape::Resource(ty) => found.push(*ty),
+        Shape::Value(ty) | Shape::Packed(ty, _) | Shape::Resource(ty) | Shape::Counter(ty) => {
+            found.push(*ty);
+        }
         Shape::Block(_, inner) | Shape::Array(inner, _) => shape_types(inner, found),
         Shape::Struct(fields) => fields.iter().for_each(|f| shape_types(&f.shape, found)),
     }

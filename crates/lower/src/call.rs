@@ -28,6 +28,9 @@ impl Frame<'_, '_> {
         if let Some(through) = &call.through {
             return self.call_through(call, through, no_diff);
         }
+        if let Some(counted) = self.counting(call) {
+            return Some(counted);
+        }
         let mut callee = self.callee(call)?;
         let params = self.lowerer.module.funcs[callee].sig.params.clone();
         let sources = self.lowerer.source_sig(callee).params;

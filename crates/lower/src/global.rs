@@ -88,7 +88,7 @@ impl Lowerer<'_> {
         self.expose_inside(ty);
         let part = |index| self.module.types.part(ty, Some(index)).unwrap_or(ty);
         let parts: Vec<(String, &Shape, ir::Ty)> = match shape {
-            Shape::Value(_) | Shape::Packed(..) | Shape::Resource(_) => {
+            Shape::Value(_) | Shape::Packed(..) | Shape::Resource(_) | Shape::Counter(_) => {
                 return Uniform::Leaf(self.add_global(name, ty, ir::GlobalKind::Param, span));
             }
             Shape::Block(_, inner) => return self.uniform(name, inner, ty, span),
@@ -130,7 +130,7 @@ impl Frame<'_, '_> {
         }
     }
 
-    fn global_value(&mut self, global: ir::Global) -> Value {
+    pub fn global_value(&mut self, global: ir::Global) -> Value {
         let GlobalData { ty, name, .. } = self.lowerer.module.globals[global];
         let value = self.b().emit1(Op::Global(global), &[], ty);
         self.name(value, name);

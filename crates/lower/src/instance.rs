@@ -84,6 +84,8 @@ pub(crate) struct Lowerer<'c> {
     pub globals: Map<(GlobalId, Args), crate::global::GlobalRef>,
     /// Parameters of entry points that are parameters of the shader.
     pub uniforms: Map<(hir::FuncId, usize), crate::global::Uniform>,
+    /// Buffers that the program counts with, and their counters.
+    pub counters: Vec<(ir::Global, ir::Global)>,
     functions: Map<Origin, ir::FuncId>,
     signatures: Map<ir::FuncId, SourceSig>,
     origins: Map<ir::FuncId, Origin>,
@@ -110,6 +112,7 @@ impl<'c> Lowerer<'c> {
             types: TypeCache::default(),
             globals: Map::default(),
             uniforms: Map::default(),
+            counters: Vec::new(),
             functions: Map::default(),
             signatures: Map::default(),
             origins: Map::default(),

@@ -30,6 +30,7 @@
 //! | `assigned`                          | which variables need a new value where control flow joins     |
 //! | `switch`, `breaks`                  | the statement that falls through                              |
 //! | `by_ref`                            | `__ref` parameters and pointers                               |
+//! | `counter`                           | the counters of structured buffers                            |
 //! | `bytes`                             | values in buffers of words                                    |
 //! | `pairing`                           | functions that take pairs of pointers, for their derivatives  |
 //! | `expr`, `number`, `call`, `place`   | expressions; how assignments become values                    |
@@ -45,6 +46,7 @@ mod bytes;
 mod call;
 pub mod codes;
 mod conformance;
+mod counter;
 mod demand;
 mod diff;
 mod dispatch;

@@ -2,6 +2,7 @@
 //!
 //! The code refers to the leaves that it uses; see [`global`](crate::global).
 
+use crate::counter;
 use crate::global::{GlobalRef, Uniform};
 use crate::instance::Lowerer;
 use crate::varying::{Interface, is_varying};
@@ -43,6 +44,7 @@ pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncRe
         };
         params.varyings.push(varyings.unwrap_or_default());
     }
+    params.globals.extend(counter::params(lowerer));
     params
 }
 
@@ -144,6 +146,10 @@ impl Lowerer<'_> {
             return Shape::Block(block, Box::new(self.shape(elem, span)));
         }
         let lowered = self.lower_ty(ty, span);
-        if self.holds_handle(lowered) { Shape::Resource(lowered) } else { Shape::Value(lowered) }
+        match magic.as_str() {
+            "counter" => Shape::Counter(lowered),
+            _ if self.holds_handle(lowered) => Shape::Resource(lowered),
+            _ => Shape::Value(lowered),
+        }
     }
 }

@@ -301,6 +301,7 @@ impl Lowerer<'_> {
             ("rwbuffer" | "rwtypedbuffer", Some(elem)) => Type::Buffer(elem, Access::ReadWrite),
             ("bytebuffer", None) => Type::Buffer(self.module.types.scalar(Scalar::U32), Access::Read),
             ("rwbytebuffer", None) => Type::Buffer(self.module.types.scalar(Scalar::U32), Access::ReadWrite),
+            ("counter", None) => Type::Buffer(self.module.types.scalar(Scalar::U32), Access::ReadWrite),
             ("ptr", Some(elem)) => Type::Ref(elem),
             ("sampler", None) => Type::Opaque(Opaque::Sampler),
             ("comparison", None) => Type::Opaque(Opaque::Comparison),

@@ -87,7 +87,7 @@ impl Params {
             let name = param.ty.map(|ty| ty.as_str().split('[').next().unwrap_or_default().to_string());
             let words = match (&param.shape, name.as_deref()) {
                 (_, Some("ByteAddressBuffer" | "RWByteAddressBuffer")) => Words::Bytes,
-                (Shape::Resource(_), _) => Words::Numbers,
+                (Shape::Resource(_) | Shape::Counter(_), _) => Words::Numbers,
                 _ => Words::Unknown,
             };
             let blocks = self.blocks.values_mut().filter(|block| param.leaves.contains(&block.global));

@@ -10,7 +10,6 @@ const NAMES: &[&str] = &[
     "getRealtimeClock",
     "getRealtimeClockLow",
     "__apply",
-    "nonuniform",
     "DescriptorHandle",
     "TensorView",
     "DiffTensorView",
@@ -42,14 +41,6 @@ const FAMILIES: &[&str] = &[
     "cudaThreadIdx",
     "cudaBlock",
 ];
-
-/// Members of the language's own types: counters beside buffers, and what reads and writes 64 bits of a byte buffer at once.
-const MEMBERS: &[&str] = &["IncrementCounter", "DecrementCounter"];
-
-/// Whether a type of the language's library has a member of this name, and ours does not.
-pub(crate) fn is_missing_member(name: &str) -> bool {
-    MEMBERS.contains(&name) || (name.starts_with("Interlocked") && name.ends_with("64"))
-}
 
 /// Whether the language's library has this name and ours does not.
 pub(crate) fn is_missing(name: &str) -> bool {

@@ -223,7 +223,7 @@ impl Make<'_> {
                 let bytes = self.lay_out(*ty, &bytes, bound.rules, 1);
                 self.blobs[blob].bytes[at..at + bytes.len()].copy_from_slice(&bytes);
             }
-            Shape::Resource(ty) => {
+            Shape::Resource(ty) | Shape::Counter(ty) => {
                 let Some(global) = leaves.next() else { return };
                 let Some((name, bytes)) = self.bytes(Some(global)) else { return };
                 let types = &self.case.lowered.module.types;

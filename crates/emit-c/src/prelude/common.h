@@ -70,6 +70,13 @@ template <class T> struct Ptr {
         if (CT_UNLIKELY(!inside())) trap(line, "index out of bounds");
         return *place;
     }
+    // This element and the next as one number.
+    template <class W> CT_INLINE W& wide(int line) const {
+        static_assert(sizeof(W) == 2 * sizeof(T), "two elements");
+        T& low = at(line);
+        moved(1).at(line);
+        return reinterpret_cast<W&>(low);
+    }
     // So many elements further on. The null pointer stays where it is.
     CT_INLINE Ptr moved(i64 n) const {
         return place ? Ptr{reinterpret_cast<T*>(usize(address() + u64(n) * sizeof(T))), first, last} : *this;

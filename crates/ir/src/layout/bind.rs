@@ -13,6 +13,9 @@
 //! Numbers that the program asks for are reserved first. Then the global block gets a slot, then each parameter, in the
 //! order of declaration, the first free range that is large enough for all it needs of a kind; entry points follow.
 //! SPIR-V and GLSL pass the values of an entry point as push constants.
+//!
+//! Counters that have no slot of their own in the reference compiler get one behind all others: those that HLSL hides in the
+//! register of a buffer, and those of buffers that a program counts with (`IncrementCounter`).
 
 mod leaves;
 mod place;
@@ -107,11 +110,22 @@ pub fn bind(types: &Types, params: &ShaderParams, target: Target, matrices: Matr
     let offsets = placer.offsets(&fields, placer.rules(Memory::Constant));
     let mut bound = Vec::new();
     for (param, offset) in params.globals.iter().zip(offsets) {
-        let mut cursor = placer.cursor(param, &mut free);
+        let mut cursor = match param.shape {
+            Shape::Counter(_) => Cursor::default(),
+            _ => placer.cursor(param, &mut free),
+        };
         bound.push(placer.top(param, offset, placer.rules(Memory::Constant), &mut cursor));
     }
     let entries = params.entries.iter().map(|(name, params)| entry(&placer, *name, params, &mut free));
-    Bindings { target, block, params: bound, entries: entries.collect() }
+    let mut entries: Vec<EntryBindings> = entries.collect();
+    let of_entries = entries.iter_mut().flat_map(|entry| &mut entry.params);
+    for bound in bound.iter_mut().chain(of_entries) {
+        let alone = matches!(bound.shape, Shape::Counter(_));
+        if alone || placer.hides_counters() {
+            placer.count_behind(bound, 1, &mut free);
+        }
+    }
+    Bindings { target, block, params: bound, entries }
 }
 
 fn fields(params: &[ShaderParam]) -> Vec<Field> {
@@ -168,6 +182,21 @@ impl Placer<'_> {
     fn reserve(&self, param: &ShaderParam, free: &mut Allocator) {
         for slot in self.wished(param) {
             free.reserve(slot);
+        }
+    }
+
+    /// Gives the counters in a parameter slots behind all that are taken; `times` is how many of it there are.
+    fn count_behind(&self, bound: &mut Bound, times: u32, free: &mut Allocator) {
+        let times = if let Shape::Array(_, n) = bound.shape { times.saturating_mul(n) } else { times };
+        for part in &mut bound.parts {
+            self.count_behind(part, times, free);
+        }
+        if let Shape::Counter(ty) = bound.shape
+            && let Some(kind) = self.resource_kind(ty)
+        {
+            let mut usage = Usage::default();
+            usage.add(kind, times);
+            bound.slots = vec![free.take(&usage).next(kind, times)];
         }
     }
 

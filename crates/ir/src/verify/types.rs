@@ -139,7 +139,9 @@ fn memory(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Type]
                 matches!(r, Type::Scalar(s) if *s != Scalar::Bool),
                 "only numbers are changed in one step"
             );
-            ensure!(behind(v, data, &atomic.path, indices)? == *r, "the result is not the part at that path");
+            let part = behind(v, data, &atomic.path, indices)?;
+            let two_words = part == U32 && matches!(r, Type::Scalar(s) if s.bytes() == 8);
+            ensure!(part == *r || two_words, "the result is not the part at that path");
             ensure!(values.iter().all(|value| value == r), "a value is not a part at that path");
         }
         (Op::Length, [Type::Buffer(..)], [r]) => ensure!(*r == U32, "a length is a `u32`"),

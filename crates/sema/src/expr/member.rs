@@ -141,9 +141,6 @@ impl BodyCx<'_> {
     }
 
     fn unknown_member(&mut self, ty: Ty, name: ast::Ident) {
-        if crate::missing::is_missing_member(name.name.as_str()) {
-            return self.cx.unsupported(name.span, &format!("`{}`", name.name));
-        }
         let shown = self.show(ty);
         if let Some(interface) = self.cx.optional_promise(ty, name.name) {
             let interface = self.cx.show_interface(interface);

@@ -53,7 +53,7 @@ fn leaves(
             let offset = bound.data.map_or(0, |data| data.offset);
             visit(around.map(|block| LeafPlace::Value(block, offset)));
         }
-        Shape::Resource(_) => {
+        Shape::Resource(_) | Shape::Counter(_) => {
             let slot = bound.slots.iter().copied().find(|slot| slot.kind != Kind::PushConstant);
             visit(slot.map(if shared { LeafPlace::Element } else { LeafPlace::Slot }));
         }

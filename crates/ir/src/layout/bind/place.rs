@@ -92,7 +92,12 @@ impl<'t> Placer<'t> {
         (vulkan && memory == Memory::Push).then_some(slot)
     }
 
-    fn resource_kind(&self, ty: crate::Ty) -> Option<Kind> {
+    /// Whether the register of a buffer stands for its counter too, so that what is declared behind it does not move.
+    pub fn hides_counters(&self) -> bool {
+        self.target == Target::Hlsl
+    }
+
+    pub fn resource_kind(&self, ty: crate::Ty) -> Option<Kind> {
         match self.types.get(ty) {
             Type::Buffer(_, access) => self.buffer_kind(access),
             Type::Opaque(opaque) => self.opaque_kind(opaque),
@@ -126,6 +131,12 @@ impl<'t> Placer<'t> {
                     usage.add(kind, 1);
                 }
             }
+            Shape::Counter(_) if self.hides_counters() => {}
+            Shape::Counter(ty) => {
+                if let Some(kind) = self.resource_kind(*ty) {
+                    usage.add(kind, 1);
+                }
+            }
             Shape::Array(elem, n) => {
                 let bindings = matches!(self.target, Target::Wgsl | Target::SpirV | Target::Glsl);
                 usage = self.usage_of(elem).times(if bindings { 1 } else { *n });
@@ -152,7 +163,7 @@ impl<'t> Placer<'t> {
     /// What takes slots although it is in an argument buffer: the resources in constant buffers there.
     fn usage_within(&self, shape: &Shape) -> Usage {
         match shape {
-            Shape::Value(_) | Shape::Packed(..) | Shape::Resource(_) => Usage::default(),
+            Shape::Value(_) | Shape::Packed(..) | Shape::Resource(_) | Shape::Counter(_) => Usage::default(),
             Shape::Block(Block::Parameters, _) => Usage::default(),
             Shape::Block(Block::Constant, inner) => self.usage_of(inner),
             Shape::Array(elem, n) => self.usage_within(elem).times(*n),
@@ -252,7 +263,8 @@ impl<'t> Placer<'t> {
         };
         match shape {
             Shape::Value(_) | Shape::Packed(..) => {}
-            Shape::Resource(ty) => {
+            Shape::Counter(_) if self.hides_counters() => bound.rules = self.rules(Memory::Buffer),
+            Shape::Resource(ty) | Shape::Counter(ty) => {
                 bound.rules = self.rules(Memory::Buffer);
                 if let (Some(kind), Handles::Elsewhere) = (self.resource_kind(*ty), handles) {
                     cursor.next(kind, 1);
@@ -361,10 +373,11 @@ impl Placer<'_> {
         match (shape, handles) {
             (Shape::Value(ty), _) => rules.measure(self.types, *ty, 0),
             (Shape::Packed(ty, at), _) => rules.packed(self.types, *ty, at).1,
-            (Shape::Resource(_) | Shape::Block(..), Handles::Elsewhere) => Measure::EMPTY,
+            (Shape::Resource(_) | Shape::Counter(_) | Shape::Block(..), Handles::Elsewhere) => Measure::EMPTY,
             (Shape::Resource(ty), Handles::Fat) if matches!(self.types.get(*ty), Type::Opaque(_)) => pointer,
-            (Shape::Resource(_), Handles::Fat) => Measure { size: 16, ..pointer },
-            (Shape::Resource(_), Handles::Thin) | (Shape::Block(..), Handles::Fat | Handles::Thin) => pointer,
+            (Shape::Resource(_) | Shape::Counter(_), Handles::Fat) => Measure { size: 16, ..pointer },
+            (Shape::Resource(_) | Shape::Counter(_), Handles::Thin) => pointer,
+            (Shape::Block(..), Handles::Fat | Handles::Thin) => pointer,
             (Shape::Array(elem, n), _) => {
                 let elem = self.measure(elem, rules, handles);
                 rules.array(elem, *n)
