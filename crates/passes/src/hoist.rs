@@ -24,19 +24,24 @@
 //!
 //! A value computed in a loop and needed by its derivative is kept once per round, an invariant one once: so
 //! this runs before derivatives are taken. One walk: an instruction whose operands are all made outside of some
-//! loops around it moves in front of the outermost of those, also from within an `if`, since it may as well
+//! loops around it moves in front of the outermost of those, also from within an `if`, since most may as well
 //! run once too often.
+//!
+//! Not so what may have an infinite slope, such as a division: to run where it did not run before is harmless to its value,
+//! which nobody uses, but backwards its derivative is zero times that slope, which is no number. It moves only as far as it
+//! is sure to run anyway: not out of an `if`, from behind an exit, or out of a loop that may have no rounds.
 //!
 //! Only what has no effect and cannot trap moves: not divisions of integers by what may be zero, not `extract`
 //! with a dynamic index, not loads, not calls, nothing with regions. Arrays stay too: one that all rounds share is
 //! copied by each round that updates it. A constant stays where it is until something that needs it moves; then a copy
 //! moves along. Of `zero` and `undef` there are no copies, since those may be linear, and who takes one stays with it.
 
+use crate::consts;
 use crate::effects::may_trap;
 use crate::shape::Loop;
 use crate::types::holds_array;
-use cotangent_base::EntityMap;
-use cotangent_ir::{Effect, Func, Inst, Op, Region, Types, Value, ValueDef};
+use cotangent_base::{EntityMap, Scalar};
+use cotangent_ir::{Const, Effect, Exit, Func, Inst, Math, Op, Region, Types, Value, ValueDef};
 
 /// Hoists loop-invariant code in `func`. Says whether there was any.
 pub fn hoist(types: &Types, func: &mut Func) -> bool {
@@ -45,6 +50,7 @@ pub fn hoist(types: &Types, func: &mut Func) -> bool {
         depths: EntityMap::filled(0, func.values.len()),
         loops: Vec::new(),
         front: vec![Vec::new()],
+        sure: 0,
         changed: false,
         func,
     };
@@ -61,6 +67,8 @@ struct Hoist<'a> {
     loops: Vec<Inst>,
     /// For each loop around, and one for the body, what was moved in front of it.
     front: Vec<Vec<Inst>>,
+    /// What is here is sure to run where the loop of that number begins, and in front of all loops in it.
+    sure: u32,
     changed: bool,
 }
 
@@ -69,39 +77,52 @@ impl Hoist<'_> {
         self.loops.len() as u32
     }
 
-    fn region(&mut self, region: Region) {
+    /// Goes through a region. Says whether it may be left elsewhere than at its end.
+    fn region(&mut self, region: Region) -> bool {
         for index in 0..self.func.regions[region].args.len() {
             let arg = self.func.regions[region].args[index];
             self.depths[arg] = self.depth();
         }
         let insts = std::mem::take(&mut self.func.regions[region].insts);
         let mut kept = Vec::with_capacity(insts.len());
+        let (sure, mut left) = (self.sure, false);
         for inst in insts {
-            self.inst(inst, &mut kept);
+            if self.inst(inst, &mut kept) {
+                self.sure = self.depth();
+                left = true;
+            }
         }
+        self.sure = sure;
         self.func.regions[region].insts = kept;
+        left
     }
 
-    fn inst(&mut self, inst: Inst, kept: &mut Vec<Inst>) {
-        let is_loop = Loop::of(self.func, inst).is_some();
-        if is_loop {
+    /// Goes through an instruction. Says whether what follows it may be left out.
+    fn inst(&mut self, inst: Inst, kept: &mut Vec<Inst>) -> bool {
+        let (around, shape) = (self.sure, Loop::of(self.func, inst));
+        let mut leaves = !matches!(self.func.insts[inst].op.exit(), None | Some(Exit::Yield));
+        if shape.is_some() {
             self.loops.push(inst);
             self.front.push(Vec::new());
         }
         for region in self.func.insts[inst].regions.clone() {
-            self.region(region);
+            let is_sure = shape.is_some_and(|shape| shape.cond == Some(region) || self.has_rounds(inst));
+            self.sure = if is_sure { around } else { self.depth() };
+            leaves |= self.region(region);
         }
-        if is_loop {
+        self.sure = around;
+        if shape.is_some() {
             self.loops.pop();
             kept.append(&mut self.front.pop().unwrap_or_default());
         }
-        let depth = self.needed_depth(inst);
+        let depth = self.needed_depth(inst).max(if self.is_steep(inst) { self.sure } else { 0 });
         if depth < self.depth() && self.is_movable(inst) && !self.func.insts[inst].operands.is_empty() {
             self.lift(inst, depth);
         } else {
             self.settle(inst, self.depth());
             kept.push(inst);
         }
+        leaves
     }
 
     fn settle(&mut self, inst: Inst, depth: u32) {
@@ -131,6 +152,30 @@ impl Hoist<'_> {
             && !data.results.iter().any(|v| holds_array(self.types, self.func.ty(*v)))
     }
 
+    /// Whether a loop is known to have a round.
+    fn has_rounds(&self, inst: Inst) -> bool {
+        let data = &self.func.insts[inst];
+        match data.op {
+            Op::For(_) => consts::int(self.types, self.func, data.operands[0]).is_some_and(|count| count > 0),
+            _ => false,
+        }
+    }
+
+    /// Whether the slope of an operation may be infinite although its operands are not.
+    fn is_steep(&self, inst: Inst) -> bool {
+        let data = &self.func.insts[inst];
+        let is_float = |v: &Value| self.types.scalar_of(self.func.ty(*v)).is_some_and(Scalar::is_float);
+        let by_constant = || {
+            let divisor = consts::uniform(self.types, self.func, data.operands[1]);
+            matches!(divisor, Some(Const::Float(bits)) if f64::from_bits(bits) != 0.0)
+        };
+        match data.op {
+            Op::Math(Math::Div) if by_constant() => false,
+            Op::Math(math) => is_steep(math) && data.results.iter().any(is_float),
+            _ => false,
+        }
+    }
+
     /// Puts `inst` in front of the loop number `depth`, counted from outside, with copies of the constants it
     /// takes.
     fn lift(&mut self, inst: Inst, depth: u32) {
@@ -158,5 +203,23 @@ impl Hoist<'_> {
         self.depths.grow_to(new, depth);
         self.front[depth as usize + 1].push(inst);
         new
+    }
+}
+
+fn is_steep(math: Math) -> bool {
+    match math {
+        Math::Div | Math::Rem | Math::Pow | Math::Sqrt | Math::Rsqrt => true,
+        Math::Exp | Math::Exp2 | Math::Log | Math::Log2 | Math::Log10 => true,
+        Math::Tan | Math::Asin | Math::Acos | Math::Atan2 => true,
+        Math::Sinh | Math::Cosh | Math::Acosh | Math::Atanh => true,
+        Math::Add | Math::Sub | Math::Mul | Math::Neg | Math::Abs | Math::Sign | Math::Min | Math::Max => {
+            false
+        }
+        Math::Fma | Math::Sin | Math::Cos | Math::Atan | Math::Tanh | Math::Asinh => false,
+        Math::Floor | Math::Ceil | Math::Round | Math::RoundEven | Math::Trunc => false,
+        Math::And | Math::Or | Math::Xor | Math::Not | Math::Shl | Math::Shr => false,
+        Math::CountBits | Math::FirstBitLow | Math::FirstBitHigh | Math::ReverseBits => false,
+        Math::Eq | Math::Ne | Math::Lt | Math::Le | Math::Gt | Math::Ge => false,
+        Math::IsNan | Math::IsInf => false,
     }
 }

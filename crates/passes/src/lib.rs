@@ -7,6 +7,7 @@
 //! | [`cse`](mod@cse) | computes nothing twice |
 //! | [`dce`](mod@dce) | removes what nobody needs |
 //! | [`hoist`](mod@hoist) | moves invariant code out of loops |
+//! | [`sink`](mod@sink) | moves code into the one branch that needs it |
 //! | [`counted`](mod@counted) | makes loops that count counted loops |
 //! | [`unroll`](mod@unroll) | unrolls loops that ask for it |
 //! | [`inline`] | replaces calls by bodies |
@@ -51,6 +52,7 @@ mod rewrite;
 pub mod rounds;
 pub mod shape;
 pub mod simplify;
+pub mod sink;
 pub mod sums;
 mod types;
 pub mod unroll;

@@ -15,6 +15,7 @@ use cotangent_passes::optimize::{optimize, tidy};
 use cotangent_passes::pointers::pointers;
 use cotangent_passes::prune::prune;
 use cotangent_passes::simplify::simplify;
+use cotangent_passes::sink::sink;
 use cotangent_passes::sums::sums;
 use cotangent_passes::unroll::unroll;
 
@@ -27,6 +28,7 @@ fn main() {
             Pass::new("simplify", |case| each(case, |types, func, _| _ = simplify(types, func))),
             Pass::new("cse", |case| each(case, |types, func, effects| _ = cse(types, func, effects))),
             Pass::new("hoist", |case| each(case, |types, func, _| _ = hoist(types, func))),
+            Pass::new("sink", |case| each(case, |types, func, effects| _ = sink(types, func, effects))),
             Pass::new("counted", |case| each(case, |types, func, _| _ = counted(types, func))),
             Pass::new("exits", |case| each(case, |types, func, _| _ = exits(types, func))),
             Pass::new("pointers", |case| each(case, |types, func, _| _ = pointers(types, func))),

@@ -14,6 +14,7 @@ use cotangent_ir::{DiffInfo, Effect, Func, FuncId, Inline, Inst, Mode, Module, O
 use cotangent_passes::hoist::hoist;
 use cotangent_passes::inline::inline_calls;
 use cotangent_passes::optimize::tidy;
+use cotangent_passes::sink::sink;
 use std::rc::Rc;
 
 /// Both halves of `func`, given which inputs have a tangent and which cost the caller nothing.
@@ -76,7 +77,8 @@ pub(super) fn take_apart(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result
 fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Reported> {
     let body = cx.body_of(key.func)?;
     let (name, sig) = (cx.module.funcs[key.func].name, body.sig.clone());
-    let prepared = prepare(&mut cx.module.types, &body);
+    let mut prepared = prepare(&mut cx.module.types, &body);
+    sink(&cx.module.types, &mut prepared.func, &root.effects);
     cx.after("prepare", &prepared.func, None);
     let errors = cx.diagnostics.len();
     let linearized = linearize(cx.module, prepared.func, &key.inputs, &mut cx.diagnostics);

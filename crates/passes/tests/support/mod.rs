@@ -7,7 +7,7 @@ pub mod generate;
 use cotangent_ir::{Func, Module, Types};
 use cotangent_passes::effects::Effects;
 use cotangent_passes::{
-    checks, counted, cse, dce, exits, fold, hoist, inline, optimize, pointers, simplify, sums, unroll,
+    checks, counted, cse, dce, exits, fold, hoist, inline, optimize, pointers, simplify, sink, sums, unroll,
 };
 
 /// A pass with its name.
@@ -20,6 +20,7 @@ pub const PASSES: &[Pass] = &[
     ("cse", |m| each(m, |types, func, effects| _ = cse::cse(types, func, effects))),
     ("dce", |m| each(m, |_, func, effects| _ = dce::dce(func, effects))),
     ("hoist", |m| each(m, |types, func, _| _ = hoist::hoist(types, func))),
+    ("sink", |m| each(m, |types, func, effects| _ = sink::sink(types, func, effects))),
     ("counted", |m| each(m, |types, func, _| _ = counted::counted(types, func))),
     ("sums", sums::sums),
     ("checks", checks::checks),
