@@ -148,11 +148,14 @@ fn count(n: usize, what: &str) -> String {
 /// Shows what a compilation has to tell and turns its stop into ours.
 pub fn finish<T>(compiler: &Compiler<'_>, format: Format, result: Result<T, Stop>) -> Result<T, Failure> {
     show(compiler, format);
+    let mut errors = compiler.diagnostics.iter().filter(|d| d.is_error()).peekable();
     result.map_err(|stop| match stop {
         Stop::Errors if compiler.diagnostics.iter().any(|d| cotangent::is_internal(d.code)) => {
             Failure::Internal("the diagnostics above say which stage is at fault".into())
         }
-        Stop::Errors if compiler.diagnostics.iter().all(|d| cotangent::is_about_names_asked_for(d.code)) => {
+        Stop::Errors
+            if errors.peek().is_some() && errors.all(|d| cotangent::is_about_names_asked_for(d.code)) =>
+        {
             Failure::NotThere
         }
         Stop::Errors if compiler.diagnostics.iter().any(|d| compiler.is_setting(d.primary.span)) => {

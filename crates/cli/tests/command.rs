@@ -267,6 +267,9 @@ fn a_bad_command_line_exits_with_2_and_says_what_there_is() {
         ("run", "--entry first --set count=1e500", "cannot read the value"),
         ("run", "--entry first --save result=picture.png", "`result` is no texture: save it as FILE.npy"),
         ("run", "--entry first --save result=picture.jpg", "--save writes FILE.npy"),
+        ("check", "-D 1X=3", "-D: `1X` is not the name of a macro"),
+        ("check", "-D =3", "-D: `` is not the name of a macro"),
+        ("run", "--entry first --conformance Kernel:INothing=1", "there is no interface `INothing`"),
         ("check", "--no-warn W9999", "there is no warning `W9999`"),
         ("check", "--no-warn E0301", "there is no warning `E0301`"),
         ("compile", "--target ir --lines", "--lines is for the languages of targets"),
@@ -289,6 +292,41 @@ fn a_bad_command_line_exits_with_2_and_says_what_there_is() {
     }
     assert_eq!(run("check", "/no/such/file.slang", "").status.code(), Some(2));
     assert_eq!(cotangent(&["explain".into(), "E9999".into()]).status.code(), Some(2));
+}
+
+#[test]
+fn a_point_is_what_it_says_or_refused() {
+    let folder = Folder::new("points");
+    let program = "enum Kind { A, B = 4 }\nnamespace deep { enum class E { X = 7 } }\n\
+                   [Differentiable] float f(float x, Kind k, deep.E e, float2 v) { return k == Kind.B ? x * x * int(e) : v.y; }\n\
+                   [Differentiable] IDifferentiable some(float x) { return x; }\n\
+                   struct Holder : IDifferentiable { IDifferentiable inner; float y; }\n\
+                   [Differentiable] float of(Holder x, float y) { return y; }\n";
+    let file = folder.file("points.slang", program);
+    let good = run("grad", &file, "--fn f --at 'x=3, k=Kind::B, e=deep.E.X, v=[1, 2]'");
+    assert_eq!(good.status.code(), Some(0), "{}", said(&good));
+    assert!(
+        String::from_utf8_lossy(&good.stdout).contains("d f / d x = 42"),
+        "{}",
+        String::from_utf8_lossy(&good.stdout)
+    );
+    let checked = run("gradcheck", &file, "--fn f --at 'k=Kind.B, e=deep.E.X'");
+    assert_eq!(checked.status.code(), Some(0), "{}", said(&checked));
+    let cases = [
+        ("grad --fn f --at 'x=3, x=4'", "`x` is given twice"),
+        ("gradcheck --fn f --at 'x=3, x=4'", "`x` is given twice"),
+        ("grad --fn f --at 'v=[1 2]'", "`1 2` is not a number: write commas between numbers"),
+        ("grad --fn f --at 'v=[1, 2'", "a bracket of `[1, 2` is not closed"),
+        ("grad --fn f --at 'k=Kind.C'", "`Kind.C` is not a number"),
+        ("grad --fn some --at x=1", "the result of `some` has something of interface type in it"),
+        ("grad --fn of --at y=1", "`x` of `of` has something of interface type in it"),
+    ];
+    for (line, expected) in cases {
+        let (command, rest) = line.split_once(' ').expect("a command and its arguments");
+        let output = run(command, &file, rest);
+        assert_eq!(output.status.code(), Some(2), "{line}: {}", said(&output));
+        assert!(said(&output).contains(expected), "{line}: {}", said(&output));
+    }
 }
 
 #[test]

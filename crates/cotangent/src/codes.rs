@@ -25,9 +25,10 @@ pub fn is_internal(code: Code) -> bool {
     [cotangent_lower::codes::INTERNAL, cotangent_emit_naga::codes::INVALID].contains(&code)
 }
 
-/// Whether a diagnostic of this code is about a function that was asked for by name, and not about the program.
+/// Whether a diagnostic of this code is about a function or conformance that was asked for by name, and not about the program.
 pub fn is_about_names_asked_for(code: Code) -> bool {
-    [cotangent_lower::codes::NO_SUCH_FUNCTION, cotangent_lower::codes::GENERIC_ROOT].contains(&code)
+    use cotangent_lower::codes::{BAD_CONFORMANCE, GENERIC_ROOT, NO_SUCH_FUNCTION};
+    [NO_SUCH_FUNCTION, GENERIC_ROOT, BAD_CONFORMANCE].contains(&code)
 }
 
 /// The codes of every stage.

@@ -61,6 +61,8 @@ pub struct Compiler<'l> {
     pub sources: Sources,
     /// What there is to tell so far, warnings included.
     pub diagnostics: Diagnostics,
+    /// The enumerators of the program, once it is checked: `Kind.Round` and its number.
+    pub enumerators: Vec<(String, i64)>,
     /// What is needed of the library, by what was read so far.
     pub(crate) needs: Needs,
 }
@@ -84,6 +86,7 @@ impl<'l> Compiler<'l> {
             limits: Limits::default(),
             sources: Sources::new(),
             diagnostics: Diagnostics::new(),
+            enumerators: vec![],
             needs: Needs::new(),
         }
     }
@@ -106,6 +109,7 @@ impl<'l> Compiler<'l> {
         inputs.extend(modules);
         given.unread = self.needs.unread();
         let mut checked = cotangent_sema::check_given(inputs, given);
+        self.enumerators = checked.user_enumerators();
         self.tell(std::mem::take(&mut checked.diagnostics))?;
         Ok(checked)
     }

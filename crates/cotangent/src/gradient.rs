@@ -9,11 +9,11 @@ mod given;
 mod places;
 mod show;
 
-pub(crate) use given::items;
+pub(crate) use given::{check_once, items};
 pub use show::Form;
 
 use cotangent_interp::{Counters, Machine, Options, Stopped, Val};
-use cotangent_ir::{Const, Dir, FuncId, Global, Mode, Module, Param, Ret, Ty, Types};
+use cotangent_ir::{Const, Dir, FuncId, Global, Mode, Module, Param, Ret, Ty, Type, Types};
 use cotangent_runtime::Params;
 use cotangent_runtime::path::{Leaf, leaves};
 
@@ -74,6 +74,8 @@ pub struct Evaluator<'m> {
     held: Option<Vec<Val>>,
     /// The inputs, in order; `out` parameters are none.
     pub inputs: Vec<Named>,
+    /// The enumerators by whose names numbers may be given: `Kind.Round`.
+    pub enumerators: Vec<(String, i64)>,
 }
 
 impl<'m> Evaluator<'m> {
@@ -87,7 +89,16 @@ impl<'m> Evaluator<'m> {
             diff: p.diff,
         };
         let inputs = module.funcs[functions.primal].sig.inputs().map(named).collect();
-        Evaluator { module, types, functions, options, globals: vec![], held: None, inputs }
+        Evaluator {
+            module,
+            types,
+            functions,
+            options,
+            globals: vec![],
+            held: None,
+            inputs,
+            enumerators: vec![],
+        }
     }
 
     /// Gives the shader parameters that the function reads their values. Without this, uniforms are zero and buffers empty.
@@ -105,6 +116,28 @@ impl<'m> Evaluator<'m> {
         for (global, value) in some {
             self.globals.retain(|(other, _)| other != global);
             self.globals.push((*global, value.clone()));
+        }
+    }
+
+    /// An input or output with something of interface type in it, of which there is no telling how many numbers it has.
+    pub fn of_some_type(&self) -> Option<String> {
+        let sig = &self.module.funcs[self.functions.primal].sig;
+        let input = sig.inputs().find(|p| self.has_sum(p.ty)).map(|p| format!("`{}`", p.name));
+        let output = || {
+            let mut outputs = self.output_names().into_iter().zip(sig.outputs());
+            let (name, _) = outputs.find(|(_, output)| self.has_sum(output.ty))?;
+            Some(if name.is_empty() { "the result".to_string() } else { format!("`{name}`") })
+        };
+        input.or_else(output)
+    }
+
+    fn has_sum(&self, ty: Ty) -> bool {
+        match self.types.get(ty) {
+            Type::Sum(_) => true,
+            Type::Array(elem, _) => self.has_sum(elem),
+            Type::Struct(id) => self.types.struct_def(id).fields.iter().any(|field| self.has_sum(field.ty)),
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
+            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
         }
     }
 

@@ -147,6 +147,16 @@ impl Checked {
         self.program.types.ty(TyKind::Scalar(scalar))
     }
 
+    /// The enumerators that the user declares, with their types: `Kind.Round` and its number.
+    pub fn user_enumerators(&self) -> Vec<(String, i64)> {
+        let own = self.tables.enums.iter().filter(|(_, info)| !self.tables.scopes[info.scope].library);
+        own.flat_map(|(id, _)| {
+            let data = &self.program.enums[id];
+            data.cases.iter().map(|(case, value)| (format!("{}.{case}", data.name), *value))
+        })
+        .collect()
+    }
+
     /// Whether a function belongs to the library.
     pub fn is_library(&self, func: FuncId) -> bool {
         self.tables.scopes[self.tables.funcs[func].scope].library

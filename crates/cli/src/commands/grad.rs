@@ -38,6 +38,14 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
         );
         return Err(Failure::Usage(format!("{message}; make it a shader parameter and give it with --set")));
     }
+    if let Some(value) = evaluator.of_some_type() {
+        let message = format!(
+            "{value} of `{}` has something of interface type in it, and which numbers that has is not known",
+            args.function
+        );
+        return Err(Failure::Usage(format!("{message}; ask for a function of known types")));
+    }
+    evaluator.enumerators = std::mem::take(&mut compiler.enumerators);
     evaluator.set_point(&args.at)?;
     let mut params = Params::new(&lowered.module);
     set_all(&mut params, &lowered, &args.set, args.format)?;

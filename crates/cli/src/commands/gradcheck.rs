@@ -22,6 +22,7 @@ pub fn gradcheck(args: &Gradcheck) -> Result<(), Failure> {
         set,
         samples: args.samples,
         seed: args.seed,
+        ..Options::default()
     };
     let result = check::gradcheck(&mut compiler, &args.source.path(), &options);
     let findings = finish(&compiler, format, result)?;

@@ -121,7 +121,11 @@ impl Search {
         if let Some(code) = self.no_warn.iter().find(|code| !is_warning(code)) {
             return Err(Failure::Usage(format!("--no-warn: there is no warning `{code}`")));
         }
-        let mut compiler = Compiler::new(loader, self.defines());
+        let defines = self.defines();
+        if let Some((name, _)) = defines.iter().find(|(name, _)| !is_macro(name)) {
+            return Err(Failure::Usage(format!("-D: `{name}` is not the name of a macro")));
+        }
+        let mut compiler = Compiler::new(loader, defines);
         compiler.warnings = Warnings { silent: self.no_warn.clone(), deny: self.deny_warnings };
         compiler.limits = Limits::LARGE_STACK;
         Ok(compiler)
@@ -135,6 +139,13 @@ impl Search {
         };
         self.define.iter().map(split).collect()
     }
+}
+
+/// Whether `-D` may define this: `NAME`, or `NAME(x)` with parameters.
+fn is_macro(name: &str) -> bool {
+    let name = name.split('(').next().unwrap_or_default();
+    let is_part = |c: char| c == '_' || c.is_ascii_alphanumeric();
+    !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(is_part)
 }
 
 fn show_path(path: &Path) -> String {

@@ -26,7 +26,7 @@ mod point;
 mod sides;
 
 use crate::asked::{self, Chosen};
-use crate::gradient::{Evaluator, Functions};
+use crate::gradient::{self, Evaluator, Functions};
 use crate::pipeline::{self, Listing};
 use crate::{Compiler, Stop};
 use cotangent_base::{Diagnostics, Span, Symbol};
@@ -53,11 +53,20 @@ pub struct Options {
     pub samples: u32,
     /// Where random numbers start. The same seed gives the same points everywhere.
     pub seed: u64,
+    /// Enumerators that `at` may name. The checked program's are used.
+    pub enumerators: Vec<(String, i64)>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { functions: vec![], at: String::new(), set: vec![], samples: 20, seed: 1 }
+        Options {
+            functions: vec![],
+            at: String::new(),
+            set: vec![],
+            samples: 20,
+            seed: 1,
+            enumerators: vec![],
+        }
     }
 }
 
@@ -155,6 +164,8 @@ pub struct Hidden {
 /// Checks the functions of the module at `path`.
 pub fn gradcheck(compiler: &mut Compiler<'_>, path: &str, options: &Options) -> Result<Vec<Finding>, Stop> {
     let mut checked = compiler.check(path)?;
+    gradient::check_once(&options.at).map_err(|error| Stop::Usage(error.0))?;
+    let options = &Options { enumerators: compiler.enumerators.clone(), ..options.clone() };
     let chosen = asked::choose(compiler, &mut checked, path, &options.functions)?;
     let mut used = BTreeSet::new();
     let mut findings = vec![];
@@ -271,6 +282,7 @@ fn compare(
     let handles = point::give_buffers(module, functions.primal);
     let machine = Machine { wide: true, max_steps: MAX_STEPS, ..Machine::default() };
     let mut evaluator = Evaluator::new(module, functions, machine);
+    evaluator.enumerators.clone_from(&options.enumerators);
     let mut random = point::Random::new(options.seed, finding.name.as_str());
     if evaluator.shape(&|_| true).columns.is_empty() {
         finding.outcome = Outcome::Skipped("no input carries a derivative".into());

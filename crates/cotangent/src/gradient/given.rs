@@ -14,6 +14,7 @@ impl Evaluator<'_> {
 
     /// Sets inputs from `x=3, p.dir=[1, 0, 0]`.
     pub fn set_point(&mut self, text: &str) -> Result<(), Error> {
+        check_once(text)?;
         for item in items(text) {
             let Some((path, value)) = item.split_once('=') else {
                 return Err(Error(format!("`{item}` is not of the form name=value")));
@@ -31,8 +32,7 @@ impl Evaluator<'_> {
         };
         let places =
             self.part(self.inputs[input].ty, &steps).ok_or_else(|| Error(format!("there is no `{path}`")))?;
-        let apart = |c: char| ",[]{}".contains(c) || c.is_whitespace();
-        let numbers: Vec<&str> = value.split(apart).filter(|w| !w.is_empty()).collect();
+        let numbers = words(value)?;
         if numbers.len() != places.len() {
             let wanted = if places.len() == 1 {
                 "one number".to_string()
@@ -46,11 +46,21 @@ impl Evaluator<'_> {
             )));
         }
         for ((index, leaf), word) in places.iter().zip(numbers) {
-            let number = Number::parse(word).ok_or_else(|| Error(format!("`{word}` is not a number")))?;
+            let number = self.number_named(word).ok_or_else(|| Error(format!("`{word}` is not a number")))?;
             let constant = number.constant(leaf.scalar)?;
             replace(&mut self.inputs[input].value, &mut { *index }, constant);
         }
         Ok(())
+    }
+
+    /// A number as it is written, or by the name of an enumerator.
+    fn number_named(&self, word: &str) -> Option<Number> {
+        let named = || {
+            let name = word.replace("::", ".");
+            let found = self.enumerators.iter().find(|(enumerator, _)| *enumerator == name);
+            found.map(|(_, value)| Number::Int((*value).into()))
+        };
+        Number::parse(word).or_else(named)
     }
 
     /// The numbers of the part of `ty` at `steps`, with their positions among all.
@@ -63,6 +73,46 @@ impl Evaluator<'_> {
         let end = start + layout::layout(&self.types, inner)?.size as usize;
         let all = leaves(&self.types, ty).into_iter().enumerate();
         Some(all.filter(|(_, leaf)| (start..end).contains(&leaf.offset)).collect())
+    }
+}
+
+/// Fails if a point says twice what something is.
+pub(crate) fn check_once(text: &str) -> Result<(), Error> {
+    let mut paths: Vec<&str> =
+        items(text).iter().filter_map(|item| Some(item.split_once('=')?.0.trim())).collect();
+    paths.sort_unstable();
+    match paths.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(Error(format!("`{}` is given twice", pair[0]))),
+        None => Ok(()),
+    }
+}
+
+/// The words of `[1, 2]`, `{1, {2, 3}}` or `1`: what stands between commas, in brackets that fit.
+fn words(value: &str) -> Result<Vec<&str>, Error> {
+    let mut open = vec![];
+    for c in value.chars() {
+        let fits = match c {
+            '[' | '{' => {
+                open.push(c);
+                true
+            }
+            ']' => open.pop() == Some('['),
+            '}' => open.pop() == Some('{'),
+            _ => true,
+        };
+        if !fits {
+            return Err(Error(format!("the brackets of `{value}` do not fit")));
+        }
+    }
+    if !open.is_empty() {
+        return Err(Error(format!("a bracket of `{value}` is not closed")));
+    }
+    let bracket = |c: char| "[]{}".contains(c) || c.is_whitespace();
+    let words = value.split(',').map(|word| word.trim_matches(bracket)).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
+    match words.iter().find(|word| word.contains(bracket)) {
+        Some(word) => Err(Error(format!("`{word}` is not a number: write commas between numbers"))),
+        None => Ok(words),
     }
 }
 
@@ -86,7 +136,17 @@ pub(crate) fn items(text: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::items;
+    use super::{items, words};
+
+    #[test]
+    fn numbers_stand_between_commas_in_brackets_that_fit() {
+        assert_eq!(words("[[1, 2], [3, -4.5]]").unwrap(), ["1", "2", "3", "-4.5"]);
+        assert_eq!(words("{ Kind.A, { 2, } }").unwrap(), ["Kind.A", "2"]);
+        assert_eq!(words("3").unwrap(), ["3"]);
+        for wrong in ["[1 2]", "[1, 2", "1]", "[1, 2}", "[1][2]"] {
+            assert!(words(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_point_is_split_outside_brackets() {
