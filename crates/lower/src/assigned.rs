@@ -45,6 +45,9 @@ pub(crate) fn expr(e: &Expr, to: &mut Assigned) {
     if let ExprKind::Assign(place, _) | ExprKind::Modify { place, .. } = &e.kind {
         root(place, to);
     }
+    if let ExprKind::Property { changes: true, .. } = &e.kind {
+        root(e, to);
+    }
     if let ExprKind::Call(call) = &e.kind {
         let written = call.args.iter().filter(|(dir, _)| *dir != Dir::In);
         written.flat_map(|(_, arg)| arg.elements()).for_each(|arg| root(arg, to));

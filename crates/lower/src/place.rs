@@ -63,7 +63,7 @@ pub(crate) struct Property {
     no_diff: bool,
 }
 
-/// The object of a property: a place if the setter changes it.
+/// The object of a property: a place if an accessor changes it.
 enum This {
     Place(Place),
     Value(Value),
@@ -138,7 +138,7 @@ impl Frame<'_, '_> {
                 }
             }
             ExprKind::Convert(base) => self.converted_place(base, e.ty),
-            ExprKind::Property { this, args, get, set, mutating } => {
+            ExprKind::Property { this, args, get, set, mutating, .. } => {
                 let this = this.as_ref().map(|this| match mutating {
                     true => This::Place(self.place(this)),
                     false => This::Value(self.expr(this)),
@@ -357,7 +357,12 @@ impl Frame<'_, '_> {
             return self.b().undef(property.ty);
         };
         let inputs = self.property_inputs(property);
-        let result = self.call_values(get, inputs, property.no_diff).and_then(|r| r.0);
+        let Some((result, outs)) = self.call_values(get, inputs, property.no_diff) else {
+            return self.b().undef(property.ty);
+        };
+        if let (Some(This::Place(this)), Some(&new)) = (&property.this, outs.first()) {
+            self.write(this, new);
+        }
         result.unwrap_or_else(|| self.b().undef(property.ty))
     }
 

@@ -14,7 +14,7 @@ use crate::derive::{SigParam, Signature};
 use crate::hir::{Arg, Args, DiffMode, Dir, Expr, FuncId, FuncKind, GenericParamId, Ty, TyKind};
 use crate::lookup::Found;
 use crate::misfit::Misfit;
-use crate::tables::{FuncSource, Item};
+use crate::tables::Item;
 use cotangent_base::{Span, Symbol};
 use cotangent_syntax::ast;
 
@@ -220,13 +220,8 @@ impl BodyCx<'_> {
         if !callee.diff.is_empty() {
             return all;
         }
-        match &self.cx.tables.funcs[func].source {
-            FuncSource::Func(decl) => {
-                let defaults = decl.params.iter().rev().take_while(|p| p.default.is_some()).count();
-                all - defaults
-            }
-            FuncSource::Accessor(..) => all,
-        }
+        let declared = self.cx.tables.written_params(func);
+        all - declared.iter().rev().take_while(|p| p.default.is_some()).count()
     }
 
     /// How many arguments are accepted at most, close to how many there are: several packs share evenly what is left for them.

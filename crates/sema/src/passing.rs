@@ -4,7 +4,6 @@ use crate::body::BodyCx;
 use crate::derive::SigParam;
 use crate::hir::{Args, Call, Dir, Expr, ExprKind, FuncId, FuncKind, FuncRef, Ty, TyKind};
 use crate::overload::{Argument, Callee, Fit};
-use crate::tables::FuncSource;
 use cotangent_base::Span;
 
 impl BodyCx<'_> {
@@ -93,15 +92,13 @@ impl BodyCx<'_> {
 
     /// The default of a parameter, as seen by a caller with these generic arguments.
     fn default_argument(&mut self, func: FuncId, number: usize, args: Args, ty: Ty, span: Span) -> Expr {
-        let FuncSource::Func(decl) = self.cx.tables.funcs[func].source.clone() else {
-            return self.error(span);
-        };
-        let Some(default) = decl.params.get(number).and_then(|p| p.default.as_ref()) else {
+        let written = self.cx.tables.written_params(func).get(number).and_then(|p| p.default.clone());
+        let Some(default) = written else {
             return self.error(span);
         };
         let declared = self.cx.program.funcs[func].params[number].ty;
         let (scope, generics) = (self.cx.tables.funcs[func].scope, self.cx.tables.funcs[func].generics);
-        let value = self.foreign(default, declared, scope, generics);
+        let value = self.foreign(&default, declared, scope, generics);
         let params = self.cx.tables.generics[generics].params.clone();
         let mut value = self.cx.replace_expr(value, &params, args);
         value.span = span;

@@ -67,11 +67,9 @@ impl Checked {
     /// Checks default arguments also if nobody leaves out the argument.
     fn check_default_arguments(&mut self) {
         for id in self.tables.user_funcs.clone() {
-            let FuncInfo { source, scope, generics, .. } = &self.tables.funcs[id];
-            let (FuncSource::Func(decl), scope, generics) = (source.clone(), *scope, *generics) else {
-                continue;
-            };
-            for (number, param) in decl.params.iter().enumerate() {
+            let FuncInfo { scope, generics, .. } = self.tables.funcs[id];
+            let params = self.tables.written_params(id).to_vec();
+            for (number, param) in params.iter().enumerate() {
                 if let Some(default) = &param.default {
                     self.ensure_func(id);
                     let ty = self.program.funcs[id].params[number].ty;

@@ -419,3 +419,17 @@ pub(crate) struct Tables {
     /// The scope of the library.
     pub core: Option<ScopeId>,
 }
+
+impl Tables {
+    /// The parameters of a function as they were written: of a `get`, the indices. (A `set` takes a value too, and is never called by
+    /// name.)
+    pub(crate) fn written_params(&self, func: FuncId) -> &[ast::Param] {
+        match &self.funcs[func].source {
+            FuncSource::Func(decl) => &decl.params,
+            FuncSource::Accessor(property, _) if self.props[*property].get == Some(func) => {
+                &self.props[*property].params
+            }
+            FuncSource::Accessor(..) => &[],
+        }
+    }
+}

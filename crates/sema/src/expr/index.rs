@@ -4,10 +4,11 @@ use super::Entity;
 use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
-use crate::hir::{Expr, ExprKind, Ty, TyKind, Val};
+use crate::hir::{Expr, ExprKind, FuncRef, Ty, TyKind, Val};
 use crate::lookup::Found;
-use crate::tables::{Item, PropId};
-use cotangent_base::{Diagnostic, Scalar, Span};
+use crate::overload::{Argument, Callee};
+use crate::tables::{FuncSource, Item, PropId};
+use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_syntax::ast;
 
 impl BodyCx<'_> {
@@ -126,6 +127,9 @@ impl BodyCx<'_> {
             );
             return self.error(span);
         }
+        if subscripts.iter().any(|(id, found)| self.is_called(*id, *found)) {
+            return self.called_subscript(&subscripts, base, indices, span);
+        }
         match self.best_subscript(&subscripts, &indices) {
             Some((id, found, types)) => self.emit_subscript(id, found, base, indices, &types, span),
             None => {
@@ -136,6 +140,42 @@ impl BodyCx<'_> {
                 self.error(span)
             }
         }
+    }
+
+    /// Whether the indices of a subscript must be passed like arguments: some have defaults, or types yet to be inferred.
+    fn is_called(&self, id: PropId, found: Found) -> bool {
+        let info = &self.cx.tables.props[id];
+        let generic = self.cx.tables.generics[info.generics].params.len();
+        generic > self.cx.program.types.list(found.args).len()
+            || info.params.iter().any(|p| p.default.is_some())
+    }
+
+    /// A subscript that is chosen, and whose indices are passed, as if its `get` were called.
+    fn called_subscript(
+        &mut self,
+        subscripts: &[(PropId, Found)],
+        base: Expr,
+        indices: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
+        let getter = |(id, found): &(PropId, Found)| {
+            let get = self.cx.tables.props[*id].get?;
+            Some(Found { item: Item::Func(get), ..*found })
+        };
+        let getters: Vec<Found> = subscripts.iter().filter_map(getter).collect();
+        let mut callee = Callee::new(Symbol::new("subscript.get"), &getters, span);
+        callee.this = Some(base);
+        let call = self.call(&callee, indices.into_iter().map(Argument::Value).collect(), span);
+        let ExprKind::Call(call) = call.kind else { return self.error(span) };
+        let FuncRef { func, args } = call.callee;
+        let FuncSource::Accessor(id, _) = self.cx.tables.funcs[func].source else { return self.error(span) };
+        let mut passed = call.args.iter().map(|(_, arg)| arg.clone());
+        let this = match self.cx.program.funcs[func].this {
+            Some(_) => passed.next(),
+            None => None,
+        };
+        let found = Found::plain(Item::Property(id), args);
+        self.property(id, found, this, passed.collect(), span)
     }
 
     /// The subscript whose indices cost least to convert; the writable one of equals, as in interfaces that refine

@@ -202,7 +202,7 @@ impl BodyCx<'_> {
             return self.error(span);
         }
         let mut ty = self.cx.error_ty();
-        let mut mutating = false;
+        let (mut mutating, mut changes) = (false, false);
         if let Some(set) = set {
             self.cx.ensure_func(set);
             let func = &self.cx.program.funcs[set];
@@ -213,8 +213,12 @@ impl BodyCx<'_> {
             self.cx.ensure_func(get);
             let func = &self.cx.program.funcs[get];
             ty = func.result;
-            if func.this.is_some_and(|t| t.mutating) {
-                return self.mutating_get(get, set, found, this, args, span);
+            changes = func.this.is_some_and(|t| t.mutating);
+            if changes {
+                let call = self.mutating_get(get, found, this.clone(), args.clone(), span);
+                if set.is_none() || self.cx.is_error(call.ty) {
+                    return call;
+                }
             }
         }
         let generics = self.cx.tables.props[id].generics;
@@ -231,34 +235,24 @@ impl BodyCx<'_> {
                 args,
                 get: get.map(reference),
                 set: set.map(reference),
-                mutating,
+                mutating: mutating || changes,
+                changes,
             },
             ty,
             span,
         }
     }
 
-    /// Reading what has a `[mutating] get` is a call of it as of any method that changes its object.
+    /// Reading what has a `[mutating] get` is a call of it as of any method that changes its object. Where there is a `set` too, what
+    /// stands around says whether it is read; the object must be a place then in any case.
     fn mutating_get(
         &mut self,
         get: FuncId,
-        set: Option<FuncId>,
         found: Found,
         this: Option<Expr>,
         args: Vec<Expr>,
         span: Span,
     ) -> Expr {
-        if set.is_some() {
-            let message =
-                "a property or subscript with both a `[mutating] get` and a `set` is not supported yet";
-            let declared = self.cx.program.funcs[get].span;
-            self.report(
-                Diagnostic::new(codes::UNSUPPORTED, span, message)
-                    .label(declared, "this changes the object")
-                    .help("make a method of it"),
-            );
-            return self.error(span);
-        }
         let getter = [Found { item: Item::Func(get), ..found }];
         let mut callee = Callee::new(self.cx.program.funcs[get].name, &getter, span);
         callee.this = this.map(|this| self.as_base(this, found.base));

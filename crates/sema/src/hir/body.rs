@@ -194,8 +194,10 @@ pub enum ExprKind {
         get: Option<FuncRef>,
         /// Writes.
         set: Option<FuncRef>,
-        /// Whether `set` takes `this` as `inout`.
+        /// Whether `get` or `set` takes `this` as `inout`.
         mutating: bool,
+        /// Whether `get` does.
+        changes: bool,
     },
 
     // Operators on built-in numbers. Both sides have one type, save that a shift's amount has the shape of the left.
