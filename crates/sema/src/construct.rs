@@ -4,7 +4,7 @@ use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::convert::{LOSSY, fits};
-use crate::hir::{Const, Expr, ExprKind, Stmt, StmtKind, StructId, Ty, TyKind};
+use crate::hir::{Const, Expr, ExprKind, InterfaceRef, Stmt, StmtKind, StructId, Ty, TyKind};
 use crate::overload::{Argument, Callee};
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
@@ -109,8 +109,18 @@ impl BodyCx<'_> {
             (TyKind::Scalar(_), TyKind::Enum(_) | TyKind::Struct(..)) => {
                 diagnostic = diagnostic.help(format!("convert explicitly: `{}(..)`", self.show(to)));
             }
-            (_, TyKind::Interface(..)) => {
-                diagnostic = diagnostic.help("the type must say that it conforms to the interface");
+            (_, TyKind::Interface(interface, args)) => {
+                let base = self.cx.conforming_base(expr.ty, InterfaceRef { interface, args });
+                let but =
+                    base.map_or(String::new(), |base| format!(" itself, though its base `{base}` does"));
+                diagnostic =
+                    diagnostic.help(format!("the type must say that it conforms to the interface{but}"));
+            }
+            (TyKind::Struct(a, _), TyKind::Struct(b, _))
+                if [a, b].iter().all(|id| self.cx.tables.lambdas.contains(id)) =>
+            {
+                diagnostic = diagnostic
+                    .help("every lambda has a type of its own, also if it takes and gives the same");
             }
             _ => {}
         }
