@@ -5,7 +5,8 @@ use xtask::{bench, fuzz, hunt, mutants, requirements, times};
 
 const USAGE: &str = "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] [--lines N,N..] |
        hunt [--programs N] [--seed S] | mutants [--only PATH] | fuzz STAGE [--seconds N] [--seed S] |
-       bench [--peer SLANGC] | conform [--target cpp|shaders|gpu|cuda [--package DIR [--peer SLANGC]]]
+       bench [--peer SLANGC] | conform [--target cpp|shaders|gpu|cuda [--package DIR [--peer SLANGC]]] |
+       conform --target cpp|cuda --only PATH
 
 requirements   counts which numbered requirements are named by tests; --missing lists the others
 times          how long checking and compiling takes, beside another compiler in the same run, and how that grows
@@ -14,7 +15,7 @@ hunt           tries random programs against the laws of derivatives, and shows 
 mutants        changes one derivative rule at a time, and says which changes no test notices
 conform        builds every run test as C++ and compares it with the interpreter; shows all shaders to the validators of this machine;
                builds all as CUDA, by NVRTC. With --target it does one of these, or runs all on a GPU; --package writes all that a machine with a GPU
-               needs to compare the programs and to time the kernels
+               needs to compare the programs and to time the kernels; --only takes the programs whose path contains that
 fuzz           takes random changes of the test programs through a stage (lex, preprocess, parse, check, lower, ir,
                whole) and keeps in target/fuzz what makes it fail; built with --release it sees more of them
 bench          how fast gradients are as C++, beside those of another compiler";
@@ -30,6 +31,9 @@ fn main() -> ExitCode {
         ["conform"] => Some(conform(&["cpp", "shaders", "cuda", "gpu"], &[])),
         ["conform", "--target", target @ ("cpp" | "cuda" | "gpu" | "shaders")] => {
             Some(conform(&[target], &[]))
+        }
+        ["conform", "--target", target @ ("cpp" | "cuda"), "--only", part] => {
+            Some(conform(&[target], &[("COTANGENT_CONFORM", part)]))
         }
         ["conform", "--target", "cuda", "--package", folder] => {
             Some(conform(&["cuda"], &[("COTANGENT_PACKAGE", folder)]))
@@ -78,7 +82,7 @@ fn fuzz_options<'a>(stage: &'a str, mut args: &[&'a str]) -> Option<fuzz::Option
 }
 
 /// The sample that the tests take, for all programs.
-fn conform(tests: &[&str], paths: &[(&str, &str)]) -> ExitCode {
+fn conform(tests: &[&str], settings: &[(&str, &str)]) -> ExitCode {
     let mut command = std::process::Command::new("cargo");
     command
         .args(["test", "-p", "cotangent-cli"])
@@ -86,8 +90,13 @@ fn conform(tests: &[&str], paths: &[(&str, &str)]) -> ExitCode {
         .args(["--", "--nocapture"])
         .env("COTANGENT_CONFORM", "1")
         .current_dir(xtask::root());
-    for (name, path) in paths {
-        command.env(name, std::path::absolute(path).unwrap_or_default());
+    for (name, value) in settings {
+        // All but this one are paths.
+        let value = match *name {
+            "COTANGENT_CONFORM" => value.into(),
+            _ => std::path::absolute(value).unwrap_or_default(),
+        };
+        command.env(name, value);
     }
     let status = command.status();
     if status.is_ok_and(|s| s.success()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }

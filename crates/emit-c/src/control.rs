@@ -7,17 +7,18 @@ use crate::Result;
 use crate::expr::Expr;
 use crate::func::{FuncEmitter, LoopFrame};
 use cotangent_base::Scalar;
-use cotangent_ir::{Control, Exit, InstData, Op, Region, Value};
+use cotangent_ir::{Control, Exit, Inst, InstData, Op, Region, Value};
 use cotangent_passes::place::Slot;
 
 impl FuncEmitter<'_, '_> {
     /// Emits the instructions of a region.
     pub fn region(&mut self, region: Region) -> Result<()> {
         let outer = std::mem::replace(&mut self.region, region);
+        let together = self.lanes.clone();
         for inst in self.func.regions[region].insts.clone() {
             self.inst(inst)?;
         }
-        self.region = outer;
+        (self.region, self.lanes) = (outer, together);
         Ok(())
     }
 
@@ -41,9 +42,13 @@ impl FuncEmitter<'_, '_> {
         matches!(data.op, Op::Yield) && data.operands.iter().zip(results).all(in_place)
     }
 
-    pub fn branch(&mut self, data: &InstData) -> Result<()> {
-        let condition = self.value(data.operands[0]);
+    pub fn branch(&mut self, inst: Inst, data: &InstData) -> Result<()> {
+        let mut condition = self.value(data.operands[0]);
         self.settle();
+        if self.votes.parts(inst) {
+            self.fresh_lanes();
+            condition = self.part(condition);
+        }
         let (then, other) = (data.regions[0], data.regions[1]);
         if self.does_nothing(then, &data.results) && !self.does_nothing(other, &data.results) {
             self.line(&format!("if (!{}) {{", condition.at_least(15)));
@@ -76,9 +81,12 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    pub fn switch(&mut self, data: &InstData, cases: &[i64]) -> Result<()> {
-        let selector = self.value(data.operands[0]);
+    pub fn switch(&mut self, inst: Inst, data: &InstData, cases: &[i64]) -> Result<()> {
+        let mut selector = self.value(data.operands[0]);
         self.settle();
+        if self.votes.parts(inst) {
+            selector = self.part_by(data.operands[0], selector, cases);
+        }
         self.line(&format!("switch ({}) {{", selector.text));
         self.switches += 1;
         for (number, region) in data.regions.iter().enumerate() {
@@ -142,7 +150,7 @@ impl FuncEmitter<'_, '_> {
         result.map(|()| written)
     }
 
-    pub fn for_loop(&mut self, data: &InstData, reversed: bool) -> Result<()> {
+    pub fn for_loop(&mut self, inst: Inst, data: &InstData, reversed: bool) -> Result<()> {
         let count = self.value(data.operands[0]);
         let count = if count.slots.is_empty() && !count.memory && count.level == crate::expr::PRIMARY {
             count.text
@@ -158,30 +166,41 @@ impl FuncEmitter<'_, '_> {
         let wish = self.func.values[counter].name;
         let name = self.names.fresh(wish.as_ref().map_or("i", |n| n.as_str()));
         self.values.insert(counter, crate::func::Val::Named(name.clone()));
+        let votes = self.begin_rounds(inst);
         let text = self.apart(|e| e.branch_block(body, &data.results))?;
         let int = self.e.scalar(Scalar::I32);
-        let head = if reversed {
+        let (first, goes_on, step) = if reversed {
             let last = count.parse::<i64>().map_or_else(|_| format!("{count} - 1"), |n| (n - 1).to_string());
-            format!("for ({int} {name} = {last}; {name} >= 0; {name}--)")
+            (last, format!("{name} >= 0"), "--")
         } else {
-            format!("for ({int} {name} = 0; {name} < {count}; {name}++)")
+            ("0".to_string(), format!("{name} < {count}"), "++")
         };
+        let goes_on = if votes { self.part_text(&goes_on) } else { goes_on };
+        let head = format!("for ({int} {name} = {first}; {goes_on}; {name}{step})");
         self.leave(&head, text);
         Ok(())
     }
 
-    pub fn while_loop(&mut self, data: &InstData) -> Result<()> {
+    pub fn while_loop(&mut self, inst: Inst, data: &InstData) -> Result<()> {
         self.enter(&data.operands, &data.results);
         let (cond, body) = (data.regions[0], data.regions[1]);
+        let votes = self.begin_rounds(inst);
+        let round = self.lanes.clone();
         let mut condition = Expr::name(String::new());
         let before = self.apart(|e| {
             e.indent += 1;
+            if e.votes.is_early(inst) {
+                e.line(&format!("{round} = ct::stay({round});"));
+            }
             e.region(cond)?;
             let exit = e.func.exit(cond).clone();
             condition = e.value(exit.operands[0]);
             e.indent -= 1;
             Ok(())
         })?;
+        if votes {
+            condition = self.part(condition);
+        }
         let mut text = before;
         if !text.is_empty() {
             let indent = "    ".repeat(self.indent + 1);

@@ -49,10 +49,11 @@ impl Emitter<'_> {
             }
         });
         let args: Vec<String> = given.collect();
-        let args = ["thread".to_string()].into_iter().chain(args).collect::<Vec<_>>().join(", ");
+        let lanes = self.waving.contains(&id).then(|| "lanes".to_string());
+        let args = ["thread".to_string()].into_iter().chain(lanes).chain(args).collect::<Vec<_>>().join(", ");
         let call = format!("{}_thread({args});", self.funcs[&id]);
         let text = match self.options.language {
-            Language::Cpp if self.waiting.contains(&id) => self.group_by_turns(id, entry.threads, &call),
+            Language::Cpp if self.takes_turns() => self.group_by_turns(id, entry.threads, &call),
             Language::Cpp => self.group_in_a_loop(id, entry.threads, &call),
             Language::Cuda => {
                 self.check_limits(id)?;
@@ -66,18 +67,26 @@ impl Emitter<'_> {
     /// What a thread begins with.
     fn thread_start(&self, id: FuncId, indent: &str) -> String {
         let mut out = String::new();
+        if !self.waving.is_empty() {
+            let threads = self.module.funcs[id].entry.as_ref().map_or([1; 3], |entry| entry.threads);
+            let count: u64 = threads.iter().map(|n| u64::from(*n)).product();
+            let self_index = system_value(SystemValue::GroupIndex, threads);
+            let turns = if self.takes_turns() { "&turns, " } else { "" };
+            out += &format!("{indent}const ct::Lanes lanes = ct::wave_of({turns}{self_index}, {count}u);\n");
+            out += &format!("{indent}(void)lanes;\n");
+        }
         if let Some(name) = self.entry_params(id) {
             out += &format!("{indent}thread.{name}_params = &own;\n");
         }
         for (global, data) in self.module.globals.iter() {
             if let GlobalKind::Static(Some(init)) = data.kind {
                 let (name, init_name) = (&self.variables[&global], &self.funcs[&init]);
-                let thread = if self.threaded.contains(&init) { "thread" } else { "" };
+                let mut args: Vec<String> = self.unseen_args(init).iter().map(|a| a.to_string()).collect();
                 if self.returns(init) {
-                    out += &format!("{indent}thread.{name} = {init_name}({thread});\n");
+                    out += &format!("{indent}thread.{name} = {init_name}({});\n", args.join(", "));
                 } else {
-                    let comma = if thread.is_empty() { "" } else { ", " };
-                    out += &format!("{indent}{init_name}({thread}{comma}thread.{name});\n");
+                    args.push(format!("thread.{name}"));
+                    out += &format!("{indent}{init_name}({});\n", args.join(", "));
                 }
             }
         }

@@ -5,7 +5,9 @@
 //! statement first ([`FuncEmitter::write_slot`], [`FuncEmitter::write_memory`]). All else gets a name.
 
 use crate::expr::Expr;
+use crate::lanes::Votes;
 use crate::names::Names;
+use crate::wave::Open;
 use crate::{Emitter, Result};
 use cotangent_base::{EntityMap, Map, Set, Span};
 use cotangent_ir::{Const, Func, FuncId, Inst, Op, Region, Value, ValueDef};
@@ -78,6 +80,11 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub switches: usize,
     /// The number of the last barrier. It tells barriers apart in all of the program.
     pub barriers: u32,
+    /// Where lanes of a wave vote, and the name of those that are together here.
+    pub votes: Votes,
+    pub lanes: String,
+    /// The branches and loops around what is emitted.
+    pub open: Vec<Open>,
     /// The outputs, and which are references.
     pub outputs: Vec<Option<String>>,
     pub region: Region,
@@ -94,6 +101,12 @@ impl<'m> Emitter<'m> {
         outputs.len() == 1 && !is_large(&self.module.types, outputs[0].ty)
     }
 
+    /// What a function is passed beside the arguments of its call.
+    pub fn unseen_args(&self, id: FuncId) -> Vec<&'static str> {
+        let thread = self.threaded.contains(&id).then_some("thread");
+        thread.into_iter().chain(self.waving.contains(&id).then_some("lanes")).collect()
+    }
+
     /// The signature of a function.
     pub fn signature(&self, id: FuncId) -> Signature {
         let (func, places) = (&self.module.funcs[id], &self.places[&id]);
@@ -101,6 +114,9 @@ impl<'m> Emitter<'m> {
         let mut params = Vec::new();
         if self.threaded.contains(&id) {
             params.push("Thread& thread".to_string());
+        }
+        if self.waving.contains(&id) {
+            params.push("const ct::Lanes lanes".to_string());
         }
         let mut inputs = Vec::new();
         for (number, (param, value)) in func.sig.inputs().zip(func.inputs()).enumerate() {
@@ -166,6 +182,9 @@ impl<'m> Emitter<'m> {
             loops: vec![],
             switches: 0,
             barriers: self.barriers,
+            votes: Votes::of(self, id),
+            lanes: "lanes".to_string(),
+            open: vec![],
             outputs: signature.outputs,
             region: func.body,
             span: func.span,

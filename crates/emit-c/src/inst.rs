@@ -33,16 +33,19 @@ impl FuncEmitter<'_, '_> {
             Op::Assert(trap) => self.assert(data.operands[0], *trap),
             Op::Atomic(atomic) => self.atomic(&data, atomic),
             Op::Barrier(barrier) => self.barrier(*barrier),
-            Op::Wave(kind) => self.wave(&data, *kind)?,
+            Op::Wave(kind) => self.wave(&data, *kind),
             Op::StoreTexel => self.store_texel(&data)?,
             Op::Print(format) => self.print(&data, format.as_str()),
             Op::Global(global) => self.global(data.results[0], *global),
             Op::Call(callee) => self.call(&data, *callee),
-            Op::If => return self.branch(&data),
-            Op::Switch(cases) => return self.switch(&data, cases),
-            Op::While(_) => return self.while_loop(&data),
-            Op::For(info) => return self.for_loop(&data, info.reversed),
-            Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => self.exit(&data),
+            Op::If => return self.within(inst, |e| e.branch(inst, &data)),
+            Op::Switch(cases) => return self.within(inst, |e| e.switch(inst, &data, cases)),
+            Op::While(_) => return self.within(inst, |e| e.while_loop(inst, &data)),
+            Op::For(info) => return self.within(inst, |e| e.for_loop(inst, &data, info.reversed)),
+            Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => {
+                self.say_no(inst);
+                self.exit(&data);
+            }
             // A variable of the program that was not assigned is zero, as on the interpreter; nobody looks at others.
             Op::Undef if self.places.slot(data.results[0]).is_some() => {
                 if self.is_variable(data.results[0]) {
@@ -215,7 +218,6 @@ impl FuncEmitter<'_, '_> {
     fn call(&mut self, data: &InstData, callee: FuncId) {
         let passed = self.e.places[&callee].passed.clone();
         let returns = self.e.returns(callee);
-        let threaded = self.e.threaded.contains(&callee);
         let mut args: Vec<Expr> = Vec::new();
         for (number, operand) in data.operands.iter().enumerate() {
             match passed.iter().position(|p| *p == Some(number)) {
@@ -230,9 +232,12 @@ impl FuncEmitter<'_, '_> {
                 None => args.push(self.value(*operand)),
             }
         }
-        if threaded {
-            args.insert(0, Expr::name("thread".to_string()));
-        }
+        let lanes = self.lanes.clone();
+        let unseen = self.e.unseen_args(callee).into_iter().map(|arg| match arg {
+            "lanes" => Expr::name(lanes.clone()),
+            arg => Expr::name(arg.to_string()),
+        });
+        args.splice(0..0, unseen);
         let name = self.e.funcs[&callee].clone();
         let (reads, writes) = (self.e.reading.contains(&callee), self.e.writing.contains(&callee));
         if writes {

@@ -61,15 +61,17 @@ impl Language {
         let common = include_str!("prelude/common.h");
         let end = "\n} // namespace ct\n#endif\n";
         let textures = if uses.textures { include_str!("prelude/textures.h") } else { "" };
+        let waves = if uses.waves { include_str!("prelude/waves.h") } else { "" };
         match self {
             Language::Cpp => {
                 let turns = if uses.turns { include_str!("prelude/turns.h") } else { "" };
-                [include_str!("prelude/cpp.h"), common, end, turns, textures].concat()
+                let lanes = if uses.waves { include_str!("prelude/cpp_lanes.h") } else { "" };
+                [include_str!("prelude/cpp.h"), common, end, turns, textures, lanes, waves].concat()
             }
             Language::Cuda => {
                 let atomics = include_str!("prelude/cuda_atomics.h");
-                let waves = if uses.waves { include_str!("prelude/cuda_waves.h") } else { "" };
-                [include_str!("prelude/cuda.h"), common, atomics, end, textures, waves].concat()
+                let lanes = if uses.waves { include_str!("prelude/cuda_lanes.h") } else { "" };
+                [include_str!("prelude/cuda.h"), common, atomics, end, textures, lanes, waves].concat()
             }
         }
     }

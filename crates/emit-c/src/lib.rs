@@ -15,6 +15,7 @@
 //! | `inst`     | instructions that change something                                        |
 //! | `memory`   | loads, stores, atomic operations, pointers                                |
 //! | `wave`     | what lanes of a wave do together                                          |
+//! | `lanes`    | which lanes are together                                                  |
 //! | `texture`  | textures, through the sampler in the prelude                              |
 //! | `expr`     | expressions                                                               |
 //! | `names`    | names that C++ accepts                                                    |
@@ -26,8 +27,8 @@
 //! **The host's side** is documented at the head of each file: a structure `Params`, laid out as `cotangent reflect`
 //! says for the target, and one function per entry point: in C++ it runs a range of thread groups, in CUDA it is a kernel.
 //!
-//! **Barriers.** In CUDA the hardware has them. In C++ the threads of a group run one after the other in a loop, unless the
-//! program has barriers: then each gets a thread of the host, and they take turns (`prelude/turns.h`).
+//! **Barriers and waves.** In CUDA the hardware has them; which lanes of a wave are together is worked out ([`lanes`]). In C++ the threads of a group run one after the other in a loop, unless the
+//! program has barriers or operations on waves: then each gets a thread of the host, and they take turns (`prelude/turns.h`).
 
 pub mod codes;
 mod control;
@@ -35,6 +36,7 @@ mod entry;
 mod expr;
 mod func;
 mod inst;
+mod lanes;
 mod language;
 mod memory;
 mod names;
@@ -92,6 +94,8 @@ pub fn emit(
         reading: Set::default(),
         writing: Set::default(),
         waiting: Set::default(),
+        waving: Set::default(),
+        meeting: Set::default(),
         barriers: 0,
         has_shared: false,
         renamed: vec![],
@@ -121,6 +125,9 @@ pub(crate) struct Emitter<'m> {
     pub writing: Set<FuncId>,
     /// The functions in which threads wait for each other.
     pub waiting: Set<FuncId>,
+    /// The functions with operations on waves, which take the lanes that are together, and those in which lanes meet.
+    pub waving: Set<FuncId>,
+    pub meeting: Set<FuncId>,
     /// Whether there are variables of the group.
     pub has_shared: bool,
     /// Parameters that could not keep their names.
@@ -169,6 +176,8 @@ impl Emitter<'_> {
             self.places.insert(*id, places);
         }
         self.waiting = self.closure(&order, |op| matches!(op, Op::Barrier(barrier) if barrier.sync));
+        self.waving = self.closure(&order, |op| matches!(op, Op::Wave(_)));
+        self.meeting = self.closure(&order, lanes::is_collective);
         self.threaded = self.closure(&order, |op| matches!(op, Op::Global(_)));
         if self.options.language == Language::Cpp {
             self.threaded.extend(&self.waiting);
@@ -199,8 +208,8 @@ impl Emitter<'_> {
         let head = self.head(&order);
         let name = names::namespace(self.options.name);
         let prelude = self.options.language.prelude(Uses {
-            turns: !self.waiting.is_empty(),
-            waves: self.module.has_waves(),
+            turns: self.takes_turns(),
+            waves: !self.waving.is_empty(),
             textures: self.module.globals.values().any(|g| self.is_opaque(g.ty)),
         });
         Ok(format!("{head}{prelude}\nnamespace {name} {{\n\n{body}\n}} // namespace {name}\n"))

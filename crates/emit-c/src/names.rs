@@ -39,6 +39,7 @@ const RESERVED: &[&str] = &[
     "if",
     "inline",
     "int",
+    "lanes",
     "long",
     "mutable",
     "namespace",

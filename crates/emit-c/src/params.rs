@@ -236,6 +236,7 @@ impl Emitter<'_> {
 
     /// Whether the threads of a group wait for each other by taking turns.
     pub fn takes_turns(&self) -> bool {
-        self.options.language == Language::Cpp && !self.waiting.is_empty()
+        let meet = !self.waiting.is_empty() || !self.waving.is_empty();
+        self.options.language == Language::Cpp && meet
     }
 }

@@ -85,14 +85,12 @@ pub struct Case {
 /// Writes a program in the language of a target.
 pub type Emit = fn(&Lowered, &cotangent::Sources, &str, bool) -> Result<String, Box<cotangent::Diagnostic>>;
 
-/// A run test; `None` if its header asks for something that only the command line does, or if it is about waves or about
-/// what takes no room, which C++ must refuse.
+/// A run test; `None` if its header asks for something that only the command line does, or if it is about what takes no room,
+/// which C++ must refuse.
 pub fn prepare(path: &Path, emit: Emit) -> Result<Option<Case>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
     let Some(asked) = header(&text, "run").first().and_then(|line| asked(line)) else { return Ok(None) };
-    let is_about_waves = path.parent().is_some_and(|folder| folder.ends_with("waves"));
     match prepare_asked(path, &asked, emit) {
-        Err(error) if is_about_waves && error.contains("a wave is not possible in C++") => Ok(None),
         // The program is about what takes no room.
         Err(error)
             if path.ends_with("conditional/in_buffers.slang") && error.contains("without elements") =>

@@ -1,0 +1,176 @@
+//! Which lanes of a wave are together.
+//!
+//! An operation on a wave concerns the lanes that come to it in the same round of all loops around it. What the hardware happens
+//! to have at one place is no answer: lanes that went apart may come there one after the other. So a function that has such
+//! operations, or calls one that has, is told which lanes are together when it begins, and carries that along. `lanes` is what it was
+//! told; wherever lanes may go apart they vote, and those that go the same way know of each other:
+//!
+//! ```text
+//! ct::Lanes lanes_1 = lanes;
+//! if (ct::part(lanes_1, x > 0.0f)) {       // all of `lanes` vote; lanes_1: those that went the same way
+//!     s = ct::wave_sum(lanes_1, x);
+//! }
+//! s = ct::wave_sum(lanes, s);              // all are back
+//! ```
+//!
+//! Three kinds of votes are enough:
+//!
+//! | vote | where | who |
+//! | --- | --- | --- |
+//! | *part* | before a branch with operations inside | all: which way |
+//! | *round* | at the head of a loop with operations inside | those in the loop: whether they go on |
+//! | *join* | behind a branch or loop that exits go past, if operations follow | all that came to it: those that are still here say yes |
+//!
+//! An exit goes past joins and leaves rounds; on its way a lane says no to each, from the inside out (`ct::leave`), so that nobody
+//! waits for it. A loop that some leave from inside has a round even if its condition is the same for all. Where a
+//! condition is the same for all ([`uniform`]), and where nothing comes that asks, there is no vote.
+
+mod uniform;
+
+use crate::Emitter;
+use cotangent_base::EntitySet;
+use cotangent_ir::wave::Wave;
+use cotangent_ir::{Exit, Func, FuncId, Inst, Op, Region};
+use cotangent_passes::shape::Shape;
+use uniform::Uniform;
+
+/// Where the lanes of a function vote.
+#[derive(Default)]
+pub(crate) struct Votes {
+    /// Branches and loops with operations on waves inside.
+    asking: EntitySet<Inst>,
+    parts: EntitySet<Inst>,
+    rounds: EntitySet<Inst>,
+    /// Loops whose lanes must know of each other before they come to the condition.
+    early: EntitySet<Inst>,
+    joins: EntitySet<Inst>,
+}
+
+/// What a lane says no to when it leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Vote {
+    Round(Inst),
+    Join(Inst),
+}
+
+/// Whether lanes do this together.
+pub(crate) fn is_collective(op: &Op) -> bool {
+    matches!(op, Op::Wave(kind) if !matches!(kind, Wave::LaneIndex | Wave::LaneCount))
+}
+
+impl Votes {
+    pub fn of(emitter: &Emitter<'_>, id: FuncId) -> Votes {
+        let func = &emitter.module.funcs[id];
+        let mut votes = Votes::default();
+        if !emitter.meeting.contains(&id) {
+            return votes;
+        }
+        let shape = Shape::of(func);
+        votes.find_asking(emitter, func, func.body);
+        let uniform = Uniform::of(&emitter.module.types, func, &shape);
+        for inst in func.all_insts() {
+            votes.decide(func, &shape, &uniform, inst);
+        }
+        votes
+    }
+
+    /// Whether lanes vote on which way to go at a branch.
+    pub fn parts(&self, branch: Inst) -> bool {
+        self.parts.contains(branch)
+    }
+
+    /// Whether lanes vote on going on with a loop.
+    pub fn has_rounds(&self, looped: Inst) -> bool {
+        self.rounds.contains(looped)
+    }
+
+    /// Whether they do so before the condition is computed too.
+    pub fn is_early(&self, looped: Inst) -> bool {
+        self.early.contains(looped)
+    }
+
+    /// Whether lanes vote on being there behind a branch or loop.
+    pub fn joins(&self, control: Inst) -> bool {
+        self.joins.contains(control)
+    }
+
+    /// What the lanes say no to that leave by an exit; `open` are the branches and loops around it.
+    pub fn left(&self, func: &Func, exit: Inst, open: &[Inst]) -> Vec<Vote> {
+        let data = &func.insts[exit];
+        let (mut loops, is_break) = match data.op.exit() {
+            Some(Exit::Break(out)) => (out as usize + 1, true),
+            Some(Exit::Continue(out)) => (out as usize + 1, false),
+            Some(Exit::Return) => (usize::MAX, false),
+            Some(Exit::Yield) | None => return vec![],
+        };
+        let mut left = Vec::new();
+        for control in open.iter().rev() {
+            let is_loop = func.insts[*control].op.is_loop();
+            loops -= usize::from(is_loop);
+            if self.rounds.contains(*control) && (loops > 0 || is_break) {
+                left.push(Vote::Round(*control));
+            }
+            if loops == 0 {
+                break;
+            }
+            if self.joins.contains(*control) {
+                left.push(Vote::Join(*control));
+            }
+        }
+        left
+    }
+
+    fn find_asking(&mut self, emitter: &Emitter<'_>, func: &Func, region: Region) -> bool {
+        let mut found = false;
+        for inst in &func.regions[region].insts {
+            let data = &func.insts[*inst];
+            let calls = data.op.callee().is_some_and(|callee| emitter.meeting.contains(&callee));
+            let mut asks = calls || is_collective(&data.op);
+            for inner in &data.regions {
+                asks |= self.find_asking(emitter, func, *inner);
+            }
+            if asks {
+                self.asking.insert(*inst);
+            }
+            found |= asks;
+        }
+        found
+    }
+
+    fn decide(&mut self, func: &Func, shape: &Shape, uniform: &Uniform<'_>, inst: Inst) {
+        let data = &func.insts[inst];
+        if data.regions.is_empty() {
+            return;
+        }
+        if self.asking.contains(inst) && data.op.is_loop() {
+            let left = uniform.is_left_apart(inst);
+            if left || uniform.ends_apart(inst) {
+                self.rounds.insert(inst);
+            }
+            let cond =
+                if let Op::While(_) = data.op { &func.regions[data.regions[0]].insts[..] } else { &[] };
+            if left && cond.iter().any(|i| self.asking.contains(*i)) {
+                self.early.insert(inst);
+            }
+        } else if self.asking.contains(inst) && uniform.splits(inst) {
+            self.parts.insert(inst);
+        }
+        let mut some_leave = false;
+        for region in &data.regions {
+            func.walk(*region, &mut |exit| {
+                some_leave |=
+                    uniform.leaves(exit, inst) && (uniform.is_apart(exit, inst) || uniform.splits(inst));
+            });
+        }
+        if some_leave && self.is_asked_behind(func, shape, inst) {
+            self.joins.insert(inst);
+        }
+    }
+
+    /// Whether something that lanes do together comes behind an instruction in its region: only that is told who is left.
+    fn is_asked_behind(&self, func: &Func, shape: &Shape, inst: Inst) -> bool {
+        let Some(region) = shape.home(inst) else { return false };
+        let behind = func.regions[region].insts.iter().rev().take_while(|i| **i != inst);
+        behind.into_iter().any(|i| self.asking.contains(*i))
+    }
+}

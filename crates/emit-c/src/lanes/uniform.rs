@@ -1,0 +1,194 @@
+//! Which values are the same for all lanes that meet where they are made.
+//!
+//! Lanes *meet* at an instruction in the same round of all loops around it. A value *varies* if two lanes that meet where it is
+//! made may have different ones. Everything is taken for the same until something shows that it varies:
+//!
+//! - a thread's own number, what is in memory that may change, what other functions give, what one lane among others gets;
+//! - what is made of something that varies;
+//! - what a branch gives whose condition varies, and a loop that lanes do not leave together;
+//! - what a loop carries, if lanes begin a round with it from different places.
+//!
+//! What a loop carries does not vary just because some lanes go on longer than others: those that meet in a round have all
+//! gone through the rounds before.
+
+use cotangent_base::EntitySet;
+use cotangent_ir::wave::Wave;
+use cotangent_ir::{Access, Control, Func, Inst, InstData, Link, Op, SystemValue, Type, Types, Value};
+use cotangent_passes::shape::{Loop, Shape};
+
+/// The values that vary.
+pub(crate) struct Uniform<'f> {
+    types: &'f Types,
+    func: &'f Func,
+    shape: &'f Shape,
+    varying: EntitySet<Value>,
+    changed: bool,
+}
+
+impl<'f> Uniform<'f> {
+    pub fn of(types: &'f Types, func: &'f Func, shape: &'f Shape) -> Uniform<'f> {
+        let mut this = Uniform { types, func, shape, varying: EntitySet::new(), changed: true };
+        let links = func.entry.as_ref().map_or(&[][..], |entry| &entry.inputs);
+        for (number, input) in func.inputs().iter().enumerate() {
+            let of_group = links.get(number) == Some(&Link::System(SystemValue::GroupId));
+            this.set(*input, !of_group);
+        }
+        let insts = func.all_insts();
+        while std::mem::take(&mut this.changed) {
+            insts.iter().for_each(|inst| this.visit(*inst));
+        }
+        this
+    }
+
+    /// Whether lanes that come to a branch or loop may do different things there.
+    pub fn splits(&self, control: Inst) -> bool {
+        let data = &self.func.insts[control];
+        match data.op.control() {
+            Control::If | Control::Switch(_) => self.varies(data.operands[0]),
+            Control::For(_) | Control::While(_) => self.ends_apart(control) || self.is_left_apart(control),
+            Control::Plain | Control::Exit(_) => false,
+            Control::Call(_) | Control::DiffCall(_) | Control::LinCall(_) => false,
+        }
+    }
+
+    /// Whether the condition of a loop, or its count, varies.
+    pub fn ends_apart(&self, control: Inst) -> bool {
+        let data = &self.func.insts[control];
+        match data.op.control() {
+            Control::For(_) => self.varies(data.operands[0]),
+            Control::While(_) => self.varies(self.func.exit(data.regions[0]).operands[0]),
+            Control::If | Control::Switch(_) | Control::Plain | Control::Exit(_) => false,
+            Control::Call(_) | Control::DiffCall(_) | Control::LinCall(_) => false,
+        }
+    }
+
+    /// Whether some lanes may leave a loop from within a round while others go on.
+    pub fn is_left_apart(&self, looped: Inst) -> bool {
+        let mut found = false;
+        for region in &self.func.insts[looped].regions {
+            self.func.walk(*region, &mut |inst| {
+                found |= self.leaves_round(inst, looped) && self.is_apart(inst, looped);
+            });
+        }
+        found
+    }
+
+    /// Whether an exit ends a loop around it before its condition does.
+    pub fn leaves_round(&self, exit: Inst, looped: Inst) -> bool {
+        match self.func.insts[exit].op {
+            Op::Break(_) | Op::Continue(_) | Op::Return if self.leaves(exit, looped) => true,
+            Op::Break(_) => self.shape.target(exit) == Some(looped),
+            _ => false,
+        }
+    }
+
+    /// Whether an exit inside a branch or loop goes to what is around that.
+    pub fn leaves(&self, exit: Inst, control: Inst) -> bool {
+        match self.func.insts[exit].op {
+            Op::Return => true,
+            Op::Break(_) | Op::Continue(_) => {
+                let target = self.shape.target(exit);
+                target != Some(control)
+                    && !self.around(exit).take_while(|c| *c != control).any(|c| Some(c) == target)
+            }
+            _ => false,
+        }
+    }
+
+    /// The branches and loops around an instruction, from the inside out.
+    pub fn around(&self, inst: Inst) -> impl Iterator<Item = Inst> + '_ {
+        std::iter::successors(self.shape.parent(inst), |control| self.shape.parent(*control))
+    }
+
+    /// Whether some lanes in `control` may come to an instruction in it and others not.
+    pub fn is_apart(&self, inst: Inst, control: Inst) -> bool {
+        self.around(inst).take_while(|c| *c != control).any(|c| self.splits(c))
+    }
+
+    fn varies(&self, value: Value) -> bool {
+        self.varying.contains(value)
+    }
+
+    fn set(&mut self, value: Value, varies: bool) {
+        if varies && self.varying.insert(value) {
+            self.changed = true;
+        }
+    }
+
+    fn visit(&mut self, inst: Inst) {
+        let func = self.func;
+        let data = &func.insts[inst];
+        match data.op.control() {
+            Control::Plain => {
+                let varies = self.makes_varying(data);
+                data.results.iter().for_each(|result| self.set(*result, varies));
+            }
+            Control::Call(_) | Control::DiffCall(_) | Control::LinCall(_) => {
+                data.results.iter().for_each(|result| self.set(*result, true));
+            }
+            Control::If | Control::Switch(_) => {
+                let splits = self.splits(inst);
+                for (number, result) in data.results.iter().enumerate() {
+                    let one_does = self.shape.exits(inst).iter().any(|e| self.gives(*e, number));
+                    self.set(*result, splits || one_does);
+                }
+            }
+            Control::For(info) => self.visit_loop(inst, info.reversed),
+            Control::While(_) => self.visit_loop(inst, false),
+            Control::Exit(_) => {}
+        }
+    }
+
+    /// Whether an exit carries something that varies.
+    fn gives(&self, exit: Inst, number: usize) -> bool {
+        self.func.insts[exit].operands.get(number).is_some_and(|operand| self.varies(*operand))
+    }
+
+    fn visit_loop(&mut self, inst: Inst, reversed: bool) {
+        let func = self.func;
+        let Some(looped) = Loop::of(func, inst) else { return };
+        let data = &func.insts[inst];
+        let args = &func.regions[looped.body].args;
+        if looped.lead == 1 {
+            let varies = reversed && self.varies(data.operands[0]);
+            self.set(args[0], varies);
+        }
+        let exits: Vec<Inst> =
+            self.shape.exits(inst).iter().copied().filter(|e| !looped.is_condition(self.shape, *e)).collect();
+        let (back, out): (Vec<Inst>, Vec<Inst>) =
+            exits.into_iter().partition(|e| looped.is_back_edge(func, self.shape, *e));
+        let mixes = back.iter().any(|e| self.is_apart(*e, inst));
+        let splits = self.splits(inst);
+        for number in 0..looped.slots(func) {
+            let begun = self.varies(data.operands[looped.lead + number]);
+            let carried = begun || mixes || back.iter().any(|e| self.gives(*e, number));
+            let arg = args[looped.lead + number];
+            self.set(arg, carried);
+            if let Some(cond) = looped.cond {
+                self.set(func.regions[cond].args[number], carried);
+            }
+            let given = self.varies(arg) || splits || out.iter().any(|e| self.gives(*e, number));
+            self.set(data.results[number], given);
+        }
+    }
+
+    /// Whether an instruction without regions gives something that varies.
+    fn makes_varying(&self, data: &InstData) -> bool {
+        let some_do = data.operands.iter().any(|operand| self.varies(*operand));
+        match &data.op {
+            Op::Wave(kind) => match kind {
+                Wave::Sum | Wave::Product | Wave::Min | Wave::Max | Wave::And | Wave::Or | Wave::Xor => false,
+                Wave::All | Wave::Any | Wave::Ballot | Wave::ReadFirst | Wave::LaneCount => false,
+                Wave::ReadAt => self.varies(data.operands[1]),
+                Wave::LaneIndex | Wave::PrefixSum | Wave::PrefixProduct => true,
+                Wave::QuadX | Wave::QuadY | Wave::QuadDiagonal => true,
+            },
+            Op::Load(_) => {
+                let handle = self.types.get(self.func.ty(data.operands[0]));
+                some_do || !matches!(handle, Type::Buffer(_, Access::Read))
+            }
+            Op::Atomic(_) | Op::Sample(_) | Op::Texel | Op::Screen(_) => true,
+            _ => some_do,
+        }
+    }
+}
