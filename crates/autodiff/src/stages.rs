@@ -81,3 +81,20 @@ fn what(func: &Func, residual: Residual) -> String {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: IR-PASS-13
+    #[test]
+    #[should_panic(expected = "internal error after linearize")]
+    fn what_a_pass_spoils_is_noticed_behind_it() {
+        let source = "func @f(%x: f32) -> f32 { %y: f32 = mul %x, %x return %y }";
+        let mut module = text::parse_module(source).expect("it is valid");
+        let mut func = module.funcs.values().next().expect("a function").clone();
+        let product = func.all_insts()[0];
+        func.insts[product].operands.truncate(1);
+        Context::new(&mut module).after("linearize", &func, None);
+    }
+}

@@ -15,7 +15,7 @@ use cotangent_autodiff::prepare::prepare;
 use cotangent_autodiff::tangent;
 use cotangent_base::Diagnostics;
 use cotangent_filetest::{Case, Pass, run};
-use cotangent_ir::{Builder, DiffTable, Func, FuncId, FuncKind, Module, Op, Value, text, verify_linear};
+use cotangent_ir::{Builder, DiffTable, Func, FuncId, Module, Op, Value, text, verify_linear};
 
 fn main() {
     run(
@@ -83,18 +83,18 @@ fn write_body(case: &mut Case, build: impl FnOnce(&mut Builder<'_>, &DiffTable) 
     text::print_func(&case.module, id)
 }
 
-/// The functions that are new or have got a body.
+/// The functions that are new or not what they were: requests with a body, and nothing else.
 fn run_differentiate(case: &mut Case) -> String {
-    let old: Vec<FuncId> = case.module.funcs.keys().collect();
-    let requests: Vec<FuncId> =
-        old.iter().copied().filter(|f| case.module.funcs[*f].kind != FuncKind::Defined).collect();
+    let shown = |module: &Module| -> Vec<(FuncId, String)> {
+        module.funcs.keys().map(|f| (f, text::print_func(module, f))).collect()
+    };
+    let old = shown(&case.module);
     let diagnostics = differentiate(&mut case.module);
     if !diagnostics.is_empty() {
         return told(&diagnostics);
     }
-    let new = case.module.funcs.keys().filter(|f| !old.contains(f) || requests.contains(f));
-    let texts: Vec<String> = new.map(|f| text::print_func(&case.module, f)).collect();
-    texts.join("\n")
+    let new = shown(&case.module).into_iter().filter(|f| !old.contains(f));
+    new.map(|(_, text)| text).collect::<Vec<_>>().join("\n")
 }
 
 fn told(diagnostics: &Diagnostics) -> String {

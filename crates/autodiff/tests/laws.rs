@@ -47,7 +47,7 @@ fn after_prepare_the_only_exit_is_the_last_return() {
     }
 }
 
-// req: IR-LIN-1, IR-LIN-2, IR-LIN-5, IR-LIN-6, IR-LIN-9, IR-LIN-10
+// req: IR-LIN-2, IR-LIN-5, IR-LIN-6, IR-LIN-9, IR-LIN-10
 #[test]
 fn every_linear_instruction_is_linear_and_no_primal_one_reads_a_tangent() {
     for seed in 0..PROGRAMS {
@@ -211,7 +211,7 @@ fn what_forward_mode_makes_is_ordinary_code() {
     }
 }
 
-// req: IR-PASS-1, IR-PASS-8
+// req: IR-PASS-8
 #[test]
 fn without_requests_nothing_changes_and_originals_never_do() {
     for seed in 0..20 {

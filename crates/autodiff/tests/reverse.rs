@@ -15,7 +15,7 @@ use law::Trio;
 use random::Random;
 
 // req: OP-03, IR-TR-6, IR-CFG-1, IR-CFG-5, IR-CFG-6, IR-CFG-8, IR-CKPT-1, IR-CKPT-4, IR-CKPT-20
-// req: IR-EXT-5, IR-PASS-13, IR-UNZIP-12, LOOP-01, LOOP-02, LOOP-09
+// req: IR-EXT-5, IR-UNZIP-12, LOOP-01, LOOP-02, LOOP-09
 #[test]
 fn backward_forward_and_differences_agree_on_random_programs() {
     for seed in 0..150 {
