@@ -16,6 +16,16 @@ fn what_is_written_out_is_an_output() {
     let text = "float g(float x) { return x; }
         [Differentiable] void f(float x, out float y, inout float z) { y = g(x); z = g(z); }";
     assert_eq!(problems(text), ["E0502 g(x)", "E0502 g(z)"]);
+    // So is the result, through whatever differentiable is done to it; what goes nowhere is none.
+    let text = "float g(float x) { return x; }
+        [Differentiable] float h(float x, no_diff float k) { return x * k; }
+        [Differentiable] float f(float x)
+        {
+            float a = g(x);
+            float b = g(2.0 * x);
+            return 2.0 * h(a, g(3.0 * x));
+        }";
+    assert_eq!(problems(text), ["E0502 g(x)"]);
 }
 
 #[test]
@@ -24,6 +34,15 @@ fn a_parameter_marked_no_diff_carries_nothing() {
     valid(
         "float g(float x) { return x; } [Differentiable] float f(no_diff float k, float x) { return g(k) * x; }",
     );
+    // The others do, and what is computed from them, as far as its type has a derivative.
+    let text = "float g(float x) { return x; } float h(int n) { return 1.0; }
+        [Differentiable] float f(no_diff float k, float x, inout float y)
+        {
+            float a = 2.0 * x;
+            int n = int(y);
+            return g(a * k) + g(k) + g(y) + h(n);
+        }";
+    assert_eq!(problems(text), ["E0502 g(a * k)", "E0502 g(y)"]);
 }
 
 #[test]
@@ -80,6 +99,18 @@ fn a_loss_in_one_branch_is_a_loss() {
     let text = "float g(float x) { return x; }
         [Differentiable] float f(float x) { float y = x; if (x > 0.0) { y = g(x); } return y; }";
     assert_eq!(problems(text), ["E0502 g(x)"]);
+    // And a derivative that came by one branch is one, whichever.
+    let text = "float g(float x) { return x; }
+        [Differentiable] float f(float x, int n)
+        {
+            float y = 1.0;
+            float z = 1.0;
+            if (x > 0.0) { y = x; } else { z = x; }
+            float w = 1.0;
+            switch (n) { case 0: w = x; break; default: w = 2.0; }
+            return g(y) + g(z) + g(w);
+        }";
+    assert_eq!(problems(text), ["E0502 g(y)", "E0502 g(z)", "E0502 g(w)"]);
 }
 
 #[test]
