@@ -355,6 +355,23 @@ impl<'m> Evaluator<'m> {
         Ok(rows.iter().map(|row| self.output_number(&outputs[row.of], row)).collect())
     }
 
+    /// The derivative of the output number `row` by the input number `column`, with that number replaced.
+    pub fn derivative_at(
+        &mut self,
+        mode: Mode,
+        row: &Entry,
+        (column, index): (&Entry, usize),
+        x: f64,
+    ) -> Result<f64, Stopped> {
+        let (rows, columns) = (vec![row.clone()], vec![column.clone()]);
+        let mut jacobian = Jacobian { rows, columns, entries: vec![vec![0.0]] };
+        let before = self.inputs[column.of].value.clone();
+        replace(&mut self.inputs[column.of].value, &mut { index }, Const::float(x));
+        let filled = self.fill(mode, &mut jacobian);
+        self.inputs[column.of].value = before;
+        filled.map(|()| jacobian.entries[0][0])
+    }
+
     /// What it costs to run the function with one input number replaced, if it runs.
     pub fn cost_at(&self, input: usize, index: usize, x: f64) -> Option<Counters> {
         let mut inputs: Vec<Val> = self.inputs.iter().map(|i| i.value.clone()).collect();

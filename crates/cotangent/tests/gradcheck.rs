@@ -1,6 +1,6 @@
 //! `gradcheck` finds every wrong derivative in `tests/gradcheck/wrong.slang` and none in `right.slang`.
 
-use cotangent::gradcheck::{Finding, Options, Outcome, gradcheck};
+use cotangent::gradcheck::{Finding, Options, Outcome, Why, gradcheck};
 use cotangent::ir::Mode;
 use cotangent::runtime::Data;
 use cotangent::{Compiler, Files, Stop};
@@ -291,5 +291,40 @@ fn at_a_jump_the_slopes_are_those_of_the_pieces() {
             let [kink] = &findings[0].kinks[..] else { panic!("there is one jump") };
             assert!(kink.jumps && [kink.left, kink.right].map(f64::round) == [1.0, 3.0], "{kink:?}");
         }
+    }
+}
+
+#[test]
+fn slopes_around_a_point_bound_nothing_where_the_function_jumps() {
+    // Along x it goes from 0 to 1 at zero. Above the diagonals the slope is 3, but across them it jumps, ever nearer to zero.
+    let text = "[Differentiable] float f(float x, float y) { return abs(x) > y ? max(x, y) : x * 3; }";
+    let [finding] = &check(text, &Options::default())[..] else { panic!("there is one function") };
+    let Outcome::Differs(worst) = &finding.outcome else { panic!("it is wrong at zero") };
+    assert_eq!((worst.at.as_str(), worst.forward, worst.backward), ("x = 0, y = 0", Some(3.0), Some(3.0)));
+    assert!(worst.sides.is_some_and(|sides| sides.map(|s| s.round() as i32) == [0, 1]), "{worst:?}");
+    // The same pieces, joined: any of the slopes around will do at zero.
+    let text =
+        "[Differentiable] float f(float x, float y) { return abs(x) > y ? 3 * x - 2 * y * sign(x) : x; }";
+    let [finding] = &check(text, &Options::default())[..] else { panic!("there is one function") };
+    assert!(agrees(&finding.outcome), "{finding:?}");
+}
+
+#[test]
+fn waves_that_differences_step_over_are_told_and_not_judged() {
+    let with = |slope: &str| {
+        format!(
+            "[ForwardDerivative(g)] double f(double x) {{ return x + 1e-9lf * sin(1e12lf * x); }}
+            DifferentialPair<double> g(DifferentialPair<double> x) {{ return diffPair(f(x.p), ({slope}) * x.d); }}"
+        )
+    };
+    let right = check(&with("1 + 1e3lf * cos(1e12lf * x.p)"), &Options::default());
+    let [finding] = &right[..] else { panic!("there is one function") };
+    assert!(!differs(&finding.outcome), "{finding:?}");
+    let [hidden] = &finding.hidden[..] else { panic!("it is told once: {finding:?}") };
+    assert_eq!(hidden.why, Why::Rough);
+    // A derivative without waves is wrong by what differences see.
+    for slope in ["2", "1 + x.p", "abs(x.p)"] {
+        let findings = check(&with(slope), &Options::default());
+        assert!(differs(&findings[0].outcome), "{slope}: {:?}", findings[0]);
     }
 }

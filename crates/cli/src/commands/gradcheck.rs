@@ -5,7 +5,7 @@ use super::run::setting;
 use crate::args::{Format, Gradcheck};
 use crate::output::print;
 use crate::report::{Failure, finish};
-use cotangent::gradcheck::{Disagreement, Finding, Hidden, Kink, Options, Outcome};
+use cotangent::gradcheck::{Disagreement, Finding, Hidden, Kink, Options, Outcome, Why};
 use cotangent::ir::Mode;
 use cotangent::{Sources, gradcheck as check};
 use serde_json::{Value, json};
@@ -72,8 +72,10 @@ fn text(sources: &Sources, findings: &[Finding]) -> String {
         }
     }
     for finding in findings {
-        for hidden in finding.hidden.iter().take(1) {
-            out += &format!("\nnot judged: {}", hidden_text(finding, hidden));
+        for why in [Why::NotFinite, Why::Rough] {
+            if let Some(hidden) = finding.hidden.iter().find(|hidden| hidden.why == why) {
+                out += &format!("\nnot judged: {}", hidden_text(finding, hidden));
+            }
         }
     }
     if findings.iter().any(|f| !f.kinks.is_empty() || !f.hidden.is_empty() || f.unchecked.is_some()) {
@@ -144,11 +146,16 @@ fn side(slope: &f64) -> String {
 }
 
 fn hidden_text(finding: &Finding, hidden: &Hidden) -> String {
-    let Hidden { output, input, given, at } = hidden;
-    format!(
-        "d {output} / d {input} of {} is given as {given:.4}; something inside is not finite, which the result hides, at {at}",
-        finding.name
-    )
+    let Hidden { output, input, given, at, .. } = hidden;
+    let name = finding.name;
+    format!("d {output} / d {input} of {name} is given as {given:.4}; {}, at {at}", why(hidden))
+}
+
+fn why(hidden: &Hidden) -> &'static str {
+    match hidden.why {
+        Why::NotFinite => "something inside is not finite, which the result hides",
+        Why::Rough => "the function goes up and down too fast for differences",
+    }
 }
 
 fn summary(findings: &[Finding]) -> String {
@@ -186,8 +193,8 @@ fn kink_json(kink: &Kink) -> Value {
 }
 
 fn hidden_json(hidden: &Hidden) -> Value {
-    let Hidden { output, input, given, at } = hidden;
-    json!({ "output": output, "input": input, "given": number(*given), "at": at })
+    let Hidden { output, input, given, at, .. } = hidden;
+    json!({ "output": output, "input": input, "given": number(*given), "why": why(hidden), "at": at })
 }
 
 fn difference_json(worst: &Disagreement) -> Value {

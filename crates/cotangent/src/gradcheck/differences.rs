@@ -6,13 +6,14 @@
 //! large ones suffer least from rounding and small ones step over no kink. What cancels inside rounds more than the result
 //! shows; so where a derivative differs, the uncertainty is at least how far the estimates of two steps are apart.
 //!
-//! What happens on the two sides of a point is in [`super::sides`].
+//! What happens on the two sides of a point is in [`super::sides`]. Slopes at points around tell which kinks meet, but only
+//! where the function is all of a piece: what jumps ever nearer to the point has any slope in between.
 
 use super::point::Random;
 use super::sides::{NEAR, Side, Sides, Span};
 use crate::gradient::{Entry, Evaluator};
 use cotangent_interp::{Stopped, Val};
-use cotangent_ir::Const;
+use cotangent_ir::{Const, Mode};
 
 /// Steps, relative to the larger of the number and one.
 const STEPS: [f64; 7] = [4e-3, 4e-4, 4e-5, 4e-6, 4e-7, 4e-8, 4e-9];
@@ -21,10 +22,20 @@ const STEPS: [f64; 7] = [4e-3, 4e-4, 4e-5, 4e-6, 4e-7, 4e-8, 4e-9];
 const AROUND: usize = 48;
 const ASIDE: [f64; 2] = [1e-7, 1e-8];
 
+/// How many steps to walk through each of the points around, to find jumps.
+const WALK: i32 = 8;
+
+/// How often to halve a step that looks like a jump.
+const HALVES: usize = 7;
+
+/// Where on a side the derivative is asked for, in steps of the differences, to see whether it goes to and fro.
+const ALONG: [f64; 7] = [0.13, 0.29, 0.41, 0.58, 0.71, 0.86, 1.0];
+
 /// Values near a point along one input number.
 pub(super) struct Line<'e, 'm> {
     evaluator: &'e mut Evaluator<'m>,
     rows: &'e [Entry],
+    column: &'e Entry,
     input: usize,
     index: usize,
     x: f64,
@@ -35,16 +46,19 @@ pub(super) struct Line<'e, 'm> {
     near: Option<[Near; 2]>,
     /// The slopes of every row at points around, far and near.
     around: Option<[Vec<Vec<f64>>; ASIDE.len()]>,
+    /// The values of every row on the way through each of the near ones.
+    walks: Option<Vec<Vec<Vec<f64>>>>,
 }
 
 /// By step: the values of every row one step and two steps away.
 type Near = [(f64, [Vec<f64>; 2]); NEAR.len()];
 
-/// A slope and how far it may be off.
+/// A slope, how far it may be off, and how far from the point its values lie.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Estimate {
     pub(super) slope: f64,
     pub(super) uncertainty: f64,
+    pub(super) step: f64,
 }
 
 impl<'e, 'm> Line<'e, 'm> {
@@ -52,12 +66,13 @@ impl<'e, 'm> Line<'e, 'm> {
     pub(super) fn new(
         evaluator: &'e mut Evaluator<'m>,
         rows: &'e [Entry],
-        column: &Entry,
+        column: &'e Entry,
     ) -> Result<Option<Self>, Stopped> {
         let Some((index, x)) = evaluator.input_number(column) else { return Ok(None) };
         let here = evaluator.rows_at(rows, column.of, index, x)?;
-        let (estimates, near, around) = Default::default();
-        Ok(Some(Line { evaluator, rows, input: column.of, index, x, here, estimates, near, around }))
+        let (estimates, near, around, walks) = Default::default();
+        let input = column.of;
+        Ok(Some(Line { evaluator, rows, column, input, index, x, here, estimates, near, around, walks }))
     }
 
     fn at(&mut self, offset: f64) -> Vec<f64> {
@@ -112,7 +127,7 @@ impl<'e, 'm> Line<'e, 'm> {
             let (coarse, fine) = ((4.0 * middle - wide) / 3.0, (4.0 * narrow - middle) / 3.0);
             let slope = (16.0 * fine - coarse) / 15.0;
             let rounding = 8.0 * f64::EPSILON * self.here[row].abs().max(1e-3) / (step / 4.0);
-            Estimate { slope, uncertainty: (slope - fine).abs() + rounding }
+            Estimate { slope, uncertainty: (slope - fine).abs() + rounding, step }
         };
         (0..self.rows.len()).map(estimate).collect()
     }
@@ -152,6 +167,13 @@ impl<'e, 'm> Line<'e, 'm> {
         })
     }
 
+    /// The slope of two sides that do not meet, from the farthest of their values.
+    pub(super) fn between(&self, [left, right]: [f64; 2]) -> Estimate {
+        let finite: Vec<f64> = [left, right].into_iter().filter(|s| s.is_finite()).collect();
+        let slope = finite.iter().sum::<f64>() / finite.len().max(1) as f64;
+        Estimate { slope, uncertainty: (right - left).abs() / 2.0, step: self.step(NEAR[0]) }
+    }
+
     /// The values on one side: one and two steps away.
     fn near(&mut self, sign: f64) -> Near {
         NEAR.map(|relative| {
@@ -173,8 +195,22 @@ impl<'e, 'm> Line<'e, 'm> {
         self.evaluator.cost_at(self.input, self.index, self.x).is_some_and(|cost| cost.ties > 0)
     }
 
+    /// Whether the derivative, within the step of an estimate on either side, goes to and fro by about as much as it is apart from
+    /// that: so do values then, between the steps.
+    pub(super) fn wavers(&mut self, row: usize, mode: Mode, given: f64, estimate: Estimate) -> bool {
+        let apart = (given - estimate.slope).abs();
+        [-estimate.step, estimate.step].into_iter().all(|step| {
+            let at = ALONG.map(|part| {
+                let (row, place) = (&self.rows[row], (self.column, self.index));
+                self.evaluator.derivative_at(mode, row, place, self.x + part * step).unwrap_or(f64::NAN)
+            });
+            let path: f64 = at.windows(2).map(|pair| (pair[1] - pair[0]).abs()).sum();
+            path - (at[ALONG.len() - 1] - at[0]).abs() > 0.5 * apart
+        })
+    }
+
     /// The slopes along this input at points around, to which all inputs move; none if they come together as the points do,
-    /// since then the function is but sharp.
+    /// since then the function is but sharp, and none if it jumps there, since then they bound nothing.
     pub(super) fn slopes_around(&mut self, row: usize) -> Vec<f64> {
         if self.around.is_none() {
             self.around = Some(ASIDE.map(|aside| (0..AROUND).map(|i| self.slopes_aside(i, aside)).collect()));
@@ -182,7 +218,52 @@ impl<'e, 'm> Line<'e, 'm> {
         let around = self.around.as_ref().expect("they have just been computed");
         let [far, near] =
             around.each_ref().map(|points| points.iter().map(|slopes| slopes[row]).collect::<Vec<_>>());
-        if Span::over(&near).width() < 0.5 * Span::over(&far).width() { vec![] } else { near }
+        let span = Span::over(&near);
+        let sharp = span.width() < 0.5 * Span::over(&far).width();
+        if sharp || self.jumps_around(row, span) { vec![] } else { near }
+    }
+
+    /// Whether there are jumps between points around: steps steeper than all slopes, and ever steeper the smaller they are.
+    fn jumps_around(&mut self, row: usize, slopes: Span) -> bool {
+        if self.walks.is_none() {
+            self.walks = Some((0..AROUND).map(|i| self.aside(i, ASIDE[1], Self::walk)).collect());
+        }
+        let step = self.step(ASIDE[1]) / f64::from(WALK);
+        let noise = 100.0 * f64::EPSILON * self.here[row].abs().max(1e-3) / step;
+        let slack = 0.5 * slopes.width() + noise;
+        let walks = self.walks.as_ref().expect("they have just been computed");
+        let mut steep = Vec::new();
+        for (number, values) in walks.iter().enumerate() {
+            let slope = |k: usize| (values[k + 1][row] - values[k][row]) / step;
+            let is_steep = |k: &usize| slope(*k) < slopes.low - slack || slope(*k) > slopes.high + slack;
+            steep.extend((0..values.len() - 1).filter(is_steep).map(|k| (number, k)));
+        }
+        steep.into_iter().any(|(number, k)| {
+            let from = (k as f64 - f64::from(WALK)) * step;
+            self.aside(number, ASIDE[1], |line| line.is_jump(row, from, from + step))
+        })
+    }
+
+    /// The values of all rows along this input, on both sides of the point.
+    fn walk(&mut self) -> Vec<Vec<f64>> {
+        let step = self.step(ASIDE[1]) / f64::from(WALK);
+        (-WALK..=WALK).map(|k| self.at(f64::from(k) * step)).collect()
+    }
+
+    /// Whether most of what lies between the values at two offsets lies between two that are much nearer.
+    fn is_jump(&mut self, row: usize, mut from: f64, mut to: f64) -> bool {
+        let [mut low, mut high] = [self.at(from)[row], self.at(to)[row]];
+        let whole = (high - low).abs();
+        for _ in 0..HALVES {
+            let middle = 0.5 * (from + to);
+            let value = self.at(middle)[row];
+            if (value - low).abs() > (high - value).abs() {
+                (to, high) = (middle, value);
+            } else {
+                (from, low) = (middle, value);
+            }
+        }
+        (high - low).abs() > 0.5 * whole
     }
 
     /// Whether the function has no other real input number.
@@ -193,19 +274,25 @@ impl<'e, 'm> Line<'e, 'm> {
 
     /// The slopes of all rows at the point of that number around this one.
     fn slopes_aside(&mut self, number: usize, aside: f64) -> Vec<f64> {
+        let step = self.step(aside * 1e-2);
+        let [above, below] = self.aside(number, aside, |line| {
+            let beside = line.evaluator.number(line.input, line.index) - line.x;
+            [step, -step].map(|h| line.at(beside + h))
+        });
+        above.iter().zip(below).map(|(a, b)| (a - b) / (2.0 * step)).collect()
+    }
+
+    /// What `look` sees with all inputs moved to the point of that number around this one.
+    fn aside<T>(&mut self, number: usize, aside: f64, look: impl FnOnce(&mut Self) -> T) -> T {
         let before: Vec<_> = self.evaluator.inputs.iter().map(|input| input.value.clone()).collect();
         let mut random = Random::new(number as u64, "around");
         // Every number moves by much more than the step, so as not to stand on the same edge again.
         let mut moved = || random.between((0.125, 1.0)) * if random.below(2) == 0 { -1.0 } else { 1.0 };
         self.evaluator.move_inputs(|x| x + aside * x.abs().max(1.0) * moved());
-        let (x, step) = (self.evaluator.number(self.input, self.index), self.step(aside * 1e-2));
-        let [above, below] = [step, -step].map(|h| {
-            let rows = self.evaluator.rows_at(self.rows, self.input, self.index, x + h);
-            rows.unwrap_or_else(|_| vec![f64::NAN; self.rows.len()])
-        });
+        let seen = look(self);
         for (input, value) in self.evaluator.inputs.iter_mut().zip(before) {
             input.value = value;
         }
-        above.iter().zip(below).map(|(a, b)| (a - b) / (2.0 * step)).collect()
+        seen
     }
 }

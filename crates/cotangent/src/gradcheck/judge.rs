@@ -3,7 +3,7 @@
 use super::differences::{Estimate, Line};
 use super::point::Random;
 use super::sides::{Sides, Span};
-use super::{Disagreement, Finding, Hidden, Kink, Outcome};
+use super::{Disagreement, Finding, Hidden, Kink, Outcome, Why};
 use crate::gradient::{Entry, Evaluator, Functions, Jacobian};
 use cotangent_interp::Stopped;
 use cotangent_ir::Mode;
@@ -19,6 +19,9 @@ const STEADY: f64 = 1e-4;
 
 /// A function with more numbers than this has as many of them checked, other ones at each point.
 const MOST: usize = 24;
+
+/// Why differences tell nothing.
+const ROUGH: &str = "it is too rough for differences";
 
 /// What a point is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -71,14 +74,18 @@ pub(super) fn judge(
     let is_break = |(r, _, verdict): &(usize, &Entry, Verdict)| verdict.is_break().then_some(*r);
     let broken: Vec<usize> = found.iter().filter_map(is_break).collect();
     for (r, column, verdict) in found {
-        compared |= !matches!(verdict, Verdict::Unclear(_) | Verdict::Hidden(_));
+        compared |= !matches!(verdict, Verdict::Unclear(_) | Verdict::Hidden(_) | Verdict::Rough(_));
         let place = (&rows[r], column);
         match verdict {
             Verdict::Agrees(error) => finding.error = finding.error.max(error),
             Verdict::Unclear(why) => reason = why.to_string(),
             Verdict::Hidden(given) => {
                 reason = "something inside is not finite at any point that was tried".to_string();
-                note_hidden(evaluator, finding, place, given);
+                note_hidden(evaluator, finding, place, (Why::NotFinite, given));
+            }
+            Verdict::Rough(given) => {
+                reason = ROUGH.to_string();
+                note_hidden(evaluator, finding, place, (Why::Rough, given));
             }
             Verdict::Kink(at) => note_kink(evaluator, finding, place, at),
             Verdict::Differs(case) if case.error.is_infinite() && broken.contains(&r) => {}
@@ -120,6 +127,8 @@ enum Verdict {
     Differs(Case),
     /// Something inside is not finite, which the result hides; this is the derivative.
     Hidden(f64),
+    /// The function goes up and down between the steps of differences; this is the derivative.
+    Rough(f64),
     /// Nothing can be said here.
     Unclear(&'static str),
 }
@@ -152,6 +161,7 @@ struct Case {
 fn verdict(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>; 2]) -> Verdict {
     match compare(line, look, row, given) {
         Verdict::Differs(case) if is_hidden(line, &case) => Verdict::Hidden(shown(given)),
+        Verdict::Differs(case) if is_rough(line, row, &case) => Verdict::Rough(shown(given)),
         verdict => verdict,
     }
 }
@@ -166,6 +176,15 @@ fn is_hidden(line: &mut Line<'_, '_>, case: &Case) -> bool {
         [true, false] => case.sides.is_some() || !line.is_alone(),
         [false, false] => false,
     }
+}
+
+/// Whether every derivative wavers within the step of the differences by as much as it differs from them: a right one does where the
+/// function has waves that they step over, a wrong one seldom.
+fn is_rough(line: &mut Line<'_, '_>, row: usize, case: &Case) -> bool {
+    [Mode::Forward, Mode::Backward].into_iter().zip(case.given).all(|(mode, given)| match given {
+        Some(given) => given.is_finite() && line.wavers(row, mode, given, case.estimate),
+        None => true,
+    })
 }
 
 fn compare(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>; 2]) -> Verdict {
@@ -186,8 +205,7 @@ fn compare(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>;
     if let Some(sides) = line.kink(row) {
         return at_kink(line, row, given, sides, floor);
     }
-    const ROUGH: Verdict = Verdict::Unclear("it is too rough for differences");
-    let Some(best) = best else { return ROUGH };
+    let Some(best) = best else { return Verdict::Unclear(ROUGH) };
     let estimate = line.doubted(row, best);
     let error = apart(given, estimate.slope, floor);
     let doubt = MARGIN * estimate.uncertainty / estimate.slope.abs().max(floor);
@@ -196,7 +214,7 @@ fn compare(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>;
     }
     let farthest = given.into_iter().flatten().map(|x| (x - estimate.slope).abs()).fold(0.0, f64::max);
     if line.is_rough(row, estimate.slope, farthest) {
-        return ROUGH;
+        return Verdict::Unclear(ROUGH);
     }
     match look {
         Look::ForKinks { made } => beside_kinks(line, row, given, estimate, floor, made),
@@ -227,10 +245,8 @@ fn at_kink(
     if span.has_all(judged) {
         return Verdict::Kink(At { left, right, given: shown(given), jumps: sides.jump(), breaks });
     }
-    let finite: Vec<f64> = [left, right].into_iter().filter(|s| s.is_finite()).collect();
-    let slope = finite.iter().sum::<f64>() / finite.len().max(1) as f64;
-    let estimate = Estimate { slope, uncertainty: (right - left).abs() / 2.0 };
-    let error = apart(given, slope, floor);
+    let estimate = line.between([left, right]);
+    let error = apart(given, estimate.slope, floor);
     Verdict::Differs(Case { given, estimate, sides: Some([left, right]), error })
 }
 
@@ -294,11 +310,11 @@ fn note_hidden(
     evaluator: &Evaluator<'_>,
     finding: &mut Finding,
     (row, column): (&Entry, &Entry),
-    given: f64,
+    (why, given): (Why, f64),
 ) {
     let (output, input) = names(evaluator, row, column);
-    if !finding.hidden.iter().any(|h| h.output == output && h.input == input) {
-        finding.hidden.push(Hidden { output, input, given, at: evaluator.show_point() });
+    if !finding.hidden.iter().any(|h| h.output == output && h.input == input && h.why == why) {
+        finding.hidden.push(Hidden { output, input, why, given, at: evaluator.show_point() });
     }
 }
 

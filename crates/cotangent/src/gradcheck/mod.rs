@@ -9,7 +9,8 @@
 //!
 //! 1. It *agrees* if it is the slope by central differences, which come with an estimate of their own error ([`differences`]).
 //! 2. Where the sides have two slopes however near one looks ([`sides`]) it is at a *kink*, or a jump, and must lie between them,
-//!    or between the slopes around, where kinks of several inputs meet. Something that is not a number lies between no slopes.
+//!    or between the slopes around, where kinks of several inputs meet. (Slopes around say nothing of a function that jumps there, as
+//!    `abs(x) > y ? max(x, y) : 3 * x` does at zero.) Something that is not a number lies between no slopes.
 //!    Where `min`, `max` or `abs` inside cannot tell what to choose, the compiler's rules give each a share, whose sum is not judged
 //!    if there is but one slope.
 //! 3. Where a side ends or gets ever steeper, a derivative that is no finite number is not judged. What is finite must lie
@@ -17,7 +18,9 @@
 //! 4. Where the function makes of finite numbers one that is not, and its result hides it, as `saturate(sqrt(x))` does below
 //!    zero, the derivative is told and not judged. It is judged where that happens at a single point which the function
 //!    crosses smoothly, as `select(x == 0, 1, sin(x) / x)` does at zero.
-//! 5. All else is a *disagreement*.
+//! 5. Where a derivative goes to and fro within the step of the differences by as much as it is apart from them, as that of
+//!    `x + 1e-9 * sin(1e12 * x)` does, it is told and not judged: they step over such waves.
+//! 6. All else is a *disagreement*.
 
 mod differences;
 mod fixed;
@@ -89,7 +92,7 @@ pub struct Finding {
     pub error: f64,
     /// Where it has no derivative; one for each pair of numbers.
     pub kinks: Vec<Kink>,
-    /// Where derivatives were not judged, because something inside is not finite and the result hides it.
+    /// Where derivatives were not judged.
     pub hidden: Vec<Hidden>,
     /// What came of it.
     pub outcome: Outcome,
@@ -148,17 +151,28 @@ pub struct Kink {
     pub at: String,
 }
 
-/// A place where the function leaves the domain of something inside and its result does not show it.
+/// A place where a derivative cannot be judged by the values of the function.
 #[derive(Clone, Debug)]
 pub struct Hidden {
     /// The output number.
     pub output: String,
     /// The input number.
     pub input: String,
+    /// Why it cannot.
+    pub why: Why,
     /// What the derivatives say.
     pub given: f64,
     /// The point.
     pub at: String,
+}
+
+/// Why a derivative cannot be judged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// The function leaves the domain of something inside, and its result does not show it.
+    NotFinite,
+    /// The function goes up and down between the steps of differences.
+    Rough,
 }
 
 /// Checks the functions of the module at `path`.
