@@ -296,6 +296,9 @@ pub struct Compile {
     /// optimize or finish. With -o the result is written too.
     #[arg(long, value_name = "PASS")]
     pub dump_after: Option<String>,
+    /// How matrices lie in memory where the program does not say.
+    #[arg(long, value_enum, default_value = "row")]
+    pub matrix_layout: MatrixLayout,
     /// Say where each statement comes from: with `#line`, in SPIR-V with `OpLine`, in WGSL with comments.
     #[arg(long)]
     pub lines: bool,

@@ -9,7 +9,7 @@ mod support;
 use cotangent::ir::layout::Target;
 use std::fmt::Write;
 use std::process::Command;
-use support::image::{Case, Image, image, prepare};
+use support::image::{Case, Image, image, prepare_all};
 use support::sample;
 
 /// Writes the function that fills in parameters, runs a program and prints what it wrote.
@@ -105,16 +105,9 @@ fn cpp_computes_what_the_interpreter_does() {
         eprintln!("skipped: there is no C++ compiler `{compiler}`");
         return;
     }
-    let mut cases = Vec::new();
-    let mut wrong = String::new();
     let (paths, all) = sample(6);
     let least = paths.len().min(16);
-    for path in paths {
-        match prepare(&path, cotangent::cpp) {
-            Ok(case) => cases.extend(case),
-            Err(error) => wrong += &format!("{error}\n"),
-        }
-    }
+    let (cases, mut wrong) = prepare_all(paths, cotangent::cpp, "cpp");
     let folder = std::env::temp_dir().join(format!("cotangent-cpp-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     for (batch, cases) in cases.chunks(60).enumerate() {

@@ -16,7 +16,7 @@ use cotangent::runtime::Data;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::image::{Asked, Case, Image, image, prepare, prepare_asked};
+use support::image::{Asked, Case, Image, image, prepare_all, prepare_asked};
 use support::{folder, sample};
 
 /// Compiles as a user would for any GPU since 2020; without contraction, so that numbers are the interpreter's.
@@ -77,16 +77,9 @@ impl Nvrtc {
 #[test]
 fn nvrtc_takes_every_program() {
     let package = std::env::var_os("COTANGENT_PACKAGE").map(PathBuf::from);
-    let mut wrong = String::new();
-    let mut cases = Vec::new();
     let (paths, _) = sample(if package.is_some() { 1 } else { 6 });
     let least = paths.len().min(16);
-    for path in paths {
-        match prepare(&path, cotangent::cuda) {
-            Ok(case) => cases.extend(case),
-            Err(error) => wrong += &format!("{error}\n"),
-        }
-    }
+    let (mut cases, mut wrong) = prepare_all(paths, cotangent::cuda, "cuda");
     if package.is_some() {
         cases.extend(kernels().chain(applications()));
     }
@@ -227,7 +220,7 @@ fn kernel_case(name: &str, define: Option<(&str, &str)>, input: usize, gradient:
         ..Asked::default()
     };
     let path = folder("..").join(format!("bench/kernels/{name}.slang"));
-    prepare_asked(&path, &asked, cotangent::cuda).unwrap()
+    prepare_asked(&path, &asked, cotangent::cuda).unwrap().unwrap()
 }
 
 fn kernels() -> impl Iterator<Item = Case> {
@@ -304,7 +297,7 @@ fn applications() -> impl Iterator<Item = Case> {
             let groups = Some([threads.div_ceil(64) as u32, 1, 1]);
             let asked = Asked { set, groups, entry: Some(entry.to_string()), ..Asked::default() };
             let path = folder("..").join(format!("examples/apps/{name}/{name}.slang"));
-            prepare_asked(&path, &asked, cotangent::cuda).unwrap()
+            prepare_asked(&path, &asked, cotangent::cuda).unwrap().unwrap()
         })
     })
 }

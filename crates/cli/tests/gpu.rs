@@ -14,6 +14,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use support::expect::{arguments, compare};
+use support::lists::{list, write_list};
 use support::{bless, cotangent, folder, header, programs};
 
 /// How a run ended.
@@ -59,19 +60,6 @@ fn refusal(said: &str) -> String {
         Some(text.split_once(": ")?.1.to_string())
     };
     said.lines().find_map(message).unwrap_or_default()
-}
-
-/// The programs in a list, with what is said of them.
-fn list(file: &str) -> BTreeMap<String, String> {
-    let list = std::fs::read_to_string(folder(file)).unwrap_or_default();
-    let entry = |line: &str| line.split_once(": ").map(|(name, why)| (name.to_string(), why.to_string()));
-    list.lines().filter(|line| !line.starts_with('#')).filter_map(entry).collect()
-}
-
-fn write_list(file: &str, refused: &BTreeMap<String, String>) {
-    let head = "# Programs of tests/run that cannot run on a GPU, and what their users are told; see crates/cli/tests/gpu.rs.\n";
-    let lines: String = refused.iter().map(|(name, why)| format!("{name}: {why}\n")).collect();
-    std::fs::write(folder(file), head.to_string() + &lines).unwrap();
 }
 
 /// Whether there is a device to run on.
@@ -185,7 +173,7 @@ fn compare_all(target: &str, lists: &str) {
         }
     }
     if bless() && all {
-        write_list(&refusals, &refused);
+        write_list(&refusals, &refused, "run on a GPU", "gpu");
     }
     eprintln!("{right} programs are right, {} are refused", refused.len());
     assert!(wrong.is_empty(), "{wrong}");

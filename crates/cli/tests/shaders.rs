@@ -10,15 +10,22 @@
 mod support;
 
 use cotangent::ir::Stage;
-use cotangent::ir::layout::Target;
+use cotangent::ir::layout::{Matrices, Target};
 use cotangent::{Compiler, Disk, Roots, Symbol, capabilities};
 use std::path::Path;
 use support::validators::{Made, listed, validate};
 use support::{bless, folder, header, programs, words};
 
-/// The entry point and the macros that the header of a program asks for; `None` if it asks for what only the command line does.
-fn asked(text: &str) -> Option<(Roots, Vec<(String, String)>)> {
-    let (mut entries, mut defines) = (Vec::new(), Vec::new());
+/// What the header of a program asks for.
+struct Asked {
+    roots: Roots,
+    defines: Vec<(String, String)>,
+    matrices: Matrices,
+}
+
+/// The entry point, the macros and the layout of matrices that the header of a program asks for; `None` if it asks for what only the command line does.
+fn asked(text: &str) -> Option<Asked> {
+    let (mut entries, mut defines, mut matrices) = (Vec::new(), Vec::new(), Matrices::Rows);
     let line = header(text, "run").first().map_or(vec![], |line| words(line));
     let mut words = line.into_iter();
     while let Some(word) = words.next() {
@@ -29,21 +36,23 @@ fn asked(text: &str) -> Option<(Roots, Vec<(String, String)>)> {
                 let (name, value) = value.split_once('=').unwrap_or((&value, "1"));
                 defines.push((name.to_string(), value.to_string()));
             }
+            "--matrix-layout" if value == "column" => matrices = Matrices::Columns,
             "--set" | "--groups" | "--print" | "--max-steps" => {}
             _ => return None,
         }
     }
-    Some((Roots::Entries(entries), defines))
+    Some(Asked { roots: Roots::Entries(entries), defines, matrices })
 }
 
 /// Emits a program for each target; refusals go into the list.
 fn emit(path: &Path, targets: &[Target], refused: &mut Vec<String>, wrong: &mut String) -> Vec<Made> {
     let text = std::fs::read_to_string(path).expect("a program");
     let program = path.strip_prefix(folder("")).unwrap_or(path).with_extension("").display().to_string();
-    let Some((roots, defines)) = asked(&text) else { return vec![] };
+    let Some(Asked { roots, defines, matrices }) = asked(&text) else { return vec![] };
     let roots = if program.starts_with("run") { roots } else { Roots::Module };
     let disk = Disk::default();
     let mut compiler = Compiler::new(&disk, defines);
+    compiler.options.matrices = matrices;
     let Ok(lowered) = compiler.compile(&path.display().to_string(), roots) else {
         *wrong += &format!("{program} does not compile\n");
         return vec![];

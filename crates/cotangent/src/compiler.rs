@@ -141,6 +141,19 @@ impl<'l> Compiler<'l> {
         roots: Roots,
         listing: &mut Listing,
     ) -> Result<Lowered, Stop> {
+        let mut lowered = self.compile_as_declared(path, roots, listing)?;
+        let diagnostics = pipeline::lay_out_matrices(&mut lowered, self.options.matrices);
+        self.tell(diagnostics)?;
+        Ok(lowered)
+    }
+
+    /// As [`compile_listing`](Self::compile_listing), with matrices in memory as the program declares them, however they lie.
+    fn compile_as_declared(
+        &mut self,
+        path: &str,
+        roots: Roots,
+        listing: &mut Listing,
+    ) -> Result<Lowered, Stop> {
         let mut lowered = self.lower(path, roots)?;
         let diagnostics = pipeline::run(&mut lowered, listing);
         self.tell(diagnostics)?;
@@ -165,7 +178,8 @@ impl<'l> Compiler<'l> {
         target: Target,
         matrices: Matrices,
     ) -> Result<Reflection, Stop> {
-        let lowered = self.compile(path, roots)?;
+        self.options.matrices = matrices;
+        let lowered = self.compile_as_declared(path, roots, &mut Listing::default())?;
         if let Err(refusal) = crate::targets::check_layout(&lowered, cotangent_emit_naga::codes::UNSUPPORTED)
         {
             self.diagnostics.push(*refusal);

@@ -4,9 +4,12 @@
 //! verifier runs after each.
 
 use cotangent_autodiff::{differentiate_showing, stages};
-use cotangent_base::Diagnostics;
+use cotangent_base::{Diagnostic, Diagnostics};
+use cotangent_ir::layout::Matrices;
 use cotangent_ir::text::print_module;
 use cotangent_lower::Lowered;
+use cotangent_lower::codes::UNSUPPORTED_CONSTRUCT;
+use cotangent_passes::columns;
 
 /// A pass over a whole module.
 struct Pass {
@@ -39,6 +42,30 @@ fn prune(lowered: &mut Lowered) -> Diagnostics {
 fn optimize(lowered: &mut Lowered) -> Diagnostics {
     cotangent_passes::optimize::optimize(&mut lowered.module);
     Diagnostics::new()
+}
+
+/// Turns the matrices of memory that lie column by column, so that for all targets they lie row by row.
+pub fn lay_out_matrices(lowered: &mut Lowered, matrices: Matrices) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    if !turns_matrices(lowered, matrices) {
+        return diagnostics;
+    }
+    match columns::columns(&mut lowered.module, &mut lowered.params, matrices) {
+        Ok(()) => cotangent_passes::optimize::optimize(&mut lowered.module),
+        Err(span) => {
+            let message = "matrices behind pointers and in interface values lie row by row";
+            diagnostics.push(
+                Diagnostic::new(UNSUPPORTED_CONSTRUCT, span, message)
+                    .help("leave out `column_major` and `--matrix-layout column`"),
+            );
+        }
+    }
+    diagnostics
+}
+
+/// Whether some matrices of memory may lie column by column.
+pub fn turns_matrices(lowered: &Lowered, matrices: Matrices) -> bool {
+    columns::is_needed(&lowered.module.types, matrices)
 }
 
 /// The names that `--dump-after` takes, in the order in which the passes run.

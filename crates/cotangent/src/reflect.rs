@@ -192,14 +192,15 @@ fn fields(types: &Types, rules: Rules, ty: Ty) -> Vec<Item> {
     match types.get(ty) {
         Type::Array(elem, _) => fields(types, rules, elem),
         Type::Struct(id) => {
-            let all = types.struct_def(id).fields.iter().enumerate();
+            let def = types.struct_def(id);
+            let all = def.fields.iter().enumerate();
             all.map(|(index, field)| Item {
                 name: field.name.to_string(),
                 ty: type_name(types, field.ty),
                 slots: vec![],
                 space: None,
                 offset: rules.part(types, ty, index as u32).map(|p| p.0),
-                size: rules.layout(types, field.ty).map(|l| l.size),
+                size: rules.of_field(def, index).layout(types, field.ty).map(|l| l.size),
                 holds: None,
                 stride: stride(types, rules, field.ty),
                 fields: fields(types, rules, field.ty),

@@ -1,6 +1,6 @@
 //! Parameters are bound where the reference compiler binds them. Each program of `tests/layout` has a file of facts beside it,
 //! read off that compiler's reflection: a target, a path, and a place: `offset` and size, `space`, or a kind of slot with space,
-//! index and count. `main:x` is a parameter of the entry point.
+//! index and count. `main:x` is a parameter of the entry point. `name.columns.facts` are those where matrices lie column by column.
 
 use cotangent::ir::layout::{Matrices, Target};
 use cotangent::reflect::{Item, Reflection};
@@ -15,11 +15,11 @@ fn programs() -> Vec<PathBuf> {
     found
 }
 
-fn reflect(path: &Path, target: Target) -> Reflection {
+fn reflect(path: &Path, target: Target, matrices: Matrices) -> Reflection {
     let disk = Disk::default();
     let mut compiler = Compiler::new(&disk, vec![]);
     let path = path.display().to_string();
-    let result = compiler.reflect(&path, Roots::Entries(vec![]), target, Matrices::Rows);
+    let result = compiler.reflect(&path, Roots::Entries(vec![]), target, matrices);
     result.unwrap_or_else(|_| panic!("{path} has errors:\n{}", compiler.complaints()))
 }
 
@@ -54,10 +54,19 @@ fn holds(item: &Item, fact: &[&str]) -> bool {
 #[test]
 fn parameters_are_bound_where_the_reference_compiler_binds_them() {
     let (mut checked, mut wrong) = (0, String::new());
-    for program in programs() {
-        let facts = std::fs::read_to_string(program.with_extension("facts")).unwrap();
+    let all = programs();
+    let both = all.iter().flat_map(|program| {
+        [(program, "facts", Matrices::Rows), (program, "columns.facts", Matrices::Columns)]
+    });
+    for (program, facts, matrices) in both {
+        let facts = program.with_extension(facts);
+        let facts = match matrices {
+            Matrices::Rows => std::fs::read_to_string(facts).unwrap(),
+            Matrices::Columns if !facts.exists() => continue,
+            Matrices::Columns => std::fs::read_to_string(facts).unwrap(),
+        };
         for target in Target::ALL {
-            let found = reflect(&program, target);
+            let found = reflect(program, target, matrices);
             let own = facts.lines().filter_map(|l| l.split_once(' ')).filter(|(t, _)| *t == target.name());
             for (_, fact) in own {
                 let words: Vec<&str> = fact.split_whitespace().collect();

@@ -157,10 +157,12 @@ impl FuncEmitter<'_, '_> {
                     (stride, inner)
                 }
             };
-            match (index, indices.next()) {
-                (Some(index), _) => at.offset += stride * index,
-                (None, Some(index)) => at = self.step(at, *index, stride)?,
-                (None, None) => return unsupported(self.span, "this part of memory is not possible"),
+            match index {
+                Some(index) => at.offset += stride * index,
+                None => match indices.next() {
+                    Some(index) => at = self.step(at, *index, stride)?,
+                    None => return unsupported(self.span, "this part of memory is not possible"),
+                },
             }
             ty = inner;
         }

@@ -2,6 +2,7 @@
 
 use crate::Path;
 use crate::eval::Eval;
+use crate::layout::Matrices;
 use crate::module::unique;
 use crate::texture::Opaque;
 use cotangent_base::{EntityMap, Map, Scalar, Symbol, entity};
@@ -86,6 +87,15 @@ pub struct StructDef {
     pub sum: bool,
     /// Of a sum that lies in memory the host sees: the numbers by which the host knows the members.
     pub ids: Vec<u32>,
+    /// The fields whose matrix lies in memory in a way of its own.
+    pub matrices: Vec<(u32, Matrices)>,
+}
+
+impl StructDef {
+    /// How the matrix that a field is lies in memory, if the field says so.
+    pub fn own_matrices(&self, index: usize) -> Option<Matrices> {
+        self.matrices.iter().find(|(field, _)| *field as usize == index).map(|(_, matrices)| *matrices)
+    }
 }
 
 /// A field of a structure.
@@ -146,7 +156,7 @@ impl Types {
     pub fn add_struct(&mut self, name: Symbol, fields: Vec<StructField>) -> StructId {
         let name = unique(name, |name| self.names.contains_key(&name));
         let weight = self.weight_of(&fields);
-        let id = self.structs.push(StructDef { name, fields, sum: false, ids: vec![] });
+        let id = self.structs.push(StructDef { name, fields, sum: false, ids: vec![], matrices: vec![] });
         self.weights.push(weight);
         self.names.insert(name, id);
         id
@@ -162,6 +172,11 @@ impl Types {
     /// Gives the members of a sum the numbers by which the host knows them.
     pub fn set_ids(&mut self, id: StructId, ids: Vec<u32>) {
         self.structs[id].ids = ids;
+    }
+
+    /// Says how the matrices of some fields lie in memory.
+    pub fn set_matrices(&mut self, id: StructId, matrices: Vec<(u32, Matrices)>) {
+        self.structs[id].matrices = matrices;
     }
 
     /// Makes a sum a structure with these fields. Its type stays the same number.

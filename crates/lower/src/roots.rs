@@ -3,7 +3,7 @@
 use crate::instance::{Lowerer, Origin};
 use crate::{codes, params};
 use cotangent_base::{Diagnostic, Diagnostics, EntityMap, Span, Symbol};
-use cotangent_ir::layout::Target;
+use cotangent_ir::layout::{Matrices, Target};
 use cotangent_ir::shader::ShaderParams;
 use cotangent_ir::{FuncId, Mode, Module, Stage};
 use cotangent_sema::Checked;
@@ -60,6 +60,8 @@ pub struct Options {
     pub stage: Option<Stage>,
     /// What the program is compiled for; if that is open, nothing is refused because of it.
     pub target: Option<Target>,
+    /// How matrices lie in memory that the host sees, where the program does not say.
+    pub matrices: Matrices,
     /// Whether what calls drop the derivative of, because a parameter or result is `no_diff`, is shown as detached. Whoever
     /// compares derivatives with differences must hold it still.
     pub show_dropped: bool,

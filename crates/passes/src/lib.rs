@@ -14,6 +14,7 @@
 //! | [`pointers`](mod@pointers) | follows pointers whose origin is known |
 //! | [`prune`](mod@prune) | removes functions nobody needs |
 //! | [`checks`](mod@checks) | tests indices and divisors, for targets where they do not trap |
+//! | [`columns`](mod@columns) | transposes matrices that the host lays out column by column |
 //! | [`sums`](mod@sums) | makes sums structures, for targets |
 //! | [`exits`](mod@exits) | removes loops of one round, which unrolling and inlining leave behind |
 //!
@@ -32,6 +33,7 @@
 mod bounds;
 pub mod calls;
 pub mod checks;
+pub mod columns;
 mod consts;
 pub mod counted;
 pub mod cse;

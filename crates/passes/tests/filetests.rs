@@ -2,7 +2,10 @@
 
 use cotangent_base::Symbol;
 use cotangent_filetest::{Case, Pass, run};
+use cotangent_ir::layout::Matrices;
+use cotangent_ir::shader::ShaderParams;
 use cotangent_ir::{Func, FuncId, Inline, Types, verify_linear};
+use cotangent_passes::columns::columns;
 use cotangent_passes::counted::counted;
 use cotangent_passes::cse::cse;
 use cotangent_passes::dce::dce;
@@ -37,10 +40,19 @@ fn main() {
             Pass::new("fold", |case| each(case, |types, func, _| _ = fold(types, func))),
             Pass::new("tidy", |case| each(case, tidy)),
             Pass::new("sums", structured),
+            Pass::new("columns", turned),
             Pass::new("unroll", unrolled),
             Pass::new("optimize", optimized),
         ],
     )
+}
+
+/// Turns the matrices in memory that lie column by column, as all do but those that say otherwise.
+fn turned(case: &mut Case) -> String {
+    match columns(&mut case.module, &mut ShaderParams::default(), Matrices::Columns) {
+        Ok(()) => cotangent_ir::text::print_module(&case.module),
+        Err(_) => "not possible\n".to_string(),
+    }
 }
 
 /// Makes the sums of the module structures.

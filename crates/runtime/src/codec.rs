@@ -3,7 +3,7 @@
 use crate::data::Number;
 use cotangent_base::Scalar;
 use cotangent_interp::Val;
-use cotangent_ir::layout::{self, Matrices};
+use cotangent_ir::layout;
 use cotangent_ir::{StructId, Ty, Type, Types};
 
 /// Reads and writes values of a module's types.
@@ -11,8 +11,6 @@ use cotangent_ir::{StructId, Ty, Type, Types};
 pub struct Codec<'t> {
     /// The types.
     pub types: &'t Types,
-    /// How matrices lie.
-    pub matrices: Matrices,
 }
 
 impl Codec<'_> {
@@ -22,11 +20,6 @@ impl Codec<'_> {
             Type::Unit => Val::Unit,
             Type::Scalar(scalar) => read(scalar, bytes),
             Type::Sum(id) => self.decode_sum(id, bytes),
-            Type::Matrix(scalar, rows, columns) if self.matrices == Matrices::Columns => {
-                let at = |row, column| read(scalar, &bytes[offset(scalar, rows, row, column)..]);
-                let row = |row| Val::aggregate((0..columns).map(|column| at(row, column)));
-                Val::aggregate((0..rows).map(row))
-            }
             _ => {
                 let part = |index| {
                     let (offset, inner) = layout::part(self.types, ty, index)?;
@@ -42,13 +35,6 @@ impl Codec<'_> {
         match (self.types.get(ty), value) {
             (Type::Scalar(scalar), value) => write(scalar, value, bytes),
             (Type::Sum(id), value) => self.encode_sum(id, value, bytes),
-            (Type::Matrix(scalar, rows, columns), value) if self.matrices == Matrices::Columns => {
-                for (row, lanes) in (0..rows).zip(value.parts()) {
-                    for (column, lane) in (0..columns).zip(lanes.parts()) {
-                        write(scalar, lane, &mut bytes[offset(scalar, rows, row, column)..]);
-                    }
-                }
-            }
             (_, value) => {
                 for (index, part) in value.parts().iter().enumerate() {
                     let Some((offset, inner)) = layout::part(self.types, ty, index as u32) else { return };
@@ -97,11 +83,6 @@ impl Codec<'_> {
     }
 }
 
-/// Where an element of a matrix that lies column by column begins.
-fn offset(scalar: Scalar, rows: u8, row: u8, column: u8) -> usize {
-    (usize::from(column) * usize::from(rows) + usize::from(row)) * scalar.bytes() as usize
-}
-
 /// The numbers in `bytes`.
 pub(crate) fn scalars(scalar: Scalar, bytes: &[u8]) -> impl Iterator<Item = Val> {
     bytes.chunks_exact(scalar.bytes() as usize).map(move |chunk| read(scalar, chunk))
@@ -148,18 +129,11 @@ mod tests {
             bytes[8 + 4 * i..12 + 4 * i].copy_from_slice(&x.to_le_bytes());
         }
         bytes[24..].copy_from_slice(&u64::MAX.to_le_bytes());
-        let codec = Codec { types: &types, matrices: Matrices::Rows };
+        let codec = Codec { types: &types };
         let value = codec.decode(ty, &bytes);
         assert_eq!(value.parts()[1].parts()[1].as_float(), Some(-2.0));
         assert_eq!(value.parts()[2].parts()[1].parts()[1].as_float(), Some(-4.5));
         let mut back = vec![0u8; 32];
-        codec.encode(ty, &value, &mut back);
-        assert_eq!(back, bytes);
-        // The same bytes, read column by column: what was the second number is now the first of the second row.
-        let codec = Codec { matrices: Matrices::Columns, ..codec };
-        let value = codec.decode(ty, &bytes);
-        assert_eq!(value.parts()[2].parts()[1].parts()[0].as_float(), Some(2.0));
-        back.fill(0);
         codec.encode(ty, &value, &mut back);
         assert_eq!(back, bytes);
     }

@@ -6,7 +6,7 @@
 use crate::{Error, Params, bail};
 use cotangent_base::{EntitySet, Map, Symbol};
 use cotangent_ir::layout::bind::{self, BlockPlace, LeafPlace, Slot};
-use cotangent_ir::layout::{Matrices, Memory, Repack, Rules, Side, Target};
+use cotangent_ir::layout::{Matrices, Memory, Repack, Rules, Target};
 use cotangent_ir::texture::{Extent, Opaque, SamplerState, Texture, Touched};
 use cotangent_ir::{Access, Global, Module, Op, Ty, Type};
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ impl Device<'_> {
                 Some(LeafPlace::Slot(slot)) => {
                     let slotted = match self.module.types.get(ty) {
                         Type::Opaque(opaque) => self.opaque(params, (name, global), opaque, bytes, *slot)?,
-                        _ => self.buffer(params, name, ty, bytes, *slot)?,
+                        _ => self.buffer(name, ty, bytes, *slot)?,
                     };
                     slots.insert((false, slot.space, slot.index), slotted);
                 }
@@ -78,7 +78,7 @@ impl Device<'_> {
                         kind: if pushed { Kind::Pushed } else { Kind::Uniform },
                         bytes: vec![0; size.next_multiple_of(16) as usize],
                     });
-                    let Some(repack) = self.repack(ty, *rules, params.matrices) else {
+                    let Some(repack) = self.repack(ty, *rules) else {
                         bail!("`{name}` has no layout on a device");
                     };
                     repack.apply(bytes, &mut block.bytes[*offset as usize..]);
@@ -92,7 +92,7 @@ impl Device<'_> {
     /// The buffers that end within a word, with their lengths: a device counts words, and finds an element too many.
     pub fn broken_words(&self, params: &Params) -> Map<Global, usize> {
         let broken = |(_, global, ty, bytes): (Symbol, Global, Ty, &[u8])| {
-            let (_, inner, outer) = self.element(ty, params.matrices)?;
+            let (_, inner, outer) = self.element(ty)?;
             let count = bytes.len() / outer;
             (!(count * inner).is_multiple_of(4)).then_some((global, count))
         };
@@ -112,7 +112,7 @@ impl Device<'_> {
             params.replace(name, own_lanes(texture, written));
             return;
         }
-        let Some((repack, inner, outer)) = self.element(ty, params.matrices) else { return };
+        let Some((repack, inner, outer)) = self.element(ty) else { return };
         let mut bytes = bytes.to_vec();
         let back = repack.reversed();
         for (to, from) in bytes.chunks_exact_mut(outer).zip(written.chunks_exact(inner)) {
@@ -145,18 +145,11 @@ impl Device<'_> {
         Ok(Slotted { name, group: slot.space, index: slot.index, kind, bytes })
     }
 
-    fn buffer(
-        &self,
-        params: &Params,
-        name: Symbol,
-        ty: Ty,
-        bytes: &[u8],
-        slot: Slot,
-    ) -> Result<Slotted, Error> {
+    fn buffer(&self, name: Symbol, ty: Ty, bytes: &[u8], slot: Slot) -> Result<Slotted, Error> {
         let Type::Buffer(_, access) = self.module.types.get(ty) else {
             bail!("`{name}` cannot be bound on a device");
         };
-        let Some((repack, inner, outer)) = self.element(ty, params.matrices) else {
+        let Some((repack, inner, outer)) = self.element(ty) else {
             bail!("the elements of `{name}` have no layout on a device");
         };
         let count = bytes.len() / outer;
@@ -172,17 +165,16 @@ impl Device<'_> {
     }
 
     /// How an element of a buffer moves, and how far elements are apart there and here.
-    fn element(&self, ty: Ty, matrices: Matrices) -> Option<(Repack, usize, usize)> {
+    fn element(&self, ty: Ty) -> Option<(Repack, usize, usize)> {
         let Type::Buffer(elem, _) = self.module.types.get(ty) else { return None };
         let rules = self.target.rules(Memory::Buffer, Matrices::Rows);
         let inner = rules.stride(&self.module.types, elem)? as usize;
         let outer = Rules::C.stride(&self.module.types, elem)? as usize;
-        (inner > 0 && outer > 0).then_some((self.repack(elem, rules, matrices)?, inner, outer))
+        (inner > 0 && outer > 0).then_some((self.repack(elem, rules)?, inner, outer))
     }
 
-    fn repack(&self, ty: Ty, rules: Rules, matrices: Matrices) -> Option<Repack> {
-        let here = Side { rules: Rules::C, matrices };
-        Repack::new(&self.module.types, ty, here, Side { rules, matrices: rules.matrices })
+    fn repack(&self, ty: Ty, rules: Rules) -> Option<Repack> {
+        Repack::new(&self.module.types, ty, Rules::C, rules)
     }
 
     fn globals(&self, of: impl Fn(&Op) -> Option<Global>) -> EntitySet<Global> {

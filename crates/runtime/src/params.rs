@@ -6,15 +6,14 @@ use crate::path::{descend, split};
 use crate::{Data, Error, Tree, bail, data};
 use cotangent_base::{Map, Scalar, Symbol};
 use cotangent_interp::Val;
-use cotangent_ir::layout::Matrices;
 use cotangent_ir::shader::{ShaderParams, Shape};
 use cotangent_ir::texture::{Extent, Opaque, SamplerState, Texture};
 use cotangent_ir::{Access, Global, GlobalKind, Module, Ty, Type, Types, layout};
 
 /// The memory of all shader parameters of a module, in C layout.
 pub struct Params {
-    /// How matrices lie.
-    pub matrices: Matrices,
+    /// Whether matrices may have been turned, since they lie column by column: parts of them cannot be named.
+    pub turned: bool,
     types: Types,
     names: Vec<Symbol>,
     blocks: Map<Symbol, Block>,
@@ -56,12 +55,8 @@ pub struct Place {
 impl Params {
     /// Zero for every uniform, no elements for every buffer.
     pub fn new(module: &Module) -> Params {
-        let mut params = Params {
-            matrices: Matrices::default(),
-            types: module.types.clone(),
-            names: vec![],
-            blocks: Map::default(),
-        };
+        let mut params =
+            Params { turned: false, types: module.types.clone(), names: vec![], blocks: Map::default() };
         for (global, data) in module.globals.iter().filter(|(_, g)| g.kind == GlobalKind::Param) {
             let size = layout::layout(&module.types, data.ty).map_or(0, |l| l.size as usize);
             params.names.push(data.name);
@@ -159,7 +154,7 @@ impl Params {
     }
 
     fn codec(&self) -> Codec<'_> {
-        Codec { types: &self.types, matrices: self.matrices }
+        Codec { types: &self.types }
     }
 
     /// The names of the buffers a program may write, in the order of declaration.
@@ -225,7 +220,7 @@ impl Params {
             };
             return Ok(Place { offset, ty: elem, ..place });
         }
-        if self.matrices == Matrices::Columns && matches!(self.types.get(place.ty), Type::Matrix(..)) {
+        if self.turned && matches!(self.types.get(place.ty), Type::Matrix(..)) {
             bail!("`{path}` names a part of a matrix, which does not lie in one piece: set the whole matrix");
         }
         match descend(&self.types, place.ty, step) {

@@ -287,6 +287,7 @@ impl Checked {
                 no_diff: false,
                 derivative: None,
                 varying: Varying::default(),
+                row_major: None,
                 span,
             });
         }
@@ -309,6 +310,7 @@ impl Checked {
                 no_diff: marked || decl.ty.as_ref().is_some_and(is_no_diff),
                 derivative: derive::derivative_member(&prefix.attributes),
                 varying,
+                row_major: row_major(&prefix.modifiers),
                 span: decl.name.span,
             });
         }
@@ -471,4 +473,13 @@ pub(crate) fn is_no_diff(ty: &ast::Expr) -> bool {
         ast::ExprKind::Paren(inner) | ast::ExprKind::Index(inner, _) => is_no_diff(inner),
         _ => false,
     }
+}
+
+/// What modifiers say about how a matrix lies in memory.
+pub(crate) fn row_major(modifiers: &[ast::Modifier]) -> Option<bool> {
+    modifiers.iter().rev().find_map(|m| match m.kind {
+        ModifierKind::RowMajor => Some(true),
+        ModifierKind::ColumnMajor => Some(false),
+        _ => None,
+    })
 }

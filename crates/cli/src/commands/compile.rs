@@ -20,6 +20,7 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     let mut compiler = args.source.compiler(&loader)?;
     compiler.options.stage = args.stage.map(stage);
     compiler.options.target = target_of(args.target);
+    compiler.options.matrices = args.matrix_layout.into();
     let roots = if args.entry.is_empty() {
         Roots::Module
     } else {

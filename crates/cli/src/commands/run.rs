@@ -6,6 +6,7 @@ use crate::output::{print, write};
 use crate::report::{Failure, finish, note, trapped};
 use cotangent::interp::Options;
 use cotangent::ir::layout::Target;
+use cotangent::pipeline;
 use cotangent::runtime::image::{Image, shape, to_png};
 use cotangent::runtime::{Data, Params, Tree, data, npy, run as dispatch};
 use cotangent::{Compiler, Lowered, Roots, Scalar, Symbol, ir};
@@ -21,12 +22,13 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         Backend::Gpu if args.target == Some(RunTarget::Spirv) => Target::SpirV,
         Backend::Gpu => Target::Wgsl,
     });
+    compiler.options.matrices = args.matrix_layout.into();
     let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
     let result = compiler.compile(&args.source.path(), roots);
     let lowered = finish(&compiler, args.format, result)?;
     let entry = entry(&lowered.module, &lowered.entries, args.entry.as_deref())?;
     let mut params = Params::new(&lowered.module);
-    params.matrices = args.matrix_layout.into();
+    params.turned = pipeline::turns_matrices(&lowered, compiler.options.matrices);
     set_all(&mut params, &lowered, &args.set, args.format)?;
     let prints = prints(args, &params)?;
     let saves = saves(args, &params)?;

@@ -5,7 +5,8 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use super::{header, words};
+use super::lists::{list, write_list};
+use super::{bless, folder, header, programs, words};
 use cotangent::ir::layout::bind::{Bindings, Bound, bind};
 use cotangent::ir::layout::{Matrices, Rules, Target};
 use cotangent::ir::shader::{ShaderParam, Shape};
@@ -13,6 +14,7 @@ use cotangent::ir::texture::{Address, Compare, Filter, Opaque};
 use cotangent::ir::{Global, Ty, Type, Types};
 use cotangent::runtime::{Data, Number, Params, run};
 use cotangent::{Compiler, ConformanceId, Disk, Lowered, Roots, Scalar, Setting, Symbol, interp};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What a program is run with.
@@ -24,6 +26,7 @@ pub struct Asked {
     pub defines: Vec<(String, String)>,
     pub conformances: Vec<ConformanceId>,
     pub settings: Vec<(Setting, String, String)>,
+    pub matrices: Matrices,
 }
 
 fn setting(setting: Setting, text: &str) -> Option<(Setting, String, String)> {
@@ -49,6 +52,8 @@ fn asked(line: &str) -> Option<Asked> {
             }
             "--entry" => asked.entry = Some(value),
             "--print" => {}
+            "--matrix-layout" if value == "column" => asked.matrices = Matrices::Columns,
+            "--matrix-layout" => asked.matrices = Matrices::Rows,
             "--specialize" => asked.settings.push(setting(Setting::Function, &value)?),
             "--specialize-global" => asked.settings.push(setting(Setting::Global, &value)?),
             "--set-type" => asked.settings.push(setting(Setting::Type, &value)?),
@@ -85,28 +90,53 @@ pub struct Case {
 /// Writes a program in the language of a target.
 pub type Emit = fn(&Lowered, &cotangent::Sources, &str, bool) -> Result<String, Box<cotangent::Diagnostic>>;
 
-/// A run test; `None` if its header asks for something that only the command line does, or if it is about what takes no room,
-/// which C++ must refuse.
-pub fn prepare(path: &Path, emit: Emit) -> Result<Option<Case>, String> {
+/// A run test, or what refuses it; `None` if its header asks for something that only the command line does.
+fn prepare(path: &Path, emit: Emit) -> Result<Option<Result<Case, String>>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    let Some(asked) = header(&text, "run").first().and_then(|line| asked(line)) else { return Ok(None) };
-    match prepare_asked(path, &asked, emit) {
-        // The program is about what takes no room.
-        Err(error)
-            if path.ends_with("conditional/in_buffers.slang") && error.contains("without elements") =>
-        {
-            Ok(None)
-        }
-        case => case.map(Some),
-    }
+    let asked = header(&text, "run").first().and_then(|line| asked(line));
+    asked.map(|asked| prepare_asked(path, &asked, emit)).transpose()
 }
 
-/// A program that is run as asked.
-pub fn prepare_asked(path: &Path, asked: &Asked, emit: Emit) -> Result<Case, String> {
+/// These run tests, and what is wrong: what the language refuses is listed with what its users are told in
+/// `tests/LANGUAGE.refused`, which `BLESS=1` rewrites if these are all.
+pub fn prepare_all(paths: Vec<PathBuf>, emit: Emit, language: &str) -> (Vec<Case>, String) {
+    let file = format!("{language}.refused");
+    let (listed, mut refused) = (list(&file), BTreeMap::new());
+    let (mut cases, mut wrong) = (Vec::new(), String::new());
+    let root = folder("run");
+    let all = paths.len() == programs(&root).len();
+    for path in paths {
+        let name = path.strip_prefix(&root).unwrap_or(&path).with_extension("").display().to_string();
+        match prepare(&path, emit) {
+            Ok(Some(Ok(case))) => {
+                if listed.contains_key(&name) && !bless() {
+                    wrong += &format!("{name} is listed in tests/{file}, and not refused\n");
+                }
+                cases.push(case);
+            }
+            Ok(Some(Err(refusal))) => {
+                if listed.get(&name) != Some(&refusal) && !bless() {
+                    wrong += &format!("{name} is refused, and not as tests/{file} says: {refusal}\n");
+                }
+                refused.insert(name, refusal);
+            }
+            Ok(None) => {}
+            Err(error) => wrong += &format!("{error}\n"),
+        }
+    }
+    if bless() && all {
+        write_list(&file, &refused, "be written in the language", language);
+    }
+    (cases, wrong)
+}
+
+/// A program that is run as asked, or what refuses it.
+pub fn prepare_asked(path: &Path, asked: &Asked, emit: Emit) -> Result<Result<Case, String>, String> {
     // One folder up is where the applications keep what they share.
     let disk = Disk { include: path.ancestors().nth(2).map(Path::to_path_buf).into_iter().collect() };
     let mut compiler = Compiler::new(&disk, asked.defines.clone());
     compiler.options.conformances = asked.conformances.clone();
+    compiler.options.matrices = asked.matrices;
     compiler.settings = asked.settings.clone();
     let roots = Roots::Entries(asked.entry.iter().map(|name| Symbol::new(name)).collect());
     let file = path.display().to_string();
@@ -126,15 +156,17 @@ pub fn prepare_asked(path: &Path, asked: &Asked, emit: Emit) -> Result<Case, Str
     let mut said = String::new();
     let ran =
         run(&lowered.module, lowered.entries[0], groups, &mut after, interp::Options::default(), &mut said);
-    let text = emit(&lowered, &compiler.sources, &file, false)
-        .map_err(|refusal| format!("{file}: {}", refusal.message))?;
+    let text = match emit(&lowered, &compiler.sources, &file, false) {
+        Ok(text) => text,
+        Err(refusal) => return Ok(Err(refusal.message.clone())),
+    };
     let namespace = text.rsplit("// namespace ").next().unwrap_or_default().trim().to_string();
     let entry = &lowered.module.funcs[lowered.entries[0]];
     let threads = entry.entry.as_ref().map_or([1; 3], |e| e.threads);
     let trap = ran.err().map(|stopped| stopped.diagnostic().code.name);
     let (entry, after) = (entry.name.to_string(), trap.is_none().then_some(after));
     let path = path.to_path_buf();
-    Ok(Case { path, text, namespace, entry, groups, threads, before, after, trap, said, lowered })
+    Ok(Ok(Case { path, text, namespace, entry, groups, threads, before, after, trap, said, lowered }))
 }
 
 impl Case {

@@ -4,6 +4,7 @@
 
 pub mod expect;
 pub mod image;
+pub mod lists;
 pub mod validators;
 
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ mod repack;
 mod rules;
 mod target;
 
-pub use repack::{Repack, Side};
+pub use repack::Repack;
 pub use rules::{Matrices, Rules, Set};
 pub use target::{Memory, Target};
 

@@ -3,7 +3,7 @@
 //! A [`Repack`] is the list of ranges of bytes that a value of one type moves to when its layout changes. It is made once
 //! and used for every element of a buffer. Ranges that stay side by side are one.
 
-use super::{Matrices, Rules};
+use super::Rules;
 use crate::{Ty, Type, Types};
 use cotangent_base::Scalar;
 
@@ -23,33 +23,11 @@ struct Move {
     flag: bool,
 }
 
-/// A layout as far as it says where scalars are.
-#[derive(Clone, Copy)]
-pub struct Side {
-    /// The rules.
-    pub rules: Rules,
-    /// How matrices lie; the rules of C do not say.
-    pub matrices: Matrices,
-}
-
-impl Side {
-    fn matrix(self, s: Scalar, r: u8, c: u8) -> (usize, usize) {
-        let one = s.bytes() as usize;
-        match (self.rules.set, self.matrices) {
-            (super::Set::C, Matrices::Columns) => (one, one * usize::from(r)),
-            _ => {
-                let (row, column) = self.rules.matrix_steps(s, r, c);
-                (row as usize, column as usize)
-            }
-        }
-    }
-}
-
 impl Repack {
     /// How a value of type `ty` moves. `None` if it has no layout.
-    pub fn new(types: &Types, ty: Ty, from: Side, to: Side) -> Option<Repack> {
-        from.rules.layout(types, ty)?;
-        to.rules.layout(types, ty)?;
+    pub fn new(types: &Types, ty: Ty, from: Rules, to: Rules) -> Option<Repack> {
+        from.layout(types, ty)?;
+        to.layout(types, ty)?;
         let mut repack = Repack::default();
         repack.collect(types, ty, (from, 0), (to, 0))?;
         Some(repack)
@@ -72,7 +50,7 @@ impl Repack {
         }
     }
 
-    fn collect(&mut self, types: &Types, ty: Ty, from: (Side, usize), to: (Side, usize)) -> Option<()> {
+    fn collect(&mut self, types: &Types, ty: Ty, from: (Rules, usize), to: (Rules, usize)) -> Option<()> {
         match types.get(ty) {
             Type::Unit => Some(()),
             Type::Scalar(s) => {
@@ -80,7 +58,11 @@ impl Repack {
                 Some(())
             }
             Type::Matrix(s, r, c) => {
-                let (a, b) = (from.0.matrix(s, r, c), to.0.matrix(s, r, c));
+                let steps = |rules: Rules| {
+                    let (row, column) = rules.matrix_steps(s, r, c);
+                    (row as usize, column as usize)
+                };
+                let (a, b) = (steps(from.0), steps(to.0));
                 for (row, column) in
                     (0..usize::from(r)).flat_map(|i| (0..usize::from(c)).map(move |j| (i, j)))
                 {
@@ -90,8 +72,8 @@ impl Repack {
             }
             Type::Vector(..) | Type::Array(..) | Type::Struct(_) => {
                 for index in 0..types.arity(ty)? {
-                    let (a, part) = from.0.rules.part(types, ty, index)?;
-                    let (b, _) = to.0.rules.part(types, ty, index)?;
+                    let (a, part) = from.0.part(types, ty, index)?;
+                    let (b, _) = to.0.part(types, ty, index)?;
                     self.collect(types, part, (from.0, from.1 + a as usize), (to.0, to.1 + b as usize))?;
                 }
                 Some(())
@@ -117,11 +99,7 @@ impl Repack {
 mod tests {
     use super::*;
     use crate::StructField;
-    use crate::layout::{Memory, Target};
-
-    fn side(rules: Rules, matrices: Matrices) -> Side {
-        Side { rules, matrices }
-    }
+    use crate::layout::{Matrices, Memory, Target};
 
     #[test]
     fn a_structure_moves_to_std430_and_back() {
@@ -135,8 +113,7 @@ mod tests {
         let id = types.add_struct("S".into(), fields);
         let ty = types.intern(Type::Struct(id));
         let rules = Target::Wgsl.rules(Memory::Buffer, Matrices::Rows);
-        let to = side(rules, Matrices::Rows);
-        let repack = Repack::new(&types, ty, side(Rules::C, Matrices::Rows), to).unwrap();
+        let repack = Repack::new(&types, ty, Rules::C, rules).unwrap();
         // C: a 0, b 4, c 16, d 20 (rows of 12), 44 in all. std430: a 0, b 16, c 28, d 32 (rows 16 apart), 64 in all.
         let bytes: Vec<u8> = (0..44).map(|i| if i == 16 { 1 } else { i + 100 }).collect();
         let mut there = vec![0; 64];
@@ -149,9 +126,5 @@ mod tests {
         repack.reversed().apply(&there, &mut back);
         let told = |i: usize| !(17..20).contains(&i);
         assert!((0..44).filter(|i| told(*i)).all(|i| back[i] == bytes[i]));
-        // Column by column on the side of the host, the second number is the first of the second row.
-        let repack = Repack::new(&types, ty, side(Rules::C, Matrices::Columns), to).unwrap();
-        repack.apply(&bytes, &mut there);
-        assert_eq!((there[32], there[48], there[36]), (120, 124, 128));
     }
 }

@@ -19,7 +19,7 @@
 //! just its numbers. What is empty takes no room and aligns nothing.
 
 use super::{Layout, MAX_SIZE, MAX_WEIGHT};
-use crate::{Ty, Type, Types};
+use crate::{StructDef, Ty, Type, Types};
 use cotangent_base::Scalar;
 
 /// Which of a matrix's vectors lie in one piece.
@@ -112,11 +112,11 @@ impl Rules {
         let inner = types.part(ty, Some(index))?;
         let offset = match types.get(ty) {
             Type::Struct(id) => {
-                let fields = types.struct_def(id).fields[..=index as usize].iter();
+                let def = types.struct_def(id);
                 let mut end = Measure::EMPTY;
                 let mut at = 0;
-                for field in fields {
-                    (at, end) = self.followed_by(end, self.field(types, field.ty, 0));
+                for (i, field) in def.fields[..=index as usize].iter().enumerate() {
+                    (at, end) = self.followed_by(end, self.of_field(def, i).field(types, field.ty, 0));
                 }
                 at
             }
@@ -142,13 +142,14 @@ impl Rules {
     /// As [`packed_offsets`](Self::packed_offsets), and the whole.
     pub(super) fn packed(self, types: &Types, ty: Ty, at: &[Option<u32>]) -> (Vec<u32>, Measure) {
         let Type::Struct(id) = types.get(ty) else { return (vec![], self.measure(types, ty, 0)) };
-        let fields = &types.struct_def(id).fields;
+        let def = types.struct_def(id);
+        let fields = &def.fields;
         let given = |index: usize| at.get(index).copied().flatten();
         let mut offsets = vec![0; fields.len()];
         let mut all = Measure::EMPTY;
         for (index, field) in fields.iter().enumerate() {
             if let Some(at) = given(index) {
-                let field = self.measure(types, field.ty, 0);
+                let field = self.of_field(def, index).measure(types, field.ty, 0);
                 offsets[index] = at;
                 all.size = all.size.max(u64::from(at).saturating_add(field.size));
                 all.align = all.align.max(field.align);
@@ -156,7 +157,7 @@ impl Rules {
         }
         for (index, field) in fields.iter().enumerate().filter(|(index, _)| given(*index).is_none()) {
             let at;
-            (at, all) = self.followed_by(all, self.field(types, field.ty, 0));
+            (at, all) = self.followed_by(all, self.of_field(def, index).field(types, field.ty, 0));
             offsets[index] = at as u32;
         }
         (offsets, self.structure(all))
@@ -174,6 +175,11 @@ impl Rules {
             }
         };
         if columns { (one, whole) } else { (whole, one) }
+    }
+
+    /// The rules for a field: it may say itself how its matrix lies.
+    pub fn of_field(self, def: &StructDef, index: usize) -> Rules {
+        Rules { matrices: def.own_matrices(index).unwrap_or(self.matrices), ..self }
     }
 
     /// How many bytes a scalar takes.
@@ -196,9 +202,9 @@ impl Rules {
             Type::Matrix(s, r, c) => self.matrix(s, r, c),
             Type::Array(elem, n) => self.array(self.measure(types, elem, least), n),
             Type::Struct(id) => {
-                let fields = types.struct_def(id).fields.iter();
-                let all = fields.fold(Measure::EMPTY, |all, field| {
-                    self.followed_by(all, self.field(types, field.ty, least)).1
+                let def = types.struct_def(id);
+                let all = def.fields.iter().enumerate().fold(Measure::EMPTY, |all, (i, field)| {
+                    self.followed_by(all, self.of_field(def, i).field(types, field.ty, least)).1
                 });
                 self.structure(all)
             }

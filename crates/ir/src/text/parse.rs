@@ -7,6 +7,7 @@
 use super::LinearValues;
 use super::lex::Kind;
 use super::parser::{Parsed, Parser};
+use crate::layout::Matrices;
 use crate::{DiffRow, FuncId, Global, GlobalData, GlobalKind, Module, StructField, StructId, Type};
 use cotangent_base::{Entity, Span, Symbol};
 
@@ -136,6 +137,14 @@ impl Parser<'_> {
             let ids = self.list(")", Self::number)?;
             self.module.types.set_ids(id, ids);
         }
+        let mut matrices = Vec::new();
+        for (word, way) in [("rows", Matrices::Rows), ("columns", Matrices::Columns)] {
+            if self.eat_word(word) {
+                self.expect("(")?;
+                matrices.extend(self.list(")", Self::number)?.into_iter().map(|field| (field, way)));
+            }
+        }
+        self.module.types.set_matrices(id, matrices);
         self.end_item()
     }
 

@@ -1,6 +1,7 @@
 //! Modules to text. Never fails: what is malformed prints with a `?`, for the verifier quotes it.
 
 use super::LinearValues;
+use crate::layout::Matrices;
 use crate::texture::{Dim, Opaque, Sampling};
 use crate::wave::Wave;
 use crate::{Access, AtomicKind, DiffRow, Memory, StructId};
@@ -140,6 +141,12 @@ pub(super) fn module(module: &Module, linear: &LinearValues) -> String {
         put!(out, "{word} ${} {}", Name(def.name), Braces(def.fields.iter().map(field)));
         if !def.ids.is_empty() {
             put!(out, " ids({})", List(def.ids.iter()));
+        }
+        for (word, way) in [("rows", Matrices::Rows), ("columns", Matrices::Columns)] {
+            let of = || def.matrices.iter().filter(|(_, matrices)| *matrices == way).map(|(field, _)| field);
+            if of().next().is_some() {
+                put!(out, " {word}({})", List(of()));
+            }
         }
         out.push('\n');
     }

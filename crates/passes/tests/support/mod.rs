@@ -4,10 +4,12 @@
 
 pub mod generate;
 
+use cotangent_ir::layout::Matrices;
 use cotangent_ir::{Func, Module, Types};
 use cotangent_passes::effects::Effects;
 use cotangent_passes::{
-    checks, counted, cse, dce, exits, fold, hoist, inline, optimize, pointers, simplify, sink, sums, unroll,
+    checks, columns, counted, cse, dce, exits, fold, hoist, inline, optimize, pointers, simplify, sink, sums,
+    unroll,
 };
 
 /// A pass with its name.
@@ -24,6 +26,10 @@ pub const PASSES: &[Pass] = &[
     ("counted", |m| each(m, |types, func, _| _ = counted::counted(types, func))),
     ("sums", sums::sums),
     ("checks", checks::checks),
+    ("columns", |m| {
+        let mut params = Default::default();
+        columns::columns(m, &mut params, Matrices::Columns).expect("nothing points to matrices");
+    }),
     ("exits", |m| each(m, |types, func, _| _ = exits::exits(types, func))),
     ("unroll", |m| each(m, |types, func, _| _ = unroll::unroll(types, func, 2000))),
     ("pointers", |m| each(m, |types, func, _| _ = pointers::pointers(types, func))),

@@ -145,6 +145,9 @@ impl Checked {
         let wish = self.wish(&prefix.attributes, decl.semantic);
         let id = self.push_global(decl, kind, None, place);
         self.program.globals[id].wish = wish;
+        if kind == GlobalKind::Param {
+            self.program.globals[id].row_major = crate::signature::row_major(&prefix.modifiers);
+        }
         self.declare(place.scope, name, Item::Global(id));
     }
 
@@ -164,6 +167,7 @@ impl Checked {
             kind,
             wish: Wish::default(),
             cbuffer: None,
+            row_major: None,
             params,
             span: decl.name.span,
         });

@@ -187,6 +187,8 @@ pub struct Field {
     pub derivative: Option<Symbol>,
     /// What it is to the stages of a pipeline, if an entry point has it.
     pub varying: Varying,
+    /// Whether its matrix lies in memory row by row, if `row_major` or `column_major` says so.
+    pub row_major: Option<bool>,
     /// Where it is declared.
     pub span: Span,
 }
@@ -526,6 +528,8 @@ pub struct Global {
     pub wish: Wish,
     /// For a `cbuffer`: the offset that `packoffset` gives each member.
     pub cbuffer: Option<Vec<Option<u32>>>,
+    /// Whether its matrix lies in memory row by row, if `row_major` or `column_major` says so.
+    pub row_major: Option<bool>,
     /// The generic parameters around it.
     pub params: Vec<GenericParamId>,
     /// Where it is declared.
