@@ -21,6 +21,7 @@
 //! It does not look at element indices, does not follow handles from arguments to parameters, and takes a
 //! function that it has not seen, or that did not exist then, to do everything.
 
+use crate::consts;
 use cotangent_base::{EntityMap, EntitySet, Map, Scalar, Set};
 use cotangent_ir::{
     Const, Control, Effect, Func, FuncId, FuncKind, Global, Inst, InstData, Math, Module, Op, Region, Ty,
@@ -368,4 +369,38 @@ fn custom(id: FuncId, func: &Func) -> Vec<(Node, Node)> {
     }
     links.extend(substitute.map(|used| (me, Node::Derivative(used))));
     links
+}
+
+/// Whether the slope of an operation may be infinite, or no number, although its operands are numbers.
+pub fn is_steep(types: &Types, func: &Func, inst: Inst) -> bool {
+    let data = &func.insts[inst];
+    let is_float = |v: &Value| types.scalar_of(func.ty(*v)).is_some_and(Scalar::is_float);
+    match data.op {
+        Op::Math(Math::Div) if is_nonzero(types, func, data.operands[1]) => false,
+        Op::Math(math) => has_steep_places(math) && data.results.iter().any(is_float),
+        _ => false,
+    }
+}
+
+/// Whether a divisor is a constant other than zero.
+fn is_nonzero(types: &Types, func: &Func, divisor: Value) -> bool {
+    matches!(consts::uniform(types, func, divisor), Some(Const::Float(bits)) if f64::from_bits(bits) != 0.0)
+}
+
+fn has_steep_places(math: Math) -> bool {
+    match math {
+        Math::Div | Math::Rem | Math::Pow | Math::Sqrt | Math::Rsqrt => true,
+        Math::Exp | Math::Exp2 | Math::Log | Math::Log2 | Math::Log10 => true,
+        Math::Tan | Math::Asin | Math::Acos | Math::Atan2 => true,
+        Math::Sinh | Math::Cosh | Math::Acosh | Math::Atanh => true,
+        Math::Add | Math::Sub | Math::Mul | Math::Neg | Math::Abs | Math::Sign | Math::Min | Math::Max => {
+            false
+        }
+        Math::Fma | Math::Sin | Math::Cos | Math::Atan | Math::Tanh | Math::Asinh => false,
+        Math::Floor | Math::Ceil | Math::Round | Math::RoundEven | Math::Trunc => false,
+        Math::And | Math::Or | Math::Xor | Math::Not | Math::Shl | Math::Shr => false,
+        Math::CountBits | Math::FirstBitLow | Math::FirstBitHigh | Math::ReverseBits => false,
+        Math::Eq | Math::Ne | Math::Lt | Math::Le | Math::Gt | Math::Ge => false,
+        Math::IsNan | Math::IsInf => false,
+    }
 }

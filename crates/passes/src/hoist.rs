@@ -37,11 +37,11 @@
 //! moves along. Of `zero` and `undef` there are no copies, since those may be linear, and who takes one stays with it.
 
 use crate::consts;
-use crate::effects::may_trap;
+use crate::effects::{is_steep, may_trap};
 use crate::shape::Loop;
 use crate::types::holds_array;
-use cotangent_base::{EntityMap, Scalar};
-use cotangent_ir::{Const, Effect, Exit, Func, Inst, Math, Op, Region, Types, Value, ValueDef};
+use cotangent_base::EntityMap;
+use cotangent_ir::{Effect, Exit, Func, Inst, Op, Region, Types, Value, ValueDef};
 
 /// Hoists loop-invariant code in `func`. Says whether there was any.
 pub fn hoist(types: &Types, func: &mut Func) -> bool {
@@ -115,7 +115,8 @@ impl Hoist<'_> {
             self.loops.pop();
             kept.append(&mut self.front.pop().unwrap_or_default());
         }
-        let depth = self.needed_depth(inst).max(if self.is_steep(inst) { self.sure } else { 0 });
+        let depth =
+            self.needed_depth(inst).max(if is_steep(self.types, self.func, inst) { self.sure } else { 0 });
         if depth < self.depth() && self.is_movable(inst) && !self.func.insts[inst].operands.is_empty() {
             self.lift(inst, depth);
         } else {
@@ -161,21 +162,6 @@ impl Hoist<'_> {
         }
     }
 
-    /// Whether the slope of an operation may be infinite although its operands are not.
-    fn is_steep(&self, inst: Inst) -> bool {
-        let data = &self.func.insts[inst];
-        let is_float = |v: &Value| self.types.scalar_of(self.func.ty(*v)).is_some_and(Scalar::is_float);
-        let by_constant = || {
-            let divisor = consts::uniform(self.types, self.func, data.operands[1]);
-            matches!(divisor, Some(Const::Float(bits)) if f64::from_bits(bits) != 0.0)
-        };
-        match data.op {
-            Op::Math(Math::Div) if by_constant() => false,
-            Op::Math(math) => is_steep(math) && data.results.iter().any(is_float),
-            _ => false,
-        }
-    }
-
     /// Puts `inst` in front of the loop number `depth`, counted from outside, with copies of the constants it
     /// takes.
     fn lift(&mut self, inst: Inst, depth: u32) {
@@ -203,23 +189,5 @@ impl Hoist<'_> {
         self.depths.grow_to(new, depth);
         self.front[depth as usize + 1].push(inst);
         new
-    }
-}
-
-fn is_steep(math: Math) -> bool {
-    match math {
-        Math::Div | Math::Rem | Math::Pow | Math::Sqrt | Math::Rsqrt => true,
-        Math::Exp | Math::Exp2 | Math::Log | Math::Log2 | Math::Log10 => true,
-        Math::Tan | Math::Asin | Math::Acos | Math::Atan2 => true,
-        Math::Sinh | Math::Cosh | Math::Acosh | Math::Atanh => true,
-        Math::Add | Math::Sub | Math::Mul | Math::Neg | Math::Abs | Math::Sign | Math::Min | Math::Max => {
-            false
-        }
-        Math::Fma | Math::Sin | Math::Cos | Math::Atan | Math::Tanh | Math::Asinh => false,
-        Math::Floor | Math::Ceil | Math::Round | Math::RoundEven | Math::Trunc => false,
-        Math::And | Math::Or | Math::Xor | Math::Not | Math::Shl | Math::Shr => false,
-        Math::CountBits | Math::FirstBitLow | Math::FirstBitHigh | Math::ReverseBits => false,
-        Math::Eq | Math::Ne | Math::Lt | Math::Le | Math::Gt | Math::Ge => false,
-        Math::IsNan | Math::IsInf => false,
     }
 }

@@ -31,7 +31,9 @@ fn main() {
             Pass::new("simplify", |case| each(case, |types, func, _| _ = simplify(types, func))),
             Pass::new("cse", |case| each(case, |types, func, effects| _ = cse(types, func, effects))),
             Pass::new("hoist", |case| each(case, |types, func, _| _ = hoist(types, func))),
-            Pass::new("sink", |case| each(case, |types, func, effects| _ = sink(types, func, effects))),
+            Pass::new("sink", |case| {
+                each(case, |types, func, effects| sink(types, func, effects, &|_| true))
+            }),
             Pass::new("counted", |case| each(case, |types, func, _| _ = counted(types, func))),
             Pass::new("exits", |case| each(case, |types, func, _| _ = exits(types, func))),
             Pass::new("pointers", |case| each(case, |types, func, _| _ = pointers(types, func))),

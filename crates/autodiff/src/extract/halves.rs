@@ -78,7 +78,8 @@ fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
     let body = cx.body_of(key.func)?;
     let (name, sig) = (cx.module.funcs[key.func].name, body.sig.clone());
     let mut prepared = prepare(&mut cx.module.types, &body);
-    sink(&cx.module.types, &mut prepared.func, &root.effects);
+    let funcs = &cx.module.funcs;
+    sink(&cx.module.types, &mut prepared.func, &root.effects, &|callee| is_small(&funcs[callee]));
     cx.after("prepare", &prepared.func, None);
     let errors = cx.diagnostics.len();
     let linearized = linearize(cx.module, prepared.func, &key.inputs, &mut cx.diagnostics);
@@ -121,8 +122,6 @@ fn is_plain(diff: &DiffInfo) -> bool {
 /// the result may be differentiated again), equal things are computed once, and invariant ones outside of loops.
 /// Linear values keep their numbers.
 fn polish(module: &mut Module, original: FuncId, linearized: Linearized, root: &Root) -> Linearized {
-    let is_straight = |f: &Func| f.all_insts().iter().all(|i| f.insts[*i].regions.is_empty());
-    let is_small = |f: &Func| f.regions[f.body].insts.len() <= SMALL && is_straight(f);
     // The user's zeros and sums are linear as calls, and constants and the like once they are inlined.
     let sums = module.diff.iter().flat_map(|(_, row)| row.zero.into_iter().chain(row.add));
     let sums: Vec<Symbol> = sums.map(|f| module.funcs[f].name).collect();
@@ -134,7 +133,13 @@ fn polish(module: &mut Module, original: FuncId, linearized: Linearized, root: &
     Linearized { func, ..linearized }
 }
 
-/// Functions of at most this many instructions are inlined where only their values are wanted.
+/// Whether calling a function or having it in line makes little difference.
+fn is_small(func: &Func) -> bool {
+    let is_straight = || func.all_insts().iter().all(|i| func.insts[*i].regions.is_empty());
+    func.regions[func.body].insts.len() <= SMALL && is_straight()
+}
+
+/// Functions of at most this many instructions are small.
 const SMALL: usize = 12;
 
 /// `func`, which was made from `original`, with the calls inlined that are wanted. It stands in for the original

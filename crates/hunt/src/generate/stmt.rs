@@ -39,6 +39,17 @@ const PLACES: &[(Ty, &str, Ty)] = &[
     (Ty::Pair, "#._1.y", Ty::Float),
 ];
 
+/// What is no number, or has an infinite slope, where its guard keeps it from being used. Some is made before the guard.
+const GUARDED: &[&str] = &[
+    "if (# > 0.3) $ += 0.2 * sqrt(# - 0.3);",
+    "if (# > 0.1) $ = 0.3 * log(#);",
+    "if (# > 0.2) $ += 0.1 / max(#, 0.0);",
+    "if (# < -0.1) $ = 0.2 * # / min(#, 0.0);",
+    "$ += 0.3 * (# < 0.2 ? # : pow(# - 0.1, 0.7));",
+    "{ float root = sqrt(# - 0.2); if (# > 0.2) $ = 0.4 * root; }",
+    "{ float share = 0.1 / max(#, 0.0); $ += # > 0.2 ? share : 0.1; }",
+];
+
 fn statement(text: &str, parts: Vec<Piece>) -> Node {
     Node::of(None, text, parts)
 }
@@ -58,18 +69,19 @@ impl Generator {
     pub fn statement(&mut self, scope: &mut Scope, nodes: &mut Vec<Node>) {
         let deep = scope.depth >= 4 || self.budget == 0;
         self.budget = self.budget.saturating_sub(1);
-        match self.random.below(if deep { 14 } else { 26 }) {
+        match self.random.below(if deep { 15 } else { 27 }) {
             0..=4 => nodes.extend(self.assignment(scope)),
             5 | 6 => nodes.push(self.declaration(scope)),
             7 | 8 => nodes.extend(self.called(scope)),
             9 => nodes.push(self.memory(scope)),
             10..=13 => nodes.extend(self.exit(scope)),
-            14..=16 => nodes.push(self.branch(scope)),
-            17 => nodes.push(self.switch(scope)),
-            18..=20 => nodes.push(self.counted(scope)),
-            21 | 22 => self.conditional(scope, nodes),
-            23 => nodes.push(self.dynamic(scope)),
-            24 => self.repeated(scope, nodes),
+            14 => nodes.extend(self.guarded(scope)),
+            15..=17 => nodes.push(self.branch(scope)),
+            18 => nodes.push(self.switch(scope)),
+            19..=21 => nodes.push(self.counted(scope)),
+            22 | 23 => self.conditional(scope, nodes),
+            24 => nodes.push(self.dynamic(scope)),
+            25 => self.repeated(scope, nodes),
             _ => {
                 let count = 1 + self.random.below(2);
                 nodes.push(statement("$", vec![Piece::Block(self.block(scope, count))]));
@@ -172,6 +184,14 @@ impl Generator {
                 Some(statement(&text, parts.into_iter().map(Piece::Node).collect()))
             }
         }
+    }
+
+    /// A use under a guard.
+    fn guarded(&mut self, scope: &Scope) -> Option<Node> {
+        let place = Piece::Node(self.place(scope, Some(Ty::Float))?.0);
+        let name = (*self.random.pick(&scope.of(Ty::Float))).to_string();
+        let text = self.random.pick(GUARDED).replace('#', &name);
+        Some(statement(&text, vec![place]))
     }
 
     /// Memory that is read and overwritten, and a trace of what is computed.
