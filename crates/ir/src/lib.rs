@@ -15,7 +15,7 @@
 //!
 //! **Types** are concrete: generics are gone before IR exists.
 //!
-//! [`op`] is the one table of operations; rule files elsewhere match on it without a wildcard.
+//! [`op`] is the one table of operations, those on each element in [`Math`]; rule files elsewhere match on it without a wildcard.
 
 mod builder;
 mod control;
@@ -24,8 +24,11 @@ pub mod diff;
 pub mod eval;
 mod func;
 pub mod layout;
+mod math;
+mod memory;
 mod module;
 pub mod op;
+mod screen;
 pub mod shader;
 pub mod text;
 pub mod texture;
@@ -41,10 +44,10 @@ pub use func::{
     Dir, Entry, Func, FuncId, FuncKind, Inline, Inst, InstData, Interpolation, Link, Location, Param, Region,
     RegionData, Ret, Signature, Stage, SystemValue, Value, ValueData, ValueDef,
 };
+pub use math::{Class, Math};
+pub use memory::{Atomic, AtomicKind, Barrier, Memory};
 pub use module::{Global, GlobalData, GlobalKind, Module};
-pub use op::{
-    Atomic, AtomicKind, Axis, Barrier, Class, Const, Detail, DiffCall, Effect, LinCall, Linear, LoopInfo,
-    Math, Memory, Op, Path, Screen, Step, Trap, Unroll,
-};
+pub use op::{Const, DiffCall, Effect, LinCall, Linear, LoopInfo, Op, Path, Step, Trap, Unroll};
+pub use screen::{Axis, Detail, Screen};
 pub use types::{Access, StructDef, StructField, StructId, Ty, Type, Types};
 pub use verify::{VerifyError, verify, verify_func, verify_linear};
