@@ -39,6 +39,7 @@ pub const FILES: &[(&str, &str)] = library![
     "shapes.slang",
     "textures.slang",
     "truth.slang",
+    "wave_parts.slang",
     "waves.slang",
 ];
 
