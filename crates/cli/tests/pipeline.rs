@@ -143,3 +143,30 @@ fn a_discard_in_the_branch_of_a_branch_keeps_its_condition() {
         assert!(found, "`{part}` is not in\n{text}");
     }
 }
+
+#[test]
+fn numbers_of_vertices_and_instances_begin_with_zero() {
+    let path = folder("pipeline/instances.slang");
+    let entry = &entries(&path)[0];
+    let text = |target| match emit(&path, entry, target).unwrap_or_else(|r| panic!("{}", r.message)) {
+        Emitted::Text(text) => text,
+        Emitted::Words(words) => cotangent::disassemble(&words).unwrap(),
+    };
+    let expected: [(Target, &[&str]); 2] = [
+        (
+            Target::SpirV,
+            &["OpCapability DrawParameters", "BuiltIn BaseVertex", "BuiltIn BaseInstance", "OpISub"],
+        ),
+        (Target::Glsl, &["gl_VertexIndex", "gl_BaseVertexARB", "gl_InstanceIndex", "gl_BaseInstanceARB"]),
+    ];
+    for (target, parts) in expected {
+        let text = text(target);
+        for part in parts {
+            assert!(text.contains(part), "`{part}` is not in\n{text}");
+        }
+    }
+    // These have no numbers that a draw call begins with.
+    for target in [Target::Wgsl, Target::Hlsl, Target::Metal] {
+        assert!(!text(target).contains("first_vertex"), "{}", target.name());
+    }
+}

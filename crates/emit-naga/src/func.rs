@@ -85,6 +85,9 @@ impl<'m> Emitter<'m> {
             let binding = func.entry.as_ref().and_then(|entry| self.input_binding(entry, i));
             arguments.push(naga::FunctionArgument { name: Some(plain_name(param.name)), ty, binding });
         }
+        if let Some(entry) = &func.entry {
+            arguments.extend(self.base_arguments(entry));
+        }
         Ok(arguments)
     }
 
@@ -160,6 +163,7 @@ impl<'m> FuncEmitter<'_, 'm> {
     fn body(&mut self) -> Result<()> {
         for (i, input) in self.func.inputs().iter().enumerate() {
             let argument = self.expr(Expression::FunctionArgument(i as u32));
+            let argument = self.without_first(i, argument);
             self.place(*input, Place::Expr(argument))?;
         }
         if self.func.entry.is_some() {

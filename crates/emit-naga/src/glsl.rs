@@ -1,8 +1,8 @@
-//! GLSL, with the names and places that naga's writer does not know.
+//! GLSL for Vulkan, with the names and places that naga's writer does not know.
 //!
-//! naga numbers resources in one sequence of bytes. Descriptor sets and push constants are Vulkan's, which naga does not write:
-//! such resources are given numbers that nothing else has, and the text then says where they are ([`Numbers`]). So do textures
-//! and samplers ([`textures`]).
+//! naga writes GLSL for OpenGL, and numbers resources in one sequence of bytes. Descriptor sets and push constants are Vulkan's, so
+//! such resources are given numbers that nothing else has, and the text then says where they are ([`Numbers`]). Vulkan has
+//! textures and samplers apart ([`textures`]), and other words for the numbers of vertices and instances ([`vulkan_words`]).
 
 mod textures;
 
@@ -40,18 +40,24 @@ pub(crate) fn write(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> 
     glsl::Writer::new(&mut out, module, info, &options, &pipeline, outside())
         .and_then(|mut writer| writer.write())
         .map_err(|e| invalid(&e.to_string()))?;
-    // What a draw call adds to the number of an instance, nobody told us.
-    let out = out.replace("uniform uint naga_vs_first_instance;\n", "");
-    let out = out.replace("(uint(gl_InstanceID) + naga_vs_first_instance)", "uint(gl_InstanceID)");
-    let out = textures::apart(&out, slots, &numbers.given, stage_name(entry.stage));
-    // Vulkan has other words for the numbers of vertices and instances.
-    let vulkan = !numbers.stand_ins.is_empty() || out.contains("uniform texture");
-    let out = if vulkan {
-        out.replace("gl_VertexID", "gl_VertexIndex").replace("gl_InstanceID", "gl_InstanceIndex")
-    } else {
-        out
-    };
+    let out = textures::apart(&vulkan_words(&out), slots, &numbers.given, stage_name(entry.stage));
     Ok(with_names(numbers.with_places(&out), module))
+}
+
+/// The text with Vulkan's words. Its numbers of vertices and instances begin with what the draw call adds, which naga would have
+/// the host say in a uniform.
+fn vulkan_words(text: &str) -> String {
+    let mut out = text
+        .replace("uniform uint naga_vs_first_instance;\n", "")
+        .replace("(uint(gl_InstanceID) + naga_vs_first_instance)", "uint(gl_InstanceIndex)")
+        .replace("gl_VertexID", "gl_VertexIndex");
+    let bases = ["gl_BaseVertex", "gl_BaseInstance"];
+    if bases.iter().any(|base| out.contains(base)) {
+        bases.iter().for_each(|base| out = out.replace(base, &format!("{base}ARB")));
+        let end = out.find('\n').map_or(0, |end| end + 1);
+        out.insert_str(end, "#extension GL_ARB_shader_draw_parameters : require\n");
+    }
+    out
 }
 
 /// The numbers that naga writes, and the slots that some of them stand for.

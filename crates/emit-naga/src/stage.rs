@@ -8,6 +8,7 @@ use crate::capabilities::{Feature, refuse};
 use crate::func::{FuncEmitter, plain_name};
 use crate::{Emitter, Result};
 use cotangent_base::{EntitySet, Scalar};
+use cotangent_ir::layout::Target;
 use cotangent_ir::{
     Axis, Detail, Entry, Func, FuncId, InstData, Interpolation, Link, Location, Module, Op, Screen, Stage,
     SystemValue, Type,
@@ -75,6 +76,15 @@ fn builtin(value: SystemValue) -> naga::BuiltIn {
     }
 }
 
+/// What a draw call adds to a number, where `SV_VertexID` and `SV_InstanceID` leave it out and the target does not.
+fn base(value: SystemValue, target: Target) -> Option<naga::BuiltIn> {
+    match (target, value) {
+        (Target::SpirV | Target::Glsl, SystemValue::VertexId) => Some(naga::BuiltIn::BaseVertex),
+        (Target::SpirV | Target::Glsl, SystemValue::InstanceId) => Some(naga::BuiltIn::BaseInstance),
+        _ => None,
+    }
+}
+
 /// The binding of an input or output. Only what goes from vertices to pixels is interpolated.
 fn binding(link: Link, between: bool) -> naga::Binding {
     let Location { index, interpolation, .. } = match link {
@@ -117,6 +127,20 @@ impl Emitter<'_> {
         Some(binding(*link, entry.stage == Stage::Fragment))
     }
 
+    /// The arguments of an entry point that no parameter stands for: what draw calls add to the numbers it takes.
+    pub fn base_arguments(&mut self, entry: &Entry) -> Vec<naga::FunctionArgument> {
+        let ty = self.plain(naga::TypeInner::Scalar(naga::Scalar::U32));
+        let mut arguments: Vec<naga::FunctionArgument> = Vec::new();
+        for link in &entry.inputs {
+            let Link::System(value) = link else { continue };
+            let Some(base) = base(*value, self.target) else { continue };
+            let name = if *value == SystemValue::VertexId { "first_vertex" } else { "first_instance" };
+            let (name, binding) = (Some(name.to_string()), Some(naga::Binding::BuiltIn(base)));
+            arguments.push(naga::FunctionArgument { name, ty, binding });
+        }
+        arguments
+    }
+
     /// What an entry point gives: one value with a binding, or a structure whose members have them.
     pub fn entry_result(
         &mut self,
@@ -147,6 +171,17 @@ impl Emitter<'_> {
 }
 
 impl FuncEmitter<'_, '_> {
+    /// The value of an argument, without what the draw call added to it.
+    pub fn without_first(&mut self, number: usize, argument: Handle<Expression>) -> Handle<Expression> {
+        let link = self.func.entry.as_ref().and_then(|entry| entry.inputs.get(number));
+        let Some(Link::System(value)) = link else { return argument };
+        let Some(base) = base(*value, self.emitter.target) else { return argument };
+        let binding = Some(naga::Binding::BuiltIn(base));
+        let Some(at) = self.out.arguments.iter().position(|a| a.binding == binding) else { return argument };
+        let right = self.expr(Expression::FunctionArgument(at as u32));
+        self.expr(Expression::Binary { op: naga::BinaryOperator::Subtract, left: argument, right })
+    }
+
     /// Whether the function runs for pixels alone, so that levels of textures follow from their neighbours. Refuses where one
     /// function would have to do both.
     pub fn for_pixels(&self) -> Result<bool> {

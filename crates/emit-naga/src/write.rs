@@ -16,6 +16,7 @@ use cotangent_ir::layout::bind::{Kind, Slot};
 use naga::back::{hlsl, msl, spv, wgsl};
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use rspirv::spirv::{Capability, Op};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -227,7 +228,20 @@ fn write_spirv(
         }),
         ..Default::default()
     };
-    spv::write_vec(module, info, &options, None).map_err(|e| invalid(&e.to_string()))
+    let mut words = spv::write_vec(module, info, &options, None).map_err(|e| invalid(&e.to_string()))?;
+    if counts_from_first(module) {
+        // naga does not say that it needs this.
+        let capability = [2 << 16 | Op::Capability as u32, Capability::DrawParameters as u32];
+        words.splice(5..5, capability);
+    }
+    Ok(words)
+}
+
+/// Whether an entry point asks what a draw call adds to the numbers of vertices and instances.
+fn counts_from_first(module: &naga::Module) -> bool {
+    let bases = [naga::BuiltIn::BaseVertex, naga::BuiltIn::BaseInstance].map(naga::Binding::BuiltIn);
+    let mut arguments = module.entry_points.iter().flat_map(|entry| &entry.function.arguments);
+    arguments.any(|argument| argument.binding.as_ref().is_some_and(|b| bases.contains(b)))
 }
 
 /// Outside a texture there is zero; indices are checked by us where they are.

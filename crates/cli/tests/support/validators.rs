@@ -110,9 +110,8 @@ impl Validators {
         }
     }
 
-    /// All files in one process, but those that need Vulkan's words, which would be linked.
+    /// Each file in a process of its own: several would be linked.
     fn glsl(&mut self, folder: &Folder, made: &[&Made]) {
-        let (mut plain, mut vulkan) = (Vec::new(), Vec::new());
         for made in made {
             let Emitted::Text(text) = &made.emitted else { continue };
             let ending = match made.stage {
@@ -121,16 +120,6 @@ impl Validators {
                 Stage::Fragment => "frag",
             };
             let file = folder.write(made, ending, text.as_bytes());
-            let words = ["layout(push_constant", " set = ", "uniform texture", "subgroup"];
-            let words = words.iter().any(|word| text.contains(word));
-            if words {
-                vulkan.push(file)
-            } else {
-                plain.push(file)
-            };
-        }
-        self.run("glslangValidator", &[], &plain);
-        for file in vulkan {
             self.run("glslangValidator", &["-V", "--target-env", "vulkan1.1", "-o", "/dev/null"], &[file]);
         }
     }
