@@ -123,4 +123,18 @@ cotangent_base::codes! {
     /// __func_extension __apply(f)(float x, int n) -> Tuple<float, Context> { .. }
     /// ```
     E0520 WRONG_CONTEXT = "a context cannot be called to go backward";
+
+    /// Integers have no derivatives. Where a number becomes one, as in `int(x)` and `asuint(x)`, its derivative ends. That is nothing to
+    /// speak of where the integer is an index or a count. But here it becomes a number again, and the derivative of that number is
+    /// asked for: it is taken for zero.
+    ///
+    /// ```slang
+    /// [Differentiable] float f(float x) { return x * float(int(4.0 * x)); } // the second factor counts as a constant
+    /// ```
+    ///
+    /// The difference `x - int(x)` is fine: what is left of `x` has its derivative.
+    ///
+    /// If zero is meant, say so: `x * detach(float(int(4.0 * x)))`, or `no_diff` before the call that the number goes into. If
+    /// not, compute it without integers, or give a function that does so a derivative of its own.
+    W0315 ENDS_IN_INTEGER = "a derivative ends in an integer";
 }

@@ -2,18 +2,26 @@
 //!
 //! The state is the set of variables whose value carries one. At a jump it moves to the jump's target and becomes empty,
 //! as nothing gets past. Losses in assignments and constructions are found here, for they are errors whether or not
-//! somebody looks at the place later; calls that are fed a derivative are remembered for the way back.
+//! somebody looks at the place later; calls that are fed a derivative are remembered for the way back. A variable of
+//! integers is in the state if it is made from a value that carries one: [`integers`].
 
+pub(super) mod integers;
 mod stores;
 
+use self::integers::Ending;
 use super::trail::Step;
 use super::{Flow, Locals, Loss, Target, join, key};
-use crate::hir::{Call, Dir, Expr, ExprKind, Label, LocalId, Loop, LoopKind, Stmt, StmtKind, TyKind};
+use crate::hir::{
+    BinaryOp, Call, Dir, Expr, ExprKind, Label, LocalId, Loop, LoopKind, Stmt, StmtKind, TyKind,
+};
 use cotangent_base::Map;
 
 struct Carry<'f, 'a> {
     flow: &'f mut Flow<'a>,
     state: Locals,
+    /// Where derivatives end in integers: conversions, by address, and variables that are in the state.
+    endings: Map<usize, Ending>,
+    held: Map<LocalId, Ending>,
     breaks: Map<Label, Locals>,
     continues: Map<Label, Locals>,
 }
@@ -34,7 +42,8 @@ impl Flow<'_> {
                 trails.came.note(local, step);
             }
         }
-        let mut carry = Carry { flow: self, state, breaks: Map::default(), continues: Map::default() };
+        let (endings, held, breaks, continues) = Default::default();
+        let mut carry = Carry { flow: self, state, endings, held, breaks, continues };
         carry.block(&body.block);
     }
 }
@@ -59,6 +68,7 @@ impl Carry<'_, '_> {
                     self.note(*local, at, words, value);
                 }
                 self.set(*local, carries);
+                value.iter().for_each(|value| self.hold(*local, value, true));
             }
             StmtKind::Block(block) => self.block(block),
             StmtKind::If(cond, then, other) => {
@@ -182,12 +192,16 @@ impl Carry<'_, '_> {
             ExprKind::Swizzle(base, _)
             | ExprKind::MatrixSwizzle(base, _)
             | ExprKind::Unary(_, base)
-            | ExprKind::Convert(base)
             | ExprKind::Splat(base)
             | ExprKind::As(base, _)
             | ExprKind::Each(base)
             | ExprKind::Part(_, base)
             | ExprKind::Truncate(base) => self.expr(base),
+            ExprKind::Convert(base) => {
+                let carries = self.expr(base);
+                self.converted(expr, base, carries);
+                carries
+            }
             ExprKind::Expand(inner) => self.expand(inner),
             ExprKind::Is(base, _) => {
                 self.expr(base);
@@ -207,7 +221,13 @@ impl Carry<'_, '_> {
                 }
                 carries && passes
             }
-            ExprKind::Binary(_, a, b) => self.expr(a) | self.expr(b),
+            ExprKind::Binary(op, a, b) => {
+                let carries = self.expr(a) | self.expr(b);
+                if *op == BinaryOp::Sub {
+                    self.subtracted(a, b);
+                }
+                carries
+            }
             ExprKind::Cond(c, a, b) | ExprKind::Select(c, a, b) => {
                 self.expr(c);
                 self.expr(a) | self.expr(b)
@@ -231,17 +251,24 @@ impl Carry<'_, '_> {
                         self.note(*local, right.span, String::new(), right);
                     }
                     self.set(*local, carried);
+                    self.hold(*local, right, true);
                 }
                 let before = self.expr(place);
                 if before {
                     self.note(*old, place.span, String::new(), place);
                 }
                 self.set(*old, before);
+                self.hold(*old, place, true);
                 let after = self.expr(new);
                 self.assign(place, new, after);
                 if *post { before } else { after }
             }
-            ExprKind::Call(call) => self.call(call),
+            ExprKind::Call(call) => {
+                let carries = self.call(call);
+                let fed = carries || self.flow.fed.contains_key(&key(&**call));
+                self.converted_by_call(expr, call, fed);
+                carries
+            }
             ExprKind::Print(_, values) => {
                 self.any(values);
                 false

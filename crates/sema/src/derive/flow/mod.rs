@@ -18,6 +18,8 @@
 //! What is inlined early is differentiated where it ends up, marked or not. So derivatives pass through such a function,
 //! and if one goes in, its body is checked too, when all bodies are there.
 //!
+//! What an integer drops is a warning, if a number is made of it again whose derivative is wanted.
+//!
 //! If something is lost both run again and leave a [`trail`], by which [`report`] tells the way.
 
 mod carry;
@@ -25,6 +27,7 @@ mod report;
 mod trail;
 mod want;
 
+use self::carry::integers::Ending;
 use crate::Checked;
 use crate::hir::{Body, Call, Dir, Expr, ExprKind, Func, FuncId, Inline, LocalId, Ty, TyKind};
 use crate::tables::Item;
@@ -43,6 +46,8 @@ struct Flow<'a> {
     differentiable: Map<Ty, bool>,
     /// Calls (also of accessors) of functions without derivative into which one goes, by address, and how it came there.
     fed: Map<usize, Vec<Step>>,
+    /// Where a number is made of an integer that a derivative ended in, by address.
+    returned: Map<usize, Ending>,
     /// How derivatives came and were to go on, if that is to be told.
     trails: Option<Trails>,
     /// What to report, with the places in order and once each.
@@ -144,6 +149,7 @@ impl Checked {
             body,
             differentiable: Map::default(),
             fed: Map::default(),
+            returned: Map::default(),
             trails,
             reports: vec![],
         };

@@ -2,6 +2,7 @@
 //!
 //! Every report names what loses it, shows the way it came and was to go on, and says how to keep or drop it.
 
+use super::carry::integers::Ending;
 use super::trail::{self, Step};
 use super::{Flow, Loss};
 use crate::attrs;
@@ -50,6 +51,19 @@ impl Flow<'_> {
         let (id, _) = self.checked.struct_of(ty)?;
         let base = self.checked.base_of(ty, id)?;
         Some(self.checked.show_ty(base))
+    }
+
+    /// A number is made of an integer that a derivative ended in.
+    pub(super) fn report_integer(&mut self, ending: &Ending, back: Span, goes: &[Step]) {
+        let Ending { at, came, .. } = ending;
+        let message = format!("the derivative of {} ends here, in an integer", origin(came));
+        let mut diagnostic = Diagnostic::new(codes::ENDS_IN_INTEGER, *at, message).help(
+            "if that is meant, write `detach(..)` around what comes back, or `no_diff` before the call that it is for; if not, do without the integer",
+        );
+        if back.end <= at.start || at.end <= back.start {
+            diagnostic = diagnostic.label(back, "what is a number again here has none");
+        }
+        self.report(*at, diagnostic, came, goes);
     }
 
     /// A derivative goes into a place that keeps none.

@@ -95,7 +95,9 @@ impl Flow<'_> {
     /// A variable that carries a derivative into the value of an expression.
     pub(super) fn source(&self, value: &Expr, carrying: &Locals) -> Option<LocalId> {
         match &value.kind {
-            ExprKind::Local(local) => carrying.contains(*local).then_some(*local),
+            ExprKind::Local(local) => {
+                (carrying.contains(*local) && !self.is_integer(value.ty)).then_some(*local)
+            }
             ExprKind::NoDiff(_) | ExprKind::Is(..) => None,
             ExprKind::Call(call) if self.is_detach(call.callee.func) => None,
             ExprKind::Cond(_, a, b) | ExprKind::Select(_, a, b) => {

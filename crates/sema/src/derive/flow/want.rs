@@ -166,6 +166,10 @@ impl Want<'_, '_> {
     /// Follows an expression whose derivative is wanted or not, what it evaluates last first.
     fn expr(&mut self, expr: &Expr, wanted: bool) {
         let wanted = wanted && self.flow.has_derivative(expr.ty);
+        if let Some(ending) = self.flow.returned.get(&key(expr)).filter(|_| wanted).cloned() {
+            let goes = self.goes();
+            self.flow.report_integer(&ending, expr.span, &goes);
+        }
         match &expr.kind {
             ExprKind::Const(_)
             | ExprKind::Val(_)

@@ -4,7 +4,7 @@
 use super::Carry;
 use crate::derive::flow::trail::Step;
 use crate::derive::flow::{Loss, Target};
-use crate::hir::{Expr, LocalId, TyKind};
+use crate::hir::{Expr, ExprKind, LocalId, TyKind};
 use cotangent_base::Span;
 
 impl Carry<'_, '_> {
@@ -55,6 +55,9 @@ impl Carry<'_, '_> {
     }
 
     pub(super) fn assign(&mut self, place: &Expr, value: &Expr, carries: bool) {
+        if let (Some(local), whole) = root_of(place) {
+            self.hold(local, value, whole);
+        }
         let target = self.flow.target(place);
         let tell = carries && self.flow.trails.is_some();
         if let (Target::Whole(local) | Target::Part(local), true) = (&target, tell) {
@@ -85,5 +88,16 @@ impl Carry<'_, '_> {
             self.step(*local, step);
         }
         self.write(target, carries, arg);
+    }
+}
+
+/// The variable that a place is all of, or lanes of.
+pub(super) fn root_of(place: &Expr) -> (Option<LocalId>, bool) {
+    match &place.kind {
+        ExprKind::Local(local) => (Some(*local), true),
+        ExprKind::Swizzle(base, _) | ExprKind::MatrixSwizzle(base, _) | ExprKind::Element(base, _) => {
+            (root_of(base).0, false)
+        }
+        _ => (None, false),
     }
 }

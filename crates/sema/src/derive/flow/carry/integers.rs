@@ -1,0 +1,165 @@
+//! Numbers that become integers and numbers again: `float(int(x))`.
+//!
+//! An integer has no derivative, and most want none: they are indices and counts. One that becomes a number again whose derivative is
+//! wanted has dropped it on the way, which nobody wrote. So for variables that hold integers the state says whether they are
+//! made from a value with a derivative, and where that ended. Conversions back are noted for [`super::super::want`].
+//!
+//! `x - int(x)` is what is left of `x`, whose derivative is that of `x` indeed. What a function computes from integers is its own
+//! matter (a table, a hash), unless it is one of the library that changes the type alone, as `asfloat` does.
+
+use super::Carry;
+use super::stores::root_of;
+use crate::derive::flow::trail::Step;
+use crate::derive::flow::{Flow, key};
+use crate::hir::{Call, Expr, ExprKind, LocalId, Ty, TyKind};
+use cotangent_base::{Scalar, Span};
+
+/// The operations of library functions that give the same bits another type.
+const SAME_BITS: [&str; 2] = ["bitcast", "reinterpret"];
+
+/// Where a derivative ended in an integer, and how it came there.
+#[derive(Clone, Debug)]
+pub(in crate::derive::flow) struct Ending {
+    pub at: Span,
+    pub came: Vec<Step>,
+    /// The variable that was cut, if it was one, or lanes of it.
+    cut: Option<LocalId>,
+}
+
+impl Carry<'_, '_> {
+    /// Notes a conversion that ends a derivative, or that makes a number of what one ended in.
+    pub(super) fn converted(&mut self, expr: &Expr, base: &Expr, carries: bool) {
+        if carries && self.flow.is_integer(expr.ty) {
+            let ending = Ending { at: expr.span, came: self.came(base), cut: root_of(base).0 };
+            self.endings.insert(key(expr), ending);
+        } else if self.flow.is_integer(base.ty) && self.flow.has_derivative(expr.ty) {
+            self.returned(expr, base);
+        }
+    }
+
+    /// As [`Self::converted`], of a call of the library. `fed` is whether an argument carries a derivative.
+    pub(super) fn converted_by_call(&mut self, expr: &Expr, call: &Call, fed: bool) {
+        if !self.changes_type_alone(call, expr.ty) {
+            return;
+        }
+        let from = call.args.iter().find(|(_, arg)| fed && self.flow.has_derivative(arg.ty));
+        if let Some((_, from)) = from.filter(|_| self.flow.is_integer(expr.ty)) {
+            let ending = Ending { at: expr.span, came: self.came(from), cut: None };
+            self.endings.insert(key(expr), ending);
+        }
+        if call.args.iter().all(|(_, arg)| self.flow.is_integer(arg.ty)) && self.flow.has_derivative(expr.ty)
+        {
+            call.args.iter().for_each(|(_, arg)| self.returned(expr, arg));
+        }
+    }
+
+    /// Whether a function of the library does no more than to give the same value, or nearly that, another type. What packs numbers gives
+    /// unsigned integers: a signed one, as that of `sign`, is something else.
+    fn changes_type_alone(&self, call: &Call, result: Ty) -> bool {
+        let func = call.callee.func;
+        let same = match self.flow.checked.program.funcs[func].intrinsic {
+            Some(name) => SAME_BITS.contains(&name.as_str()),
+            None => !self.flow.is_signed(result),
+        };
+        same && self.flow.checked.in_library(func)
+    }
+
+    fn returned(&mut self, expr: &Expr, integer: &Expr) {
+        if let Some(ending) = self.ending(integer).cloned() {
+            self.flow.returned.insert(key(expr), ending);
+        }
+    }
+
+    /// What is left of a variable after its integer part is taken from it has its derivative.
+    pub(super) fn subtracted(&mut self, from: &Expr, taken: &Expr) {
+        let cut = self.flow.returned.get(&key(taken)).and_then(|ending| ending.cut);
+        if cut.is_some() && cut == root_of(from).0 {
+            self.flow.returned.remove(&key(taken));
+        }
+    }
+
+    /// A variable of integers gets a value, or a part of one.
+    pub(super) fn hold(&mut self, local: LocalId, value: &Expr, whole: bool) {
+        if !self.flow.is_integer(value.ty) {
+            return;
+        }
+        match self.ending(value).cloned() {
+            Some(ending) => {
+                self.state.insert(local);
+                self.held.insert(local, ending);
+            }
+            None if whole => {
+                self.state.remove(local);
+            }
+            None => {}
+        }
+    }
+
+    /// Where the derivative ended of which an integer is made, if it is.
+    fn ending(&self, expr: &Expr) -> Option<&Ending> {
+        if !self.flow.is_integer(expr.ty) {
+            return None;
+        }
+        match &expr.kind {
+            ExprKind::Local(local) => self.held.get(local).filter(|_| self.state.contains(*local)),
+            ExprKind::Element(base, _) => self.ending(base),
+            ExprKind::Cond(_, a, b) | ExprKind::Select(_, a, b) => self.ending(a).or_else(|| self.ending(b)),
+            ExprKind::Sequence(_, value) | ExprKind::Assign(_, value) => self.ending(value),
+            ExprKind::Modify { new, post: false, .. } => self.ending(new),
+            ExprKind::Modify { old, .. } => self.held.get(old).filter(|_| self.state.contains(*old)),
+            ExprKind::Swizzle(base, _)
+            | ExprKind::MatrixSwizzle(base, _)
+            | ExprKind::Unary(_, base)
+            | ExprKind::Splat(base)
+            | ExprKind::Truncate(base) => self.ending(base),
+            ExprKind::Convert(base) => self.endings.get(&key(expr)).or_else(|| self.ending(base)),
+            ExprKind::Binary(_, a, b) => self.ending(a).or_else(|| self.ending(b)),
+            ExprKind::Construct(parts) | ExprKind::Concat(parts) => {
+                parts.iter().find_map(|part| self.ending(part))
+            }
+            ExprKind::Call(_) => self.endings.get(&key(expr)),
+            // Memory and fields are not followed, nor are packs.
+            ExprKind::Const(_)
+            | ExprKind::Val(_)
+            | ExprKind::Platform(_)
+            | ExprKind::Measure(..)
+            | ExprKind::Assert(..)
+            | ExprKind::String(_)
+            | ExprKind::Zero
+            | ExprKind::Undef
+            | ExprKind::Global(..)
+            | ExprKind::Field(..)
+            | ExprKind::Property { .. }
+            | ExprKind::Is(..)
+            | ExprKind::As(..)
+            | ExprKind::Pack(_)
+            | ExprKind::Expand(_)
+            | ExprKind::Each(_)
+            | ExprKind::Part(..)
+            | ExprKind::Print(..)
+            | ExprKind::AddressOf(_)
+            | ExprKind::NoDiff(_)
+            | ExprKind::Error => None,
+        }
+    }
+}
+
+impl Flow<'_> {
+    /// Whether a type is that of integers, alone or in a vector or matrix.
+    pub(in crate::derive::flow) fn is_integer(&self, ty: Ty) -> bool {
+        self.number(ty).is_some_and(|scalar| scalar.is_int())
+    }
+
+    fn is_signed(&self, ty: Ty) -> bool {
+        self.number(ty).is_some_and(|scalar| scalar.is_signed())
+    }
+
+    /// The type of the numbers that make up a value, if it is made of numbers.
+    fn number(&self, ty: Ty) -> Option<Scalar> {
+        match self.checked.program.types.kind(ty) {
+            TyKind::Scalar(scalar) => Some(scalar),
+            TyKind::Vector(element, _) | TyKind::Matrix(element, ..) => self.number(element),
+            _ => None,
+        }
+    }
+}
