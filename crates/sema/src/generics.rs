@@ -1,6 +1,7 @@
 //! Generic parameters: their bounds, and the environment of assumptions in which code is checked.
 
 use crate::Checked;
+use crate::arguments::Share;
 use crate::hir::{
     Arg, Args, Bound, FuncId, FuncRef, GenericParam, GenericParamId, Generics, InterfaceRef, Ty, TyKind, Val,
     ValKind,
@@ -216,12 +217,15 @@ impl Checked {
         self.ensure_func(func);
         let generics = self.tables.funcs[func].generics;
         let params = self.tables.generics[generics].params.clone();
-        if written.len() != params.len() {
-            return None;
-        }
         let scope = self.tables.generics[generics].scope;
-        let args: Vec<Arg> =
-            params.iter().zip(written).map(|(p, e)| self.generic_arg(*p, e, scope)).collect();
+        let mut args: Vec<Arg> = vec![];
+        for (param, share) in params.iter().zip(self.shares(&params, written)?) {
+            args.push(match share {
+                Share::One(expr) => self.generic_arg(*param, expr, scope),
+                Share::Pack(exprs) => self.pack_arg(*param, exprs, scope),
+                Share::Open => return None,
+            });
+        }
         let args = self.program.types.args(&args);
         let fits = self.unmet_bound(generics, args).is_none() && !self.diagnostics.has_errors();
         fits.then_some(FuncRef { func, args })

@@ -5,7 +5,7 @@ use crate::body::{BodyCx, Target};
 use crate::codes;
 use crate::hir::{Block, Const, Expr, ExprKind, Loop, LoopAttrs, LoopKind, Stmt, StmtKind, Unroll, Val};
 use crate::known;
-use cotangent_base::{Diagnostic, Symbol};
+use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_syntax::ast;
 
 impl BodyCx<'_> {
@@ -26,27 +26,58 @@ impl BodyCx<'_> {
             }
             None => (vec![], None),
         };
-        let step = step.map(|s| self.unsurely(|cx| cx.expr(s)));
+        let (before_step, step) = match step {
+            Some(step) => {
+                let (before, step) = self.loop_step(step);
+                (before, Some(step))
+            }
+            None => (vec![], None),
+        };
         self.targets.push(Target { label, name, is_loop: true, hidden: false });
         let body = self.single(body);
         self.targets.pop();
         let loop_ = Loop { label, kind, cond, step, body, attrs };
-        if before.is_empty() { StmtKind::Loop(Box::new(loop_)) } else { self.tested_inside(loop_, before) }
+        if before.is_empty() && before_step.is_empty() {
+            return StmtKind::Loop(Box::new(loop_));
+        }
+        self.tested_inside(loop_, before, before_step)
     }
 
-    /// A loop whose condition has something before it: it is tested at the beginning of the body, from the second round on if the
-    /// body comes first.
-    fn tested_inside(&mut self, mut inner: Loop, mut test: Block) -> StmtKind {
-        let Some(cond) = inner.cond.take() else { return StmtKind::Loop(Box::new(inner)) };
-        let (span, ty) = (cond.span, cond.ty);
-        let leave = Stmt { kind: StmtKind::Break(inner.label), span };
-        test.push(Stmt { kind: StmtKind::If(cond, vec![], vec![leave]), span });
-        let own = std::mem::take(&mut inner.body);
-        if inner.kind == LoopKind::Pre {
-            inner.body = test;
-            inner.body.push(Stmt { kind: StmtKind::Block(own), span });
-            return StmtKind::Loop(Box::new(inner));
+    /// A loop whose condition or step has something before it: both move to the beginning of the body, the step from the second round
+    /// on, and so does the condition if the body comes first.
+    fn tested_inside(&mut self, mut inner: Loop, before_test: Block, mut again_first: Block) -> StmtKind {
+        let span = inner.cond.as_ref().or(inner.step.as_ref()).map_or(Span::none(), |expr| expr.span);
+        if !again_first.is_empty()
+            && let Some(step) = inner.step.take()
+        {
+            again_first.push(Stmt { kind: StmtKind::Expr(step), span });
         }
+        let mut test = before_test;
+        if let Some(cond) = inner.cond.take() {
+            let leave = Stmt { kind: StmtKind::Break(inner.label), span };
+            test.push(Stmt { kind: StmtKind::If(cond, vec![], vec![leave]), span });
+        }
+        match inner.kind {
+            LoopKind::Pre if again_first.is_empty() => {
+                test.push(Stmt { kind: StmtKind::Block(std::mem::take(&mut inner.body)), span });
+                inner.body = test;
+                StmtKind::Loop(Box::new(inner))
+            }
+            LoopKind::Pre => self.but_for_the_first_round(inner, again_first, test, span),
+            LoopKind::Post => self.but_for_the_first_round(inner, test, vec![], span),
+        }
+    }
+
+    /// A loop that begins each round but the first with `later`, and each with `always`.
+    fn but_for_the_first_round(
+        &mut self,
+        mut inner: Loop,
+        later: Block,
+        always: Block,
+        span: Span,
+    ) -> StmtKind {
+        let ty = self.scalar(Scalar::Bool);
+        let own = std::mem::take(&mut inner.body);
         let again = self.temp("again", ty, span);
         let truth = |value| Expr { kind: ExprKind::Const(Const::Bool(value)), ty, span };
         let begin = Stmt { kind: StmtKind::Let(again, Some(truth(false))), span };
@@ -54,10 +85,11 @@ impl BodyCx<'_> {
         let note = ExprKind::Assign(place.clone().into(), truth(true).into());
         inner.kind = LoopKind::Pre;
         inner.body = vec![
-            Stmt { kind: StmtKind::If(place, test, vec![]), span },
+            Stmt { kind: StmtKind::If(place, later, vec![]), span },
             Stmt { kind: StmtKind::Expr(Expr { kind: note, ty, span }), span },
-            Stmt { kind: StmtKind::Block(own), span },
         ];
+        inner.body.extend(always);
+        inner.body.push(Stmt { kind: StmtKind::Block(own), span });
         StmtKind::Block(vec![begin, Stmt { kind: StmtKind::Loop(Box::new(inner)), span }])
     }
 

@@ -16,8 +16,8 @@
 //!
 //! Nothing behind the checker knows of it, so that derivatives flow through it as through any other exit. What a statement does
 //! before a `try` in it would then come behind it, and there it is refused. An operand of `?:`, `&&` or `||` with a `try` in it
-//! becomes a branch that assigns a variable; the condition of a loop moves to the beginning of its body. Where neither helps, in
-//! the step of a `for` and under `expand`, a `try` is refused too.
+//! becomes a branch that assigns a variable; the condition and the step of a loop move to the beginning of its body. Where nothing
+//! helps, under `expand`, a `try` is refused too.
 
 use crate::body::{BodyCx, Target};
 use crate::codes;
@@ -132,6 +132,14 @@ impl BodyCx<'_> {
         let mut before = vec![];
         let mut checked = self.error(cond.span);
         self.hoisting(whole_of(cond), &mut before, |cx, _| checked = cx.condition(cond));
+        (before, checked)
+    }
+
+    /// The step of a loop, with what goes before it in each round.
+    pub(crate) fn loop_step(&mut self, step: &ast::Expr) -> (Block, Expr) {
+        let mut before = vec![];
+        let mut checked = self.error(step.span);
+        self.hoisting(whole_of(step), &mut before, |cx, _| checked = cx.expr(step));
         (before, checked)
     }
 

@@ -19,6 +19,7 @@
 
 use crate::Checked;
 use crate::codes;
+use crate::tables::{Item, ScopeId};
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_syntax::ast::{
     Accessor, AccessorKind, Attribute, BinaryOp, Block, Decl, DeclKind, Expr, ExprKind, FuncDecl, FuncKind,
@@ -57,7 +58,7 @@ struct Group {
 
 impl Checked {
     /// A structure in which bit fields are properties. One without bit fields stays as it is.
-    pub(super) fn spread_bits(&mut self, decl: &mut StructDecl) {
+    pub(super) fn spread_bits(&mut self, decl: &mut StructDecl, scope: ScopeId) {
         if !decl.members.iter().any(is_bit_field) {
             return;
         }
@@ -69,7 +70,8 @@ impl Checked {
                 all.push(None);
                 continue;
             };
-            let bits = self.place_bits(var, &mut groups, open);
+            let ty = var.ty.as_ref().and_then(|ty| self.bits_type(ty, &decl.members, scope));
+            let bits = self.place_bits(var, ty, &mut groups, open);
             if var.bits.is_some() && bits.is_none() {
                 return forget_bits(decl);
             }
@@ -98,14 +100,57 @@ impl Checked {
         }
     }
 
+    /// The integer type that a type is by its name, or by aliases among `members` and in the scopes around. Types are not resolved yet, so an
+    /// alias is seen only where it stands before the structure.
+    fn bits_type(&self, ty: &Expr, members: &[Decl], scope: ScopeId) -> Option<Scalar> {
+        let mut ty = ty;
+        // As many aliases as anybody writes; a circle of them is told elsewhere.
+        for _ in 0..64 {
+            let ExprKind::Name(name) = &ty.kind else { return None };
+            if let Some(scalar) = scalar(ty) {
+                return Some(scalar);
+            }
+            let own = members.iter().find_map(|member| match &member.kind {
+                DeclKind::Alias(alias) if alias.name.name == *name => alias.ty.as_ref(),
+                _ => None,
+            });
+            ty = own.or_else(|| self.aliased_before(*name, scope))?;
+        }
+        None
+    }
+
+    /// What an alias stands for that was met before, from the inside out.
+    fn aliased_before(&self, name: Symbol, scope: ScopeId) -> Option<&Expr> {
+        let mut next = Some(scope);
+        while let Some(scope) = next {
+            let scope = &self.tables.scopes[scope];
+            let imported = scope.imports.iter().map(|import| &self.tables.scopes[*import]);
+            let items = std::iter::once(scope).chain(imported).find_map(|scope| scope.names.get(&name));
+            if let Some(items) = items {
+                return items.iter().find_map(|item| match item {
+                    Item::Alias(id) => self.tables.aliases[*id].decl.ty.as_ref(),
+                    _ => None,
+                });
+            }
+            next = scope.parent;
+        }
+        None
+    }
+
     /// Finds the place of a bit field: in the last group, if that is still open and has room.
-    fn place_bits(&mut self, var: &VarDecl, groups: &mut Vec<Group>, open: bool) -> Option<Bits> {
+    fn place_bits(
+        &mut self,
+        var: &VarDecl,
+        ty: Option<Scalar>,
+        groups: &mut Vec<Group>,
+        open: bool,
+    ) -> Option<Bits> {
         let (width, span) = var.bits?;
-        let Some(ty) = var.ty.as_ref().and_then(scalar) else {
+        let Some(ty) = ty else {
             let message = format!("the bit field `{}` must be of a built-in integer type", var.name.name);
             self.diagnostics.push(
                 Diagnostic::new(codes::BAD_BIT_FIELD, var.ty.as_ref().map_or(span, |ty| ty.span), message)
-                    .help("write its name, such as `uint` or `int16_t`"),
+                    .help("write its name, such as `uint` or `int16_t`, or an alias of it that is declared before"),
             );
             return None;
         };

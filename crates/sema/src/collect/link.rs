@@ -13,6 +13,7 @@
 //! nobody behind this module knows the difference. Types and constants are linked before anything is looked up, functions when
 //! the types of parameters can be compared. That the two fit is checked when all declarations are known.
 
+use crate::arguments::Share;
 use crate::hir::{Arg, Args, Bound, FuncId, FuncKind, GlobalId, GlobalKind, InterfaceRef, Ty, TyKind};
 use crate::tables::{AliasInfo, Item, Owner, Progress, ScopeId};
 use crate::{Checked, Given, codes};
@@ -274,18 +275,22 @@ impl Checked {
         let generics = self.tables.funcs[func].generics;
         let params = self.tables.generics[generics].params.clone();
         let at = given.first().map_or(span, |first| first.span);
-        if let Some(more) = given.get(params.len()) {
+        let Some(shares) = self.shares(&params, &given) else {
             let message = format!("{} generic arguments given, {} expected", given.len(), params.len());
+            let more = given.get(params.len()).map_or(at, |more| more.span);
             self.diagnostics
-                .push(Diagnostic::new(codes::GENERIC_ARGS, more.span, message).label(span, "declared here"));
+                .push(Diagnostic::new(codes::GENERIC_ARGS, more, message).label(span, "declared here"));
             return None;
-        }
+        };
         let mut args: Vec<Arg> = vec![];
-        for (number, &param) in params.iter().enumerate() {
+        for (&param, share) in params.iter().zip(shares) {
             let scope = self.tables.links.scope?;
-            let arg = match given.get(number).filter(|_| !self.program.params[param].witness) {
-                Some(expr) => Some(self.generic_arg(param, expr, scope)),
-                None => self.hidden_arg(func, param).or_else(|| self.default_arg(generics, param, &args)),
+            let arg = match share {
+                Share::One(expr) => Some(self.generic_arg(param, expr, scope)),
+                Share::Pack(exprs) => Some(self.pack_arg(param, exprs, scope)),
+                Share::Open => {
+                    self.hidden_arg(func, param).or_else(|| self.default_arg(generics, param, &args))
+                }
             };
             args.push(arg?);
         }

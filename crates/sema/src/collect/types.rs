@@ -22,7 +22,7 @@ impl Checked {
         place: Place,
     ) -> StructId {
         let access = self.tables.declaring.unwrap_or(Access::Public);
-        self.spread_bits(&mut decl);
+        self.spread_bits(&mut decl, place.scope);
         let members = std::mem::take(&mut decl.members);
         let decl = Rc::new(decl);
         let id = self.tables.structs.next_key();
