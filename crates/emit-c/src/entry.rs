@@ -274,6 +274,12 @@ fn system_value(value: SystemValue, [x, y, z]: [u32; 3]) -> String {
         | SystemValue::SampleIndex
         | SystemValue::Coverage
         | SystemValue::PrimitiveId
-        | SystemValue::Depth => String::new(),
+        | SystemValue::Depth
+        | SystemValue::ViewId
+        | SystemValue::FirstVertex
+        | SystemValue::FirstInstance
+        | SystemValue::DrawIndex
+        | SystemValue::Barycentrics
+        | SystemValue::PointSize => String::new(),
     }
 }

@@ -40,6 +40,16 @@ pub enum Feature {
     Coverage,
     /// The number of the triangle.
     PrimitiveId,
+    /// The number of the view.
+    ViewId,
+    /// The numbers of the first vertex and instance.
+    First,
+    /// The number of the draw call.
+    DrawIndex,
+    /// Where in the triangle a pixel is.
+    Barycentrics,
+    /// How wide a point is.
+    PointSize,
     /// Differences between pixels of anything but 32-bit floats.
     ScreenOther,
     /// Several entry points in one file.
@@ -106,6 +116,11 @@ impl Feature {
         Feature::Stages,
         Feature::Coverage,
         Feature::PrimitiveId,
+        Feature::ViewId,
+        Feature::First,
+        Feature::DrawIndex,
+        Feature::Barycentrics,
+        Feature::PointSize,
         Feature::ScreenOther,
         Feature::SeveralEntries,
         Feature::NoEntry,
@@ -128,12 +143,13 @@ impl Feature {
     /// The row of the table: what it is, then WGSL, SPIR-V, GLSL, HLSL and Metal.
     const fn row(self) -> (&'static str, [Support; 5]) {
         const IN_A_LOOP: Support = By("a loop");
+        const ON_WGPU: Support = By("on wgpu");
         match self {
             Feature::Half => ("`half`", [Yes, Yes, No, By("16-bit types on"), Yes]),
             Feature::Double => ("`double`", [No, Yes, Yes, Yes, No]),
             Feature::DoubleRounding => ("`sqrt`, `floor`, .. of `double`", [No, Yes, Yes, No, No]),
             Feature::DoubleMath => ("`sin`, `exp`, `pow`, .. of `double`", [No; 5]),
-            Feature::Int64 => ("64-bit integers", [By("on wgpu"), Yes, No, Yes, Yes]),
+            Feature::Int64 => ("64-bit integers", [ON_WGPU, Yes, No, Yes, Yes]),
             Feature::NarrowInt => ("8- and 16-bit integers", [By("in 32 bits"); 5]),
             Feature::BoolInMemory => {
                 ("`bool` in buffers", [By("a word"), By("a word"), By("a word"), By("a word"), By("a byte")])
@@ -146,7 +162,14 @@ impl Feature {
             Feature::Length => ("`GetDimensions`", [Yes, Yes, Yes, Yes, By("a buffer of sizes")]),
             Feature::Stages => ("vertex and fragment shaders", [Yes; 5]),
             Feature::Coverage => ("`SV_Coverage`", [Yes, No, No, Yes, Yes]),
-            Feature::PrimitiveId => ("`SV_PrimitiveID`", [By("on wgpu"), Yes, Yes, Yes, Yes]),
+            Feature::PrimitiveId => ("`SV_PrimitiveID`", [ON_WGPU, Yes, Yes, Yes, Yes]),
+            Feature::ViewId => ("`SV_ViewID`", [ON_WGPU, Yes, Yes, Yes, Yes]),
+            Feature::First => {
+                ("`SV_StartVertexLocation`, `SV_StartInstanceLocation`", [No, Yes, Yes, No, Yes])
+            }
+            Feature::DrawIndex => ("`SV_DrawIndex`", [ON_WGPU, Yes, Yes, No, No]),
+            Feature::Barycentrics => ("`SV_Barycentrics`", [ON_WGPU, Yes, Yes, Yes, Yes]),
+            Feature::PointSize => ("`SV_PointSize`", [No, Yes, Yes, No, Yes]),
             Feature::ScreenOther => ("`ddx`, `ddy`, `fwidth` of `half` and `double`", [No; 5]),
             Feature::SeveralEntries => ("several entry points", [Yes, Yes, No, Yes, Yes]),
             Feature::NoEntry => ("functions without an entry point", [Yes, Yes, No, Yes, Yes]),

@@ -51,9 +51,12 @@ fn vulkan_words(text: &str) -> String {
         .replace("uniform uint naga_vs_first_instance;\n", "")
         .replace("(uint(gl_InstanceID) + naga_vs_first_instance)", "uint(gl_InstanceIndex)")
         .replace("gl_VertexID", "gl_VertexIndex");
-    let bases = ["gl_BaseVertex", "gl_BaseInstance"];
-    if bases.iter().any(|base| out.contains(base)) {
-        bases.iter().for_each(|base| out = out.replace(base, &format!("{base}ARB")));
+    let of_calls = ["uint(gl_BaseVertex)", "uint(gl_BaseInstance)", "gl_DrawID"];
+    if of_calls.iter().any(|word| out.contains(word)) {
+        for word in of_calls {
+            let name = word.trim_start_matches("uint(").trim_end_matches(')');
+            out = out.replace(word, &format!("uint({name}ARB)"));
+        }
         let end = out.find('\n').map_or(0, |end| end + 1);
         out.insert_str(end, "#extension GL_ARB_shader_draw_parameters : require\n");
     }

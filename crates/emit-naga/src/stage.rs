@@ -73,6 +73,12 @@ fn builtin(value: SystemValue) -> naga::BuiltIn {
         SystemValue::Coverage => naga::BuiltIn::SampleMask,
         SystemValue::PrimitiveId => naga::BuiltIn::PrimitiveIndex,
         SystemValue::Depth => naga::BuiltIn::FragDepth,
+        SystemValue::ViewId => naga::BuiltIn::ViewIndex,
+        SystemValue::FirstVertex => naga::BuiltIn::BaseVertex,
+        SystemValue::FirstInstance => naga::BuiltIn::BaseInstance,
+        SystemValue::DrawIndex => naga::BuiltIn::DrawIndex,
+        SystemValue::Barycentrics => naga::BuiltIn::Barycentric { perspective: true },
+        SystemValue::PointSize => naga::BuiltIn::PointSize,
     }
 }
 
@@ -111,10 +117,25 @@ impl Emitter<'_> {
     /// Refuses system values that the target, or naga's writer for it, does not have.
     pub fn check_links(&self, func: &Func, entry: &Entry) -> Result<()> {
         for link in entry.inputs.iter().chain(&entry.outputs) {
-            let (feature, value) = match link {
-                Link::System(value @ SystemValue::Coverage) => (Feature::Coverage, value),
-                Link::System(value @ SystemValue::PrimitiveId) => (Feature::PrimitiveId, value),
-                Link::System(_) | Link::Location(_) => continue,
+            let Link::System(value) = link else { continue };
+            let feature = match value {
+                SystemValue::Coverage => Feature::Coverage,
+                SystemValue::PrimitiveId => Feature::PrimitiveId,
+                SystemValue::ViewId => Feature::ViewId,
+                SystemValue::FirstVertex | SystemValue::FirstInstance => Feature::First,
+                SystemValue::DrawIndex => Feature::DrawIndex,
+                SystemValue::Barycentrics => Feature::Barycentrics,
+                SystemValue::PointSize => Feature::PointSize,
+                SystemValue::DispatchThreadId
+                | SystemValue::GroupId
+                | SystemValue::GroupThreadId
+                | SystemValue::GroupIndex
+                | SystemValue::VertexId
+                | SystemValue::InstanceId
+                | SystemValue::Position
+                | SystemValue::FrontFacing
+                | SystemValue::SampleIndex
+                | SystemValue::Depth => continue,
             };
             self.require(feature, func.span, &format!("`{}` is not possible", value.semantic()))?;
         }
@@ -134,6 +155,10 @@ impl Emitter<'_> {
         for link in &entry.inputs {
             let Link::System(value) = link else { continue };
             let Some(base) = base(*value, self.target) else { continue };
+            // The program may ask for it, too.
+            if entry.inputs.iter().any(|link| matches!(link, Link::System(v) if builtin(*v) == base)) {
+                continue;
+            }
             let name = if *value == SystemValue::VertexId { "first_vertex" } else { "first_instance" };
             let (name, binding) = (Some(name.to_string()), Some(naga::Binding::BuiltIn(base)));
             arguments.push(naga::FunctionArgument { name, ty, binding });

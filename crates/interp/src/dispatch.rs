@@ -239,7 +239,9 @@ impl Place {
             // Only compute shaders are dispatched.
             SystemValue::VertexId | SystemValue::InstanceId | SystemValue::Position => Val::Undef,
             SystemValue::FrontFacing | SystemValue::SampleIndex | SystemValue::Coverage => Val::Undef,
-            SystemValue::PrimitiveId | SystemValue::Depth => Val::Undef,
+            SystemValue::PrimitiveId | SystemValue::Depth | SystemValue::ViewId => Val::Undef,
+            SystemValue::FirstVertex | SystemValue::FirstInstance | SystemValue::DrawIndex => Val::Undef,
+            SystemValue::Barycentrics | SystemValue::PointSize => Val::Undef,
         }
     }
 }

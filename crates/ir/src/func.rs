@@ -238,11 +238,23 @@ pub enum SystemValue {
     PrimitiveId,
     /// How far away the pixel is.
     Depth,
+    /// The number of the view that is drawn.
+    ViewId,
+    /// The number of the first vertex that is drawn.
+    FirstVertex,
+    /// The number of the first instance that is drawn.
+    FirstInstance,
+    /// The number of the draw call among those of one command.
+    DrawIndex,
+    /// Where in the triangle the pixel is.
+    Barycentrics,
+    /// How wide the point is that is drawn for a vertex.
+    PointSize,
 }
 
 impl SystemValue {
     /// All of them, with their names in IR text and in the language.
-    pub const ALL: [(&str, &str, SystemValue); 12] = [
+    pub const ALL: [(&str, &str, SystemValue); 18] = [
         ("dispatch_thread_id", "SV_DispatchThreadID", SystemValue::DispatchThreadId),
         ("group_id", "SV_GroupID", SystemValue::GroupId),
         ("group_thread_id", "SV_GroupThreadID", SystemValue::GroupThreadId),
@@ -255,6 +267,12 @@ impl SystemValue {
         ("coverage", "SV_Coverage", SystemValue::Coverage),
         ("primitive_id", "SV_PrimitiveID", SystemValue::PrimitiveId),
         ("depth", "SV_Depth", SystemValue::Depth),
+        ("view_id", "SV_ViewID", SystemValue::ViewId),
+        ("first_vertex", "SV_StartVertexLocation", SystemValue::FirstVertex),
+        ("first_instance", "SV_StartInstanceLocation", SystemValue::FirstInstance),
+        ("draw_index", "SV_DrawIndex", SystemValue::DrawIndex),
+        ("barycentrics", "SV_Barycentrics", SystemValue::Barycentrics),
+        ("point_size", "SV_PointSize", SystemValue::PointSize),
     ];
 
     /// Its name in the language.
@@ -269,13 +287,19 @@ impl SystemValue {
             | SystemValue::GroupId
             | SystemValue::GroupThreadId
             | SystemValue::GroupIndex => matches!(stage, Stage::Compute),
-            SystemValue::VertexId | SystemValue::InstanceId => matches!(stage, Stage::Vertex),
+            SystemValue::VertexId
+            | SystemValue::InstanceId
+            | SystemValue::FirstVertex
+            | SystemValue::FirstInstance
+            | SystemValue::DrawIndex => matches!(stage, Stage::Vertex),
+            SystemValue::ViewId => matches!(stage, Stage::Vertex | Stage::Fragment),
             SystemValue::Position
             | SystemValue::FrontFacing
             | SystemValue::SampleIndex
             | SystemValue::Coverage
-            | SystemValue::PrimitiveId => matches!(stage, Stage::Fragment),
-            SystemValue::Depth => false,
+            | SystemValue::PrimitiveId
+            | SystemValue::Barycentrics => matches!(stage, Stage::Fragment),
+            SystemValue::Depth | SystemValue::PointSize => false,
         }
     }
 
@@ -283,7 +307,7 @@ impl SystemValue {
     pub const fn is_output(self, stage: Stage) -> bool {
         match stage {
             Stage::Compute => false,
-            Stage::Vertex => matches!(self, SystemValue::Position),
+            Stage::Vertex => matches!(self, SystemValue::Position | SystemValue::PointSize),
             Stage::Fragment => matches!(self, SystemValue::Depth | SystemValue::Coverage),
         }
     }
@@ -296,13 +320,18 @@ impl SystemValue {
             }
             SystemValue::Position => Type::Vector(Scalar::F32, 4),
             SystemValue::FrontFacing => Type::Scalar(Scalar::Bool),
-            SystemValue::Depth => Type::Scalar(Scalar::F32),
+            SystemValue::Barycentrics => Type::Vector(Scalar::F32, 3),
+            SystemValue::Depth | SystemValue::PointSize => Type::Scalar(Scalar::F32),
             SystemValue::GroupIndex
             | SystemValue::VertexId
             | SystemValue::InstanceId
             | SystemValue::SampleIndex
             | SystemValue::Coverage
-            | SystemValue::PrimitiveId => Type::Scalar(Scalar::U32),
+            | SystemValue::PrimitiveId
+            | SystemValue::ViewId
+            | SystemValue::FirstVertex
+            | SystemValue::FirstInstance
+            | SystemValue::DrawIndex => Type::Scalar(Scalar::U32),
         }
     }
 }

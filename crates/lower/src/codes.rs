@@ -31,9 +31,10 @@ cotangent_base::codes! {
     /// that it cannot have, or takes a place that another one has. And a vertex shader must give a position.
     ///
     /// Compute shaders take `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` (up to three integers) and
-    /// `SV_GroupIndex` (one integer). Vertex shaders take `SV_VertexID` and `SV_InstanceID` and give `SV_Position`. Fragment
-    /// shaders take `SV_Position`, `SV_IsFrontFace`, `SV_SampleIndex`, `SV_Coverage` and `SV_PrimitiveID` and give `SV_Target0`
-    /// and its like, `SV_Depth` and `SV_Coverage`. Any other semantic is a name of your own for something that goes from stage to stage.
+    /// `SV_GroupIndex` (one integer). Vertex shaders take `SV_VertexID`, `SV_InstanceID`, `SV_StartVertexLocation`,
+    /// `SV_StartInstanceLocation`, `SV_DrawIndex` and `SV_ViewID` and give `SV_Position` and `SV_PointSize`. Fragment
+    /// shaders take `SV_Position`, `SV_IsFrontFace`, `SV_SampleIndex`, `SV_Coverage`, `SV_PrimitiveID`, `SV_Barycentrics` and
+    /// `SV_ViewID` and give `SV_Target0` and its like, `SV_Depth` and `SV_Coverage`. Any other semantic is a name of your own for something that goes from stage to stage.
     E0726 ENTRY_PARAMETER = "unsuitable entry-point parameter";
 
     /// Only pixels can be discarded, and only pixels have neighbours on the screen to differ from: `discard`, `clip`, `ddx` and

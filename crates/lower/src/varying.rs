@@ -277,7 +277,9 @@ impl Finder<'_, '_> {
         let entry = &mut self.found.shown[shown];
         entry.count = count as u32;
         entry.semantic = match link {
-            Some(Link::System(value)) => value.semantic().into(),
+            Some(Link::System(value)) => {
+                promised(semantic.name.as_deref().unwrap_or_default()).unwrap_or(value.semantic()).into()
+            }
             Some(Link::Location(location)) => location.semantic,
             None => "".into(),
         };
@@ -313,8 +315,7 @@ impl Finder<'_, '_> {
     fn link(&mut self, lowered: Ty, ty: hir::Ty, at: At, semantic: &Semantic, location: Option<u32>) -> Link {
         let target = semantic.target().filter(|_| self.stage == Stage::Fragment && !at.input);
         if let Some(name) = semantic.name.as_ref().filter(|name| is_system(name) && target.is_none()) {
-            let known = SystemValue::ALL.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name));
-            return self.system(known.map(|k| k.2), name, lowered, ty, at);
+            return self.system(system_value(name), name, lowered, ty, at);
         }
         let scalar = self.lowerer.module.types.scalar_of(lowered).unwrap_or(Scalar::F32);
         if scalar.bytes() > 4 {
@@ -446,11 +447,25 @@ fn is_system(name: &str) -> bool {
     name.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("SV_"))
 }
 
+/// The name of a depth that promises which way it goes, if it is one. It is a depth: the promise saves time only.
+fn promised(name: &str) -> Option<&'static str> {
+    ["SV_DepthGreaterEqual", "SV_DepthLessEqual"].into_iter().find(|depth| depth.eq_ignore_ascii_case(name))
+}
+
+/// The system value of that name.
+fn system_value(name: &str) -> Option<SystemValue> {
+    if promised(name).is_some() {
+        return Some(SystemValue::Depth);
+    }
+    SystemValue::ALL.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name)).map(|(_, _, value)| *value)
+}
+
 /// Whether something may have that type and be that system value.
 fn accepts(value: SystemValue, input: bool, ty: Type) -> bool {
     match (value, ty) {
         (SystemValue::Position, Type::Vector(Scalar::F32, n)) => n == 4 || (input && n > 1),
         (SystemValue::FrontFacing | SystemValue::Depth | SystemValue::Position, _) => value.ty() == ty,
+        (SystemValue::Barycentrics | SystemValue::PointSize, _) => value.ty() == ty,
         (_, Type::Scalar(s)) => s.is_int(),
         (_, Type::Vector(s, n)) => s.is_int() && matches!(value.ty(), Type::Vector(_, most) if n <= most),
         _ => false,
@@ -462,7 +477,8 @@ fn words(value: SystemValue, input: bool) -> &'static str {
         SystemValue::Position if input => "a `float4`, or less of it",
         SystemValue::Position => "a `float4`",
         SystemValue::FrontFacing => "a `bool`",
-        SystemValue::Depth => "a `float`",
+        SystemValue::Depth | SystemValue::PointSize => "a `float`",
+        SystemValue::Barycentrics => "a `float3`",
         SystemValue::DispatchThreadId | SystemValue::GroupId | SystemValue::GroupThreadId => {
             "up to three integers"
         }
@@ -471,6 +487,10 @@ fn words(value: SystemValue, input: bool) -> &'static str {
         | SystemValue::InstanceId
         | SystemValue::SampleIndex
         | SystemValue::Coverage
-        | SystemValue::PrimitiveId => "an integer",
+        | SystemValue::PrimitiveId
+        | SystemValue::ViewId
+        | SystemValue::FirstVertex
+        | SystemValue::FirstInstance
+        | SystemValue::DrawIndex => "an integer",
     }
 }
