@@ -16,6 +16,7 @@ fn main() {
     let passes = [
         Pass::new("wgsl", |case| text(case, Target::Wgsl)),
         Pass::new("glsl", |case| text(case, Target::Glsl)),
+        Pass::new("hlsl", |case| text(case, Target::Hlsl)),
     ];
     run("tests/filetests", &passes);
 }
