@@ -231,6 +231,14 @@ impl Checked {
             .collect()
     }
 
+    /// The accessors that a path such as `S.property.get` names, if it is one.
+    pub(crate) fn accessors_named(&mut self, path: &Expr, scope: ScopeId) -> Vec<Found> {
+        match &path.kind {
+            ExprKind::Member(property, word) => self.accessors_at(property, word.name, scope),
+            _ => vec![],
+        }
+    }
+
     /// `S.property.get`, `S.__subscript.set`.
     fn accessors_at(&mut self, property: &Expr, word: Symbol, scope: ScopeId) -> Vec<Found> {
         let ExprKind::Member(base, name) = &property.kind else { return vec![] };

@@ -18,7 +18,7 @@ impl BodyCx<'_> {
     /// `callee(args)`.
     pub(super) fn call_expr(&mut self, callee: &ast::Expr, args: &[ast::Expr], span: Span) -> Expr {
         let (inner, modes) = peel_derivatives(callee);
-        let entity = self.entity(inner);
+        let entity = self.called_entity(inner, !modes.is_empty());
         if let Entity::Funcs(callee) = &entity
             && modes.is_empty()
             && self.is_printf(callee)
@@ -49,6 +49,18 @@ impl BodyCx<'_> {
             Entity::Value(value) if self.cx.is_error(value.ty) => self.error(span),
             Entity::Value(value) => self.call_object(value, args, span),
             Entity::Namespace(_) => self.value_to_call(entity, inner.span, "a namespace cannot be called"),
+        }
+    }
+
+    /// What is called, or differentiated and then called. Accessors have names for that: `fwd_diff(S.property.get)(..)`.
+    fn called_entity(&mut self, path: &ast::Expr, differentiated: bool) -> Entity {
+        let scope = self.scope;
+        let found = if differentiated { self.cx.accessors_named(path, scope) } else { vec![] };
+        match &path.kind {
+            ast::ExprKind::Member(_, word) if !found.is_empty() => {
+                Entity::Funcs(Callee::new(word.name, &found, path.span))
+            }
+            _ => self.entity(path),
         }
     }
 
