@@ -124,6 +124,10 @@ cotangent_base::codes! {
     /// ```
     E0520 WRONG_CONTEXT = "a context cannot be called to go backward";
 
+    /// A substitute is differentiated in place of the function that names it, and what it names in turn in place of that. Here this leads
+    /// back to the function itself, so that there is no body left to differentiate.
+    E0521 SUBSTITUTE_CIRCLE = "substitutes go round in a circle";
+
     /// Integers have no derivatives. Where a number becomes one, as in `int(x)` and `asuint(x)`, its derivative ends. That is nothing to
     /// speak of where the integer is an index or a count. But here it becomes a number again, and the derivative of that number is
     /// asked for: it is taken for zero.

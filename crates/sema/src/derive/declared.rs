@@ -56,6 +56,29 @@ impl Checked {
         }
     }
 
+    /// Checks that the substitutes of a function lead somewhere: one that leads back to it has no body to differentiate.
+    pub(super) fn check_substitutes(&mut self, func: FuncId) {
+        let (mut at, mut seen) = (func, vec![]);
+        while let Some(substitute) = self.program.funcs[at].diff.substitute
+            && !seen.contains(&substitute.func)
+        {
+            at = substitute.func;
+            self.ensure_func(at);
+            seen.push(at);
+        }
+        if !seen.contains(&func) {
+            return;
+        }
+        let (name, span) = (self.program.funcs[func].name, self.program.funcs[func].span);
+        let message = format!("`{name}` stands in for itself where derivatives are wanted");
+        let mut diagnostic = Diagnostic::new(codes::SUBSTITUTE_CIRCLE, span, message)
+            .help("name a function in `[PrimalSubstitute(..)]` whose own body is differentiable");
+        for other in seen.iter().filter(|other| **other != func) {
+            diagnostic = diagnostic.label(self.program.funcs[*other].span, "by way of this one");
+        }
+        self.diagnostics.push(diagnostic);
+    }
+
     /// Checks that a differentiable requirement is met by a differentiable function.
     pub(super) fn check_requirement(&mut self, requirement: FuncId, witness: FuncId) {
         let required = self.program.funcs[requirement].diff.differentiable;

@@ -64,6 +64,7 @@ pub(crate) fn check_flow(checked: &mut Checked, func: FuncId, body: &Body) {
     let scope = checked.tables.funcs[func].scope;
     if !checked.tables.scopes[scope].library {
         checked.check_outputs(func);
+        checked.check_substitutes(func);
         checked.find_losses(func, body);
     }
 }
