@@ -26,6 +26,7 @@ pub const FILES: &[(&str, &str)] = library![
     "atomics.slang",
     "bits.slang",
     "bytes.slang",
+    "casts.slang",
     "core.slang",
     "diff.slang",
     "functions.slang",

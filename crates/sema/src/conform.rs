@@ -484,7 +484,8 @@ impl Checked {
         };
         let (iface_args, own) = rest.split_at((count - 1).min(rest.len()));
         let args = self.program.types.args(iface_args);
-        if let TyKind::Tuple(_) = self.program.types.kind(*ty) {
+        let differentiable = self.program.lang.differentiable == Some(interface);
+        if differentiable && matches!(self.program.types.kind(*ty), TyKind::Tuple(_)) {
             return derive::witness(self, requirement.func);
         }
         let found = self.find_conformance(*ty, InterfaceRef { interface, args })?;

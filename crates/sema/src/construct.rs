@@ -146,7 +146,7 @@ impl BodyCx<'_> {
             },
             TyKind::Vector(element, n) => self.construct_vector(ty, element, n, args, span),
             TyKind::Matrix(..) => self.construct_matrix(ty, args, span),
-            TyKind::Array(..) if args.is_empty() => self.zero(ty, span),
+            TyKind::Array(..) if args.is_empty() => self.default_value(ty, span),
             TyKind::Array(..) | TyKind::Tuple(_) => self.aggregate(ty, args, span),
             TyKind::Struct(id, _) => self.construct_struct(ty, id, args, span),
             TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {

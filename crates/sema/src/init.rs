@@ -9,7 +9,7 @@
 
 use crate::body::BodyCx;
 use crate::codes;
-use crate::hir::{Arg, Expr, ExprKind, StructId, Ty, TyKind};
+use crate::hir::{Arg, Const, Expr, ExprKind, StructId, Ty, TyKind};
 use crate::overload::Argument;
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, Span};
@@ -40,7 +40,7 @@ impl BodyCx<'_> {
                 _ => self.aggregate(ty, args, span),
             },
             TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Array(..) if args.is_empty() => {
-                self.zero(ty, span)
+                self.default_value(ty, span)
             }
             TyKind::Interface(..) | TyKind::Void | TyKind::String | TyKind::None => {
                 let message = format!("`{}` cannot be initialized from a list", self.show(ty));
@@ -236,16 +236,16 @@ impl BodyCx<'_> {
             return self.error(span);
         };
         if parts.len() > 1 << 16 && items.is_empty() {
-            return self.zero(ty, span);
+            return self.default_value(ty, span);
         }
         let parts = parts.into_iter().map(|part| self.element(part, items, span)).collect();
         Expr { kind: ExprKind::Construct(parts), ty, span }
     }
 
-    /// An array that is too long to be listed: all of it is zero, or there is an error.
+    /// An array that is too long to be listed: all elements are alike, or there is an error.
     fn too_long(&mut self, ty: Ty, items: &mut Items, span: Span) -> Expr {
         if items.is_empty() {
-            return self.zero(ty, span);
+            return self.default_value(ty, span);
         }
         items.clear();
         let message = format!("`{}` is too long to be filled from a list", self.show(ty));
@@ -351,10 +351,22 @@ impl BodyCx<'_> {
         }
     }
 
-    /// What `{}` makes of a type.
-    fn default_value(&mut self, ty: Ty, span: Span) -> Expr {
+    /// What `{}` makes of a type. Elements of an array are what `{}` makes of them, save that their constructors do not run.
+    pub(crate) fn default_value(&mut self, ty: Ty, span: Span) -> Expr {
         match self.kind(ty) {
             TyKind::Struct(..) => self.construct(ty, vec![], span),
+            TyKind::Array(element, _) => {
+                let element = match self.kind(element) {
+                    TyKind::Struct(id, args) if self.suppresses_memberwise(id) => {
+                        self.fill_struct(element, id, args, &mut Items::new(), span)
+                    }
+                    _ => self.default_value(element, span),
+                };
+                match is_zero(&element) {
+                    true => self.zero(ty, span),
+                    false => Expr { kind: ExprKind::Splat(element.into()), ty, span },
+                }
+            }
             _ => self.zero(ty, span),
         }
     }
@@ -395,5 +407,16 @@ impl BodyCx<'_> {
             parts.push(init.unwrap_or(Expr { kind: ExprKind::Undef, ty: field, span }));
         }
         Some(Expr { kind: ExprKind::Construct(parts), ty, span })
+    }
+}
+
+/// Whether a value is known to be all zero.
+fn is_zero(value: &Expr) -> bool {
+    match &value.kind {
+        ExprKind::Zero | ExprKind::Error => true,
+        ExprKind::Const(Const::Int(0) | Const::Bool(false)) => true,
+        ExprKind::Const(Const::Float(number)) => number.to_bits() == 0,
+        ExprKind::Construct(parts) => parts.iter().all(is_zero),
+        _ => false,
     }
 }

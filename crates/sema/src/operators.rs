@@ -9,7 +9,9 @@ use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::convert::{Cost, FROM_ENUM};
-use crate::hir::{Arg, Call, Const, Dir, Expr, ExprKind, FuncRef, Ty, TyKind, UnaryOp, Val};
+use crate::hir::{
+    Arg, Call, Const, Dir, Expr, ExprKind, FuncId, FuncKind, FuncRef, InterfaceRef, Ty, TyKind, UnaryOp, Val,
+};
 use crate::lookup::Found;
 use crate::overload::{Argument, Callee, Choice};
 use crate::show::binary_text;
@@ -351,18 +353,42 @@ impl BodyCx<'_> {
         Some(Expr { kind: ExprKind::Unary(UnaryOp::Not, result.into()), ty, span })
     }
 
-    /// A call of a method that the library's interfaces promise of a generic type, by the name in its `[__lang("..")]`.
+    /// A call of a method that the library's interfaces promise of a generic type, or of one that conforms to them, by the name in its
+    /// `[__lang("..")]`.
     fn interface_method(&mut self, this: Expr, lang: &str, args: Vec<Expr>, span: Span) -> Option<Expr> {
-        if !matches!(
-            self.kind(this.ty),
-            TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..)
-        ) {
-            return None;
-        }
+        let Item::Func(promised) = *self.cx.tables.lang.get(&Symbol::new(lang))? else { return None };
         let name = self.lang_method(lang)?;
-        let found: Vec<Found> = self.cx.members(this.ty, name);
-        let found: Vec<Found> = found.into_iter().filter(|f| self.is_library_func(f.item)).collect();
-        let mut callee = Callee::new(name, &found, span);
+        let mut found: Vec<Found> = match self.kind(this.ty) {
+            TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {
+                self.cx.members(this.ty, name)
+            }
+            TyKind::Struct(..) | TyKind::Tuple(_) if self.keeps(this.ty, promised) => {
+                let found = self.cx.members(this.ty, name);
+                return self.chosen_method(name, &found, this, args, span);
+            }
+            _ => return None,
+        };
+        found.retain(|f| self.is_library_func(f.item));
+        self.chosen_method(name, &found, this, args, span)
+    }
+
+    /// Whether a type conforms to the interface that promises a method.
+    fn keeps(&mut self, ty: Ty, promised: FuncId) -> bool {
+        let FuncKind::Requirement(interface) = self.cx.program.funcs[promised].kind else { return false };
+        let args = self.cx.program.types.args(&[]);
+        self.cx.conforms(ty, InterfaceRef { interface, args })
+    }
+
+    /// A call of the one method that fits, if there is one.
+    fn chosen_method(
+        &mut self,
+        name: Symbol,
+        found: &[Found],
+        this: Expr,
+        args: Vec<Expr>,
+        span: Span,
+    ) -> Option<Expr> {
+        let mut callee = Callee::new(name, found, span);
         callee.this = Some(this);
         let args: Vec<Argument> = args.into_iter().map(Argument::Value).collect();
         match self.choose(&callee, &args) {
