@@ -123,8 +123,9 @@ cotangent_base::codes! {
     /// Two modules export the same name, so that an `extern` declaration of it could mean both.
     E0351 EXPORTED_TWICE = "a name is exported twice";
 
-    /// What one module exports is not what another declares `extern`: a constant of another type, or a function with another result.
-    E0352 BAD_LINK = "an export does not fit its `extern` declaration";
+    /// What one module exports is not what another declares `extern`: a constant of another type, or a function with another result. Or a
+    /// function says `no_diff` where it is declared and not where it is defined, or the other way round.
+    E0352 BAD_LINK = "a definition does not fit its declaration";
 
     /// The command line says something about a name that the program does not have, or has for something else.
     ///

@@ -59,7 +59,8 @@ impl Checked {
                 Dir::Out => "out ",
                 Dir::InOut => "inout ",
             };
-            params.push(format!("{dir}{} {}", self.show_ty(ty), param.name));
+            let no_diff = if param.no_diff { "no_diff " } else { "" };
+            params.push(format!("{no_diff}{dir}{} {}", self.show_ty(ty), param.name));
         }
         let result = self.replace(func.result, &func.generics.params, args);
         let mut declared = match decl.kind {

@@ -9,7 +9,7 @@ use crate::body::BodyCx;
 use crate::codes;
 use crate::hir::{Dir, Func, FuncId, FuncKind, GenericParamId, Ty};
 use crate::tables::{FuncSource, Item, ScopeId};
-use cotangent_base::{Diagnostic, Span};
+use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
 
 impl Checked {
@@ -20,6 +20,7 @@ impl Checked {
                 for prototype in prototypes {
                     let twin = definitions.iter().find(|d| self.is_prototype_of(prototype, **d));
                     if let Some(definition) = twin {
+                        self.check_no_diff(prototype, *definition);
                         self.take_defaults(prototype, *definition);
                         self.forget(scope, prototype);
                     }
@@ -101,6 +102,34 @@ impl Checked {
             param.default = param.default.take().or_else(|| prototype.default.clone());
         }
         funcs[definition].source = FuncSource::Func(decl.into());
+    }
+
+    /// Reports a definition that says `no_diff` elsewhere than its declaration: callers would not know which derivatives there are.
+    pub(crate) fn check_no_diff(&mut self, declared: FuncId, defined: FuncId) {
+        let (a, b) = (self.no_diff_words(declared), self.no_diff_words(defined));
+        let Some(at) = a.iter().zip(&b).position(|(a, b)| a.1 != b.1) else { return };
+        let (name, there) = b[at];
+        let what = if at == 0 { "the result".to_string() } else { format!("`{name}`") };
+        let [here, there] = [there, !there].map(|there| if there { "is" } else { "is not" });
+        let message = format!("{what} {here} `no_diff` here, and {there} where the function is declared");
+        let [declared, span] = [declared, defined].map(|func| self.program.funcs[func].span);
+        self.diagnostics.push(
+            Diagnostic::new(codes::BAD_LINK, span, message)
+                .label(declared, "declared here")
+                .help("say `no_diff` in both places or in none"),
+        );
+    }
+
+    /// The result and the parameters of a function, each with whether it is `no_diff`.
+    fn no_diff_words(&mut self, func: FuncId) -> Vec<(Symbol, bool)> {
+        let info = &self.tables.funcs[func];
+        let (source, scope, generics) = (info.source.clone(), info.scope, info.generics);
+        let FuncSource::Func(decl) = source else { return vec![] };
+        let saved = self.enter(generics);
+        let params = decl.params.iter().map(|p| self.resolve_param(p, scope)).map(|p| (p.name, p.no_diff));
+        let words = [(decl.name.name, decl.no_diff_result)].into_iter().chain(params).collect();
+        self.leave(saved);
+        words
     }
 
     fn forget(&mut self, scope: ScopeId, func: FuncId) {

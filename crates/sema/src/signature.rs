@@ -34,10 +34,10 @@ impl Checked {
                 self.resolve_accessor(id, &params, (&ty, no_diff), &accessors[*number], scope);
             }
         }
-        self.resolve_inline(id);
         self.resolve_required(id);
         self.resolve_entry(id, scope);
         derive::attributes(self, id);
+        self.resolve_inline(id);
         self.leave(saved);
         self.tables.funcs[id].signature = Progress::Done;
     }
@@ -229,7 +229,9 @@ impl Checked {
     fn resolve_inline(&mut self, id: FuncId) {
         let attributes = self.tables.funcs[id].prefix.attributes.clone();
         let early = ["ForceInline", "__unsafeForceInlineEarly", "__unsafeForceEarlyInline"];
-        self.program.funcs[id].inline = if early.iter().any(|a| attrs::has(&attributes, a)) {
+        // Where a call stops derivatives it must still be one when they are taken.
+        let stops = self.program.funcs[id].stops_derivatives();
+        self.program.funcs[id].inline = if !stops && early.iter().any(|a| attrs::has(&attributes, a)) {
             Inline::Early
         } else if attrs::has(&attributes, "noinline") {
             Inline::Never

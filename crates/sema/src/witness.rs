@@ -256,8 +256,19 @@ impl Checked {
         let fits = own.params.len() == required.params.len()
             && own.params.iter().zip(&required.params).all(|(a, b)| same(a, b))
             && own.result == required.result
-            && this_fits;
+            && this_fits
+            && !self.is_looser(&own, &required, wanted.func);
         fits.then_some(Witness::Func(FuncRef { func, args }))
+    }
+
+    /// Whether a member has derivatives where the requirement says `no_diff`. Who knows only the requirement must get none, so the
+    /// member is called through a wrapper then.
+    fn is_looser(&self, own: &Signature, required: &Signature, requirement: FuncId) -> bool {
+        let drops =
+            |(own, required): (&derive::SigParam, &derive::SigParam)| required.no_diff && !own.no_diff;
+        self.program.funcs[requirement].diff.is_differentiable()
+            && (own.params.iter().zip(&required.params).any(drops)
+                || required.no_diff_result && !own.no_diff_result)
     }
 
     /// A signature in which known packs are replaced by their elements.

@@ -202,6 +202,10 @@ impl Checked {
             targets: crate::capability::Targets::ALL,
             has_body: true,
         });
+        // Where the call stops derivatives it must stay one.
+        if self.program.funcs[func].stops_derivatives() {
+            self.program.funcs[func].inline = Inline::Auto;
+        }
         self.tables.funcs.push(FuncInfo {
             source: FuncSource::Func(no_syntax(name).into()),
             prefix: Prefix::none(),

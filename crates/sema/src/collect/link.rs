@@ -339,6 +339,7 @@ impl Checked {
                 self.must_equal(ours, theirs, wanted, found);
             }
             (Item::Func(a), Item::Func(b)) if a != b && self.program.funcs[a].generics.params.is_empty() => {
+                self.check_no_diff(a, b);
                 let [ours, theirs] = [a, b].map(|id| self.program.funcs[id].result);
                 self.must_equal(ours, theirs, wanted, found);
             }

@@ -431,6 +431,14 @@ pub struct Apply {
     pub pullback: FuncRef,
 }
 
+impl Func {
+    /// Whether something of it is `no_diff`.
+    pub fn stops_derivatives(&self) -> bool {
+        let this = self.this.is_some_and(|this| this.no_diff);
+        this || self.no_diff_result || self.params.iter().any(|param| param.no_diff)
+    }
+}
+
 impl FuncDiff {
     /// Whether the function may stand under `fwd_diff` or `bwd_diff`, or be called where derivatives flow.
     pub fn is_differentiable(&self) -> bool {
