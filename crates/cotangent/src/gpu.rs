@@ -4,7 +4,7 @@
 //! ([`Prepared::finish`]). Indices and divisors are tested ([`checks`](mod@checks)), and the shader says in a buffer of its own
 //! which test failed first, so that a program stops here as it does on the interpreter.
 
-use crate::targets::{Refusal, check_layout, without_sums};
+use crate::targets::{Refusal, check_layout, check_push_constants, without_sums};
 use cotangent_base::{Map, Scalar};
 use cotangent_emit_naga::{Emitted, FLAG_BYTES, Site, codes, entry_name};
 use cotangent_interp::{Outside, Stopped};
@@ -33,6 +33,7 @@ pub struct Prepared {
 pub fn prepare(lowered: &Lowered, params: &Params, target: Target) -> Result<Prepared, Refusal> {
     check_layout(lowered, codes::UNSUPPORTED)?;
     let bindings = bind(&lowered.module.types, &lowered.params, target, Matrices::Rows);
+    check_push_constants(lowered, &bindings)?;
     let places = bindings.leaves(&lowered.params);
     let mut module = without_sums(&lowered.module)?.into_owned();
     checks::checks(&mut module);

@@ -5,7 +5,9 @@ use cotangent_emit_c::Language;
 pub use cotangent_emit_naga::{Emitted, capabilities, disassemble, is_catching};
 use cotangent_emit_naga::{Line, Options, codes};
 use cotangent_ir::Module;
-use cotangent_ir::layout::{Matrices, Target, bind};
+use cotangent_ir::layout::bind::{self, Bindings, BlockPlace};
+use cotangent_ir::layout::{Matrices, Target};
+use cotangent_ir::shader::ShaderParam;
 use cotangent_lower::Lowered;
 use cotangent_passes::sums;
 use std::borrow::Cow;
@@ -25,6 +27,7 @@ pub fn wgsl(lowered: &Lowered) -> Result<String, Refusal> {
 pub fn shader(lowered: &Lowered, target: Target, lines: Option<&Sources>) -> Result<Emitted, Refusal> {
     check_layout(lowered, codes::UNSUPPORTED)?;
     let bindings = bind::bind(&lowered.module.types, &lowered.params, target, Matrices::Rows);
+    check_push_constants(lowered, &bindings)?;
     let module = without_sums(&lowered.module)?;
     let locate = |span| lines.and_then(|sources| locate(sources, span));
     let options = Options { lines: lines.is_some().then_some(&locate) };
@@ -87,6 +90,34 @@ fn c_like(
     let place = |span: Span| locate(sources, span).map(|at| (at.file, at.line));
     let options = cotangent_emit_c::Options { language, name, file, place: &place, lines };
     cotangent_emit_c::emit(&lowered.module, &lowered.params, options)
+}
+
+/// A shader has one block of push constants: another would lie in the same bytes.
+pub(crate) fn check_push_constants(lowered: &Lowered, bindings: &Bindings) -> Result<(), Refusal> {
+    let is_pushed = |block: Option<BlockPlace>| {
+        block.and_then(|block| block.slot).is_some_and(|slot| slot.kind == bind::Kind::PushConstant)
+    };
+    let used = |param: &&ShaderParam| !param.leaves.is_empty();
+    let globals = lowered.params.globals.iter().zip(&bindings.params);
+    let pushed: Vec<Span> = globals
+        .filter(|(param, bound)| used(param) && is_pushed(bound.block))
+        .map(|(param, _)| param.span)
+        .collect();
+    for ((_, params), entry) in lowered.params.entries.iter().zip(&bindings.entries) {
+        let own = params.iter().find(used).filter(|_| is_pushed(entry.block)).map(|param| param.span);
+        let mut all = pushed.iter().copied().chain(own);
+        if let (Some(first), Some(second)) = (all.next(), all.next()) {
+            let target = capabilities::title(bindings.target);
+            let message = format!("two blocks of push constants are not possible in {target}");
+            return Err(Box::new(
+                Diagnostic::new(codes::UNSUPPORTED, second, message)
+                    .label(first, "the other is here; uniform parameters of an entry point are one, too")
+                    .note(capabilities::note(capabilities::Feature::SeveralPushed))
+                    .help("leave `vk::push_constant` out of all but one"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Where parameters are bound can only be said if all of them are known.

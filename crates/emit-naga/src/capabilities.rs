@@ -58,6 +58,8 @@ pub enum Feature {
     NoEntry,
     /// `ParameterBlock`.
     ParameterBlock,
+    /// Two blocks of push constants.
+    SeveralPushed,
     /// `packoffset`.
     PackOffset,
     /// Spaces, indices and numbers of resources that do not fit in eight bits.
@@ -125,6 +127,7 @@ impl Feature {
         Feature::SeveralEntries,
         Feature::NoEntry,
         Feature::ParameterBlock,
+        Feature::SeveralPushed,
         Feature::PackOffset,
         Feature::LargeNumbers,
         Feature::ResourceArray,
@@ -174,6 +177,7 @@ impl Feature {
             Feature::SeveralEntries => ("several entry points", [Yes, Yes, No, Yes, Yes]),
             Feature::NoEntry => ("functions without an entry point", [Yes, Yes, No, Yes, Yes]),
             Feature::ParameterBlock => ("`ParameterBlock`", [Yes, Yes, By("Vulkan's `set`"), Yes, No]),
+            Feature::SeveralPushed => ("several blocks of push constants", [No, No, No, Yes, Yes]),
             Feature::PackOffset => ("`packoffset`", [No; 5]),
             Feature::LargeNumbers => {
                 ("register spaces and buffer indices beyond 8 bits", [Yes, Yes, By("256 resources"), No, No])

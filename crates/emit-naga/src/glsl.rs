@@ -125,9 +125,12 @@ fn with_names(mut text: String, module: &naga::Module) -> String {
         let naga::ResourceBinding { group, binding } = binding;
         for stage in STAGES {
             let theirs = textures::name(naga::ResourceBinding { group: *group, binding: *binding }, stage);
+            let plain = crate::func::plain_name(name.as_str().into());
+            // Names that begin so are the language's own.
+            let plain = if plain.starts_with("gl_") { format!("_{plain}") } else { plain };
             let ours = match *group {
-                0 | u32::MAX => format!("{}_{binding}", crate::func::plain_name(name.as_str().into())),
-                _ => format!("{}_{group}_{binding}", crate::func::plain_name(name.as_str().into())),
+                0 | u32::MAX => format!("{plain}_{binding}"),
+                _ => format!("{plain}_{group}_{binding}"),
             };
             if !text.contains(&ours) {
                 text = text.replace(&theirs, &ours);
