@@ -5,7 +5,8 @@ use crate::stage::{naga_stage, tidy};
 use crate::values::Place;
 use crate::{Emitter, Result, unsupported};
 use cotangent_base::{Map, Set, Span, Symbol};
-use cotangent_ir::{Entry, Func, FuncId, GlobalKind, Inst, Module, Op, Stage, Ty, Value};
+use cotangent_ir::layout::Target;
+use cotangent_ir::{Entry, Func, FuncId, GlobalKind, Inst, Module, Op, Path, Stage, Ty, Type, Types, Value};
 use cotangent_passes::place::{Places, Slot};
 use naga::{Block, Expression, Handle, Range, Span as NoSpan, Statement};
 
@@ -41,7 +42,7 @@ impl<'m> Emitter<'m> {
     /// Emits a function; what it calls has been emitted.
     pub fn function(&mut self, id: FuncId) -> Result<()> {
         let module: &'m Module = self.module;
-        let func = &module.funcs[id];
+        let (func, target) = (&module.funcs[id], self.target);
         check_limits(func)?;
         if let Some(entry) = &func.entry {
             self.check_links(func, entry)?;
@@ -60,7 +61,7 @@ impl<'m> Emitter<'m> {
             // Arguments are passed by value, so that no function updates what belongs to its caller.
             shared: Places::of(module, func, &Map::default()),
             variables: Map::default(),
-            indexed: indexed(func),
+            indexed: indexed(module, func, target),
             span: func.span,
             line: 0,
         };
@@ -113,13 +114,26 @@ impl<'m> Emitter<'m> {
     }
 }
 
-/// The values that some `extract` reads at a dynamic index.
-fn indexed(func: &Func) -> Set<Value> {
-    let base = |inst: Inst| match &func.insts[inst].op {
-        Op::Extract(path) if path.indices() > 0 => Some(func.insts[inst].operands[0]),
-        _ => None,
+/// The values that some `extract` reads at a dynamic index, or as only variables can be read.
+fn indexed(module: &Module, func: &Func, target: Target) -> Set<Value> {
+    let base = |inst: Inst| {
+        let Op::Extract(path) = &func.insts[inst].op else { return None };
+        let base = func.insts[inst].operands[0];
+        let through = || target == Target::Hlsl && leads_through_pairs(&module.types, func.ty(base), path);
+        (path.indices() > 0 || through()).then_some(base)
     };
     func.all_insts().into_iter().filter_map(base).collect()
+}
+
+/// Whether a path leads to or into an element of an array of matrices with two columns. In HLSL naga has a structure for these,
+/// which it turns into a matrix only where it reads a variable.
+fn leads_through_pairs(types: &Types, mut ty: Ty, path: &Path) -> bool {
+    path.0.iter().any(|step| {
+        let inner = types.part(ty, step.known()).unwrap_or(ty);
+        let is_array = matches!(types.get(ty), Type::Array(..));
+        ty = inner;
+        is_array && matches!(types.get(inner), Type::Matrix(_, _, 2))
+    })
 }
 
 /// Refuses what WGSL or its implementations set a limit to.
