@@ -220,13 +220,23 @@ fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
         };
         let funcs = &lowerer.checked.program.funcs;
         let Some(&func) = all.iter().find(|f| funcs[**f].name == name) else {
-            found.diagnostics.push(no_such(name, "entry point", all.iter().map(|f| funcs[*f].name)));
+            let missing = no_such(name, "entry point", all.iter().map(|f| funcs[*f].name));
+            let named = |f: &&hir::FuncId| funcs[**f].name == name && funcs[**f].has_body;
+            let plain = lowerer.checked.program.user_funcs.iter().find(named);
+            found.diagnostics.push(plain.map_or(missing, |func| no_stage(name, funcs[*func].span)));
             continue;
         };
         if let Some(func) = root(lowerer, func, found) {
             found.entry(lowerer, func);
         }
     }
+}
+
+/// A function was named that could be an entry point, if only it said of which stage.
+fn no_stage(name: Symbol, span: Span) -> Diagnostic {
+    let message = format!("`{name}` is no entry point: nothing says for which stage it is");
+    Diagnostic::new(codes::NO_SUCH_FUNCTION, span, message)
+        .help("write `[shader(\"compute\")]` before it (or `vertex`, `fragment`), or add `--stage compute`")
 }
 
 /// The entry points, with the function of that name made one if it is none.

@@ -2,12 +2,14 @@
 
 use crate::Checked;
 use crate::attrs;
+use crate::capability::STAGES;
 use crate::codes;
 use crate::derive;
 use crate::hir::{
     Args, Bound, Dir, Entry, Field, FuncId, GenericParam, GenericParamId, GlobalId, GlobalKind, Inline,
     InterfaceRef, Param, Stage, StructId, This, Ty, TyKind, Val, ValKind, Varying,
 };
+use crate::suggest::nearest;
 use crate::tables::{FuncSource, GenericsInfo, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
@@ -240,6 +242,23 @@ impl Checked {
         };
     }
 
+    /// Says that there is no stage of that name, or that we do not have it.
+    fn no_stage(&mut self, func: FuncId, name: Symbol, attribute: Option<&ast::Attribute>) {
+        if STAGES.contains(&name.as_str()) {
+            let span = self.program.funcs[func].span;
+            return self.unsupported(span, &format!("a `{name}` entry point"));
+        }
+        let own = self.program.funcs[func].span;
+        let span = attribute.and_then(|a| a.args.first()).map_or(own, |arg| arg.span);
+        let mut diagnostic =
+            Diagnostic::new(codes::BAD_ATTRIBUTE, span, format!("there is no stage `{name}`"));
+        diagnostic = match nearest(name.as_str(), STAGES.into_iter()) {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic.help("there are `compute`, `vertex` and `fragment`"),
+        };
+        self.diagnostics.push(diagnostic);
+    }
+
     fn resolve_entry(&mut self, id: FuncId, scope: ScopeId) {
         let attributes = self.tables.funcs[id].prefix.attributes.clone();
         for name in ["shader", "numthreads"] {
@@ -252,9 +271,7 @@ impl Checked {
         }
         let name = written.unwrap_or_else(|| "compute".into());
         let Some(stage) = Stage::named(name.as_str()) else {
-            let span = self.program.funcs[id].span;
-            self.unsupported(span, &format!("a `{name}` entry point"));
-            return;
+            return self.no_stage(id, name, attrs::find(&attributes, "shader"));
         };
         if self.program.funcs[id].throws.is_some() {
             let message = "an entry point cannot throw: nobody is there to catch";

@@ -8,6 +8,8 @@
 use crate::Checked;
 use crate::attrs;
 use crate::body::BodyCx;
+use crate::codes;
+use crate::convert::LOSSY;
 use crate::derive::{SigParam, Signature};
 use crate::hir::{
     Body, ConformanceId, DiffMode, Dir, Expr, ExprKind, Func, FuncDiff, FuncId, FuncKind, FuncRef, Inline,
@@ -17,7 +19,7 @@ use crate::lookup::Found;
 use crate::overload::{Argument, Callee, Choice};
 use crate::place::Frozen;
 use crate::tables::{FuncInfo, FuncSource, GenericsId, Item, Owner, Prefix, Progress, ScopeId};
-use cotangent_base::{Span, Symbol};
+use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast;
 use std::rc::Rc;
 
@@ -266,7 +268,13 @@ fn wrapped_result(cx: &mut BodyCx<'_>, call: Expr, signature: &Signature) -> Opt
         let kind = StmtKind::Expr(call);
         return Some(vec![Stmt { kind, span }]);
     }
-    cx.cx.type_cost(call.ty, signature.result)?;
+    if cx.cx.type_cost(call.ty, signature.result)? >= LOSSY {
+        let (given, required) = (cx.show(call.ty), cx.show(signature.result));
+        let message =
+            format!("this gives `{given}` where `{required}` is required, which may lose information");
+        let warning = Diagnostic::new(codes::LOSSY_CONVERSION, span, message);
+        cx.report(warning.help(format!("let it give `{required}`")));
+    }
     let value = cx.cx.converted(call, signature.result);
     let kind = StmtKind::Return(Some(value));
     Some(vec![Stmt { kind, span }])

@@ -91,6 +91,11 @@ impl Parser<'_> {
                 let on = if self.bump().kw == Kw::TargetSwitch { Platform::Target } else { Platform::Stage };
                 Ok(StmtKind::Platform(on, self.switch_cases()?))
             }
+            Kw::Let | Kw::Var if self.at_taken_apart() => {
+                let message = format!("expected the name of a variable behind `{}`", token.spelling());
+                let error = Diagnostic::new(codes::EXPECTED_NAME, next.span, message);
+                self.fail(error.help("name the tuple and take its parts: `let pair = ..;`, then `pair._0`"))
+            }
             Kw::IntrinsicAsm => self.unsupported(token.span, &format!("`{}`", token.spelling()), None),
             _ if token.is_ident() && next.is(Punct::Colon) => {
                 let label = self.expect_name("a label")?;
@@ -102,6 +107,24 @@ impl Parser<'_> {
                 let value = self.expr()?;
                 self.semi()?;
                 Ok(StmtKind::Expr(value))
+            }
+        }
+    }
+
+    /// At `let (a, b) =`, which looks like a call that is assigned to.
+    fn at_taken_apart(&self) -> bool {
+        let (mut at, mut depth) = (1, 0);
+        loop {
+            let token = self.nth(at);
+            match token.kind {
+                TokenKind::Punct(Punct::LParen) => depth += 1,
+                TokenKind::Punct(Punct::RParen) => depth -= 1,
+                _ if depth > 0 && (token.is_ident() || token.is(Punct::Comma)) => {}
+                _ => return false,
+            }
+            at += 1;
+            if depth == 0 {
+                return at > 2 && self.nth(at).is(Punct::Eq);
             }
         }
     }
