@@ -231,12 +231,14 @@ impl Checked {
             .collect()
     }
 
-    /// The accessors that a path such as `S.property.get` names, if it is one.
-    pub(crate) fn accessors_named(&mut self, path: &Expr, scope: ScopeId) -> Vec<Found> {
-        match &path.kind {
-            ExprKind::Member(property, word) => self.accessors_at(property, word.name, scope),
-            _ => vec![],
-        }
+    /// The accessors that a path such as `S.property.get` names, if it is one; none of them if there is no such accessor.
+    pub(crate) fn accessors_named(&mut self, path: &Expr, scope: ScopeId) -> Option<Vec<Found>> {
+        let ExprKind::Member(property, word) = &path.kind else { return None };
+        let ExprKind::Member(base, name) = &property.kind else { return None };
+        let is_word = ["get", "set"].contains(&word.name.as_str());
+        let is_property = |found: &Found| matches!(found.item, Item::Property(_));
+        let named = is_word && self.items_at(base, name.name, scope).iter().any(is_property);
+        named.then(|| self.accessors_at(property, word.name, scope))
     }
 
     /// `S.property.get`, `S.__subscript.set`.

@@ -8,7 +8,7 @@ use crate::derive;
 use crate::hir::{Const, DiffMode, Expr, ExprKind, PackPart, TyKind};
 use crate::overload::{Argument, Callee, Choice};
 use crate::tables::Item;
-use cotangent_base::{Diagnostic, Scalar, Span};
+use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_syntax::ast;
 
 /// Hosts compute the same numbers to look texts up, so this is part of the language.
@@ -55,10 +55,15 @@ impl BodyCx<'_> {
     /// What is called, or differentiated and then called. Accessors have names for that: `fwd_diff(S.property.get)(..)`.
     fn called_entity(&mut self, path: &ast::Expr, differentiated: bool) -> Entity {
         let scope = self.scope;
-        let found = if differentiated { self.cx.accessors_named(path, scope) } else { vec![] };
-        match &path.kind {
-            ast::ExprKind::Member(_, word) if !found.is_empty() => {
-                Entity::Funcs(Callee::new(word.name, &found, path.span))
+        let found = differentiated.then(|| self.cx.accessors_named(path, scope)).flatten();
+        match (&path.kind, found) {
+            (ast::ExprKind::Member(property, word), Some(found)) => {
+                if found.is_empty() {
+                    let message = format!("`{}` has no `{}`", crate::show::syntax(property), word.name);
+                    self.report(Diagnostic::new(codes::UNKNOWN_MEMBER, word.span, message));
+                    return Entity::Value(self.error(path.span));
+                }
+                Entity::Funcs(Callee::new(Symbol::new(&crate::show::syntax(path)), &found, path.span))
             }
             _ => self.entity(path),
         }
