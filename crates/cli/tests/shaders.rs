@@ -141,3 +141,21 @@ fn identical_input_gives_identical_bytes() {
         }
     }
 }
+
+#[test]
+fn only_what_is_used_of_a_block_is_read() {
+    // Truth values make the block one of words.
+    let program = "cbuffer Block { float4x4 large; bool on; float scale; float list[4]; }
+        RWStructuredBuffer<float> result;
+        [shader(\"compute\")] [numthreads(1, 1, 1)]
+        void main() { result[0] = on ? scale * large[2].w : list[3]; }";
+    let file = std::env::temp_dir().join(format!("cotangent-block-{}.slang", std::process::id()));
+    std::fs::write(&file, program).unwrap();
+    let disk = Disk::default();
+    let mut compiler = Compiler::new(&disk, vec![]);
+    let lowered = compiler.compile(&file.display().to_string(), Roots::Module);
+    let lowered = lowered.unwrap_or_else(|_| panic!("{}", compiler.complaints()));
+    std::fs::remove_file(file).unwrap();
+    let text = cotangent::wgsl(&lowered).unwrap_or_else(|refusal| panic!("{}", refusal.message));
+    assert_eq!(text.matches("= Block[").count(), 4, "{text}");
+}

@@ -62,6 +62,8 @@ impl FuncEmitter<'_, '_> {
             }
             Op::Insert(path) => self.insert(data, path, false)?,
             Op::InsertAdd(path) => self.insert(data, path, true)?,
+            // Its parts are read where they are used.
+            Op::Global(_) if data.results.iter().all(|value| self.parted.contains(value)) => return Ok(()),
             Op::Global(global) => self.global(*global)?,
             Op::Atomic(atomic) => Place::Expr(self.atomic(data, atomic)?),
             Op::Wave(kind) => Place::Expr(self.wave(data, *kind)?),

@@ -2,11 +2,11 @@
 
 use crate::control::LoopFrame;
 use crate::stage::{naga_stage, tidy};
+use crate::uniforms::Uniform;
 use crate::values::Place;
 use crate::{Emitter, Result, unsupported};
 use cotangent_base::{Map, Set, Span, Symbol};
-use cotangent_ir::layout::Target;
-use cotangent_ir::{Entry, Func, FuncId, GlobalKind, Inst, Module, Op, Path, Stage, Ty, Type, Types, Value};
+use cotangent_ir::{Entry, Func, FuncId, Global, GlobalKind, Inst, Module, Op, Stage, Ty, Value};
 use cotangent_passes::place::{Places, Slot};
 use naga::{Block, Expression, Handle, Range, Span as NoSpan, Statement};
 
@@ -32,6 +32,8 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub variables: Map<Slot, Handle<naga::LocalVariable>>,
     /// Values that are read at a dynamic index: they live in variables from the start.
     pub indexed: Set<Value>,
+    /// Values of parameters that are read part by part, where the parts are used.
+    pub parted: Set<Value>,
     /// What is being emitted, for diagnostics.
     pub span: Span,
     /// The number of the last place that is known, if lines are told.
@@ -42,7 +44,8 @@ impl<'m> Emitter<'m> {
     /// Emits a function; what it calls has been emitted.
     pub fn function(&mut self, id: FuncId) -> Result<()> {
         let module: &'m Module = self.module;
-        let (func, target) = (&module.funcs[id], self.target);
+        let func = &module.funcs[id];
+        let parted = parted(func, &self.values);
         check_limits(func)?;
         if let Some(entry) = &func.entry {
             self.check_links(func, entry)?;
@@ -61,7 +64,8 @@ impl<'m> Emitter<'m> {
             // Arguments are passed by value, so that no function updates what belongs to its caller.
             shared: Places::of(module, func, &Map::default()),
             variables: Map::default(),
-            indexed: indexed(module, func, target),
+            indexed: indexed(func),
+            parted,
             span: func.span,
             line: 0,
         };
@@ -114,26 +118,32 @@ impl<'m> Emitter<'m> {
     }
 }
 
-/// The values that some `extract` reads at a dynamic index, or as only variables can be read.
-fn indexed(module: &Module, func: &Func, target: Target) -> Set<Value> {
-    let base = |inst: Inst| {
-        let Op::Extract(path) = &func.insts[inst].op else { return None };
-        let base = func.insts[inst].operands[0];
-        let through = || target == Target::Hlsl && leads_through_pairs(&module.types, func.ty(base), path);
-        (path.indices() > 0 || through()).then_some(base)
+/// The values that some `extract` reads at a dynamic index.
+fn indexed(func: &Func) -> Set<Value> {
+    let base = |inst: Inst| match &func.insts[inst].op {
+        Op::Extract(path) if path.indices() > 0 => Some(func.insts[inst].operands[0]),
+        _ => None,
     };
     func.all_insts().into_iter().filter_map(base).collect()
 }
 
-/// Whether a path leads to or into an element of an array of matrices with two columns. In HLSL naga has a structure for these,
-/// which it turns into a matrix only where it reads a variable.
-fn leads_through_pairs(types: &Types, mut ty: Ty, path: &Path) -> bool {
-    path.0.iter().any(|step| {
-        let inner = types.part(ty, step.known()).unwrap_or(ty);
-        let is_array = matches!(types.get(ty), Type::Array(..));
-        ty = inner;
-        is_array && matches!(types.get(inner), Type::Matrix(_, _, 2))
-    })
+/// The values of parameters that lie in memory as words and of which only known parts are read: those are read one by one.
+fn parted(func: &Func, values: &Map<Global, Uniform>) -> Set<Value> {
+    let is_words = |inst: &Inst| match func.insts[*inst].op {
+        Op::Global(global) => matches!(values.get(&global), Some(Uniform::Words(_))),
+        _ => false,
+    };
+    let all = func.all_insts();
+    let of = all.iter().filter(|inst| is_words(inst)).map(|inst| func.insts[*inst].results[0]);
+    let mut found: Set<Value> = of.collect();
+    for inst in all {
+        let data = &func.insts[inst];
+        let in_parts = matches!(&data.op, Op::Extract(path) if path.indices() == 0);
+        if !in_parts {
+            data.operands.iter().for_each(|operand| _ = found.remove(operand));
+        }
+    }
+    found
 }
 
 /// Refuses what WGSL or its implementations set a limit to.

@@ -208,6 +208,16 @@ impl Emitter<'_> {
 }
 
 impl FuncEmitter<'_, '_> {
+    /// A known part of the value of a parameter that is words.
+    pub fn uniform_part(&mut self, global: Global, path: &Path) -> Result<Handle<Expression>> {
+        let Some(Uniform::Words(words)) = self.emitter.values.get(&global).copied() else {
+            return unsupported(self.span, "a part of this parameter is not possible");
+        };
+        let ty = self.module().globals[global].ty;
+        let (at, ty) = self.follow(words, ty, path, &[])?;
+        self.read_words(at, ty)
+    }
+
     /// The value of a parameter.
     pub fn uniform(&mut self, global: Global, uniform: Uniform) -> Result<Handle<Expression>> {
         let (var, member) = match uniform {

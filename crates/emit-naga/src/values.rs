@@ -158,6 +158,10 @@ impl FuncEmitter<'_, '_> {
     /// The part of a value at a path without dynamic steps, or of a variable at any path.
     pub fn extract(&mut self, data: &InstData, path: &Path) -> Result<Handle<Expression>> {
         let aggregate = data.operands[0];
+        if let (true, Some(Op::Global(global))) = (self.parted.contains(&aggregate), self.func.op(aggregate))
+        {
+            return self.uniform_part(*global, path);
+        }
         if path.indices() > 0 || matches!(self.places[&aggregate], Place::Var(_)) {
             let var = self.variable_of(aggregate)?;
             let base = self.expr(Expression::LocalVariable(var));

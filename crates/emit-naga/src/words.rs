@@ -305,8 +305,13 @@ impl FuncEmitter<'_, '_> {
         let (bits, word) = (8 * at.of.rules.scalar_bytes(s), self.read_word(at));
         Ok(match s {
             Scalar::Bool => {
-                let mask = self.word_literal(u32::MAX >> (32 - bits));
-                let (word, zero) = (self.word_op(BinaryOperator::And, word, mask), self.word_literal(0));
+                let word = if bits < 32 {
+                    let mask = self.word_literal(u32::MAX >> (32 - bits));
+                    self.word_op(BinaryOperator::And, word, mask)
+                } else {
+                    word
+                };
+                let zero = self.word_literal(0);
                 self.word_op(BinaryOperator::NotEqual, word, zero)
             }
             Scalar::F16 => self.half_of(word),
