@@ -31,7 +31,7 @@ use self::carry::integers::Ending;
 use crate::Checked;
 use crate::hir::{Body, Call, Dir, Expr, ExprKind, Func, FuncId, Inline, LocalId, Ty, TyKind};
 use crate::tables::Item;
-use cotangent_base::{Diagnostic, EntitySet, Map, Span};
+use cotangent_base::{Diagnostic, EntitySet, Map, Span, Symbol};
 use trail::{Step, Trail};
 
 /// Variables, or rather the values they hold at some point.
@@ -76,6 +76,8 @@ enum Target {
 enum Loss {
     /// A field marked `no_diff`.
     NoDiffField(Ty, u32),
+    /// A parameter marked `no_diff` that the caller gets back.
+    NoDiffParam(Symbol),
     /// A field of a structure that is not differentiable.
     PlainStruct(Ty, u32),
     /// A tuple with a member that is not differentiable.
@@ -241,9 +243,10 @@ impl Flow<'_> {
     /// What an assignment to a place changes.
     fn target(&mut self, place: &Expr) -> Target {
         match &place.kind {
-            ExprKind::Local(local) => match self.has_derivative(place.ty) {
-                true => Target::Whole(*local),
-                false => Target::Lossy(Loss::Other),
+            ExprKind::Local(local) => match (self.has_derivative(place.ty), self.no_diff_param(*local)) {
+                (true, None) => Target::Whole(*local),
+                (true, Some(name)) => Target::Lossy(Loss::NoDiffParam(name)),
+                (false, _) => Target::Lossy(Loss::Other),
             },
             ExprKind::Global(..) => Target::Lossy(Loss::Memory),
             ExprKind::Field(base, number) => self.field_target(base, *number),
@@ -259,6 +262,14 @@ impl Flow<'_> {
             ExprKind::Error | ExprKind::Assign(..) | ExprKind::Modify { .. } => Target::Lossy(Loss::Reported),
             _ => Target::Lossy(Loss::Other),
         }
+    }
+
+    /// The name of a variable that is a `no_diff` parameter which the caller gets back.
+    fn no_diff_param(&self, local: LocalId) -> Option<Symbol> {
+        let func = &self.checked.program.funcs[self.func];
+        let at = self.body.params.iter().position(|param| *param == local)?;
+        let param = func.params.get(at.checked_sub(usize::from(func.this.is_some()))?)?;
+        (param.no_diff && param.dir != Dir::In).then_some(param.name)
     }
 
     fn field_target(&mut self, base: &Expr, number: u32) -> Target {

@@ -83,6 +83,12 @@ impl Flow<'_> {
                 );
                 Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
             }
+            Loss::NoDiffParam(name) => {
+                let message =
+                    format!("parameter `{name}` is `no_diff` and drops the derivative of this value");
+                let help = "assign `detach(..)` of the value to drop its derivative; what a call writes goes into a variable first";
+                Diagnostic::new(codes::LOST_IN_STORE, span, message).help(help)
+            }
             Loss::PlainStruct(ty, number) => {
                 let shown = self.checked.show_ty(ty);
                 let (part, base) = match field_name(self, ty, number) {
