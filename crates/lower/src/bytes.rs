@@ -16,7 +16,8 @@
 
 use crate::instance::Lowerer;
 use cotangent_base::{Scalar, Span};
-use cotangent_ir::{Builder, Const, Func, FuncId, Math, Op, Path, Trap, Ty, Type, Value, layout};
+use cotangent_ir::layout::{self, Matrices};
+use cotangent_ir::{Builder, Const, Func, FuncId, Math, Op, Path, Trap, Ty, Type, Value};
 
 /// What to do with the bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,9 +55,9 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: FuncId, bytes: Bytes) {
     let words = Words::new(lowerer, &mut func, inputs[0], inputs[1], ty);
     let mut words = words;
     let results = match bytes {
-        Bytes::Load => vec![words.load(ty, 0)],
+        Bytes::Load => vec![words.load(ty, 0, words.way())],
         Bytes::Store => {
-            words.store(ty, 0, inputs[2]);
+            words.store(ty, 0, inputs[2], words.way());
             vec![]
         }
     };
@@ -71,12 +72,23 @@ struct Words<'a> {
     address: Value,
     /// The word it is in.
     first: Value,
+    /// How matrices lie that do not say so themselves.
+    matrices: Matrices,
+}
+
+/// How something lies in memory.
+#[derive(Clone, Copy)]
+struct Way {
+    matrices: Matrices,
+    /// How many bytes the lanes of a vector are apart, if it is a row of a matrix that lies column by column.
+    apart: Option<u32>,
 }
 
 impl<'a> Words<'a> {
     /// Begins by checking the address.
     fn new(lowerer: &'a mut Lowerer<'_>, func: &'a mut Func, buffer: Value, address: Value, ty: Ty) -> Self {
         let align = layout::layout(&lowerer.module.types, ty).map_or(1, |l| l.align.min(4));
+        let matrices = lowerer.options.matrices;
         let mut b = Builder::new(&mut lowerer.module.types, func);
         b.span = Span::none();
         let u32_ = b.ty(address);
@@ -89,7 +101,7 @@ impl<'a> Words<'a> {
         }
         let two = b.constant(Const::Int(2), u32_);
         let first = b.math(Math::Shr, &[address, two]);
-        Words { b, buffer, address, first }
+        Words { b, buffer, address, first, matrices }
     }
 
     fn word_ty(&mut self) -> Ty {
@@ -129,16 +141,38 @@ impl<'a> Words<'a> {
         (index, self.b.math(Math::Shl, &[bytes, eight]))
     }
 
-    fn parts(&self, ty: Ty) -> Vec<(u32, Ty)> {
-        let count = self.b.types.arity(ty).unwrap_or(0);
-        (0..count).filter_map(|i| layout::part(self.b.types, ty, i)).collect()
+    /// How something lies if nobody says otherwise.
+    fn way(&self) -> Way {
+        Way { matrices: self.matrices, apart: None }
     }
 
-    fn load(&mut self, ty: Ty, offset: u32) -> Value {
+    /// Where the parts of a value are, and how they lie.
+    fn parts(&self, ty: Ty, way: Way) -> Vec<(u32, Ty, Way)> {
+        let types = &*self.b.types;
+        let part = |index: u32| {
+            let (offset, inner) = layout::part(types, ty, index)?;
+            Some(match (types.get(ty), way.apart) {
+                (Type::Matrix(scalar, rows, _), _) if way.matrices == Matrices::Columns => {
+                    let apart = Some(scalar.bytes() * u32::from(rows));
+                    (scalar.bytes() * index, inner, Way { apart, ..self.way() })
+                }
+                (Type::Vector(..), Some(apart)) => (apart * index, inner, self.way()),
+                (Type::Struct(id), _) => {
+                    let own = types.struct_def(id).own_matrices(index as usize);
+                    let matrices = own.unwrap_or(self.matrices);
+                    (offset, inner, Way { matrices, ..self.way() })
+                }
+                _ => (offset, inner, self.way()),
+            })
+        };
+        (0..types.arity(ty).unwrap_or(0)).filter_map(part).collect()
+    }
+
+    fn load(&mut self, ty: Ty, offset: u32, way: Way) -> Value {
         let Type::Scalar(scalar) = self.b.types.get(ty) else {
-            let parts = self.parts(ty);
+            let parts = self.parts(ty, way);
             let parts: Vec<Value> =
-                parts.into_iter().map(|(at, part)| self.load(part, offset + at)).collect();
+                parts.into_iter().map(|(at, part, way)| self.load(part, offset + at, way)).collect();
             return self.b.pack(&parts, ty);
         };
         match scalar.bytes() {
@@ -185,11 +219,11 @@ impl<'a> Words<'a> {
         if self.b.ty(value) == ty { value } else { self.b.emit1(Op::Bitcast, &[value], ty) }
     }
 
-    fn store(&mut self, ty: Ty, offset: u32, value: Value) {
+    fn store(&mut self, ty: Ty, offset: u32, value: Value, way: Way) {
         let Type::Scalar(scalar) = self.b.types.get(ty) else {
-            for (i, (at, part)) in self.parts(ty).into_iter().enumerate() {
+            for (i, (at, part, way)) in self.parts(ty, way).into_iter().enumerate() {
                 let inner = self.b.part(value, i as u32);
-                self.store(part, offset + at, inner);
+                self.store(part, offset + at, inner, way);
             }
             return;
         };
