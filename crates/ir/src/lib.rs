@@ -21,6 +21,7 @@ mod builder;
 mod control;
 mod copy;
 pub mod diff;
+mod entry;
 pub mod eval;
 mod func;
 pub mod layout;
@@ -40,9 +41,10 @@ pub use builder::Builder;
 pub use control::{Control, Exit};
 pub use copy::Copier;
 pub use diff::{Apply, DiffInfo, DiffRow, DiffTable, Mode, Prefer};
+pub use entry::{Entry, Interpolation, Link, Location, Stage, SystemValue};
 pub use func::{
-    Dir, Entry, Func, FuncId, FuncKind, Inline, Inst, InstData, Interpolation, Link, Location, Param, Region,
-    RegionData, Ret, Signature, Stage, SystemValue, Value, ValueData, ValueDef,
+    Dir, Func, FuncId, FuncKind, Inline, Inst, InstData, Param, Region, RegionData, Ret, Signature, Value,
+    ValueData, ValueDef,
 };
 pub use math::{Class, Math};
 pub use memory::{Atomic, AtomicKind, Barrier, Memory};
