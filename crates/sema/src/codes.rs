@@ -220,6 +220,11 @@ cotangent_base::codes! {
     /// type has: `uint kind : 4;`.
     E0354 BAD_BIT_FIELD = "a bit field that cannot be";
 
+    /// Arguments are left out from the end, so the default of a parameter is of no use where one without a default stands behind it.
+    ///
+    /// Move the parameters with defaults to the end, or give all that follow one too.
+    E0356 DEFAULT_BEFORE = "a default that no call can use";
+
     /// The construct is part of the language, but this compiler cannot translate it yet.
     E0701 UNSUPPORTED = "not supported yet";
 

@@ -7,6 +7,7 @@ use crate::derive;
 use crate::hir::{Func, FuncId, FuncKind, StructId, Ty, TyKind};
 use crate::tables::{FuncInfo, FuncSource, Owner, ScopeId, StructInfo};
 use cotangent_base::{Diagnostic, Entity, Map, Set, Symbol};
+use cotangent_syntax::ast;
 
 impl Checked {
     /// Resolves every declaration of the user's and checks every body.
@@ -69,6 +70,7 @@ impl Checked {
         for id in self.tables.user_funcs.clone() {
             let FuncInfo { scope, generics, .. } = self.tables.funcs[id];
             let params = self.tables.written_params(id).to_vec();
+            self.check_defaults_last(&params);
             for (number, param) in params.iter().enumerate() {
                 if let Some(default) = &param.default {
                     self.ensure_func(id);
@@ -78,6 +80,26 @@ impl Checked {
                 }
             }
         }
+    }
+
+    /// A parameter with a default has only such behind it, and packs, which may be empty.
+    fn check_defaults_last(&mut self, params: &[ast::Param]) {
+        let Some(first) = params.iter().position(|p| p.default.is_some()) else { return };
+        let needs_value =
+            |p: &&ast::Param| p.default.is_none() && !matches!(p.ty.kind, ast::ExprKind::Expand(_));
+        let Some(behind) = params[first..].iter().find(needs_value) else { return };
+        let name = behind.name.map_or(String::new(), |name| format!(" `{}`", name.name));
+        let message = format!("the parameter{name} needs a default: one before it has one");
+        let before = params[first].name.map_or(params[first].span, |name| name.span);
+        self.diagnostics.push(
+            Diagnostic::new(
+                codes::DEFAULT_BEFORE,
+                behind.name.map_or(behind.span, |name| name.span),
+                message,
+            )
+            .label(before, "this has a default")
+            .help("move what has a default to the end"),
+        );
     }
 
     fn is_user(&self, scope: ScopeId) -> bool {
