@@ -35,6 +35,8 @@ pub enum Failure {
     Trap,
     /// No device can run the program.
     Device(String),
+    /// Nor can it be said in the language that devices are told programs in, which has been shown.
+    Refused,
 }
 
 impl Failure {
@@ -53,6 +55,7 @@ impl Failure {
             }
             Failure::Trap => (4, None),
             Failure::Device(message) => (5, Some(message)),
+            Failure::Refused => (5, None),
         };
         if let Some(message) = message {
             tell!("error: {message}");

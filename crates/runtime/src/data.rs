@@ -161,14 +161,15 @@ impl Data {
             return image.map(Data::Image);
         }
         if let Some(state) = crate::sampler::parse(text) {
-            return Ok(Data::Sampler(state));
+            return state.map(Data::Sampler);
         }
         if let Some(inner) = text.strip_prefix("zeros(").and_then(|t| t.strip_suffix(')')) {
             return zeros(inner);
         }
         let Some((name, list)) = text.strip_suffix(']').and_then(|t| t.split_once('[')) else {
             bail!(
-                "cannot read the value `{text}`: write f32[1, 2], zeros(f32, 4), bytes[00ff], @file.npy or a number"
+                "cannot read the value `{text}`: write f32[1, 2], zeros(f32, 4), bytes[00ff], @file.npy or a number; \
+                 image(4x4, f32[..]) for a texture, linear,clamp for a sampler"
             );
         };
         if name.trim() == "bytes" {

@@ -25,6 +25,9 @@ pub struct Image {
     pub mips: bool,
 }
 
+/// How many texels an image has along an axis, at most.
+const MOST_TEXELS: usize = 1 << 16;
+
 impl Image {
     /// Reads `image(3x2, f32[..])` (width by height) or `image(3x2)`, which is zero; `mips(..)` around it asks for levels.
     pub fn parse(text: &str) -> Option<Result<Image, Error>> {
@@ -39,9 +42,15 @@ impl Image {
     fn written(text: &str) -> Result<Image, Error> {
         let (size, list) = text.split_once(',').map_or((text, None), |(size, list)| (size, Some(list)));
         let sizes: Option<Vec<usize>> = size.trim().split('x').map(|n| n.trim().parse().ok()).collect();
-        let Some(mut shape) = sizes.filter(|s| s.iter().all(|n| (1..=1 << 16).contains(n))) else {
+        let Some(mut shape) = sizes.filter(|s| !s.contains(&0)) else {
             bail!("`{}` is not a size: write 4x4", size.trim());
         };
+        if let Some(side) = shape.iter().find(|n| **n > MOST_TEXELS) {
+            bail!(
+                "an image of {} is too large: {side} texels in a row, and the most are {MOST_TEXELS}",
+                size.trim()
+            );
+        }
         shape.reverse();
         let texels = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
         let Some(texels) = texels.filter(|n| *n <= MOST_BYTES / size_of::<[f64; 4]>()) else {
@@ -274,6 +283,11 @@ mod tests {
         assert!(image.texels(IMAGE).is_err());
         assert!(image.texels(Texture { dim: Dim::D3, ..IMAGE }).is_ok());
         assert!(Image::parse("image(2x2, f32[1, 2, 3])").unwrap().is_err());
+        let vast = Image::parse("image(99999x99999)").unwrap().unwrap_err().0;
+        assert_eq!(
+            vast,
+            "an image of 99999x99999 is too large: 99999 texels in a row, and the most are 65536"
+        );
         assert!(Image::parse("f32[1]").is_none());
     }
 }

@@ -281,6 +281,9 @@ impl Params {
             (Opaque::Texture(_), _) => {
                 bail!("`{path}` is a texture: write @image.png, @image.npy or image(4x4, f32[..])")
             }
+            (Opaque::Sampler, Data::Sampler(state)) if state.compare != SamplerState::default().compare => {
+                bail!("`{path}` compares nothing: only a SamplerComparisonState does")
+            }
             (Opaque::Sampler | Opaque::Comparison, Data::Sampler(state)) => block.sampler = *state,
             (Opaque::Sampler | Opaque::Comparison, _) => {
                 bail!("`{path}` is a sampler: write linear,clamp or other words")

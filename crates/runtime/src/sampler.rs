@@ -1,11 +1,27 @@
 //! Samplers as the command line writes them: `linear,repeat`.
 
+use crate::{Error, bail};
 use cotangent_ir::texture::{Address, Compare, Filter, SamplerState};
 
 /// Reads words in any order: `linear` or `nearest`; `mip-linear` or `mip-nearest`, if it is another between levels; `clamp`,
-/// `repeat`, `mirror` or `border`, once for all axes or once for each; and what a comparison asks. `None` if there is
-/// another word.
-pub fn parse(text: &str) -> Option<SamplerState> {
+/// `repeat`, `mirror` or `border`, once for all axes or once for each; and what a comparison asks. `None` if none of them is such
+/// a word: then the text is something else.
+pub fn parse(text: &str) -> Option<Result<SamplerState, Error>> {
+    let is_known = |word: &str| WORDS.contains(&word) || address(word).is_some() || compare(word).is_some();
+    text.split(',').any(|word| is_known(word.trim())).then(|| state(text))
+}
+
+const WORDS: [&str; 4] = ["linear", "nearest", "mip-linear", "mip-nearest"];
+
+fn address(word: &str) -> Option<Address> {
+    Address::ALL.iter().find(|(name, _)| *name == word).map(|(_, address)| *address)
+}
+
+fn compare(word: &str) -> Option<Compare> {
+    Compare::ALL.iter().find(|(name, _)| *name == word).map(|(_, compare)| *compare)
+}
+
+fn state(text: &str) -> Result<SamplerState, Error> {
     let mut state = SamplerState::default();
     let (mut addresses, mut mip) = (vec![], None);
     for word in text.split(',').map(str::trim) {
@@ -14,11 +30,23 @@ pub fn parse(text: &str) -> Option<SamplerState> {
             "nearest" => (state.mag, state.min) = (Filter::Nearest, Filter::Nearest),
             "mip-linear" => mip = Some(Filter::Linear),
             "mip-nearest" => mip = Some(Filter::Nearest),
-            _ => match Address::ALL.iter().find(|(name, _)| *name == word) {
-                Some((_, address)) => addresses.push(*address),
-                None => state.compare = Compare::ALL.iter().find(|(name, _)| *name == word)?.1,
+            _ => match (address(word), compare(word)) {
+                (Some(address), _) => addresses.push(address),
+                (None, Some(compare)) => state.compare = compare,
+                (None, None) => {
+                    let addresses = Address::ALL.iter().map(|(name, _)| *name);
+                    let known: Vec<&str> = WORDS
+                        .into_iter()
+                        .chain(addresses)
+                        .chain(Compare::ALL.iter().map(|(name, _)| *name))
+                        .collect();
+                    bail!("`{word}` says nothing about a sampler: the words are {}", known.join(" "));
+                }
             },
         }
+    }
+    if addresses.len() > 3 {
+        bail!("a sampler has three axes, and `{text}` says what to do beyond {}", addresses.len());
     }
     state.mip = mip.unwrap_or(state.min);
     match addresses[..] {
@@ -26,7 +54,7 @@ pub fn parse(text: &str) -> Option<SamplerState> {
         [all] => state.address = [all; 3],
         _ => state.address.iter_mut().zip(addresses).for_each(|(axis, address)| *axis = address),
     }
-    Some(state)
+    Ok(state)
 }
 
 #[cfg(test)]
@@ -35,14 +63,21 @@ mod tests {
 
     #[test]
     fn words_say_what_a_sampler_does() {
-        assert_eq!(parse("linear,clamp"), Some(SamplerState::default()));
-        let state = parse("nearest, repeat, mirror, greater").unwrap();
+        assert_eq!(state("linear,clamp").unwrap(), SamplerState::default());
+        let state = parse("nearest, repeat, mirror, greater").unwrap().unwrap();
         assert_eq!(
             (state.mag, state.mip, state.compare),
             (Filter::Nearest, Filter::Nearest, Compare::Greater)
         );
         assert_eq!(state.address, [Address::Repeat, Address::Mirror, Address::Clamp]);
-        assert_eq!(parse("cubic"), None);
-        assert_eq!(parse("linear, mip-nearest").map(|s| s.mip), Some(Filter::Nearest));
+        assert!(parse("cubic").is_none());
+        assert_eq!(parse("linear, mip-nearest").unwrap().unwrap().mip, Filter::Nearest);
+        let beyond = parse("clamp,clamp,clamp,clamp").unwrap().unwrap_err().0;
+        assert!(beyond.starts_with("a sampler has three axes"), "{beyond}");
+        let unknown = parse("linear,clmp").unwrap().unwrap_err().0;
+        assert!(
+            unknown.starts_with("`clmp` says nothing about a sampler: the words are linear nearest"),
+            "{unknown}"
+        );
     }
 }

@@ -44,7 +44,7 @@ pub fn run(
     };
     let prepared = prepare(lowered, params, target).map_err(|refusal| {
         show_one(sources, &refusal, args.format);
-        Failure::Program
+        Failure::Refused
     })?;
     let slots = prepared.slots(&lowered.module, params)?;
     let program = program(&prepared, lowered, &slots);
