@@ -119,6 +119,8 @@ impl<'m> Emitter<'m> {
             params.push("const ct::Lanes lanes".to_string());
         }
         let mut inputs = Vec::new();
+        let is_used =
+            |value: Value| func.all_insts().iter().any(|i| func.insts[*i].operands.contains(&value));
         for (number, (param, value)) in func.sig.inputs().zip(func.inputs()).enumerate() {
             let name = names.fresh(param.name.as_str());
             let ty = self.ty(param.ty);
@@ -130,9 +132,15 @@ impl<'m> Emitter<'m> {
             } else {
                 " "
             };
+            // Compilers warn of parameters that have a name and are not used.
+            let shown = if how != "& " && !changes && !is_used(*value) {
+                format!("/* {name} */")
+            } else {
+                name.clone()
+            };
             params.push(match how {
-                "const& " => format!("const {ty}& {name}"),
-                how => format!("{ty}{how}{name}"),
+                "const& " => format!("const {ty}& {shown}"),
+                how => format!("{ty}{how}{shown}"),
             });
             inputs.push(name);
         }

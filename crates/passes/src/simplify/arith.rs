@@ -2,7 +2,7 @@
 
 use crate::consts::{self, is_zero, same};
 use crate::rewrite::{Change, Rewriter};
-use cotangent_ir::{Const, Inst, Math, Op, Value};
+use cotangent_ir::{Const, Inst, Math, Op, Type, Value};
 
 /// Element-wise operations with a neutral, an absorbing or a repeated operand.
 pub(super) fn math(cx: &mut Rewriter<'_>, inst: Inst, math: Math) -> Change {
@@ -20,6 +20,9 @@ pub(super) fn math(cx: &mut Rewriter<'_>, inst: Inst, math: Math) -> Change {
         }
         if a == b {
             return repeated(cx, inst, math, a);
+        }
+        if let Some(known) = beside_zero(cx, math, a, b) {
+            return cx.become_(inst, Op::Const(Const::Bool(known)), &[]);
         }
     }
     Change::Keep
@@ -94,6 +97,19 @@ fn is_one_of(cx: &Rewriter<'_>, value: Value, wanted: &[Const]) -> bool {
     };
     let constant = consts::uniform(cx.types, cx.func, value);
     constant.is_some_and(|c| wanted.iter().any(|w| c == cx.types.eval().constant(*w, scalar)))
+}
+
+/// What a comparison of an unsigned number with zero gives whatever the number is: nothing is below zero.
+fn beside_zero(cx: &Rewriter<'_>, math: Math, a: Value, b: Value) -> Option<bool> {
+    let Type::Scalar(scalar) = cx.types.get(cx.func.ty(a)) else { return None };
+    let (zero, known) = match math {
+        Math::Lt => (b, false),
+        Math::Ge => (b, true),
+        Math::Gt => (a, false),
+        Math::Le => (a, true),
+        _ => return None,
+    };
+    (scalar.is_int() && !scalar.is_signed() && is_one_of(cx, zero, &[Const::Int(0)])).then_some(known)
 }
 
 /// An operation on one value twice.
