@@ -124,17 +124,28 @@ impl Flow<'_> {
     /// An object that carries a derivative becomes a value of a type that has none.
     fn lost_in_conversion(&mut self, ty: Ty, span: Span) -> Diagnostic {
         let shown = self.checked.show_ty(ty);
-        let (declared, word) = match self.checked.program.types.kind(ty) {
-            TyKind::Interface(id, _) => (self.checked.program.interfaces[id].span, "interface"),
-            TyKind::Struct(id, _) => (self.checked.program.structs[id].span, "struct"),
-            _ => (Span::none(), "type"),
+        let (declared, word, library) = match self.checked.program.types.kind(ty) {
+            TyKind::Interface(id, _) => {
+                let scope = self.checked.tables.interfaces[id].scope;
+                let library = self.checked.tables.scopes[scope].library;
+                (self.checked.program.interfaces[id].span, "interface", library)
+            }
+            TyKind::Struct(id, _) => (self.checked.program.structs[id].span, "struct", false),
+            _ => (Span::none(), "type", false),
         };
         let message = format!("`{shown}` is not differentiable, so this object loses its derivative");
-        Diagnostic::new(codes::LOST_IN_CONVERSION, span, message)
-            .label(declared, "declared without `IDifferentiable`")
-            .help(format!(
-                "declare `{word} {shown} : IDifferentiable`, or write `detach(..)` around the object to drop its derivative"
-            ))
+        let diagnostic = Diagnostic::new(codes::LOST_IN_CONVERSION, span, message);
+        let (declare, diagnostic) = match library {
+            true => (
+                format!("use an interface of your own, `interface IMine : {shown}, IDifferentiable {{}}`"),
+                diagnostic,
+            ),
+            false => (
+                format!("declare `{word} {shown} : IDifferentiable`"),
+                diagnostic.label(declared, "declared without `IDifferentiable`"),
+            ),
+        };
+        diagnostic.help(format!("{declare}, or write `detach(..)` around the object to drop its derivative"))
     }
 }
 
