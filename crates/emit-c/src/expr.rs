@@ -59,7 +59,14 @@ impl Expr {
     }
 
     fn infix(a: Expr, sign: &str, b: Expr, level: u8) -> Expr {
-        let text = format!("{} {sign} {}", a.at_least(level), b.at_least(level + 1));
+        // Compilers warn of a comparison in a comparison and of `&&` in `||` that have no parentheses.
+        let (left, right) = match level {
+            EQUALITY | RELATION => (RELATION + 1, RELATION + 1),
+            EITHER if a.level == BOTH => (BOTH + 1, BOTH + 1),
+            EITHER => (EITHER, BOTH + 1),
+            _ => (level, level + 1),
+        };
+        let text = format!("{} {sign} {}", a.at_least(left), b.at_least(right));
         Expr::of(text, level, &[a, b])
     }
 }
