@@ -171,8 +171,13 @@ impl Parser<'_> {
 
     /// Whether the tokens from `from` to `to`, which form a type, can be nothing else.
     fn is_surely_type(&self, from: usize, to: usize) -> bool {
-        let bracketed = matches!(self.tokens[to - 1].kind, TokenKind::Punct(_));
-        bracketed || (to == from + 1 && is_builtin_type(self.tokens[from].spelling()))
+        let builtin = is_builtin_type(self.tokens[from].spelling());
+        match self.tokens[to - 1].kind {
+            // `(a[0]) - b` subtracts from an element.
+            TokenKind::Punct(Punct::RBracket) => builtin,
+            TokenKind::Punct(_) => true,
+            _ => to == from + 1 && builtin,
+        }
     }
 
     /// Whether the `(` at hand opens the parameters of a lambda.
