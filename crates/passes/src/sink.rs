@@ -28,7 +28,8 @@
 //! is zero, and zero times an infinite slope, as of a root at zero, is no number.
 //!
 //! One walk, last instructions first, so that those who use a value have found their places before it looks for its own: the
-//! innermost region around all its uses that is in no more loops. Whole constructs move too. What several branches use and
+//! innermost region around all its uses that is in no more loops. Whole constructs move too, but not deeper than
+//! [`MOST_DEPTH`]: a variable that a thousand `if`s overwrite one after the other would nest them a thousand deep. What several branches use and
 //! no path outside them is copied to each, if its slope may be infinite and it is small, until the function has twice its length.
 //!
 //! Only what has no effect and reads no memory moves, and constants stay where they are. What takes an array stays: moved
@@ -39,6 +40,9 @@ use crate::shape::Shape;
 use crate::types::holds_array;
 use cotangent_base::{EntityMap, Map};
 use cotangent_ir::{Func, FuncId, Inst, Op, Region, Types, Value};
+
+/// How many regions may be around a construct that has moved.
+const MOST_DEPTH: usize = 16;
 
 /// Sinks code of `func` into branches. Calls of functions that are small may be copied.
 pub fn sink(types: &Types, func: &mut Func, effects: &Effects, is_small: &dyn Fn(FuncId) -> bool) {
@@ -97,6 +101,9 @@ impl Sink<'_> {
         {
             return vec![];
         }
+        if !self.func.insts[inst].regions.is_empty() && self.depth(first.place()) > MOST_DEPTH {
+            return vec![];
+        }
         self.room -= groups.len();
         let copies = groups.into_iter().map(|group| (self.copy(inst, &group.users), group.place()));
         copies.chain([(inst, first.place())]).collect()
@@ -115,6 +122,12 @@ impl Sink<'_> {
             }
         }
         (!groups.is_empty()).then_some(groups)
+    }
+
+    /// In how many regions a region is.
+    fn depth(&self, region: Region) -> usize {
+        let outer = |region: &Region| self.shape.owner(*region).and_then(|owner| self.home(owner));
+        std::iter::successors(Some(region), outer).count()
     }
 
     /// The region an instruction is in by now.

@@ -80,6 +80,13 @@ fn chains_that_programs_have() {
         ("a sum of products", value(&format!("0.0{}", each(3000, |i| format!(" + x * {i}.0"))))),
         ("and", body(&format!("if ({}) x = 2.0;", ["x > 0.0"; 3000].join(" && ")))),
         ("else if", body(&format!("if (x == 0.0) x = 1.0;{}", chain(1000)))),
+        (
+            "ifs one after the other",
+            body(&format!(
+                "float y = 0.0; {} x = y;",
+                each(2000, |i| format!("if (x > {i}.5) {{ y = x * {i}.0; }} "))
+            )),
+        ),
         ("assignments", body(&format!("float y; {}x; x = y;", "y = ".repeat(300)))),
         ("parentheses", value(&nest("(", "x", ")", 300))),
         ("calls", value(&nest("sin(", "x", ")", 300))),

@@ -13,7 +13,7 @@ pub(super) const NEAR: [f64; 3] = [1e-6, 1e-7, 1e-8];
 pub(super) enum Side {
     /// The function has no value there.
     Ends,
-    /// It gets ever steeper, upwards or downwards.
+    /// It gets ever steeper; with the slope nearest to the point.
     Steep(f64),
     /// It begins at another value, with this slope.
     Jumps(f64),
@@ -34,10 +34,10 @@ impl Side {
         let is_large = rise.abs() > 1e-9 * here.abs().max(1.0);
         if is_large && rise.abs() > 0.9 * middle[2].abs() {
             let is_pole = within.abs() > 1.0 && within.abs() > 1.5 * middle[1].abs();
-            return if is_pole { Side::Steep(within.signum()) } else { Side::Jumps(within) };
+            return if is_pole { Side::Steep(within) } else { Side::Jumps(within) };
         }
         if is_large && rise.abs() > 0.15 * middle[2].abs() {
-            return Side::Steep(through.signum());
+            return Side::Steep(through);
         }
         Side::Goes { slope: through, wide: wide[0] }
     }
@@ -46,7 +46,7 @@ impl Side {
     pub(super) fn slope(&self) -> f64 {
         match self {
             Side::Ends => f64::NAN,
-            Side::Steep(sign) => sign * f64::INFINITY,
+            Side::Steep(near) => near.signum() * f64::INFINITY,
             Side::Jumps(slope) | Side::Goes { slope, .. } => *slope,
         }
     }
@@ -121,13 +121,19 @@ impl Span {
         self.high = self.high.max(slope);
     }
 
-    /// All between the slopes of both sides; where one has none, those between the other and zero if it is infinite.
+    /// All between the slopes of both sides, and all that are steeper than where one gets ever steeper; where one has none, those
+    /// between the other and zero if it is infinite.
     pub(super) fn between(sides: &Sides) -> Self {
         let slopes = [sides.left.slope(), sides.right.slope()];
         let ends = slopes.iter().any(|slope| slope.is_nan());
         let mut span = Span::over(&slopes);
         if ends && slopes.iter().any(|slope| slope.is_infinite()) {
             span.include(0.0);
+        }
+        for side in [sides.left, sides.right] {
+            if let Side::Steep(near) = side {
+                span.include(near);
+            }
         }
         span
     }
