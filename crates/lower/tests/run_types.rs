@@ -38,11 +38,11 @@ fn synthesised_scaling_goes_through_the_fields() {
 
 // req: TYPE-21
 #[test]
-fn a_hand_written_sum_is_used_inside_a_synthesised_one() {
+fn a_hand_written_zero_and_sum_are_used_inside_synthesised_ones() {
     let source = "struct Odd : IDifferentiable {
             typealias Differential = Odd;
             float a;
-            static Odd dzero() { return { 0.0 }; }
+            static Odd dzero() { return { 3.0 }; }
             static Odd dadd(Odd x, Odd y) { return { x.a + y.a + 0.5 }; }
         }
         struct Pair2 : IDifferentiable { Odd odd; float b; }
@@ -50,10 +50,11 @@ fn a_hand_written_sum_is_used_inside_a_synthesised_one() {
             Pair2.Differential d;
             d.odd.a = x;
             d.b = x;
-            let r = Pair2.dadd(d, d);
+            let r = Pair2.dadd(d, Pair2.dzero());
             return r.odd.a * 100.0 + r.b;
         }";
-    assert_eq!(run_floats(source, "f", &[1.0]), [252.0]);
+    // 1 + 3 + 0.5 and 1 + 0.
+    assert_eq!(run_floats(source, "f", &[1.0]), [451.0]);
 }
 
 #[test]

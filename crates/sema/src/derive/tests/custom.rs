@@ -74,6 +74,7 @@ fn derivatives_are_found_among_overloads_and_by_path() {
          {
              static DifferentialPair<float2> d(DifferentialPair<float2> x) { return x; }
              static DifferentialPair<float> d(DifferentialPair<float> x) { return x; }
+             static DifferentialPair<double> d(DifferentialPair<double> x) { return x; }
          }
          [ForwardDerivative(Rules.d)] float f(float x) { return x; }",
     );
