@@ -8,11 +8,13 @@
 //! At each point: forward mode, reverse mode and central differences give the same Jacobian, all in the interpreter's
 //! wide mode; and in ordinary precision value and derivatives are the expected ones, where the line gives any. The
 //! derivatives are those of the one output, or of the sum of all output numbers. At a `kink` there are no central
-//! differences. `-D NAME=VALUE` before the function defines a macro.
+//! differences. `-D NAME=VALUE` before the function defines a macro. Every number of the inputs that is no integer must have a
+//! derivative, unless a line `//constant: s.x, s.y` says that it has none.
 
 use cotangent::gradient::{Evaluator, Functions, Jacobian};
 use cotangent::interp::Options;
 use cotangent::ir::Mode;
+use cotangent::runtime::path::Leaf;
 use cotangent::{Compiler, Disk, Roots, Symbol, render};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
@@ -49,9 +51,11 @@ struct Law<'t> {
     value: Option<&'t str>,
     derivatives: Vec<(&'t str, f64)>,
     smooth: bool,
+    /// The numbers of inputs that have no derivative.
+    constant: Vec<&'t str>,
 }
 
-fn parse(line: &str) -> Option<Law<'_>> {
+fn parse<'t>(line: &'t str, constant: &[&'t str]) -> Option<Law<'t>> {
     let (mut rest, smooth) = match line.strip_prefix("//grad:") {
         Some(rest) => (rest.trim(), true),
         None => (line.strip_prefix("//kink:")?.trim(), false),
@@ -71,7 +75,7 @@ fn parse(line: &str) -> Option<Law<'_>> {
     let derivatives =
         derivatives.split(',').filter(|d| !d.trim().is_empty()).map(pair).collect::<Option<_>>()?;
     let value = value.trim().strip_prefix('=').map(str::trim);
-    Some(Law { defines, function, point, value, derivatives, smooth })
+    Some(Law { defines, function, point, value, derivatives, smooth, constant: constant.to_vec() })
 }
 
 fn check(path: &Path) -> Result<(), String> {
@@ -81,8 +85,10 @@ fn check(path: &Path) -> Result<(), String> {
     if lines.is_empty() {
         return Err("no line begins with //grad: or //kink:".into());
     }
+    let constant = text.lines().filter_map(|l| l.strip_prefix("//constant:"));
+    let constant: Vec<&str> = constant.flat_map(|l| l.split(',')).map(str::trim).collect();
     for line in lines {
-        let law = parse(line).ok_or_else(|| format!("cannot read `{line}`"))?;
+        let law = parse(line, &constant).ok_or_else(|| format!("cannot read `{line}`"))?;
         hold(path, &law).map_err(|e| format!("{line}\n{e}"))?;
     }
     Ok(())
@@ -108,6 +114,7 @@ fn hold(path: &Path, law: &Law<'_>) -> Result<(), String> {
     let mut wide = evaluator(true)?;
     let by_forward = wide.jacobian(Mode::Forward, &all).map_err(said)?;
     let by_backward = wide.jacobian(Mode::Backward, &all).map_err(said)?;
+    complete(&wide, &by_backward, &law.constant)?;
     same(&by_forward, &by_backward, 1e-9, "forward and reverse mode")?;
     if law.smooth {
         // The right step depends on the function: one that suits numbers near one, or one relative to the number.
@@ -152,6 +159,22 @@ fn hold(path: &Path, law: &Law<'_>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Every number of an input has a column, but for integers and what the law says is constant: a derivative that is lost
+/// would be missed by nobody, since all ways to compute the Jacobian go by the same columns.
+fn complete(evaluator: &Evaluator<'_>, jacobian: &Jacobian, constant: &[&str]) -> Result<(), String> {
+    for (place, input) in evaluator.inputs.iter().enumerate() {
+        let varies = |leaf: &Leaf| {
+            leaf.scalar.is_float() && !constant.contains(&&*format!("{}{}", input.name, leaf.path))
+        };
+        let expected = evaluator.numbers(input).iter().filter(|(leaf, _)| varies(leaf)).count();
+        let found = jacobian.columns.iter().filter(|column| column.of == place).count();
+        if found != expected {
+            return Err(format!("`{}` has {found} derivatives, not {expected}", input.name));
+        }
+    }
+    if jacobian.rows.is_empty() { Err("no output has a derivative".into()) } else { Ok(()) }
 }
 
 fn near(a: f64, b: f64, relative: f64) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! At random inputs `x`, for a random direction `v` and random weights `u` of the outputs of `f` with Jacobian `J`:
 //!
+//! - every number of an input or output has a derivative, unless it is marked otherwise;
 //! - what the forward derivative gives besides derivatives is what `f` gives, bit by bit; the backward one leaves values as
 //!   they are; all three write the same to memory;
 //! - `<u, J v>` from the forward derivative, `<J' u, v>` from the backward one, and the central difference of `<u, f>`
@@ -11,7 +12,7 @@
 
 use crate::program::Program;
 use crate::random::Random;
-use crate::values::{inner, moved, random};
+use crate::values::{inner, moved, random, varying};
 use cotangent::interp::{Machine, Options, Stopped, Val};
 use cotangent::ir::{Dir, FuncId, Mode, Module, Signature, Ty};
 use cotangent::{Compiler, Files, Roots, Symbol, pipeline, render};
@@ -30,6 +31,8 @@ pub enum Kind {
     Stopped,
     /// A derivative gives other values than the function, or writes other things.
     Values,
+    /// A number has no derivative that should have one.
+    Lost,
     /// Forward and reverse mode disagree.
     Transposed,
     /// Both disagree with central differences.
@@ -238,6 +241,23 @@ impl Trio {
         Ok(Ran { outputs, memory })
     }
 
+    /// Every number that should have a derivative has one: the other laws compare those that there are.
+    fn complete(&self, point: &Point) -> Result<(), Failure> {
+        let Module { types, .. } = &self.module;
+        let inputs = self.sig().inputs().zip(&point.direction).filter(|(p, _)| p.name != CONSTANT);
+        let inputs = inputs.map(|(p, v)| (p.name.to_string(), p.ty, v));
+        let outputs = self.sig().outputs().zip(&point.weights);
+        let outputs = outputs.enumerate().map(|(n, (o, u))| (format!("output {n}"), o.ty, u));
+        for (name, ty, differential) in inputs.chain(outputs) {
+            let expected = varying(types, ty);
+            let found = differential.as_ref().map_or(0, |d| d.scalars().len());
+            if expected != found {
+                return failure(Kind::Lost, format!("{name} has {found} derivatives, not {expected}"));
+            }
+        }
+        Ok(())
+    }
+
     /// `<u, f>` at a step along the direction.
     fn weighed(&self, point: &Point, h: f64) -> Result<f64, Failure> {
         let ran = self.run(self.f, point.at(&self.module, self.sig(), h))?;
@@ -254,6 +274,7 @@ impl Trio {
     fn backward_product(&self, point: &Point) -> Result<Sum, Failure> {
         let ran = self.run(self.backward, point.backward_arguments(self.sig()))?;
         let directions = point.direction.iter().flatten();
+        assert_eq!(ran.outputs.len(), directions.clone().count(), "a pair comes back for every direction");
         Ok(Sum::of(ran.outputs.iter().zip(directions).map(|(x, v)| inner(&x.parts()[1], v))))
     }
 
@@ -297,6 +318,9 @@ fn inner_value(y: &Val, u: &Val) -> f64 {
     inner(y, u).0
 }
 
+/// The parameter of every generated function that is marked `no_diff`.
+const CONSTANT: &str = "c";
+
 /// How far to step: far enough that rounding does not matter.
 const STEP: f64 = 1e-5;
 
@@ -323,6 +347,7 @@ fn function(source: &str, name: &str, seed: u64, tally: &mut Tally) -> Result<()
     }
     for number in 0..POINTS {
         let point = Point::random(&mut whole.module, whole.f, seed ^ (number << 32));
+        whole.complete(&point)?;
         let value = whole.weighed(&point, 0.0)?;
         if value.is_nan() || value.abs() > TAME {
             tally.rough += 1;

@@ -3,7 +3,7 @@
 use crate::random::Random;
 use cotangent::Scalar;
 use cotangent::interp::Val;
-use cotangent::ir::{Module, Ty, Type};
+use cotangent::ir::{Module, Ty, Type, Types};
 
 /// A random value of a type: floats between -1 and 1, small integers.
 pub fn random(module: &Module, ty: Ty, source: &mut Random) -> Val {
@@ -28,6 +28,21 @@ fn numbers(like: &Val, source: &mut Random) -> Val {
         Val::Scalar(_) | Val::Undef | Val::Unit | Val::Handle(_) | Val::Pointer(_) | Val::Null => {
             Val::float(source.float())
         }
+    }
+}
+
+/// How many numbers of a value of type `ty` have a derivative; of the generated structures only `Outer.k` is marked otherwise.
+pub fn varying(types: &Types, ty: Ty) -> usize {
+    match types.get(ty) {
+        Type::Scalar(s) => usize::from(s.is_float()),
+        Type::Vector(s, n) => usize::from(s.is_float()) * n as usize,
+        Type::Matrix(s, rows, columns) => usize::from(s.is_float()) * rows as usize * columns as usize,
+        Type::Array(elem, n) => varying(types, elem) * n as usize,
+        Type::Struct(id) => {
+            let fields = types.struct_def(id).fields.iter().filter(|f| f.name != "k");
+            fields.map(|f| varying(types, f.ty)).sum()
+        }
+        Type::Unit | Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => 0,
     }
 }
 

@@ -249,6 +249,7 @@ impl Trio {
             inputs.extend(u[0].clone());
         }
         let (outputs, _) = self.run(self.bwd, inputs);
+        assert_eq!(outputs.len(), directions.len(), "a pair comes back for every direction");
         let mut sum = 0.0;
         for (pair, (x, v)) in outputs.iter().zip(&directions) {
             assert_eq!(&pair.parts()[0], x, "the backward derivative leaves values alone");
