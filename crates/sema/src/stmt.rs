@@ -205,17 +205,16 @@ impl BodyCx<'_> {
         let label = self.label();
         let mut selector = self.expr(selector);
         let enum_ty = matches!(self.kind(selector.ty), TyKind::Enum(_)).then_some(selector.ty);
-        if let TyKind::Scalar(s) = self.kind(selector.ty)
-            && s.is_float()
-        {
-            let int = self.scalar(Scalar::I32);
-            selector = self.coerce(selector, int);
-        }
-        let is_int = matches!(self.kind(selector.ty), TyKind::Scalar(_) | TyKind::Enum(_) | TyKind::Error);
-        if !is_int {
+        let kind = self.kind(selector.ty);
+        let is_float = matches!(kind, TyKind::Scalar(s) if s.is_float());
+        if is_float || !matches!(kind, TyKind::Scalar(_) | TyKind::Enum(_) | TyKind::Error) {
             let message =
                 format!("`switch` takes an integer or enumeration, not `{}`", self.show(selector.ty));
-            self.report(Diagnostic::new(codes::MISMATCH, selector.span, message));
+            let mut error = Diagnostic::new(codes::MISMATCH, selector.span, message);
+            if is_float {
+                error = error.help("write `int(..)` around it to drop the fraction");
+            }
+            self.report(error);
             selector = self.error(selector.span);
         }
         self.targets.push(Target { label, name, is_loop: false, hidden: false });
