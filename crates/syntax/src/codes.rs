@@ -568,7 +568,7 @@ cotangent_base::codes! {
     /// ```
     ///
     /// The operators are `+ - * / % & | ^ ~ ! << >> == != < > <= >= && || ++ --`, their assignment forms,
-    /// `()` and `,`.
+    /// `()` and `,`. Not `? :`, which computes only one of its two values.
     ///
     /// ```slang
     /// float operator*(V a, V b);

@@ -324,6 +324,7 @@ fn is_declarable(punct: Punct) -> bool {
             | RBrace
             | Semi
             | Dot
+            | Question
             | Colon
             | ColonColon
             | At
