@@ -426,7 +426,19 @@ impl BodyCx<'_> {
         self.cx.no_bit_field(var);
         let has = |kind| decl.modifiers.iter().any(|m| m.kind == kind);
         if has(ModifierKind::Static) {
-            return self.static_var(var, has(ModifierKind::Const));
+            let kind = if has(ModifierKind::GroupShared) {
+                GlobalKind::Shared
+            } else if has(ModifierKind::Const) {
+                GlobalKind::Const
+            } else {
+                GlobalKind::Static
+            };
+            return self.static_var(var, kind);
+        }
+        if let Some(shared) = decl.modifiers.iter().find(|m| m.kind == ModifierKind::GroupShared) {
+            let message = format!("the local variable `{}` cannot be `groupshared`", var.name.name);
+            let help = "declare it outside the function, or `static groupshared`";
+            self.report(Diagnostic::new(codes::MISPLACED, shared.span, message).help(help));
         }
         if has(ModifierKind::NoDiff) || var.ty.as_ref().is_some_and(is_no_diff) {
             let message = format!("`no_diff` has no effect on the variable `{}`", var.name.name);
@@ -508,8 +520,7 @@ impl BodyCx<'_> {
         }
     }
 
-    fn static_var(&mut self, var: &ast::VarDecl, is_const: bool) {
-        let kind = if is_const { GlobalKind::Const } else { GlobalKind::Static };
+    fn static_var(&mut self, var: &ast::VarDecl, kind: GlobalKind) {
         self.open_scope();
         let global = self.cx.local_static(var.clone(), kind, self.scope);
         self.cx.ensure_global(global);

@@ -102,6 +102,7 @@ impl Checked {
     pub(super) fn collect_var(&mut self, decl: Rc<ast::VarDecl>, prefix: Prefix, place: Place) {
         let has = |kind| prefix.modifiers.iter().any(|m| m.kind == kind);
         if let (Owner::Struct(id), false) = (place.owner, has(ModifierKind::Static)) {
+            self.not_shared(&decl, &prefix);
             let number = self.tables.structs[id].fields.len() as u32;
             self.declare(place.scope, decl.name, Item::Field(number));
             self.tables.structs[id].fields.push((decl, prefix));
@@ -149,6 +150,16 @@ impl Checked {
             self.program.globals[id].row_major = crate::signature::row_major(&prefix.modifiers);
         }
         self.declare(place.scope, name, Item::Global(id));
+    }
+
+    /// A field is where its structure is.
+    fn not_shared(&mut self, decl: &ast::VarDecl, prefix: &Prefix) {
+        let Some(shared) = prefix.modifiers.iter().find(|m| m.kind == ModifierKind::GroupShared) else {
+            return;
+        };
+        let message = format!("the field `{}` cannot be `groupshared`", decl.name.name);
+        let help = "declare variables of the structure so, or make it `static groupshared`";
+        self.diagnostics.push(Diagnostic::new(codes::MISPLACED, shared.span, message).help(help));
     }
 
     /// A global with nothing resolved.
