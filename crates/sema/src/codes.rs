@@ -225,6 +225,10 @@ cotangent_base::codes! {
     /// Move the parameters with defaults to the end, or give all that follow one too.
     E0356 DEFAULT_BEFORE = "a default that no call can use";
 
+    /// An integer is divided by one that is known to be zero, or the remainder of that is taken. There is no such number; on floats the
+    /// quotient is infinite or not a number: `1.0 / 0.0`.
+    E0357 DIVIDED_BY_ZERO = "an integer is divided by zero";
+
     /// The construct is part of the language, but this compiler cannot translate it yet.
     E0701 UNSUPPORTED = "not supported yet";
 

@@ -265,6 +265,10 @@ impl BodyCx<'_> {
             _ => operand,
         };
         let (a, b) = (self.cx.converted(a, operand), self.cx.converted(b, right));
+        if matches!(op, BinaryOp::Div | BinaryOp::Rem) && self.is_zero(&b) {
+            self.report(Diagnostic::new(codes::DIVIDED_BY_ZERO, b.span, "division by zero"));
+            return self.error(span);
+        }
         let ty = match family {
             Family::Compare | Family::Logic => self.shaped(bool_ty, shape),
             Family::Arithmetic | Family::Bits | Family::Shift => operand,
@@ -278,6 +282,12 @@ impl BodyCx<'_> {
             }
             None => Expr { kind: ExprKind::Binary(op, a.into(), b.into()), ty, span },
         }
+    }
+
+    /// Whether this is an integer known to be zero.
+    fn is_zero(&mut self, expr: &Expr) -> bool {
+        let is_int = matches!(self.kind(expr.ty), TyKind::Scalar(s) if s.is_int());
+        is_int && self.fold(expr).and_then(|v| self.cx.program.types.known(v)) == Some(0)
     }
 
     /// `a % b` on floats is the library's `fmod`, which has a derivative.
