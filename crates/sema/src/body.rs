@@ -294,10 +294,6 @@ impl Checked {
         if info.checking == Progress::Done {
             return info.init.clone();
         }
-        // That of a parameter has no effect but to say its type.
-        if self.program.globals[id].kind == GlobalKind::Param && decl.ty.is_some() {
-            return None;
-        }
         let init = decl.init.as_ref()?;
         self.tables.globals[id].checking = Progress::Busy;
         self.ensure_global(id);
@@ -309,9 +305,11 @@ impl Checked {
         let body = Rc::new(cx.finish(vec![], block));
         self.check_readable(scope, &body);
         self.leave(saved);
-        self.tables.globals[id].init = Some(body.clone());
         self.tables.globals[id].checking = Progress::Done;
-        Some(body)
+        // That of a parameter has no effect but to say its type.
+        let has_effect = self.program.globals[id].kind != GlobalKind::Param || decl.ty.is_none();
+        self.tables.globals[id].init = has_effect.then_some(body);
+        self.tables.globals[id].init.clone()
     }
 
     /// Reports a construct that is not supported yet.
