@@ -150,7 +150,7 @@ cotangent_base::codes! {
     E0330 BAD_ATTRIBUTE = "an attribute out of place";
 
     /// Something that may stand behind the colon of a generic parameter or type must be an interface (or, for a structure,
-    /// another structure).
+    /// another structure; classes inherit from interfaces only).
     E0401 NOT_AN_INTERFACE = "not an interface";
 
     /// The generic declaration takes another number of arguments, or the thing takes none at all. Arguments may be left out if

@@ -96,13 +96,31 @@ impl Checked {
                     let message = format!("`{}` inherits from itself", self.program.structs[id].name);
                     self.diagnostics.push(Diagnostic::new(codes::CYCLE, base.span, message));
                 }
-                TyKind::Struct(..) => self.tables.structs[id].base = Some(ty),
+                TyKind::Struct(of, _) => {
+                    self.check_no_class(id, of, base);
+                    self.tables.structs[id].base = Some(ty);
+                }
                 TyKind::Error => {}
                 _ => self.bad_base(ty, base),
             }
         }
         self.leave(saved);
         self.tables.structs[id].bases = Progress::Done;
+    }
+
+    /// Only structures inherit from one another.
+    fn check_no_class(&mut self, id: StructId, of: StructId, base: &ast::Expr) {
+        let (own, other) = (&self.tables.structs[id].decl, &self.tables.structs[of].decl);
+        let (name, parent) = (own.name.name, other.name.name);
+        let message = match (own.is_class, other.is_class) {
+            (false, false) => return,
+            (true, _) => format!("the class `{name}` can inherit from interfaces, not from `{parent}`"),
+            (false, true) => format!("`{name}` cannot inherit from the class `{parent}`"),
+        };
+        self.diagnostics.push(
+            Diagnostic::new(codes::NOT_AN_INTERFACE, base.span, message)
+                .help("declare both as `struct`, or keep the one in a field of the other"),
+        );
     }
 
     /// Whether a structure is another one or inherits from it.

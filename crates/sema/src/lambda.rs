@@ -215,6 +215,7 @@ impl BodyCx<'_> {
         let bases = self.lambda_bases(params, result, span);
         let structure = ast::StructDecl {
             name: ident("lambda".into(), span),
+            is_class: false,
             generics: ast::Generics::default(),
             bases,
             members,

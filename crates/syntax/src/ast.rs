@@ -322,6 +322,8 @@ pub struct VarDecl {
 pub struct StructDecl {
     /// Its name.
     pub name: Ident,
+    /// Whether it is declared as a `class`.
+    pub is_class: bool,
     /// Its generic parameters.
     pub generics: Generics,
     /// What stands behind the colon: interfaces, or a base structure.

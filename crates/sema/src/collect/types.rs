@@ -207,6 +207,7 @@ impl Checked {
         let wish = self.wish(&prefix.attributes, None);
         let decl = ast::StructDecl {
             name: ast::Ident { name: Symbol::new(&format!("cbuffer {}", name.name)), ..name },
+            is_class: false,
             generics: Default::default(),
             bases: vec![],
             members: decls,

@@ -160,6 +160,7 @@ impl Checked {
         self.tables.structs.push(StructInfo {
             decl: Rc::new(ast::StructDecl {
                 name: ast::Ident { name, span },
+                is_class: false,
                 generics: ast::Generics::default(),
                 bases: vec![],
                 members: vec![],

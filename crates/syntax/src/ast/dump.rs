@@ -78,7 +78,8 @@ impl Dump {
             DeclKind::Func(func) => self.func(&prefix, func),
             DeclKind::Var(var) => self.line(&format!("{prefix}{}", self.var(var))),
             DeclKind::Struct(s) => {
-                self.aggregate(&prefix, "struct", s.name.name.as_str(), &s.generics, &s.bases, &s.members);
+                let word = if s.is_class { "class" } else { "struct" };
+                self.aggregate(&prefix, word, s.name.name.as_str(), &s.generics, &s.bases, &s.members);
             }
             DeclKind::Interface(i) => {
                 self.aggregate(&prefix, "interface", i.name.name.as_str(), &i.generics, &i.bases, &i.members);

@@ -67,7 +67,8 @@ impl Parser<'_> {
         let members = self.members()?;
         let ty = Self::named_type(name, &generics);
         let inner = Prefix { attributes: vec![], ..prefix.clone() };
-        self.finish(prefix, DeclKind::Struct(Box::new(StructDecl { name, generics, bases, members })), out);
+        let structure = StructDecl { name, is_class: word.kw == Kw::Class, generics, bases, members };
+        self.finish(prefix, DeclKind::Struct(Box::new(structure)), out);
         self.after_body(inner, ty, out)
     }
 
@@ -111,7 +112,8 @@ impl Parser<'_> {
         let name = self.expect_name("a name for the type")?;
         self.semi()?;
         let plain = Prefix { attributes: vec![], ..prefix.clone() };
-        let structure = StructDecl { name, generics: Generics::default(), bases: vec![], members };
+        let structure =
+            StructDecl { name, is_class: false, generics: Generics::default(), bases: vec![], members };
         self.finish(prefix, DeclKind::Struct(Box::new(structure)), out);
         if let Some(tag) = tag.filter(|tag| tag.name != name.name) {
             let ty = Self::named_type(name, &Generics::default());
