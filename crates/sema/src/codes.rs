@@ -229,6 +229,10 @@ cotangent_base::codes! {
     /// quotient is infinite or not a number: `1.0 / 0.0`.
     E0357 DIVIDED_BY_ZERO = "an integer is divided by zero";
 
+    /// A variable has a length, and a constant a value. Both may come from an initializer: `static int primes[] = { 2, 3, 5 };`. Arrays
+    /// without a length are shader parameters.
+    E0358 INCOMPLETE = "a variable that is not complete";
+
     /// The construct is part of the language, but this compiler cannot translate it yet.
     E0701 UNSUPPORTED = "not supported yet";
 

@@ -6,8 +6,8 @@ use crate::capability::STAGES;
 use crate::codes;
 use crate::derive;
 use crate::hir::{
-    Args, Bound, Dir, Entry, Field, FuncId, GenericParam, GenericParamId, GlobalId, GlobalKind, Inline,
-    InterfaceRef, Param, Stage, StructId, This, Ty, TyKind, Val, ValKind, Varying,
+    Args, Bound, Dir, Entry, Field, FuncId, GenericParam, GenericParamId, Global, GlobalId, GlobalKind,
+    Inline, InterfaceRef, Param, Stage, StructId, This, Ty, TyKind, Val, ValKind, Varying,
 };
 use crate::suggest::nearest;
 use crate::tables::{FuncSource, GenericsInfo, Progress, ScopeId};
@@ -429,6 +429,7 @@ impl Checked {
                 let message = format!("`{}` has neither a type nor a value", global.name);
                 self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, decl.name.span, message));
             }
+            self.check_complete(id, decl);
             return;
         };
         match global.kind {
@@ -449,6 +450,30 @@ impl Checked {
             }
             GlobalKind::Const | GlobalKind::Static => {}
         }
+    }
+
+    /// A variable without an initializer has a length and is no constant. Shader parameters get theirs from the host, what is
+    /// `extern` from another module.
+    fn check_complete(&mut self, id: GlobalId, decl: &ast::VarDecl) {
+        let Global { kind, ty, .. } = self.program.globals[id];
+        if kind == GlobalKind::Param || self.tables.links.is_extern(id) {
+            return;
+        }
+        if matches!(self.program.types.kind(ty), TyKind::UnsizedArray(_)) {
+            self.no_length(decl.name);
+        } else if kind == GlobalKind::Const {
+            let message = format!("the constant `{}` has no value", decl.name.name);
+            self.diagnostics.push(Diagnostic::new(codes::INCOMPLETE, decl.name.span, message));
+        }
+    }
+
+    /// Reports an array that neither its type nor an initializer says the length of.
+    pub(crate) fn no_length(&mut self, name: ast::Ident) {
+        let message = format!("nothing says how long the array `{}` is", name.name);
+        self.diagnostics.push(
+            Diagnostic::new(codes::INCOMPLETE, name.span, message)
+                .help("write its length between the brackets, or an initializer"),
+        );
     }
 
     /// Resolves what was mentioned and checks bounds that were put off, until nothing is left.

@@ -453,6 +453,10 @@ impl BodyCx<'_> {
                 let value = self.expr(init);
                 Some(self.typed(value))
             }
+            (None, Some(ty)) if matches!(self.kind(ty), TyKind::UnsizedArray(_)) => {
+                self.cx.no_length(var.name);
+                Some(self.error(var.name.span))
+            }
             (None, Some(ty)) => self.default_of(ty, var.name.span),
             (None, None) => {
                 let message = format!("`{}` has neither a type nor a value", var.name.name);

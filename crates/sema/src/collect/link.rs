@@ -81,6 +81,13 @@ impl Linkage {
     }
 }
 
+impl Links {
+    /// Whether a constant is declared `extern`.
+    pub fn is_extern(&self, id: GlobalId) -> bool {
+        self.externs.iter().any(|e| matches!(e.item, Item::Global(global) if global == id))
+    }
+}
+
 impl Checked {
     /// Remembers the declaration that was collected last under that name.
     pub(super) fn note_link(&mut self, linkage: Linkage, scope: ScopeId) {
