@@ -324,6 +324,7 @@ impl Checked {
                 interfaces.push(*interface);
             }
         }
+        interfaces.extend_from_slice(self.open_bounds(ty));
         if let TyKind::Assoc(base, assoc, args) = self.program.types.kind(ty) {
             self.ensure_assoc(assoc);
             let interface = self.program.assocs[assoc].interface;

@@ -464,6 +464,7 @@ impl Checked {
         let saved = self.enter(generics);
         let ty = match &decl.ty {
             Some(ty) => self.resolve_ty(ty, scope),
+            None if self.is_open() => self.open_type(&decl, scope),
             // Nobody said which type it is, which has been reported.
             None => self.error_ty(),
         };

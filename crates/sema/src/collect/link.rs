@@ -14,11 +14,14 @@
 //! the types of parameters can be compared. That the two fit is checked when all declarations are known.
 
 use crate::arguments::Share;
-use crate::hir::{Arg, Args, Bound, FuncId, FuncKind, GlobalId, GlobalKind, InterfaceRef, Ty, TyKind};
+use crate::hir::{
+    Arg, Args, Bound, FuncId, FuncKind, GenericParam, GenericParamId, GlobalId, GlobalKind, InterfaceRef, Ty,
+    TyKind,
+};
 use crate::tables::{AliasInfo, Item, Owner, Progress, ScopeId};
 use crate::{Checked, Given, codes};
-use cotangent_base::{Diagnostic, Span, Symbol};
-use cotangent_syntax::ast::{self, DeclKind, ModifierKind};
+use cotangent_base::{Diagnostic, Map, Span, Symbol};
+use cotangent_syntax::ast::{self, DeclKind, Ident, ModifierKind};
 use std::rc::Rc;
 
 /// Declarations that other modules complete or are completed by.
@@ -33,6 +36,8 @@ pub(crate) struct Links {
     made: Vec<(Linked, Linked)>,
     /// Whether something stays open, as it may in a part of a program.
     open: bool,
+    /// What is known of the types that do.
+    open_types: Map<GenericParamId, Vec<InterfaceRef>>,
 }
 
 impl Links {
@@ -456,6 +461,35 @@ impl Checked {
     /// Whether something was left open. Nothing can be made of the program then.
     pub fn is_open(&self) -> bool {
         self.tables.links.open
+    }
+
+    /// What stands for a type that stays open: a parameter of which is known what the declaration says.
+    pub(crate) fn open_type(&mut self, decl: &ast::AliasDecl, scope: ScopeId) -> Ty {
+        // Of a generic type, or one that inherits from a structure, nothing is said.
+        if !decl.generics.params.is_empty() {
+            return self.error_ty();
+        }
+        let mut bounds = vec![];
+        for base in &decl.bases {
+            let ty = self.resolve_ty(base, scope);
+            match self.program.types.kind(ty) {
+                TyKind::Interface(interface, args) => bounds.push(InterfaceRef { interface, args }),
+                _ => return self.error_ty(),
+            }
+        }
+        let Ident { name, span } = decl.name;
+        let param = GenericParam { name, value: None, pack: false, witness: false, span };
+        let param = self.program.params.push(param);
+        self.tables.links.open_types.insert(param, bounds);
+        self.program.types.ty(TyKind::Param(param))
+    }
+
+    /// The interfaces of a type that stays open.
+    pub(crate) fn open_bounds(&self, ty: Ty) -> &[InterfaceRef] {
+        match self.program.types.kind(ty) {
+            TyKind::Param(param) => self.tables.links.open_types.get(&param).map_or(&[], Vec::as_slice),
+            _ => &[],
+        }
     }
 
     fn not_linked(&mut self, wanted: &Linked) {

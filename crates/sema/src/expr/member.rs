@@ -155,7 +155,8 @@ impl BodyCx<'_> {
                 bounds.into_iter().map(|b| format!("`{}`", self.cx.show_interface(b))).collect();
             message.push_str(&match bounds.as_slice() {
                 [] => ": it has no bound that promises any".to_string(),
-                bounds => format!(": its bounds promise only what {} declares", bounds.join(" and ")),
+                [bound] => format!(": its bounds promise only what {bound} declares"),
+                bounds => format!(": its bounds promise only what {} declare", bounds.join(" and ")),
             });
         }
         let names = self.cx.member_names(ty);
