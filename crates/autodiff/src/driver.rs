@@ -15,7 +15,7 @@ use cotangent_base::{Diagnostic, Diagnostics, Set};
 use cotangent_ir::{Builder, DiffInfo, Func, FuncId, FuncKind, Inline, Mode, Module, Op, Prefer, Ty};
 use cotangent_passes::effects::Effects;
 use cotangent_passes::inline::inline_calls;
-use cotangent_passes::optimize::optimize_func;
+use cotangent_passes::optimize::{When, optimize_func};
 use cotangent_passes::unroll::unroll;
 
 /// The most instructions that unrolling the loops of one function may write.
@@ -253,7 +253,7 @@ impl<'m> Context<'m> {
             return Err(self.too_deep(&copy));
         }
         self.unroll(&mut copy)?;
-        optimize_func(&mut self.module.types, &mut copy, &self.effects);
+        optimize_func(&mut self.module.types, &mut copy, &self.effects, When::BeforeDerivatives);
         Ok(copy)
     }
 

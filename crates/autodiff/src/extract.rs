@@ -37,7 +37,7 @@ use cotangent_base::{Diagnostic, Map, Set, Span};
 use cotangent_ir::{Builder, DiffTable, Func, FuncId, FuncKind, Mode, Module, Op, Signature, Ty, Value};
 use cotangent_passes::effects::Effects;
 use cotangent_passes::hoist::hoist;
-use cotangent_passes::optimize::tidy;
+use cotangent_passes::optimize::{When, tidy};
 use root::Root;
 use std::rc::Rc;
 
@@ -316,7 +316,7 @@ fn tidy_all(cx: &mut Context<'_>) {
         let Module { types, funcs, .. } = &mut *cx.module;
         let func = &mut funcs[id];
         tidy(types, func, &effects);
-        hoist(types, func);
+        hoist(types, func, When::BeforeDerivatives);
         let func = func.clone();
         // The halves have been shown by the passes that made them.
         match func.kind {

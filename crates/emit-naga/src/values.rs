@@ -4,6 +4,7 @@ use crate::func::FuncEmitter;
 use crate::types::vector_size;
 use crate::{Result, unsupported};
 use cotangent_base::Scalar;
+use cotangent_ir::layout::Target;
 use cotangent_ir::{Const, InstData, Op, Path, Ty, Type, Value};
 use naga::{Expression, Handle, Literal};
 
@@ -168,7 +169,32 @@ impl FuncEmitter<'_, '_> {
             return Ok(self.expr(Expression::Load { pointer }));
         }
         let base = self.value(aggregate);
-        self.access(base, self.func.ty(aggregate), path, &[])
+        let part = self.access(base, self.func.ty(aggregate), path, &[])?;
+        self.as_matrix(part, aggregate, path)
+    }
+
+    /// A matrix from an array, put together anew where its rows have two elements: naga's HLSL has another type for it in arrays, of
+    /// which it knows the rows alone.
+    fn as_matrix(
+        &mut self,
+        part: Handle<Expression>,
+        aggregate: Value,
+        path: &Path,
+    ) -> Result<Handle<Expression>> {
+        let (mut array, mut ty) = (None, Some(self.func.ty(aggregate)));
+        for step in &path.0 {
+            array = ty;
+            ty = ty.and_then(|ty| self.part_type(ty, step.known()));
+        }
+        let shape = |ty: Option<Ty>| ty.map(|ty| self.module().types.get(ty));
+        match (self.emitter.target, shape(array), shape(ty), ty) {
+            (Target::Hlsl, Some(Type::Array(..)), Some(Type::Matrix(_, rows, 2)), Some(ty)) => {
+                let row = |index| self.expr(Expression::AccessIndex { base: part, index });
+                let rows = (0..rows.into()).map(row).collect();
+                self.compose(ty, rows)
+            }
+            _ => Ok(part),
+        }
     }
 
     /// Follows a path from a value or pointer. A vector of one lane is a scalar and takes no step. An index that is known

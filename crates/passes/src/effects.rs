@@ -375,11 +375,10 @@ fn custom(id: FuncId, func: &Func) -> Vec<(Node, Node)> {
 pub fn is_steep(types: &Types, func: &Func, inst: Inst) -> bool {
     let data = &func.insts[inst];
     let is_float = |v: &Value| types.scalar_of(func.ty(*v)).is_some_and(Scalar::is_float);
-    match data.op {
-        Op::Math(Math::Div) if is_nonzero(types, func, data.operands[1]) => false,
-        Op::Math(math) => has_steep_places(math) && data.results.iter().any(is_float),
-        _ => false,
-    }
+    let Op::Math(math) = data.op else { return false };
+    has_steep_places(math)
+        && data.results.iter().any(is_float)
+        && !(math == Math::Div && is_nonzero(types, func, data.operands[1]))
 }
 
 /// Whether a divisor is a constant other than zero.

@@ -28,8 +28,9 @@
 //! run once too often.
 //!
 //! Not so what may have an infinite slope, such as a division: to run where it did not run before is harmless to its value,
-//! which nobody uses, but backwards its derivative is zero times that slope, which is no number. It moves only as far as it
-//! is sure to run anyway: not out of an `if`, from behind an exit, or out of a loop that may have no rounds.
+//! which nobody uses, but backwards its derivative is zero times that slope, which is no number. Before derivatives are taken it
+//! moves only as far as it is sure to run anyway: not out of an `if`, from behind an exit, or out of a loop that may have no
+//! rounds.
 //!
 //! Only what has no effect and cannot trap moves: not divisions of integers by what may be zero, not `extract`
 //! with a dynamic index, not loads, not calls, nothing with regions. Arrays stay too: one that all rounds share is
@@ -38,19 +39,21 @@
 
 use crate::consts;
 use crate::effects::{is_steep, may_trap};
+use crate::optimize::When;
 use crate::shape::Loop;
 use crate::types::holds_array;
 use cotangent_base::EntityMap;
 use cotangent_ir::{Effect, Exit, Func, Inst, Op, Region, Types, Value, ValueDef};
 
 /// Hoists loop-invariant code in `func`. Says whether there was any.
-pub fn hoist(types: &Types, func: &mut Func) -> bool {
+pub fn hoist(types: &Types, func: &mut Func, when: When) -> bool {
     let mut hoist = Hoist {
         types,
         depths: EntityMap::filled(0, func.values.len()),
         loops: Vec::new(),
         front: vec![Vec::new()],
         sure: 0,
+        when,
         changed: false,
         func,
     };
@@ -69,6 +72,7 @@ struct Hoist<'a> {
     front: Vec<Vec<Inst>>,
     /// What is here is sure to run where the loop of that number begins, and in front of all loops in it.
     sure: u32,
+    when: When,
     changed: bool,
 }
 
@@ -115,8 +119,7 @@ impl Hoist<'_> {
             self.loops.pop();
             kept.append(&mut self.front.pop().unwrap_or_default());
         }
-        let depth =
-            self.needed_depth(inst).max(if is_steep(self.types, self.func, inst) { self.sure } else { 0 });
+        let depth = self.needed_depth(inst).max(if self.is_held(inst) { self.sure } else { 0 });
         if depth < self.depth() && self.is_movable(inst) && !self.func.insts[inst].operands.is_empty() {
             self.lift(inst, depth);
         } else {
@@ -156,10 +159,13 @@ impl Hoist<'_> {
     /// Whether a loop is known to have a round.
     fn has_rounds(&self, inst: Inst) -> bool {
         let data = &self.func.insts[inst];
-        match data.op {
-            Op::For(_) => consts::int(self.types, self.func, data.operands[0]).is_some_and(|count| count > 0),
-            _ => false,
-        }
+        let count = || consts::int(self.types, self.func, data.operands[0]);
+        matches!(data.op, Op::For(_)) && count().is_some_and(|count| count > 0)
+    }
+
+    /// Whether an instruction stays where it is sure to run.
+    fn is_held(&self, inst: Inst) -> bool {
+        self.when == When::BeforeDerivatives && is_steep(self.types, self.func, inst)
     }
 
     /// Puts `inst` in front of the loop number `depth`, counted from outside, with copies of the constants it

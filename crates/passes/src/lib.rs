@@ -7,7 +7,7 @@
 //! | [`cse`](mod@cse) | computes nothing twice |
 //! | [`dce`](mod@dce) | removes what nobody needs |
 //! | [`hoist`](mod@hoist) | moves invariant code out of loops |
-//! | [`sink`](mod@sink) | moves code into the one branch that needs it |
+//! | [`sink`](mod@sink) | moves code into the branches that need it |
 //! | [`counted`](mod@counted) | makes loops that count counted loops |
 //! | [`unroll`](mod@unroll) | unrolls loops that ask for it |
 //! | [`inline`] | replaces calls by bodies |

@@ -37,7 +37,16 @@ pub fn tidy(types: &mut Types, func: &mut Func, effects: &Effects) {
     }
 }
 
-/// Optimizes every function of a module.
+/// Whether code that is optimized may be differentiated afterwards.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum When {
+    /// It may.
+    BeforeDerivatives,
+    /// All derivatives have been taken.
+    Last,
+}
+
+/// Optimizes every function of a module, when all derivatives have been taken.
 ///
 /// Small functions are inlined, callees first, then loops of one round become choices, loops that count become
 /// counted, and invariant code leaves them. Functions that nobody calls any more stay: only the caller knows which
@@ -54,20 +63,20 @@ pub fn optimize(module: &mut Module) {
     }
     let effects = Effects::of(module);
     for func in module.funcs.keys() {
-        optimize_func(&mut module.types, &mut module.funcs[func], &effects);
+        optimize_func(&mut module.types, &mut module.funcs[func], &effects, When::Last);
     }
 }
 
 /// Optimizes one function by itself.
-pub fn optimize_func(types: &mut Types, func: &mut Func, effects: &Effects) {
+pub fn optimize_func(types: &mut Types, func: &mut Func, effects: &Effects, when: When) {
     tidy(types, func, effects);
     let mut changed = pointers(types, func);
     changed |= exits(types, func);
-    changed |= hoist(types, func);
+    changed |= hoist(types, func, when);
     changed |= counted(types, func);
     if changed {
         tidy(types, func, effects);
-        hoist(types, func);
+        hoist(types, func, when);
         tidy(types, func, effects);
     }
 }

@@ -1,4 +1,4 @@
-//! Moves what only one branch needs into that branch.
+//! Moves what only some branches need into those branches.
 //!
 //! ```text
 //! func @f(%x: f32, %c: bool) -> f32 {
@@ -85,43 +85,76 @@ struct Sink<'a> {
     room: usize,
 }
 
-/// Users of an instruction in one branch, and the regions around all of them, outermost first.
-struct Group {
-    path: Vec<Region>,
-    users: Vec<Inst>,
+/// A user of a value, and the regions between it and where the value is made, outermost first, up to the first loop.
+#[derive(Clone, Copy)]
+struct User<'p> {
+    inst: Inst,
+    path: &'p [Region],
+}
+
+/// Where a value goes.
+struct Settled {
+    /// Regions, each with the users that find it there.
+    places: Vec<(Region, Vec<Inst>)>,
+    /// Whether it is used whichever way control goes.
+    certain: bool,
 }
 
 impl Sink<'_> {
     /// The regions that `inst` and copies of it move to.
     fn inst(&mut self, inst: Inst) -> Vec<(Inst, Region)> {
-        let Some(mut groups) = self.groups(inst).filter(|_| self.is_movable(inst)) else { return vec![] };
-        let first = groups.swap_remove(0);
-        if groups.len() > self.room
-            || !groups.is_empty() && (self.is_dear(inst) || self.is_sure(&first, &groups))
-        {
+        let Some(home) = self.home(inst) else { return vec![] };
+        let results = self.func.insts[inst].results.iter();
+        let users: Vec<Inst> = results.flat_map(|result| &self.users[*result]).copied().collect();
+        let paths: Vec<Vec<Region>> = users.iter().map(|user| self.path(home, *user)).collect();
+        if users.is_empty() || paths.iter().any(Vec::is_empty) || !self.is_movable(inst) {
             return vec![];
         }
-        if !self.func.insts[inst].regions.is_empty() && self.depth(first.place()) > MOST_DEPTH {
+        let users: Vec<User<'_>> =
+            users.iter().zip(&paths).map(|(user, path)| User { inst: *user, path }).collect();
+        let mut places = self.settle(home, &users, self.is_worth_copies(inst)).places;
+        let is_construct = !self.func.insts[inst].regions.is_empty();
+        if places[0].0 == home || is_construct && self.depth(places[0].0) > MOST_DEPTH {
             return vec![];
         }
-        self.room -= groups.len();
-        let copies = groups.into_iter().map(|group| (self.copy(inst, &group.users), group.place()));
-        copies.chain([(inst, first.place())]).collect()
+        let (first, _) = places.swap_remove(0);
+        self.room -= places.len();
+        let copies = places.into_iter().map(|(region, users)| (self.copy(inst, &users), region));
+        copies.chain([(inst, first)]).collect()
     }
 
-    /// The users of an instruction by the branch they are in. Nothing, if one is in no branch, or there is none.
-    fn groups(&self, inst: Inst) -> Option<Vec<Group>> {
-        let home = self.home(inst)?;
-        let mut groups: Vec<Group> = vec![];
-        for user in self.func.insts[inst].results.iter().flat_map(|result| &self.users[*result]) {
-            let path = self.path(home, *user);
-            let branch = path.first()?;
-            match groups.iter_mut().find(|group| group.path[0] == *branch) {
-                Some(group) => group.add(*user, &path),
-                None => groups.push(Group { path, users: vec![*user] }),
+    /// Where a value goes that is made in `home`: into branches, unless it is used whichever way control goes; into several
+    /// only if it may be copied.
+    fn settle(&self, home: Region, users: &[User<'_>], copies: bool) -> Settled {
+        let stay = |certain| {
+            let users = users.iter().map(|user| user.inst).collect();
+            Settled { places: vec![(home, users)], certain }
+        };
+        let mut branches: Vec<(Region, Vec<User<'_>>)> = vec![];
+        for user in users {
+            let Some((branch, path)) = user.path.split_first() else { return stay(true) };
+            let user = User { path, ..*user };
+            match branches.iter_mut().find(|(known, _)| known == branch) {
+                Some((_, users)) => users.push(user),
+                None => branches.push((*branch, vec![user])),
             }
         }
-        (!groups.is_empty()).then_some(groups)
+        let mut places = vec![];
+        let mut certain = vec![];
+        for (branch, users) in branches {
+            let settled = self.settle(branch, &users, copies);
+            places.extend(settled.places);
+            certain.extend(settled.certain.then_some(branch));
+        }
+        let owners = certain.iter().filter_map(|branch| self.shape.owner(*branch));
+        let is_certain = |owner: Inst| self.func.insts[owner].regions.iter().all(|r| certain.contains(r));
+        if owners.into_iter().any(is_certain) {
+            stay(true)
+        } else if places.len() > 1 && (!copies || places.len() > self.room) {
+            stay(false)
+        } else {
+            Settled { places, certain: false }
+        }
     }
 
     /// In how many regions a region is.
@@ -165,28 +198,20 @@ impl Sink<'_> {
     /// the user may want that done.
     fn is_light(&self, inst: Inst) -> bool {
         let data = &self.func.insts[inst];
-        let does = match data.op {
-            Op::Call(callee) => self.effects.derivative(callee),
-            _ => self.effects.shallow(&data.op),
+        let does = if let Op::Call(callee) = data.op {
+            self.effects.derivative(callee)
+        } else {
+            self.effects.shallow(&data.op)
         };
         does.is_pure() && !data.operands.iter().any(|v| holds_array(self.types, self.func.ty(*v)))
     }
 
-    /// Whether an instruction is not worth a copy.
-    fn is_dear(&self, inst: Inst) -> bool {
-        match self.func.insts[inst].op {
-            Op::Call(callee) => !(self.is_small)(callee),
-            _ => !is_steep(self.types, self.func, inst),
+    /// Whether an instruction may be copied: its slope may be infinite, and it is small.
+    fn is_worth_copies(&self, inst: Inst) -> bool {
+        if let Op::Call(callee) = self.func.insts[inst].op {
+            return (self.is_small)(callee);
         }
-    }
-
-    /// Whether some construct uses a value whichever way it goes.
-    fn is_sure(&self, first: &Group, others: &[Group]) -> bool {
-        let branches: Vec<Region> = others.iter().chain([first]).map(|group| group.path[0]).collect();
-        branches
-            .iter()
-            .filter_map(|branch| self.shape.owner(*branch))
-            .any(|owner| self.func.insts[owner].regions.iter().all(|region| branches.contains(region)))
+        is_steep(self.types, self.func, inst)
     }
 
     /// A copy of `inst` for some of its users.
@@ -205,18 +230,5 @@ impl Sink<'_> {
             self.users[*operand].push(copy);
         }
         copy
-    }
-}
-
-impl Group {
-    fn add(&mut self, user: Inst, path: &[Region]) {
-        let common = self.path.iter().zip(path).take_while(|(a, b)| a == b).count();
-        self.path.truncate(common);
-        self.users.push(user);
-    }
-
-    /// The innermost region around all.
-    fn place(&self) -> Region {
-        self.path[self.path.len() - 1]
     }
 }

@@ -14,7 +14,7 @@ use cotangent_passes::exits::exits;
 use cotangent_passes::fold::fold;
 use cotangent_passes::hoist::hoist;
 use cotangent_passes::inline::inline_calls;
-use cotangent_passes::optimize::{optimize, tidy};
+use cotangent_passes::optimize::{When, optimize, tidy};
 use cotangent_passes::pointers::pointers;
 use cotangent_passes::prune::prune;
 use cotangent_passes::simplify::simplify;
@@ -30,7 +30,10 @@ fn main() {
             Pass::new("dce", |case| each(case, |_, func, effects| _ = dce(func, effects))),
             Pass::new("simplify", |case| each(case, |types, func, _| _ = simplify(types, func))),
             Pass::new("cse", |case| each(case, |types, func, effects| _ = cse(types, func, effects))),
-            Pass::new("hoist", |case| each(case, |types, func, _| _ = hoist(types, func))),
+            Pass::new("hoist", |case| {
+                each(case, |types, func, _| _ = hoist(types, func, When::BeforeDerivatives))
+            }),
+            Pass::new("hoist_last", |case| each(case, |types, func, _| _ = hoist(types, func, When::Last))),
             Pass::new("sink", |case| {
                 each(case, |types, func, effects| sink(types, func, effects, &|_| true))
             }),

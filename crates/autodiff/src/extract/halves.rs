@@ -13,7 +13,7 @@ use cotangent_base::{Map, Scalar, Symbol};
 use cotangent_ir::{DiffInfo, Effect, Func, FuncId, Inline, Inst, Mode, Module, Op, Prefer, Type, Value};
 use cotangent_passes::hoist::hoist;
 use cotangent_passes::inline::inline_calls;
-use cotangent_passes::optimize::tidy;
+use cotangent_passes::optimize::{When, tidy};
 use cotangent_passes::sink::sink;
 use std::rc::Rc;
 
@@ -129,7 +129,7 @@ fn polish(module: &mut Module, original: FuncId, linearized: Linearized, root: &
         |f: &Func| is_small(f) && f.inline != Inline::Never && is_plain(&f.diff) && !sums.contains(&f.name);
     let mut func = inlined(module, original, linearized.func, &wanted);
     tidy(&mut module.types, &mut func, &root.effects);
-    hoist(&module.types, &mut func);
+    hoist(&module.types, &mut func, When::BeforeDerivatives);
     Linearized { func, ..linearized }
 }
 

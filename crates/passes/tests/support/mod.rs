@@ -21,7 +21,7 @@ pub const PASSES: &[Pass] = &[
     ("simplify", |m| each(m, |types, func, _| _ = simplify::simplify(types, func))),
     ("cse", |m| each(m, |types, func, effects| _ = cse::cse(types, func, effects))),
     ("dce", |m| each(m, |_, func, effects| _ = dce::dce(func, effects))),
-    ("hoist", |m| each(m, |types, func, _| _ = hoist::hoist(types, func))),
+    ("hoist", |m| each(m, |types, func, _| _ = hoist::hoist(types, func, optimize::When::BeforeDerivatives))),
     ("sink", |m| each(m, |types, func, effects| sink::sink(types, func, effects, &|_| true))),
     ("counted", |m| each(m, |types, func, _| _ = counted::counted(types, func))),
     ("sums", sums::sums),
