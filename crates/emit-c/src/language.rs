@@ -40,10 +40,11 @@ impl Language {
         }
     }
 
-    /// What stands before every function.
+    /// What stands before every function. Compilers for the host copy a function into several callers, such as a forward pass and a
+    /// backward pass that loads again, only if it says `inline` or is tiny; those for the device copy nearly all.
     pub const fn function(self) -> &'static str {
         match self {
-            Language::Cpp => "static",
+            Language::Cpp => "static inline",
             Language::Cuda => "static __device__",
         }
     }
