@@ -13,25 +13,26 @@ use std::time::Instant;
 struct Kernel {
     file: &'static str,
     function: &'static str,
-    define: Option<&'static str>,
+    defines: &'static [&'static str],
     input: u32,
     gradient: u32,
 }
 
 const fn kernel(file: &'static str, function: &'static str, input: u32, gradient: u32) -> Kernel {
-    Kernel { file, function, define: None, input, gradient }
+    Kernel { file, function, defines: &[], input, gradient }
 }
 
-const fn array_update(define: &'static str, n: u32) -> Kernel {
-    Kernel { file: "k2_arrayupdate", function: "arrayUpdate", define: Some(define), input: n, gradient: n }
+/// Where an element is updated with itself, slangc's gradient lacks one of the two terms; with `OFS=1` none is.
+const fn array_update(defines: &'static [&'static str; 2], n: u32) -> Kernel {
+    Kernel { file: "k2_arrayupdate", function: "arrayUpdate", defines, input: n, gradient: n }
 }
 
 const KERNELS: [Kernel; 9] = [
     kernel("k1_polyloop", "polyLoop", 2, 2),
-    array_update("N=16", 16),
-    array_update("N=64", 64),
-    array_update("N=256", 256),
-    array_update("N=1024", 1024),
+    array_update(&["N=16", "OFS=1"], 16),
+    array_update(&["N=64", "OFS=1"], 64),
+    array_update(&["N=256", "OFS=1"], 256),
+    array_update(&["N=1024", "OFS=1"], 1024),
     kernel("k3_splat", "splat", 581, 576),
     kernel("k3_splat_buf", "splat", 581, 576),
     kernel("k4_mlp", "mlp", 496, 484),
@@ -70,7 +71,8 @@ pub fn print(root: &Path, peer: Option<&str>) -> ExitCode {
     );
     let mut fine = true;
     for kernel in &KERNELS {
-        let name = kernel.define.map_or(kernel.file.to_string(), |d| format!("{} {d}", kernel.file));
+        let size = kernel.defines.first().map_or(String::new(), |define| format!(" {define}"));
+        let name = format!("{}{size}", kernel.file);
         let mine = measure(root, &folder, kernel, &ours, false);
         let other = peer.map(|peer| measure(root, &folder, kernel, peer, true));
         let (Some(mine), None | Some(Some(_))) = (&mine, &other) else {
@@ -121,9 +123,7 @@ fn context(root: &Path, ours: &str, kernel: &Kernel) -> Option<u64> {
     let file = format!("bench/kernels/{}.slang", kernel.file);
     let mut command = Command::new(ours);
     command.current_dir(root).args(["report", &file, "--fn", kernel.function]);
-    if let Some(define) = kernel.define {
-        command.args(["-D", define]);
-    }
+    command.args(kernel.defines.iter().flat_map(|define| ["-D", define]));
     let output = command.output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     text.split("keeps ").nth(1)?.split(' ').next()?.parse().ok()
@@ -132,7 +132,6 @@ fn context(root: &Path, ours: &str, kernel: &Kernel) -> Option<u64> {
 fn measure(root: &Path, folder: &Path, kernel: &Kernel, compiler: &str, is_peer: bool) -> Option<Figures> {
     let source = root.join(format!("bench/kernels/{}.slang", kernel.file)).display().to_string();
     let header = folder.join("kernel.h").display().to_string();
-    let define = kernel.define.map_or(vec![], |d| vec!["-D".to_string(), d.to_string()]);
     let compile = |target: &str, output: &str| {
         let mut command = Command::new(compiler);
         match is_peer {
@@ -144,7 +143,7 @@ fn measure(root: &Path, folder: &Path, kernel: &Kernel, compiler: &str, is_peer:
                 command.args(["compile", &source, "--target", target, "--entry", "gradMain", "-o", output])
             }
         };
-        command.args(&define);
+        command.args(kernel.defines.iter().flat_map(|define| ["-D", define]));
         let start = Instant::now();
         let fine = command.output().is_ok_and(|o| o.status.success());
         fine.then(|| start.elapsed().as_secs_f64() * 1000.0)
@@ -181,15 +180,20 @@ fn measure(root: &Path, folder: &Path, kernel: &Kernel, compiler: &str, is_peer:
     Some(Figures { compile_ms, ns, instructions, gradient, wgsl_ms })
 }
 
-/// The instructions of a run over that many groups.
+/// The instructions of the kernel over that many groups, without those that make up its input.
 fn instructions(program: &Path, groups: u32) -> Option<u64> {
     let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .args([
+            "--tool=callgrind",
+            "--callgrind-out-file=/dev/null",
+            "--toggle-collect=run(Raw*, unsigned int)",
+            "--main-stacksize=268435456",
+        ])
         .arg(program)
         .arg(groups.to_string())
         .output()
         .ok()?;
-    let text = String::from_utf8(output.stderr).ok()?;
+    let text = String::from_utf8(output.stderr).ok().filter(|_| output.status.success())?;
     text.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok())
 }
 
@@ -213,7 +217,7 @@ fn driver(kernel: &Kernel, is_peer: bool) -> String {
 #include <cstring>
 #include <vector>
 struct Raw {{ float* data; std::size_t count; }};
-static void run(Raw* params, unsigned groups) {{ {call} }}
+__attribute__((noinline)) void run(Raw* params, unsigned groups) {{ {call} }}
 int main(int, char** args) {{
     const unsigned groups = args[1][0] == 't' ? 16 : std::atoi(args[1]), threads = groups * 64;
     std::vector<float> in(threads * {input}), out(threads), grad(threads * {gradient});
