@@ -21,7 +21,7 @@ use crate::hir::{
 use crate::tables::{AliasInfo, Item, Owner, Progress, ScopeId};
 use crate::{Checked, Given, codes};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
-use cotangent_syntax::ast::{self, DeclKind, Ident, ModifierKind};
+use cotangent_syntax::ast::{self, DeclKind, ModifierKind};
 use std::rc::Rc;
 
 /// Declarations that other modules complete or are completed by.
@@ -313,7 +313,7 @@ impl Checked {
     }
 
     /// What stands for a generic parameter that is a parameter of interface type in disguise.
-    fn hidden_arg(&mut self, func: FuncId, param: crate::hir::GenericParamId) -> Option<Arg> {
+    fn hidden_arg(&mut self, func: FuncId, param: GenericParamId) -> Option<Arg> {
         let generics = self.tables.funcs[func].generics;
         let is_param = |ty: Ty| self.program.types.kind(ty) == TyKind::Param(param);
         let name = self.program.funcs[func].params.iter().find(|p| is_param(p.ty))?.name;
@@ -477,7 +477,7 @@ impl Checked {
                 _ => return self.error_ty(),
             }
         }
-        let Ident { name, span } = decl.name;
+        let ast::Ident { name, span } = decl.name;
         let param = GenericParam { name, value: None, pack: false, witness: false, span };
         let param = self.program.params.push(param);
         self.tables.links.open_types.insert(param, bounds);
