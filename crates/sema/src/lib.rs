@@ -82,6 +82,7 @@ mod substexpr;
 mod suggest;
 mod tables;
 mod throws;
+mod throws_each;
 mod unreadable;
 mod varying;
 mod witness;

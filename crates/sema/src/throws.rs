@@ -16,8 +16,8 @@
 //!
 //! Nothing behind the checker knows of it, so that derivatives flow through it as through any other exit. What a statement does
 //! before a `try` in it would then come behind it, and there it is refused. An operand of `?:`, `&&` or `||` with a `try` in it
-//! becomes a branch that assigns a variable; the condition and the step of a loop move to the beginning of its body. Where nothing
-//! helps, under `expand`, a `try` is refused too.
+//! becomes a branch that assigns a variable; the condition and the step of a loop move to the beginning of its body. For a `try` under
+//! `expand` see [`throws_each`](crate::throws_each).
 
 use crate::body::{BodyCx, Target};
 use crate::codes;
@@ -41,7 +41,7 @@ pub(crate) struct Errors {
     /// Who takes them, innermost last.
     pub handlers: Vec<Handler>,
     /// Statements that go before the one at hand.
-    hoisted: Vec<Stmt>,
+    pub hoisted: Vec<Stmt>,
     /// Calls that may throw and have no `try` yet, with the variables that take their errors.
     untried: Vec<(Span, LocalId)>,
     /// What the statement at hand has done so far.
@@ -49,7 +49,9 @@ pub(crate) struct Errors {
     /// How many constructs around that may not evaluate what is in them, or evaluate it again.
     pub unsure: usize,
     /// The `try` that the statement at hand evaluates before all else.
-    whole: Option<Span>,
+    pub whole: Option<Span>,
+    /// Whether this is what an `expand` repeats.
+    pub repeated: bool,
 }
 
 impl BodyCx<'_> {
@@ -84,6 +86,7 @@ impl BodyCx<'_> {
             effects: std::mem::take(&mut self.errors.effects),
             unsure: std::mem::take(&mut self.errors.unsure),
             whole: std::mem::replace(&mut self.errors.whole, whole),
+            repeated: std::mem::take(&mut self.errors.repeated),
         };
         let at = out.len();
         work(self, out);
@@ -123,7 +126,10 @@ impl BodyCx<'_> {
     /// Checks a part of an expression that is not always evaluated. What is taken out of it comes along, to be put where it is.
     pub(crate) fn aside<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (Block, T) {
         let outer = std::mem::take(&mut self.errors.hoisted);
+        let unsure = usize::from(self.errors.repeated);
+        self.errors.unsure += unsure;
         let result = work(self);
+        self.errors.unsure -= unsure;
         (std::mem::replace(&mut self.errors.hoisted, outer), result)
     }
 
@@ -214,14 +220,18 @@ impl BodyCx<'_> {
             return self.error(span);
         }
         if moved {
-            self.misplaced_try(span, "behind something else that its statement does");
+            self.moved_try(span);
             return self.error(span);
         }
         self.errors.effects = before;
         self.hoist(value, error, span)
     }
 
-    fn unsure_try(&mut self, span: Span) {
+    pub(crate) fn moved_try(&mut self, span: Span) {
+        self.misplaced_try(span, "behind something else that its statement does");
+    }
+
+    pub(crate) fn unsure_try(&mut self, span: Span) {
         self.misplaced_try(span, "where it is not sure to be evaluated once");
     }
 
@@ -401,7 +411,7 @@ pub(crate) fn whole_try(stmt: &ast::Stmt) -> Option<Span> {
     }
 }
 
-/// The `try` that an expression is.
+/// The `try`, or the `expand` with one in it, that an expression is.
 pub(crate) fn whole_of(expr: &ast::Expr) -> Option<Span> {
-    matches!(expr.kind, ast::ExprKind::Try(_)).then_some(expr.span)
+    matches!(expr.kind, ast::ExprKind::Try(_) | ast::ExprKind::Expand(_)).then_some(expr.span)
 }

@@ -13,12 +13,15 @@ impl BodyCx<'_> {
     pub(super) fn expand(&mut self, inner: &ast::Expr, span: Span) -> Expr {
         self.packs = true;
         self.cx.tables.expanding.push(vec![]);
-        let value = self.unsurely(|cx| cx.expr(inner));
+        let (taken, value, done) = self.pattern(inner);
         let packs = self.cx.tables.expanding.pop().unwrap_or_default();
         if self.cx.is_error(value.ty) {
             return value;
         }
         let Some(over) = self.cx.expanded_over(&packs, span, true) else { return self.error(span) };
+        if !taken.is_empty() {
+            return self.expand_tried((taken, done), value, over, span);
+        }
         let ty = self.cx.expand_ty(Arg::Ty(value.ty), over);
         Expr { kind: ExprKind::Expand(value.into()), ty, span }
     }
@@ -109,7 +112,7 @@ impl BodyCx<'_> {
     }
 
     /// A tuple of values; packs among them stand for their elements.
-    pub(super) fn tuple_of(&mut self, items: Vec<Expr>, span: Span) -> Expr {
+    pub(crate) fn tuple_of(&mut self, items: Vec<Expr>, span: Span) -> Expr {
         let types: Vec<_> = items.iter().map(|item| Arg::Ty(item.ty)).collect();
         let ty = self.cx.tuple_ty(&types);
         Expr { kind: ExprKind::Construct(items), ty, span }

@@ -117,6 +117,12 @@ impl Parser<'_> {
         Ok(Expr { kind, span })
     }
 
+    /// Whether `(..).` stands behind the next token.
+    fn at_object_in_parens(&self) -> bool {
+        let behind = self.nth(1).is(Punct::LParen).then(|| self.behind(self.pos + 1)).flatten();
+        behind.is_some_and(|b| self.tokens[b].is(Punct::Dot))
+    }
+
     /// Prefix operators and casts.
     pub(super) fn unary(&mut self) -> Parse<Expr> {
         let token = self.peek();
@@ -132,7 +138,7 @@ impl Parser<'_> {
             },
             TokenKind::Ident(_) => match token.kw {
                 Kw::NoDiff => Box::new(ExprKind::NoDiff),
-                Kw::Try if self.nth(1).is_ident() => Box::new(ExprKind::Try),
+                Kw::Try if self.nth(1).is_ident() || self.at_object_in_parens() => Box::new(ExprKind::Try),
                 Kw::Each if self.nth(1).is_ident() => Box::new(ExprKind::Each),
                 Kw::Expand if self.at_expand() => Box::new(ExprKind::Expand),
                 _ => return self.postfix(),
