@@ -324,11 +324,13 @@ impl Turner {
             }
             Rest::Row => {
                 let lanes = types.arity(ty).unwrap_or(0);
+                let scalar = types.part(ty, None).expect("a row has lanes");
                 let mut b = at.builder(types, func);
+                // The handle still has its old type, which these paths do not fit.
                 let lanes: Vec<Value> = (0..lanes)
                     .map(|lane| {
                         let (path, indices) = across(&path, &indices, lane);
-                        b.load(handle, path, &indices)
+                        b.emit1(Op::Load(path), &[&[handle], &indices[..]].concat(), scalar)
                     })
                     .collect();
                 func.insts[at.inst].op = Op::Pack;
