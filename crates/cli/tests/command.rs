@@ -455,3 +455,35 @@ fn nobody_has_to_listen_to_errors() {
         .unwrap();
     assert_eq!(status.code(), Some(2));
 }
+
+#[test]
+fn parts_of_matrices_have_names_where_they_lie_row_by_row() {
+    let folder = Folder::new("turned");
+    let program = "struct Turned { column_major float2x3 m; };\nstruct Plain { float2x3 m; };\n\
+                   StructuredBuffer<Turned> turned;\nuniform Plain plain;\nRWStructuredBuffer<float> result;\n\
+                   [shader(\"compute\")] [numthreads(1, 1, 1)]\n\
+                   void computeMain() { result[0] = turned[0].m[1][0] + plain.m[1][0] * 10; }\n";
+    let file = folder.file("turned.slang", program);
+    let all = "--set 'turned=f32[1, 2, 3, 4, 5, 6]' --set 'result=zeros(f32, 1)' --print result";
+    let good = run("run", &file, &format!("{all} --set 'plain.m[1]=f32[7, 8, 9]'"));
+    assert_eq!(good.status.code(), Some(0), "{}", said(&good));
+    assert!(String::from_utf8_lossy(&good.stdout).contains("[72]"));
+    let bad = run("run", &file, &format!("{all} --set 'turned[0].m[1]=f32[7, 8, 9]'"));
+    assert_eq!(bad.status.code(), Some(2), "{}", said(&bad));
+    assert!(said(&bad).contains("does not lie in one piece"), "{}", said(&bad));
+}
+
+#[test]
+fn matrices_are_laid_out_in_a_pass_that_can_be_seen() {
+    let folder = Folder::new("columns");
+    let program = "RWStructuredBuffer<float2x3> m;\n[shader(\"compute\")] [numthreads(1, 1, 1)]\n\
+                   void computeMain() { m[0] = m[1]; }\n";
+    let file = folder.file("columns.slang", program);
+    for (flags, memory) in [("", "f32x2x3"), ("--matrix-layout column", "f32x3x2")] {
+        let seen = run("compile", &file, &format!("--target ir --dump-after columns {flags}"));
+        assert_eq!(seen.status.code(), Some(0), "{}", said(&seen));
+        let text = String::from_utf8_lossy(&seen.stdout).into_owned();
+        assert!(text.starts_with("; after columns\n"), "{text}");
+        assert!(text.contains(&format!("global @m: rwbuffer<{memory}> param")), "{text}");
+    }
+}

@@ -4,7 +4,7 @@ use crate::asked;
 use crate::codes;
 use crate::given::Setting;
 use crate::library::Needs;
-use crate::pipeline::{self, Listing};
+use crate::pipeline::{self, Listing, Memory};
 use crate::reflect::Reflection;
 use crate::render;
 use cotangent_autodiff::report::Report;
@@ -141,21 +141,18 @@ impl<'l> Compiler<'l> {
         roots: Roots,
         listing: &mut Listing,
     ) -> Result<Lowered, Stop> {
-        let mut lowered = self.compile_as_declared(path, roots, listing)?;
-        let diagnostics = pipeline::lay_out_matrices(&mut lowered, self.options.matrices);
-        self.tell(diagnostics)?;
-        Ok(lowered)
+        self.run_passes(path, roots, Memory::Rows(self.options.matrices), listing)
     }
 
-    /// As [`compile_listing`](Self::compile_listing), with matrices in memory as the program declares them, however they lie.
-    fn compile_as_declared(
+    fn run_passes(
         &mut self,
         path: &str,
         roots: Roots,
+        memory: Memory,
         listing: &mut Listing,
     ) -> Result<Lowered, Stop> {
         let mut lowered = self.lower(path, roots)?;
-        let diagnostics = pipeline::run(&mut lowered, listing);
+        let diagnostics = pipeline::run(&mut lowered, memory, listing);
         self.tell(diagnostics)?;
         Ok(lowered)
     }
@@ -179,7 +176,7 @@ impl<'l> Compiler<'l> {
         matrices: Matrices,
     ) -> Result<Reflection, Stop> {
         self.options.matrices = matrices;
-        let lowered = self.compile_as_declared(path, roots, &mut Listing::default())?;
+        let lowered = self.run_passes(path, roots, Memory::Declared, &mut Listing::default())?;
         if let Err(refusal) = crate::targets::check_layout(&lowered, cotangent_emit_naga::codes::UNSUPPORTED)
         {
             self.diagnostics.push(*refusal);

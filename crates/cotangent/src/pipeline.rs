@@ -14,16 +14,26 @@ use cotangent_passes::columns;
 /// A pass over a whole module.
 struct Pass {
     name: &'static str,
-    run: fn(&mut Lowered) -> Diagnostics,
+    run: fn(&mut Lowered, Memory) -> Diagnostics,
+}
+
+/// How matrices lie in memory that the host sees, in what the passes make.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Memory {
+    /// As the program declares them.
+    Declared,
+    /// Row by row, whichever way they lie; this is how those do that say nothing themselves.
+    Rows(Matrices),
 }
 
 /// The passes, in order.
 const PASSES: &[Pass] = &[
-    Pass { name: "lower", run: |_| Diagnostics::new() },
-    Pass { name: "autodiff", run: write_derivatives },
-    Pass { name: "prune", run: prune },
-    Pass { name: "optimize", run: optimize },
-    Pass { name: "finish", run: prune },
+    Pass { name: "lower", run: |_, _| Diagnostics::new() },
+    Pass { name: "autodiff", run: |lowered, _| write_derivatives(lowered) },
+    Pass { name: "prune", run: |lowered, _| prune(lowered) },
+    Pass { name: "optimize", run: |lowered, _| optimize(lowered) },
+    Pass { name: "finish", run: |lowered, _| prune(lowered) },
+    Pass { name: "columns", run: lay_out_matrices },
 ];
 
 /// Writes the derivatives that the program asks for: the last pass in which a program can be found wrong.
@@ -45,13 +55,16 @@ fn optimize(lowered: &mut Lowered) -> Diagnostics {
 }
 
 /// Turns the matrices of memory that lie column by column, so that for all targets they lie row by row.
-pub fn lay_out_matrices(lowered: &mut Lowered, matrices: Matrices) -> Diagnostics {
+fn lay_out_matrices(lowered: &mut Lowered, memory: Memory) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
-    if !turns_matrices(lowered, matrices) {
-        return diagnostics;
-    }
+    let Memory::Rows(matrices) = memory else { return diagnostics };
     match columns::columns(&mut lowered.module, &mut lowered.params, matrices) {
-        Ok(()) => cotangent_passes::optimize::optimize(&mut lowered.module),
+        Ok(turned) => {
+            if turned.any {
+                cotangent_passes::optimize::optimize(&mut lowered.module);
+            }
+            lowered.turned = turned.params;
+        }
         Err(span) => {
             let message = "matrices behind pointers and in interface values lie row by row";
             diagnostics.push(
@@ -61,11 +74,6 @@ pub fn lay_out_matrices(lowered: &mut Lowered, matrices: Matrices) -> Diagnostic
         }
     }
     diagnostics
-}
-
-/// Whether some matrices of memory may lie column by column.
-pub fn turns_matrices(lowered: &Lowered, matrices: Matrices) -> bool {
-    columns::is_needed(&lowered.module.types, matrices)
 }
 
 /// The names that `--dump-after` takes, in the order in which the passes run.
@@ -90,11 +98,11 @@ impl Listing {
 }
 
 /// Runs the passes and lists what is wanted. Stops at the first that reports an error.
-pub fn run(lowered: &mut Lowered, listing: &mut Listing) -> Diagnostics {
+pub fn run(lowered: &mut Lowered, memory: Memory, listing: &mut Listing) -> Diagnostics {
     let mut all = Diagnostics::new();
     for pass in PASSES {
         let watched = pass.name == "autodiff" && stages::PASSES.iter().any(|p| listing.wants(p));
-        all.append(if watched { watch(lowered, listing) } else { (pass.run)(lowered) });
+        all.append(if watched { watch(lowered, listing) } else { (pass.run)(lowered, memory) });
         if listing.wants(pass.name) {
             listing.made.push((pass.name, print_module(&lowered.module)));
         }

@@ -48,7 +48,7 @@ fn snapshot(text: &str, function: &str, mode: Mode) -> Result<String, String> {
     let files = [("program.slang", text)];
     let loader = Files(&files);
     let mut compiler = Compiler::new(&loader, vec![]);
-    let unwanted = ["lower", "autodiff", "prune", "optimize"];
+    let unwanted = ["lower", "autodiff", "prune", "optimize", "columns"];
     let passes = names().into_iter().filter(|p| !unwanted.contains(p)).map(String::from).collect();
     let mut listing = Listing { passes, made: vec![] };
     let roots = Roots::Derivatives { func: Symbol::new(function), modes: vec![mode] };

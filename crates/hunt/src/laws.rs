@@ -127,7 +127,7 @@ fn written(from: &Lowered, policy: Option<Policy>, wide: bool) -> Result<Trio, F
         Some(policy) => {
             cotangent_autodiff::differentiate_keeping(&mut lowered.module, &lowered.roots, policy)
         }
-        None => pipeline::run(&mut lowered, &mut pipeline::Listing::default()),
+        None => pipeline::run(&mut lowered, pipeline::Memory::Declared, &mut pipeline::Listing::default()),
     };
     if diagnostics.has_errors() {
         let texts: Vec<String> =

@@ -48,6 +48,8 @@ pub struct Lowered {
     pub roots: Vec<FuncId>,
     /// The parameters of the shader, used or not.
     pub params: ShaderParams,
+    /// The parameters whose matrices were turned, since they lie column by column; none before that pass.
+    pub turned: Vec<Symbol>,
 }
 
 /// What the user says about the whole program.
@@ -131,6 +133,7 @@ pub fn lower_with(checked: &mut Checked, roots: Roots, options: Options) -> Lowe
         entries: found.entries,
         roots: found.roots,
         params,
+        turned: vec![],
     }
 }
 

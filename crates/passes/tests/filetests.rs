@@ -55,7 +55,7 @@ fn main() {
 /// Turns the matrices in memory that lie column by column, as all do but those that say otherwise.
 fn turned(case: &mut Case) -> String {
     match columns(&mut case.module, &mut ShaderParams::default(), Matrices::Columns) {
-        Ok(()) => cotangent_ir::text::print_module(&case.module),
+        Ok(_) => cotangent_ir::text::print_module(&case.module),
         Err(_) => "not possible\n".to_string(),
     }
 }

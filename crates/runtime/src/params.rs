@@ -12,8 +12,8 @@ use cotangent_ir::{Access, Global, GlobalKind, Module, Ty, Type, Types, layout};
 
 /// The memory of all shader parameters of a module, in C layout.
 pub struct Params {
-    /// Whether matrices may have been turned, since they lie column by column: parts of them cannot be named.
-    pub turned: bool,
+    /// The parameters with matrices that were turned, since they lie column by column: parts of matrices cannot be named there.
+    pub turned: Vec<Symbol>,
     types: Types,
     names: Vec<Symbol>,
     blocks: Map<Symbol, Block>,
@@ -56,7 +56,7 @@ impl Params {
     /// Zero for every uniform, no elements for every buffer.
     pub fn new(module: &Module) -> Params {
         let mut params =
-            Params { turned: false, types: module.types.clone(), names: vec![], blocks: Map::default() };
+            Params { turned: vec![], types: module.types.clone(), names: vec![], blocks: Map::default() };
         for (global, data) in module.globals.iter().filter(|(_, g)| g.kind == GlobalKind::Param) {
             let size = layout::layout(&module.types, data.ty).map_or(0, |l| l.size as usize);
             params.names.push(data.name);
@@ -220,7 +220,7 @@ impl Params {
             };
             return Ok(Place { offset, ty: elem, ..place });
         }
-        if self.turned && matches!(self.types.get(place.ty), Type::Matrix(..)) {
+        if self.turned.contains(&place.name) && matches!(self.types.get(place.ty), Type::Matrix(..)) {
             bail!("`{path}` names a part of a matrix, which does not lie in one piece: set the whole matrix");
         }
         match descend(&self.types, place.ty, step) {

@@ -48,6 +48,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     evaluator.enumerators = std::mem::take(&mut compiler.enumerators);
     evaluator.set_point(&args.at)?;
     let mut params = Params::new(&lowered.module);
+    params.turned = lowered.turned.clone();
     set_all(&mut params, &lowered, &args.set, args.format)?;
     evaluator.set_params(&params);
     for name in &args.wrt {

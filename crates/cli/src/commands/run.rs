@@ -6,7 +6,6 @@ use crate::output::{print, write};
 use crate::report::{Failure, finish, note, trapped};
 use cotangent::interp::Options;
 use cotangent::ir::layout::Target;
-use cotangent::pipeline;
 use cotangent::runtime::image::{Image, shape, to_png};
 use cotangent::runtime::{Data, Params, Tree, data, npy, run as dispatch};
 use cotangent::{Compiler, Lowered, Roots, Scalar, Symbol, ir};
@@ -28,7 +27,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let lowered = finish(&compiler, args.format, result)?;
     let entry = entry(&lowered.module, &lowered.entries, args.entry.as_deref())?;
     let mut params = Params::new(&lowered.module);
-    params.turned = pipeline::turns_matrices(&lowered, compiler.options.matrices);
+    params.turned = lowered.turned.clone();
     set_all(&mut params, &lowered, &args.set, args.format)?;
     let prints = prints(args, &params)?;
     let saves = saves(args, &params)?;

@@ -30,7 +30,7 @@ mod sides;
 
 use crate::asked::{self, Chosen};
 use crate::gradient::{self, Evaluator, Functions};
-use crate::pipeline::{self, Listing};
+use crate::pipeline::{self, Listing, Memory};
 use crate::{Compiler, Stop};
 use cotangent_base::{Diagnostics, Span, Symbol};
 use cotangent_interp::Options as Machine;
@@ -275,7 +275,7 @@ fn compile_modes(checked: &mut Checked, func: hir::FuncRef, modes: &[Mode]) -> R
     let mut diagnostics = std::mem::take(&mut checked.diagnostics);
     diagnostics.append(std::mem::take(&mut lowered.diagnostics));
     if !diagnostics.has_errors() {
-        diagnostics.append(pipeline::run(&mut lowered, &mut Listing::default()));
+        diagnostics.append(pipeline::run(&mut lowered, Memory::Declared, &mut Listing::default()));
     }
     if diagnostics.has_errors() { Err(diagnostics) } else { Ok(lowered) }
 }

@@ -1,0 +1,140 @@
+//! Types of memory: which of them look different from the values they hold, and how.
+//!
+//! Structures may hold one another many times over, and point to themselves. So what is to know about them is found for all at
+//! once, before anything is asked: what differs begins at matrices and spreads to what holds it.
+
+use cotangent_base::{Map, Set, Symbol};
+use cotangent_ir::layout::Matrices;
+use cotangent_ir::shader::Shape;
+use cotangent_ir::{StructDef, StructField, StructId, Ty, Type, Types};
+
+/// Knows the types of memory.
+pub(super) struct Memory {
+    /// How matrices lie that say nothing themselves.
+    pub matrices: Matrices,
+    /// The structures with matrices that are turned.
+    differing: Set<StructId>,
+    /// The structures and sums with matrices to turn where the pass does not get at them.
+    beyond: Set<StructId>,
+    /// What structures become.
+    turned: Map<Ty, Ty>,
+}
+
+impl Memory {
+    pub fn new(types: &Types, matrices: Matrices) -> Memory {
+        let (differing, beyond) = (Set::default(), Set::default());
+        let mut memory = Memory { matrices, differing, beyond, turned: Map::default() };
+        while memory.spread(types) {}
+        memory
+    }
+
+    /// Takes in what holds something known; whether there was any.
+    fn spread(&mut self, types: &Types) -> bool {
+        let known = (self.differing.len(), self.beyond.len());
+        for (id, def) in types.structs() {
+            let mut fields = def.fields.iter().enumerate();
+            if fields.any(|(i, f)| self.differs_as(types, f.ty, self.field(def, i))) {
+                self.differing.insert(id);
+            }
+            if def.fields.iter().any(|f| self.is_beyond(types, f.ty)) {
+                self.beyond.insert(id);
+            }
+        }
+        known != (self.differing.len(), self.beyond.len())
+    }
+
+    /// How a field lies.
+    pub fn field(&self, def: &StructDef, index: usize) -> Matrices {
+        def.own_matrices(index).unwrap_or(self.matrices)
+    }
+
+    /// Whether values of a type look different in memory.
+    pub fn differs(&self, types: &Types, ty: Ty) -> bool {
+        self.differs_as(types, ty, self.matrices)
+    }
+
+    /// The same of what lies as `matrices` says, if it is a matrix.
+    pub fn differs_as(&self, types: &Types, ty: Ty, matrices: Matrices) -> bool {
+        match types.get(ty) {
+            Type::Matrix(..) => matrices == Matrices::Columns,
+            Type::Array(elem, _) | Type::Buffer(elem, _) => self.differs(types, elem),
+            Type::Struct(id) => self.differing.contains(&id),
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Sum(_)
+            | Type::Opaque(_)
+            | Type::Ref(_) => false,
+        }
+    }
+
+    /// Whether memory of a type holds matrices to turn where the pass does not get at them.
+    pub fn is_beyond(&self, types: &Types, ty: Ty) -> bool {
+        match types.get(ty) {
+            // What a sum holds is known of its definition, as if it were a structure.
+            Type::Sum(id) => self.differing.contains(&id) || self.beyond.contains(&id),
+            Type::Ref(inner) => self.differs(types, inner) || self.is_beyond(types, inner),
+            Type::Array(inner, _) | Type::Buffer(inner, _) => self.is_beyond(types, inner),
+            Type::Struct(id) => self.beyond.contains(&id),
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) | Type::Opaque(_) => false,
+        }
+    }
+
+    /// The type of memory that holds values of type `ty`.
+    pub fn stored(&mut self, types: &mut Types, ty: Ty) -> Ty {
+        self.stored_as(types, ty, self.matrices)
+    }
+
+    /// The same of what lies as `matrices` says, if it is a matrix.
+    pub fn stored_as(&mut self, types: &mut Types, ty: Ty, matrices: Matrices) -> Ty {
+        if !self.differs_as(types, ty, matrices) {
+            return ty;
+        }
+        match types.get(ty) {
+            Type::Matrix(s, r, c) => types.intern(Type::Matrix(s, c, r)),
+            Type::Array(elem, n) => {
+                let elem = self.stored(types, elem);
+                types.intern(Type::Array(elem, n))
+            }
+            Type::Buffer(elem, access) => {
+                let elem = self.stored(types, elem);
+                types.intern(Type::Buffer(elem, access))
+            }
+            Type::Struct(id) => self.stored_struct(types, ty, id),
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Sum(_)
+            | Type::Opaque(_)
+            | Type::Ref(_) => ty,
+        }
+    }
+
+    fn stored_struct(&mut self, types: &mut Types, ty: Ty, id: StructId) -> Ty {
+        if let Some(known) = self.turned.get(&ty) {
+            return *known;
+        }
+        let def = types.struct_def(id).clone();
+        let mut fields = Vec::new();
+        for (index, StructField { name, ty }) in def.fields.iter().enumerate() {
+            let ty = self.stored_as(types, *ty, self.field(&def, index));
+            fields.push(StructField { name: *name, ty });
+        }
+        // What says something of its own has said it; in memory nothing is left to say.
+        let id = types.add_struct(Symbol::new(&format!("{}_columns", def.name)), fields);
+        let new = types.intern(Type::Struct(id));
+        self.turned.insert(ty, new);
+        new
+    }
+
+    /// Turns the types of a parameter.
+    pub fn shape(&mut self, types: &mut Types, shape: &mut Shape) {
+        match shape {
+            Shape::Value(ty) | Shape::Packed(ty, _) | Shape::Resource(ty) | Shape::Counter(ty) => {
+                *ty = self.stored(types, *ty);
+            }
+            Shape::Block(_, inner) | Shape::Array(inner, _) => self.shape(types, inner),
+            Shape::Struct(fields) => fields.iter_mut().for_each(|f| self.shape(types, &mut f.shape)),
+        }
+    }
+}
