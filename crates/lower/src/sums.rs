@@ -22,7 +22,7 @@
 
 use crate::codes;
 use crate::instance::Lowerer;
-use cotangent_base::{Diagnostic, Map, Span, Symbol};
+use cotangent_base::{Diagnostic, Map, Set, Span, Symbol};
 use cotangent_ir::{self as ir, DiffRow, StructField, StructId, Type, layout};
 use cotangent_sema::hir::{InterfaceRef, Ty, TyKind};
 
@@ -125,9 +125,20 @@ impl Lowerer<'_> {
 
     /// Exposes every interface type inside the type of something that the host sets.
     pub fn expose_inside(&mut self, ty: ir::Ty) {
+        self.expose_unseen(ty, &mut Set::default());
+    }
+
+    /// The same, but for what is inside `seen`: structures may hold one another many times, and point to themselves.
+    fn expose_unseen(&mut self, ty: ir::Ty, seen: &mut Set<StructId>) {
         match self.module.types.get(ty) {
-            Type::Array(inner, _) | Type::Buffer(inner, _) | Type::Ref(inner) => self.expose_inside(inner),
-            Type::Struct(id) => self.expose_fields(id),
+            Type::Array(inner, _) | Type::Buffer(inner, _) | Type::Ref(inner) => {
+                self.expose_unseen(inner, seen);
+            }
+            Type::Struct(id) => {
+                if seen.insert(id) {
+                    self.expose_fields(id, seen);
+                }
+            }
             Type::Sum(id) => {
                 let found = self.sums.order.iter().copied().find(|ty| self.sums.all[ty].id == id);
                 let Some(sum) = found.filter(|sum| !self.sums.all[sum].exposed) else { return };
@@ -135,15 +146,15 @@ impl Lowerer<'_> {
                     sum.exposed = true;
                 }
                 self.expose(sum);
-                self.expose_fields(id);
+                self.expose_fields(id, seen);
             }
             Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) | Type::Opaque(_) => {}
         }
     }
 
-    fn expose_fields(&mut self, id: StructId) {
+    fn expose_fields(&mut self, id: StructId, seen: &mut Set<StructId>) {
         for field in self.module.types.struct_def(id).fields.clone() {
-            self.expose_inside(field.ty);
+            self.expose_unseen(field.ty, seen);
         }
     }
 

@@ -30,10 +30,10 @@
 //! Types keep their numbers, so nothing but these three operations changes. A sum in memory that the host sees has a layout
 //! of its own, which this does not make: [`in_memory`] finds it, and who emits such a program refuses it.
 
-use cotangent_base::{Scalar, Symbol};
+use cotangent_base::{Scalar, Set, Symbol};
 use cotangent_ir::{
     Builder, Const, Func, Global, GlobalData, GlobalKind, Inst, InstData, Module, Op, Path, Region,
-    StructField, Ty, Type, Types,
+    StructField, StructId, Ty, Type, Types,
 };
 
 /// Turns every sum of the module into a structure.
@@ -86,17 +86,21 @@ fn inject(types: &mut Types, func: &mut Func, region: Region, inst: Inst, member
 
 /// A shader parameter that holds a value of a sum type, if there is one.
 pub fn in_memory(module: &Module) -> Option<Global> {
+    let mut seen = Set::default();
     let param = |(id, data): (Global, &GlobalData)| {
-        (matches!(data.kind, GlobalKind::Param) && holds_sum(&module.types, data.ty)).then_some(id)
+        (matches!(data.kind, GlobalKind::Param) && holds_sum(&module.types, data.ty, &mut seen)).then_some(id)
     };
     module.globals.iter().find_map(param)
 }
 
-fn holds_sum(types: &Types, ty: Ty) -> bool {
+/// Whether there is a sum in a type; in the structures that were `seen` there is none, or it is known by now.
+fn holds_sum(types: &Types, ty: Ty, seen: &mut Set<StructId>) -> bool {
     match types.get(ty) {
         Type::Sum(_) => true,
-        Type::Array(inner, _) | Type::Buffer(inner, _) | Type::Ref(inner) => holds_sum(types, inner),
-        Type::Struct(id) => types.struct_def(id).fields.iter().any(|f| holds_sum(types, f.ty)),
+        Type::Array(inner, _) | Type::Buffer(inner, _) | Type::Ref(inner) => holds_sum(types, inner, seen),
+        Type::Struct(id) => {
+            seen.insert(id) && types.struct_def(id).fields.iter().any(|f| holds_sum(types, f.ty, seen))
+        }
         Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) | Type::Opaque(_) => false,
     }
 }
