@@ -112,11 +112,10 @@ impl FuncEmitter<'_, '_> {
                 return self.by_rows(math, data, ty, (s, r, c));
             }
         }
-        let divides = matches!(math, Math::Div | Math::Rem);
-        if divides && matches!(self.func.op(data.operands[1]), Some(Op::Const(Const::Int(0)))) {
-            return unsupported(self.span, "a division by the constant zero is not possible");
-        }
         let mut operands: Vec<Expr> = data.operands.iter().map(|v| self.value(*v)).collect();
+        if matches!(math, Math::Div | Math::Rem) && self.is_zero_somewhere(data.operands[1]) {
+            operands[1] = self.unseen(data.operands[1])?;
+        }
         if matches!(math, Math::Shl | Math::Shr)
             && let Some(Op::Const(Const::Int(n))) = self.func.op(data.operands[1])
         {
@@ -125,6 +124,20 @@ impl FuncEmitter<'_, '_> {
         }
         let shape = self.func.ty(data.operands[0]);
         self.scalar_math(math, self.scalar_of(data.operands[0]), shape, &operands)
+    }
+
+    /// Whether an integer, or one of several, is known to be zero.
+    fn is_zero_somewhere(&self, value: Value) -> bool {
+        let Some(data) = self.func.def(value).filter(|_| self.scalar_of(value).is_int()) else {
+            return false;
+        };
+        match &data.op {
+            Op::Const(constant) => *constant == Const::Int(0),
+            Op::Zero => true,
+            op => {
+                matches!(op, Op::Splat | Op::Pack) && data.operands.iter().any(|v| self.is_zero_somewhere(*v))
+            }
+        }
     }
 
     /// An element-wise operation on scalars or vectors of `s`.

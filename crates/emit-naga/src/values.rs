@@ -197,8 +197,7 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    /// Follows a path from a value or pointer. A vector of one lane is a scalar and takes no step. An index that is known
-    /// to be negative would trap; WGSL does not take it.
+    /// Follows a path from a value or pointer. A vector of one lane is a scalar and takes no step.
     pub fn access(
         &mut self,
         mut base: Handle<Expression>,
@@ -212,10 +211,10 @@ impl FuncEmitter<'_, '_> {
             let single = matches!(shape, Some(Type::Vector(_, 1)));
             let index = step.known();
             let operand = if index.is_none() { indices.next() } else { None };
-            if let Some(Op::Const(Const::Int(i @ ..0))) = operand.and_then(|v| self.func.op(*v)) {
-                return unsupported(self.span, format!("the index {i} is not possible"));
-            }
-            let operand = operand.map(|v| self.index(*v));
+            let operand = match operand {
+                Some(index) if self.is_outside(*index, shape) => Some(self.unseen(*index)?),
+                index => index.map(|index| self.index(*index)),
+            };
             base = match (single, index, operand) {
                 (true, ..) => base,
                 (false, Some(index), _) => self.expr(Expression::AccessIndex { base, index }),
@@ -225,6 +224,25 @@ impl FuncEmitter<'_, '_> {
             ty = ty.and_then(|t| self.part_type(t, index));
         }
         Ok(base)
+    }
+
+    /// Whether an index is known to be outside.
+    fn is_outside(&self, index: Value, shape: Option<Type>) -> bool {
+        let length = match shape {
+            Some(Type::Array(_, n)) => n.into(),
+            Some(Type::Vector(_, n) | Type::Matrix(_, n, _)) => n.into(),
+            _ => i64::MAX,
+        };
+        matches!(self.func.op(index), Some(Op::Const(Const::Int(index))) if !(0..length).contains(index))
+    }
+
+    /// A value that nobody knows before the program runs. An index that is sure to be outside, or a divisor that is sure to be
+    /// zero, stands behind an assertion that fails; but shaders in which one is seen are refused.
+    pub fn unseen(&mut self, value: Value) -> Result<Handle<Expression>> {
+        let var = self.new_variable(self.func.ty(value), None)?;
+        let seen = self.value(value);
+        self.store_var(var, seen);
+        Ok(self.load_var(var))
     }
 
     /// An index of at most 32 bits: more are no index in WGSL, and drivers fall over them. Whether it is inside is tested before.
