@@ -487,3 +487,21 @@ fn matrices_are_laid_out_in_a_pass_that_can_be_seen() {
         assert!(text.contains(&format!("global @m: rwbuffer<{memory}> param")), "{text}");
     }
 }
+
+#[test]
+fn lines_name_files_as_they_are_called() {
+    let folder = Folder::new("names");
+    let program = "RWStructuredBuffer<float> x;\n[shader(\"compute\")] [numthreads(1, 1, 1)]\n\
+                   void computeMain() { x[0] = x[1] * 3; }\n";
+    for (name, shown) in
+        [("it's é.slang", "it's é.slang"), ("a\"b\u{2028}\t.slang", "a\\\"b\\u2028\\u0009.slang")]
+    {
+        let file = folder.file(name, program);
+        for (target, expected) in [("wgsl", format!("{shown}:3\n")), ("hlsl", format!("{shown}\"\n"))] {
+            let made = run("compile", &file, &format!("--target {target} --lines"));
+            assert_eq!(made.status.code(), Some(0), "{}", said(&made));
+            let text = String::from_utf8_lossy(&made.stdout).into_owned();
+            assert!(text.contains(&expected), "{text}");
+        }
+    }
+}

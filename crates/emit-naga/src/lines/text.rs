@@ -87,7 +87,7 @@ pub(crate) fn in_text(
     let mut text = Directives { target, table, out: String::new(), wanted: 0, counted: None };
     for line in marked.lines() {
         if line.contains(name) {
-            text.marker(line);
+            text.marker(line, name)?;
         } else if rest.peek().is_some_and(|plain| *plain == line) {
             text.line(line);
             rest.next();
@@ -113,10 +113,15 @@ struct Directives<'t> {
 }
 
 impl<'t> Directives<'t> {
-    /// A marker, or the declaration of its variable.
-    fn marker(&mut self, line: &str) {
-        let number = line.rsplit_once("= ").and_then(|(_, number)| number.strip_suffix("u;")?.parse().ok());
-        self.wanted = number.unwrap_or(0);
+    /// A marker, or the declaration of its variable, which begins with a type.
+    fn marker(&mut self, line: &str, name: &str) -> Result<()> {
+        self.wanted = 0;
+        if line.trim_start().starts_with(name) {
+            let number = line.rsplit_once("= ").and_then(|(_, number)| number.strip_suffix("u;"));
+            let Some(Ok(number)) = number.map(str::parse) else { return out_of_step() };
+            self.wanted = number;
+        }
+        Ok(())
     }
 
     /// A line of the plain text.
@@ -145,7 +150,7 @@ impl<'t> Directives<'t> {
         if self.counted == Some((file, *number)) {
             return;
         }
-        let escaped = file.escape_debug();
+        let escaped = escaped(file);
         if self.target == Target::Wgsl {
             let indent = line.len() - line.trim_start().len();
             self.out += &format!("{:indent$}// {escaped}:{number}\n", "");
@@ -156,6 +161,21 @@ impl<'t> Directives<'t> {
         }
         self.counted = Some((file, *number));
     }
+}
+
+/// A file's name as it stands between quotes, on one line.
+fn escaped(file: &str) -> String {
+    let mut out = String::new();
+    for c in file.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            // These end a line as well, in WGSL.
+            '\u{2028}' | '\u{2029}' => out += &format!("\\u{:04x}", c as u32),
+            c if c.is_control() => out += &format!("\\u{:04x}", c as u32),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 fn number_of(span: naga::Span) -> u32 {
