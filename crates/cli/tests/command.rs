@@ -505,3 +505,16 @@ fn lines_name_files_as_they_are_called() {
         }
     }
 }
+
+#[test]
+fn a_structure_in_a_buffer_may_point_to_its_own_kind() {
+    let folder = Folder::new("chain");
+    let program = "struct Node { float x; Node* next; };\nStructuredBuffer<Node> nodes;\n\
+                   RWStructuredBuffer<float2x3> m;\n[shader(\"compute\")] [numthreads(1, 1, 1)]\n\
+                   void computeMain() { m[0][1] = float3(7, 8, 9); if (m[0][0][0] > 0) m[0][0] = nodes[0].x; }\n";
+    let file = folder.file("chain.slang", program);
+    let flags = "--matrix-layout column --set 'm=f32[0, 1, 2, 3, 4, 5]' --print m";
+    let output = run("run", &file, flags);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "m = f32[0, 7, 2, 8, 4, 9]\n");
+}
