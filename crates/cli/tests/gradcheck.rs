@@ -37,7 +37,8 @@ fn a_table_then_the_worst_cases_then_kinks() {
         text.contains("d result / d x = -1.0000 to the left, 1.0000 to the right, by differences"),
         "{text}"
     );
-    assert_eq!(text.matches("The derivative is not a number, though").count(), 2, "{text}");
+    assert_eq!(text.matches("The derivative is not a number, though").count(), 1, "{text}");
+    assert_eq!(text.matches("The modes disagree: one of them gives a finite number").count(), 1, "{text}");
 }
 
 #[test]
@@ -115,4 +116,12 @@ fn grad_and_report_take_overloads_and_instances_as_well() {
             assert!(code == Some(2) && text.contains(says), "{command}: {text}");
         }
     }
+}
+
+#[test]
+fn the_summary_counts_what_agrees_in_one_mode_only() {
+    let (code, text) = run("right.slang", &["--fn", "k011", "--fn", "k020"]);
+    assert_eq!(code, Some(0));
+    assert!(text.contains("only bwd of k020 was compared: E06"), "{text}");
+    assert!(text.ends_with("\n2 agree (1 in one mode only), 0 differ, 0 skipped.\n"), "{text}");
 }

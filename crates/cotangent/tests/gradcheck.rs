@@ -328,3 +328,66 @@ fn waves_that_differences_step_over_are_told_and_not_judged() {
         assert!(differs(&findings[0].outcome), "{slope}: {:?}", findings[0]);
     }
 }
+
+#[test]
+fn between_two_poles_nothing_binds_a_derivative() {
+    let text = "[Differentiable] float odd(float y) { return y != 0 ? 1 / y : 0; }
+        [Differentiable] float even(float y) { return y != 0 ? 1 / (y * y) : 0; }";
+    for finding in check(text, &Options::default()) {
+        assert!(agrees(&finding.outcome), "{finding:?}");
+        let [kink] = &finding.kinks[..] else { panic!("it is told: {finding:?}") };
+        assert!(kink.left.is_infinite() && kink.right.is_infinite() && kink.given == 0.0, "{kink:?}");
+    }
+}
+
+#[test]
+fn modes_of_which_one_is_finite_differ_whatever_differences_say() {
+    // Reverse mode goes through the square root that is not used, and through the quotient that is overwritten.
+    let text = "[Differentiable] float root(float x) {
+            float root = sqrt(x);
+            float sum = 0.0;
+            for (int i = 0; i < 3; i++) { if (x > float(i)) sum += root; }
+            return sum;
+        }
+        [Differentiable] float quotient(float x, float y) {
+            float2 r = float2(x / y, y);
+            if (y == 0) r.x = x;
+            return r.x;
+        }";
+    for (function, at) in [("root", "x=-2"), ("quotient", "x=2, y=0")] {
+        let findings = check(text, &Options { at: at.into(), ..options(&[function]) });
+        let Outcome::Differs(worst) = &findings[0].outcome else { panic!("{:?}", findings[0]) };
+        assert!(worst.forward.is_some_and(f64::is_finite), "{worst:?}");
+        assert!(worst.backward.is_some_and(f64::is_nan), "{worst:?}");
+    }
+}
+
+#[test]
+fn slopes_across_a_jump_bound_nothing() {
+    // At zero the pieces meet, but around it differences straddle the jump at `x == y`.
+    let text = "[Differentiable] float f(float x, float y) { return x > y ? x : x < y ? 3 * x : 7 * x; }";
+    let at_zero = Options { at: "x=0, y=0".into(), ..Options::default() };
+    let [finding] = &check(text, &at_zero)[..] else { panic!("there is one function") };
+    let Outcome::Differs(worst) = &finding.outcome else { panic!("{finding:?}") };
+    assert_eq!((worst.input.as_str(), worst.forward), ("x", Some(7.0)));
+    assert!(worst.sides.is_some_and(|sides| sides.map(f64::round) == [3.0, 1.0]), "{worst:?}");
+}
+
+#[test]
+fn what_gets_ever_steeper_around_a_jump_may_have_any_of_these_slopes() {
+    // Along either axis it jumps from -1 to 1; beside the axis it goes through all slopes from 0 up.
+    let with = |slope: &str| {
+        format!(
+            "[ForwardDerivative(g)] float2 f(float2 v) {{ float l = length(v); return l > 0 ? v / l : float2(0); }}
+            DifferentialPair<float2> g(DifferentialPair<float2> v) {{
+                float l = length(v.p);
+                if (l == 0) return diffPair(float2(0), {slope} * v.d);
+                return diffPair(v.p / l, v.d / l - v.p * (dot(v.p, v.d) / (l * l * l)));
+            }}"
+        )
+    };
+    for (slope, is_right) in [("0", true), ("1", true), ("-1", false)] {
+        let findings = check(&with(slope), &Options::default());
+        assert_eq!(agrees(&findings[0].outcome), is_right, "{slope}: {:?}", findings[0]);
+    }
+}

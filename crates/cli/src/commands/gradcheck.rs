@@ -120,7 +120,10 @@ fn difference(sources: &Sources, finding: &Finding, worst: &Disagreement) -> Str
         }
         None => line(&format!("by differences (± {uncertainty:.0e})"), format!("{differences}")),
     }
-    if [forward, backward].into_iter().flatten().any(|x| x.is_nan()) {
+    let finite = [forward, backward].map(|x| x.map(f64::is_finite));
+    if matches!(finite, [Some(one), Some(other)] if one != other) {
+        out += "  The modes disagree: one of them gives a finite number, the other does not.\n";
+    } else if [forward, backward].into_iter().flatten().any(|x| x.is_nan()) {
         out += "  The derivative is not a number, though the function has a value and slopes here.\n";
     }
     out
@@ -161,7 +164,10 @@ fn why(hidden: &Hidden) -> &'static str {
 fn summary(findings: &[Finding]) -> String {
     let count = |word_: &str| findings.iter().filter(|f| word(&f.outcome) == word_).count();
     let (agree, differ, skipped) = (count("agrees"), count("DIFFERS"), count("skipped"));
-    format!("\n{agree} agree, {differ} differ, {skipped} skipped.\n")
+    let half =
+        findings.iter().filter(|f| matches!(f.outcome, Outcome::Agrees) && f.unchecked.is_some()).count();
+    let half = if half > 0 { format!(" ({half} in one mode only)") } else { String::new() };
+    format!("\n{agree} agree{half}, {differ} differ, {skipped} skipped.\n")
 }
 
 fn json(sources: &Sources, findings: &[Finding]) -> Value {

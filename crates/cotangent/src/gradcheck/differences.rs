@@ -182,12 +182,12 @@ impl<'e, 'm> Line<'e, 'm> {
         })
     }
 
-    /// Whether the function leaves the domain of something inside, which its result hides: here, and near here as well.
-    pub(super) fn hides(&mut self) -> [bool; 2] {
+    /// Whether the function leaves the domain of something inside, which its result hides: to the left, here and to the right.
+    pub(super) fn hides(&mut self) -> [bool; 3] {
         let step = self.step(NEAR[0]);
         let cost = |x: f64| self.evaluator.cost_at(self.input, self.index, x);
         let leaves = |x: f64| cost(x).is_none_or(|cost| cost.escapes > 0);
-        [leaves(self.x), leaves(self.x - step) || leaves(self.x + step)]
+        [leaves(self.x - step), leaves(self.x), leaves(self.x + step)]
     }
 
     /// Whether inner values tie here, so that rules for ties give each its share.
@@ -220,7 +220,27 @@ impl<'e, 'm> Line<'e, 'm> {
             around.each_ref().map(|points| points.iter().map(|slopes| slopes[row]).collect::<Vec<_>>());
         let span = Span::over(&near);
         let sharp = span.width() < 0.5 * Span::over(&far).width();
-        if sharp || self.jumps_around(row, span) { vec![] } else { near }
+        if sharp || self.straddles(row, &near) || self.jumps_around(row, span) { vec![] } else { near }
+    }
+
+    /// Whether the lowest or the highest of the slopes at points around is that of a jump between the two values it comes from.
+    fn straddles(&mut self, row: usize, slopes: &[f64]) -> bool {
+        let step = self.step(ASIDE[1] * 1e-2);
+        let noise = 100.0 * f64::EPSILON * self.here[row].abs().max(1e-3) / step;
+        let span = Span::over(slopes);
+        let is_end = |slope: f64| (slope == span.low || slope == span.high) && slope.abs() > noise;
+        let ends: Vec<usize> = (0..slopes.len()).filter(|i| is_end(slopes[*i])).collect();
+        ends.into_iter().any(|number| {
+            self.aside(number, ASIDE[1], |line| {
+                let beside = line.beside();
+                line.is_jump(row, beside - step, beside + step)
+            })
+        })
+    }
+
+    /// How far the input has been moved from the point.
+    fn beside(&self) -> f64 {
+        self.evaluator.number(self.input, self.index) - self.x
     }
 
     /// Whether there are jumps between points around: steps steeper than all slopes, and ever steeper the smaller they are.
@@ -276,7 +296,7 @@ impl<'e, 'm> Line<'e, 'm> {
     fn slopes_aside(&mut self, number: usize, aside: f64) -> Vec<f64> {
         let step = self.step(aside * 1e-2);
         let [above, below] = self.aside(number, aside, |line| {
-            let beside = line.evaluator.number(line.input, line.index) - line.x;
+            let beside = line.beside();
             [step, -step].map(|h| line.at(beside + h))
         });
         above.iter().zip(below).map(|(a, b)| (a - b) / (2.0 * step)).collect()

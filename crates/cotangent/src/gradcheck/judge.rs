@@ -89,7 +89,7 @@ pub(super) fn judge(
             }
             Verdict::Kink(at) => note_kink(evaluator, finding, place, at),
             Verdict::Differs(case) if case.error.is_infinite() && broken.contains(&r) => {}
-            Verdict::Differs(case) => note_difference(evaluator, finding, place, case),
+            Verdict::Differs(case) | Verdict::Split(case) => note_difference(evaluator, finding, place, case),
         }
     }
     if compared { Ok(()) } else { Err(reason) }
@@ -125,6 +125,8 @@ enum Verdict {
     /// No derivative is there.
     Kink(At),
     Differs(Case),
+    /// Something inside is not finite, and one mode is, but not the other.
+    Split(Case),
     /// Something inside is not finite, which the result hides; this is the derivative.
     Hidden(f64),
     /// The function goes up and down between the steps of differences; this is the derivative.
@@ -160,10 +162,19 @@ struct Case {
 
 fn verdict(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>; 2]) -> Verdict {
     match compare(line, look, row, given) {
+        Verdict::Differs(case) if is_split(line, &case) => Verdict::Split(case),
         Verdict::Differs(case) if is_hidden(line, &case) => Verdict::Hidden(shown(given)),
         Verdict::Differs(case) if is_rough(line, row, &case) => Verdict::Rough(shown(given)),
         verdict => verdict,
     }
+}
+
+/// Whether one mode gives a finite number and the other does not, for what is not finite inside: one of them is wrong, though
+/// differences cannot tell which. At a kink, and on the edge of the domain of what is inside, modes may take different sides.
+fn is_split(line: &mut Line<'_, '_>, case: &Case) -> bool {
+    let [forward, backward] = case.given.map(|given| given.map(f64::is_finite));
+    let is_one = forward.zip(backward).is_some_and(|(forward, backward)| forward != backward);
+    is_one && case.sides.is_none() && matches!(line.hides(), [left, true, right] if left == right)
 }
 
 /// Whether a derivative differs where the function leaves the domain of something inside. There its value is an accident of
@@ -172,9 +183,9 @@ fn verdict(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>;
 /// where all are zero, a factor may hide anything.)
 fn is_hidden(line: &mut Line<'_, '_>, case: &Case) -> bool {
     match line.hides() {
-        [_, true] => true,
-        [true, false] => case.sides.is_some() || !line.is_alone(),
-        [false, false] => false,
+        [true, _, _] | [_, _, true] => true,
+        [false, true, false] => case.sides.is_some() || !line.is_alone(),
+        [false, false, false] => false,
     }
 }
 

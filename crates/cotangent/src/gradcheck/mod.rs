@@ -14,10 +14,13 @@
 //!    Where `min`, `max` or `abs` inside cannot tell what to choose, the compiler's rules give each a share, whose sum is not judged
 //!    if there is but one slope.
 //! 3. Where a side ends or gets ever steeper, a derivative that is no finite number is not judged. What is finite must lie
-//!    between the slopes all the same.
+//!    between the slopes all the same, but where both sides run off to poles and the value between them is of neither: nothing
+//!    binds it there.
 //! 4. Where the function makes of finite numbers one that is not, and its result hides it, as `saturate(sqrt(x))` does below
 //!    zero, the derivative is told and not judged. It is judged where that happens at a single point which the function
 //!    crosses smoothly, as `select(x == 0, 1, sin(x) / x)` does at zero.
+//!    Where one mode is finite and the other is not, they disagree all the same, unless this begins or ends at the very point:
+//!    differences need not tell which of them is wrong.
 //! 5. Where a derivative goes to and fro within the step of the differences by as much as it is apart from them, as that of
 //!    `x + 1e-9 * sin(1e12 * x)` does, it is told and not judged: they step over such waves.
 //! 6. All else is a *disagreement*.

@@ -15,6 +15,8 @@ pub(super) enum Side {
     Ends,
     /// It gets ever steeper; with the slope nearest to the point.
     Steep(f64),
+    /// It gets ever steeper and farther from the value at the point, which is not of this side; with the slope nearest to the point.
+    Pole(f64),
     /// It begins at another value, with this slope.
     Jumps(f64),
     /// It goes on with this slope; with one at the widest step to compare.
@@ -34,7 +36,7 @@ impl Side {
         let is_large = rise.abs() > 1e-9 * here.abs().max(1.0);
         if is_large && rise.abs() > 0.9 * middle[2].abs() {
             let is_pole = within.abs() > 1.0 && within.abs() > 1.5 * middle[1].abs();
-            return if is_pole { Side::Steep(within) } else { Side::Jumps(within) };
+            return if is_pole { Side::Pole(within) } else { Side::Jumps(within) };
         }
         if is_large && rise.abs() > 0.15 * middle[2].abs() {
             return Side::Steep(through);
@@ -46,7 +48,7 @@ impl Side {
     pub(super) fn slope(&self) -> f64 {
         match self {
             Side::Ends => f64::NAN,
-            Side::Steep(near) => near.signum() * f64::INFINITY,
+            Side::Steep(near) | Side::Pole(near) => near.signum() * f64::INFINITY,
             Side::Jumps(slope) | Side::Goes { slope, .. } => *slope,
         }
     }
@@ -54,7 +56,7 @@ impl Side {
     /// Whether there is no end to the slope.
     fn is_unbounded(&self) -> bool {
         match self {
-            Side::Ends | Side::Steep(_) => true,
+            Side::Ends | Side::Steep(_) | Side::Pole(_) => true,
             Side::Jumps(_) | Side::Goes { .. } => false,
         }
     }
@@ -76,6 +78,11 @@ impl Sides {
     /// Whether the function ends or gets ever steeper, so that its derivative need not be a number.
     pub(super) fn are_unbounded(&self) -> bool {
         self.left.is_unbounded() || self.right.is_unbounded()
+    }
+
+    /// Whether the value at the point belongs to neither side, and both run off.
+    pub(super) fn are_poles(&self) -> bool {
+        matches!((self.left, self.right), (Side::Pole(_), Side::Pole(_)))
     }
 
     /// Whether they do not meet in one slope: their slopes differ by as much however near the values are.
@@ -122,8 +129,11 @@ impl Span {
     }
 
     /// All between the slopes of both sides, and all that are steeper than where one gets ever steeper; where one has none, those
-    /// between the other and zero if it is infinite.
+    /// between the other and zero if it is infinite. Poles on both sides bound nothing.
     pub(super) fn between(sides: &Sides) -> Self {
+        if sides.are_poles() {
+            return Span { low: f64::NEG_INFINITY, high: f64::INFINITY };
+        }
         let slopes = [sides.left.slope(), sides.right.slope()];
         let ends = slopes.iter().any(|slope| slope.is_nan());
         let mut span = Span::over(&slopes);
@@ -131,28 +141,27 @@ impl Span {
             span.include(0.0);
         }
         for side in [sides.left, sides.right] {
-            if let Side::Steep(near) = side {
+            if let Side::Steep(near) | Side::Pole(near) = side {
                 span.include(near);
             }
         }
         span
     }
 
-    /// Slack for slopes that come from steps.
-    fn slack(&self) -> f64 {
-        let size =
-            [self.low, self.high].map(f64::abs).into_iter().filter(|s| s.is_finite()).fold(0.0, f64::max);
-        5e-3 * size.max(1.0)
-    }
-
     /// Whether the slopes are several.
     pub(super) fn is_wide(&self) -> bool {
-        self.high - self.low > self.slack()
+        self.width() > slack(self.low).max(slack(self.high))
     }
 
     /// Whether all derivatives that were given lie in between.
     pub(super) fn has_all(&self, given: [Option<f64>; 2]) -> bool {
-        let slack = self.slack();
-        given.into_iter().flatten().all(|x| self.low - slack <= x && x <= self.high + slack)
+        let [low, high] = [self.low - slack(self.low), self.high + slack(self.high)];
+        given.into_iter().flatten().all(|x| low <= x && x <= high)
     }
+}
+
+/// Slack for a slope that comes from steps.
+fn slack(slope: f64) -> f64 {
+    let size = if slope.is_finite() { slope.abs() } else { 0.0 };
+    5e-3 * size.max(1.0)
 }
