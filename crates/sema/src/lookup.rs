@@ -146,7 +146,7 @@ impl Checked {
     pub(crate) fn resolve_usings(&mut self, scope: ScopeId) {
         for (path, span) in std::mem::take(&mut self.tables.scopes[scope].usings) {
             match self.type_path(&path, scope, true) {
-                Some(crate::resolve::Path::Namespace(inner)) => self.tables.scopes[scope].imports.push(inner),
+                Some(crate::resolve::Path::Namespace(inner)) => self.use_namespace(inner, scope),
                 Some(_) => {
                     let message = "`using` takes a namespace";
                     self.diagnostics.push(Diagnostic::new(codes::NOT_A_NAMESPACE, span, message));
@@ -154,6 +154,16 @@ impl Checked {
                 None => {}
             }
         }
+    }
+
+    /// Makes the names of a namespace visible in `scope`, with those that it has from other modules.
+    fn use_namespace(&mut self, inner: ScopeId, scope: ScopeId) {
+        self.resolve_usings(inner);
+        let mut spaces = vec![inner];
+        spaces.extend_from_slice(&self.tables.scopes[inner].imports);
+        let imports = &mut self.tables.scopes[scope].imports;
+        spaces.retain(|space| *space != scope && !imports.contains(space));
+        imports.extend(spaces);
     }
 
     /// What a name means in a namespace.
