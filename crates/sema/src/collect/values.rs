@@ -194,7 +194,8 @@ impl Checked {
         id
     }
 
-    /// A function that gives the value of a static member, for an interface that requires one.
+    /// A function that gives the value of a static member, for an interface that requires one. It is inlined before derivatives
+    /// are taken, so that loops it bounds have a known bound.
     pub(crate) fn getter_of(&mut self, global: crate::hir::GlobalId) -> FuncId {
         let info = &self.tables.globals[global];
         let (scope, generics, var) = (info.scope, info.generics, info.decl.clone());
@@ -215,7 +216,10 @@ impl Checked {
         };
         let owner = self.tables.scopes[scope].owner;
         let place = Place { scope, owner, generics, defaults: Defaults::PUBLIC };
-        let func = self.push_func(name, FuncSource::Func(decl.into()), Prefix::none(), true, place);
+        let early = ast::Ident { name: "ForceInline".into(), span };
+        let early = ast::Attribute { name: early, args: vec![], span };
+        let prefix = Prefix { attributes: Rc::new([early]), ..Prefix::none() };
+        let func = self.push_func(name, FuncSource::Func(decl.into()), prefix, true, place);
         self.program.funcs[func].has_body = true;
         func
     }
