@@ -4,6 +4,7 @@ mod assign;
 mod call;
 mod index;
 mod member;
+mod misread;
 mod pack;
 mod path;
 mod pointer;
@@ -239,9 +240,16 @@ impl BodyCx<'_> {
     fn cast_expr(&mut self, ty: &ast::Expr, value: &ast::Expr, span: Span) -> Expr {
         let scope = self.scope;
         let (target, _) = self.quietly(|cx| cx.entity(ty));
-        if let Entity::Funcs(_) = target {
-            // `(f)(x)` was read as a cast.
-            return self.call_expr(ty, std::slice::from_ref(value), span);
+        let may_be_called = match target {
+            Entity::Funcs(_) => true,
+            // A variable does not hide a type where only a type can stand.
+            Entity::Value(value) => {
+                !self.cx.is_error(value.ty) && !self.quietly(|cx| cx.cx.resolve_ty(ty, scope)).1
+            }
+            Entity::Type(_) | Entity::Open(_) | Entity::Namespace(_) => false,
+        };
+        if may_be_called && let Some(call) = misread::call(ty, value) {
+            return self.expr(&call);
         }
         let ty = self.cx.resolve_ty(ty, scope);
         match &value.kind {
