@@ -4,7 +4,7 @@ use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::convert::{LOSSY, fits};
-use crate::hir::{Const, Expr, ExprKind, InterfaceRef, Stmt, StmtKind, StructId, Ty, TyKind};
+use crate::hir::{Const, Expr, ExprKind, InterfaceRef, Stmt, StmtKind, StructId, Ty, TyKind, Val};
 use crate::overload::{Argument, Callee};
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
@@ -51,7 +51,12 @@ impl BodyCx<'_> {
             self.show(expr.ty),
             self.show(to)
         );
-        let help = format!("write the conversion out: `{}(..)`", self.show(to));
+        let help = match expr.kind {
+            ExprKind::Assign(..) if self.is_truth(to) => {
+                "`=` assigns, `==` compares; if the assignment is meant, write `bool(..)` around it".into()
+            }
+            _ => format!("write the conversion out: `{}(..)`", self.show(to)),
+        };
         self.report(Diagnostic::new(codes::LOSSY_CONVERSION, expr.span, message).help(help));
     }
 
@@ -100,8 +105,7 @@ impl BodyCx<'_> {
         let mut diagnostic = Diagnostic::new(codes::MISMATCH, expr.span, message);
         match (self.kind(expr.ty), self.kind(to)) {
             (TyKind::Vector(_, m), TyKind::Vector(_, n)) if m != n => {
-                diagnostic =
-                    diagnostic.help("vectors are not shortened by conversion; use a swizzle such as `.xy`");
+                diagnostic = diagnostic.help(self.other_length(m, n, to));
             }
             (TyKind::Vector(..), TyKind::Scalar(_)) => {
                 diagnostic = diagnostic.help("take one component, as in `.x`");
@@ -125,6 +129,23 @@ impl BodyCx<'_> {
             _ => {}
         }
         self.report(diagnostic);
+    }
+
+    /// What to do with a vector of `from` components where one of `to` is wanted.
+    fn other_length(&self, from: Val, to: Val, ty: Ty) -> String {
+        let known = |val| self.cx.program.types.known(val);
+        match (known(from), known(to)) {
+            (Some(from), Some(to)) if from < to => {
+                let rest = ", 0".repeat((to - from) as usize);
+                let ty = self.show(ty);
+                format!("vectors are not lengthened by conversion; write what comes behind: `{ty}(..{rest})`")
+            }
+            (Some(_), Some(to)) => {
+                let first = "xyzw".get(..to as usize).unwrap_or("xy");
+                format!("vectors are not shortened by conversion; use a swizzle such as `.{first}`")
+            }
+            _ => "vectors keep their length in conversions".into(),
+        }
     }
 
     /// `T(args)`.
@@ -284,14 +305,7 @@ impl BodyCx<'_> {
         }
     }
 
-    fn construct_vector(
-        &mut self,
-        ty: Ty,
-        element: Ty,
-        n: crate::hir::Val,
-        args: Vec<Argument>,
-        span: Span,
-    ) -> Expr {
+    fn construct_vector(&mut self, ty: Ty, element: Ty, n: Val, args: Vec<Argument>, span: Span) -> Expr {
         if args.is_empty() {
             return self.zero(ty, span);
         }

@@ -6,9 +6,9 @@ use super::carry::integers::Ending;
 use super::trail::{self, Step};
 use super::{Flow, Loss};
 use crate::attrs;
-use crate::derive::codes;
-use crate::hir::{Func, FuncId, Ty, TyKind};
-use cotangent_base::{Diagnostic, Span};
+use crate::derive::{Signature, codes};
+use crate::hir::{Func, FuncId, FuncKind, Ty, TyKind};
+use cotangent_base::{Diagnostic, Span, Symbol};
 
 impl Flow<'_> {
     fn report(&mut self, span: Span, diagnostic: Diagnostic, came: &[Step], goes: &[Step]) {
@@ -40,10 +40,32 @@ impl Flow<'_> {
     fn report_unconstrained(&mut self, func: FuncId, span: Span, came: &[Step], goes: &[Step]) {
         let Func { name, span: declared, .. } = self.checked.program.funcs[func];
         let message = format!("`{name}` does not know that this argument has a derivative");
-        let diagnostic = Diagnostic::new(codes::LOST_AT_CALL, span, message)
-            .label(declared, "its generic parameters are not constrained to differentiable types")
-            .help("constrain the parameter: `<T : IDifferentiable>`; or write `no_diff` before the call");
+        let diagnostic = Diagnostic::new(codes::LOST_AT_CALL, span, message);
+        let diagnostic = match self.hiding_interface(func) {
+            Some(interface) => diagnostic
+                .label(
+                    declared,
+                    format!("`{interface}` does not say that what conforms to it is differentiable"),
+                )
+                .help(format!(
+                    "declare `interface {interface} : IDifferentiable`; or write `no_diff` before the call"
+                )),
+            None => diagnostic
+                .label(declared, "its generic parameters are not constrained to differentiable types")
+                .help("constrain the parameter: `<T : IDifferentiable>`; or write `no_diff` before the call"),
+        };
         self.report(span, diagnostic, came, goes);
+    }
+
+    /// The interface that requires a function, if that takes the conforming type and does not know it to be differentiable.
+    fn hiding_interface(&mut self, func: FuncId) -> Option<Symbol> {
+        let FuncKind::Requirement(interface) = self.checked.program.funcs[func].kind else { return None };
+        let this = *self.checked.program.funcs[func].generics.params.first()?;
+        let params = Signature::of(&self.checked.program.funcs[func]).params;
+        let is_this = |ty| self.checked.program.types.kind(ty) == TyKind::Param(this);
+        let hides = params.iter().find(|p| !p.no_diff && is_this(p.ty))?.ty;
+        let name = self.checked.program.interfaces[interface].name;
+        (!self.checked.sees_derivatives(func, hides)).then_some(name)
     }
 
     /// The structure that a structure derives from, as it is shown.
