@@ -161,7 +161,9 @@ impl Parser<'_> {
         match next.kind {
             TokenKind::Ident(_) => !matches!(next.kw, Kw::Is | Kw::As),
             TokenKind::Number(_) | TokenKind::String(_) | TokenKind::Char(_) => true,
-            TokenKind::Punct(Punct::LParen | Punct::Bang | Punct::Tilde | Punct::LBrace) => true,
+            // `(f)()` calls.
+            TokenKind::Punct(Punct::LParen) => !self.tokens[close + 2].is(Punct::RParen),
+            TokenKind::Punct(Punct::Bang | Punct::Tilde | Punct::LBrace) => true,
             TokenKind::Punct(
                 Punct::Minus | Punct::Plus | Punct::Amp | Punct::Star | Punct::PlusPlus | Punct::MinusMinus,
             ) => self.is_surely_type(self.pos + 1, close),
