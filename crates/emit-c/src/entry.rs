@@ -81,7 +81,7 @@ impl Emitter<'_> {
         for (global, data) in self.module.globals.iter() {
             if let GlobalKind::Static(Some(init)) = data.kind {
                 let (name, init_name) = (&self.variables[&global], &self.funcs[&init]);
-                let mut args: Vec<String> = self.unseen_args(init).iter().map(|a| a.to_string()).collect();
+                let mut args = self.unseen_args(init, "lanes");
                 if self.returns(init) {
                     out += &format!("{indent}thread.{name} = {init_name}({});\n", args.join(", "));
                 } else {

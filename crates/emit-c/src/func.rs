@@ -101,10 +101,11 @@ impl<'m> Emitter<'m> {
         outputs.len() == 1 && !is_large(&self.module.types, outputs[0].ty)
     }
 
-    /// What a function is passed beside the arguments of its call.
-    pub fn unseen_args(&self, id: FuncId) -> Vec<&'static str> {
+    /// What a function is passed beside the arguments of its call, where `lanes` is the name of those that are together.
+    pub fn unseen_args(&self, id: FuncId, lanes: &str) -> Vec<String> {
         let thread = self.threaded.contains(&id).then_some("thread");
-        thread.into_iter().chain(self.waving.contains(&id).then_some("lanes")).collect()
+        let lanes = self.waving.contains(&id).then_some(lanes);
+        thread.into_iter().chain(lanes).map(str::to_string).collect()
     }
 
     /// The signature of a function.

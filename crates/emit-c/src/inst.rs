@@ -232,12 +232,7 @@ impl FuncEmitter<'_, '_> {
                 None => args.push(self.value(*operand)),
             }
         }
-        let lanes = self.lanes.clone();
-        let unseen = self.e.unseen_args(callee).into_iter().map(|arg| match arg {
-            "lanes" => Expr::name(lanes.clone()),
-            arg => Expr::name(arg.to_string()),
-        });
-        args.splice(0..0, unseen);
+        args.splice(0..0, self.e.unseen_args(callee, &self.lanes).into_iter().map(Expr::name));
         let name = self.e.funcs[&callee].clone();
         let (reads, writes) = (self.e.reading.contains(&callee), self.e.writing.contains(&callee));
         if writes {
