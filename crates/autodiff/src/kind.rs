@@ -1,7 +1,7 @@
 //! What reverse mode distinguishes about operations: the constructs that it takes apart and turns round, each in its
 //! own way, and everything else.
 
-use cotangent_ir::{Control, DiffCall, Effect, Func, FuncId, LinCall, LoopInfo, Op};
+use cotangent_ir::{Control, DiffCall, Effect, Func, FuncId, LinCall, LoopInfo, Module, Op};
 
 /// What an operation is to the passes of reverse mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +39,19 @@ pub(crate) fn kind(op: &Op) -> Kind<'_> {
         Control::LinCall(call) => Kind::LinCall(call),
         Control::Exit(_) => Kind::Exit,
     }
+}
+
+/// What a reader calls an operation: a call by its function, without generic arguments; anything else by its own name.
+pub(crate) fn reads_as<'a>(module: &'a Module, op: &Op) -> &'a str {
+    let callee = match kind(op) {
+        Kind::Call(callee) => callee,
+        Kind::DiffCall(call) => call.func,
+        Kind::LinCall(call) => call.call.func,
+        Kind::Plain | Kind::Memory | Kind::Branches => return op.name(),
+        Kind::Counted(_) | Kind::Conditional(_) | Kind::Exit => return op.name(),
+    };
+    let name = module.funcs[callee].name.as_str();
+    name.split_once('<').map_or(name, |(plain, _)| plain).trim_end_matches(".primal")
 }
 
 /// The functions that `func` calls, in order and perhaps more than once.

@@ -4,7 +4,7 @@
 //! was once decided.
 
 use crate::driver::Context;
-use crate::kind::{Kind, callees, kind};
+use crate::kind::{Kind, callees, kind, reads_as};
 use cotangent_base::{EntitySet, Set, Span, Symbol};
 use cotangent_ir::layout::layout;
 use cotangent_ir::{Effect, Func, FuncId, Inst, Module, Op, Step, Ty, Type, Value, ValueDef, text};
@@ -91,7 +91,7 @@ pub fn report(cx: &Context<'_>, request: FuncId) -> Report {
     Report {
         kept: parts.context.map_or_else(Vec::new, |context| kept(cx, primal, context)),
         bytes: parts.context.map_or(0, |context| bytes(cx.module, context)),
-        repeated: repeated(backward, parts.cotangents),
+        repeated: repeated(cx.module, backward, parts.cotangents),
         primal_instructions: if runs_first { primal.all_insts().len() } else { 0 },
         backward_instructions: backward.all_insts().len(),
     }
@@ -190,7 +190,7 @@ fn is_counter(func: &Func, value: Value) -> bool {
 }
 
 /// What in a backward function does not depend on its last inputs, the cotangents, beyond constants and what it is given.
-fn repeated(func: &Func, cotangents: usize) -> Vec<Repeated> {
+fn repeated(module: &Module, func: &Func, cotangents: usize) -> Vec<Repeated> {
     let mut dependent: EntitySet<Value> = EntitySet::new();
     dependent.extend(func.inputs().iter().rev().take(cotangents).copied());
     let mut found = Vec::new();
@@ -210,7 +210,7 @@ fn repeated(func: &Func, cotangents: usize) -> Vec<Repeated> {
         let is_work = !is_given && data.op.effect() != Effect::Exit && !data.results.is_empty();
         if is_work {
             let name = data.results.first().and_then(|r| func.values[*r].name);
-            let name = name.unwrap_or_else(|| Symbol::new(data.op.name()));
+            let name = name.unwrap_or_else(|| Symbol::new(reads_as(module, &data.op)));
             if seen.insert((name, data.span)) {
                 found.push(Repeated { name, span: data.span });
             }
