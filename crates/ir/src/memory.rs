@@ -49,8 +49,9 @@ impl AtomicKind {
     /// How many values it takes.
     pub const fn values(self) -> usize {
         match self {
+            AtomicKind::Add | AtomicKind::And | AtomicKind::Or | AtomicKind::Xor => 1,
+            AtomicKind::Min | AtomicKind::Max | AtomicKind::Exchange => 1,
             AtomicKind::CompareExchange => 2,
-            _ => 1,
         }
     }
 

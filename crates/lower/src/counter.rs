@@ -17,7 +17,7 @@ use crate::instance::Lowerer;
 use cotangent_base::{Diagnostic, Scalar, Symbol, Wish};
 use cotangent_ir::shader::{ShaderParam, Shape};
 use cotangent_ir::{
-    Access, Atomic, AtomicKind, Const, Global, GlobalData, GlobalKind, Math, Op, Path, Step, Type, Value,
+    Access, Atomic, AtomicKind, Const, Global, GlobalData, GlobalKind, Math, Op, Path, Type, Value,
 };
 use cotangent_sema::hir::Call;
 
@@ -92,18 +92,15 @@ impl Frame<'_, '_> {
         let (mut value, mut steps) = (handle, vec![]);
         loop {
             let def = self.func.def(value)?;
-            match &def.op {
-                Op::Global(global) if steps.is_empty() => return Some(*global),
-                Op::Extract(path) => {
-                    let known = path.0.iter().rev().map(|step| match step {
-                        Step::Part(part) => Some(*part),
-                        Step::Index => None,
-                    });
-                    steps.extend(known.collect::<Option<Vec<u32>>>()?);
-                    value = def.operands[0];
-                }
-                Op::Pack => value = *def.operands.get(steps.pop()? as usize)?,
-                _ => return None,
+            if let Op::Extract(path) = &def.op {
+                let known = path.0.iter().rev().map(|step| step.known());
+                steps.extend(known.collect::<Option<Vec<u32>>>()?);
+                value = def.operands[0];
+            } else if let Op::Pack = def.op {
+                value = *def.operands.get(steps.pop()? as usize)?;
+            } else {
+                let Op::Global(global) = def.op else { return None };
+                return steps.is_empty().then_some(global);
             }
         }
     }

@@ -13,7 +13,9 @@
 
 use cotangent_base::EntitySet;
 use cotangent_ir::wave::Wave;
-use cotangent_ir::{Access, Control, Func, Inst, InstData, Link, Op, SystemValue, Type, Types, Value};
+use cotangent_ir::{
+    Access, Control, Effect, Exit, Func, Inst, InstData, Link, Op, SystemValue, Type, Types, Value,
+};
 use cotangent_passes::shape::{Loop, Shape};
 
 /// The values that vary.
@@ -75,23 +77,21 @@ impl<'f> Uniform<'f> {
 
     /// Whether an exit ends a loop around it before its condition does.
     pub fn leaves_round(&self, exit: Inst, looped: Inst) -> bool {
-        match self.func.insts[exit].op {
-            Op::Break(_) | Op::Continue(_) | Op::Return if self.leaves(exit, looped) => true,
-            Op::Break(_) => self.shape.target(exit) == Some(looped),
-            _ => false,
-        }
+        let breaks = matches!(self.func.insts[exit].op, Op::Break(_));
+        (breaks && self.shape.target(exit) == Some(looped)) || self.leaves(exit, looped)
     }
 
     /// Whether an exit inside a branch or loop goes to what is around that.
     pub fn leaves(&self, exit: Inst, control: Inst) -> bool {
-        match self.func.insts[exit].op {
-            Op::Return => true,
-            Op::Break(_) | Op::Continue(_) => {
+        let Control::Exit(kind) = self.func.insts[exit].op.control() else { return false };
+        match kind {
+            Exit::Yield => false,
+            Exit::Return => true,
+            Exit::Break(_) | Exit::Continue(_) => {
                 let target = self.shape.target(exit);
                 target != Some(control)
                     && !self.around(exit).take_while(|c| *c != control).any(|c| Some(c) == target)
             }
-            _ => false,
         }
     }
 
@@ -175,20 +175,27 @@ impl<'f> Uniform<'f> {
     /// Whether an instruction without regions gives something that varies.
     fn makes_varying(&self, data: &InstData) -> bool {
         let some_do = data.operands.iter().any(|operand| self.varies(*operand));
-        match &data.op {
-            Op::Wave(kind) => match kind {
-                Wave::Sum | Wave::Product | Wave::Min | Wave::Max | Wave::And | Wave::Or | Wave::Xor => false,
-                Wave::All | Wave::Any | Wave::Ballot | Wave::ReadFirst | Wave::LaneCount => false,
-                Wave::ReadAt => self.varies(data.operands[1]),
-                Wave::LaneIndex | Wave::PrefixSum | Wave::PrefixProduct => true,
-                Wave::QuadX | Wave::QuadY | Wave::QuadDiagonal => true,
-            },
-            Op::Load(_) => {
-                let handle = self.types.get(self.func.ty(data.operands[0]));
-                some_do || !matches!(handle, Type::Buffer(_, Access::Read))
-            }
-            Op::Atomic(_) | Op::Sample(_) | Op::Texel | Op::Screen(_) => true,
-            _ => some_do,
+        match data.op.effect() {
+            Effect::None | Effect::Inner | Effect::Exit => some_do,
+            Effect::Read => some_do || !self.loads_constant(data),
+            Effect::Write => !matches!(data.op, Op::Wave(kind) if !self.wave_varies(kind, data)),
+        }
+    }
+
+    /// Whether an instruction reads a buffer that nobody writes.
+    fn loads_constant(&self, data: &InstData) -> bool {
+        let is_constant =
+            |handle| matches!(self.types.get(self.func.ty(handle)), Type::Buffer(_, Access::Read));
+        matches!(data.op, Op::Load(_)) && is_constant(data.operands[0])
+    }
+
+    fn wave_varies(&self, kind: Wave, data: &InstData) -> bool {
+        match kind {
+            Wave::Sum | Wave::Product | Wave::Min | Wave::Max | Wave::And | Wave::Or | Wave::Xor => false,
+            Wave::All | Wave::Any | Wave::Ballot | Wave::ReadFirst | Wave::LaneCount => false,
+            Wave::ReadAt => self.varies(data.operands[1]),
+            Wave::LaneIndex | Wave::PrefixSum | Wave::PrefixProduct => true,
+            Wave::QuadX | Wave::QuadY | Wave::QuadDiagonal => true,
         }
     }
 }

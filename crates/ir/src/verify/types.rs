@@ -107,19 +107,18 @@ fn aggregate(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Ty
 
 /// Sums: which member, and of which type.
 fn sum(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Type]) -> Check {
-    let (&[a], &[r]) = (operands, results) else { return misfit() };
-    let (whole, part, member) = match data.op {
-        Op::Inject(member) => (r, a, member),
-        Op::Project(member) => (a, r, member),
-        _ => {
-            ensure!(matches!(a, Type::Sum(_)), "the operand is not a sum");
-            ensure!(r == I32, "the number of a member is an `i32`");
-            return Ok(());
+    match (&data.op, operands, results) {
+        (Op::Inject(member), [part], [whole]) | (Op::Project(member), [whole], [part]) => {
+            let Type::Sum(id) = *whole else { return Err("there is no sum".into()) };
+            let found = v.module.types.struct_def(id).fields.get(*member as usize);
+            ensure!(found.is_some_and(|f| v.module.types.get(f.ty) == *part), "the sum has no such member");
         }
-    };
-    let Type::Sum(id) = whole else { return Err("there is no sum".into()) };
-    let found = v.module.types.struct_def(id).fields.get(member as usize);
-    ensure!(found.is_some_and(|f| v.module.types.get(f.ty) == part), "the sum has no such member");
+        (Op::Tag, [a], [r]) => {
+            ensure!(matches!(a, Type::Sum(_)), "the operand is not a sum");
+            ensure!(*r == I32, "the number of a member is an `i32`");
+        }
+        _ => return misfit(),
+    }
     Ok(())
 }
 

@@ -102,13 +102,8 @@ fn is_one_of(cx: &Rewriter<'_>, value: Value, wanted: &[Const]) -> bool {
 /// What a comparison of an unsigned number with zero gives whatever the number is: nothing is below zero.
 fn beside_zero(cx: &Rewriter<'_>, math: Math, a: Value, b: Value) -> Option<bool> {
     let Type::Scalar(scalar) = cx.types.get(cx.func.ty(a)) else { return None };
-    let (zero, known) = match math {
-        Math::Lt => (b, false),
-        Math::Ge => (b, true),
-        Math::Gt => (a, false),
-        Math::Le => (a, true),
-        _ => return None,
-    };
+    let rows = [(Math::Lt, b, false), (Math::Ge, b, true), (Math::Gt, a, false), (Math::Le, a, true)];
+    let (_, zero, known) = rows.into_iter().find(|row| row.0 == math)?;
     (scalar.is_int() && !scalar.is_signed() && is_one_of(cx, zero, &[Const::Int(0)])).then_some(known)
 }
 
