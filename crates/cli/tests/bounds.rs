@@ -9,9 +9,9 @@ mod support;
 use cotangent::ir::layout::Target;
 use cotangent::{Compiler, Disk, Emitted, Roots};
 use cotangent_gpu::{Binding, Code, Content, Device, Needs, Program};
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use support::cotangent;
+use support::folder::Folder;
 
 /// The loop is in line 6 and may take four rounds.
 const PROGRAM: &str = "StructuredBuffer<int> limit;
@@ -34,23 +34,22 @@ RWStructuredBuffer<float> result;
 /// 4 * 2 * 3 * 3 * 3, as 2 * x * x * x * x has it.
 const GRADIENT: f32 = 216.0;
 
-fn write(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("cotangent-bounds-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("power.slang"), PROGRAM).unwrap();
+fn write(name: &str) -> Folder {
+    let folder = Folder::new(&format!("bounds-{name}"));
+    folder.file("power.slang", PROGRAM);
     folder
 }
 
-fn run(folder: &Path, limit: i32, rest: &[&str]) -> Output {
+fn run(folder: &Folder, limit: i32, rest: &[&str]) -> Output {
     let set =
         ["--set".to_string(), format!("limit=i32[{limit}]"), "--set".into(), "result=zeros(f32, 2)".into()];
-    let file = folder.join("power.slang").display().to_string();
+    let file = folder.path("power.slang");
     let rest = rest.iter().map(|word| word.to_string());
     cotangent(&["run".to_string(), file].into_iter().chain(set).chain(rest).collect::<Vec<_>>())
 }
 
 /// Within its bound the gradient is right; beyond it the program stops, and says where.
-fn stops(folder: &Path, rest: &[&str]) {
+fn stops(folder: &Folder, rest: &[&str]) {
     let within = run(folder, 4, rest);
     assert_eq!(String::from_utf8_lossy(&within.stdout), format!("result = f32[{GRADIENT}, 7]\n"));
     let beyond = run(folder, 5, rest);
@@ -63,7 +62,6 @@ fn stops(folder: &Path, rest: &[&str]) {
 fn the_interpreter_stops() {
     let folder = write("interpreter");
     stops(&folder, &[]);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -73,7 +71,6 @@ fn a_gpu_that_we_run_stops() {
     }
     let folder = write("gpu");
     stops(&folder, &["--backend", "gpu"]);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -87,13 +84,13 @@ fn cpp_stops() {
             power::computeMain(params, ct::Groups{{0, 0, 0}, {1, 1, 1}});
             std::printf(\"%g\", result[0]);
         }";
-    std::fs::write(folder.join("main.cpp"), main).unwrap();
+    folder.file("main.cpp", main);
     let words = ["compile", "power.slang", "--target", "cpp", "-o", "power.h"];
-    let made = Command::new(env!("CARGO_BIN_EXE_cotangent")).args(words).current_dir(&folder).status();
+    let made = Command::new(env!("CARGO_BIN_EXE_cotangent")).args(words).current_dir(&*folder).status();
     assert!(made.is_ok_and(|status| status.success()));
     let compiler = std::env::var("CXX").unwrap_or("g++".into());
     let flags = ["-std=c++17", "-o", "main", "main.cpp"];
-    let Ok(built) = Command::new(&compiler).args(flags).current_dir(&folder).output() else {
+    let Ok(built) = Command::new(&compiler).args(flags).current_dir(&*folder).output() else {
         return eprintln!("skipped: there is no C++ compiler `{compiler}`");
     };
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
@@ -103,7 +100,6 @@ fn cpp_stops() {
     let said = String::from_utf8_lossy(&beyond.stderr);
     assert!(!beyond.status.success() && beyond.stdout.is_empty(), "{said}");
     assert_eq!(said, "trap: line 6: the loop ran longer than it said it would\n");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// The shader as `compile` writes it, run without anybody who looks for failures.
@@ -115,7 +111,7 @@ fn a_shader_that_others_run_leaves_nan() {
     let folder = write("shader");
     let disk = Disk::default();
     let mut compiler = Compiler::new(&disk, vec![]);
-    let file = folder.join("power.slang").display().to_string();
+    let file = folder.path("power.slang");
     let lowered = compiler.compile(&file, Roots::Entries(vec![])).unwrap_or_else(|_| panic!("it compiles"));
     let code = |target| match cotangent::shader(&lowered, target, None) {
         Ok(Emitted::Text(text)) => Code::Wgsl(text),
@@ -138,5 +134,4 @@ fn a_shader_that_others_run_leaves_nan() {
         assert_eq!(gradient(code(target), 4), GRADIENT);
         assert!(gradient(code(target), 5).is_nan());
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -3,32 +3,9 @@
 mod support;
 
 use serde_json::Value;
-use std::path::PathBuf;
 use std::process::Output;
+use support::folder::Folder;
 use support::{cotangent, words};
-
-/// A folder of its own for each test, gone afterwards.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("cotangent-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn file(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn run(command: &str, file: &str, rest: &str) -> Output {
     let mut args = vec![command.to_string(), file.to_string()];
@@ -113,7 +90,7 @@ fn numpy_files_go_in_and_out() {
         "twice.slang",
         "RWStructuredBuffer<float> x;\n[numthreads(1,1,1)] void main() { x[0] *= 2; x[1] *= 2; }\n",
     );
-    let path = folder.0.join("x.npy").display().to_string();
+    let path = folder.path("x.npy");
     let first = run("run", &file, &format!("--set 'x=f32[1.5, -4]' --save x={path}"));
     assert_eq!(String::from_utf8_lossy(&first.stdout), "x = f32[3, -8]\n", "{}", said(&first));
     let second = run("run", &file, &format!("--set x=@{path} --print x"));
@@ -126,11 +103,11 @@ fn numbers_of_numpy_files_become_those_of_the_buffer() {
     let program = |ty: &str| {
         format!("RWStructuredBuffer<{ty}> x;\n[numthreads(1,1,1)] void main() {{ x[0] += x[1]; }}\n")
     };
-    let doubles = folder.file("doubles.slang", &program("double"));
-    let floats = folder.file("floats.slang", &program("float"));
-    let shorts = folder.file("shorts.slang", &program("int16_t"));
-    let longs = folder.file("longs.slang", &program("int64_t"));
-    let path = |name: &str| folder.0.join(name).display().to_string();
+    let doubles = folder.file("doubles.slang", program("double"));
+    let floats = folder.file("floats.slang", program("float"));
+    let shorts = folder.file("shorts.slang", program("int16_t"));
+    let longs = folder.file("longs.slang", program("int64_t"));
+    let path = |name: &str| folder.path(name);
     run("run", &doubles, &format!("--set 'x=f64[1.5, 2]' --save x={}", path("f64.npy")));
     run("run", &longs, &format!("--set 'x=i64[7, 100000]' --save x={}", path("i64.npy")));
     let from = |program: &str, file: &str| run("run", program, &format!("--set x=@{}", path(file)));
@@ -141,8 +118,8 @@ fn numbers_of_numpy_files_become_those_of_the_buffer() {
     assert_eq!(narrow.status.code(), Some(2));
     assert!(said(&narrow).contains("100007 does not fit in i16"), "{}", said(&narrow));
     // The file has 3.5 and 2 now; whole numbers are integers, others are none.
-    let ints = folder.file("ints.slang", &program("int"));
-    let words = folder.file("words.slang", &program("uint"));
+    let ints = folder.file("ints.slang", program("int"));
+    let words = folder.file("words.slang", program("uint"));
     run("run", &floats, &format!("--set 'x=f32[1, 2]' --save x={}", path("whole.npy")));
     assert_eq!(shown(&from(&ints, "whole.npy")), "x = i32[5, 2]\n");
     assert_eq!(shown(&from(&words, "whole.npy")), "x = u32[5, 2]\n");
@@ -152,7 +129,7 @@ fn numbers_of_numpy_files_become_those_of_the_buffer() {
 #[test]
 fn numbers_of_numpy_files_become_those_of_structures_but_not_of_bytes() {
     let folder = Folder::new("npy-structures");
-    let path = |name: &str| folder.0.join(name).display().to_string();
+    let path = |name: &str| folder.path(name);
     let doubles = "RWStructuredBuffer<double> x;\n[numthreads(1,1,1)] void main() { x[0] += 1; }\n";
     let doubles = folder.file("doubles.slang", doubles);
     run("run", &doubles, &format!("--set 'x=f64[0.5, 2]' --save x={}", path("x.npy")));
@@ -194,7 +171,7 @@ fn an_empty_numpy_file_is_an_empty_buffer() {
         "RWStructuredBuffer<float> x; RWStructuredBuffer<uint> count;
         [numthreads(1,1,1)] void main() { uint stride; x.GetDimensions(count[0], stride); }\n",
     );
-    let path = folder.0.join("x.npy").display().to_string();
+    let path = folder.path("x.npy");
     let written = run("run", &file, &format!("--set 'x=f32[]' --set 'count=u32[7]' --save x={path}"));
     assert_eq!(String::from_utf8_lossy(&written.stdout), "x = f32[]\ncount = u32[0]\n", "{}", said(&written));
     let read = run("run", &file, &format!("--set x=@{path} --set 'count=u32[7]' --print count"));
@@ -407,7 +384,7 @@ fn a_gradient_for_scripts() {
 fn nothing_is_written_when_a_target_cannot_express_the_program() {
     let folder = Folder::new("partial");
     let file = folder.file("double.slang", "double f(double x) { return x * x; }\n");
-    let out = folder.0.join("out.wgsl");
+    let out = folder.join("out.wgsl");
     let output = run("compile", &file, &format!("--target wgsl -o {}", out.display()));
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("E0761"));
@@ -421,7 +398,7 @@ fn what_is_no_plain_file_is_written_to_and_not_replaced() {
     let folder = Folder::new("special");
     let file = folder.file("kernel.slang", KERNEL);
     // A device would need rights to make; a socket is as little a file, and refuses to be written to.
-    let socket = folder.0.join("socket");
+    let socket = folder.join("socket");
     let _held = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     let output = run("compile", &file, &format!("--target ir -o {}", socket.display()));
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));

@@ -5,6 +5,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use support::cotangent;
+use support::folder::Folder;
 
 const SHAPES: &str = "
 struct Two : IDifferentiable { float a[64]; float b[64]; };
@@ -122,12 +123,8 @@ fn kernels_copy_no_arrays_in_loops() {
 
 #[test]
 fn arrays_in_and_of_structures_and_in_nested_loops_are_not_copied() {
-    let folder = std::env::temp_dir().join(format!("cotangent-copies-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let program = folder.join("shapes.slang");
-    std::fs::write(&program, SHAPES).unwrap();
-    check(&program, &[]);
-    let _ = std::fs::remove_dir_all(&folder);
+    let folder = Folder::new("copies");
+    check(Path::new(&folder.file("shapes.slang", SHAPES)), &[]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod support;
 use cotangent::ir::layout::Target;
 use std::fmt::Write;
 use std::process::Command;
+use support::folder::Folder;
 use support::image::{Case, Image, image, prepare_all};
 use support::sample;
 
@@ -108,8 +109,7 @@ fn cpp_computes_what_the_interpreter_does() {
     let (paths, all) = sample(6);
     let least = paths.len().min(16);
     let (cases, mut wrong) = prepare_all(paths, cotangent::cpp, "cpp");
-    let folder = std::env::temp_dir().join(format!("cotangent-cpp-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = Folder::new("cpp");
     for (batch, cases) in cases.chunks(60).enumerate() {
         let images: Vec<Image> = cases.iter().map(|case| image(case, Target::Cpp)).collect();
         let (source, program) = (folder.join(format!("{batch}.cpp")), folder.join(format!("{batch}.out")));
@@ -132,7 +132,6 @@ fn cpp_computes_what_the_interpreter_does() {
     eprintln!("{} programs compared", cases.len());
     assert!(cases.len() >= least, "only {} programs were compared", cases.len());
     assert!(wrong.is_empty(), "{wrong}\nsources are in {}", folder.display());
-    let _ = std::fs::remove_dir_all(&folder);
 }
 
 /// The program and the caller in `docs/guide/cpp-and-cuda.md`, built and run as the page says.
@@ -140,23 +139,22 @@ fn cpp_computes_what_the_interpreter_does() {
 fn the_example_of_the_guide_prints_what_it_shows() {
     let page = include_str!("../../../docs/guide/cpp-and-cuda.md");
     let compiler = std::env::var("CXX").unwrap_or("g++".into());
-    let folder = std::env::temp_dir().join(format!("cotangent-cpp-guide-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = Folder::new("cpp-guide");
     let mut shown = "";
     for block in
         page.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n')).map(|(_, b)| b)
     {
         if let Some((name, _)) = block.strip_prefix("// file: ").and_then(|rest| rest.split_once('\n')) {
-            std::fs::write(folder.join(name), block).unwrap();
+            folder.file(name, block);
         } else if let Some(rest) = block.strip_prefix("$ g++ ") {
             shown = rest.split_once('\n').map_or("", |(_, shown)| shown);
         }
     }
     let words = ["compile", "spring.slang", "--target", "cpp", "--entry", "pull", "-o", "spring.h"];
-    let made = Command::new(env!("CARGO_BIN_EXE_cotangent")).args(words).current_dir(&folder).status();
+    let made = Command::new(env!("CARGO_BIN_EXE_cotangent")).args(words).current_dir(&*folder).status();
     assert!(made.is_ok_and(|status| status.success()));
     let flags = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-o", "main", "main.cpp"];
-    match Command::new(&compiler).args(flags).current_dir(&folder).output() {
+    match Command::new(&compiler).args(flags).current_dir(&*folder).output() {
         Err(_) => eprintln!("skipped: there is no C++ compiler `{compiler}`"),
         Ok(built) => {
             assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
@@ -164,5 +162,4 @@ fn the_example_of_the_guide_prints_what_it_shows() {
             assert_eq!(String::from_utf8_lossy(&ran.stdout), shown);
         }
     }
-    let _ = std::fs::remove_dir_all(&folder);
 }

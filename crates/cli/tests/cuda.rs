@@ -16,7 +16,9 @@ use cotangent::runtime::Data;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::image::{Asked, Case, Image, image, prepare_all, prepare_asked};
+use support::asked::Asked;
+use support::folder::Folder;
+use support::image::{Case, Image, image, prepare_all, prepare_asked};
 use support::{folder, sample};
 
 /// Compiles as a user would for any GPU since 2020; without contraction, so that numbers are the interpreter's.
@@ -83,8 +85,8 @@ fn nvrtc_takes_every_program() {
     if package.is_some() {
         cases.extend(kernels().chain(applications()));
     }
-    let temporary = std::env::temp_dir().join(format!("cotangent-cuda-{}", std::process::id()));
-    let folder = package.clone().unwrap_or(temporary.clone());
+    let temporary = Folder::new("cuda");
+    let folder = package.clone().unwrap_or(temporary.to_path_buf());
     std::fs::create_dir_all(&folder).unwrap();
     let Some(nvrtc) = Nvrtc::build(&folder) else {
         eprintln!("skipped: there is no C++ compiler to build the driver with");
@@ -123,7 +125,6 @@ fn nvrtc_takes_every_program() {
             std::fs::copy(tools().join(name), folder.join(name)).unwrap();
         }
     }
-    let _ = std::fs::remove_dir_all(&temporary);
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -14,6 +14,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use support::expect::{arguments, compare};
+use support::folder::Folder;
 use support::lists::{list, write_list};
 use support::{bless, cotangent, folder, header, programs};
 
@@ -75,9 +76,8 @@ fn device() -> bool {
 
 /// Runs a program on the interpreter and on a GPU, which must end alike: gives what was printed and what was said.
 fn both(name: &str, program: &str, sets: &[&str]) -> (String, String) {
-    let file = std::env::temp_dir().join(format!("cotangent-gpu-{name}-{}.slang", std::process::id()));
-    std::fs::write(&file, program).unwrap();
-    let mut args = vec!["run".to_string(), file.display().to_string()];
+    let folder = Folder::new(&format!("gpu-{name}"));
+    let mut args = vec!["run".to_string(), folder.file("program.slang", program)];
     args.extend(sets.iter().flat_map(|set| ["--set".to_string(), set.to_string()]));
     let run = |args: &[String]| {
         let output = cotangent(args);
@@ -88,7 +88,6 @@ fn both(name: &str, program: &str, sets: &[&str]) -> (String, String) {
     let here = run(&args);
     args.extend(["--backend".into(), "gpu".into()]);
     let there = run(&args);
-    std::fs::remove_file(file).unwrap();
     assert_eq!(here, there, "{name}");
     (there.1, there.2)
 }

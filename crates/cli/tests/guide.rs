@@ -7,6 +7,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use support::folder::Folder;
 use support::{bless, words};
 
 fn pages() -> Vec<PathBuf> {
@@ -30,8 +31,7 @@ fn session(folder: &Path, command: &str) -> String {
 fn run(page: &Path) -> (String, String, usize) {
     let text = std::fs::read_to_string(page).expect("a page");
     let name = page.file_stem().unwrap_or_default().to_string_lossy().to_string();
-    let folder = std::env::temp_dir().join(format!("cotangent-guide-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let folder = Folder::new(&format!("guide-{name}"));
     let mut sessions = 0;
     let block = |(i, part): (usize, &str)| {
         if i % 2 == 0 {
@@ -39,7 +39,7 @@ fn run(page: &Path) -> (String, String, usize) {
         }
         let (word, block) = part.split_once('\n').unwrap_or((part, ""));
         if let Some((name, _)) = block.strip_prefix("// file: ").and_then(|rest| rest.split_once('\n')) {
-            std::fs::write(folder.join(name.trim()), block).expect("a program is written");
+            folder.file(name.trim(), block);
         }
         let Some(command) = block.strip_prefix("$ cotangent ").and_then(|rest| rest.lines().next()) else {
             return part.to_string();
@@ -48,7 +48,6 @@ fn run(page: &Path) -> (String, String, usize) {
         format!("{word}\n$ cotangent {command}\n{}", session(&folder, command))
     };
     let parts: Vec<String> = text.split("```").enumerate().map(block).collect();
-    std::fs::remove_dir_all(&folder).expect("the folder goes");
     (text, parts.join("```"), sessions)
 }
 

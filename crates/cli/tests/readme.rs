@@ -4,6 +4,7 @@ mod support;
 
 use std::path::Path;
 use std::process::Command;
+use support::folder::Folder;
 use support::{cotangent, words};
 
 fn readme() -> String {
@@ -70,14 +71,11 @@ fn the_shown_program_is_the_example() {
 fn the_shown_mistake_is_reported_that_way() {
     let text = readme();
     let (_, shown) = *blocks(&text).iter().find(|(_, block)| block.starts_with("error")).unwrap();
-    let folder = std::env::temp_dir().join(format!("cotangent-readme-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = Folder::new("readme");
     let example = std::fs::read_to_string(root().join("examples/spring.slang")).unwrap();
-    let path = folder.join("spring.slang");
-    std::fs::write(&path, example.replace("length(x)", "lenght(x)")).unwrap();
-    let result = cotangent(&["check".into(), path.display().to_string()]);
+    let path = folder.file("spring.slang", example.replace("length(x)", "lenght(x)"));
+    let result = cotangent(&["check".into(), path]);
     let said = String::from_utf8(result.stderr).unwrap().replace(&format!("{}/", folder.display()), "");
-    std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!(result.status.code(), Some(1));
     assert!(said.starts_with(shown.trim_end()), "{said}");
 }

@@ -10,49 +10,22 @@
 mod support;
 
 use cotangent::ir::Stage;
-use cotangent::ir::layout::{Matrices, Target};
-use cotangent::{Compiler, Disk, Roots, Symbol, capabilities};
+use cotangent::ir::layout::Target;
+use cotangent::{Compiler, Disk, Roots, capabilities};
 use std::path::Path;
+use support::asked::Asked;
+use support::folder::Folder;
 use support::validators::{Made, listed, validate};
-use support::{bless, folder, header, programs, words};
-
-/// What the header of a program asks for.
-struct Asked {
-    roots: Roots,
-    defines: Vec<(String, String)>,
-    matrices: Matrices,
-}
-
-/// The entry point, the macros and the layout of matrices that the header of a program asks for; `None` if it asks for what only the command line does.
-fn asked(text: &str) -> Option<Asked> {
-    let (mut entries, mut defines, mut matrices) = (Vec::new(), Vec::new(), Matrices::Rows);
-    let line = header(text, "run").first().map_or(vec![], |line| words(line));
-    let mut words = line.into_iter();
-    while let Some(word) = words.next() {
-        let value = words.next()?;
-        match word.as_str() {
-            "--entry" => entries.push(Symbol::new(&value)),
-            "-D" => {
-                let (name, value) = value.split_once('=').unwrap_or((&value, "1"));
-                defines.push((name.to_string(), value.to_string()));
-            }
-            "--matrix-layout" if value == "column" => matrices = Matrices::Columns,
-            "--set" | "--groups" | "--print" | "--max-steps" => {}
-            _ => return None,
-        }
-    }
-    Some(Asked { roots: Roots::Entries(entries), defines, matrices })
-}
+use support::{bless, folder, header, programs};
 
 /// Emits a program for each target; refusals go into the list.
 fn emit(path: &Path, targets: &[Target], refused: &mut Vec<String>, wrong: &mut String) -> Vec<Made> {
     let text = std::fs::read_to_string(path).expect("a program");
     let program = path.strip_prefix(folder("")).unwrap_or(path).with_extension("").display().to_string();
-    let Some(Asked { roots, defines, matrices }) = asked(&text) else { return vec![] };
-    let roots = if program.starts_with("run") { roots } else { Roots::Module };
+    let Some(asked) = Asked::of(&text) else { return vec![] };
+    let roots = if program.starts_with("run") { asked.roots() } else { Roots::Module };
     let disk = Disk::default();
-    let mut compiler = Compiler::new(&disk, defines);
-    compiler.options.matrices = matrices;
+    let mut compiler = asked.compiler(&disk);
     let Ok(lowered) = compiler.compile(&path.display().to_string(), roots) else {
         *wrong += &format!("{program} does not compile\n");
         return vec![];
@@ -149,13 +122,11 @@ fn only_what_is_used_of_a_block_is_read() {
         RWStructuredBuffer<float> result;
         [shader(\"compute\")] [numthreads(1, 1, 1)]
         void main() { result[0] = on ? scale * large[2].w : list[3]; }";
-    let file = std::env::temp_dir().join(format!("cotangent-block-{}.slang", std::process::id()));
-    std::fs::write(&file, program).unwrap();
+    let folder = Folder::new("block");
     let disk = Disk::default();
     let mut compiler = Compiler::new(&disk, vec![]);
-    let lowered = compiler.compile(&file.display().to_string(), Roots::Module);
+    let lowered = compiler.compile(&folder.file("block.slang", program), Roots::Module);
     let lowered = lowered.unwrap_or_else(|_| panic!("{}", compiler.complaints()));
-    std::fs::remove_file(file).unwrap();
     let text = cotangent::wgsl(&lowered).unwrap_or_else(|refusal| panic!("{}", refusal.message));
     assert_eq!(text.matches("= Block[").count(), 4, "{text}");
 }

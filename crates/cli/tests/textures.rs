@@ -4,8 +4,8 @@ mod support;
 
 use cotangent::Scalar;
 use cotangent::runtime::npy;
-use std::path::PathBuf;
 use std::process::Output;
+use support::folder::Folder;
 use support::{cotangent, words};
 
 const COPY: &str = "Texture2D<float4> image; RWTexture2D<float4> copy; SamplerState s;
@@ -13,19 +13,16 @@ const COPY: &str = "Texture2D<float4> image; RWTexture2D<float4> copy; SamplerSt
 { copy[id.xy] = id.z == 0 ? image[id.xy] : image.SampleLevel(s, float2(0), 0); }";
 
 /// Runs the program that copies one texture to another in a folder of its own.
-fn copy(name: &str, runs: &[&str]) -> (PathBuf, Vec<Output>) {
-    let folder = std::env::temp_dir().join(format!("cotangent-textures-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("empty.npy"), npy::write(Scalar::F32, &[])).unwrap();
-    let program = folder.join("copy.slang").display().to_string();
-    std::fs::write(&program, COPY).unwrap();
+fn copy(name: &str, runs: &[&str]) -> Vec<Output> {
+    let folder = Folder::new(&format!("textures-{name}"));
+    folder.file("empty.npy", npy::write(Scalar::F32, &[]));
+    let program = folder.file("copy.slang", COPY);
     let run = |rest: &&str| {
         let rest = rest.replace("DIR", &folder.display().to_string());
         let args = ["run".to_string(), program.clone(), "--groups".into(), "2,2".into()];
         cotangent(&args.into_iter().chain(words(&rest)).collect::<Vec<_>>())
     };
-    let outputs = runs.iter().map(run).collect();
-    (folder, outputs)
+    runs.iter().map(run).collect()
 }
 
 fn printed(output: &Output) -> String {
@@ -35,7 +32,7 @@ fn printed(output: &Output) -> String {
 
 #[test]
 fn images_go_through_files() {
-    let (folder, runs) = copy(
+    let runs = copy(
         "files",
         &[
             "--set 'image=image(2x2, f32[1, 0, 0.2, 1, 0.6, 2, -1])' --set 'copy=image(2x2)'",
@@ -49,14 +46,12 @@ fn images_go_through_files() {
     // In a PNG file what is above one is one, and what is below zero is zero.
     assert_eq!(printed(&runs[2]), "copy = f32[1, 0, 0.2, 1, 0.6, 1, 0, 0]\n");
     assert_eq!(printed(&runs[3]), "copy = f32[1, 0, 0.2, 1, 0.6, 2, -1, 0]\n");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn lanes_that_an_image_does_not_have_are_zero_and_one() {
-    let (folder, runs) = copy("lanes", &["--set 'image=image(1x2, u8[7, 9])' --set 'copy=image(1x2)'"]);
+    let runs = copy("lanes", &["--set 'image=image(1x2, u8[7, 9])' --set 'copy=image(1x2)'"]);
     assert_eq!(printed(&runs[0]), "copy = f32[7, 0, 0, 1, 9, 0, 0, 1]\n");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -75,10 +70,9 @@ fn what_does_not_fit_is_told() {
         ("--set 'copy=mips(image(2x2))'", "`copy` is written and has one level only"),
         ("--set s=cubic", "cannot read the value `cubic`"),
     ];
-    let (folder, runs) = copy("misfits", &cases.map(|(arguments, _)| arguments));
+    let runs = copy("misfits", &cases.map(|(arguments, _)| arguments));
     for ((arguments, message), output) in cases.iter().zip(&runs) {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && said.contains(message), "{arguments}: {said}");
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -6,12 +6,14 @@
 //! refused. Where a function `f` or an entry point is missing, the command that asks for it says so.
 
 mod cycles;
+#[path = "../support/folder.rs"]
+mod folder;
 mod lengths;
 mod nesting;
 mod sizes;
 mod text;
 
-use std::path::PathBuf;
+use folder::Folder;
 use std::process::{Command, Output};
 
 /// Seconds of processor time: two for what users run, more for a build that checks itself.
@@ -65,9 +67,10 @@ pub fn taken(cases: &[(&str, String)]) {
 fn run(cases: &[(&str, Vec<u8>)], taken: bool) {
     let mut wrong = String::new();
     for (name, text) in cases {
-        let file = Folder::new(name).file(text);
+        let folder = Folder::new(&format!("hostile-{name}"));
+        let file = folder.file("hostile.slang", text);
         for command in COMMANDS {
-            let output = limited(command, &file.path);
+            let output = limited(command, &file);
             if let Err(why) = judge(&output, taken && command[0] != "compile") {
                 wrong += &format!("{name}, {}: {why}\n", command[0]);
             }
@@ -98,32 +101,4 @@ fn limited(command: &[&str], file: &str) -> Output {
         .args(rest)
         .output()
         .expect("the shell starts")
-}
-
-/// A folder of its own for each program, gone afterwards.
-struct Folder(PathBuf);
-
-struct File {
-    path: String,
-    _folder: Folder,
-}
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("cotangent-hostile-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder for temporary files");
-        Folder(path)
-    }
-
-    fn file(self, text: &[u8]) -> File {
-        let path = self.0.join("hostile.slang");
-        std::fs::write(&path, text).expect("room for a temporary file");
-        File { path: path.display().to_string(), _folder: self }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

@@ -5,68 +5,18 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+use super::asked::Asked;
 use super::lists::{list, write_list};
-use super::{bless, folder, header, programs, words};
+use super::{bless, folder, programs};
 use cotangent::ir::layout::bind::{Bindings, Bound, bind};
 use cotangent::ir::layout::{Matrices, Rules, Target};
 use cotangent::ir::shader::{ShaderParam, Shape};
 use cotangent::ir::texture::{Address, Compare, Filter, Opaque};
 use cotangent::ir::{Global, Ty, Type, Types};
-use cotangent::runtime::{Data, Number, Params, run};
-use cotangent::{Compiler, ConformanceId, Disk, Lowered, Roots, Scalar, Setting, Symbol, interp};
+use cotangent::runtime::{Number, Params, run};
+use cotangent::{Disk, Lowered, Scalar, Symbol, interp};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// What a program is run with.
-#[derive(Default)]
-pub struct Asked {
-    pub set: Vec<(String, Data)>,
-    pub groups: Option<[u32; 3]>,
-    pub entry: Option<String>,
-    pub defines: Vec<(String, String)>,
-    pub conformances: Vec<ConformanceId>,
-    pub settings: Vec<(Setting, String, String)>,
-    pub matrices: Matrices,
-}
-
-fn setting(setting: Setting, text: &str) -> Option<(Setting, String, String)> {
-    let (name, value) = text.split_once('=')?;
-    Some((setting, name.to_string(), value.to_string()))
-}
-
-/// Reads a `//run:` line; `None` if it asks for something that only the command line does.
-fn asked(line: &str) -> Option<Asked> {
-    let mut asked = Asked::default();
-    let mut words = words(line).into_iter();
-    while let Some(word) = words.next() {
-        let value = words.next()?;
-        match word.as_str() {
-            "--set" => {
-                let (name, value) = value.split_once('=')?;
-                asked.set.push((name.trim().to_string(), Data::parse(value).ok()?));
-            }
-            "--groups" => {
-                let mut numbers = value.split(',').map(|n| n.trim().parse().ok());
-                let mut next = || numbers.next().unwrap_or(Some(1));
-                asked.groups = Some([next()?, next()?, next()?]);
-            }
-            "--entry" => asked.entry = Some(value),
-            "--print" => {}
-            "--matrix-layout" if value == "column" => asked.matrices = Matrices::Columns,
-            "--matrix-layout" => asked.matrices = Matrices::Rows,
-            "--specialize" => asked.settings.push(setting(Setting::Function, &value)?),
-            "--specialize-global" => asked.settings.push(setting(Setting::Global, &value)?),
-            "--set-type" => asked.settings.push(setting(Setting::Type, &value)?),
-            "--conformance" => asked.conformances.push(ConformanceId::parse(&value)?),
-            "-D" => {
-                let (name, value) = value.split_once('=').unwrap_or((&value, "1"));
-                asked.defines.push((name.to_string(), value.to_string()));
-            }
-            _ => return None,
-        }
-    }
-    Some(asked)
-}
 
 /// A program, ready to be built and compared.
 pub struct Case {
@@ -93,8 +43,7 @@ pub type Emit = fn(&Lowered, &cotangent::Sources, &str, bool) -> Result<String, 
 /// A run test, or what refuses it; `None` if its header asks for something that only the command line does.
 fn prepare(path: &Path, emit: Emit) -> Result<Option<Result<Case, String>>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    let asked = header(&text, "run").first().and_then(|line| asked(line));
-    asked.map(|asked| prepare_asked(path, &asked, emit)).transpose()
+    Asked::of(&text).map(|asked| prepare_asked(path, &asked, emit)).transpose()
 }
 
 /// These run tests, and what is wrong: what the language refuses is listed with what its users are told in
@@ -134,13 +83,9 @@ pub fn prepare_all(paths: Vec<PathBuf>, emit: Emit, language: &str) -> (Vec<Case
 pub fn prepare_asked(path: &Path, asked: &Asked, emit: Emit) -> Result<Result<Case, String>, String> {
     // One folder up is where the applications keep what they share.
     let disk = Disk { include: path.ancestors().nth(2).map(Path::to_path_buf).into_iter().collect() };
-    let mut compiler = Compiler::new(&disk, asked.defines.clone());
-    compiler.options.conformances = asked.conformances.clone();
-    compiler.options.matrices = asked.matrices;
-    compiler.settings = asked.settings.clone();
-    let roots = Roots::Entries(asked.entry.iter().map(|name| Symbol::new(name)).collect());
+    let mut compiler = asked.compiler(&disk);
     let file = path.display().to_string();
-    let lowered = compiler.compile(&file, roots).map_err(|_| format!("{file} does not compile"))?;
+    let lowered = compiler.compile(&file, asked.roots()).map_err(|_| format!("{file} does not compile"))?;
     let params = || {
         let mut params = Params::new(&lowered.module);
         for (name, data) in &asked.set {

@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod asked;
 pub mod expect;
+pub mod folder;
 pub mod image;
 pub mod lists;
 pub mod validators;

@@ -1,5 +1,6 @@
 //! The validators of shaders that are installed on this machine.
 
+use super::folder::Folder;
 use cotangent::ir::Stage;
 use cotangent::ir::layout::Target;
 use cotangent::{Diagnostic, Emitted, capabilities};
@@ -21,10 +22,19 @@ pub struct Made {
     pub stage: Stage,
 }
 
+impl Made {
+    /// Writes a file for a validator, named after the program.
+    fn write(&self, folder: &Folder, ending: &str, bytes: &[u8]) -> PathBuf {
+        folder.file(&format!("{}.{ending}", self.program.replace('/', "_")), bytes).into()
+    }
+}
+
 /// Lets the validators of this machine look at every so many-th program, and says which of them it did not find.
 pub fn validate(made: &[Made], step: usize) {
-    let (folder, mut all) =
-        (Folder::new(), Validators { missing: BTreeMap::new(), seen: BTreeMap::new(), wrong: String::new() });
+    let (folder, mut all) = (
+        Folder::new("shaders"),
+        Validators { missing: BTreeMap::new(), seen: BTreeMap::new(), wrong: String::new() },
+    );
     for target in capabilities::TARGETS {
         let of: Vec<&Made> = made.iter().filter(|m| m.target == target).step_by(step).collect();
         match target {
@@ -39,8 +49,7 @@ pub fn validate(made: &[Made], step: usize) {
         eprintln!("skipped: there is no {tool}");
     }
     all.seen.iter().for_each(|(tool, n)| eprintln!("{tool}: {n} files"));
-    assert!(all.wrong.is_empty(), "{}\nfiles are in {}", all.wrong, folder.0.display());
-    let _ = std::fs::remove_dir_all(&folder.0);
+    assert!(all.wrong.is_empty(), "{}\nfiles are in {}", all.wrong, folder.display());
 }
 
 /// The row of the guide's table of targets that a refusal names.
@@ -48,23 +57,6 @@ pub fn listed(refusal: &Diagnostic, target: Target) -> Option<&'static capabilit
     let features =
         capabilities::Feature::ALL.iter().filter(|f| f.support(target) == capabilities::Support::No);
     features.into_iter().find(|f| refusal.notes.contains(&capabilities::note(**f)))
-}
-
-/// Where files for validators are written; each is named after its program.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        let path = std::env::temp_dir().join(format!("cotangent-shaders-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Folder(path)
-    }
-
-    fn write(&self, made: &Made, ending: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.0.join(format!("{}.{ending}", made.program.replace('/', "_")));
-        std::fs::write(&path, bytes).expect("a file");
-        path
-    }
 }
 
 /// Runs a validator; what it has to say if it refuses, nothing if it accepts, `None` if it is not there.
@@ -102,10 +94,10 @@ impl Validators {
         for made in made {
             let Emitted::Words(code) = &made.emitted else { continue };
             let bytes: Vec<u8> = code.iter().flat_map(|w| w.to_le_bytes()).collect();
-            let file = folder.write(made, "spv", &bytes);
+            let file = made.write(folder, "spv", &bytes);
             self.run("spirv-val", &["--target-env", "vulkan1.1"], &[file]);
             let text = cotangent::disassemble(code).expect("text");
-            let file = folder.write(made, "spvasm", text.as_bytes());
+            let file = made.write(folder, "spvasm", text.as_bytes());
             self.run("spirv-as", &["--target-env", "vulkan1.1", "-o", "/dev/null"], &[file]);
         }
     }
@@ -119,7 +111,7 @@ impl Validators {
                 Stage::Vertex => "vert",
                 Stage::Fragment => "frag",
             };
-            let file = folder.write(made, ending, text.as_bytes());
+            let file = made.write(folder, ending, text.as_bytes());
             self.run("glslangValidator", &["-V", "--target-env", "vulkan1.1", "-o", "/dev/null"], &[file]);
         }
     }
@@ -133,7 +125,7 @@ impl Validators {
             if wide || own || (made.traps && text.contains("workgroupBarrier")) {
                 continue;
             }
-            let file = folder.write(made, "wgsl", text.as_bytes());
+            let file = made.write(folder, "wgsl", text.as_bytes());
             self.run("tint", &["--format", "wgsl", "-o", "/dev/null"], &[file]);
         }
     }
@@ -146,7 +138,7 @@ impl Validators {
         let text = |made: &&&Made| matches!(made.emitted, Emitted::Text(_));
         let write = |made: &&Made| {
             let Emitted::Text(text) = &made.emitted else { unreachable!("filtered") };
-            folder.write(made, "hlsl", text.as_bytes())
+            made.write(folder, "hlsl", text.as_bytes())
         };
         let files: Vec<PathBuf> = made.iter().filter(text).map(write).collect();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../xtask/dxc.py").display().to_string();
