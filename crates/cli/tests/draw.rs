@@ -1,4 +1,4 @@
-//! Two programs of `tests/pipeline`, drawn on a graphics processor, or Mesa's lavapipe in its place, as WGSL and as SPIR-V: the
+//! Some programs of `tests/pipeline`, drawn on a graphics processor, or Mesa's lavapipe in its place, as WGSL and as SPIR-V: the
 //! pixels are those that a derivation by hand gives.
 
 #![cfg(feature = "gpu")]
@@ -86,5 +86,12 @@ fn pixels_have_neighbours_and_can_be_given_up() {
             }
             [1.0 / f64::from(SIZE[0]), 1.0 / f64::from(SIZE[1]), f64::from(column) + 0.5, 7.0]
         });
+    }
+}
+
+#[test]
+fn planes_cut_triangles_off() {
+    for pixels in draw("halved.slang", "fill", vec![]) {
+        compare(&pixels, |_, _, x, y| if x > 0.5 { [0.0; 4] } else { [x, y, 1.0, 1.0] });
     }
 }

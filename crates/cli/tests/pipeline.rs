@@ -60,7 +60,9 @@ fn line(entry: &EntryPoint, varying: &Varying) -> String {
     let way = if varying.input { "in" } else { "out" };
     let semantic = match varying.semantic.as_str() {
         "" => "-".to_string(),
-        name if varying.location.is_none() => format!("{}0", name.to_uppercase()),
+        name if varying.location.is_none() && !name.ends_with(|c: char| c.is_ascii_digit()) => {
+            format!("{}0", name.to_uppercase())
+        }
         name => name.to_uppercase(),
     };
     let place = match varying.location {

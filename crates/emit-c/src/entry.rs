@@ -280,6 +280,8 @@ fn system_value(value: SystemValue, [x, y, z]: [u32; 3]) -> String {
         | SystemValue::FirstInstance
         | SystemValue::DrawIndex
         | SystemValue::Barycentrics
-        | SystemValue::PointSize => String::new(),
+        | SystemValue::PointSize
+        | SystemValue::ClipDistance
+        | SystemValue::CullDistance => String::new(),
     }
 }

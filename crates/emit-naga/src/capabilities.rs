@@ -50,6 +50,12 @@ pub enum Feature {
     Barycentrics,
     /// How wide a point is.
     PointSize,
+    /// Planes that cut triangles off.
+    ClipDistance,
+    /// Planes that triangles are dropped behind of.
+    CullDistance,
+    /// Distances from such planes, of a pixel.
+    DistanceRead,
     /// Differences between pixels of anything but 32-bit floats.
     ScreenOther,
     /// Several entry points in one file.
@@ -123,6 +129,9 @@ impl Feature {
         Feature::DrawIndex,
         Feature::Barycentrics,
         Feature::PointSize,
+        Feature::ClipDistance,
+        Feature::CullDistance,
+        Feature::DistanceRead,
         Feature::ScreenOther,
         Feature::SeveralEntries,
         Feature::NoEntry,
@@ -173,6 +182,9 @@ impl Feature {
             Feature::DrawIndex => ("`SV_DrawIndex`", [ON_WGPU, Yes, Yes, No, No]),
             Feature::Barycentrics => ("`SV_Barycentrics`", [ON_WGPU, Yes, Yes, Yes, Yes]),
             Feature::PointSize => ("`SV_PointSize`", [No, Yes, Yes, No, Yes]),
+            Feature::ClipDistance => ("`SV_ClipDistance`", [Yes; 5]),
+            Feature::CullDistance => ("`SV_CullDistance`", [No, Yes, Yes, Yes, No]),
+            Feature::DistanceRead => ("`SV_ClipDistance`, `SV_CullDistance` of a pixel", [No; 5]),
             Feature::ScreenOther => ("`ddx`, `ddy`, `fwidth` of `half` and `double`", [No; 5]),
             Feature::SeveralEntries => ("several entry points", [Yes, Yes, No, Yes, Yes]),
             Feature::NoEntry => ("functions without an entry point", [Yes, Yes, No, Yes, Yes]),

@@ -369,7 +369,8 @@ impl FuncEmitter<'_, '_> {
             [only] => Some(only),
             _ => {
                 let ty = self.emitter.results[&self.id];
-                Some(self.expr(Expression::Compose { ty, components: values }))
+                let components = self.output_members(values);
+                Some(self.expr(Expression::Compose { ty, components }))
             }
         };
         self.statement(Statement::Return { value });

@@ -1,6 +1,7 @@
 //! One function: its arguments, variables and body.
 
 use crate::control::LoopFrame;
+use crate::distances::is_left_out;
 use crate::stage::{naga_stage, tidy};
 use crate::uniforms::Uniform;
 use crate::values::Place;
@@ -86,6 +87,9 @@ impl<'m> Emitter<'m> {
     fn arguments(&mut self, func: &Func) -> Result<Vec<naga::FunctionArgument>> {
         let mut arguments = Vec::new();
         for (i, param) in func.sig.inputs().enumerate() {
+            if is_left_out(func.entry.as_ref(), i) {
+                continue;
+            }
             let ty = self.ty(param.ty, func.span)?;
             let binding = func.entry.as_ref().and_then(|entry| self.input_binding(entry, i));
             arguments.push(naga::FunctionArgument { name: Some(plain_name(param.name)), ty, binding });
@@ -185,8 +189,12 @@ impl<'m> FuncEmitter<'_, 'm> {
     }
 
     fn body(&mut self) -> Result<()> {
+        let mut arguments = 0..;
         for (i, input) in self.func.inputs().iter().enumerate() {
-            let argument = self.expr(Expression::FunctionArgument(i as u32));
+            if is_left_out(self.func.entry.as_ref(), i) {
+                continue;
+            }
+            let argument = self.expr(Expression::FunctionArgument(arguments.next().unwrap_or_default()));
             let argument = self.without_first(i, argument);
             self.place(*input, Place::Expr(argument))?;
         }

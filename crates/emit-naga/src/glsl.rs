@@ -40,6 +40,7 @@ pub(crate) fn write(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> 
     glsl::Writer::new(&mut out, module, info, &options, &pipeline, outside())
         .and_then(|mut writer| writer.write())
         .map_err(|e| invalid(&e.to_string()))?;
+    let out = crate::distances::redeclared(out, module);
     let out = textures::apart(&vulkan_words(&out), slots, &numbers.given, stage_name(entry.stage));
     Ok(with_names(numbers.with_places(&out), module))
 }

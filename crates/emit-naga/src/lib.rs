@@ -20,6 +20,7 @@ pub mod capabilities;
 pub mod codes;
 mod control;
 mod convert;
+mod distances;
 mod func;
 mod glsl;
 mod hlsl;

@@ -7,6 +7,7 @@
 //! struct VertexOutput_main { float2 uv : LOC0; };      struct VertexOutput_main { float2 uv : TEXCOORD0; };
 //! ```
 
+use crate::distances;
 use cotangent_ir::{Entry, Link, Location, Stage};
 
 /// The semantics of one entry point, by location.
@@ -14,6 +15,8 @@ pub(crate) struct Semantics {
     stage: Stage,
     inputs: Vec<Location>,
     outputs: Vec<Location>,
+    /// Everything that goes out.
+    gives: Vec<Link>,
 }
 
 impl Semantics {
@@ -31,7 +34,12 @@ impl Semantics {
             }
             found
         };
-        Semantics { stage: entry.stage, inputs: locations(&entry.inputs), outputs: locations(&entry.outputs) }
+        Semantics {
+            stage: entry.stage,
+            inputs: locations(&entry.inputs),
+            outputs: locations(&entry.outputs),
+            gives: entry.outputs.clone(),
+        }
     }
 
     /// The locations that are named between these words and the end of the block that they begin.
@@ -55,13 +63,18 @@ impl Semantics {
 /// The text with the semantics of its entry points, whose names in the text are given.
 pub(crate) fn with_semantics(text: &str, entries: &[(&str, &Semantics)]) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut here: Option<&[Location]> = None;
+    let mut here: Option<(&Semantics, &[Location])> = None;
     for line in text.split_inclusive('\n') {
         if !line.starts_with([' ', '}', '{', '\n']) {
-            here = entries.iter().find_map(|(name, semantics)| semantics.within(line.trim_end(), name));
+            here = entries.iter().find_map(|(name, semantics)| {
+                semantics.within(line.trim_end(), name).map(|locations| (*semantics, locations))
+            });
         }
         match here {
-            Some(locations) => out += &renamed(line, locations),
+            Some((semantics, locations)) => {
+                let rows = distances::in_rows(line, &semantics.gives);
+                out += &rows.unwrap_or_else(|| renamed(line, locations));
+            }
             None => out += line,
         }
     }
@@ -100,6 +113,7 @@ mod tests {
             stage,
             inputs: vec![location(0, name)],
             outputs: vec![location(0, "COLOR1"), location(1, "UV0")],
+            gives: vec![],
         };
         let (vertex, pixel) = (semantics(Stage::Vertex, "POSITION0"), semantics(Stage::Fragment, "UV0"));
         let text = "struct VertexOutput_a1_ {\n    float x : LOC0;\n    float y : LOC1;\n};\n\n\

@@ -5,6 +5,7 @@
 //! of its own, unless nothing comes behind it.
 
 use crate::capabilities::{Feature, refuse};
+use crate::distances::{Member, array_name, distance, members};
 use crate::func::{FuncEmitter, plain_name};
 use crate::{Emitter, Result};
 use cotangent_base::{EntitySet, Scalar};
@@ -79,6 +80,8 @@ fn builtin(value: SystemValue) -> naga::BuiltIn {
         SystemValue::DrawIndex => naga::BuiltIn::DrawIndex,
         SystemValue::Barycentrics => naga::BuiltIn::Barycentric { perspective: true },
         SystemValue::PointSize => naga::BuiltIn::PointSize,
+        SystemValue::ClipDistance => naga::BuiltIn::ClipDistances,
+        SystemValue::CullDistance => naga::BuiltIn::CullDistance,
     }
 }
 
@@ -116,7 +119,8 @@ fn binding(link: Link, between: bool) -> naga::Binding {
 impl Emitter<'_> {
     /// Refuses system values that the target, or naga's writer for it, does not have.
     pub fn check_links(&self, func: &Func, entry: &Entry) -> Result<()> {
-        for link in entry.inputs.iter().chain(&entry.outputs) {
+        let taken = entry.inputs.iter().filter(|link| distance(**link).is_none());
+        for link in taken.chain(&entry.outputs) {
             let Link::System(value) = link else { continue };
             let feature = match value {
                 SystemValue::Coverage => Feature::Coverage,
@@ -126,6 +130,8 @@ impl Emitter<'_> {
                 SystemValue::DrawIndex => Feature::DrawIndex,
                 SystemValue::Barycentrics => Feature::Barycentrics,
                 SystemValue::PointSize => Feature::PointSize,
+                SystemValue::ClipDistance => Feature::ClipDistance,
+                SystemValue::CullDistance => Feature::CullDistance,
                 SystemValue::DispatchThreadId
                 | SystemValue::GroupId
                 | SystemValue::GroupThreadId
@@ -139,7 +145,7 @@ impl Emitter<'_> {
             };
             self.require(feature, func.span, &format!("`{}` is not possible", value.semantic()))?;
         }
-        Ok(())
+        self.check_distances(func, entry)
     }
 
     /// The binding of an argument of an entry point.
@@ -182,12 +188,20 @@ impl Emitter<'_> {
             return Ok(Some(naga::FunctionResult { ty, binding: Some(binding(link, between)) }));
         }
         let mut fields: Vec<(String, _, _)> = Vec::new();
-        for ((name, ty), link) in outputs.into_iter().zip(&entry.outputs) {
-            let mut free = plain_name(name);
+        for member in members(&entry.outputs) {
+            let (mut free, ty, number) = match member {
+                Member::Output(number) => {
+                    let (name, ty) = outputs[number];
+                    (plain_name(name), self.ty(ty, func.span)?, number)
+                }
+                Member::Distances(value, numbers) => {
+                    (array_name(value).to_string(), self.distances(numbers.len()), numbers[0])
+                }
+            };
             while fields.iter().any(|(taken, ..)| *taken == free) {
                 free.push('_');
             }
-            fields.push((free, self.ty(ty, func.span)?, Some(binding(*link, between))));
+            fields.push((free, ty, Some(binding(entry.outputs[number], between))));
         }
         let ty = self.bound_structure(&format!("{}_outputs", plain_name(func.name)), fields);
         self.results.insert(id, ty);

@@ -86,6 +86,7 @@ fn wanted() -> wgpu::Features {
         | wgpu::Features::FLOAT32_FILTERABLE
         | wgpu::Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES
         | wgpu::Features::ADDRESS_MODE_CLAMP_TO_BORDER
+        | wgpu::Features::CLIP_DISTANCES
 }
 
 impl Device {

@@ -242,6 +242,7 @@ impl Place {
             SystemValue::PrimitiveId | SystemValue::Depth | SystemValue::ViewId => Val::Undef,
             SystemValue::FirstVertex | SystemValue::FirstInstance | SystemValue::DrawIndex => Val::Undef,
             SystemValue::Barycentrics | SystemValue::PointSize => Val::Undef,
+            SystemValue::ClipDistance | SystemValue::CullDistance => Val::Undef,
         }
     }
 }

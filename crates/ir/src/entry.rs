@@ -126,11 +126,15 @@ pub enum SystemValue {
     Barycentrics,
     /// How wide the point is that is drawn for a vertex.
     PointSize,
+    /// How far a vertex is inside a plane that cuts triangles off. There are several: the first that has this link is the first.
+    ClipDistance,
+    /// How far a vertex is inside a plane that a triangle is dropped behind of, as a whole. There are several, too.
+    CullDistance,
 }
 
 impl SystemValue {
     /// All of them, with their names in IR text and in the language.
-    pub const ALL: [(&str, &str, SystemValue); 18] = [
+    pub const ALL: [(&str, &str, SystemValue); 20] = [
         ("dispatch_thread_id", "SV_DispatchThreadID", SystemValue::DispatchThreadId),
         ("group_id", "SV_GroupID", SystemValue::GroupId),
         ("group_thread_id", "SV_GroupThreadID", SystemValue::GroupThreadId),
@@ -149,6 +153,8 @@ impl SystemValue {
         ("draw_index", "SV_DrawIndex", SystemValue::DrawIndex),
         ("barycentrics", "SV_Barycentrics", SystemValue::Barycentrics),
         ("point_size", "SV_PointSize", SystemValue::PointSize),
+        ("clip_distance", "SV_ClipDistance", SystemValue::ClipDistance),
+        ("cull_distance", "SV_CullDistance", SystemValue::CullDistance),
     ];
 
     /// Its name in the language.
@@ -174,7 +180,9 @@ impl SystemValue {
             | SystemValue::SampleIndex
             | SystemValue::Coverage
             | SystemValue::PrimitiveId
-            | SystemValue::Barycentrics => matches!(stage, Stage::Fragment),
+            | SystemValue::Barycentrics
+            | SystemValue::ClipDistance
+            | SystemValue::CullDistance => matches!(stage, Stage::Fragment),
             SystemValue::Depth | SystemValue::PointSize => false,
         }
     }
@@ -183,12 +191,19 @@ impl SystemValue {
     pub const fn is_output(self, stage: Stage) -> bool {
         match stage {
             Stage::Compute => false,
-            Stage::Vertex => matches!(self, SystemValue::Position | SystemValue::PointSize),
+            Stage::Vertex => {
+                self.is_distance() || matches!(self, SystemValue::Position | SystemValue::PointSize)
+            }
             Stage::Fragment => matches!(self, SystemValue::Depth | SystemValue::Coverage),
         }
     }
 
-    /// Its type.
+    /// Whether it is a distance from a plane, of which a shader has several.
+    pub const fn is_distance(self) -> bool {
+        matches!(self, SystemValue::ClipDistance | SystemValue::CullDistance)
+    }
+
+    /// Its type; that of each where there are several.
     pub fn ty(self) -> Type {
         match self {
             SystemValue::DispatchThreadId | SystemValue::GroupId | SystemValue::GroupThreadId => {
@@ -197,7 +212,10 @@ impl SystemValue {
             SystemValue::Position => Type::Vector(Scalar::F32, 4),
             SystemValue::FrontFacing => Type::Scalar(Scalar::Bool),
             SystemValue::Barycentrics => Type::Vector(Scalar::F32, 3),
-            SystemValue::Depth | SystemValue::PointSize => Type::Scalar(Scalar::F32),
+            SystemValue::Depth
+            | SystemValue::PointSize
+            | SystemValue::ClipDistance
+            | SystemValue::CullDistance => Type::Scalar(Scalar::F32),
             SystemValue::GroupIndex
             | SystemValue::VertexId
             | SystemValue::InstanceId

@@ -32,9 +32,11 @@ cotangent_base::codes! {
     ///
     /// Compute shaders take `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` (up to three integers) and
     /// `SV_GroupIndex` (one integer). Vertex shaders take `SV_VertexID`, `SV_InstanceID`, `SV_StartVertexLocation`,
-    /// `SV_StartInstanceLocation`, `SV_DrawIndex` and `SV_ViewID` and give `SV_Position` and `SV_PointSize`. Fragment
+    /// `SV_StartInstanceLocation`, `SV_DrawIndex` and `SV_ViewID` and give `SV_Position`, `SV_PointSize`, and up to eight
+    /// numbers or elements of arrays that are `SV_ClipDistance0`, `SV_CullDistance0` and their like. Fragment
     /// shaders take `SV_Position`, `SV_IsFrontFace`, `SV_SampleIndex`, `SV_Coverage`, `SV_PrimitiveID`, `SV_Barycentrics` and
-    /// `SV_ViewID` and give `SV_Target0` and its like, `SV_Depth` and `SV_Coverage`. Any other semantic is a name of your own for something that goes from stage to stage.
+    /// `SV_ViewID` and give `SV_Target0` and its like, `SV_Depth` and `SV_Coverage`. Any other semantic is a name of your own for
+    /// something that goes from stage to stage.
     E0726 ENTRY_PARAMETER = "unsuitable entry-point parameter";
 
     /// Only pixels can be discarded, and only pixels have neighbours on the screen to differ from: `discard`, `clip`, `ddx` and

@@ -68,6 +68,7 @@ mod stmt;
 mod sums;
 mod switch;
 mod synth;
+mod system;
 mod types;
 mod unpack;
 mod varying;

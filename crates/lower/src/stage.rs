@@ -23,7 +23,9 @@ use crate::func::Frame;
 use crate::instance::{Lowerer, Origin};
 use crate::varying::{Interface, Leaf, Tree};
 use cotangent_base::{Diagnostic, Span, Symbol};
-use cotangent_ir::{self as ir, Dir, Entry, Func, FuncKind, Link, Op, Stage, SystemValue, Ty, Value};
+use cotangent_ir::{
+    self as ir, Dir, Entry, Func, FuncKind, Link, Op, Path, Stage, Step, SystemValue, Ty, Value,
+};
 use cotangent_sema::hir::{self, FuncRef};
 
 /// A stage of the language in the IR.
@@ -86,7 +88,7 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, func: FuncRef, s
     let trees = interface.result.iter().chain(interface.params.iter().filter_map(|p| p.output.as_ref()));
     let mut outputs: Vec<Option<Value>> = vec![None; interface.outputs.len()];
     for (tree, result) in trees.zip(results) {
-        frame.take_apart(tree, result, &interface.outputs, &mut outputs);
+        frame.take_apart(tree, result, &mut vec![], &interface.outputs, &mut outputs);
     }
     let outputs: Vec<Value> = outputs.into_iter().flatten().collect();
     frame.b().emit(Op::Return, &outputs, &[]);
@@ -110,14 +112,26 @@ impl Frame<'_, '_> {
         }
     }
 
-    /// Finds the values of outputs in one that a tree stands for.
-    fn take_apart(&mut self, tree: &Tree, value: Value, leaves: &[Leaf], outputs: &mut [Option<Value>]) {
+    /// Finds the values of outputs in one of whose part a tree stands for. Each is read by its whole way, so that what was written
+    /// there last is found without the aggregates around it.
+    fn take_apart(
+        &mut self,
+        tree: &Tree,
+        whole: Value,
+        way: &mut Vec<Step>,
+        leaves: &[Leaf],
+        outputs: &mut [Option<Value>],
+    ) {
         match tree {
-            Tree::Leaf(number, _) => outputs[*number] = Some(self.convert(value, leaves[*number].ty)),
+            Tree::Leaf(number, _) => {
+                let value = self.b().extract(whole, Path(way.iter().copied().collect()), &[]);
+                outputs[*number] = Some(self.convert(value, leaves[*number].ty));
+            }
             Tree::Parts(_, parts) => {
                 for (index, part) in (0..).zip(parts) {
-                    let value = self.b().part(value, index);
-                    self.take_apart(part, value, leaves, outputs);
+                    way.push(Step::Part(index));
+                    self.take_apart(part, whole, way, leaves, outputs);
+                    way.pop();
                 }
             }
         }

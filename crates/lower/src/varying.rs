@@ -2,6 +2,7 @@
 
 use crate::entry::unsuitable;
 use crate::instance::Lowerer;
+use crate::system::{accepts, is_system, promised, system_value, words};
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_ir::shader::{ShaderVarying, Shape};
 use cotangent_ir::{Interpolation, Link, Location, Stage, SystemValue, Ty, Type};
@@ -141,6 +142,8 @@ struct Finder<'a, 'c> {
 
 /// How many places a parameter or result may take: more than devices have.
 const MOST_PLACES: u64 = 64;
+/// How many distances from planes devices take of a vertex.
+const MOST_DISTANCES: usize = 8;
 
 impl Finder<'_, '_> {
     /// The tree of a parameter or result.
@@ -277,6 +280,9 @@ impl Finder<'_, '_> {
         let entry = &mut self.found.shown[shown];
         entry.count = count as u32;
         entry.semantic = match link {
+            Some(Link::System(value)) if value.is_distance() => {
+                Symbol::new(&format!("{}{}", value.semantic(), semantic.index - 1))
+            }
             Some(Link::System(value)) => {
                 promised(semantic.name.as_deref().unwrap_or_default()).unwrap_or(value.semantic()).into()
             }
@@ -315,7 +321,11 @@ impl Finder<'_, '_> {
     fn link(&mut self, lowered: Ty, ty: hir::Ty, at: At, semantic: &Semantic, location: Option<u32>) -> Link {
         let target = semantic.target().filter(|_| self.stage == Stage::Fragment && !at.input);
         if let Some(name) = semantic.name.as_ref().filter(|name| is_system(name) && target.is_none()) {
-            return self.system(system_value(name), name, lowered, ty, at);
+            let found = self.system(system_value(name), name, lowered, ty, at);
+            if matches!(found, Link::System(value) if value.is_distance()) {
+                self.only_once(&format!("{name}{}", semantic.index), at);
+            }
+            return found;
         }
         let scalar = self.lowerer.module.types.scalar_of(lowered).unwrap_or(Scalar::F32);
         if scalar.bytes() > 4 {
@@ -402,7 +412,15 @@ impl Finder<'_, '_> {
             let message = format!("`{}` cannot have the type `{shown}`", value.semantic());
             unsuitable(self.lowerer, at.span, message, &format!("it is {}", words(value, at.input)));
         }
-        if self.system.contains(&(value, at.input)) {
+        let before = |same: &dyn Fn(SystemValue) -> bool| {
+            self.system.iter().filter(|(other, input)| *input == at.input && same(*other)).count()
+        };
+        if value.is_distance() && before(&SystemValue::is_distance) == MOST_DISTANCES {
+            let message = format!("the shader {way} more than {MOST_DISTANCES} distances");
+            let help = "devices have that many planes to clip and to cull by, together";
+            unsuitable(self.lowerer, at.span, message, help);
+        }
+        if !value.is_distance() && before(&|other| other == value) > 0 {
             let message = format!("the shader {way} `{}` already", value.semantic());
             unsuitable(self.lowerer, at.span, message, "remove one of them");
         }
@@ -439,58 +457,5 @@ impl Finder<'_, '_> {
                 }
             }
         }
-    }
-}
-
-/// Whether a semantic is one of the pipeline's own.
-fn is_system(name: &str) -> bool {
-    name.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("SV_"))
-}
-
-/// The name of a depth that promises which way it goes, if it is one. It is a depth: the promise saves time only.
-fn promised(name: &str) -> Option<&'static str> {
-    ["SV_DepthGreaterEqual", "SV_DepthLessEqual"].into_iter().find(|depth| depth.eq_ignore_ascii_case(name))
-}
-
-/// The system value of that name.
-fn system_value(name: &str) -> Option<SystemValue> {
-    if promised(name).is_some() {
-        return Some(SystemValue::Depth);
-    }
-    SystemValue::ALL.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name)).map(|(_, _, value)| *value)
-}
-
-/// Whether something may have that type and be that system value.
-fn accepts(value: SystemValue, input: bool, ty: Type) -> bool {
-    match (value, ty) {
-        (SystemValue::Position, Type::Vector(Scalar::F32, n)) => n == 4 || (input && n > 1),
-        (SystemValue::FrontFacing | SystemValue::Depth | SystemValue::Position, _) => value.ty() == ty,
-        (SystemValue::Barycentrics | SystemValue::PointSize, _) => value.ty() == ty,
-        (_, Type::Scalar(s)) => s.is_int(),
-        (_, Type::Vector(s, n)) => s.is_int() && matches!(value.ty(), Type::Vector(_, most) if n <= most),
-        _ => false,
-    }
-}
-
-fn words(value: SystemValue, input: bool) -> &'static str {
-    match value {
-        SystemValue::Position if input => "a `float4`, or less of it",
-        SystemValue::Position => "a `float4`",
-        SystemValue::FrontFacing => "a `bool`",
-        SystemValue::Depth | SystemValue::PointSize => "a `float`",
-        SystemValue::Barycentrics => "a `float3`",
-        SystemValue::DispatchThreadId | SystemValue::GroupId | SystemValue::GroupThreadId => {
-            "up to three integers"
-        }
-        SystemValue::GroupIndex
-        | SystemValue::VertexId
-        | SystemValue::InstanceId
-        | SystemValue::SampleIndex
-        | SystemValue::Coverage
-        | SystemValue::PrimitiveId
-        | SystemValue::ViewId
-        | SystemValue::FirstVertex
-        | SystemValue::FirstInstance
-        | SystemValue::DrawIndex => "an integer",
     }
 }
