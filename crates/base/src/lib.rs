@@ -8,6 +8,7 @@ mod entity;
 pub mod printf;
 mod scalar;
 mod source;
+mod suggest;
 mod symbol;
 mod wish;
 
@@ -15,6 +16,7 @@ pub use diag::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use entity::{Entity, EntityMap, EntitySet};
 pub use scalar::Scalar;
 pub use source::{FileId, Files, Loader, Location, Sources, Span};
+pub use suggest::nearest;
 pub use symbol::Symbol;
 pub use wish::{Register, Wish};
 

@@ -75,6 +75,11 @@ pub trait Loader {
     fn load(&self, path: &str) -> Option<String>;
     /// The path that `name`, written in an `import` or `#include` of the file `from`, stands for.
     fn resolve(&self, from: &str, name: &str) -> Option<String>;
+    /// Why `load` gives nothing for `path`, and what may be meant instead, for messages.
+    fn why_not(&self, path: &str) -> String {
+        let _ = path;
+        "there is no such file".to_string()
+    }
     /// Where `resolve` looks for a name, for messages.
     fn places(&self, from: &str, name: &str) -> Vec<String> {
         let _ = (from, name);

@@ -165,7 +165,7 @@ pub fn finish<T>(compiler: &Compiler<'_>, format: Format, result: Result<T, Stop
             Failure::NotThere
         }
         Stop::Errors => Failure::Program,
-        Stop::NoFile(path) => Failure::Usage(format!("cannot read `{path}`")),
+        Stop::NoFile { path, why } => Failure::Usage(format!("cannot read `{path}`: {why}")),
         Stop::Usage(message) => Failure::Usage(message),
     })
 }

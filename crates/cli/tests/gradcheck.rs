@@ -108,7 +108,8 @@ fn grad_and_report_take_overloads_and_instances_as_well() {
         ("f", "say which one is meant, as in `f(float)`"),
         ("f(int)", "there is no function named `f(int)`"),
         ("f(int)", "there is `f(float)`, `f(float2)`"),
-        ("power<3>", "there is `power<T, N>(T)`"),
+        ("power<float>", "there is `power<T, N>(T)`"),
+        ("power<3>", "a type must stand here"),
         ("both<2>", "more than one function is `both<2>`"),
     ] {
         for command in ["grad", "report"] {

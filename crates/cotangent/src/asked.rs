@@ -7,7 +7,6 @@
 use crate::{Compiler, Stop};
 use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_sema::{Checked, hir};
-use cotangent_syntax::ast;
 
 /// A function that is asked for.
 pub(crate) struct Chosen {
@@ -85,15 +84,7 @@ pub(crate) fn choose(
                 // What the command line gives may not fit.
                 compiler.diagnostics.append(std::mem::take(&mut checked.diagnostics));
             }
-            (Some(args), _) => {
-                let instances =
-                    candidates.iter().filter_map(|f| instance(compiler, checked, *f, &wish, args));
-                let before = chosen.len();
-                chosen.extend(instances);
-                if chosen.len() == before {
-                    no_such(compiler, checked, &wish);
-                }
-            }
+            (Some(args), _) => chosen.extend(instances(compiler, checked, &candidates, &wish, args)),
         }
     }
     chosen.sort_by_key(|c| checked.program.user_funcs.iter().position(|f| *f == c.func));
@@ -156,20 +147,34 @@ fn plain(checked: &mut Checked, func: hir::FuncId) -> Chosen {
     Chosen { instance, func, name: shown }
 }
 
-/// The instance of a generic function under written arguments, if they fit.
-fn instance(
+/// The instances of generic functions under written arguments. What is wrong with them is told where only one function could be
+/// meant; of several nobody knows which.
+fn instances(
     compiler: &mut Compiler<'_>,
     checked: &mut Checked,
-    func: hir::FuncId,
+    candidates: &[hir::FuncId],
     wish: &Wish<'_>,
     args: &str,
-) -> Option<Chosen> {
-    let file = compiler.sources.add("--fn", format!("typealias asked = asked<{args}>;"));
-    let tree = compiler.parse(file, &[]);
-    let ast::DeclKind::Alias(alias) = &tree.decls.first()?.kind else { return None };
-    let ast::ExprKind::Apply(_, args) = &alias.ty.as_ref()?.kind else { return None };
-    let instance = checked.instance(func, args)?;
-    Some(Chosen { instance: Some(instance), func, name: Symbol::new(wish.text) })
+) -> Vec<Chosen> {
+    let written = compiler.read_instance(&format!("{}<{args}>", wish.name));
+    if compiler.diagnostics.has_errors() {
+        return vec![];
+    }
+    let (mut found, mut wrong) = (vec![], vec![]);
+    for func in candidates.iter().copied() {
+        match checked.instance(func, &written) {
+            Some(instance) => {
+                found.push(Chosen { instance: Some(instance), func, name: Symbol::new(wish.text) })
+            }
+            None => wrong.push(std::mem::take(&mut checked.diagnostics)),
+        }
+    }
+    match (&found[..], &mut wrong[..]) {
+        ([_, ..], _) => {}
+        ([], [only]) if only.has_errors() => compiler.diagnostics.append(std::mem::take(only)),
+        ([], _) => no_such(compiler, checked, wish),
+    }
+    found
 }
 
 fn no_such(compiler: &mut Compiler<'_>, checked: &Checked, wish: &Wish<'_>) {

@@ -21,8 +21,13 @@ use cotangent_syntax::{Limits, TokenStream, ast};
 pub enum Stop {
     /// The program has errors; they are in [`Compiler::diagnostics`].
     Errors,
-    /// There is no such file.
-    NoFile(String),
+    /// A file cannot be read.
+    NoFile {
+        /// Where it should be.
+        path: String,
+        /// The reason, and what may be meant instead.
+        why: String,
+    },
     /// What was asked for cannot be done, for this reason.
     Usage(String),
 }

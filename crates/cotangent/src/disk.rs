@@ -1,6 +1,8 @@
 //! Source files from disk: the one place in the library that reads any.
 
 use crate::Loader;
+use cotangent_base::nearest;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Looks beside the file that asks, then in the include directories.
@@ -12,8 +14,18 @@ pub struct Disk {
 
 impl Loader for Disk {
     fn load(&self, path: &str) -> Option<String> {
-        // A byte that is no UTF-8 becomes a character the lexer will point at.
-        std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        std::fs::read(path).ok().map(|bytes| decode(&bytes))
+    }
+
+    fn why_not(&self, path: &str) -> String {
+        match std::fs::read(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => match similar(Path::new(path)) {
+                Some(near) => format!("there is no such file; did you mean `{near}`?"),
+                None => "there is no such file".to_string(),
+            },
+            Err(error) => reason(error.kind()).map_or_else(|| error.to_string(), str::to_string),
+            Ok(_) => "it came to be only now".to_string(),
+        }
     }
 
     fn places(&self, from: &str, name: &str) -> Vec<String> {
@@ -26,9 +38,67 @@ impl Loader for Disk {
     }
 }
 
+/// Text in UTF-8, or in UTF-16 as some editors write it: it begins with a mark, or with an ASCII character. What cannot be read
+/// becomes a character that the lexer points at.
+fn decode(bytes: &[u8]) -> String {
+    let wide = |unit: fn([u8; 2]) -> u16| {
+        let units = bytes.chunks(2).map(|pair| unit([pair[0], *pair.get(1).unwrap_or(&0xff)]));
+        String::from_utf16_lossy(&units.collect::<Vec<_>>())
+    };
+    match bytes {
+        [0xff, 0xfe, ..] | [1..=0x7f, 0, ..] => wide(u16::from_le_bytes),
+        [0xfe, 0xff, ..] | [0, 1..=0x7f, ..] => wide(u16::from_be_bytes),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// Why a file cannot be read, for what is common.
+fn reason(kind: ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::PermissionDenied => Some("permission denied"),
+        ErrorKind::IsADirectory => Some("it is a folder"),
+        ErrorKind::NotADirectory => Some("a part of the path is not a folder"),
+        _ => None,
+    }
+}
+
+/// A source file in the same folder whose name is nearly that, or that but for its ending.
+fn similar(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let folder = path.parent()?;
+    let entries =
+        std::fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }).ok()?;
+    let names = entries.flatten().filter(|entry| entry.path().is_file());
+    let names: Vec<String> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let with_ending = format!("{name}.slang");
+    let near = match names.iter().find(|other| **other == with_ending) {
+        Some(found) => found.as_str(),
+        None => nearest(name, names.iter().map(String::as_str).filter(|other| other.ends_with(".slang")))?,
+    };
+    Some(folder.join(near).display().to_string())
+}
+
 impl Disk {
     fn candidates<'a>(&'a self, from: &'a str, name: &'a str) -> impl Iterator<Item = PathBuf> + 'a {
         let beside = Path::new(from).parent();
         beside.into_iter().chain(self.include.iter().map(PathBuf::as_path)).map(move |dir| dir.join(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decode;
+
+    #[test]
+    fn text_is_read_in_utf_8_and_utf_16() {
+        let text = "// größer\nint x;";
+        let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for bytes in [text.as_bytes(), &little, &big] {
+            assert_eq!(decode(bytes), text);
+        }
+        let marked = [&[0xff, 0xfe][..], &little].concat();
+        assert_eq!(decode(&marked), format!("\u{feff}{text}"));
+        assert_eq!(decode(b"// gr\xf6\xdfer"), "// gr\u{fffd}\u{fffd}er");
     }
 }

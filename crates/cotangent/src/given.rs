@@ -2,7 +2,7 @@
 //! `--set-type p=Real`.
 //!
 //! Each becomes a file of its own with one line, `f=float, 4`, in which mistakes are shown. The parser reads it as `f<float, 4> _;`,
-//! as it reads everything.
+//! as it reads everything. `--fn 'f<float, 4>'` is read in the same way.
 
 use crate::compiler::Compiler;
 use cotangent_base::{Span, Symbol};
@@ -21,6 +21,9 @@ pub enum Setting {
     Type,
 }
 
+/// The flag that names a function.
+const FUNCTION: &str = "--fn";
+
 impl Setting {
     const ALL: [Setting; 3] = [Setting::Function, Setting::Global, Setting::Type];
 
@@ -37,14 +40,15 @@ impl Setting {
 impl Compiler<'_> {
     /// Whether something stands on the command line and not in a file.
     pub fn is_setting(&self, span: Span) -> bool {
-        !span.is_none() && Setting::ALL.iter().any(|setting| setting.flag() == self.sources.path(span.file))
+        let flags = Setting::ALL.iter().map(|setting| setting.flag());
+        !span.is_none() && flags.chain([FUNCTION]).any(|flag| flag == self.sources.path(span.file))
     }
 
     /// Reads all settings.
     pub(crate) fn read_settings(&mut self) -> Given {
         let mut given = Given::default();
         for (setting, name, text) in self.settings.clone() {
-            let args = self.read_arguments(setting, &name, &text);
+            let args = self.read_arguments(setting.flag(), &format!("{name}={text}"));
             let name = Symbol::new(&name.replace("::", "."));
             match setting {
                 Setting::Function => given.functions.push((name, args)),
@@ -55,9 +59,14 @@ impl Compiler<'_> {
         given
     }
 
+    /// The types and values in `f<float, 4>`, as `--fn` says it. Mistakes are told.
+    pub(crate) fn read_instance(&mut self, text: &str) -> Vec<Expr> {
+        self.read_arguments(FUNCTION, text)
+    }
+
     /// The types and values of one setting. Mistakes are told.
-    fn read_arguments(&mut self, setting: Setting, name: &str, text: &str) -> Vec<Expr> {
-        let file = self.sources.add(setting.flag(), format!("{name}={text}\n"));
+    fn read_arguments(&mut self, flag: &str, text: &str) -> Vec<Expr> {
+        let file = self.sources.add(flag, format!("{text}\n"));
         let mut stream = self.preprocess(file, &[]);
         self.needs.note(&stream);
         as_declaration(&mut stream.tokens);
@@ -73,12 +82,13 @@ impl Compiler<'_> {
     }
 }
 
-/// Makes `f<float, 4> _;` of the tokens of `f=float, 4`.
+/// Makes `f<float, 4> _;` of the tokens of `f=float, 4` or `f<float, 4>`.
 fn as_declaration(tokens: &mut Vec<Token>) {
-    if let Some(equals) = tokens.iter_mut().find(|token| token.is(Punct::Eq)) {
-        equals.kind = TokenKind::Punct(Punct::Lt);
-    }
     let Some(end) = tokens.pop() else { return };
     let punct = |punct| Token::new(TokenKind::Punct(punct), end.span);
-    tokens.extend([punct(Punct::Gt), Token::ident("_".into(), end.span), punct(Punct::Semi), end]);
+    if let Some(equals) = tokens.iter_mut().find(|token| token.is(Punct::Eq)) {
+        equals.kind = TokenKind::Punct(Punct::Lt);
+        tokens.push(punct(Punct::Gt));
+    }
+    tokens.extend([Token::ident("_".into(), end.span), punct(Punct::Semi), end]);
 }

@@ -106,7 +106,10 @@ impl Compiler<'_> {
     }
 
     fn load_file(&mut self, path: &str) -> Result<File, Stop> {
-        let text = self.loader.load(path).ok_or_else(|| Stop::NoFile(path.to_string()))?;
+        let text = self
+            .loader
+            .load(path)
+            .ok_or_else(|| Stop::NoFile { path: path.to_string(), why: self.loader.why_not(path) })?;
         let file = self.sources.add(path, text);
         let defines = self.defines.clone();
         let tree = self.parse(file, &defines);

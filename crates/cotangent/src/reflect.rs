@@ -225,7 +225,7 @@ fn shape_name(types: &Types, shape: &Shape) -> String {
 }
 
 /// A type as the language writes it.
-fn type_name(types: &Types, ty: Ty) -> String {
+pub(crate) fn type_name(types: &Types, ty: Ty) -> String {
     match types.get(ty) {
         Type::Unit => "void".to_string(),
         Type::Scalar(s) => scalar_name(s).to_string(),
@@ -265,7 +265,7 @@ fn texture_name(texture: Texture) -> String {
     format!("{written}Texture{dim}{array}<{}{lanes}>", scalar_name(texture.scalar))
 }
 
-fn scalar_name(scalar: Scalar) -> &'static str {
+pub(crate) fn scalar_name(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::Bool => "bool",
         Scalar::I8 => "int8_t",

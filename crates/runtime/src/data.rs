@@ -169,7 +169,8 @@ impl Data {
         let Some((name, list)) = text.strip_suffix(']').and_then(|t| t.split_once('[')) else {
             bail!(
                 "cannot read the value `{text}`: write f32[1, 2], zeros(f32, 4), bytes[00ff], @file.npy or a number; \
-                 image(4x4, f32[..]) for a texture, linear,clamp for a sampler"
+                 image(4x4, f32[..]) for a texture; for a sampler linear,clamp or other words of {}",
+                crate::sampler::words()
             );
         };
         if name.trim() == "bytes" {

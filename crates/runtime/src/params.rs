@@ -286,7 +286,10 @@ impl Params {
             }
             (Opaque::Sampler | Opaque::Comparison, Data::Sampler(state)) => block.sampler = *state,
             (Opaque::Sampler | Opaque::Comparison, _) => {
-                bail!("`{path}` is a sampler: write linear,clamp or other words")
+                bail!(
+                    "`{path}` is a sampler: write linear,clamp or other words of {}",
+                    crate::sampler::words()
+                )
             }
         }
         Ok(())

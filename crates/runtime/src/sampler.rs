@@ -11,6 +11,13 @@ pub fn parse(text: &str) -> Option<Result<SamplerState, Error>> {
     text.split(',').any(|word| is_known(word.trim())).then(|| state(text))
 }
 
+/// The words that say what a sampler does.
+pub fn words() -> String {
+    let addresses = Address::ALL.iter().map(|(name, _)| *name);
+    let compares = Compare::ALL.iter().map(|(name, _)| *name);
+    WORDS.into_iter().chain(addresses).chain(compares).collect::<Vec<_>>().join(" ")
+}
+
 const WORDS: [&str; 4] = ["linear", "nearest", "mip-linear", "mip-nearest"];
 
 fn address(word: &str) -> Option<Address> {
@@ -34,13 +41,7 @@ fn state(text: &str) -> Result<SamplerState, Error> {
                 (Some(address), _) => addresses.push(address),
                 (None, Some(compare)) => state.compare = compare,
                 (None, None) => {
-                    let addresses = Address::ALL.iter().map(|(name, _)| *name);
-                    let known: Vec<&str> = WORDS
-                        .into_iter()
-                        .chain(addresses)
-                        .chain(Compare::ALL.iter().map(|(name, _)| *name))
-                        .collect();
-                    bail!("`{word}` says nothing about a sampler: the words are {}", known.join(" "));
+                    bail!("`{word}` says nothing about a sampler: the words are {}", words());
                 }
             },
         }

@@ -8,8 +8,7 @@
 use crate::Checked;
 use crate::codes;
 use crate::hir::FuncId;
-use crate::suggest::nearest;
-use cotangent_base::{Diagnostic, Symbol};
+use cotangent_base::{Diagnostic, Symbol, nearest};
 use cotangent_syntax::ast::{Attribute, Expr, ExprKind};
 
 /// The targets by name. A target's number is its place here.

@@ -1,7 +1,6 @@
 //! Generic parameters: their bounds, and the environment of assumptions in which code is checked.
 
 use crate::Checked;
-use crate::arguments::Share;
 use crate::hir::{
     Arg, Args, Bound, FuncId, FuncRef, GenericParam, GenericParamId, Generics, InterfaceRef, Ty, TyKind, Val,
     ValKind,
@@ -211,24 +210,12 @@ impl Checked {
         }
     }
 
-    /// A generic function under written arguments for all its parameters, those of what stands around it first; none if they do
-    /// not fit.
+    /// A generic function under written arguments, those of what stands around it first; none if they do not fit, which is told,
+    /// or are too few, which is not.
     pub fn instance(&mut self, func: FuncId, written: &[ast::Expr]) -> Option<FuncRef> {
         self.ensure_func(func);
-        let generics = self.tables.funcs[func].generics;
-        let params = self.tables.generics[generics].params.clone();
-        let scope = self.tables.generics[generics].scope;
-        let mut args: Vec<Arg> = vec![];
-        for (param, share) in params.iter().zip(self.shares(&params, written)?) {
-            args.push(match share {
-                Share::One(expr) => self.generic_arg(*param, expr, scope),
-                Share::Pack(exprs) => self.pack_arg(*param, exprs, scope),
-                Share::Open => return None,
-            });
-        }
-        let args = self.program.types.args(&args);
-        let fits = self.unmet_bound(generics, args).is_none() && !self.diagnostics.has_errors();
-        fits.then_some(FuncRef { func, args })
+        let args = self.args_under(func, written)?;
+        (!self.diagnostics.has_errors()).then_some(FuncRef { func, args })
     }
 
     /// The first bound of `id` that does not hold for `args`.

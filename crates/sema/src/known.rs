@@ -8,9 +8,8 @@ use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::hir::FuncId;
-use crate::suggest::nearest;
 use crate::tables::ScopeId;
-use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_base::{Diagnostic, Span, Symbol, nearest};
 use cotangent_syntax::ast::Attribute;
 
 /// Where an attribute may stand: one bit for each kind of place.

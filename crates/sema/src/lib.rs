@@ -13,7 +13,7 @@
 //! | subject | modules |
 //! |---|---|
 //! | the state, and what lowering may ask | `checked`, `tables` |
-//! | names, attributes | `lookup`, `access`, `suggest`, `missing`, `attrs`, `known` |
+//! | names, attributes | `lookup`, `access`, `missing`, `attrs`, `known` |
 //! | types as written, types as shown | `resolve`, `show` |
 //! | generic parameters, bounds, arguments | `generics`, `arguments`, `matching`, `subst`, `substexpr`, `infer`, `packs` |
 //! | interfaces: who conforms, and how | `conform`, `witness`, `wrapper`, `inherited` |
@@ -79,7 +79,6 @@ mod signature;
 mod stmt;
 mod subst;
 mod substexpr;
-mod suggest;
 mod tables;
 mod throws;
 mod throws_each;

@@ -381,7 +381,7 @@ impl Checked {
         let len = self.diagnostics.len();
         let names = self.visible_names(scope, true);
         self.diagnostics.truncate(len);
-        if let Some(near) = crate::suggest::nearest(name.as_str(), names.iter().map(|n| n.as_str())) {
+        if let Some(near) = cotangent_base::nearest(name.as_str(), names.iter().map(|n| n.as_str())) {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
         }
         self.diagnostics.push(diagnostic);

@@ -9,9 +9,8 @@ use crate::hir::{
     Args, Bound, Dir, Entry, Field, FuncId, GenericParam, GenericParamId, Global, GlobalId, GlobalKind,
     Inline, InterfaceRef, Param, Stage, StructId, This, Ty, TyKind, Val, ValKind, Varying,
 };
-use crate::suggest::nearest;
 use crate::tables::{FuncSource, GenericsInfo, Progress, ScopeId};
-use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Symbol};
+use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Symbol, nearest};
 use cotangent_syntax::ast::{self, ModifierKind};
 use std::rc::Rc;
 

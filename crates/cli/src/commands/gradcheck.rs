@@ -56,8 +56,8 @@ fn text(sources: &Sources, findings: &[Finding]) -> String {
             out += &difference(sources, finding, worst);
         }
     }
-    for finding in findings.iter().filter(|f| !matches!(f.outcome, Outcome::Skipped(_))) {
-        if let Some(reason) = &finding.unchecked {
+    for finding in findings {
+        if let Some(reason) = half_checked(finding) {
             let modes: Vec<&str> = finding.modes.iter().map(mode).collect();
             out += &format!("\nonly {} of {} was compared: {reason}", modes.join(","), finding.name);
         }
@@ -78,11 +78,17 @@ fn text(sources: &Sources, findings: &[Finding]) -> String {
             }
         }
     }
-    if findings.iter().any(|f| !f.kinks.is_empty() || !f.hidden.is_empty() || f.unchecked.is_some()) {
+    if findings.iter().any(|f| !f.kinks.is_empty() || !f.hidden.is_empty() || half_checked(f).is_some()) {
         out.push('\n');
     }
     out += &summary(findings);
     out
+}
+
+/// Why only one of two derivatives was compared, if so.
+fn half_checked(finding: &Finding) -> Option<&str> {
+    let is_skipped = matches!(finding.outcome, Outcome::Skipped(_));
+    finding.unchecked.as_deref().filter(|_| !is_skipped)
 }
 
 fn word(outcome: &Outcome) -> &'static str {

@@ -302,7 +302,14 @@ fn compare(
     evaluator.enumerators.clone_from(&options.enumerators);
     let mut random = point::Random::new(options.seed, finding.name.as_str());
     if evaluator.shape(&|_| true).columns.is_empty() {
-        finding.outcome = Outcome::Skipped("no input carries a derivative".into());
+        let elsewhere = "; what its custom derivative writes, differences do not see";
+        let reason = "no input carries a derivative".to_string();
+        finding.outcome = Outcome::Skipped(if finding.made { reason } else { reason + elsewhere });
+        return Ok(());
+    }
+    if let Some(name) = point::without_value(module, &evaluator) {
+        let reason = format!("`{name}` has a resource in it, for which there is no random value");
+        finding.outcome = Outcome::Skipped(reason);
         return Ok(());
     }
     let fixed = Fixed::new(&mut evaluator, module, options, used)?;

@@ -4,10 +4,10 @@
 //! on a part of the line only (logarithms, inverse sines) find points in it. Integers are small and not negative, because they tend
 //! to be indices and counts. Buffers and uniforms that a function reads are filled in the same way.
 
-use crate::gradient::Evaluator;
+use crate::gradient::{Evaluator, Named};
 use cotangent_base::Scalar;
 use cotangent_interp::Val;
-use cotangent_ir::{Const, FuncId, Global, GlobalData, GlobalKind, Module, Ty, Type, Types};
+use cotangent_ir::{Const, FuncId, Global, GlobalData, GlobalKind, Module, Ty, Type, Types, layout};
 
 /// Where real numbers lie.
 pub(super) type Range = (f64, f64);
@@ -65,6 +65,15 @@ pub(super) fn give_buffers(module: &mut Module, func: FuncId) -> Vec<(usize, Glo
         (input, module.add_global(GlobalData { name, ty, kind: GlobalKind::Param, span }))
     };
     buffers.into_iter().map(give).collect()
+}
+
+/// An input that is more than a buffer and has a resource in it.
+pub(super) fn without_value(module: &Module, evaluator: &Evaluator<'_>) -> Option<String> {
+    let types = &module.types;
+    let has_no_value = |input: &&Named| {
+        !matches!(types.get(input.ty), Type::Buffer(..)) && layout::layout(types, input.ty).is_none()
+    };
+    evaluator.inputs.iter().find(has_no_value).map(|input| input.name.clone())
 }
 
 /// Moves to a point: every input, uniform and buffer gets new values.

@@ -1,6 +1,8 @@
 //! The point at which a function is evaluated, as users write it: `x=3, p.dir=[1, 0, 0]`.
 
 use super::{Evaluator, Named, replace};
+use crate::reflect::type_name;
+use cotangent_base::{Scalar, nearest};
 use cotangent_ir::{Ty, layout};
 use cotangent_runtime::Error;
 use cotangent_runtime::data::Number;
@@ -30,27 +32,38 @@ impl Evaluator<'_> {
             let names: Vec<&str> = self.inputs.iter().map(|i| i.name.as_str()).collect();
             return Err(Error(format!("the function has no input `{name}`; it has {}", names.join(", "))));
         };
-        let places =
-            self.part(self.inputs[input].ty, &steps).ok_or_else(|| Error(format!("there is no `{path}`")))?;
-        let numbers = words(value)?;
-        if numbers.len() != places.len() {
-            let wanted = if places.len() == 1 {
-                "one number".to_string()
-            } else {
-                format!("{} numbers", places.len())
-            };
-            return Err(Error(format!(
-                "`{path}` takes {wanted}, as in `{path}={}`, but `{value}` has {}",
-                if places.len() == 1 { "3" } else { "[1, 0, ..]" },
-                numbers.len()
-            )));
+        let whole = self.inputs[input].ty;
+        let (ty, places) = self.part(whole, &steps).ok_or_else(|| self.no_part(whole, name, path))?;
+        let leaves: Vec<&Leaf> = places.iter().map(|(_, leaf)| leaf).collect();
+        let wanted = || {
+            format!("`{path}` is of type {}, as in `{path}={}`", type_name(&self.types, ty), example(&leaves))
+        };
+        let mut numbers = vec![];
+        for word in words(value)? {
+            let number = self.number_named(word);
+            let meant = || self.enumerator_near(word);
+            numbers.push(
+                number.ok_or_else(|| Error(format!("`{word}` is not a number: {}{}", wanted(), meant())))?,
+            );
         }
-        for ((index, leaf), word) in places.iter().zip(numbers) {
-            let number = self.number_named(word).ok_or_else(|| Error(format!("`{word}` is not a number")))?;
-            let constant = number.constant(leaf.scalar)?;
+        if numbers.len() != places.len() {
+            let count = match places.len() {
+                1 => "one number".to_string(),
+                n => format!("{n} numbers"),
+            };
+            let has = numbers.len();
+            return Err(Error(format!("`{path}` takes {count}, but `{value}` has {has}: {}", wanted())));
+        }
+        for ((index, leaf), number) in places.iter().zip(numbers) {
+            let constant = number.constant(leaf.scalar).map_err(|e| Error(format!("{e}: {}", wanted())))?;
             replace(&mut self.inputs[input].value, &mut { *index }, constant);
         }
         Ok(())
+    }
+
+    /// What is said of a path that leads nowhere.
+    fn no_part(&self, ty: Ty, name: &str, path: &str) -> Error {
+        Error(format!("there is no `{path}`: `{name}` is of type {}", type_name(&self.types, ty)))
     }
 
     /// A number as it is written, or by the name of an enumerator.
@@ -63,8 +76,14 @@ impl Evaluator<'_> {
         Number::parse(word).or_else(named)
     }
 
-    /// The numbers of the part of `ty` at `steps`, with their positions among all.
-    fn part(&self, ty: Ty, steps: &[String]) -> Option<Vec<(usize, Leaf)>> {
+    /// The enumerator that a word may stand for, as a question.
+    fn enumerator_near(&self, word: &str) -> String {
+        let near = nearest(word, self.enumerators.iter().map(|(name, _)| name.as_str()));
+        near.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
+    }
+
+    /// The part of `ty` at `steps`: its type, and its numbers with their positions among all.
+    fn part(&self, ty: Ty, steps: &[String]) -> Option<(Ty, Vec<(usize, Leaf)>)> {
         let (mut start, mut inner) = (0, ty);
         for step in steps {
             let (offset, next) = descend(&self.types, inner, step)?;
@@ -72,7 +91,27 @@ impl Evaluator<'_> {
         }
         let end = start + layout::layout(&self.types, inner)?.size as usize;
         let all = leaves(&self.types, ty).into_iter().enumerate();
-        Some(all.filter(|(_, leaf)| (start..end).contains(&leaf.offset)).collect())
+        Some((inner, all.filter(|(_, leaf)| (start..end).contains(&leaf.offset)).collect()))
+    }
+}
+
+/// Most numbers of an example.
+const EXAMPLE: usize = 4;
+
+/// How a value with such numbers may be written.
+fn example(leaves: &[&Leaf]) -> String {
+    let number = |(i, leaf): (usize, &&Leaf)| match leaf.scalar {
+        Scalar::Bool => "true".to_string(),
+        s if s.is_float() => format!("{}.5", i + 1),
+        _ => (i + 3).to_string(),
+    };
+    let mut numbers: Vec<String> = leaves.iter().enumerate().take(EXAMPLE).map(number).collect();
+    if leaves.len() > EXAMPLE {
+        numbers.push("..".into());
+    }
+    match &numbers[..] {
+        [only] => only.clone(),
+        _ => format!("[{}]", numbers.join(", ")),
     }
 }
 

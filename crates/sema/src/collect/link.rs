@@ -280,14 +280,20 @@ impl Checked {
     /// parameter of interface type that interface. Nothing if that is not enough.
     pub fn root_args(&mut self, func: FuncId) -> Option<Args> {
         self.ensure_func(func);
-        let crate::hir::Func { name, span, .. } = self.program.funcs[func];
+        let name = self.program.funcs[func].name;
         let given = &self.tables.links.given.functions;
         let given: Vec<ast::Expr> =
             given.iter().find(|(n, _)| *n == name).map(|(_, args)| args.clone()).unwrap_or_default();
+        self.args_under(func, &given)
+    }
+
+    /// The same with these arguments of the command line. That they do not fit is told.
+    pub(crate) fn args_under(&mut self, func: FuncId, given: &[ast::Expr]) -> Option<Args> {
+        let span = self.program.funcs[func].span;
         let generics = self.tables.funcs[func].generics;
         let params = self.tables.generics[generics].params.clone();
         let at = given.first().map_or(span, |first| first.span);
-        let Some(shares) = self.shares(&params, &given) else {
+        let Some(shares) = self.shares(&params, given) else {
             let message = format!("{} generic arguments given, {} expected", given.len(), params.len());
             let more = given.get(params.len()).map_or(at, |more| more.span);
             self.diagnostics

@@ -60,7 +60,7 @@ impl BodyCx<'_> {
     fn report_unknown(&mut self, message: String, name: ast::Ident, names: &[Symbol]) {
         let mut diagnostic = Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message);
         if self.cx.suggests()
-            && let Some(near) = crate::suggest::nearest(name.name.as_str(), names.iter().map(|n| n.as_str()))
+            && let Some(near) = cotangent_base::nearest(name.name.as_str(), names.iter().map(|n| n.as_str()))
         {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
         }

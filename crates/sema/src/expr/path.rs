@@ -71,7 +71,7 @@ impl BodyCx<'_> {
         if let Some(this) = self.this {
             names.extend(self.cx.member_names(self.locals[this].ty));
         }
-        if let Some(near) = crate::suggest::nearest(name.as_str(), names.iter().map(|n| n.as_str())) {
+        if let Some(near) = cotangent_base::nearest(name.as_str(), names.iter().map(|n| n.as_str())) {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
         }
         self.report(diagnostic);

@@ -187,6 +187,10 @@ impl Preprocessor<'_> {
 
 /// The message for a character that begins no token, with what was probably meant.
 fn stray_character(c: char, span: Span) -> Diagnostic {
+    if c == char::REPLACEMENT_CHARACTER {
+        let error = Diagnostic::new(codes::STRAY_CHARACTER, span, "the file is not UTF-8 here");
+        return error.help("save it as UTF-8, and remove the character if it shall not be there");
+    }
     let shown =
         if c.is_control() || c.is_whitespace() { c.escape_unicode().to_string() } else { c.to_string() };
     let error =

@@ -5,7 +5,7 @@ const MAX_LENGTH: usize = 100;
 
 /// The name with the fewest edits from `name`, if they are few for its length. Of equals one that begins with a letter
 /// of the same case, then the first in the alphabet, so that the answer does not depend on the order of `names`.
-pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
     if length > MAX_LENGTH {
         return None;
