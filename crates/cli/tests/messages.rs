@@ -2,7 +2,8 @@
 
 mod support;
 
-use std::path::PathBuf;
+use std::process::Command;
+use support::folder::Folder;
 use support::{cotangent, words};
 
 const PROGRAM: &str = "
@@ -15,33 +16,18 @@ Texture2D<float4> image; SamplerState how; RWStructuredBuffer<float> result;
 [numthreads(1, 1, 1)] void main() { result[0] = image.SampleLevel(how, float2(0.5), 0).x; }
 ";
 
-/// A folder with the program in it, gone afterwards.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("cotangent-messages-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        std::fs::write(path.join("program.slang"), PROGRAM).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    /// What is said of the program under these arguments, which must be about the command line.
-    fn says(&self, command: &str, rest: &str) -> String {
-        let mut args = vec![command.to_string(), self.path("program.slang")];
-        args.extend(words(rest));
-        refused(&args)
-    }
+/// A folder with the program in it.
+fn with_program(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.file("program.slang", PROGRAM);
+    folder
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// What is said of the program under these arguments, which must be about the command line.
+fn told(folder: &Folder, command: &str, rest: &str) -> String {
+    let mut args = vec![command.to_string(), folder.path("program.slang")];
+    args.extend(words(rest));
+    refused(&args)
 }
 
 fn refused(args: &[String]) -> String {
@@ -53,7 +39,7 @@ fn refused(args: &[String]) -> String {
 
 #[test]
 fn a_value_that_cannot_be_read_is_shown_one_that_can() {
-    let folder = Folder::new("values");
+    let folder = with_program("values");
     for (function, at, says) in [
         ("f", "x=abc", "`abc` is not a number: `x` is of type float, as in `x=1.5`"),
         ("f", "x=[1, 2]", "`x` takes one number, but `[1, 2]` has 2: `x` is of type float"),
@@ -64,14 +50,14 @@ fn a_value_that_cannot_be_read_is_shown_one_that_can() {
         ("g", "r.to=3", "there is no `r.to`: `r` is of type Ray"),
         ("g", "k=Kind.Sqare", "`k` is of type int, as in `k=3`; did you mean `Kind.Square`?"),
     ] {
-        let said = folder.says("grad", &format!("--fn {function} --at '{at}'"));
+        let said = told(&folder, "grad", &format!("--fn {function} --at '{at}'"));
         assert!(said.contains(says), "{at}: {said}");
     }
 }
 
 #[test]
 fn generic_arguments_of_a_function_are_pointed_at() {
-    let folder = Folder::new("instances");
+    let folder = with_program("instances");
     for (function, says) in [
         ("twice<Foo>", "unknown type `Foo`\n --> --fn:1:7\n  |\n1 | twice<Foo>\n  |       ^^^"),
         ("twice<flaot>", "did you mean `float`?"),
@@ -81,7 +67,7 @@ fn generic_arguments_of_a_function_are_pointed_at() {
         ("twice<float;>", "expected `>`, found `;`"),
     ] {
         for command in ["grad", "gradcheck", "report"] {
-            let said = folder.says(command, &format!("--fn '{function}'"));
+            let said = told(&folder, command, &format!("--fn '{function}'"));
             assert!(said.contains(says), "{command} {function}: {said}");
         }
     }
@@ -89,18 +75,18 @@ fn generic_arguments_of_a_function_are_pointed_at() {
 
 #[test]
 fn the_words_of_samplers_are_listed() {
-    let folder = Folder::new("samplers");
+    let folder = with_program("samplers");
     let words = "linear nearest mip-linear mip-nearest clamp repeat mirror border";
     for value in ["cubic", "f32[1]", "linear,clmp"] {
-        let said = folder.says("run", &format!("--set 'how={value}'"));
+        let said = told(&folder, "run", &format!("--set 'how={value}'"));
         assert!(said.contains(words), "{value}: {said}");
     }
 }
 
 #[test]
 fn a_file_that_cannot_be_read_is_told_with_the_reason() {
-    let folder = Folder::new("files");
-    std::fs::create_dir_all(folder.0.join("folder.slang")).unwrap();
+    let folder = with_program("files");
+    std::fs::create_dir_all(folder.join("folder.slang")).unwrap();
     let near = format!("there is no such file; did you mean `{}`?", folder.path("program.slang"));
     for (name, says) in [
         ("progam.slang", near.as_str()),
@@ -119,12 +105,12 @@ fn a_file_that_cannot_be_read_is_told_with_the_reason() {
 
 #[test]
 fn files_are_read_as_editors_write_them() {
-    let folder = Folder::new("encodings");
+    let folder = with_program("encodings");
     let wide: Vec<u8> =
         "\u{feff}".encode_utf16().chain(PROGRAM.encode_utf16()).flat_map(u16::to_le_bytes).collect();
-    std::fs::write(folder.0.join("wide.slang"), wide).unwrap();
+    std::fs::write(folder.join("wide.slang"), wide).unwrap();
     assert_eq!(cotangent(&["check".into(), folder.path("wide.slang")]).status.code(), Some(0));
-    std::fs::write(folder.0.join("latin.slang"), b"// gr\xf6\xdfer\nint gr\xf6\xdfer;\n").unwrap();
+    std::fs::write(folder.join("latin.slang"), b"// gr\xf6\xdfer\nint gr\xf6\xdfer;\n").unwrap();
     let output = cotangent(&["check".into(), folder.path("latin.slang")]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("latin.slang:2:7") && said.contains("the file is not UTF-8 here"), "{said}");
@@ -132,7 +118,7 @@ fn files_are_read_as_editors_write_them() {
 
 #[test]
 fn what_gradcheck_skips_is_listed_with_the_reason() {
-    let folder = Folder::new("skipped");
+    let folder = with_program("skipped");
     let program = "
         struct Table
         {
@@ -141,7 +127,7 @@ fn what_gradcheck_skips_is_listed_with_the_reason() {
             void read_back(int i, float d) { slopes[i] += d; }
         }
         [Differentiable] float looked(Table table, float x) { return table.read(0) * x; }";
-    std::fs::write(folder.0.join("program.slang"), program).unwrap();
+    std::fs::write(folder.join("program.slang"), program).unwrap();
     let output = cotangent(&["gradcheck".into(), folder.path("program.slang")]);
     let text = String::from_utf8_lossy(&output.stdout);
     for line in [
@@ -150,5 +136,17 @@ fn what_gradcheck_skips_is_listed_with_the_reason() {
         "random value\n\n0 agree, 0 differ, 2 skipped.",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn drivers_do_not_talk_to_the_user() {
+    let folder = with_program("drivers");
+    let path = folder.path("program.slang");
+    for args in [&["devices"][..], &["run", &path, "--backend", "gpu", "--device", "none such"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+        let output = command.args(args).env_remove("XDG_RUNTIME_DIR").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("XDG_RUNTIME_DIR"), "{said}");
     }
 }

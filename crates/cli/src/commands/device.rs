@@ -1,5 +1,6 @@
 //! `cotangent devices`, and runs on one of them.
 
+use super::quiet::quietly;
 use crate::args::{Devices, Format, Run, RunTarget};
 use crate::output::print;
 use crate::report::{Failure, show_one, trapped};
@@ -16,7 +17,12 @@ use serde_json::json;
 
 /// Lists the devices.
 pub fn devices(args: &Devices) -> Result<(), Failure> {
-    let all = cotangent_gpu::devices();
+    // That there is none is a result, and reason enough to show what drivers said.
+    let found = quietly(|| match cotangent_gpu::devices() {
+        all if all.is_empty() => Err(all),
+        all => Ok(all),
+    });
+    let (Ok(all) | Err(all)) = found;
     if args.format == Format::Json {
         let device = |d: &cotangent_gpu::Info| json!({ "name": d.name, "backend": d.backend, "kind": d.kind, "driver": d.driver });
         return print(&format!("{}\n", json!(all.iter().map(device).collect::<Vec<_>>())));
@@ -48,7 +54,7 @@ pub fn run(
     })?;
     let slots = prepared.slots(&lowered.module, params)?;
     let program = program(&prepared, lowered, &slots);
-    let device = Device::open(args.device.as_deref())?;
+    let device = quietly(|| Device::open(args.device.as_deref()))?;
     let outcome = device.run(&program, groups, args.timings)?;
     prepared
         .finish(&lowered.module, params, &slots, &outcome.written)

@@ -7,6 +7,8 @@ mod device;
 mod explain;
 mod grad;
 mod gradcheck;
+#[cfg(feature = "gpu")]
+mod quiet;
 mod reflect;
 mod report;
 mod run;
