@@ -231,16 +231,12 @@ impl FuncEmitter<'_, '_> {
         Expr::of(text, PRIMARY, &parts)
     }
 
-    /// An index into that many elements, checked unless it is the counter of a loop that stays below.
+    /// An index into that many elements, checked unless it is one of them for sure.
     fn index(&self, operand: Value, index: &Expr, count: u32) -> String {
-        if self.counts_below(operand, count) {
+        if self.bounds.is_below(&self.e.module.types, self.func, operand, count) {
             return index.text.clone();
         }
         format!("ct::at({}, {count}, {})", index.text, self.line_number())
-    }
-
-    fn counts_below(&self, value: Value, count: u32) -> bool {
-        self.counters.get(&value).is_some_and(|n| *n <= i64::from(count))
     }
 
     fn select(&self, data: &InstData, args: Vec<Expr>) -> Expr {
@@ -282,8 +278,14 @@ impl FuncEmitter<'_, '_> {
         let shape = self.shape(data.operands[0]);
         let s = shape.scalar().unwrap_or(Scalar::F32);
         let is_scalar = matches!(shape, Type::Scalar(_));
-        // Unsigned integers wrap by themselves; signed ones do not, and small ones become `int`.
-        let plain = s.is_float() || matches!(s, Scalar::U32 | Scalar::U64) || !is_scalar;
+        // Unsigned integers wrap by themselves; signed ones must not have to, and small ones become `int`.
+        let plain = match s {
+            Scalar::U32 | Scalar::U64 => true,
+            Scalar::I32 | Scalar::I64 if is_scalar => {
+                self.bounds.stays(&self.e.module.types, self.func, data)
+            }
+            s => s.is_float() || !is_scalar,
+        };
         let infix = |sign: &str, level: u8| Expr::infix(args[0].clone(), sign, args[1].clone(), level);
         match math {
             Math::Add if plain => infix("+", SUM),

@@ -10,7 +10,8 @@ use crate::names::Names;
 use crate::wave::Open;
 use crate::{Emitter, Result};
 use cotangent_base::{EntityMap, Map, Set, Span};
-use cotangent_ir::{Const, Func, FuncId, Inst, Op, Region, Value, ValueDef};
+use cotangent_ir::{Func, FuncId, Inst, Op, Region, Value, ValueDef};
+use cotangent_passes::bounds::Bounds;
 use cotangent_passes::place::{Places, Slot, is_large};
 
 /// An expression of this length gets a name.
@@ -71,8 +72,8 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     /// The region of a value's only use.
     pub single: Map<Value, Region>,
     pub used: Set<Value>,
-    /// The counters of loops that run a known number of rounds.
-    pub counters: Map<Value, i64>,
+    /// Between which numbers integers lie.
+    pub bounds: Bounds,
     /// The region that each instruction is in, with its position, and the instruction that each region belongs to.
     around: Map<Inst, (Region, usize)>,
     owners: Map<Region, Inst>,
@@ -185,7 +186,7 @@ impl<'m> Emitter<'m> {
             homes: Map::default(),
             single: Map::default(),
             used: Set::default(),
-            counters: Map::default(),
+            bounds: Bounds::of(func),
             around: Map::default(),
             owners: Map::default(),
             loops: vec![],
@@ -280,11 +281,6 @@ impl FuncEmitter<'_, '_> {
             for operand in &data.operands {
                 *counts.entry(*operand).or_default() += 1;
                 self.single.insert(*operand, region);
-            }
-            if let (Op::For(_), Some(Op::Const(Const::Int(n)))) =
-                (&data.op, data.operands.first().and_then(|n| self.func.op(*n)))
-            {
-                self.counters.insert(self.func.regions[data.regions[0]].args[0], *n);
             }
             for inner in &data.regions {
                 self.owners.insert(*inner, *inst);

@@ -1,4 +1,4 @@
-//! Between which numbers an integer lies: what tells whether an index is inside its array for sure.
+//! Between which numbers an integer lies: what tells whether an index is inside its array for sure, and whether a sum may wrap.
 //!
 //! ```text
 //! for 8 () body(%k: i32) {        %k is 0..=7
@@ -19,13 +19,20 @@ use cotangent_ir::{Control, Func, Inst, InstData, Op, Region, Step, Type, Types,
 /// How many operations a search looks through.
 const DEPTH: usize = 8;
 
-/// The counted loops around the place that is looked at, which say how far their counters go.
+/// The counted loops around the places that are looked at, which say how far their counters go.
 #[derive(Default)]
-pub(crate) struct Bounds {
+pub struct Bounds {
     counts: Map<Region, Value>,
 }
 
 impl Bounds {
+    /// With all loops of a function.
+    pub fn of(func: &Func) -> Self {
+        let mut bounds = Bounds::default();
+        func.walk(func.body, &mut |inst| bounds.enter(func, inst));
+        bounds
+    }
+
     /// A walk is about to enter the regions of `inst`.
     pub(crate) fn enter(&mut self, func: &Func, inst: Inst) {
         let data = &func.insts[inst];
@@ -44,8 +51,7 @@ impl Bounds {
                 let (Some(index), Some(arity)) = (indices.next(), types.arity(ty)) else {
                     return false;
                 };
-                let all = Interval { low: 0, high: i128::from(arity) - 1 };
-                if !self.interval(types, func, *index, DEPTH).is_some_and(|i| all.contains(i)) {
+                if !self.is_below(types, func, *index, arity) {
                     return false;
                 }
             }
@@ -53,6 +59,19 @@ impl Bounds {
             ty = part;
         }
         true
+    }
+
+    /// Whether `index` is one of the numbers from zero up to, not including, `count` for sure.
+    pub fn is_below(&self, types: &Types, func: &Func, index: Value, count: u32) -> bool {
+        let all = Interval { low: 0, high: i128::from(count) - 1 };
+        self.interval(types, func, index, DEPTH).is_some_and(|i| all.contains(i))
+    }
+
+    /// Whether an operation on integers gives what it gives on numbers without end for sure.
+    pub fn stays(&self, types: &Types, func: &Func, data: &InstData) -> bool {
+        let of = |value: Value| self.interval(types, func, value, DEPTH);
+        let all = types.scalar_of(func.ty(data.results[0])).and_then(Interval::of_type);
+        all.is_some_and(|all| result(types, func, data, &of).is_some_and(|made| all.contains(made)))
     }
 
     /// Between what `value` lies, if it is an integer.
@@ -66,7 +85,7 @@ impl Bounds {
             ValueDef::Arg(..) => None,
             ValueDef::Result(inst, _) if depth > 0 => {
                 let of = |value: Value| self.interval(types, func, value, depth - 1);
-                result(types, func, inst, &of)
+                result(types, func, &func.insts[inst], &of)
             }
             ValueDef::Result(..) => consts::int(types, func, value).map(|n| all.constant(n)),
         };
@@ -84,10 +103,9 @@ impl Bounds {
 fn result(
     types: &Types,
     func: &Func,
-    inst: Inst,
+    data: &InstData,
     of: &dyn Fn(Value) -> Option<Interval>,
 ) -> Option<Interval> {
-    let data = &func.insts[inst];
     let scalar = types.scalar_of(func.ty(*data.results.first()?))?;
     match &data.op {
         Op::Const(_) | Op::Zero => {

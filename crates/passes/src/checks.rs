@@ -18,27 +18,29 @@
 //! }
 //! ```
 //!
-//! An index or divisor that is known to be fine is not tested. What happens behind a failed test is the target's affair:
+//! An index or divisor that is fine for sure is not tested. What happens behind a failed test is the target's affair:
 //! this pass does not keep the access from being made.
 
+use crate::bounds::Bounds;
 use cotangent_base::Scalar;
 use cotangent_ir::{Builder, Const, Func, Inst, Math, Module, Op, Path, Trap, Ty, Type, Types, Value};
 
 /// Tests every index and divisor of the module.
 pub fn checks(module: &mut Module) {
     for func in module.funcs.values_mut() {
+        let bounds = Bounds::of(func);
         for region in func.regions.keys() {
             for inst in std::mem::take(&mut func.regions[region].insts) {
                 let span = func.insts[inst].span;
                 let mut b = Builder { types: &mut module.types, func, region, span };
-                check(&mut b, inst);
+                check(&mut b, &bounds, inst);
                 func.regions[region].insts.push(inst);
             }
         }
     }
 }
 
-fn check(b: &mut Builder<'_>, inst: Inst) {
+fn check(b: &mut Builder<'_>, bounds: &Bounds, inst: Inst) {
     let data = &b.func.insts[inst];
     let operands = data.operands.clone();
     match &data.op {
@@ -48,14 +50,14 @@ fn check(b: &mut Builder<'_>, inst: Inst) {
             // A pointer is tested where it is followed.
             if !matches!(op, Op::Point(_)) {
                 let indices = &operands[operands.len() - path.indices()..];
-                path_of(b, operands[0], &path, indices);
+                path_of(b, bounds, operands[0], &path, indices);
             }
         }
     }
 }
 
 /// Tests the indices of a path that begins at `base`.
-fn path_of(b: &mut Builder<'_>, base: Value, path: &Path, indices: &[Value]) {
+fn path_of(b: &mut Builder<'_>, bounds: &Bounds, base: Value, path: &Path, indices: &[Value]) {
     let mut ty = match b.types.get(b.func.ty(base)) {
         Type::Ref(inner) => inner,
         _ => b.func.ty(base),
@@ -65,7 +67,10 @@ fn path_of(b: &mut Builder<'_>, base: Value, path: &Path, indices: &[Value]) {
         let known = step.known();
         if known.is_none() {
             let Some(index) = indices.next() else { return };
-            index_of(b, base, ty, *index);
+            let length = b.types.arity(ty);
+            if !length.is_some_and(|n| bounds.is_below(b.types, b.func, *index, n)) {
+                index_of(b, base, length, *index);
+            }
         }
         let Some(part) = part(b.types, ty, known) else { return };
         ty = part;
@@ -79,14 +84,8 @@ fn part(types: &Types, ty: Ty, index: Option<u32>) -> Option<Ty> {
     }
 }
 
-/// Tests an index into a value of type `ty`, or into the buffer `base`.
-fn index_of(b: &mut Builder<'_>, base: Value, ty: Ty, index: Value) {
-    let length = b.types.arity(ty);
-    if let (Some(Op::Const(Const::Int(i))), Some(n)) = (b.func.op(index), length)
-        && (0..i64::from(n)).contains(i)
-    {
-        return;
-    }
+/// Tests an index into so many elements, or into the buffer `base`.
+fn index_of(b: &mut Builder<'_>, base: Value, length: Option<u32>, index: Value) {
     let Some(scalar) = b.types.scalar_of(b.func.ty(index)) else { return };
     let wide = scalar.bits() == 64;
     let unsigned = b.types.scalar(if wide { Scalar::U64 } else { Scalar::U32 });

@@ -30,7 +30,7 @@
 //! The passes of [`tidy`](optimize::tidy) keep the numbers of values and make no new ones but constants: a table of
 //! linear values beside the function stays right.
 
-mod bounds;
+pub mod bounds;
 pub mod calls;
 pub mod checks;
 pub mod columns;

@@ -5,6 +5,7 @@ use cotangent_filetest::{Case, Pass, run};
 use cotangent_ir::layout::Matrices;
 use cotangent_ir::shader::ShaderParams;
 use cotangent_ir::{Func, FuncId, Inline, Types, verify_linear};
+use cotangent_passes::checks::checks;
 use cotangent_passes::columns::columns;
 use cotangent_passes::counted::counted;
 use cotangent_passes::cse::cse;
@@ -46,6 +47,10 @@ fn main() {
             Pass::new("tidy", |case| each(case, tidy)),
             Pass::new("sums", structured),
             Pass::new("columns", turned),
+            Pass::new("checks", |case| {
+                checks(&mut case.module);
+                cotangent_ir::text::print_module(&case.module)
+            }),
             Pass::new("unroll", unrolled),
             Pass::new("optimize", optimized),
         ],
