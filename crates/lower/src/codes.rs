@@ -79,6 +79,12 @@ cotangent_base::codes! {
     /// Make the groups smaller and dispatch more of them.
     W0701 LARGE_GROUP = "a group of very many threads";
 
+    /// `row_major` and `column_major` say how a matrix lies in memory. Before anything else, an array of matrices or a structure of
+    /// them, they have no effect, in slangc neither, and here something else was asked for than there is.
+    ///
+    /// Give each matrix a field of its own, or choose for all matrices with `--matrix-layout`.
+    W0702 IDLE_WORD = "a layout for what is no matrix";
+
     /// A `__target_switch` or `__stage_switch` without `default` has no case for the target or stage, so there is nothing to run.
     /// The stage is known only where all entry points are of one.
     E0736 NO_CASE = "nothing for this target";

@@ -171,6 +171,7 @@ impl Frame<'_, '_> {
             return uniform.clone();
         }
         let concrete = self.lowerer.checked.subst(param.ty, &self.subst);
+        self.lowerer.check_matrix(param.row_major, concrete, param.span);
         let (shape, ty) = (self.lowerer.shape(concrete, param.span), self.ty(param.ty));
         let uniform = self.lowerer.uniform(name.as_str(), &shape, ty, param.span);
         self.lowerer.uniforms.insert((func, number), uniform.clone());

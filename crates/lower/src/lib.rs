@@ -57,6 +57,7 @@ mod global;
 mod instance;
 mod intrinsic;
 mod loops;
+mod matrices;
 mod number;
 mod pairing;
 mod params;

@@ -2,13 +2,11 @@
 //!
 //! The code refers to the leaves that it uses; see [`global`](crate::global).
 
-use crate::codes;
 use crate::counter;
 use crate::global::{GlobalRef, Uniform};
 use crate::instance::Lowerer;
 use crate::varying::{Interface, is_varying};
-use cotangent_base::{Diagnostic, Span, Symbol, Wish};
-use cotangent_ir::layout::Matrices;
+use cotangent_base::{Span, Symbol, Wish};
 use cotangent_ir::shader::{Block, Field, ShaderParam, ShaderParams, Shape};
 use cotangent_ir::{self as ir, FuncId, Stage};
 use cotangent_sema::hir::{self, Arg, Ty, TyKind};
@@ -101,7 +99,7 @@ impl Lowerer<'_> {
     /// What a global parameter is made of. A `cbuffer` is a block whose members may have places.
     pub fn global_shape(&mut self, id: hir::GlobalId) -> Shape {
         let hir::Global { ty, span, cbuffer, .. } = self.checked.program.globals[id].clone();
-        self.check_matrices(self.checked.program.globals[id].row_major, span);
+        self.check_matrix(self.checked.program.globals[id].row_major, ty, span);
         let inner = self.shape(ty, span);
         let Some(offsets) = cbuffer else { return inner };
         let inner = match inner {
@@ -122,7 +120,7 @@ impl Lowerer<'_> {
                 }
                 let names: Vec<Symbol> =
                     self.checked.program.structs[id].fields.iter().map(|f| f.name).collect();
-                let fields = names.into_iter().zip(types);
+                let fields = names.into_iter().zip(types.iter().copied());
                 let fields: Vec<Field> =
                     fields.map(|(name, ty)| Field { name, shape: self.shape(ty, span) }).collect();
                 if fields.iter().all(|f| matches!(f.shape, Shape::Value(_))) {
@@ -130,7 +128,8 @@ impl Lowerer<'_> {
                 }
                 let own: Vec<_> =
                     self.checked.program.structs[id].fields.iter().map(|f| (f.row_major, f.span)).collect();
-                own.into_iter().for_each(|(row_major, span)| self.check_matrices(row_major, span));
+                let own = own.into_iter().zip(types);
+                own.for_each(|((row_major, span), ty)| self.check_matrix(row_major, ty, span));
                 Shape::Struct(fields)
             }
             TyKind::Array(elem, n) => match (self.shape(elem, span), self.checked.program.types.known(n)) {
@@ -139,20 +138,6 @@ impl Lowerer<'_> {
             },
             _ => Shape::Value(self.lower_ty(ty, span)),
         }
-    }
-
-    /// What stands alone, or among resources, lies as all matrices do.
-    fn check_matrices(&mut self, row_major: Option<bool>, span: Span) {
-        let Some(row_major) = row_major else { return };
-        if row_major == (self.options.matrices == Matrices::Rows) {
-            return;
-        }
-        let (word, flag) = if row_major { ("row_major", "row") } else { ("column_major", "column") };
-        let message = format!("`{word}` is supported only on fields of structures without resources");
-        self.diagnostics.push(
-            Diagnostic::new(codes::UNSUPPORTED_CONSTRUCT, span, message)
-                .help(format!("`--matrix-layout {flag}` lays out all matrices so")),
-        );
     }
 
     fn magic_shape(&mut self, ty: Ty, magic: Symbol, args: hir::Args, span: Span) -> Shape {

@@ -38,6 +38,14 @@ impl TypeCache {
         self.rows.pop_front()
     }
 
+    /// The structures that were lowered, in no order.
+    pub fn structs(&self, checked: &Checked) -> impl Iterator<Item = (StructId, ir::Ty)> {
+        self.types.iter().filter_map(|(ty, lowered)| match checked.program.types.kind(*ty) {
+            TyKind::Struct(id, _) => Some((id, *lowered)),
+            _ => None,
+        })
+    }
+
     /// How deep the types in a list of arguments nest.
     pub fn nesting(&mut self, checked: &Checked, args: Args) -> u32 {
         let depth = |arg: &Arg| match arg {
@@ -252,20 +260,6 @@ impl Lowerer<'_> {
         let lowered = self.make_struct(ty, &names, &types, span);
         self.note_matrices(id, lowered);
         lowered
-    }
-
-    /// Fields that are matrices may say how they lie in memory.
-    fn note_matrices(&mut self, id: StructId, lowered: ir::Ty) {
-        let Type::Struct(made) = self.module.types.get(lowered) else { return };
-        let fields = self.checked.program.structs[id].fields.iter().map(|f| f.row_major).enumerate();
-        let own = fields.filter_map(|(index, row_major)| {
-            let ty = self.module.types.part(lowered, Some(index as u32))?;
-            let is_matrix = matches!(self.module.types.get(ty), Type::Matrix(..));
-            let way = if row_major? { layout::Matrices::Rows } else { layout::Matrices::Columns };
-            is_matrix.then_some((index as u32, way))
-        });
-        let own = own.collect();
-        self.module.types.set_matrices(made, own);
     }
 
     fn lower_tuple(&mut self, ty: Ty, args: Args, span: Span) -> ir::Ty {

@@ -122,6 +122,7 @@ impl Checked {
             by_ref: false,
             no_diff,
             varying: Varying::default(),
+            row_major: None,
             span,
         });
     }
@@ -152,6 +153,7 @@ impl Checked {
             by_ref: has(ModifierKind::Ref),
             no_diff: has(ModifierKind::NoDiff) || is_no_diff(&param.ty),
             varying,
+            row_major: row_major(&param.modifiers),
             span: param.name.map_or(param.span, |n| n.span),
         }
     }

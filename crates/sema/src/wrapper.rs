@@ -164,6 +164,7 @@ impl Checked {
             by_ref: false,
             no_diff: false,
             varying: Default::default(),
+            row_major: None,
             span,
         };
         let head = Head {

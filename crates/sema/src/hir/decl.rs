@@ -357,6 +357,8 @@ pub struct Param {
     pub no_diff: bool,
     /// What it is to the stages before and behind, if an entry point has it.
     pub varying: Varying,
+    /// Whether its matrix lies in memory row by row, if `row_major` or `column_major` says so.
+    pub row_major: Option<bool>,
     /// Where it is declared.
     pub span: Span,
 }
