@@ -5,6 +5,7 @@
 
 mod diag;
 mod entity;
+pub mod fields;
 pub mod printf;
 mod scalar;
 mod source;

@@ -1,7 +1,7 @@
 //! Paths such as `lights[2].pos`, and the parts of a type they lead to.
 
 use crate::{Error, bail};
-use cotangent_base::Scalar;
+use cotangent_base::{Scalar, fields};
 use cotangent_ir::{StructField, Ty, Type, Types, layout};
 
 /// `lights[2].pos` -> `lights`, [`2`, `pos`].
@@ -25,8 +25,8 @@ pub fn split(path: &str) -> Result<(&str, Vec<String>), Error> {
 
 /// Fields that nobody wrote, and what they are called where values are shown and given. What a structure inherits is one field,
 /// its first, which has no name of its own: its fields are found as if they were the structure's.
-const RENAMED: [(&str, &str); 3] = [(BASE, ""), ("__present", "hasValue"), ("__value", "value")];
-const BASE: &str = "__base";
+const RENAMED: [(&str, &str); 3] =
+    [(fields::BASE, ""), (fields::PRESENT, "hasValue"), (fields::VALUE, "value")];
 
 /// The name of a field where values are shown.
 fn shown(field: &StructField) -> &str {
@@ -55,7 +55,7 @@ pub fn descend(types: &Types, ty: Ty, step: &str) -> Option<(u32, Ty)> {
 
 /// The part of `ty` that a step leads to in what it inherits.
 fn inherited(types: &Types, ty: Ty, first: &StructField, step: &str) -> Option<(u32, Ty)> {
-    let (start, base) = layout::part(types, ty, 0).filter(|_| first.name == *BASE)?;
+    let (start, base) = layout::part(types, ty, 0).filter(|_| first.name == *fields::BASE)?;
     let (offset, part) = descend(types, base, step)?;
     Some((start + offset, part))
 }

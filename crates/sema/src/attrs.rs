@@ -19,8 +19,6 @@ pub(crate) const ELEMENT_SET: &str = "__elementSet";
 pub(crate) const INIT: &str = "__init";
 /// The name under which subscripts are found.
 pub(crate) const SUBSCRIPT: &str = "__subscript";
-/// The field that holds the structure another one derives from.
-pub(crate) const BASE: &str = "__base";
 
 /// The attribute of that name. Names of attributes are compared without regard to case, as `[NumThreads]` is common.
 pub(crate) fn find<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a Attribute> {

@@ -10,7 +10,7 @@ use crate::hir::{
     Inline, InterfaceRef, Param, Stage, StructId, This, Ty, TyKind, Val, ValKind, Varying,
 };
 use crate::tables::{FuncSource, GenericsInfo, Progress, ScopeId};
-use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Symbol, nearest};
+use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Symbol, fields, nearest};
 use cotangent_syntax::ast::{self, ModifierKind};
 use std::rc::Rc;
 
@@ -302,7 +302,7 @@ impl Checked {
         if let Some(ty) = base {
             let span = self.program.structs[id].span;
             self.program.structs[id].fields.push(Field {
-                name: attrs::BASE.into(),
+                name: fields::BASE.into(),
                 ty,
                 no_diff: false,
                 derivative: None,

@@ -11,7 +11,7 @@ use crate::place::Frozen;
 use crate::signature::is_no_diff;
 use crate::tables::{Item, Owner};
 use crate::throws::{whole_of, whole_try};
-use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol};
+use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol, fields};
 use cotangent_syntax::ast::{self, ModifierKind};
 
 /// Where the values of a `switch` stand; no value is `default`.
@@ -371,7 +371,7 @@ impl BodyCx<'_> {
         let has = self.local(holder, name.span);
         let has = self.named_member(has, "hasValue", name.span);
         let content = self.local(holder, name.span);
-        let content = self.named_member(content, "__value", name.span);
+        let content = self.named_member(content, fields::VALUE, name.span);
         let then = self.scoped(|cx| {
             let local = cx.declare(name, content.ty);
             cx.frozen.insert(local, Frozen::Let);

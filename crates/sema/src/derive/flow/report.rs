@@ -5,10 +5,9 @@
 use super::carry::integers::Ending;
 use super::trail::{self, Step};
 use super::{Flow, Loss};
-use crate::attrs;
 use crate::derive::{Signature, codes};
 use crate::hir::{Func, FuncId, FuncKind, Ty, TyKind};
-use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_base::{Diagnostic, Span, Symbol, fields};
 
 impl Flow<'_> {
     fn report(&mut self, span: Span, diagnostic: Diagnostic, came: &[Step], goes: &[Step]) {
@@ -114,7 +113,7 @@ impl Flow<'_> {
             Loss::PlainStruct(ty, number) => {
                 let shown = self.checked.show_ty(ty);
                 let (part, base) = match field_name(self, ty, number) {
-                    attrs::BASE => ("what it inherits".to_string(), self.base_of(ty)),
+                    fields::BASE => ("what it inherits".to_string(), self.base_of(ty)),
                     field => (format!("its field `{field}`"), self.base_of(ty)),
                 };
                 let message =
