@@ -7,8 +7,9 @@
 //! meanwhile, so that is the same. Atomics are for what others see, and are refused.
 
 use crate::codes;
+use crate::declare::SourceSig;
 use crate::func::Frame;
-use crate::instance::{Lowerer, SourceSig};
+use crate::instance::Lowerer;
 use crate::place::{Index, Place, Root, Steps};
 use cotangent_base::{Diagnostic, Symbol};
 use cotangent_ir::{self as ir, Func, Op, Type, Value};

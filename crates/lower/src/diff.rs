@@ -21,8 +21,9 @@
 //!
 //! A request is a function like any other, so it may be requested again: `fwd_diff(bwd_diff(f))`.
 
+use crate::declare::{SourceParam, SourceSig};
 use crate::demand;
-use crate::instance::{Lowerer, Origin, SourceParam, SourceSig};
+use crate::instance::{Lowerer, Origin};
 use cotangent_base::Symbol;
 use cotangent_ir::{self as ir, Apply, DiffInfo, DiffRow, Dir, FuncKind, Mode, Prefer, StructId, Type};
 use cotangent_sema::hir::{self, Arg, FuncRef, Ty, TyKind, Witness};

@@ -14,6 +14,8 @@
 //! | ----------------------------------- | ------------------------------------------------------------- |
 //! | `roots`                             | what the user asks for; where lowering starts                 |
 //! | `instance`                          | functions with their arguments; the work list                 |
+//! | `declare`                           | their names and signatures                                    |
+//! | `allowed`                           | whether they may be called for this target and stage          |
 //! | `types`                             | types                                                         |
 //! | `unpack`                            | packs, taken apart                                            |
 //! | `sums`, `dispatch`, `conformance`   | interface types, and what depends on who conforms             |
@@ -25,6 +27,7 @@
 //! | `global`                            | parameters of the shader, `static` and group-shared variables |
 //! | `params`                            | what the parameters of the shader are made of                 |
 //! | `entry`                             | entry points                                                  |
+//! | `stage`, `varying`                  | what vertex and fragment shaders take and give                |
 //! | `func`                              | bodies: the state while one is lowered                        |
 //! | `stmt`, `branch`, `loops`           | statements; how variables become values                       |
 //! | `assigned`                          | which variables need a new value where control flow joins     |
@@ -38,6 +41,7 @@
 //! What cannot be lowered yet gets a diagnostic of the E07 family at its place and lowering goes on, so one run
 //! tells everything. A module with such diagnostics is not meant to be used.
 
+mod allowed;
 mod assigned;
 mod branch;
 mod breaks;
@@ -47,6 +51,7 @@ mod call;
 pub mod codes;
 mod conformance;
 mod counter;
+mod declare;
 mod demand;
 mod diff;
 mod dispatch;

@@ -19,8 +19,9 @@
 //! A pair is known for parameters, unchanged. A pointer that a differentiable function makes itself has none; what is
 //! loaded through it is a constant, and a function that is given both kinds is refused.
 
+use crate::declare::SourceSig;
 use crate::func::Frame;
-use crate::instance::{Lowerer, SourceSig};
+use crate::instance::Lowerer;
 use cotangent_base::Symbol;
 use cotangent_ir::{self as ir, Func, FuncId, Value};
 use cotangent_sema::hir::FuncRef;

@@ -123,7 +123,7 @@ pub fn lower_with(checked: &mut Checked, roots: Roots, options: Options) -> Lowe
     lowerer.number_members();
     lowerer.check_sizes();
     crate::stage::check_pixels(&mut lowerer, &found.entries);
-    crate::stage::check_required(&mut lowerer, &found.entries);
+    crate::allowed::check_stages(&mut lowerer, &found.entries);
     let params = params::collect(&mut lowerer, &found.entry_sources);
     crate::matrices::check(&mut lowerer, &found.entry_sources);
     check(&mut lowerer);
