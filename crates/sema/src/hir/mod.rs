@@ -10,6 +10,7 @@
 
 mod body;
 mod decl;
+mod func;
 mod types;
 mod walk;
 
@@ -19,10 +20,13 @@ pub use body::{
 };
 pub use cotangent_syntax::ast::{BinaryOp, DiffMode, Platform};
 pub use decl::{
-    Apply, Assoc, AssocId, Bound, Conformance, ConformanceId, ConformanceRef, Dir, Entry, Enum, EnumId,
-    Field, Func, FuncDiff, FuncId, FuncKind, FuncRef, GenericParam, GenericParamId, Generics, Global,
-    GlobalId, GlobalKind, Inline, Interface, InterfaceId, InterfaceRef, Interpolation, LangItems, Param,
-    Prefer, Program, Stage, Struct, StructId, Synth, This, Unroll, Varying, Witness,
+    Assoc, AssocId, Bound, Conformance, ConformanceId, ConformanceRef, Enum, EnumId, Field, FuncId, FuncRef,
+    GenericParam, GenericParamId, Generics, Global, GlobalId, GlobalKind, Interface, InterfaceId,
+    InterfaceRef, LangItems, Program, Struct, StructId, Synth, Witness,
+};
+pub use func::{
+    Apply, Dir, Entry, Func, FuncDiff, FuncKind, Inline, Interpolation, Param, Prefer, Stage, This, Unroll,
+    Varying,
 };
 pub use types::{Arg, Args, PackPart, Ty, TyKind, Types, Val, ValKind};
 pub(crate) use walk::each_expr;
