@@ -1,205 +1,20 @@
-//! Modules to text. Never fails: what is malformed prints with a `?`, for the verifier quotes it.
+//! Functions to text: the header with its attributes, and the instructions, region in region.
 
-use super::LinearValues;
-use crate::layout::Matrices;
-use crate::texture::{Dim, Opaque, Sampling};
-use crate::wave::Wave;
-use crate::{Access, AtomicKind, DiffRow, Memory, StructId};
-use crate::{
-    Apply, Const, DiffCall, DiffInfo, Dir, Func, FuncId, FuncKind, GlobalKind, Inline, Inst, InstData,
-    Interpolation, Link, Location, LoopInfo, Mode, Module, Op, Param, Path, Prefer, Region, Screen, Stage,
-    Step, SystemValue, Trap, Ty, Type, Types, Unroll, Value,
+use super::pieces::{
+    List, Name, Quoted, TypeText, const_text, differentiable, func_name, link_text, mode_name, name_in,
 };
-use cotangent_base::{EntitySet, Map, Scalar, Symbol};
-use std::fmt::{self, Display, Write};
-
-/// Appends formatted text; a `String` never refuses it.
-macro_rules! put {
-    ($out:expr, $($arg:tt)*) => { write!($out, $($arg)*).expect("a string takes any text") };
-}
-
-/// A name, quoted if it must be.
-struct Name(Symbol);
-
-impl Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.0.as_str();
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-        if !text.is_empty() && text.chars().all(plain) {
-            return f.write_str(text);
-        }
-        write!(f, "{}", Quoted(self.0))
-    }
-}
-
-/// Any text in quotation marks.
-struct Quoted(Symbol);
-
-impl Display for Quoted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.0.as_str().replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        write!(f, "\"{text}\"")
-    }
-}
-
-/// A type.
-pub(super) struct TypeText<'a>(pub(super) &'a Types, pub(super) Ty);
-
-impl Display for TypeText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TypeText(types, ty) = *self;
-        match types.get(ty) {
-            Type::Unit => f.write_str("unit"),
-            Type::Scalar(s) => write!(f, "{s}"),
-            Type::Vector(s, n) => write!(f, "{s}x{n}"),
-            Type::Matrix(s, r, c) => write!(f, "{s}x{r}x{c}"),
-            Type::Array(elem, n) => write!(f, "[{}; {n}]", TypeText(types, elem)),
-            Type::Struct(id) | Type::Sum(id) => write!(f, "${}", Name(types.struct_def(id).name)),
-            Type::Buffer(elem, Access::Read) => write!(f, "buffer<{}>", TypeText(types, elem)),
-            Type::Buffer(elem, Access::ReadWrite) => write!(f, "rwbuffer<{}>", TypeText(types, elem)),
-            Type::Opaque(Opaque::Sampler) => f.write_str("sampler"),
-            Type::Opaque(Opaque::Comparison) => f.write_str("comparison_sampler"),
-            Type::Opaque(Opaque::Texture(t)) => {
-                let written = if t.access == Access::ReadWrite { "rw" } else { "" };
-                let array = if t.array { " array" } else { "" };
-                write!(f, "{written}texture<{}{array} {}x{}>", name_in(&Dim::ALL, t.dim), t.scalar, t.lanes)
-            }
-            Type::Ref(inner) => write!(f, "ref<{}>", TypeText(types, inner)),
-        }
-    }
-}
-
-/// A list with commas.
-struct List<I>(I);
-
-impl<I: Iterator<Item: Display> + Clone> Display for List<I> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, item) in self.0.clone().enumerate() {
-            write!(f, "{}{item}", if i == 0 { "" } else { ", " })?;
-        }
-        Ok(())
-    }
-}
-
-/// A list in braces.
-struct Braces<I>(I);
-
-impl<I: Iterator<Item: Display> + Clone> Display for Braces<I> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = List(self.0.clone()).to_string();
-        if text.is_empty() { f.write_str("{}") } else { write!(f, "{{ {text} }}") }
-    }
-}
-
-/// Whether parameters of this type carry a derivative unless marked otherwise.
-pub(super) fn differentiable(module: &Module, ty: Ty) -> bool {
-    match module.types.get(ty) {
-        Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => s.is_float(),
-        Type::Array(elem, _) => differentiable(module, elem),
-        Type::Struct(id) | Type::Sum(id) => module.diff.get(id).is_some(),
-        Type::Unit | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
-    }
-}
-
-/// The name of a mode.
-pub(super) const fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Forward => "forward",
-        Mode::Backward => "backward",
-    }
-}
-
-/// `position` or `location 2 flat TEXCOORD0`.
-fn link_text(link: &Link) -> String {
-    match link {
-        Link::System(value) => {
-            let found = SystemValue::ALL.iter().find(|(_, _, v)| v == value);
-            found.map_or("?", |(name, ..)| name).to_string()
-        }
-        Link::Location(Location { index, interpolation, semantic }) => {
-            format!("location {index} {} {semantic}", name_in(&Interpolation::ALL, *interpolation))
-        }
-    }
-}
-
-/// The name of one of some things that are listed with their names.
-fn name_in<T: Copy + PartialEq>(all: &[(&'static str, T)], one: T) -> &'static str {
-    all.iter().find(|(_, t)| *t == one).map_or("?", |(name, _)| name)
-}
-
-/// A function's name, also if there is no such function.
-fn func_name(module: &Module, id: FuncId) -> String {
-    module.funcs.get(id).map_or_else(|| format!("@?{id}"), |f| format!("@{}", Name(f.name)))
-}
-
-/// A whole module.
-pub(super) fn module(module: &Module, linear: &LinearValues) -> String {
-    let mut out = String::new();
-    for (_, def) in module.types.structs() {
-        let field = |f: &crate::StructField| format!("{}: {}", Name(f.name), TypeText(&module.types, f.ty));
-        let word = if def.sum { "sum" } else { "struct" };
-        put!(out, "{word} ${} {}", Name(def.name), Braces(def.fields.iter().map(field)));
-        if !def.ids.is_empty() {
-            put!(out, " ids({})", List(def.ids.iter()));
-        }
-        for (word, way) in [("rows", Matrices::Rows), ("columns", Matrices::Columns)] {
-            let of = || def.matrices.iter().filter(|(_, matrices)| *matrices == way).map(|(field, _)| field);
-            if of().next().is_some() {
-                put!(out, " {word}({})", List(of()));
-            }
-        }
-        out.push('\n');
-    }
-    for (id, row) in module.diff.iter() {
-        put!(out, "{}\n", diff_row(module, id, row));
-    }
-    for global in module.globals.values() {
-        let kind = match &global.kind {
-            GlobalKind::Param => "param".to_string(),
-            GlobalKind::Shared => "shared".to_string(),
-            GlobalKind::Static(None) => "static".to_string(),
-            GlobalKind::Static(Some(init)) => format!("static({})", func_name(module, *init)),
-        };
-        put!(out, "global @{}: {} {kind}\n", Name(global.name), TypeText(&module.types, global.ty));
-    }
-    let none = EntitySet::new();
-    for (id, f) in module.funcs.iter() {
-        if !out.is_empty() {
-            out.push('\n');
-        }
-        out.push_str(&func(module, f, linear.get(&id).unwrap_or(&none)));
-    }
-    out
-}
-
-fn diff_row(module: &Module, id: StructId, row: &DiffRow) -> String {
-    let def = module.types.struct_def(id);
-    let targets = match module.types.get(row.differential) {
-        Type::Struct(d) | Type::Sum(d) => &module.types.struct_def(d).fields[..],
-        _ => &[],
-    };
-    let target = |to: Option<u32>| {
-        let Some(to) = to else { return "-".to_string() };
-        let Some(field) = targets.get(to as usize) else {
-            return to.to_string();
-        };
-        let first = targets.iter().position(|f| f.name == field.name) == Some(to as usize);
-        if first { Name(field.name).to_string() } else { to.to_string() }
-    };
-    let pairs = def.fields.iter().zip(&row.fields);
-    let pairs = pairs.map(|(field, to)| format!("{} -> {}", Name(field.name), target(*to)));
-    let differential = TypeText(&module.types, row.differential);
-    let mut out = format!("diff ${} = {differential} {}", Name(def.name), Braces(pairs));
-    for (word, func) in [("zero", row.zero), ("add", row.add)] {
-        if let Some(func) = func {
-            put!(out, " {word} {}", func_name(module, func));
-        }
-    }
-    out
-}
+use super::put;
+use crate::texture::Sampling;
+use crate::wave::Wave;
+use crate::{
+    Apply, AtomicKind, DiffCall, DiffInfo, Dir, Func, FuncKind, Inline, Inst, InstData, LoopInfo, Memory,
+    Module, Op, Param, Path, Prefer, Region, Screen, Stage, Step, Trap, Ty, Unroll, Value,
+};
+use cotangent_base::{EntitySet, Map};
+use std::fmt::Write;
 
 /// One function.
-pub(super) fn func(module: &Module, func: &Func, linear: &EntitySet<Value>) -> String {
+pub(in crate::text) fn func(module: &Module, func: &Func, linear: &EntitySet<Value>) -> String {
     let mut printer = Printer::new(module, func, linear);
     printer.header();
     printer.attributes();
@@ -215,7 +30,7 @@ pub(super) fn func(module: &Module, func: &Func, linear: &EntitySet<Value>) -> S
 }
 
 /// The first line of one instruction.
-pub(super) fn inst(module: &Module, func: &Func, inst: Inst) -> String {
+pub(in crate::text) fn inst(module: &Module, func: &Func, inst: Inst) -> String {
     let none = EntitySet::new();
     let mut printer = Printer::new(module, func, &none);
     printer.inst(inst, 0);
@@ -544,28 +359,5 @@ impl<'a> Printer<'a> {
         let args = |region: &Region| self.typed_list(&self.func.regions[*region].args);
         let labels = labels.iter().zip(&data.regions).map(|(label, r)| format!(" {label}({})", args(r)));
         self.blocks(&data.regions, &labels.collect::<Vec<_>>(), depth);
-    }
-}
-
-/// A literal, the shortest that reads back as the same bits.
-fn const_text(value: Const, scalar: Option<Scalar>) -> String {
-    let bits = match value {
-        Const::Bool(b) => return b.to_string(),
-        Const::Int(i) => return i.to_string(),
-        Const::Float(bits) => bits,
-    };
-    let float = f64::from_bits(bits);
-    if float.is_nan() {
-        return if bits == f64::NAN.to_bits() { "nan".into() } else { format!("nan.{bits:016x}") };
-    }
-    if float.is_infinite() {
-        return if float > 0.0 { "inf".into() } else { "-inf".into() };
-    }
-    match scalar {
-        Some(scalar @ (Scalar::F16 | Scalar::F32)) if crate::eval::round(float, scalar) == float => {
-            format!("{:?}", float as f32)
-        }
-        Some(Scalar::F16 | Scalar::F32) => format!("{float:?}d"),
-        _ => format!("{float:?}"),
     }
 }
