@@ -36,6 +36,7 @@ pub fn all() -> impl Iterator<Item = Code> {
     let stages = [
         CODES,
         cotangent_syntax::codes::CODES,
+        cotangent_syntax::parser_codes::CODES,
         cotangent_sema::codes::CODES,
         cotangent_sema::derive::codes::CODES,
         cotangent_lower::codes::CODES,

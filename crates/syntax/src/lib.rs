@@ -16,6 +16,7 @@ mod pp;
 mod token;
 
 pub use lexer::lex;
+pub use parser::codes as parser_codes;
 pub use parser::{Limits, parse_library_tokens, parse_tokens};
 pub use pp::{TokenStream, preprocess};
 pub use token::{Flags, Kw, LexError, Punct, Token, TokenKind};

@@ -2,12 +2,11 @@
 
 use super::func::joined;
 use super::prefix::Prefix;
-use super::{Parse, Parser};
+use super::{Parse, Parser, codes};
 use crate::ast::{
     AliasDecl, Decl, DeclKind, EnumDecl, Expr, ExprKind, ExtensionDecl, Generics, Ident, InterfaceDecl,
     ModifierKind, StructDecl,
 };
-use crate::codes;
 use crate::token::{Kw, Punct};
 use cotangent_base::{Diagnostic, Symbol};
 

@@ -1,12 +1,11 @@
 //! Declarations: finding out which kind stands here, and the small kinds.
 
 use super::prefix::Prefix;
-use super::{Parse, Parser};
+use super::{Parse, Parser, codes};
 use crate::ast::{
     AliasDecl, AssocDecl, Attribute, Decl, DeclKind, Expr, ExprKind, FuncKind, Generics, Ident, Modifier,
     ModifierKind, PropertyDecl, VarDecl,
 };
-use crate::codes;
 use crate::literal;
 use crate::token::{Kw, Punct, TokenKind};
 use cotangent_base::{Diagnostic, Symbol};

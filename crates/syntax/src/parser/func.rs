@@ -1,12 +1,11 @@
 //! Functions in both notations, their parameters, and accessors.
 
 use super::prefix::Prefix;
-use super::{Parse, Parser, reference};
+use super::{Parse, Parser, codes, reference};
 use crate::ast::{
     Accessor, AccessorKind, Body, Decl, DeclKind, Expr, ExprKind, Extends, ExtensionPart, FuncDecl, FuncKind,
     Generics, Ident, ModifierKind, Param, SubscriptDecl,
 };
-use crate::codes;
 use crate::token::{Kw, Punct, TokenKind};
 use cotangent_base::{Diagnostic, Span, Symbol};
 

@@ -1,8 +1,7 @@
 //! Generic parameters, bounds and `where` clauses.
 
-use super::{Parse, Parser};
+use super::{Parse, Parser, codes};
 use crate::ast::{Expr, GenericParam, GenericParamKind, Generics, Ident, Where};
-use crate::codes;
 use crate::token::{Kw, Punct, Token, TokenKind};
 use cotangent_base::{Diagnostic, Symbol};
 

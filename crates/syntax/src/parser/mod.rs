@@ -14,6 +14,7 @@
 //! + b + c`, by [`Limits::height`]. Going over either ends the parse with one diagnostic.
 
 mod aggregate;
+pub mod codes;
 mod decl;
 mod expr;
 mod func;
@@ -27,7 +28,6 @@ mod stmt;
 mod types;
 
 use crate::ast::{self, Ident, Version};
-use crate::codes;
 use crate::pp::TokenStream;
 use crate::token::{Kw, Punct, Token, TokenKind};
 use cotangent_base::{Code, Diagnostic, Diagnostics, Sources, Span};
@@ -385,7 +385,7 @@ impl Parser<'_> {
     /// Refuses a construct that is not implemented, and unwinds.
     fn unsupported<T>(&mut self, span: Span, what: &str, help: Option<&str>) -> Parse<T> {
         let mut error =
-            Diagnostic::new(codes::UNSUPPORTED_SYNTAX, span, format!("{what} is not supported yet"));
+            Diagnostic::new(crate::codes::UNSUPPORTED_SYNTAX, span, format!("{what} is not supported yet"));
         error.help = help.map(Into::into);
         self.fail(error)
     }

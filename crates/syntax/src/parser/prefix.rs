@@ -1,8 +1,7 @@
 //! What stands before a declaration: attributes, modifiers and `__generic<..>`.
 
-use super::{Parse, Parser};
+use super::{Parse, Parser, codes};
 use crate::ast::{Attribute, Decl, DeclKind, Expr, Generics, Ident, Modifier, ModifierKind};
-use crate::codes;
 use crate::token::{Kw, Punct};
 use cotangent_base::{Diagnostic, Span, Symbol};
 

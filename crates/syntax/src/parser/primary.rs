@@ -1,9 +1,8 @@
 //! Operands: literals, names, brackets, and the calls, members and indices behind them.
 
 use super::expr::begins_expression;
-use super::{Parse, Parser};
+use super::{Parse, Parser, codes};
 use crate::ast::{DiffMode, Expr, ExprKind, Ident, Lambda, Measure, Stmt, StmtKind, UnaryOp, Version};
-use crate::codes;
 use crate::literal::{self, Number};
 use crate::token::{Kw, Punct, Token, TokenKind};
 use cotangent_base::{Diagnostic, Scalar, Symbol};

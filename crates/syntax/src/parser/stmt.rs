@@ -1,8 +1,7 @@
 //! Statements.
 
-use super::{Parse, Parser};
+use super::{Parse, Parser, codes};
 use crate::ast::{Attribute, Block, Cond, Decl, Expr, ExprKind, Ident, Platform, Stmt, StmtKind, SwitchCase};
-use crate::codes;
 use crate::token::{Kw, Punct, TokenKind};
 use cotangent_base::Diagnostic;
 

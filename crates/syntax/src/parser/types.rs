@@ -1,8 +1,7 @@
 //! Types, which are expressions, and the declarators that add array brackets behind a name.
 
-use super::{Parse, Parser};
+use super::{Parse, Parser, codes};
 use crate::ast::{Expr, ExprKind, Ident};
-use crate::codes;
 use crate::token::{Kw, Punct, TokenKind};
 use cotangent_base::{Diagnostic, Span, Symbol};
 

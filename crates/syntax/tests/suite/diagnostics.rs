@@ -110,7 +110,7 @@ fn every_page_shows_the_mistake_and_the_way_out() {
     // Statements stand in a function; declarations and directives do not.
     let wrapped = |text: &str| codes(&format!("void example() {{\n{text}\n}}"));
     let mut wrong = vec![];
-    for code in cotangent_syntax::codes::CODES {
+    for code in cotangent_syntax::codes::CODES.iter().chain(cotangent_syntax::parser_codes::CODES) {
         let blocks = blocks(code.page);
         let [bad, good] = &blocks[..] else { panic!("{code:?} has {} examples", blocks.len()) };
         let shown = codes(bad).contains(&code.name) || wrapped(bad).contains(&code.name);
