@@ -141,4 +141,16 @@ cotangent_base::codes! {
     /// If zero is meant, say so: `x * detach(float(int(4.0 * x)))`, or `no_diff` before the call that the number goes into. If
     /// not, compute it without integers, or give a function that does so a derivative of its own.
     W0315 ENDS_IN_INTEGER = "a derivative ends in an integer";
+
+    /// A structure has derivatives only if it says so. One that does not is a constant to a differentiable function, and if nothing else
+    /// comes in, the function has no derivative at all: forward mode gives zero, and reverse mode nothing.
+    ///
+    /// ```slang
+    /// struct Ray { float a; float b; }
+    /// [Differentiable] float f(Ray r) { return r.a * r.b; } // warning
+    /// ```
+    ///
+    /// Declare it `struct Ray : IDifferentiable`; its fields say `no_diff` if they are constants. If the whole is one, mark the
+    /// parameter `no_diff`.
+    W0316 NOTHING_TO_VARY = "a differentiable function of constants only";
 }

@@ -6,7 +6,7 @@
 //! * [`signature`] translates a signature into that of the derivative; calls of `fwd_diff(f)` are checked against it.
 //! * [`flow`] finds derivatives that get lost inside a differentiable function.
 //! * [`calls`] says of which functions a derivative may be called, and converts pairs.
-//! * [`declared`] checks what differentiable functions must hold to otherwise.
+//! * [`declared`] checks what differentiable functions must hold to otherwise, [`idle`] whether they have derivatives at all.
 //! * [`codes`] are the diagnostics of all of them.
 
 mod calls;
@@ -16,6 +16,7 @@ mod declared;
 mod extension;
 mod flags;
 mod flow;
+mod idle;
 mod signature;
 mod synth;
 #[cfg(test)]
@@ -65,6 +66,7 @@ pub(crate) fn check_flow(checked: &mut Checked, func: FuncId, body: &Body) {
     if !checked.tables.scopes[scope].library {
         checked.check_outputs(func);
         checked.check_substitutes(func);
+        checked.check_idle(func);
         checked.find_losses(func, body);
     }
 }
