@@ -9,15 +9,21 @@
 //!                                         %at: u32 = atomic add %1[0], 1
 //! ```
 //!
-//! Which buffer it is must be known where it is counted: one that a function takes as a parameter is refused.
+//! Which buffer it is must be known before the program runs. To a function that takes one its callers pass the counter: [`passed`].
+
+mod passed;
+
+pub(crate) use passed::Counters;
+
+use passed::Given;
 
 use crate::codes;
 use crate::func::Frame;
 use crate::instance::Lowerer;
-use cotangent_base::{Diagnostic, Scalar, Symbol, Wish};
+use cotangent_base::{Diagnostic, Scalar, Span, Symbol, Wish};
 use cotangent_ir::shader::{ShaderParam, Shape};
 use cotangent_ir::{
-    Access, Atomic, AtomicKind, Const, Global, GlobalData, GlobalKind, Math, Op, Path, Type, Value,
+    Atomic, AtomicKind, Const, Func, Global, GlobalData, GlobalKind, Math, Op, Path, Value, ValueDef,
 };
 use cotangent_sema::hir::Call;
 
@@ -44,8 +50,7 @@ impl Lowerer<'_> {
         if let Some((_, counter)) = self.counters.iter().find(|(of, _)| *of == buffer) {
             return *counter;
         }
-        let word = self.module.types.scalar(Scalar::U32);
-        let ty = self.module.types.intern(Type::Buffer(word, Access::ReadWrite));
+        let ty = self.counter_ty();
         let GlobalData { name, span, .. } = self.module.globals[buffer];
         let name = Symbol::new(&format!("{name}.counter"));
         let counter = self.module.add_global(GlobalData { name, ty, kind: GlobalKind::Param, span });
@@ -65,15 +70,20 @@ impl Frame<'_, '_> {
         let (_, this) = call.args.first()?;
         let buffer = self.expr(this);
         let word = self.lowerer.module.types.scalar(Scalar::U32);
-        let Some(buffer) = self.known_global(buffer) else {
-            let message = "the counter of a buffer that was passed to a function is not supported yet";
-            let diagnostic = Diagnostic::new(codes::UNSUPPORTED_CONSTRUCT, self.span, message)
-                .help("count where the buffer is a parameter of the shader, and pass the number on");
-            self.lowerer.diagnostics.push(diagnostic);
-            return Some(self.b().undef(word));
+        let counter = match source(&self.func, buffer, vec![]) {
+            Source::Global(buffer) => {
+                let counter = self.lowerer.counter(buffer);
+                self.global_value(counter)
+            }
+            Source::Given(given) => {
+                let ty = self.lowerer.counter_ty();
+                passed::counter(&mut self.func, &mut self.counters, given, ty)
+            }
+            Source::Unknown => {
+                refuse(self.lowerer, self.span, UNKNOWN);
+                return Some(self.b().undef(word));
+            }
         };
-        let counter = self.lowerer.counter(buffer);
-        let counter = self.global_value(counter);
         let one = self.b().constant(Const::Int(1), word);
         let step = match count {
             Count::Up => one,
@@ -86,22 +96,54 @@ impl Frame<'_, '_> {
             Count::Down => self.b().math(Math::Sub, &[before, one]),
         })
     }
+}
 
-    /// The global that a handle is, seen through the structures it was put into and taken from.
-    fn known_global(&self, handle: Value) -> Option<Global> {
-        let (mut value, mut steps) = (handle, vec![]);
-        loop {
-            let def = self.func.def(value)?;
-            if let Op::Extract(path) = &def.op {
-                let known = path.0.iter().rev().map(|step| step.known());
-                steps.extend(known.collect::<Option<Vec<u32>>>()?);
-                value = def.operands[0];
-            } else if let Op::Pack = def.op {
-                value = *def.operands.get(steps.pop()? as usize)?;
-            } else {
-                let Op::Global(global) = def.op else { return None };
-                return steps.is_empty().then_some(global);
-            }
+/// Where a buffer comes from.
+enum Source {
+    /// It is a parameter of the shader.
+    Global(Global),
+    /// It was given to the function.
+    Given(Given),
+    /// That is decided while the program runs.
+    Unknown,
+}
+
+const UNKNOWN: &str = "which buffer this counts with is not known before the program runs";
+
+fn refuse(lowerer: &mut Lowerer<'_>, span: Span, message: &str) {
+    let diagnostic =
+        Diagnostic::new(codes::UNSUPPORTED_CONSTRUCT, span, format!("{message}, which is not supported"))
+            .help("count where the buffer is a parameter of the shader, and pass the number on");
+    lowerer.diagnostics.push(diagnostic);
+}
+
+/// Where the part of a value behind `steps` (last step first) comes from, seen through the structures that it was put into and taken
+/// from.
+fn source(func: &Func, handle: Value, mut steps: Vec<u32>) -> Source {
+    let mut value = handle;
+    loop {
+        let Some(def) = func.def(value) else {
+            return match func.values[value].def {
+                ValueDef::Arg(region, input) if region == func.body => {
+                    Source::Given(Given { input: input as usize, steps })
+                }
+                ValueDef::Arg(..) | ValueDef::Result(..) => Source::Unknown,
+            };
+        };
+        if let Op::Extract(path) = &def.op {
+            let known = path.0.iter().rev().map(|step| step.known());
+            let Some(known) = known.collect::<Option<Vec<u32>>>() else { return Source::Unknown };
+            steps.extend(known);
+            value = def.operands[0];
+        } else if let Op::Pack = def.op {
+            let part = steps.pop().and_then(|step| def.operands.get(step as usize));
+            let Some(part) = part else { return Source::Unknown };
+            value = *part;
+        } else {
+            return match def.op {
+                Op::Global(global) if steps.is_empty() => Source::Global(global),
+                _ => Source::Unknown,
+            };
         }
     }
 }

@@ -8,6 +8,7 @@
 //! After an exit nothing may follow in a region, so statements behind one are dropped; [`Frame::is_done`] tells.
 
 use crate::codes;
+use crate::counter::Counters;
 use crate::instance::Lowerer;
 use crate::loops::Target;
 use cotangent_base::{EntityMap, EntitySet, Map, Span, Symbol};
@@ -43,6 +44,8 @@ pub(crate) struct Frame<'a, 'c> {
     pub by_ref: EntitySet<LocalId>,
     /// The pairs of values that say where derivatives are kept.
     pub pairs: Map<Value, Value>,
+    /// The counters of buffers that the function is given.
+    pub counters: Counters,
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
@@ -66,6 +69,7 @@ impl<'a, 'c> Frame<'a, 'c> {
             types: Map::default(),
             by_ref: EntitySet::new(),
             pairs: Map::default(),
+            counters: Counters::new(),
         }
     }
 
@@ -134,6 +138,9 @@ impl<'a, 'c> Frame<'a, 'c> {
         if self.lowerer.in_library(id) {
             // What the library does is done by whoever calls it.
             self.func.insts.values_mut().for_each(|data| data.span = Span::none());
+        }
+        if !self.counters.is_empty() {
+            self.lowerer.passed.insert(id, self.counters);
         }
         self.lowerer.module.funcs[id] = self.func;
     }

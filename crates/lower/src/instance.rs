@@ -6,6 +6,7 @@
 //! ([`crate::demand`]). Declaring mentions other origins (rules of the library), but only bodies take time, so declaring is
 //! done at once.
 
+use crate::counter::Counters;
 use crate::declare::SourceSig;
 use crate::demand::Demands;
 use crate::dispatch::Deferred;
@@ -58,6 +59,8 @@ pub(crate) struct Lowerer<'c> {
     pub uniforms: Map<(hir::FuncId, usize), crate::global::Uniform>,
     /// Buffers that the program counts with, and their counters.
     pub counters: Vec<(ir::Global, ir::Global)>,
+    /// Functions that count with buffers they are given.
+    pub passed: Map<ir::FuncId, Counters>,
     functions: Map<Origin, ir::FuncId>,
     signatures: Map<ir::FuncId, SourceSig>,
     origins: Map<ir::FuncId, Origin>,
@@ -85,6 +88,7 @@ impl<'c> Lowerer<'c> {
             globals: Map::default(),
             uniforms: Map::default(),
             counters: Vec::new(),
+            passed: Map::default(),
             functions: Map::default(),
             signatures: Map::default(),
             origins: Map::default(),

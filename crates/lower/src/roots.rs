@@ -120,6 +120,7 @@ pub fn lower_with(checked: &mut Checked, roots: Roots, options: Options) -> Lowe
     }
     lowerer.check_options();
     lowerer.run();
+    lowerer.pass_counters();
     lowerer.number_members();
     lowerer.check_sizes();
     crate::stage::check_pixels(&mut lowerer, &found.entries);
