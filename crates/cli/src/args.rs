@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 /// Gradients of Slang programs.
 ///
-/// Exit codes: 0 fine, 1 the program has errors, 2 bad command line, 3 internal error, 4 the program trapped, 5 no device can run it.
+/// Exit codes: 0 fine, 1 the program has errors, 2 bad command line, 3 internal error, 4 the program trapped, 5 no device can run
+/// it.
 #[derive(Parser, Debug)]
 #[command(name = "cotangent", version)]
 pub struct Cli {

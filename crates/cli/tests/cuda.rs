@@ -1,8 +1,8 @@
 //! Programs in `tests/run`, emitted as CUDA and compiled to PTX by NVRTC, which needs no GPU.
 //!
-//! All programs of a batch are one translation unit, each in a namespace of its own and its kernel under a name of its own. By default
-//! every sixth program is taken; with `COTANGENT_CONFORM` set (`cargo xtask conform --target cuda`) all are. `COTANGENT_NVRTC` names
-//! the library if it is not where libraries are; where there is none, the test says so.
+//! All programs of a batch are one translation unit, each in a namespace of its own and its kernel under a name of its own. By
+//! default every sixth program is taken; with `COTANGENT_CONFORM` set (`cargo xtask conform --target cuda`) all are.
+//! `COTANGENT_NVRTC` names the library if it is not where libraries are; where there is none, the test says so.
 //!
 //! With `COTANGENT_PACKAGE` set to a folder (`--package DIR`), everything a machine with a GPU needs is written there: the PTX, the
 //! memory every program starts from and must leave according to the interpreter, the kernels of `bench/kernels` to be timed,

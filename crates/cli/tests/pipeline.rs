@@ -2,7 +2,8 @@
 //! this machine, and its interface compared with what another compiler reports (`name.facts`).
 //!
 //! A line of facts is `entry in|out path SEMANTIC location count`, a dash for what does not apply. Slang's own compiler numbers
-//! targets in its reflection by their order, and in most languages it writes by the number of their semantic; the latter is meant here.
+//! targets in its reflection by their order, and in most languages it writes by the number of their semantic; the latter is meant
+//! here.
 
 mod support;
 

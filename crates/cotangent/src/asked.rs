@@ -1,8 +1,8 @@
 //! Which functions `--fn` asks for.
 //!
-//! A wish is a name, `energy` or `Ray.at`, and stands for all overloads of it; with the types of the parameters, `f(float2, int)`, it
-//! stands for one; with generic arguments, those of what stands around it first, for an instance: `sum<float, 3>`. Where any number
-//! of functions will do, no wish stands for every differentiable function of the file.
+//! A wish is a name, `energy` or `Ray.at`, and stands for all overloads of it; with the types of the parameters, `f(float2,
+//! int)`, it stands for one; with generic arguments, those of what stands around it first, for an instance: `sum<float, 3>`.
+//! Where any number of functions will do, no wish stands for every differentiable function of the file.
 
 use crate::{Compiler, Stop};
 use cotangent_base::{Diagnostic, Span, Symbol};

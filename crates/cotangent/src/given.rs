@@ -1,8 +1,8 @@
 //! What the command line says about what a program leaves open: `--specialize f=float,4`, `--specialize-global T=Real`,
 //! `--set-type p=Real`.
 //!
-//! Each becomes a file of its own with one line, `f=float, 4`, in which mistakes are shown. The parser reads it as `f<float, 4> _;`,
-//! as it reads everything. `--fn 'f<float, 4>'` is read in the same way.
+//! Each becomes a file of its own with one line, `f=float, 4`, in which mistakes are shown. The parser reads it as `f<float, 4>
+//! _;`, as it reads everything. `--fn 'f<float, 4>'` is read in the same way.
 
 use crate::compiler::Compiler;
 use cotangent_base::{Span, Symbol};

@@ -1,9 +1,9 @@
 //! The compiler as a library.
 //!
-//! A [`Compiler`] reads modules through a [`Loader`], checks them and turns them into IR; [`pipeline`] is the list of
-//! passes in order; [`gradient`] evaluates a function and its derivatives at a point; [`gradcheck`] compares derivatives with
-//! differences; [`gpu`] makes programs ready for a device; [`render`] shows diagnostics. Apart from [`Disk`], which reads files, nothing here touches
-//! the environment: the caller brings texts in and carries results out.
+//! A [`Compiler`] reads modules through a [`Loader`], checks them and turns them into IR; [`pipeline`] is the list of passes in
+//! order; [`gradient`] evaluates a function and its derivatives at a point; [`gradcheck`] compares derivatives with differences;
+//! [`gpu`] makes programs ready for a device; [`render`] shows diagnostics. Apart from [`Disk`], which reads files, nothing here
+//! touches the environment: the caller brings texts in and carries results out.
 
 mod asked;
 mod codes;

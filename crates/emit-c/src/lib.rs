@@ -27,8 +27,9 @@
 //! **The host's side** is documented at the head of each file: a structure `Params`, laid out as `cotangent reflect`
 //! says for the target, and one function per entry point: in C++ it runs a range of thread groups, in CUDA it is a kernel.
 //!
-//! **Barriers and waves.** In CUDA the hardware has them; which lanes of a wave are together is worked out ([`lanes`]). In C++ the threads of a group run one after the other in a loop, unless the
-//! program has barriers or operations on waves: then each gets a thread of the host, and they take turns (`prelude/turns.h`).
+//! **Barriers and waves.** In CUDA the hardware has them; which lanes of a wave are together is worked out ([`lanes`]). In C++
+//! the threads of a group run one after the other in a loop, unless the program has barriers or operations on waves: then each
+//! gets a thread of the host, and they take turns (`prelude/turns.h`).
 
 pub mod codes;
 mod control;

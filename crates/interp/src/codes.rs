@@ -49,7 +49,7 @@ cotangent_base::codes! {
     /// bytes, of which the third word is the number, and then the data.
     E0811 UNKNOWN_TYPE = "unknown type of an interface value";
 
-    /// `discard`, `clip`, `ddx` and their like were met where there are no pixels: the function was run by itself, and only a fragment
-    /// shader on a graphics processor has neighbours on the screen.
+    /// `discard`, `clip`, `ddx` and their like were met where there are no pixels: the function was run by itself, and only a
+    /// fragment shader on a graphics processor has neighbours on the screen.
     E0812 NO_PIXEL = "something that only pixels can do";
 }

@@ -174,8 +174,8 @@ ops! {
     Load(Path) "load" Read No;
     /// `(handle, v: part, index..) -> ()`. An index outside traps.
     Store(Path) "store" Write No;
-    /// `(handle, v: part.., index..) -> part`. Reads a part and writes it in one step, of which no other thread sees the
-    /// middle; gives what was there. An index outside traps. Where the part is a word (`u32`) of a buffer and `v` has 64 bits, what is
+    /// `(handle, v: part.., index..) -> part`. Reads a part and writes it in one step, of which no other thread sees the middle;
+    /// gives what was there. An index outside traps. Where the part is a word (`u32`) of a buffer and `v` has 64 bits, what is
     /// read and written is that word and the next, the low bits first.
     Atomic(Atomic) "atomic" Write No;
     /// `() -> ()`. Orders what the threads of a group do to memory, and may make them wait for each other.

@@ -63,8 +63,8 @@ pub enum Shape {
     Packed(Ty, Vec<Option<u32>>),
     /// A resource, by the type of its handle.
     Resource(Ty),
-    /// The counter of a buffer, by the type of its handle. HLSL hides it in the buffer's register, so that there it comes behind all
-    /// that has registers of its own.
+    /// The counter of a buffer, by the type of its handle. HLSL hides it in the buffer's register, so that there it comes behind
+    /// all that has registers of its own.
     Counter(Ty),
     /// What lies in memory of its own.
     Block(Block, Box<Shape>),

@@ -1,9 +1,10 @@
 //! The diagnostics of lowering. Most say that something is not supported yet; the last is our own fault.
 
 cotangent_base::codes! {
-    /// A value has a type that has no form in the IR yet: an array without a length, a string, a resource that is not a structured buffer, or a type whose values take more than 2 GiB.
+    /// A value has a type that has no form in the IR yet: an array without a length, a string, or a type whose values take
+    /// more than 2 GiB.
     ///
-    /// Use a concrete type, an array of known length, or a buffer.
+    /// Give the array a length, or use a buffer.
     E0720 UNSUPPORTED_TYPE = "type not supported yet";
 
     /// A statement or expression has no form in the IR yet. The message names it.
@@ -73,8 +74,8 @@ cotangent_base::codes! {
     /// behind the parameters says so, and then a call that breaks it is the one that is reported.
     E0733 PACK_LENGTHS = "packs of different lengths";
 
-    /// A group of threads is larger than devices run: Direct3D, CUDA and most Vulkan and Metal devices run up to 1024 threads in one
-    /// group, WebGPU 256 unless more is asked for. As C++ and in `cotangent run` there is no limit.
+    /// A group of threads is larger than devices run: Direct3D, CUDA and most Vulkan and Metal devices run up to 1024 threads in
+    /// one group, WebGPU 256 unless more is asked for. As C++ and in `cotangent run` there is no limit.
     ///
     /// Make the groups smaller and dispatch more of them.
     W0701 LARGE_GROUP = "a group of very many threads";

@@ -24,8 +24,8 @@
 //! type inside. Where no parameter is a `T`, as for a field of an array of `T`, the function is an ordinary
 //! instance with `T = I`, and the calls inside it are opened in turn.
 //!
-//! `x is T`, `x as T` and the conversion of one interface to another are of the same kind. All of them are written when nothing else
-//! is left to do, and again if members were added.
+//! `x is T`, `x as T` and the conversion of one interface to another are of the same kind. All of them are written when nothing
+//! else is left to do, and again if members were added.
 
 use crate::codes;
 use crate::func::Frame;

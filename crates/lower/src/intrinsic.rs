@@ -1,11 +1,11 @@
 //! Library functions that stand for one operation: `[__intrinsic("sqrt")]`.
 //!
-//! The name is that of the operation in the IR's table, with its kind behind it if it has one (`atomic_add`); nothing here
-//! lists built-in functions. Few names are not in the table: `load_bytes` and `store_bytes` are in [`bytes`]; `present` asserts that
-//! there is a value; `element` is the accessor of an aggregate or a buffer and becomes `extract`, `insert` or `load`; `stride` is the
-//! constant number of bytes from one element of a buffer to the next. The result is an ordinary function whose body is
-//! that operation (of `reinterpret`: operations). If the library gives a rule for its derivative, calls of it stay calls until autodiff has seen the
-//! rule; otherwise the operation takes the place of the call as soon as possible.
+//! The name is that of the operation in the IR's table, with its kind behind it if it has one (`atomic_add`); nothing here lists
+//! built-in functions. Few names are not in the table: `load_bytes` and `store_bytes` are in [`bytes`]; `present` asserts that
+//! there is a value; `element` is the accessor of an aggregate or a buffer and becomes `extract`, `insert` or `load`; `stride` is
+//! the constant number of bytes from one element of a buffer to the next. The result is an ordinary function whose body is that
+//! operation (of `reinterpret`: operations). If the library gives a rule for its derivative, calls of it stay calls until
+//! autodiff has seen the rule; otherwise the operation takes the place of the call as soon as possible.
 //!
 //! ```text
 //! [__intrinsic("sqrt")] float sqrt(float x);      func @sqrt(%x: f32) -> f32 { %1: f32 = sqrt %x  return %1 }

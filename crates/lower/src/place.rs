@@ -1,9 +1,9 @@
 //! Places: what can be read and assigned.
 //!
-//! A place is evaluated once, its indices in order, and may then be read and written. Most are a [`Path`] from a
-//! root: a variable, memory behind a handle, or a plain value (which can only be read). Reading is one `extract` or
-//! `load`, writing one `insert` or `store`. What is not a path is a view of another place: lanes, elements of a matrix, fields of a tuple,
-//! a conversion, a property; writing one writes the place below.
+//! A place is evaluated once, its indices in order, and may then be read and written. Most are a [`Path`] from a root: a
+//! variable, memory behind a handle, or a plain value (which can only be read). Reading is one `extract` or `load`, writing one
+//! `insert` or `store`. What is not a path is a view of another place: lanes, elements of a matrix, fields of a tuple, a
+//! conversion, a property; writing one writes the place below.
 
 use crate::func::Frame;
 use crate::number::cell_path;

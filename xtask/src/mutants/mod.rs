@@ -1,7 +1,7 @@
 //! Changes one derivative rule at a time and asks whether a test notices.
 //!
-//! A change flips a sign, drops an operand or a step, or decides otherwise. Those in Rust are listed in `sites.txt`; those in the library are found: of each
-//! rule `name_t`, the result is negated, and each tangent is dropped in turn.
+//! A change flips a sign, drops an operand or a step, or decides otherwise. Those in Rust are listed in `sites.txt`; those in the
+//! library are found: of each rule `name_t`, the result is negated, and each tangent is dropped in turn.
 //!
 //! Compiling once per change would take hours. So the tree is copied, every site gets all its changes at once behind a
 //! switch that an environment variable sets, and the library is read from a folder; then the tests are built once and run

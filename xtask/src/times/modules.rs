@@ -1,5 +1,5 @@
-//! A program of any length over many modules: interfaces, generic types and functions, conformances by extension, values of interface
-//! type, and derivatives through all of them.
+//! A program of any length over many modules: interfaces, generic types and functions, conformances by extension, values of
+//! interface type, and derivatives through all of them.
 
 /// The files of a program of about `lines` lines; the first has the entry point `main`, which writes to the buffer `result`.
 pub fn modules(lines: usize) -> Vec<(String, String)> {

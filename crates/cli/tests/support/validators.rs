@@ -116,7 +116,8 @@ impl Validators {
         }
     }
 
-    /// Standard WGSL has no 64-bit integers and not all built-in values that wgpu has, and wants to know that all threads of a group come to a barrier.
+    /// Standard WGSL has no 64-bit integers and not all built-in values that wgpu has, and wants to know that all threads of a
+    /// group come to a barrier.
     fn wgsl(&mut self, folder: &Folder, made: &[&Made]) {
         for made in made {
             let Emitted::Text(text) = &made.emitted else { continue };

@@ -189,8 +189,8 @@ fn is_hidden(line: &mut Line<'_, '_>, case: &Case) -> bool {
     }
 }
 
-/// Whether every derivative wavers within the step of the differences by as much as it differs from them: a right one does where the
-/// function has waves that they step over, a wrong one seldom.
+/// Whether every derivative wavers within the step of the differences by as much as it differs from them: a right one does where
+/// the function has waves that they step over, a wrong one seldom.
 fn is_rough(line: &mut Line<'_, '_>, row: usize, case: &Case) -> bool {
     [Mode::Forward, Mode::Backward].into_iter().zip(case.given).all(|(mode, given)| match given {
         Some(given) => given.is_finite() && line.wavers(row, mode, given, case.estimate),

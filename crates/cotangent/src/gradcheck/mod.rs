@@ -9,10 +9,10 @@
 //!
 //! 1. It *agrees* if it is the slope by central differences, which come with an estimate of their own error ([`differences`]).
 //! 2. Where the sides have two slopes however near one looks ([`sides`]) it is at a *kink*, or a jump, and must lie between them,
-//!    or between the slopes around, where kinks of several inputs meet. (Slopes around say nothing of a function that jumps there, as
-//!    `abs(x) > y ? max(x, y) : 3 * x` does at zero.) Something that is not a number lies between no slopes.
-//!    Where `min`, `max` or `abs` inside cannot tell what to choose, the compiler's rules give each a share, whose sum is not judged
-//!    if there is but one slope.
+//!    or between the slopes around, where kinks of several inputs meet. (Slopes around say nothing of a function that jumps
+//!    there, as `abs(x) > y ? max(x, y) : 3 * x` does at zero.) Something that is not a number lies between no slopes. Where
+//!    `min`, `max` or `abs` inside cannot tell what to choose, the compiler's rules give each a share, whose sum is not judged if
+//!    there is but one slope.
 //! 3. Where a side ends or gets ever steeper, a derivative that is no finite number is not judged. What is finite must lie
 //!    between the slopes all the same, but where both sides run off to poles and the value between them is of neither: nothing
 //!    binds it there.

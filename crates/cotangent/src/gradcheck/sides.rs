@@ -15,7 +15,8 @@ pub(super) enum Side {
     Ends,
     /// It gets ever steeper; with the slope nearest to the point.
     Steep(f64),
-    /// It gets ever steeper and farther from the value at the point, which is not of this side; with the slope nearest to the point.
+    /// It gets ever steeper and farther from the value at the point, which is not of this side; with the slope nearest to the
+    /// point.
     Pole(f64),
     /// It begins at another value, with this slope.
     Jumps(f64),

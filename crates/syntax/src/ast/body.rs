@@ -1,8 +1,8 @@
 //! Bodies of functions.
 //!
 //! Of a library most functions are not called by a program, and their bodies are never looked at. So
-//! [`parse_library_tokens`](crate::parse_library_tokens) sets their tokens aside, from brace to brace, and the block is read when somebody
-//! asks for it.
+//! [`parse_library_tokens`](crate::parse_library_tokens) sets their tokens aside, from brace to brace, and the block is read when
+//! somebody asks for it.
 
 use super::{Block, Version};
 use crate::parser;
