@@ -370,6 +370,20 @@ fn modes_of_which_one_is_finite_differ_whatever_differences_say() {
 }
 
 #[test]
+fn inputs_that_do_not_move_may_meet_what_is_not_finite_in_forward_mode() {
+    // Where `eye` is at `p`, the tangent of the direction is no number whatever moves, and `max` hides the direction.
+    let text = "[Differentiable] float shade(float3 albedo, float3 p, no_diff float3 eye) {
+            return max(dot(normalize(p - eye), albedo) + 0.5, 0.0);
+        }";
+    let at = Options { at: "p=[1, 2, 3], eye=[1, 2, 3]".into(), ..Options::default() };
+    for options in [Options::default(), at] {
+        let findings = check(text, &options);
+        assert!(!differs(&findings[0].outcome), "{:?}", findings[0]);
+        assert!(!findings[0].hidden.is_empty(), "it is told: {:?}", findings[0]);
+    }
+}
+
+#[test]
 fn slopes_across_a_jump_bound_nothing() {
     // At zero the pieces meet, but around it differences straddle the jump at `x == y`.
     let text = "[Differentiable] float f(float x, float y) { return x > y ? x : x < y ? 3 * x : 7 * x; }";

@@ -169,12 +169,16 @@ fn verdict(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>;
     }
 }
 
-/// Whether one mode gives a finite number and the other does not, for what is not finite inside: one of them is wrong, though
+/// Whether forward mode gives a finite number and reverse mode does not, for what is not finite inside: one of them is wrong, though
 /// differences cannot tell which. At a kink, and on the edge of the domain of what is inside, modes may take different sides.
+/// The other way round nothing is wrong: forward mode multiplies what is not finite by the tangents of inputs that do not move,
+/// which are zero, where reverse mode knows that they have no part in it.
 fn is_split(line: &mut Line<'_, '_>, case: &Case) -> bool {
     let [forward, backward] = case.given.map(|given| given.map(f64::is_finite));
-    let is_one = forward.zip(backward).is_some_and(|(forward, backward)| forward != backward);
-    is_one && case.sides.is_none() && matches!(line.hides(), [left, true, right] if left == right)
+    forward == Some(true)
+        && backward == Some(false)
+        && case.sides.is_none()
+        && matches!(line.hides(), [left, true, right] if left == right)
 }
 
 /// Whether a derivative differs where the function leaves the domain of something inside. There its value is an accident of
