@@ -72,6 +72,8 @@ fn lines_are_all_that_is_added() {
     validate(&made, 6);
 }
 
+type Emit = fn(&Lowered, &Sources, &str, bool) -> Result<String, Box<cotangent::Diagnostic>>;
+
 /// The program with numbers that are lines, in a language.
 fn numbered(target: Target) -> Emitted {
     let disk = Disk::default();
@@ -93,30 +95,52 @@ fn same(file: &str, line: u32, expected: (&str, u32)) -> bool {
     line == expected.1 && file.ends_with(expected.0)
 }
 
+/// Follows the directives, or comments, of a text, and compares where the numbers in it say that they are.
+fn compare(target: Target, text: &str) {
+    let (mut file, mut line, mut found) = (String::new(), 0, 0);
+    for said in text.lines() {
+        if let Some(directive) = said.strip_prefix("#line ") {
+            let (number, name) = directive.split_once(' ').unwrap_or((directive, ""));
+            line = number.parse().unwrap();
+            file = if name.is_empty() { file } else { name.trim_matches('"').to_string() };
+            continue;
+        }
+        if let Some(comment) = said.trim_start().strip_prefix("// ").filter(|_| target == Target::Wgsl) {
+            let (name, number) = comment.rsplit_once(':').unwrap();
+            (file, line) = (name.to_string(), number.parse().unwrap());
+            continue;
+        }
+        // An expression of C++ may have come together from several lines.
+        let (named, folded) = (named(said), matches!(target, Target::Cpp | Target::Cuda));
+        let right = named.iter().filter(|expected| same(&file, line, **expected)).count();
+        let enough = if folded { named.len().min(1) } else { named.len() };
+        assert!(right >= enough, "{}: {file}:{line} {said}", target.name());
+        found += right;
+        line += u32::from(target != Target::Wgsl);
+    }
+    assert!(found > 15, "{}: {found} numbers\n{text}", target.name());
+}
+
 #[test]
 fn directives_say_the_line_that_code_is_on() {
     for target in [Target::Wgsl, Target::Glsl, Target::Hlsl, Target::Metal] {
         let Emitted::Text(text) = numbered(target) else { panic!("text") };
-        let (mut file, mut line, mut found) = (String::new(), 0, 0);
-        for said in text.lines() {
-            if let Some(directive) = said.strip_prefix("#line ") {
-                let (number, name) = directive.split_once(' ').unwrap_or((directive, ""));
-                line = number.parse().unwrap();
-                file = if name.is_empty() { file } else { name.trim_matches('"').to_string() };
-                continue;
-            }
-            if let Some(comment) = said.trim_start().strip_prefix("// ").filter(|_| target == Target::Wgsl) {
-                let (name, number) = comment.rsplit_once(':').unwrap();
-                (file, line) = (name.to_string(), number.parse().unwrap());
-                continue;
-            }
-            for expected in named(said) {
-                assert!(same(&file, line, expected), "{}: {file}:{line} {said}", target.name());
-                found += 1;
-            }
-            line += u32::from(target != Target::Wgsl);
-        }
-        assert!(found > 15, "{}: {found} numbers\n{text}", target.name());
+        compare(target, &text);
+    }
+}
+
+#[test]
+fn directives_of_cpp_and_cuda_do_so_too() {
+    let disk = Disk::default();
+    let mut compiler = Compiler::new(&disk, vec![]);
+    let path = folder("lines/numbered.slang").display().to_string();
+    let lowered = compiler.compile(&path, Roots::Module);
+    let lowered = lowered.unwrap_or_else(|_| panic!("{}", compiler.complaints()));
+    for (target, emit) in [(Target::Cpp, cotangent::cpp as Emit), (Target::Cuda, cotangent::cuda)] {
+        let text = emit(&lowered, &compiler.sources, &path, true).unwrap_or_else(|e| panic!("{}", e.message));
+        // Before that stands what is the same in all programs.
+        let (_, own) = text.split_once("\nnamespace numbered {").expect("a namespace");
+        compare(target, own);
     }
 }
 

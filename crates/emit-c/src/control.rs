@@ -269,9 +269,9 @@ impl FuncEmitter<'_, '_> {
                 self.line(&format!("const {ty} {copy} = {};", value.text));
                 value = Expr::name(copy);
             }
-            lines.push(format!("{name} = {};", value.text));
+            lines.push((*operand, format!("{name} = {};", value.text)));
         }
-        lines.iter().for_each(|line| self.line(line));
+        lines.iter().for_each(|(value, line)| self.where_made(*value, |e| e.line(line)));
         if self.region != self.func.body {
             self.line("return;");
         }
@@ -299,7 +299,7 @@ impl FuncEmitter<'_, '_> {
                 continue;
             }
             let expr = source.unwrap_or_else(|| self.value(value));
-            self.write_slot(to, &expr);
+            self.where_made(value, |e| e.write_slot(to, &expr));
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::expr::Expr;
 use crate::lanes::Votes;
 use crate::names::Names;
 use crate::wave::Open;
-use crate::{Emitter, Result};
+use crate::{Emitter, Result, lines};
 use cotangent_base::{EntityMap, Map, Set, Span};
 use cotangent_ir::{Func, FuncId, Inst, Op, Region, Value, ValueDef};
 use cotangent_passes::bounds::Bounds;
@@ -92,7 +92,8 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub span: Span,
     pub out: String,
     pub indent: usize,
-    line: Option<(String, u32)>,
+    /// The last place in the source that is known, if lines are told.
+    place: Option<(String, u32)>,
 }
 
 impl<'m> Emitter<'m> {
@@ -200,11 +201,11 @@ impl<'m> Emitter<'m> {
             span: func.span,
             out: String::new(),
             indent: 1,
-            line: None,
+            place: None,
         };
         emitter.prepare(&signature.inputs);
         emitter.region(func.body)?;
-        let (body, barriers) = (emitter.out, emitter.barriers);
+        let (body, barriers) = (lines::without_idle(&emitter.out), emitter.barriers);
         self.barriers = barriers;
         self.out += &format!("\n{} {} {{\n{body}}}\n", self.options.language.function(), signature.text);
         Ok(())
@@ -329,14 +330,25 @@ impl FuncEmitter<'_, '_> {
 
     /// Adds a line.
     pub fn line(&mut self, text: &str) {
-        if self.e.options.lines && !self.span.is_none() {
-            let place = (self.e.options.place)(self.span);
-            if let Some((file, line)) = place.filter(|place| self.line.as_ref() != Some(place)) {
-                self.out += &format!("#line {line} {file:?}\n");
-                self.line = Some((file, line));
+        // The end of a block does nothing.
+        if self.e.options.lines && !text.starts_with('}') {
+            // What comes from the library is at the line that asked for it.
+            self.place = (self.e.options.place)(self.span).or(self.place.take());
+            if let Some((file, line)) = &self.place {
+                self.out += &lines::directive(file, *line);
             }
         }
         self.out += &format!("{}{text}\n", "    ".repeat(self.indent));
+    }
+
+    /// What `write` writes, at the place in the source where a value is computed: that may have been kept back until now.
+    pub fn where_made(&mut self, value: Value, write: impl FnOnce(&mut Self)) {
+        let here = self.span;
+        if let Some(made) = self.func.def(value) {
+            self.span = made.span;
+        }
+        write(self);
+        self.span = here;
     }
 
     /// The expression of a value, and the end of its being kept back.
@@ -384,7 +396,7 @@ impl FuncEmitter<'_, '_> {
         let wish = self.func.values[value].name;
         let name = self.names.fresh(wish.as_ref().map_or("t", |n| n.as_str()));
         let ty = self.e.ty(self.func.ty(value));
-        self.line(&format!("const {ty} {name} = {};", expr.text));
+        self.where_made(value, |e| e.line(&format!("const {ty} {name} = {};", expr.text)));
         self.values.insert(value, Val::Named(name));
     }
 

@@ -2,6 +2,7 @@
 
 use crate::expr::{Expr, PRIMARY};
 use crate::func::{FuncEmitter, Val};
+use crate::literal::c_string;
 use crate::{Language, Result};
 use cotangent_base::Scalar;
 use cotangent_base::printf::{self, Piece, Takes};
@@ -261,20 +262,4 @@ impl FuncEmitter<'_, '_> {
         }
         self.made(result, call);
     }
-}
-
-/// A string literal.
-fn c_string(text: &str) -> String {
-    let mut out = String::from("\"");
-    for byte in text.bytes() {
-        match byte {
-            b'"' | b'\\' => out.extend(['\\', char::from(byte)]),
-            b'\n' => out += "\\n",
-            // Trigraphs begin with two of these.
-            b'?' => out += "\\?",
-            b' '..=b'~' => out.push(char::from(byte)),
-            other => out += &format!("\\{other:03o}"),
-        }
-    }
-    out + "\""
 }

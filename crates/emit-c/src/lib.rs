@@ -39,6 +39,8 @@ mod func;
 mod inst;
 mod lanes;
 mod language;
+mod lines;
+mod literal;
 mod memory;
 mod names;
 mod params;

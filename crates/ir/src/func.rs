@@ -267,10 +267,14 @@ impl Func {
         }
     }
 
-    /// Says where instructions below `region` stand that have no place in the source.
-    pub fn place_in_source(&mut self, region: Region, span: Span) {
+    /// Says where instructions below `region` stand, copied from the function that is declared at `declared`, that have no place
+    /// in its body: nobody wrote them, or they belong to the function as a whole.
+    pub fn place_in_source(&mut self, region: Region, declared: Span, span: Span) {
         let mut bare = Vec::new();
-        self.walk(region, &mut |inst| bare.extend(self.insts[inst].span.is_none().then_some(inst)));
+        self.walk(region, &mut |inst| {
+            let own = self.insts[inst].span;
+            bare.extend((own.is_none() || own == declared).then_some(inst));
+        });
         for inst in bare {
             self.insts[inst].span = span;
         }

@@ -129,7 +129,7 @@ impl Inliner<'_> {
             Builder { types: &mut self.module.types, func: &mut self.caller, region, span: call.span };
         if is_single_exit(callee) {
             copier.insts(callee, callee.body, &mut b);
-            self.caller.place_in_source(region, call.span);
+            self.caller.place_in_source(region, callee.span, call.span);
             let mut insts = std::mem::take(&mut self.caller.regions[region].insts);
             let values = insts.pop().map(|exit| self.caller.insts[exit].operands.clone());
             self.rename(&call.results, &values.unwrap_or_default());
@@ -137,7 +137,7 @@ impl Inliner<'_> {
         }
         self.early = true;
         let results = once(&mut b, callee, &mut copier, &call.results);
-        self.caller.place_in_source(region, call.span);
+        self.caller.place_in_source(region, callee.span, call.span);
         let insts = std::mem::take(&mut self.caller.regions[region].insts);
         self.rename(&call.results, &results);
         insts

@@ -257,7 +257,7 @@ impl Linearizer<'_> {
         }
         let mut b = Builder { types: self.types, func: &mut self.func, region, span: self.span };
         copier.insts(&from, from.body, &mut b);
-        self.func.place_in_source(region, self.span);
+        self.func.place_in_source(region, from.span, self.span);
         let mut insts = std::mem::take(&mut self.func.regions[region].insts);
         let Some(exit) = insts.pop() else {
             return Vec::new();
