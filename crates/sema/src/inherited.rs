@@ -55,14 +55,12 @@ impl Checked {
         if wanted.is_static {
             return found.iter().find_map(|member| self.meets(wanted, *member, accessor));
         }
-        if !wanted.own.is_empty() {
-            return None;
-        }
         if accessor.is_some() {
-            return self.accessor_wrapper(id, requirement, &wanted.signature, *found.first()?);
+            let signature = wanted.own.is_empty().then_some(&wanted.signature)?;
+            return self.accessor_wrapper(id, requirement, signature, *found.first()?);
         }
         let is_func = |f: &Found| matches!(f.item, Item::Func(_));
-        found.iter().any(is_func).then(|| self.wrapper(id, requirement, &wanted.signature, &found))?
+        found.iter().any(is_func).then(|| self.wrapper(id, requirement, wanted, &found))?
     }
 
     /// The structure that `ty` derives from, if that conforms to an interface.

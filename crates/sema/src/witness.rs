@@ -113,9 +113,8 @@ impl Checked {
         }
         let is_func = |f: &Found| matches!(f.item, Item::Func(_));
         if accessor.is_none()
-            && wanted.own.is_empty()
             && found.iter().any(is_func)
-            && let Some(witness) = self.wrapper(id, requirement, &wanted.signature, &found)
+            && let Some(witness) = self.wrapper(id, requirement, &wanted, &found)
         {
             return Some(witness);
         }

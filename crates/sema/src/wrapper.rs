@@ -4,6 +4,8 @@
 //! its result converts: `double` for a `float` parameter, `int` for a `float` result, more parameters that have defaults.
 //! What stands for the requirement is then a function with the required signature that makes this call. The same holds for a
 //! function that is named as the derivative of another.
+//!
+//! A generic requirement is met by a function with the same generic parameters, which are given to what it calls as they are.
 
 use crate::Checked;
 use crate::attrs;
@@ -12,13 +14,14 @@ use crate::codes;
 use crate::convert::LOSSY;
 use crate::derive::{SigParam, Signature};
 use crate::hir::{
-    Body, ConformanceId, DiffMode, Dir, Expr, ExprKind, Func, FuncDiff, FuncId, FuncKind, FuncRef, Inline,
-    Param, Stmt, StmtKind, This, Ty, TyKind, Witness,
+    Arg, Body, Conformance, ConformanceId, DiffMode, Dir, Expr, ExprKind, Func, FuncDiff, FuncId, FuncKind,
+    FuncRef, GenericParam, GenericParamId, Inline, Param, Stmt, StmtKind, This, Ty, TyKind, Witness,
 };
 use crate::lookup::Found;
 use crate::overload::{Argument, Callee, Choice};
 use crate::place::Frozen;
-use crate::tables::{FuncInfo, FuncSource, GenericsId, Item, Owner, Prefix, Progress, ScopeId};
+use crate::tables::{FuncInfo, FuncSource, GenericsId, GenericsInfo, Item, Owner, Prefix, Progress, ScopeId};
+use crate::witness::Wanted;
 use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast;
 use std::rc::Rc;
@@ -56,18 +59,77 @@ impl Checked {
         &mut self,
         id: ConformanceId,
         requirement: FuncId,
-        signature: &Signature,
+        wanted: &Wanted,
         members: &[Found],
     ) -> Option<Witness> {
-        let owner = self.tables.conformances[id].owner;
-        let generics = self.owner_generics(owner);
-        let scope = self.tables.generics[generics].scope;
         let name = members.first().map(|_| self.program.funcs[requirement].name)?;
         if self.program.funcs[requirement].throws.is_some() {
             return None;
         }
-        let (body, called) = self.wrapping_body(scope, name, signature, members)?;
-        Some(self.required_wrapper(id, requirement, signature, body, self.wrapped(called)))
+        let generics = self.wrapper_generics(id, requirement, wanted);
+        let scope = self.tables.generics[generics].scope;
+        let members: Vec<Found> = members.iter().filter_map(|m| self.member_under(*m, &wanted.own)).collect();
+        let saved = self.enter(generics);
+        let made = self.wrapping_body(scope, name, &wanted.signature, &members);
+        self.leave(saved);
+        let (body, called) = made?;
+        let called = self.wrapped(called);
+        Some(self.required_wrapper(id, requirement, &wanted.signature, generics, body, called))
+    }
+
+    /// The generic parameters of what stands for a requirement: those of the conforming type, and the requirement's own with what is
+    /// assumed of them.
+    fn wrapper_generics(&mut self, id: ConformanceId, requirement: FuncId, wanted: &Wanted) -> GenericsId {
+        let parent = self.owner_generics(self.tables.conformances[id].owner);
+        if wanted.own.is_empty() {
+            return parent;
+        }
+        let required = self.tables.funcs[requirement].generics;
+        let all = self.bounds(required).to_vec();
+        let Conformance { ty, interface, .. } = self.program.conformances[id];
+        let outer = self.interface_params(interface.interface);
+        let around = self.interface_args(ty, interface);
+        let own: Vec<_> = self.tables.generics[required].params[outer.len()..].to_vec();
+        let interface_bounds = self.bounds(self.tables.interfaces[interface.interface].generics).len();
+        let own_bounds: Vec<_> =
+            all[interface_bounds..].iter().map(|bound| self.replace_bound(*bound, &outer, around)).collect();
+        let params = self.tables.generics[parent].params.iter().chain(&own).copied().collect();
+        let bounds = self.bounds(parent).iter().chain(&own_bounds).copied().collect();
+        self.tables.generics.push(GenericsInfo {
+            parent: Some(parent),
+            own,
+            params,
+            syntax: Rc::default(),
+            scope: self.tables.generics[parent].scope,
+            resolved: Progress::Done,
+            own_bounds,
+            bounds: Some(bounds),
+            interface: None,
+        })
+    }
+
+    /// A member with `own` as its generic arguments, if it has such parameters.
+    fn member_under(&mut self, member: Found, own: &[Arg]) -> Option<Found> {
+        let Item::Func(func) = member.item else { return Some(member) };
+        if own.is_empty() {
+            return Some(member);
+        }
+        self.ensure_func(func);
+        let args = [self.program.types.list(member.args), own].concat();
+        let params = self.program.funcs[func].generics.params.clone();
+        let behind = params.get(args.len() - own.len()..)?.to_vec();
+        let fits = behind.len() == own.len()
+            && behind.into_iter().zip(own).all(|(param, arg)| self.kind_fits(param, *arg));
+        fits.then(|| Found { args: self.program.types.args(&args), ..member })
+    }
+
+    /// Whether a generic parameter and an argument are both types, both values or both packs.
+    fn kind_fits(&self, param: GenericParamId, arg: Arg) -> bool {
+        let GenericParam { value, pack, .. } = self.program.params[param];
+        match arg {
+            Arg::Ty(ty) => pack == self.is_pack(ty) && (pack || value.is_none()),
+            Arg::Val(_) => value.is_some() && !pack,
+        }
     }
 
     /// A function with the required signature that gets or sets `member`, a field or property of a base.
@@ -111,7 +173,8 @@ impl Checked {
         };
         let block = wrapped_result(&mut cx, result, signature)?;
         let body = cx.finish(params, block);
-        Some(self.required_wrapper(id, requirement, signature, body, called))
+        let generics = self.owner_generics(owner);
+        Some(self.required_wrapper(id, requirement, signature, generics, body, called))
     }
 
     /// Adds what meets a requirement by a body made for it.
@@ -120,11 +183,11 @@ impl Checked {
         id: ConformanceId,
         requirement: FuncId,
         signature: &Signature,
+        generics: GenericsId,
         body: Body,
         called: Wrapped,
     ) -> Witness {
         let owner = self.tables.conformances[id].owner;
-        let generics = self.owner_generics(owner);
         let scope = self.tables.generics[generics].scope;
         let name = self.program.funcs[requirement].name;
         let required = self.program.funcs[requirement].clone();
