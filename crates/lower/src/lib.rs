@@ -34,6 +34,7 @@
 //! | `switch`, `breaks`                  | the statement that falls through                              |
 //! | `by_ref`                            | `__ref` parameters and pointers                               |
 //! | `counter`                           | the counters of structured buffers                            |
+//! | `zero`                              | nothing; it finds integers that are divided by zero           |
 //! | `bytes`                             | values in buffers of words                                    |
 //! | `pairing`                           | functions that take pairs of pointers, for their derivatives  |
 //! | `expr`, `number`, `call`, `place`   | expressions; how assignments become values                    |
@@ -78,5 +79,6 @@ mod system;
 mod types;
 mod unpack;
 mod varying;
+mod zero;
 
 pub use roots::{ConformanceId, Lowered, Options, Roots, lower, lower_with, no_such};
