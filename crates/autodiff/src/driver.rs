@@ -5,7 +5,6 @@
 //! another request (`fwd_diff(fwd_diff(f))`); the inner one then gets its body first and is, from there on, a
 //! function like any other.
 
-use crate::checkpoint::Policy;
 use crate::kind::callees;
 use crate::report::{Report, report};
 use crate::stages::Stage;
@@ -65,13 +64,6 @@ pub fn differentiate(module: &mut Module) -> Diagnostics {
 /// As [`differentiate`], and gives `roots` their bodies too, called or not.
 pub fn differentiate_also(module: &mut Module, roots: &[FuncId]) -> Diagnostics {
     write(start(module, None), roots).finish().0
-}
-
-/// As [`differentiate_also`], with backward derivatives that keep what `policy` says.
-pub fn differentiate_keeping(module: &mut Module, roots: &[FuncId], policy: Policy) -> Diagnostics {
-    let mut cx = start(module, None);
-    cx.reverse.policy = policy;
-    write(cx, roots).finish().0
 }
 
 /// As [`differentiate_also`], and tells what the backward derivative `request` costs.

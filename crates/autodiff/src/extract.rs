@@ -25,8 +25,8 @@ mod recursive;
 mod root;
 mod sweep;
 
+use crate::checkpoint::Callee;
 use crate::checkpoint::work::Works;
-use crate::checkpoint::{Callee, Policy};
 use crate::driver::{Context, Reported};
 use crate::kind::callees;
 use crate::transpose::reach::Reach;
@@ -47,8 +47,6 @@ type Mask = Box<[bool]>;
 /// What reverse mode has already written, so that it writes nothing twice.
 #[derive(Default)]
 pub struct Cache {
-    /// How eagerly values are kept. Tests try them all.
-    pub policy: Policy,
     halves: Map<Key, Callee>,
     linear: Map<FuncId, Rc<LinearFunc>>,
     contributions: Map<(FuncId, Mask), Mask>,

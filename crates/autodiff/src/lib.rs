@@ -33,6 +33,5 @@ pub mod transpose;
 pub mod unzip;
 
 pub use driver::{
-    Context, differentiate, differentiate_also, differentiate_keeping, differentiate_reporting,
-    differentiate_showing,
+    Context, differentiate, differentiate_also, differentiate_reporting, differentiate_showing,
 };

@@ -8,15 +8,15 @@ mod law;
 mod random;
 mod requests;
 
-use cotangent_autodiff::checkpoint::Policy;
 use cotangent_autodiff::report::{Report, Why};
 use cotangent_interp::{Counters, Val};
+use cotangent_ir::Prefer;
 use law::Trio;
 use random::Random;
 
 /// Runs the gradient of `program(n)` and gives what it cost.
 fn cost(program: &dyn Fn(u32) -> String, n: u32) -> (Counters, Report) {
-    let trio = Trio::parse(&program(n), Policy::Cut);
+    let trio = Trio::parse(&program(n), Prefer::Auto);
     trio.check(&mut Random::new(7), 1e-6);
     let mut random = Random::new(n.into());
     let types: Vec<_> = trio.module.funcs[trio.bwd].sig.inputs().map(|p| p.ty).collect();
@@ -214,8 +214,8 @@ func @f(%x: [f32; {n}], no_diff %limit: f32) -> [f32; {n}] differentiable(backwa
 #[test]
 fn the_second_order_is_linear_too() {
     let cost = |n: u32| {
-        let first = Trio::parse(&array_update(n), Policy::Cut);
-        let second = Trio::of(first.module, first.bwd, Policy::Cut);
+        let first = Trio::parse(&array_update(n), Prefer::Auto);
+        let second = Trio::of(first.module, first.bwd, Prefer::Auto);
         second.check(&mut Random::new(3), 1e-5);
         let mut random = Random::new(n.into());
         let types: Vec<_> = second.module.funcs[second.bwd].sig.inputs().map(|p| p.ty).collect();
@@ -229,7 +229,7 @@ fn the_second_order_is_linear_too() {
 
 #[test]
 fn a_report_names_what_is_kept_and_why() {
-    let trio = Trio::parse(&array_update(16), Policy::Cut);
+    let trio = Trio::parse(&array_update(16), Prefer::Auto);
     let report = &trio.report;
     assert_eq!(report.bytes, 192);
     let kept: Vec<&str> = report.kept.iter().map(|k| k.name.as_str()).collect();

@@ -6,22 +6,21 @@ mod law;
 mod random;
 mod requests;
 
-use cotangent_autodiff::checkpoint::Policy;
 use cotangent_base::{EntitySet, Symbol};
-use cotangent_ir::{Control, Dir, Func, Inst, Module, Op, Region, Step, Type, Value};
+use cotangent_ir::{Control, Dir, Func, Inst, Module, Op, Prefer, Region, Step, Type, Value};
 use law::{Trio, random_value};
 use random::Random;
 
 const PROGRAMS: u64 = 60;
 
-/// Calls `law` with every program under every policy.
+/// Calls `law` with every program under every prefer.
 fn each(law: impl Fn(&Trio)) {
     for seed in 0..PROGRAMS {
-        for policy in Policy::ALL {
-            println!("seed {seed}, {policy:?}");
+        for prefer in Prefer::ALL {
+            println!("seed {seed}, {prefer:?}");
             let module = random::module(seed);
             let f = module.func_named(Symbol::new("f")).expect("the function is there");
-            law(&Trio::of(module, f, policy));
+            law(&Trio::of(module, f, prefer));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Programs whose derivatives are known, and one for every linear operation.
 //!
-//! Expected numbers are derived by hand, next to each. Every program also obeys the laws, with every policy.
+//! Expected numbers are derived by hand, next to each. Every program also obeys the laws, with every prefer.
 
 mod law;
 #[allow(dead_code, reason = "only its numbers are needed here, not its programs")]
@@ -8,18 +8,17 @@ mod random;
 mod requests;
 
 use cotangent_autodiff::Context;
-use cotangent_autodiff::checkpoint::Policy;
 use cotangent_base::Symbol;
 use cotangent_interp::{Machine, Options, Val};
-use cotangent_ir::Trap;
 use cotangent_ir::text::parse_module;
+use cotangent_ir::{Prefer, Trap};
 use law::Trio;
 use random::Random;
 
 /// Checks that the derivative of `f(x, plain..)` at each `x` is as given, when the seed is 1.
 fn derivative(text: &str, plain: &[Val], points: &[(f64, f64, f64)]) {
-    for policy in Policy::ALL {
-        let trio = Trio::parse(text, policy);
+    for prefer in Prefer::ALL {
+        let trio = Trio::parse(text, prefer);
         for &(x, value, slope) in points {
             let inputs = std::iter::once(Val::float(x)).chain(plain.iter().cloned()).collect();
             assert_eq!(trio.run(trio.f, inputs).0[0], Val::float(value), "the value at {x}");
@@ -28,19 +27,19 @@ fn derivative(text: &str, plain: &[Val], points: &[(f64, f64, f64)]) {
                 std::iter::once(pair).chain(plain.iter().cloned()).chain([Val::float(1.0)]).collect();
             let outputs = trio.run(trio.bwd, inputs).0;
             assert_eq!(outputs[0].parts()[0], Val::float(x), "the value in the pair");
-            assert_eq!(outputs[0].parts()[1], Val::float(slope), "the derivative at {x}, {policy:?}");
+            assert_eq!(outputs[0].parts()[1], Val::float(slope), "the derivative at {x}, {prefer:?}");
         }
     }
 }
 
 /// Checks the laws of `f` at random points, and those of its backward derivative.
 fn laws(text: &str) {
-    for policy in Policy::ALL {
-        let first = Trio::parse(text, policy);
+    for prefer in Prefer::ALL {
+        let first = Trio::parse(text, prefer);
         for point in 0..3 {
             first.check(&mut Random::new(point), 1e-6);
         }
-        let second = Trio::of(first.module, first.bwd, policy);
+        let second = Trio::of(first.module, first.bwd, prefer);
         second.check(&mut Random::new(5), 1e-5);
     }
 }
@@ -136,8 +135,8 @@ func @f(%x: f32, %n: i32) -> f32 differentiable(backward) {
     derivative(text, &[Val::int(0)], &[(2.0, 2.0, 1.0)]);
     derivative(text, &[Val::int(1)], &[(2.0, 4.0, 4.0)]);
     derivative(text, &[Val::int(3)], &[(2.0, 256.0, 1024.0)]);
-    for policy in Policy::ALL {
-        let trio = Trio::parse(text, policy);
+    for prefer in Prefer::ALL {
+        let trio = Trio::parse(text, prefer);
         let pair = Val::aggregate([Val::float(1.0), Val::float(0.0)]);
         let mut machine = Machine::new(&trio.module, Options::default());
         let stopped =
@@ -247,8 +246,8 @@ func @f(inout %a: [f32; 10]) differentiable(backward) {
   }
   return %r
 }";
-    for policy in Policy::ALL {
-        let trio = Trio::parse(text, policy);
+    for prefer in Prefer::ALL {
+        let trio = Trio::parse(text, prefer);
         let pair = Val::aggregate([Val::floats(&[3.0; 10]), Val::floats(&[1.0; 10])]);
         let outputs = trio.run(trio.bwd, vec![pair]).0;
         assert_eq!(outputs[0].parts()[1], Val::floats(&[6.0; 10]));
@@ -330,7 +329,7 @@ func @f(%x: f32, %a: [f32; 16]) -> f32 differentiable(backward) {
   return %r
 }";
     laws(text);
-    let trio = Trio::parse(text, Policy::Cut);
+    let trio = Trio::parse(text, Prefer::Auto);
     let context = &trio.report;
     assert!(context.kept.iter().all(|k| k.ty == "[f32; 5]"), "only the product is kept: {:?}", context.kept);
     assert_eq!(context.bytes, 20);
@@ -384,12 +383,12 @@ func @f(%x: f32) -> f32 differentiable(backward) {
   %3: f32 = mul %r, %x
   return %3
 }";
-    for policy in Policy::ALL {
+    for prefer in Prefer::ALL {
         let mut module = parse_module(text).unwrap_or_else(|e| panic!("{e}"));
         let f = module.func_named(Symbol::new("f")).expect("the program has a function `f`");
         let bwd = requests::backward(&mut module, f, "backward");
+        module.prefer = prefer;
         let mut cx = Context::new(&mut module);
-        cx.reverse.policy = policy;
         assert!(cx.fill(bwd).is_ok(), "{:?}", cx.diagnostics);
         let pair = Val::aggregate([Val::float(3.0), Val::float(777.0)]);
         let mut machine = Machine::new(&module, Options::default());
@@ -422,14 +421,14 @@ func @f(%x: f32) -> f32 differentiable(backward) {
   }
   return %r
 }";
-    for policy in Policy::ALL {
-        let trio = Trio::parse(text, policy);
+    for prefer in Prefer::ALL {
+        let trio = Trio::parse(text, prefer);
         let count = trio.module.global_named(Symbol::new("count")).expect("the buffer is there");
         let run = |func, inputs| {
             let mut machine = Machine::new(&trio.module, Options { wide: true, ..Options::default() });
             machine.set_global(count, Val::floats(&[1.0]));
             let outputs: Vec<Val> = machine.call(func, inputs).expect("it runs");
-            assert_eq!(machine.global(count), &Val::floats(&[6.0]), "five rounds, {policy:?}");
+            assert_eq!(machine.global(count), &Val::floats(&[6.0]), "five rounds, {prefer:?}");
             outputs
         };
         let (x, h) = (0.9, 1e-6);

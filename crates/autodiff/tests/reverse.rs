@@ -1,4 +1,4 @@
-//! The laws of reverse mode, tried on random programs, with every policy.
+//! The laws of reverse mode, tried on random programs, with every preference.
 //!
 //! Each test guards every transpose rule and every way to keep or repeat a value that occurs in such programs: a slot
 //! not cleared, a `continue` taken for a `break`, a captured cotangent dropped, a loop run in the wrong direction, a
@@ -9,8 +9,8 @@ mod law;
 mod random;
 mod requests;
 
-use cotangent_autodiff::checkpoint::Policy;
 use cotangent_base::Symbol;
+use cotangent_ir::Prefer;
 use law::Trio;
 use random::Random;
 
@@ -19,13 +19,13 @@ use random::Random;
 #[test]
 fn backward_forward_and_differences_agree_on_random_programs() {
     for seed in 0..150 {
-        for policy in Policy::ALL {
+        for prefer in Prefer::ALL {
             let module = random::module(seed);
             let f = module.func_named(Symbol::new("f")).expect("the function is there");
-            let trio = Trio::of(module, f, policy);
+            let trio = Trio::of(module, f, prefer);
             assert!(trio.module.func_named(Symbol::new("f.linear")).is_some(), "both halves can be run");
             for point in 0..3 {
-                println!("seed {seed}, {policy:?}, point {point}");
+                println!("seed {seed}, {prefer:?}, point {point}");
                 trio.check(&mut Random::new(seed * 10 + point), 1e-6);
             }
         }
@@ -36,12 +36,12 @@ fn backward_forward_and_differences_agree_on_random_programs() {
 #[test]
 fn the_same_holds_of_the_backward_derivative_itself() {
     for seed in 0..50 {
-        for policy in Policy::ALL {
+        for prefer in Prefer::ALL {
             let module = random::module(seed);
             let f = module.func_named(Symbol::new("f")).expect("the function is there");
-            let first = Trio::of(module, f, policy);
-            let second = Trio::of(first.module, first.bwd, policy);
-            println!("seed {seed}, {policy:?}");
+            let first = Trio::of(module, f, prefer);
+            let second = Trio::of(first.module, first.bwd, prefer);
+            println!("seed {seed}, {prefer:?}");
             second.check(&mut Random::new(seed), 1e-5);
         }
     }
@@ -52,9 +52,9 @@ fn the_third_order_holds_as_well() {
     for seed in 0..12 {
         let module = random::module(seed);
         let f = module.func_named(Symbol::new("f")).expect("the function is there");
-        let first = Trio::of(module, f, Policy::Cut);
-        let second = Trio::of(first.module, first.bwd, Policy::Cut);
-        let third = Trio::of(second.module, second.bwd, Policy::Cut);
+        let first = Trio::of(module, f, Prefer::Auto);
+        let second = Trio::of(first.module, first.bwd, Prefer::Auto);
+        let third = Trio::of(second.module, second.bwd, Prefer::Auto);
         println!("seed {seed}");
         third.check(&mut Random::new(seed), 1e-5);
     }

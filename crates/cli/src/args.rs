@@ -54,6 +54,19 @@ pub struct Source {
     /// The number by which a type that conforms to an interface is known outside.
     #[arg(long, value_name = "TYPE:INTERFACE[=ID]")]
     pub conformance: Vec<String>,
+    /// What backward passes do with values where no function says `[PreferRecompute]` or `[PreferCheckpoint]`; without it,
+    /// bytes are weighed against work.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub prefer: Option<Prefer>,
+}
+
+/// What backward passes do with the values that they need.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Prefer {
+    /// Compute them again: as few bytes as possible.
+    Recompute,
+    /// Keep them: as little work as possible.
+    Checkpoint,
 }
 
 /// Types and values for what the program leaves open.

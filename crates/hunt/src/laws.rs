@@ -14,9 +14,8 @@ use crate::program::Program;
 use crate::random::Random;
 use crate::values::{inner, moved, random, varying};
 use cotangent::interp::{Machine, Options, Stopped, Val};
-use cotangent::ir::{Dir, FuncId, Mode, Module, Signature, Ty};
+use cotangent::ir::{Dir, FuncId, Mode, Module, Prefer, Signature, Ty};
 use cotangent::{Compiler, Files, Roots, Symbol, pipeline, render};
-use cotangent_autodiff::checkpoint::Policy;
 use cotangent_lower::Lowered;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -119,13 +118,14 @@ struct Trio {
     backward: FuncId,
 }
 
-/// Writes the derivatives, keeping what `policy` says; through all passes of the compiler, or just as they are written.
-fn written(from: &Lowered, policy: Option<Policy>, wide: bool) -> Result<Trio, Failure> {
+/// Writes the derivatives, with this preference; through all passes of the compiler, or just as they are written.
+fn written(from: &Lowered, prefer: Option<Prefer>, wide: bool) -> Result<Trio, Failure> {
     let mut lowered = from.clone();
     lowered.module.types.wide = wide;
-    let diagnostics = match policy {
-        Some(policy) => {
-            cotangent_autodiff::differentiate_keeping(&mut lowered.module, &lowered.roots, policy)
+    let diagnostics = match prefer {
+        Some(prefer) => {
+            lowered.module.prefer = prefer;
+            cotangent_autodiff::differentiate_also(&mut lowered.module, &lowered.roots)
         }
         None => pipeline::run(&mut lowered, pipeline::Memory::Declared, &mut pipeline::Listing::default()),
     };
@@ -339,8 +339,8 @@ fn function(source: &str, name: &str, seed: u64, tally: &mut Tally) -> Result<()
     let narrow = written(&looped, None, false)?;
     let mut others = Vec::new();
     if name == "f" {
-        for policy in Policy::ALL {
-            others.push((Kind::Kept, format!("{policy:?}"), written(&looped, Some(policy), true)?));
+        for prefer in Prefer::ALL {
+            others.push((Kind::Kept, format!("{prefer:?}"), written(&looped, Some(prefer), true)?));
         }
         let unrolled = lowered(source, name, true)?;
         others.push((Kind::Unrolled, "unrolled".to_string(), written(&unrolled, None, true)?));

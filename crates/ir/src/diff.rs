@@ -70,16 +70,29 @@ impl DiffInfo {
     }
 }
 
-/// Whether results of a call are stored for the backward pass or computed again.
+/// Whether values, such as the results of a call, are stored for the backward pass or computed again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Prefer {
-    /// As the compiler sees fit.
+    /// What is cheapest, bytes against work.
     #[default]
     Auto,
-    /// `[PreferRecompute]`.
+    /// As few bytes as possible, whatever the work: `[PreferRecompute]`.
     Recompute,
-    /// `[PreferCheckpoint]`.
+    /// Whatever linear operations read is stored: `[PreferCheckpoint]`.
     Checkpoint,
+}
+
+impl Prefer {
+    /// Every preference.
+    pub const ALL: [Prefer; 3] = [Prefer::Auto, Prefer::Recompute, Prefer::Checkpoint];
+
+    /// This, or the other where this says nothing.
+    pub fn or(self, other: Prefer) -> Prefer {
+        match self {
+            Prefer::Auto => other,
+            Prefer::Recompute | Prefer::Checkpoint => self,
+        }
+    }
 }
 
 /// The differential of a structure, or of a sum: that is a sum too, whose members are the differentials of the members.

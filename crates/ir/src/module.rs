@@ -1,6 +1,6 @@
 //! Modules: all that is compiled together.
 
-use crate::{DiffTable, Func, FuncId, Op, Ty, Types};
+use crate::{DiffTable, Func, FuncId, Op, Prefer, Ty, Types};
 use cotangent_base::{EntityMap, Span, Symbol, entity};
 
 entity!(
@@ -20,6 +20,8 @@ pub struct Module {
     pub globals: EntityMap<Global, GlobalData>,
     /// The functions.
     pub funcs: EntityMap<FuncId, Func>,
+    /// What backward derivatives are to do with values of which no function says anything.
+    pub prefer: Prefer,
 }
 
 /// A global.

@@ -82,7 +82,7 @@ impl<'c> Lowerer<'c> {
     pub fn new(checked: &'c mut Checked, options: Options) -> Self {
         Lowerer {
             checked,
-            module: ir::Module::default(),
+            module: ir::Module { prefer: options.prefer, ..ir::Module::default() },
             diagnostics: Diagnostics::new(),
             types: TypeCache::default(),
             globals: Map::default(),

@@ -5,7 +5,7 @@ use crate::{codes, params};
 use cotangent_base::{Diagnostic, Diagnostics, EntityMap, Span, Symbol};
 use cotangent_ir::layout::{Matrices, Target};
 use cotangent_ir::shader::ShaderParams;
-use cotangent_ir::{FuncId, Mode, Module, Stage};
+use cotangent_ir::{FuncId, Mode, Module, Prefer, Stage};
 use cotangent_sema::Checked;
 use cotangent_sema::hir::{self, GenericParam, GenericParamId};
 
@@ -64,6 +64,8 @@ pub struct Options {
     pub target: Option<Target>,
     /// How matrices lie in memory that the host sees, where the program does not say.
     pub matrices: Matrices,
+    /// What backward derivatives are to do with values of which no function says anything.
+    pub prefer: Prefer,
     /// Whether what calls drop the derivative of, because a parameter or result is `no_diff`, is shown as detached. Whoever
     /// compares derivatives with differences must hold it still.
     pub show_dropped: bool,

@@ -59,23 +59,6 @@ pub enum Residual {
     Context(Inst),
 }
 
-/// How eagerly to keep.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Policy {
-    /// Whatever linear operations read.
-    StoreAll,
-    /// What is cheapest, bytes against work.
-    #[default]
-    Cut,
-    /// As few bytes as possible, whatever the work.
-    StoreMin,
-}
-
-impl Policy {
-    /// Every policy.
-    pub const ALL: [Policy; 3] = [Policy::StoreAll, Policy::Cut, Policy::StoreMin];
-}
-
 /// What must be known about the function that a [`DiffCall`](cotangent_ir::DiffCall) calls.
 #[derive(Clone, Debug)]
 pub struct Callee {
@@ -114,8 +97,6 @@ pub struct Input<'a> {
     pub works: &'a Works,
     /// Which inputs cost nothing.
     pub free: &'a [bool],
-    /// How eagerly to keep.
-    pub policy: Policy,
 }
 
 impl<'a> Input<'a> {
@@ -270,16 +251,13 @@ impl Graph<'_, '_> {
             return INFINITE;
         };
         let keepable = layout(&self.input.module.types, self.recipes.ty(residual)).is_some();
-        let prefer = self.prefers(residual);
-        match self.input.policy {
+        let region = self.recipes.region(residual);
+        match self.prefers(residual).or(self.input.module.prefer) {
             _ if !keepable => 0,
-            _ if prefer == Prefer::Checkpoint => INFINITE,
-            Policy::StoreAll => INFINITE,
-            Policy::StoreMin => 1,
-            Policy::Cut if prefer == Prefer::Recompute => 1,
-            Policy::Cut => {
-                let trips =
-                    self.recipes.nest.trips(&self.input.linearized.func, self.recipes.region(residual));
+            Prefer::Checkpoint => INFINITE,
+            Prefer::Recompute => 1,
+            Prefer::Auto => {
+                let trips = self.recipes.nest.trips(&self.input.linearized.func, region);
                 (work * WORK).saturating_mul(trips).min(UNWANTED)
             }
         }

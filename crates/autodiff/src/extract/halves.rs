@@ -103,7 +103,6 @@ fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
         unrepeatable: &unrepeatable,
         works: &cx.reverse.works,
         free: &key.free,
-        policy: cx.reverse.policy,
     });
     let plan = plan.map_err(|d| cx.report(*d))?;
     cx.decided(&linearized.func, &plan);

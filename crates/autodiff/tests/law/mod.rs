@@ -14,11 +14,10 @@
 use crate::random::Random;
 use crate::requests;
 use cotangent_autodiff::Context;
-use cotangent_autodiff::checkpoint::Policy;
 use cotangent_autodiff::report::{Report, report};
 use cotangent_base::Symbol;
 use cotangent_interp::{Counters, Machine, Options, Val};
-use cotangent_ir::{Dir, FuncId, Module, Ty, Type, text, verify};
+use cotangent_ir::{Dir, FuncId, Module, Prefer, Ty, Type, text, verify};
 
 /// A random value of a type: floats between -1 and 1, small integers.
 pub fn random_value(module: &Module, ty: Ty, random: &mut Random) -> Val {
@@ -110,18 +109,18 @@ pub struct Trio {
 
 impl Trio {
     /// Has the derivatives of the function `f` of a program written.
-    pub fn parse(program: &str, policy: Policy) -> Self {
+    pub fn parse(program: &str, prefer: Prefer) -> Self {
         let module = text::parse_module(program).unwrap_or_else(|e| panic!("{e}\n{program}"));
         let f = module.func_named(Symbol::new("f")).expect("the program has a function `f`");
-        Trio::of(module, f, policy)
+        Trio::of(module, f, prefer)
     }
 
     /// Has the derivatives of `f` written.
-    pub fn of(mut module: Module, f: FuncId, policy: Policy) -> Self {
+    pub fn of(mut module: Module, f: FuncId, prefer: Prefer) -> Self {
         let fwd = requests::forward(&mut module, f, "forward");
         let bwd = requests::backward(&mut module, f, "backward");
+        module.prefer = prefer;
         let mut cx = Context::new(&mut module);
-        cx.reverse.policy = policy;
         for request in [fwd, bwd] {
             assert!(cx.fill(request).is_ok(), "{:?}", cx.diagnostics);
         }

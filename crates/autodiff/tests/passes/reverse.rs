@@ -1,11 +1,11 @@
 //! The passes of reverse mode on IR text.
 //!
-//! - `unzip <mask> <policy> <free>`: takes the last function of the file apart; `d` marks inputs that have a tangent,
+//! - `unzip <mask> <prefer> <free>`: takes the last function of the file apart; `d` marks inputs that have a tangent,
 //!   policies are `all`, `cut` and `min`, and `free` has a `d` for each input that costs nothing.
 //! - `transpose <outputs> <inputs>`: turns the last function round; `d` marks what has a cotangent.
 
 use cotangent_autodiff::checkpoint::work::Works;
-use cotangent_autodiff::checkpoint::{self, Policy, checkpoint};
+use cotangent_autodiff::checkpoint::{self, checkpoint};
 use cotangent_autodiff::linearize::linearize;
 use cotangent_autodiff::prepare::prepare;
 use cotangent_autodiff::transpose::reach::Reach;
@@ -15,7 +15,7 @@ use cotangent_autodiff::{Context, codes};
 use cotangent_base::{Diagnostics, Map};
 use cotangent_filetest::Case;
 use cotangent_ir::layout::layout;
-use cotangent_ir::{text, verify_func, verify_linear};
+use cotangent_ir::{Prefer, text, verify_func, verify_linear};
 use cotangent_passes::dce::dce;
 use cotangent_passes::effects::Effects;
 
@@ -35,10 +35,10 @@ pub fn run_unzip(case: &mut Case) -> String {
     let id = case.module.funcs.keys().last().expect("the file has a function");
     let (name, sig) = (case.module.funcs[id].name, case.module.funcs[id].sig.clone());
     let inputs = mask(&case.args[0]);
-    let policy = match case.args.get(1).map(String::as_str) {
-        Some("all") => Policy::StoreAll,
-        Some("min") => Policy::StoreMin,
-        _ => Policy::Cut,
+    case.module.prefer = match case.args.get(1).map(String::as_str) {
+        Some("all") => Prefer::Checkpoint,
+        Some("min") => Prefer::Recompute,
+        _ => Prefer::Auto,
     };
     let free = case.args.get(2).map_or_else(|| vec![false; inputs.len()].into(), |w| mask(w));
     let prepared = prepare(&mut case.module.types, &case.module.funcs[id]);
@@ -55,7 +55,6 @@ pub fn run_unzip(case: &mut Case) -> String {
         unrepeatable: &|_| true,
         works: &Works::default(),
         free: &free,
-        policy,
     });
     let plan = match plan {
         Ok(plan) => plan,

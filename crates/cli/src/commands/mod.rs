@@ -13,11 +13,10 @@ mod reflect;
 mod report;
 mod run;
 
-use crate::args::{Command, Given, MatrixLayout, Search, Source};
+use crate::args::{Command, Given, MatrixLayout, Prefer, Search, Source};
 use crate::report::Failure;
-use cotangent::ir::layout::Matrices;
-use cotangent::ir::layout::Target;
-use cotangent::{Compiler, ConformanceId, Disk, Limits, Options, Setting, Warnings};
+use cotangent::ir::layout::{Matrices, Target};
+use cotangent::{Compiler, ConformanceId, Disk, Limits, Options, Setting, Warnings, ir};
 use std::path::Path;
 
 /// Does what was asked.
@@ -72,7 +71,12 @@ impl Source {
 
     fn options(&self) -> Result<Options, Failure> {
         let conformances = self.conformance.iter().map(|item| conformance(item)).collect::<Result<_, _>>()?;
-        Ok(Options { conformances, ..Options::default() })
+        let prefer = match self.prefer {
+            None => ir::Prefer::Auto,
+            Some(Prefer::Recompute) => ir::Prefer::Recompute,
+            Some(Prefer::Checkpoint) => ir::Prefer::Checkpoint,
+        };
+        Ok(Options { conformances, prefer, ..Options::default() })
     }
 }
 
