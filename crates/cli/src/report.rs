@@ -165,7 +165,6 @@ pub fn finish<T>(compiler: &Compiler<'_>, format: Format, result: Result<T, Stop
             Failure::NotThere
         }
         Stop::Errors => Failure::Program,
-        Stop::NoFile { path, why } => Failure::Usage(format!("cannot read `{path}`: {why}")),
-        Stop::Usage(message) => Failure::Usage(message),
+        Stop::NoFile { .. } | Stop::Usage(_) => Failure::Usage(stop.to_string()),
     })
 }

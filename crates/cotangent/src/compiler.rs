@@ -32,6 +32,18 @@ pub enum Stop {
     Usage(String),
 }
 
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Stop::Errors => f.write_str("the program has errors"),
+            Stop::NoFile { path, why } => write!(f, "cannot read `{path}`: {why}"),
+            Stop::Usage(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Stop {}
+
 /// Which warnings are shown, and whether they count.
 #[derive(Clone, Default, Debug)]
 pub struct Warnings {

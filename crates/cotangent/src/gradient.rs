@@ -14,6 +14,7 @@ pub use show::Form;
 
 use cotangent_interp::{Counters, Machine, Options, Stopped, Val};
 use cotangent_ir::{Const, Dir, FuncId, Global, Mode, Module, Param, Ret, Ty, Type, Types};
+use cotangent_lower::Lowered;
 use cotangent_runtime::Params;
 use cotangent_runtime::path::{Leaf, leaves};
 
@@ -26,6 +27,14 @@ pub struct Functions {
     pub forward: Option<FuncId>,
     /// `bwd_diff` of it.
     pub backward: Option<FuncId>,
+}
+
+impl Functions {
+    /// What [`Roots::Derivatives`](crate::Roots) with these modes gives: the function comes first, then its derivatives.
+    pub fn of(lowered: &Lowered, modes: &[Mode]) -> Functions {
+        let find = |mode| modes.iter().position(|m| *m == mode).map(|i| lowered.roots[i + 1]);
+        Functions { primal: lowered.roots[0], forward: find(Mode::Forward), backward: find(Mode::Backward) }
+    }
 }
 
 /// A value with its name; the result of a function has none.

@@ -1,7 +1,7 @@
 //! What a host must know to call a program: the types of its parameters, where they are bound and how they lie in
 //! memory on one target; its entry points; and how much memory backward derivatives keep.
 //!
-//! This is [`layout::bind`] with everything written out: names of types, offsets of every field, elements of buffers.
+//! This is [`bind`] with everything written out: names of types, offsets of every field, elements of buffers.
 
 use cotangent_base::{Scalar, Symbol};
 use cotangent_ir::layout::bind::{Bindings, BlockPlace, Bound, Slot};

@@ -48,14 +48,12 @@ fn with<R>(name: &str, func: &str, work: impl FnOnce(&mut Evaluator<'_>) -> R) -
     let files = [("hessians.slang", text.as_str())];
     let files = Files(&files);
     let mut compiler = Compiler::new(&files, vec![]);
-    let modes = vec![Mode::Forward, Mode::Backward];
-    let roots = Roots::Derivatives { func: Symbol::new(func), modes };
+    let modes = [Mode::Forward, Mode::Backward];
+    let roots = Roots::Derivatives { func: Symbol::new(func), modes: modes.to_vec() };
     let lowered = compiler.compile("hessians.slang", roots);
     let lowered = lowered.unwrap_or_else(|_| panic!("{name}: {}", compiler.complaints()));
-    let [primal, forward, backward] = lowered.roots[..] else { panic!("not three functions") };
-    let functions = Functions { primal, forward: Some(forward), backward: Some(backward) };
     let options = Options { wide: true, ..Options::default() };
-    work(&mut Evaluator::new(&lowered.module, functions, options))
+    work(&mut Evaluator::new(&lowered.module, Functions::of(&lowered, &modes), options))
 }
 
 /// The Hessian as the derivatives, by `mode`, of the slopes along the axes.

@@ -97,11 +97,10 @@ fn check(path: &Path) -> Result<(), String> {
 fn hold(path: &Path, law: &Law<'_>) -> Result<(), String> {
     let disk = Disk::default();
     let mut compiler = Compiler::new(&disk, law.defines.clone());
-    let modes = vec![Mode::Forward, Mode::Backward];
-    let roots = Roots::Derivatives { func: Symbol::new(law.function), modes };
+    let modes = [Mode::Forward, Mode::Backward];
+    let roots = Roots::Derivatives { func: Symbol::new(law.function), modes: modes.to_vec() };
     let lowered = compiler.compile(&path.display().to_string(), roots).map_err(|_| compiler.complaints())?;
-    let [primal, forward, backward] = lowered.roots[..] else { return Err("not three functions".into()) };
-    let functions = Functions { primal, forward: Some(forward), backward: Some(backward) };
+    let functions = Functions::of(&lowered, &modes);
     let evaluator = |wide: bool| {
         let mut evaluator =
             Evaluator::new(&lowered.module, functions, Options { wide, ..Options::default() });

@@ -29,7 +29,7 @@ pub struct Module {
 pub struct GlobalData {
     /// Unique in the module; a path such as `params.scale` for a nested parameter.
     pub name: Symbol,
-    /// The type of what [`Op::Global`](crate::Op::Global) gives: a buffer, a `Ref`, or a uniform's own type.
+    /// The type of what [`crate::Op::Global`] gives: a buffer, a `Ref`, or a uniform's own type.
     pub ty: Ty,
     /// What it is.
     pub kind: GlobalKind,

@@ -1,7 +1,7 @@
 //! Parameters as a device wants them: by slot, in the layout of its language.
 //!
-//! A buffer has a slot of its own; values share the slot of the block they lie in. [`bind`] makes the bytes of each slot
-//! from [`Params`], and [`take_back`] puts what the device wrote into [`Params`] again.
+//! A buffer has a slot of its own; values share the slot of the block they lie in. [`Device::bind`] makes the bytes of
+//! each slot from [`Params`], and [`Device::take_back`] puts what the device wrote into them again.
 
 use crate::{Error, Params, bail};
 use cotangent_base::{EntitySet, Map, Symbol};

@@ -2,9 +2,8 @@
 //!
 //! [`Params`] holds one block of memory per shader parameter; paths such as `lights[2].pos` name places in it.
 //! [`data`] reads and prints the values of the command line, [`npy`] those of NumPy files, [`image`] and [`sampler`] what
-//! textures and samplers are set from, and [`run`] decodes
-//! the bytes into the interpreter's values, dispatches, and encodes what the program wrote. [`device`] has the bytes as a
-//! graphics processor wants them.
+//! textures and samplers are set from, and [`run()`] decodes the bytes into the interpreter's values, dispatches, and encodes
+//! what the program wrote. [`device`] has the bytes as a graphics processor wants them.
 //!
 //! Nothing here reads a file or prints: callers hand in bytes and text.
 

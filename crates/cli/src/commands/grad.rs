@@ -24,13 +24,9 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     let roots = Roots::Derivatives { func: Symbol::new(&args.function), modes: modes.clone() };
     let result = compiler.compile(&args.source.path(), roots);
     let lowered = finish(&compiler, args.format, result)?;
-    // The function comes first, then its derivatives as asked for.
-    let find = |mode| modes.iter().position(|m| *m == mode).map(|i| lowered.roots[i + 1]);
-    let functions =
-        Functions { primal: lowered.roots[0], forward: find(Mode::Forward), backward: find(Mode::Backward) };
     let mut options = Options::default();
     options.max_steps = args.max_steps.unwrap_or(options.max_steps);
-    let mut evaluator = Evaluator::new(&lowered.module, functions, options);
+    let mut evaluator = Evaluator::new(&lowered.module, Functions::of(&lowered, &modes), options);
     if let Some(input) = evaluator.resource() {
         let message = format!(
             "`{}` takes the resource `{}`, which has no value to write down",

@@ -254,9 +254,7 @@ fn compile(
     for modes in [&[Mode::Forward, Mode::Backward][..], &[Mode::Backward], &[Mode::Forward]] {
         match compile_modes(checked, func, modes) {
             Ok(lowered) => {
-                let find = |mode| modes.iter().position(|m| *m == mode).map(|i| lowered.roots[i + 1]);
-                let (forward, backward) = (find(Mode::Forward), find(Mode::Backward));
-                let functions = Functions { primal: lowered.roots[0], forward, backward };
+                let functions = Functions::of(&lowered, modes);
                 return Ok((lowered, functions, reason));
             }
             Err(diagnostics) => {

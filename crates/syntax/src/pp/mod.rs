@@ -1,10 +1,9 @@
 //! The preprocessor: raw tokens of a file and what it includes to the tokens the parser sees.
 //!
-//! A file is a sequence of directive lines and stretches of text between them. [`directive`](self::directive)
-//! acts on the former, [`expand`](self::expand) replaces the macros in the latter,
-//! [`condition`](self::condition) computes `#if`. Everything is bounded: the depth and number of includes,
-//! the number of tokens macros may produce and the depth of macros in arguments, so that hostile input ends
-//! with a diagnostic.
+//! A file is a sequence of directive lines and stretches of text between them. [`directive`] acts on the former, [`expand`]
+//! replaces the macros in the latter, [`condition`] computes `#if`. Everything is bounded: the depth and number of includes,
+//! the number of tokens macros may produce and the depth of macros in arguments, so that hostile input ends with a
+//! diagnostic.
 
 mod condition;
 mod directive;
