@@ -328,7 +328,7 @@ fn waves_that_differences_step_over_are_told_and_not_judged() {
     let [finding] = &right[..] else { panic!("there is one function") };
     assert!(!differs(&finding.outcome), "{finding:?}");
     let [hidden] = &finding.hidden[..] else { panic!("it is told once: {finding:?}") };
-    assert_eq!(hidden.why, Why::Rough);
+    assert_eq!(hidden.why, Why::Waves);
     // A derivative without waves is wrong by what differences see.
     for slope in ["2", "1 + x.p", "abs(x.p)"] {
         let findings = check(&with(slope), &Options::default());

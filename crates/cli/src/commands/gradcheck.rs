@@ -72,7 +72,7 @@ fn text(sources: &Sources, findings: &[Finding]) -> String {
         }
     }
     for finding in findings {
-        for why in [Why::NotFinite, Why::Rough] {
+        for why in [Why::NotFinite, Why::Waves] {
             if let Some(hidden) = finding.hidden.iter().find(|hidden| hidden.why == why) {
                 out += &format!("\nnot judged: {}", hidden_text(finding, hidden));
             }
@@ -163,7 +163,7 @@ fn hidden_text(finding: &Finding, hidden: &Hidden) -> String {
 fn why(hidden: &Hidden) -> &'static str {
     match hidden.why {
         Why::NotFinite => "something inside is not finite, which the result hides",
-        Why::Rough => "the function goes up and down too fast for differences",
+        Why::Waves => "the function goes up and down too fast for differences",
     }
 }
 

@@ -157,7 +157,7 @@ impl<'e, 'm> Line<'e, 'm> {
 
     /// Whether the slopes at the smallest steps are about as far from this one as something else is by `apart`: the function has
     /// waves or stairs that larger steps do not see.
-    pub(super) fn is_rough(&self, row: usize, slope: f64, apart: f64) -> bool {
+    pub(super) fn has_fine_structure(&self, row: usize, slope: f64, apart: f64) -> bool {
         let Some([below, above]) = &self.near else { return false };
         let mut sides = below.iter().zip(above).skip(1);
         sides.all(|((step, [low, _]), (_, [high, _]))| {

@@ -20,8 +20,8 @@ const STEADY: f64 = 1e-4;
 /// A function with more numbers than this has as many of them checked, other ones at each point.
 const MOST: usize = 24;
 
-/// Why differences tell nothing.
-const ROUGH: &str = "it is too rough for differences";
+/// Why nothing is said of a function whose differences do not settle on a slope.
+const UNSETTLED: &str = "it is too rough for differences";
 
 /// What a point is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(super) fn judge(
     let is_break = |(r, _, verdict): &(usize, &Entry, Verdict)| verdict.is_break().then_some(*r);
     let broken: Vec<usize> = found.iter().filter_map(is_break).collect();
     for (r, column, verdict) in found {
-        compared |= !matches!(verdict, Verdict::Unclear(_) | Verdict::Hidden(_) | Verdict::Rough(_));
+        compared |= !matches!(verdict, Verdict::Unclear(_) | Verdict::Hidden(_) | Verdict::Waves(_));
         let place = (&rows[r], column);
         match verdict {
             Verdict::Agrees(error) => finding.error = finding.error.max(error),
@@ -83,9 +83,9 @@ pub(super) fn judge(
                 reason = "something inside is not finite at any point that was tried".to_string();
                 note_hidden(evaluator, finding, place, (Why::NotFinite, given));
             }
-            Verdict::Rough(given) => {
-                reason = ROUGH.to_string();
-                note_hidden(evaluator, finding, place, (Why::Rough, given));
+            Verdict::Waves(given) => {
+                reason = UNSETTLED.to_string();
+                note_hidden(evaluator, finding, place, (Why::Waves, given));
             }
             Verdict::Kink(at) => note_kink(evaluator, finding, place, at),
             Verdict::Differs(case) if case.error.is_infinite() && broken.contains(&r) => {}
@@ -130,7 +130,7 @@ enum Verdict {
     /// Something inside is not finite, which the result hides; this is the derivative.
     Hidden(f64),
     /// The function goes up and down between the steps of differences; this is the derivative.
-    Rough(f64),
+    Waves(f64),
     /// Nothing can be said here.
     Unclear(&'static str),
 }
@@ -164,7 +164,7 @@ fn verdict(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>;
     match compare(line, look, row, given) {
         Verdict::Differs(case) if is_split(line, &case) => Verdict::Split(case),
         Verdict::Differs(case) if is_hidden(line, &case) => Verdict::Hidden(shown(given)),
-        Verdict::Differs(case) if is_rough(line, row, &case) => Verdict::Rough(shown(given)),
+        Verdict::Differs(case) if derivatives_waver(line, row, &case) => Verdict::Waves(shown(given)),
         verdict => verdict,
     }
 }
@@ -195,7 +195,7 @@ fn is_hidden(line: &mut Line<'_, '_>, case: &Case) -> bool {
 
 /// Whether every derivative wavers within the step of the differences by as much as it differs from them: a right one does where
 /// the function has waves that they step over, a wrong one seldom.
-fn is_rough(line: &mut Line<'_, '_>, row: usize, case: &Case) -> bool {
+fn derivatives_waver(line: &mut Line<'_, '_>, row: usize, case: &Case) -> bool {
     [Mode::Forward, Mode::Backward].into_iter().zip(case.given).all(|(mode, given)| match given {
         Some(given) => given.is_finite() && line.wavers(row, mode, given, case.estimate),
         None => true,
@@ -220,7 +220,7 @@ fn compare(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>;
     if let Some(sides) = line.kink(row) {
         return at_kink(line, row, given, sides, floor);
     }
-    let Some(best) = best else { return Verdict::Unclear(ROUGH) };
+    let Some(best) = best else { return Verdict::Unclear(UNSETTLED) };
     let estimate = line.doubted(row, best);
     let error = apart(given, estimate.slope, floor);
     let doubt = MARGIN * estimate.uncertainty / estimate.slope.abs().max(floor);
@@ -228,8 +228,8 @@ fn compare(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>;
         return Verdict::Agrees((error - doubt).max(0.0));
     }
     let farthest = given.into_iter().flatten().map(|x| (x - estimate.slope).abs()).fold(0.0, f64::max);
-    if line.is_rough(row, estimate.slope, farthest) {
-        return Verdict::Unclear(ROUGH);
+    if line.has_fine_structure(row, estimate.slope, farthest) {
+        return Verdict::Unclear(UNSETTLED);
     }
     match look {
         Look::ForKinks { made } => beside_kinks(line, row, given, estimate, floor, made),

@@ -175,7 +175,7 @@ pub enum Why {
     /// The function leaves the domain of something inside, and its result does not show it.
     NotFinite,
     /// The function goes up and down between the steps of differences.
-    Rough,
+    Waves,
 }
 
 /// Checks the functions of the module at `path`.
