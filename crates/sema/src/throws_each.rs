@@ -10,6 +10,8 @@
 //!                                  if (error.hasValue) ..
 //!                                  g(expand each all)
 //! ```
+//!
+//! Of several calls each has its own error, and what stands behind one happens only if there is none.
 
 use crate::body::BodyCx;
 use crate::hir::{Arg, Block, Dir, Expr, ExprKind, LocalId, Stmt, StmtKind, Ty, TyKind};
@@ -54,32 +56,33 @@ impl BodyCx<'_> {
         over: Ty,
         span: Span,
     ) -> Expr {
-        let Some(tried) = tried(taken) else {
+        let Some(tries) = tries(taken) else {
             self.unsure_try(span);
             return self.error(span);
         };
-        let alone = done == 0 && !writes(&tried.call);
+        let alone = done == 0 && !tries.iter().any(|tried| writes(&tried.call));
         if self.errors.effects > done || !(alone || self.errors.whole == Some(span)) {
             self.moved_try(span);
             return self.error(span);
         }
         let is_void = self.kind(value.ty) == TyKind::Void;
-        let Some(value) = self.unless_thrown(&tried, value, span) else {
+        let Some(value) = self.unless_thrown(&tries, value, span) else {
             self.unsure_try(span);
             return self.error(span);
         };
         let ty = self.cx.expand_ty(Arg::Ty(value.ty), over);
         let all = self.tuple_of(vec![Expr { kind: ExprKind::Expand(value.into()), ty, span }], span);
         let holder = self.temp("all", all.ty, span);
-        let error_ty = self.locals[tried.error].ty;
-        let none = self.zero(error_ty, span);
-        let mut stmt = |kind| self.errors.hoisted.push(Stmt { kind, span });
-        stmt(StmtKind::Let(tried.error, Some(none)));
-        if let Some(result) = tried.result {
-            stmt(StmtKind::Let(result, None));
+        for tried in &tries {
+            let none = self.zero(self.locals[tried.error].ty, span);
+            let mut stmt = |kind| self.errors.hoisted.push(Stmt { kind, span });
+            stmt(StmtKind::Let(tried.error, Some(none)));
+            if let Some(result) = tried.result {
+                stmt(StmtKind::Let(result, None));
+            }
         }
-        stmt(StmtKind::Let(holder, Some(all)));
-        self.errors.hoisted.push(tried.leave);
+        self.errors.hoisted.push(Stmt { kind: StmtKind::Let(holder, Some(all)), span });
+        self.errors.hoisted.extend(tries.into_iter().map(|tried| tried.leave));
         self.errors.effects = 0;
         if is_void {
             let ty = self.cx.program.types.ty(TyKind::Void);
@@ -92,28 +95,38 @@ impl BodyCx<'_> {
     }
 
     /// The value for one element, or anything if there is an error by then.
-    fn unless_thrown(&mut self, tried: &Tried, value: Expr, span: Span) -> Option<Expr> {
-        let call = tried.call.clone();
-        let value = match tried.result {
-            Some(result) if matches!(value.kind, ExprKind::Local(local) if local == result) => {
+    fn unless_thrown(&mut self, tries: &[Tried], value: Expr, span: Span) -> Option<Expr> {
+        let is_void = self.kind(value.ty) == TyKind::Void;
+        let mut value = value;
+        for (number, tried) in tries.iter().enumerate().rev() {
+            let is_last = number + 1 == tries.len();
+            value = self.behind(tried, value, is_last, is_void)?;
+        }
+        Some(tries.iter().rev().fold(value, |value, tried| self.or_undefined(tried.error, value, span)))
+    }
+
+    /// The call of a `try`, and then the value, unless there is an error.
+    fn behind(&mut self, tried: &Tried, value: Expr, is_last: bool, is_void: bool) -> Option<Expr> {
+        let (call, span) = (tried.call.clone(), value.span);
+        let is_result = |result| matches!(value.kind, ExprKind::Local(local) if local == result);
+        let first = match tried.result {
+            Some(result) if is_last && is_result(result) => {
                 // Nobody needs the variable, which would have a type for each element.
                 self.locals[result].ty = self.scalar(Scalar::I32);
-                call
+                return Some(call);
             }
             // A variable has one type for all elements.
             Some(_) if !self.is_same_for_all(call.ty) => return None,
             Some(result) => {
                 let ty = call.ty;
                 let place = self.local(result, span);
-                let assign = Expr { kind: ExprKind::Assign(place.into(), call.into()), ty, span };
-                let is_void = self.kind(value.ty) == TyKind::Void;
-                let value = if is_void { self.numbered(value) } else { value };
-                let value = self.or_undefined(tried.error, value, span);
-                sequence(assign, value)
+                Expr { kind: ExprKind::Assign(place.into(), call.into()), ty, span }
             }
-            None => self.numbered(call),
+            None => call,
         };
-        Some(self.or_undefined(tried.error, value, span))
+        let value = if is_last && is_void { self.numbered(value) } else { value };
+        let value = self.or_undefined(tried.error, value, span);
+        Some(sequence(first, value))
     }
 
     /// Whether a type that is not a pack surely has nothing of one in it.
@@ -144,16 +157,21 @@ impl BodyCx<'_> {
     }
 }
 
-/// The one `try` in what was taken out; none if there are more.
-fn tried(taken: Block) -> Option<Tried> {
-    let [declared, called, leave] = <[Stmt; 3]>::try_from(taken).ok()?;
-    let StmtKind::Let(error, None) = declared.kind else { return None };
-    let (result, call) = match called.kind {
-        StmtKind::Let(result, Some(call)) => (Some(result), call),
-        StmtKind::Expr(call) => (None, call),
-        _ => return None,
-    };
-    Some(Tried { error, result, call, leave })
+/// The `try`s in what was taken out, in order; nothing if something else was, too.
+fn tries(taken: Block) -> Option<Vec<Tried>> {
+    let mut taken = taken.into_iter();
+    let mut tries = vec![];
+    while let Some(declared) = taken.next() {
+        let (called, leave) = (taken.next()?, taken.next()?);
+        let StmtKind::Let(error, None) = declared.kind else { return None };
+        let (result, call) = match called.kind {
+            StmtKind::Let(result, Some(call)) => (Some(result), call),
+            StmtKind::Expr(call) => (None, call),
+            _ => return None,
+        };
+        tries.push(Tried { error, result, call, leave });
+    }
+    Some(tries)
 }
 
 /// Whether a call writes to more than its error.
