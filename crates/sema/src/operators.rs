@@ -340,8 +340,13 @@ impl BodyCx<'_> {
         }
     }
 
-    /// `c ? a : b`.
+    /// `c ? a : b`. A declared `operator?:` stands for it where `c` is no number; it is given both sides.
     pub(crate) fn ternary(&mut self, cond: Expr, a: Expr, b: Expr, span: Span) -> Expr {
+        if self.number(cond.ty).is_none()
+            && let Some(call) = self.declared_operator("?:", &[cond.clone(), a.clone(), b.clone()], span)
+        {
+            return call;
+        }
         let Some(ty) = self.join_types(a.ty, b.ty) else {
             let message = format!("`{}` and `{}` have no type in common", self.show(a.ty), self.show(b.ty));
             self.report(Diagnostic::new(codes::MISMATCH, span, message));

@@ -181,7 +181,7 @@ cotangent_base::codes! {
     /// ```
     ///
     /// The operators are `+ - * / % & | ^ ~ ! << >> == != < > <= >= && || ++ --`, their assignment forms,
-    /// `()` and `,`. Not `? :`, which computes only one of its two values.
+    /// `()`, `,` and `?:`, which is given both of its values.
     ///
     /// ```slang
     /// float operator*(V a, V b);

@@ -150,6 +150,10 @@ impl Parser<'_> {
                 self.bump();
                 "()"
             }
+            TokenKind::Punct(Punct::Question) if self.nth(1).is(Punct::Colon) => {
+                self.bump();
+                "?:"
+            }
             TokenKind::Punct(punct) if is_declarable(punct) => punct.text(),
             _ => return self.expected(codes::BAD_OPERATOR_NAME, "an operator behind `operator`"),
         };
