@@ -29,6 +29,7 @@ use crate::checkpoint::Callee;
 use crate::checkpoint::work::Works;
 use crate::driver::{Context, Reported};
 use crate::kind::callees;
+use crate::transpose::doubts::Doubts;
 use crate::transpose::reach::Reach;
 use crate::transpose::{DERIVATIVE, PRIMAL, Role, Seeds, declare, roles, transpose};
 use crate::unzip::LinearFunc;
@@ -50,6 +51,8 @@ pub struct Cache {
     halves: Map<Key, Callee>,
     linear: Map<FuncId, Rc<LinearFunc>>,
     contributions: Map<(FuncId, Mask), Mask>,
+    certain: Map<(FuncId, Mask), Mask>,
+    steep: Map<FuncId, bool>,
     backward: Map<(FuncId, Seeds), FuncId>,
     /// What each request consists of.
     parts: Map<FuncId, Parts>,
@@ -182,6 +185,7 @@ fn generate(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Result<(), Rep
     let seeds = Seeds {
         outputs: sig.outputs().map(|o| o.diff).filter(|diff| *diff).collect(),
         inputs: inputs.iter().filter(|i| **i).map(|_| false).collect(),
+        certain: true,
     };
     let contributes = contributions(cx, linear, &seeds.outputs)?;
     let backward = backward(cx, linear, &seeds)?;
@@ -284,6 +288,37 @@ pub(crate) fn contributions(
     let found = Reach::of(cx, &half, outputs)?.contributions(&half);
     cx.reverse.contributions.insert(key, found.clone());
     Ok(found)
+}
+
+/// Which tangent inputs of a linear half get a cotangent for sure, if the given outputs have one for sure.
+pub(crate) fn certain(cx: &mut Context<'_>, linear: FuncId, outputs: &[bool]) -> Result<Mask, Reported> {
+    let key = (linear, outputs.into());
+    if let Some(known) = cx.reverse.certain.get(&key) {
+        return Ok(known.clone());
+    }
+    if let Some(&tangents) = cx.reverse.recursive.get(&linear) {
+        return Ok(vec![false; tangents].into());
+    }
+    let half = cx.reverse.linear[&linear].clone();
+    let reach = Reach::of(cx, &half, outputs)?;
+    let inputs = Doubts::of(cx, &half, reach.values(), outputs, true)?.inputs;
+    cx.reverse.certain.insert(key, inputs.clone());
+    Ok(inputs)
+}
+
+/// Whether a linear half, or what it calls, has steep operations.
+pub(crate) fn is_steep(cx: &mut Context<'_>, linear: FuncId) -> bool {
+    if let Some(&known) = cx.reverse.steep.get(&linear) {
+        return known;
+    }
+    let Some(half) = cx.reverse.linear.get(&linear).cloned() else {
+        return false;
+    };
+    // One that calls itself counts as steep.
+    cx.reverse.steep.insert(linear, true);
+    let found = !half.steep.is_empty() || callees(&half.func).into_iter().any(|callee| is_steep(cx, callee));
+    cx.reverse.steep.insert(linear, found);
+    found
 }
 
 /// The transpose of a linear half for the cotangents that a caller has.

@@ -11,6 +11,7 @@
 //! - [`mod@prepare`] first removes early exits from a copy, for reverse mode.
 //! - [`mod@checkpoint`] decides what the linear part gets from the primal part, and how; [`mincut`] is its engine.
 //! - [`mod@unzip`] takes the two parts apart, and [`mod@transpose`] turns the linear one round.
+//! - [`mod@steep`] finds where that could make something of a zero.
 //! - [`extract`] runs these in order: reverse mode.
 //! - [`mod@report`] tells what a backward derivative keeps and what it computes twice.
 //! - [`substitute`] sees to it that a substitute runs wherever derivatives are wanted.
@@ -27,6 +28,7 @@ pub mod mincut;
 pub mod prepare;
 pub mod report;
 pub mod stages;
+pub mod steep;
 pub mod substitute;
 pub mod tangent;
 pub mod transpose;

@@ -32,7 +32,7 @@ fn a_table_then_the_worst_cases_then_kinks() {
     assert_eq!(code, Some(0));
     assert!(text.contains("kink: d result / d x of k001 is "), "{text}");
     assert!(text.contains("not judged: d result / d x of h002 is given as NaN"), "{text}");
-    let (_, text) = run("wrong.slang", &["--fn", "edge", "--fn", "chosen"]);
+    let (_, text) = run("wrong.slang", &["--fn", "edge", "--fn", "half_used"]);
     assert!(
         text.contains("d result / d x = -1.0000 to the left, 1.0000 to the right, by differences"),
         "{text}"

@@ -381,9 +381,20 @@ pub fn is_steep(types: &Types, func: &Func, inst: Inst) -> bool {
         && !(math == Math::Div && is_nonzero(types, func, data.operands[1]))
 }
 
-/// Whether a divisor is a constant other than zero.
+/// Whether a divisor is a constant other than zero, or where it would be zero such a constant is taken in its place.
 fn is_nonzero(types: &Types, func: &Func, divisor: Value) -> bool {
-    matches!(consts::uniform(types, func, divisor), Some(Const::Float(bits)) if f64::from_bits(bits) != 0.0)
+    let constant = |value| match consts::uniform(types, func, value) {
+        Some(Const::Float(bits)) => Some(f64::from_bits(bits)),
+        Some(Const::Int(_) | Const::Bool(_)) | None => None,
+    };
+    let is_other = |value| constant(value).is_some_and(|number| number != 0.0);
+    let is_zero_test = |test: Value, of: Value| {
+        let test = func.def(test).filter(|test| test.op == Op::Math(Math::Eq));
+        test.is_some_and(|test| test.operands[0] == of && constant(test.operands[1]) == Some(0.0))
+    };
+    is_other(divisor)
+        || matches!(func.def(divisor), Some(InstData { op: Op::Select, operands, .. })
+            if is_zero_test(operands[0], operands[2]) && is_other(operands[1]))
 }
 
 fn has_steep_places(math: Math) -> bool {

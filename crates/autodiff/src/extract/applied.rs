@@ -99,7 +99,7 @@ fn linear(module: &mut Module, name: Symbol, key: &Key, sig: &Signature, context
     let tangents = b.func.insts[call].results.to_vec();
     b.emit(Op::Return, &tangents, &[]);
     let lin: EntitySet<Value> = operands[1..].iter().chain(&tangents).copied().collect();
-    LinearFunc { name, func, lin }
+    LinearFunc { name, func, lin, steep: EntitySet::new(), choices: EntitySet::new() }
 }
 
 /// A parameter for the derivative of a value of type `ty`.

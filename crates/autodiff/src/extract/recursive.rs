@@ -102,7 +102,10 @@ fn define(cx: &mut Context<'_>, key: &Key, linear: FuncId, inner: &Callee) {
     cx.after("extract", &func, Some(&lin));
     cx.module.funcs[linear] = func.clone();
     cx.reverse.rough.push(linear);
-    cx.reverse.linear.insert(linear, Rc::new(LinearFunc { name, func, lin }));
+    cx.reverse.linear.insert(
+        linear,
+        Rc::new(LinearFunc { name, func, lin, steep: EntitySet::new(), choices: EntitySet::new() }),
+    );
 }
 
 /// A recursive function that cannot run twice.

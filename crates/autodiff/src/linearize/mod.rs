@@ -42,6 +42,8 @@ pub struct Linearized {
     pub func: Func,
     /// Which values are linear: tangents, and what is computed from them. All others are primal.
     pub lin: EntitySet<Value>,
+    /// The linear values that are chosen by a `select` of the original, and not by one in a rule.
+    pub choices: EntitySet<Value>,
     /// Which of the original's inputs have a tangent.
     pub inputs: Box<[bool]>,
     /// Which of the original's outputs have a tangent: all that carry a derivative.
@@ -67,6 +69,7 @@ pub fn linearize(
         span: func.span,
         func,
         lin: EntitySet::new(),
+        choices: EntitySet::new(),
         tangents: Map::default(),
         active: EntitySet::new(),
         yields: Vec::new(),
@@ -79,7 +82,7 @@ pub fn linearize(
     l.function(inputs);
     let mut func = l.func;
     func.sig = sig;
-    Linearized { func, lin: l.lin, inputs: inputs.into(), outputs }
+    Linearized { func, lin: l.lin, choices: l.choices, inputs: inputs.into(), outputs }
 }
 
 /// The signature of a linearized function, and which outputs have a tangent. Tangents are ordinary
@@ -129,6 +132,8 @@ struct Linearizer<'m> {
     span: Span,
     /// The linear values.
     lin: EntitySet<Value>,
+    /// Those that the original chooses.
+    choices: EntitySet<Value>,
     /// The tangents; a value without one has the tangent zero.
     tangents: Map<Value, Value>,
     /// The values that may have a tangent.

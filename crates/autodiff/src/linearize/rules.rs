@@ -59,7 +59,11 @@ impl Linearizer<'_> {
             Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => self.product(&data.op, a, b?, ty),
             Op::Select => {
                 let (x_t, y_t) = (self.carried(data.operands[1]), self.carried(data.operands[2]));
-                Some(self.linear(Op::Select, &[a, x_t, y_t], ty))
+                let chosen = self.linear(Op::Select, &[a, x_t, y_t], ty);
+                if !self.in_rule() {
+                    self.choices.insert(chosen);
+                }
+                Some(chosen)
             }
             Op::Pack => Some(self.pack(&data, ty)),
             Op::Extract(p) => self.extract(&data, p, ty),

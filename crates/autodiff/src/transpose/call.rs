@@ -25,7 +25,9 @@ impl Transposer<'_, '_> {
         let contributes = extract::contributions(self.cx, callee, &outputs)?;
         let (primal, tangents) = data.operands.split_at(data.operands.len() - contributes.len());
         let inputs = self.handed_over(tangents, &contributes);
-        let seeds = Seeds { outputs, inputs };
+        let is_doubtful = data.results.iter().any(|r| self.doubtful.contains(*r));
+        let certain = !(is_doubtful && extract::is_steep(self.cx, callee));
+        let seeds = Seeds { outputs, inputs, certain };
         let turned = extract::backward(self.cx, callee, &seeds)?;
 
         let mut operands = self.copy.all(primal);

@@ -18,7 +18,8 @@
 //! - [`branch`] `if` and `switch`, [`loops`] loops, [`call`] calls,
 //! - [`captures`] what those capture,
 //! - [`cotangent`] the table, and how contributions to parts become one value,
-//! - [`reach`] which values get a cotangent at all, found before anything is emitted.
+//! - [`reach`] which values get a cotangent at all, found before anything is emitted,
+//! - [`doubts`] which of them may be zero because nobody used the value, so that no infinite slope makes something of it.
 //!
 //! `B` is made for one set of seeds: which outputs have a cotangent and which inputs already have one to add to.
 //! What is zero is neither passed nor computed; that is what keeps a loop that calls `read(a, i)` from adding
@@ -29,9 +30,11 @@ pub mod call;
 mod captures;
 pub mod cotangent;
 mod custom;
+pub mod doubts;
 pub mod loops;
 pub mod reach;
 pub mod rules;
+mod sure;
 
 pub use custom::{DERIVATIVE, PRIMAL, Role, roles};
 
@@ -53,6 +56,8 @@ pub struct Seeds {
     pub outputs: Box<[bool]>,
     /// Of which of its tangent inputs, to be added to; the others are made.
     pub inputs: Box<[bool]>,
+    /// Whether the cotangents of outputs are there for sure, all of them; else they may be zero because nobody used the output.
+    pub certain: bool,
 }
 
 /// The transpose of `linear` with an empty body, named after what `linear` is a half of. Its inputs are the primal inputs of
@@ -75,11 +80,13 @@ pub fn transpose(
     contributes: &[bool],
 ) -> Result<Func, Reported> {
     let reach = reach::Reach::of(cx, linear, &seeds.outputs)?.into_values();
+    let doubts = doubts::Doubts::of(cx, linear, &reach, &seeds.outputs, seeds.certain)?;
     let mut transposer = Transposer {
         captures: Captures::of(&linear.func, &reach),
         cx,
         source: linear,
         reach,
+        doubtful: doubts.doubtful,
         region: declared.body,
         span: declared.span,
         out: declared,
@@ -125,6 +132,8 @@ pub struct Transposer<'a, 'm> {
     captures: Captures,
     /// The linear values that get a cotangent.
     reach: EntitySet<Value>,
+    /// The results of steep operations and calls whose cotangent may be zero because nobody used them.
+    doubtful: EntitySet<Value>,
     out: Func,
     /// Where instructions go.
     region: Region,

@@ -34,6 +34,11 @@ impl Reach {
         super::tangents(linear).iter().map(|t| self.values.contains(*t)).collect()
     }
 
+    /// The values.
+    pub fn values(&self) -> &EntitySet<Value> {
+        &self.values
+    }
+
     /// The values themselves.
     pub fn into_values(self) -> EntitySet<Value> {
         self.values

@@ -49,7 +49,7 @@ impl Transposer<'_, '_> {
             Op::Sum => self.reshape_rule(operands[0], Op::Splat, y),
             Op::Transpose => self.reshape_rule(operands[0], Op::Transpose, y),
             Op::Swizzle(lanes) => self.swizzle_rule(operands[0], lanes, y),
-            Op::Dot => self.dot_rule(operands, y),
+            Op::Dot => self.dot_rule(inst, y),
             Op::MatVec => self.matvec_rule(operands, y),
             Op::VecMat => self.vecmat_rule(operands, y),
             Op::MatMat => self.matmat_rule(operands, y),
@@ -134,13 +134,13 @@ impl Transposer<'_, '_> {
             }
             Linear::Each if math == Math::Mul => {
                 let (p, a) = self.primal_and_linear(operands);
-                self.add_mapped(a, y, |t, y| t.math(Math::Mul, &[p, y]));
+                self.add_scaled(inst, a, y, |t, y| t.math(Math::Mul, &[p, y]));
             }
             Linear::First
                 if math == Math::Div && self.is_linear(operands[0]) && !self.is_linear(operands[1]) =>
             {
                 let p = self.copy.get(operands[1]);
-                self.add_mapped(operands[0], y, |t, y| t.math(Math::Div, &[y, p]));
+                self.add_scaled(inst, operands[0], y, |t, y| t.math(Math::Div, &[y, p]));
             }
             Linear::Jointly | Linear::Each | Linear::First | Linear::No | Linear::Inner => {
                 return Err(self.not_linear(inst));
@@ -156,6 +156,28 @@ impl Transposer<'_, '_> {
             let mapped = map(self, y);
             self.add(to, mapped);
         }
+    }
+
+    /// The same for the product `inst`. Where `y` may be zero because nobody used the result, zero stays zero.
+    fn add_scaled(
+        &mut self,
+        inst: Inst,
+        to: Value,
+        y: Cotangent,
+        scale: impl FnOnce(&mut Self, Value) -> Value,
+    ) {
+        let is_doubtful = self.doubtful.contains(self.func().insts[inst].results[0]);
+        self.add_mapped(to, y, |t, y| {
+            let scaled = scale(t, y);
+            if !is_doubtful {
+                return scaled;
+            }
+            let (given, made) = (t.out.ty(y), t.out.ty(scaled));
+            let none = t.zero(given);
+            let is_unused = t.math(Math::Eq, &[y, none]);
+            let zero = if made == given { none } else { t.zero(made) };
+            t.build(|b, _| b.select(is_unused, zero, scaled))
+        });
     }
 
     /// The primal operand, as it is called here, and the linear one.
@@ -211,10 +233,10 @@ impl Transposer<'_, '_> {
         }
     }
 
-    fn dot_rule(&mut self, operands: &[Value], y: Cotangent) {
-        let (p, a) = self.primal_and_linear(operands);
+    fn dot_rule(&mut self, inst: Inst, y: Cotangent) {
+        let (p, a) = self.primal_and_linear(&self.func().insts[inst].operands);
         let ty = self.out.ty(p);
-        self.add_mapped(a, y, |t, y| {
+        self.add_scaled(inst, a, y, |t, y| {
             let wide = t.emit(Op::Splat, &[y], ty);
             t.math(Math::Mul, &[p, wide])
         });

@@ -5,6 +5,7 @@ use super::{LinearFunc, Whole, param};
 use crate::checkpoint::nest::init_of;
 use crate::checkpoint::{Residual, Source};
 use crate::kind::{Kind, kind};
+use crate::steep::steep;
 use cotangent_base::{EntitySet, Map, Scalar, Symbol};
 use cotangent_ir::{
     Builder, Const, DiffCall, Dir, Func, Inst, InstData, LinCall, LoopInfo, Math, Mode, Module, Op, Param,
@@ -15,6 +16,7 @@ use cotangent_ir::{
 pub fn half(module: &mut Module, name: Symbol, whole: Whole<'_>, context: Option<Ty>) -> LinearFunc {
     let source = &whole.linearized.func;
     let sig = signature(module, whole, context);
+    let is_steep = steep(module, source, &whole.linearized.lin);
     let mut func = Func::new(Symbol::new(&format!("{name}.linear")), sig, source.span);
     func.diff.differentiable = Some(Mode::Backward);
     let mut b = Builder::new(&mut module.types, &mut func);
@@ -25,13 +27,16 @@ pub fn half(module: &mut Module, name: Symbol, whole: Whole<'_>, context: Option
         counters: Map::default(),
         trips: Map::default(),
         lin: EntitySet::new(),
+        is_steep,
+        steep: EntitySet::new(),
+        choices: EntitySet::new(),
     };
     linear.inputs(&b, context.is_some());
     linear.region(&mut b, source.body);
     let outputs = linear.exit_values(source.body);
     b.emit(Op::Return, &outputs, &[]);
-    let lin = linear.lin;
-    LinearFunc { name, func, lin }
+    let Linear { lin, steep, choices, .. } = linear;
+    LinearFunc { name, func, lin, steep, choices }
 }
 
 /// The context, the inputs needed, a tangent for each active input; gives a tangent for each active output.
@@ -67,6 +72,12 @@ struct Linear<'a> {
     trips: Map<Inst, Value>,
     /// The linear values of the new function.
     lin: EntitySet<Value>,
+    /// What is steep in the original.
+    is_steep: EntitySet<Value>,
+    /// What is steep in the new function.
+    steep: EntitySet<Value>,
+    /// What the original chooses.
+    choices: EntitySet<Value>,
 }
 
 impl<'a> Linear<'a> {
@@ -227,7 +238,11 @@ impl<'a> Linear<'a> {
             Kind::DiffCall(call) => self.call(b, inst, data, call),
             Kind::Plain | Kind::Memory | Kind::Call(_) | Kind::LinCall(_) | Kind::Exit => {
                 let new = self.primal.copy.inst(self.source(), inst, b);
-                self.lin.extend(b.func.insts[new].results.iter().copied());
+                for (&old, &new) in data.results.iter().zip(&b.func.insts[new].results) {
+                    self.lin.insert(new);
+                    self.steep.extend(self.is_steep.contains(old).then_some(new));
+                    self.choices.extend(self.whole.linearized.choices.contains(old).then_some(new));
+                }
             }
         }
     }

@@ -35,6 +35,10 @@ pub struct LinearFunc {
     pub func: Func,
     /// Its linear values.
     pub lin: EntitySet<Value>,
+    /// The results of its [`steep`](mod@crate::steep) operations.
+    pub steep: EntitySet<Value>,
+    /// What is chosen by a `select` of the original function.
+    pub choices: EntitySet<Value>,
 }
 
 /// Both halves of a linearized function.

@@ -8,6 +8,7 @@ use cotangent_autodiff::checkpoint::work::Works;
 use cotangent_autodiff::checkpoint::{self, checkpoint};
 use cotangent_autodiff::linearize::linearize;
 use cotangent_autodiff::prepare::prepare;
+use cotangent_autodiff::steep::steep;
 use cotangent_autodiff::transpose::reach::Reach;
 use cotangent_autodiff::transpose::{Seeds, declare, tangents, transpose};
 use cotangent_autodiff::unzip::{LinearFunc, unzip};
@@ -15,7 +16,7 @@ use cotangent_autodiff::{Context, codes};
 use cotangent_base::{Diagnostics, Map};
 use cotangent_filetest::Case;
 use cotangent_ir::layout::layout;
-use cotangent_ir::{Prefer, text, verify_func, verify_linear};
+use cotangent_ir::{Op, Prefer, Value, text, verify_func, verify_linear};
 use cotangent_passes::dce::dce;
 use cotangent_passes::effects::Effects;
 
@@ -27,7 +28,10 @@ fn last(case: &Case) -> LinearFunc {
     let id = case.module.funcs.keys().last().expect("the file has a function");
     let func = case.module.funcs[id].clone();
     let lin = case.linear.get(&id).cloned().unwrap_or_default();
-    LinearFunc { name: func.name, func, lin }
+    let steep = steep(&case.module, &func, &lin);
+    let is_choice = |v: &Value| matches!(func.op(*v), Some(Op::Select));
+    let choices = lin.iter().filter(is_choice).collect();
+    LinearFunc { name: func.name, func, lin, steep, choices }
 }
 
 /// Takes a function apart and shows both halves.
@@ -82,7 +86,7 @@ pub fn run_transpose(case: &mut Case) -> String {
     let outputs = mask(&case.args[0]);
     let inputs = case.args.get(1).map_or_else(|| vec![false; tangents(&linear).len()].into(), |w| mask(w));
     let mut cx = Context::new(&mut case.module);
-    let seeds = Seeds { outputs, inputs };
+    let seeds = Seeds { outputs, inputs, certain: true };
     let turned = Reach::of(&mut cx, &linear, &seeds.outputs).and_then(|reach| {
         let contributes = reach.contributions(&linear);
         let declared = declare(cx.module, &linear, &seeds, &contributes);
