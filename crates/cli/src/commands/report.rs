@@ -26,7 +26,8 @@ fn text(function: &str, costs: &Costs, sources: &Sources) -> String {
         let (place, why) = (sources.place(kept.span), kept.why.text());
         out += &format!("  {:>8} bytes  {}: {}  at {place} ({why})\n", kept.bytes, kept.name, kept.ty);
     }
-    out += &format!("\nand computes {} values again\n", costs.repeated.len());
+    let values = if costs.repeated.len() == 1 { "value" } else { "values" };
+    out += &format!("\nand computes {} {values} again\n", costs.repeated.len());
     for repeated in &costs.repeated {
         out += &format!("  {} at {}\n", repeated.name, sources.place(repeated.span));
     }
