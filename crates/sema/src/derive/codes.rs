@@ -136,7 +136,8 @@ cotangent_base::codes! {
     /// [Differentiable] float f(float x) { return x * float(int(4.0 * x)); } // the second factor counts as a constant
     /// ```
     ///
-    /// The difference `x - int(x)` is fine: what is left of `x` has its derivative.
+    /// The difference `x - int(x)` is fine: what is left of `x` has its derivative. Integers are followed through variables and their fields,
+    /// not through memory and functions.
     ///
     /// If zero is meant, say so: `x * detach(float(int(4.0 * x)))`, or `no_diff` before the call that the number goes into. If
     /// not, compute it without integers, or give a function that does so a derivative of its own.

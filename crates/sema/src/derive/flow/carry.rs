@@ -1,38 +1,62 @@
 //! Forwards: which values carry a derivative.
 //!
-//! The state is the set of variables whose value carries one. At a jump it moves to the jump's target and becomes empty,
+//! The [`State`] has the variables whose value carries one. At a jump it moves to the jump's target and becomes empty,
 //! as nothing gets past. Losses in assignments and constructions are found here, for they are errors whether or not
-//! somebody looks at the place later; calls that are fed a derivative are remembered for the way back. A variable of
-//! integers is in the state if it is made from a value that carries one: [`integers`].
+//! somebody looks at the place later; calls that are fed a derivative are remembered for the way back. The state also has
+//! the integers that are made from a value that carries one: [`integers`].
 
 pub(super) mod integers;
 mod stores;
 
-use self::integers::Ending;
+use self::integers::{Ending, Seen, Spot};
 use super::trail::Step;
 use super::{Flow, Locals, Loss, Target, join, key};
 use crate::hir::{
     BinaryOp, Call, Dir, Expr, ExprKind, Label, LocalId, Loop, LoopKind, Stmt, StmtKind, TyKind,
 };
 use cotangent_base::Map;
+use std::collections::BTreeSet;
+
+/// What is known at a point of the body.
+#[derive(Clone, Default)]
+struct State {
+    /// The variables that carry a derivative.
+    carries: Locals,
+    /// The integers that a derivative ended in.
+    cut: BTreeSet<Spot>,
+}
+
+impl State {
+    /// Adds all of `more`; says whether something was new.
+    fn join(&mut self, more: &State) -> bool {
+        let known = self.cut.len();
+        self.cut.extend(more.cut.iter().cloned());
+        join(&mut self.carries, &more.carries) | (self.cut.len() > known)
+    }
+}
 
 struct Carry<'f, 'a> {
     flow: &'f mut Flow<'a>,
-    state: Locals,
-    /// Where derivatives end in integers: conversions, by address, and variables that are in the state.
+    state: State,
+    /// Where derivatives end in integers: conversions, by address, and integers that are in the state.
     endings: Map<usize, Ending>,
-    held: Map<LocalId, Ending>,
-    breaks: Map<Label, Locals>,
-    continues: Map<Label, Locals>,
+    held: Map<Spot, Ending>,
+    /// How often each variable was assigned so far, so that two looks at it are known to see the same.
+    versions: Map<LocalId, u32>,
+    /// What variables of compound assignments stand for: a look at another one, and an expression, by address.
+    aliases: Map<LocalId, Seen>,
+    stands: Map<LocalId, usize>,
+    breaks: Map<Label, State>,
+    continues: Map<Label, State>,
 }
 
 impl Flow<'_> {
     /// Follows derivatives from the parameters through the body.
     pub(super) fn carry(&mut self) {
         let carriers = self.carriers().into_iter().filter(|(_, dir)| *dir != Dir::Out);
-        let state: Locals = carriers.map(|(local, _)| local).collect();
+        let carries: Locals = carriers.map(|(local, _)| local).collect();
         let body = self.body;
-        for local in state.iter() {
+        for local in carries.iter() {
             let step = Step {
                 at: body.locals[local].span,
                 words: format!("`{}`", body.locals[local].name),
@@ -42,8 +66,10 @@ impl Flow<'_> {
                 trails.came.note(local, step);
             }
         }
-        let (endings, held, breaks, continues) = Default::default();
-        let mut carry = Carry { flow: self, state, endings, held, breaks, continues };
+        let state = State { carries, cut: BTreeSet::new() };
+        let (endings, held, versions, aliases, stands, breaks, continues) = Default::default();
+        let mut carry =
+            Carry { flow: self, state, endings, held, versions, aliases, stands, breaks, continues };
         carry.block(&body.block);
     }
 }
@@ -68,7 +94,7 @@ impl Carry<'_, '_> {
                     self.note(*local, at, words, value);
                 }
                 self.set(*local, carries);
-                value.iter().for_each(|value| self.hold(*local, value, true));
+                value.iter().for_each(|value| self.hold((*local, vec![]), value, true));
             }
             StmtKind::Block(block) => self.block(block),
             StmtKind::If(cond, then, other) => {
@@ -77,18 +103,18 @@ impl Carry<'_, '_> {
                 self.block(then);
                 let after = std::mem::replace(&mut self.state, before);
                 self.block(other);
-                join(&mut self.state, &after);
+                self.state.join(&after);
             }
             StmtKind::Loop(looping) => self.looping(looping),
             StmtKind::Switch(label, selector, cases) => {
                 self.expr(selector);
                 let before = std::mem::take(&mut self.state);
                 for case in cases {
-                    join(&mut self.state, &before);
+                    self.state.join(&before);
                     self.block(&case.body);
                 }
                 if !cases.iter().any(|c| c.default) {
-                    join(&mut self.state, &before);
+                    self.state.join(&before);
                 }
                 self.land(*label);
             }
@@ -98,7 +124,7 @@ impl Carry<'_, '_> {
                 if let Some(value) = value {
                     self.expr(value);
                 }
-                self.state = Locals::new();
+                self.state = State::default();
             }
             StmtKind::Discard => {}
         }
@@ -109,13 +135,13 @@ impl Carry<'_, '_> {
         let mut top = self.state.clone();
         loop {
             self.state = top.clone();
-            let mut leave = Locals::new();
+            let mut leave = State::default();
             if looping.kind == LoopKind::Pre {
                 self.loop_cond(looping, &mut leave);
             }
             self.block(&looping.body);
             if let Some(jumped) = self.continues.remove(&looping.label) {
-                join(&mut self.state, &jumped);
+                self.state.join(&jumped);
             }
             if looping.kind == LoopKind::Post {
                 self.loop_cond(looping, &mut leave);
@@ -123,7 +149,7 @@ impl Carry<'_, '_> {
             if let Some(step) = &looping.step {
                 self.expr(step);
             }
-            if !join(&mut top, &self.state) {
+            if !top.join(&self.state) {
                 self.state = leave;
                 self.land(looping.label);
                 return;
@@ -131,25 +157,25 @@ impl Carry<'_, '_> {
         }
     }
 
-    fn loop_cond(&mut self, looping: &Loop, leave: &mut Locals) {
+    fn loop_cond(&mut self, looping: &Loop, leave: &mut State) {
         if let Some(cond) = &looping.cond {
             self.expr(cond);
-            join(leave, &self.state);
+            leave.join(&self.state);
         }
     }
 
     /// Joins those who jumped to the end of a loop or switch.
     fn land(&mut self, label: Label) {
         if let Some(jumped) = self.breaks.remove(&label) {
-            join(&mut self.state, &jumped);
+            self.state.join(&jumped);
         }
     }
 
     fn set(&mut self, local: LocalId, carries: bool) {
         if carries && self.flow.has_derivative(self.flow.body.locals[local].ty) {
-            self.state.insert(local);
+            self.state.carries.insert(local);
         } else {
-            self.state.remove(local);
+            self.state.carries.remove(local);
         }
     }
 
@@ -183,7 +209,7 @@ impl Carry<'_, '_> {
             | ExprKind::Undef
             | ExprKind::Global(..)
             | ExprKind::Error => false,
-            ExprKind::Local(local) => self.state.contains(*local),
+            ExprKind::Local(local) => self.state.carries.contains(*local),
             ExprKind::Field(base, number) => self.expr(base) && !self.flow.field_is_no_diff(base.ty, *number),
             ExprKind::Element(base, index) => {
                 self.expr(index);
@@ -251,14 +277,16 @@ impl Carry<'_, '_> {
                         self.note(*local, right.span, String::new(), right);
                     }
                     self.set(*local, carried);
-                    self.hold(*local, right, true);
+                    self.hold((*local, vec![]), right, true);
+                    self.stands.insert(*local, key(right));
                 }
                 let before = self.expr(place);
                 if before {
                     self.note(*old, place.span, String::new(), place);
                 }
                 self.set(*old, before);
-                self.hold(*old, place, true);
+                self.hold((*old, vec![]), place, true);
+                self.alias(*old, place);
                 let after = self.expr(new);
                 self.assign(place, new, after);
                 if *post { before } else { after }
@@ -290,7 +318,7 @@ impl Carry<'_, '_> {
         loop {
             let mut all = self.state.clone();
             carries |= self.expr(inner);
-            let grown = join(&mut all, &self.state);
+            let grown = all.join(&self.state);
             self.state = all;
             if !grown {
                 return carries;
@@ -326,7 +354,7 @@ impl Carry<'_, '_> {
                     let carries = self.expr(arg) && *open;
                     fed |= carries;
                     if carries && source.is_none() && self.flow.trails.is_some() {
-                        source = self.flow.source(arg, &self.state);
+                        source = self.flow.source(arg, &self.state.carries);
                     }
                     lost |= carries && hidden.get(number) == Some(&true);
                 }
@@ -361,7 +389,7 @@ impl Carry<'_, '_> {
             for (dir, arg) in &call.args {
                 for place in arg.elements() {
                     if let (Dir::Out | Dir::InOut, Target::Whole(local)) = (dir, self.flow.target(place)) {
-                        self.state.remove(local);
+                        self.state.carries.remove(local);
                     }
                 }
             }
@@ -370,7 +398,7 @@ impl Carry<'_, '_> {
 }
 
 /// Moves the state to the target of a jump.
-fn jump(state: &mut Locals, targets: &mut Map<Label, Locals>, label: Label) {
+fn jump(state: &mut State, targets: &mut Map<Label, State>, label: Label) {
     let here = std::mem::take(state);
-    join(targets.entry(label).or_default(), &here);
+    targets.entry(label).or_default().join(&here);
 }

@@ -1,14 +1,13 @@
 //! Numbers that become integers and numbers again: `float(int(x))`.
 //!
 //! An integer has no derivative, and most want none: they are indices and counts. One that becomes a number again whose derivative is
-//! wanted has dropped it on the way, which nobody wrote. So for variables that hold integers the state says whether they are
-//! made from a value with a derivative, and where that ended. Conversions back are noted for [`super::super::want`].
+//! wanted has dropped it on the way, which nobody wrote. So for integers in variables, and in their fields, the state says whether they
+//! are made from a value with a derivative, and where that ended. Conversions back are noted for [`super::super::want`].
 //!
-//! `x - int(x)` is what is left of `x`, whose derivative is that of `x` indeed. What a function computes from integers is its own
+//! `x - int(x)` is what is left of `x`, whose derivative is that of `x` indeed, if nobody assigned to `x` in between. What a function computes from integers is its own
 //! matter (a table, a hash), unless it is one of the library that changes the type alone, as `asfloat` does.
 
 use super::Carry;
-use super::stores::root_of;
 use crate::derive::flow::trail::Step;
 use crate::derive::flow::{Flow, key};
 use crate::hir::{Call, Expr, ExprKind, LocalId, Ty, TyKind};
@@ -22,15 +21,37 @@ const SAME_BITS: [&str; 2] = ["bitcast", "reinterpret"];
 pub(in crate::derive::flow) struct Ending {
     pub at: Span,
     pub came: Vec<Step>,
-    /// The variable that was cut, if it was one, or lanes of it.
-    cut: Option<LocalId>,
+    /// What was cut, if it was in a variable.
+    cut: Option<Seen>,
+}
+
+/// A variable, or the fields that lead to a part of it. Elements and lanes are not told apart.
+pub(super) type Spot = (LocalId, Vec<u32>);
+
+/// A look at what a variable held then.
+pub(super) type Seen = (Spot, u32);
+
+/// Where a place is, and whether it is all of that.
+pub(super) fn spot_of(place: &Expr) -> Option<(Spot, bool)> {
+    match &place.kind {
+        ExprKind::Local(local) => Some(((*local, vec![]), true)),
+        ExprKind::Field(base, number) => {
+            let ((local, mut fields), whole) = spot_of(base)?;
+            fields.push(*number);
+            Some(((local, fields), whole))
+        }
+        ExprKind::Swizzle(base, _) | ExprKind::MatrixSwizzle(base, _) | ExprKind::Element(base, _) => {
+            Some((spot_of(base)?.0, false))
+        }
+        _ => None,
+    }
 }
 
 impl Carry<'_, '_> {
     /// Notes a conversion that ends a derivative, or that makes a number of what one ended in.
     pub(super) fn converted(&mut self, expr: &Expr, base: &Expr, carries: bool) {
         if carries && self.flow.is_integer(expr.ty) {
-            let ending = Ending { at: expr.span, came: self.came(base), cut: root_of(base).0 };
+            let ending = Ending { at: expr.span, came: self.came(base), cut: self.seen(base) };
             self.endings.insert(key(expr), ending);
         } else if self.flow.is_integer(base.ty) && self.flow.has_derivative(expr.ty) {
             self.returned(expr, base);
@@ -72,26 +93,82 @@ impl Carry<'_, '_> {
 
     /// What is left of a variable after its integer part is taken from it has its derivative.
     pub(super) fn subtracted(&mut self, from: &Expr, taken: &Expr) {
-        let cut = self.flow.returned.get(&key(taken)).and_then(|ending| ending.cut);
-        if cut.is_some() && cut == root_of(from).0 {
-            self.flow.returned.remove(&key(taken));
+        let at = match taken.kind {
+            ExprKind::Local(local) => self.stands.get(&local).copied(),
+            _ => None,
+        };
+        let at = at.unwrap_or(key(taken));
+        let cut = self.flow.returned.get(&at).and_then(|ending| ending.cut.as_ref());
+        if cut.is_some() && cut == self.seen(from).as_ref() {
+            self.flow.returned.remove(&at);
         }
     }
 
-    /// A variable of integers gets a value, or a part of one.
-    pub(super) fn hold(&mut self, local: LocalId, value: &Expr, whole: bool) {
-        if !self.flow.is_integer(value.ty) {
-            return;
+    /// A variable gets what another holds, and nothing else ever.
+    pub(super) fn alias(&mut self, local: LocalId, of: &Expr) {
+        match self.seen(of) {
+            Some(seen) => self.aliases.insert(local, seen),
+            None => self.aliases.remove(&local),
+        };
+    }
+
+    /// What a value in a variable is, in the sense that two looks at the same are the same.
+    fn seen(&self, value: &Expr) -> Option<Seen> {
+        let (spot, _) = spot_of(value)?;
+        if let Some(seen) = self.aliases.get(&spot.0) {
+            return Some(seen.clone());
         }
-        match self.ending(value).cloned() {
-            Some(ending) => {
-                self.state.insert(local);
-                self.held.insert(local, ending);
+        let version = self.versions.get(&spot.0).copied().unwrap_or_default();
+        Some((spot, version))
+    }
+
+    /// A variable, or a part of it, gets another value.
+    pub(super) fn changed(&mut self, local: LocalId) {
+        *self.versions.entry(local).or_default() += 1;
+    }
+
+    /// A place gets a value, or a part of one.
+    pub(super) fn hold(&mut self, spot: Spot, value: &Expr, whole: bool) {
+        if self.flow.is_integer(value.ty) {
+            match self.ending(value).cloned() {
+                Some(ending) => {
+                    self.state.cut.insert(spot.clone());
+                    self.held.insert(spot, ending);
+                }
+                None if whole => {
+                    self.state.cut.remove(&spot);
+                }
+                None => {}
             }
-            None if whole => {
-                self.state.remove(local);
+        } else {
+            self.hold_fields(spot, value, whole);
+        }
+    }
+
+    /// The fields of a structure get values: those of a list, or of another variable.
+    fn hold_fields(&mut self, (local, fields): Spot, value: &Expr, whole: bool) {
+        let below = |path: &[u32], spot: &Spot, of: LocalId| spot.0 == of && spot.1.starts_with(path);
+        let mut copied = vec![];
+        if let Some((from, _)) = spot_of(value) {
+            for (_, path) in self.state.cut.iter().filter(|spot| below(&from.1, spot, from.0)) {
+                let ending = self.held.get(&(from.0, path.clone())).cloned();
+                let path = [&fields[..], &path[from.1.len()..]].concat();
+                copied.extend(ending.map(|ending| (path, ending)));
             }
-            None => {}
+        }
+        if whole {
+            self.state.cut.retain(|spot| !below(&fields, spot, local));
+        }
+        for (path, ending) in copied {
+            self.state.cut.insert((local, path.clone()));
+            self.held.insert((local, path), ending);
+        }
+        if let (ExprKind::Construct(parts), TyKind::Struct(..)) =
+            (&value.kind, self.flow.checked.program.types.kind(value.ty))
+        {
+            for (number, part) in (0..).zip(parts) {
+                self.hold((local, [&fields[..], &[number]].concat()), part, whole);
+            }
         }
     }
 
@@ -100,13 +177,15 @@ impl Carry<'_, '_> {
         if !self.flow.is_integer(expr.ty) {
             return None;
         }
+        let held = |spot: &Spot| self.held.get(spot).filter(|_| self.state.cut.contains(spot));
         match &expr.kind {
-            ExprKind::Local(local) => self.held.get(local).filter(|_| self.state.contains(*local)),
-            ExprKind::Element(base, _) => self.ending(base),
+            ExprKind::Local(_) | ExprKind::Field(..) | ExprKind::Element(..) => {
+                spot_of(expr).and_then(|(spot, _)| held(&spot))
+            }
             ExprKind::Cond(_, a, b) | ExprKind::Select(_, a, b) => self.ending(a).or_else(|| self.ending(b)),
             ExprKind::Sequence(_, value) | ExprKind::Assign(_, value) => self.ending(value),
             ExprKind::Modify { new, post: false, .. } => self.ending(new),
-            ExprKind::Modify { old, .. } => self.held.get(old).filter(|_| self.state.contains(*old)),
+            ExprKind::Modify { old, .. } => held(&(*old, vec![])),
             ExprKind::Swizzle(base, _)
             | ExprKind::MatrixSwizzle(base, _)
             | ExprKind::Unary(_, base)
@@ -118,7 +197,7 @@ impl Carry<'_, '_> {
                 parts.iter().find_map(|part| self.ending(part))
             }
             ExprKind::Call(_) => self.endings.get(&key(expr)),
-            // Memory and fields are not followed, nor are packs.
+            // Memory is not followed, nor are packs.
             ExprKind::Const(_)
             | ExprKind::Val(_)
             | ExprKind::Platform(_)
@@ -128,7 +207,6 @@ impl Carry<'_, '_> {
             | ExprKind::Zero
             | ExprKind::Undef
             | ExprKind::Global(..)
-            | ExprKind::Field(..)
             | ExprKind::Property { .. }
             | ExprKind::Is(..)
             | ExprKind::As(..)

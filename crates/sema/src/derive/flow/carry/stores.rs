@@ -2,16 +2,17 @@
 //! on the trail, if there is one.
 
 use super::Carry;
+use super::integers::spot_of;
 use crate::derive::flow::trail::Step;
 use crate::derive::flow::{Loss, Target};
-use crate::hir::{Expr, ExprKind, LocalId, TyKind};
+use crate::hir::{Expr, LocalId, TyKind};
 use cotangent_base::Span;
 
 impl Carry<'_, '_> {
     /// Notes that a variable gets its derivative from a value, before it has it.
     pub(super) fn note(&mut self, local: LocalId, at: Span, words: String, value: &Expr) {
         if self.flow.trails.is_some() {
-            let step = Step { at, words, next: self.flow.source(value, &self.state) };
+            let step = Step { at, words, next: self.flow.source(value, &self.state.carries) };
             self.step(local, step);
         }
     }
@@ -26,7 +27,7 @@ impl Carry<'_, '_> {
 
     /// The way by which the derivative in a value came.
     pub(super) fn came(&self, value: &Expr) -> Vec<Step> {
-        let source = || self.flow.source(value, &self.state);
+        let source = || self.flow.source(value, &self.state.carries);
         self.flow.trails.as_ref().map_or_else(Vec::new, |trails| trails.came.follow(source()))
     }
 
@@ -55,8 +56,9 @@ impl Carry<'_, '_> {
     }
 
     pub(super) fn assign(&mut self, place: &Expr, value: &Expr, carries: bool) {
-        if let (Some(local), whole) = root_of(place) {
-            self.hold(local, value, whole);
+        if let Some((spot, whole)) = spot_of(place) {
+            self.changed(spot.0);
+            self.hold(spot, value, whole);
         }
         let target = self.flow.target(place);
         let tell = carries && self.flow.trails.is_some();
@@ -71,7 +73,7 @@ impl Carry<'_, '_> {
         match target {
             Target::Whole(local) => self.set(local, carries),
             Target::Part(local) if carries => {
-                self.state.insert(local);
+                self.state.carries.insert(local);
             }
             Target::Part(_) => {}
             Target::Lossy(loss) if carries => self.lose(loss, value),
@@ -82,22 +84,14 @@ impl Carry<'_, '_> {
     /// Whatever a call writes to an argument depends on what went in.
     pub(super) fn written_by_call(&mut self, arg: &Expr, carries: bool, source: Option<LocalId>) {
         let target = self.flow.target(arg);
+        if let Some((spot, _)) = spot_of(arg) {
+            self.changed(spot.0);
+        }
         let tell = carries && self.flow.trails.is_some();
         if let (Target::Whole(local) | Target::Part(local), true) = (&target, tell) {
             let step = Step { at: arg.span, words: self.flow.place_words(arg), next: source };
             self.step(*local, step);
         }
         self.write(target, carries, arg);
-    }
-}
-
-/// The variable that a place is all of, or lanes of.
-pub(super) fn root_of(place: &Expr) -> (Option<LocalId>, bool) {
-    match &place.kind {
-        ExprKind::Local(local) => (Some(*local), true),
-        ExprKind::Swizzle(base, _) | ExprKind::MatrixSwizzle(base, _) | ExprKind::Element(base, _) => {
-            (root_of(base).0, false)
-        }
-        _ => (None, false),
     }
 }
