@@ -168,12 +168,7 @@ impl Parser<'_> {
             let semantic = self.semantic()?;
             let init = if self.eat(Punct::Eq) { Some(self.assign()?) } else { None };
             let var = VarDecl { name, ty: Some(full), init, semantic, bits, is_let: false };
-            let more = self.eat(Punct::Comma);
-            if !more {
-                self.semi()?;
-            }
-            self.finish(prefix.clone(), DeclKind::Var(Box::new(var)), out);
-            if !more {
+            if !self.finish_var(&prefix, var, out)? {
                 return Ok(());
             }
             name = self.expect_name("another name behind `,`")?;
@@ -188,15 +183,20 @@ impl Parser<'_> {
             let ty = if self.eat(Punct::Colon) { Some(self.ty()?) } else { None };
             let init = if self.eat(Punct::Eq) { Some(self.assign()?) } else { None };
             let var = VarDecl { name, ty, init, semantic: None, bits: None, is_let };
-            let more = self.eat(Punct::Comma);
-            if !more {
-                self.semi()?;
-            }
-            self.finish(prefix.clone(), DeclKind::Var(Box::new(var)), out);
-            if !more {
+            if !self.finish_var(&prefix, var, out)? {
                 return Ok(());
             }
         }
+    }
+
+    /// Reads what follows a variable; says whether that is another one.
+    fn finish_var(&mut self, prefix: &Prefix, var: VarDecl, out: &mut Vec<Decl>) -> Parse<bool> {
+        let more = self.eat(Punct::Comma);
+        if !more {
+            self.semi()?;
+        }
+        self.finish(prefix.clone(), DeclKind::Var(Box::new(var)), out);
+        Ok(more)
     }
 
     /// `typedef float3 Color, Palette[4];`.

@@ -152,30 +152,8 @@ impl Parser<'_> {
     /// Skips to where the next statement may begin: behind a `;` or a block, before a `}` or before a word
     /// that begins one on a new line.
     pub(super) fn sync_statement(&mut self, start: usize) {
-        if self.leave_brackets(start) && !self.at(Punct::Semi) {
-            return;
-        }
-        loop {
-            let token = self.peek();
-            let moved = self.pos > start;
-            match token.kind {
-                TokenKind::Eof | TokenKind::Punct(Punct::RBrace) => return,
-                TokenKind::Punct(Punct::Semi) => {
-                    self.bump();
-                    return;
-                }
-                TokenKind::Punct(Punct::LBrace) => {
-                    self.skip();
-                    if self.peek().at_line_start() || self.peek().is_ident() {
-                        return;
-                    }
-                }
-                _ if moved && token.at_line_start() && (begins_statement(token.kw) || self.behind_bad()) => {
-                    return;
-                }
-                _ => self.skip(),
-            }
-        }
+        let begins = |p: &Self| begins_statement(p.peek().kw) || p.behind_bad();
+        self.sync(start, begins, |p| p.peek().at_line_start() || p.peek().is_ident());
     }
 
     /// Whether the token before this is none. A string without its end swallowed the `;` of its line.
@@ -185,13 +163,17 @@ impl Parser<'_> {
 
     /// Skips to where the next declaration may begin.
     pub(super) fn sync_declaration(&mut self, start: usize) {
+        let begins = |p: &Self| p.at(Punct::LBracket) || begins_declaration(p.peek().kw);
+        self.sync(start, begins, |p| !p.at(Punct::Semi));
+    }
+
+    /// Skips to where something may begin: what `begins` it on a new line, or what is `behind` a block.
+    fn sync(&mut self, start: usize, begins: impl Fn(&Self) -> bool, behind: impl Fn(&Self) -> bool) {
         if self.leave_brackets(start) && !self.at(Punct::Semi) {
             return;
         }
         loop {
-            let token = self.peek();
-            let fresh = self.pos > start && token.at_line_start();
-            match token.kind {
+            match self.peek().kind {
                 TokenKind::Eof | TokenKind::Punct(Punct::RBrace) => return,
                 TokenKind::Punct(Punct::Semi) => {
                     self.bump();
@@ -199,12 +181,11 @@ impl Parser<'_> {
                 }
                 TokenKind::Punct(Punct::LBrace) => {
                     self.skip();
-                    if !self.at(Punct::Semi) {
+                    if behind(self) {
                         return;
                     }
                 }
-                TokenKind::Punct(Punct::LBracket) if fresh => return,
-                _ if fresh && begins_declaration(token.kw) => return,
+                _ if self.pos > start && self.peek().at_line_start() && begins(self) => return,
                 _ => self.skip(),
             }
         }
