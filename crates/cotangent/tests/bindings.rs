@@ -81,3 +81,21 @@ fn parameters_are_bound_where_the_reference_compiler_binds_them() {
     assert!(wrong.is_empty(), "{wrong}");
     assert!(checked > 500, "only {checked} facts were compared");
 }
+
+#[test]
+fn registers_of_direct3d_give_way_where_all_are_numbered_together() {
+    // By the rule: a binding that is asked for, then registers in the order of declaration, then what is left over.
+    let program =
+        programs().into_iter().find(|p| p.ends_with("registers.slang")).expect("the program is there");
+    let places = |target, kind: &str| {
+        let found = reflect(&program, target, Matrices::Rows);
+        let of =
+            |name| find(&found, name).unwrap().slots.iter().find(|s| s.kind.name() == kind).map(|s| s.index);
+        ["constants", "data", "result", "image", "nearest", "extra", "rest"].map(of)
+    };
+    let together = [0, 2, 3, 4, 6, 1, 5].map(Some);
+    assert_eq!(places(Target::SpirV, "binding"), together);
+    assert_eq!(places(Target::Wgsl, "binding"), together);
+    // `extra` asks Metal for buffer 1 by its register.
+    assert_eq!(places(Target::Metal, "buffer"), [Some(0), Some(2), Some(3), None, None, Some(1), Some(5)]);
+}

@@ -10,7 +10,8 @@
 //! | Metal               | buffers; what is in a `ParameterBlock` takes none    | takes one for each       |
 //! | CUDA, C++           | none: handles are pointers among the values          | lies in memory           |
 //!
-//! Numbers that the program asks for are reserved first. Then the global block gets a slot, then each parameter, in the
+//! Numbers that the program asks for are reserved first. A register of Direct3D is the number of a binding or of a buffer elsewhere,
+//! where all are numbered together: there `t0` takes the first free place if `b0` is 0 already ([`wishes`]). Then the global block gets a slot, then each parameter, in the
 //! order of declaration, the first free range that is large enough for all it needs of a kind; entry points follow.
 //! SPIR-V and GLSL pass the values of an entry point as push constants.
 //!
@@ -99,9 +100,7 @@ pub struct Span {
 pub fn bind(types: &Types, params: &ShaderParams, target: Target, matrices: Matrices) -> Bindings {
     let placer = Placer { types, target, matrices };
     let mut free = Allocator::default();
-    for param in &params.globals {
-        placer.reserve(param, &mut free);
-    }
+    let wishes = wishes(&placer, &params.globals, &mut free);
     let fields = fields(&params.globals);
     let block = placer.gather(&fields, Memory::Constant, &mut free);
     if params.globals.iter().any(|p| placer.usage(p).needs_default_space()) {
@@ -109,10 +108,10 @@ pub fn bind(types: &Types, params: &ShaderParams, target: Target, matrices: Matr
     }
     let offsets = placer.offsets(&fields, placer.rules(Memory::Constant));
     let mut bound = Vec::new();
-    for (param, offset) in params.globals.iter().zip(offsets) {
+    for ((param, offset), wished) in params.globals.iter().zip(offsets).zip(wishes) {
         let mut cursor = match param.shape {
             Shape::Counter(_) => Cursor::default(),
-            _ => placer.cursor(param, &mut free),
+            _ => placer.cursor(param, wished, &mut free),
         };
         bound.push(placer.top(param, offset, placer.rules(Memory::Constant), &mut cursor));
     }
@@ -126,6 +125,20 @@ pub fn bind(types: &Types, params: &ShaderParams, target: Target, matrices: Matr
         }
     }
     Bindings { target, block, params: bound, entries }
+}
+
+/// What each parameter asks for and gets, reserved. What is asked for this very target comes first, and is given even if
+/// another has it: then the target says so. A register that is taken over from Direct3D is not worth that.
+fn wishes(placer: &Placer<'_>, params: &[ShaderParam], free: &mut Allocator) -> Vec<Vec<Slot>> {
+    let mut wishes: Vec<Vec<Slot>> = params.iter().map(|param| placer.wished(param)).collect();
+    for taken_over in [false, true] {
+        let of_kind = |(param, _): &(&ShaderParam, _)| placer.takes_over(param) == taken_over;
+        for (_, wished) in params.iter().zip(&mut wishes).filter(of_kind) {
+            wished.retain(|slot| !taken_over || free.has(*slot));
+            wished.iter().for_each(|slot| free.reserve(*slot));
+        }
+    }
+    wishes
 }
 
 fn fields(params: &[ShaderParam]) -> Vec<Field> {
@@ -178,13 +191,6 @@ impl Placer<'_> {
         Some(BlockPlace { slot: kind.map(|kind| cursor.next(kind, 1)), size, rules })
     }
 
-    /// Reserves what the program asks for.
-    fn reserve(&self, param: &ShaderParam, free: &mut Allocator) {
-        for slot in self.wished(param) {
-            free.reserve(slot);
-        }
-    }
-
     /// Gives the counters in a parameter slots behind all that are taken; `times` is how many of it there are.
     fn count_behind(&self, bound: &mut Bound, times: u32, free: &mut Allocator) {
         let times = if let Shape::Array(_, n) = bound.shape { times.saturating_mul(n) } else { times };
@@ -200,9 +206,8 @@ impl Placer<'_> {
         }
     }
 
-    /// Where the slots of a parameter begin: where it asks for, or where there is room.
-    fn cursor(&self, param: &ShaderParam, free: &mut Allocator) -> Cursor {
-        let wished = self.wished(param);
+    /// Where the slots of a parameter begin: where its wishes are, or where there is room.
+    fn cursor(&self, param: &ShaderParam, wished: Vec<Slot>, free: &mut Allocator) -> Cursor {
         let mut usage = self.usage(param);
         for slot in &wished {
             usage.remove(slot.kind);

@@ -182,6 +182,15 @@ impl<'t> Placer<'t> {
         (self.target == Target::Metal || !empty).then_some(kind)
     }
 
+    /// Whether what a parameter asks for was said of Direct3D, and is taken over for this target.
+    pub fn takes_over(&self, param: &ShaderParam) -> bool {
+        match self.target {
+            Target::Wgsl | Target::SpirV | Target::Glsl => param.wish.binding.is_none(),
+            Target::Metal => true,
+            Target::Hlsl | Target::Cuda | Target::Cpp => false,
+        }
+    }
+
     /// What the program asks for, as this target takes it.
     pub fn wished(&self, param: &ShaderParam) -> Vec<Slot> {
         let usage = self.usage(param);

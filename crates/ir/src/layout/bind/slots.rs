@@ -63,6 +63,15 @@ pub struct Slot {
     pub count: u32,
 }
 
+impl Slot {
+    /// Whether two ranges have a slot in common.
+    fn meets(&self, other: Slot) -> bool {
+        let is_before = |a: &Slot, b: &Slot| a.index.saturating_add(a.count) <= b.index;
+        let apart = is_before(self, &other) || is_before(&other, self);
+        self.kind == other.kind && self.space == other.space && !apart
+    }
+}
+
 /// How many slots of each kind something takes, and how many spaces.
 #[derive(Clone, Default)]
 pub(super) struct Usage {
@@ -116,6 +125,11 @@ impl Allocator {
         self.use_space(slot.space);
     }
 
+    /// Whether nothing is in a range.
+    pub fn has(&self, slot: Slot) -> bool {
+        !self.ranges.iter().any(|range| range.meets(slot))
+    }
+
     pub fn use_space(&mut self, space: u32) {
         self.spaces.push(space);
     }
@@ -138,10 +152,8 @@ impl Allocator {
 
     fn first(&self, kind: Kind, count: u32) -> u32 {
         let taken = |at: u32| {
-            let hit = |r: &&Slot| {
-                r.kind == kind && r.space == 0 && r.index < at.saturating_add(count) && at < r.index + r.count
-            };
-            self.ranges.iter().filter(hit).map(|r| r.index + r.count).max()
+            let wanted = Slot { kind, space: 0, index: at, count };
+            self.ranges.iter().filter(|range| range.meets(wanted)).map(|r| r.index + r.count).max()
         };
         let mut at = 0;
         while let Some(behind) = taken(at) {
