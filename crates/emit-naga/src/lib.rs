@@ -153,6 +153,8 @@ pub(crate) struct Built {
     semantics: Vec<semantics::Semantics>,
     /// The places that statements come from, by the number that their spans are; if they are to be told.
     lines: Option<Vec<Line>>,
+    /// Where resources are declared.
+    declared: Map<Handle<naga::GlobalVariable>, Span>,
 }
 
 /// Builds naga's module. A refusal says for which target.
@@ -226,8 +228,9 @@ fn try_build<'m>(
         emitter.function(id)?;
     }
     let checked = flag.is_some();
-    let Emitter { out, slots, sites, lines, .. } = emitter;
-    Ok(Built { out, slots, sites, checked, semantics, lines: lines.map(lines::Lines::table) })
+    let Emitter { out, slots, sites, lines, globals, .. } = emitter;
+    let declared = globals.iter().map(|(global, var)| (*var, module.globals[*global].span)).collect();
+    Ok(Built { out, slots, sites, checked, semantics, lines: lines.map(lines::Lines::table), declared })
 }
 
 fn asserts(module: &Module, id: FuncId) -> bool {

@@ -15,7 +15,7 @@ use cotangent_ir::layout::Target;
 use cotangent_ir::layout::bind::{Kind, Slot};
 use naga::back::{hlsl, msl, spv, wgsl};
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
-use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::valid::{Capabilities, EntryPointError, ModuleInfo, ValidationError, ValidationFlags, Validator};
 use rspirv::spirv::{Capability, Op};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -122,7 +122,7 @@ fn write_module(
 ) -> Result<Emitted> {
     let Built { slots, semantics, .. } = built;
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
-    let info = validator.validate(module).map_err(|e| invalid(&format!("{:?}", e.into_inner())))?;
+    let info = validator.validate(module).map_err(|e| refused(built, target, e.into_inner()))?;
     let text = match target {
         Target::Wgsl => write_wgsl(module, &info)?,
         Target::SpirV => return Ok(Emitted::Words(write_spirv(module, &info, built, source)?)),
@@ -132,6 +132,21 @@ fn write_module(
         Target::Cuda | Target::Cpp => return Err(invalid("naga does not write this language")),
     };
     Ok(Emitted::Text(text))
+}
+
+/// What naga found: a fault of ours, unless the program asks for one place for two parameters of an entry point.
+fn refused(built: &Built, target: Target, error: ValidationError) -> Box<Diagnostic> {
+    let ValidationError::EntryPoint { source: EntryPointError::BindingCollision(at), .. } = error else {
+        return invalid(&format!("{error:?}"));
+    };
+    let variables = &built.out.global_variables;
+    let there = variables.iter().filter(|(_, var)| var.binding == variables[at].binding);
+    let names: Vec<String> =
+        there.map(|(_, var)| format!("`{}`", var.name.as_deref().unwrap_or("_"))).collect();
+    let what = format!("{} in one place are not possible in {}", names.join(" and "), title(target));
+    let span = built.declared.get(&at).copied().unwrap_or(Span::none());
+    let refusal = Diagnostic::new(codes::UNSUPPORTED, span, what);
+    Box::new(refusal.help("each needs a `register` or `[[vk::binding]]` of its own, or none at all"))
 }
 
 /// Whether a panic of this thread would be caught here and told in a diagnostic, so that whoever reports panics need not.
