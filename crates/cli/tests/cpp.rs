@@ -134,32 +134,37 @@ fn cpp_computes_what_the_interpreter_does() {
     assert!(wrong.is_empty(), "{wrong}\nsources are in {}", folder.display());
 }
 
-/// The program and the caller in `docs/guide/cpp-and-cuda.md`, built and run as the page says.
+/// The programs and their callers in `docs/guide/cpp-and-cuda.md`, built and run as the page says, without warnings.
 #[test]
-fn the_example_of_the_guide_prints_what_it_shows() {
+fn the_examples_of_the_guide_print_what_it_shows() {
     let page = include_str!("../../../docs/guide/cpp-and-cuda.md");
     let compiler = std::env::var("CXX").unwrap_or("g++".into());
     let folder = Folder::new("cpp-guide");
-    let mut shown = "";
-    for block in
-        page.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n')).map(|(_, b)| b)
-    {
-        if let Some((name, _)) = block.strip_prefix("// file: ").and_then(|rest| rest.split_once('\n')) {
+    let mut ran = 0;
+    let blocks = page.split("```").skip(1).step_by(2);
+    for block in blocks.filter_map(|block| block.split_once('\n')).map(|(_, block)| block) {
+        let (first, shown) = block.split_once('\n').unwrap_or((block, ""));
+        if let Some(name) = first.strip_prefix("// file: ") {
             folder.file(name, block);
-        } else if let Some(rest) = block.strip_prefix("$ g++ ") {
-            shown = rest.split_once('\n').map_or("", |(_, shown)| shown);
-        }
-    }
-    let words = ["compile", "spring.slang", "--target", "cpp", "--entry", "pull", "-o", "spring.h"];
-    let made = Command::new(env!("CARGO_BIN_EXE_cotangent")).args(words).current_dir(&*folder).status();
-    assert!(made.is_ok_and(|status| status.success()));
-    let flags = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-o", "main", "main.cpp"];
-    match Command::new(&compiler).args(flags).current_dir(&*folder).output() {
-        Err(_) => eprintln!("skipped: there is no C++ compiler `{compiler}`"),
-        Ok(built) => {
+        } else if let Some(words) = first.strip_prefix("$ cotangent ") {
+            let words = words.split_whitespace();
+            let made =
+                Command::new(env!("CARGO_BIN_EXE_cotangent")).args(words).current_dir(&*folder).status();
+            assert!(made.is_ok_and(|status| status.success()), "{first}");
+        } else if let Some((words, program)) =
+            first.strip_prefix("$ g++ ").and_then(|line| line.split_once(" && "))
+        {
+            let strict = ["-Wall", "-Wextra", "-Werror"];
+            let words = words.split_whitespace().chain(strict);
+            let Ok(built) = Command::new(&compiler).args(words).current_dir(&*folder).output() else {
+                eprintln!("skipped: there is no C++ compiler `{compiler}`");
+                return;
+            };
             assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-            let ran = Command::new(folder.join("main")).output().expect("the program starts");
-            assert_eq!(String::from_utf8_lossy(&ran.stdout), shown);
+            let said = Command::new(folder.join(program)).output().expect("the program starts");
+            assert_eq!(String::from_utf8_lossy(&said.stdout), shown, "{first}");
+            ran += 1;
         }
     }
+    assert_eq!(ran, 2, "programs that were run");
 }

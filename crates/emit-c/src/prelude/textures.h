@@ -6,11 +6,11 @@ namespace ct {
 template <class T> struct texel_of { using scalar = T; static constexpr int lanes = 1; };
 template <class T, int N> struct texel_of<Vec<T, N>> { using scalar = T; static constexpr int lanes = N; };
 
-// A texture that the host owns. Parameters point to it. Texels are packed, lane by lane: row by row, layer by layer, level by
+// A texture that the host owns. Parameters point to it. Texels lie one behind the other: row by row, layer by layer, level by
 // level, each level half as large as the one before. A cube has six layers: +x, -x, +y, -y, +z, -z.
 // AXES is 1, 2 or 3, or 4 for a cube.
 template <class T, int AXES, bool ARRAY> struct Texture {
-    typename texel_of<T>::scalar* texels;
+    T* texels;
     u32 width, height = 1, depth = 1, layers = 1, levels = 1;
 };
 template <class T> using Texture1D = Texture<T, 1, false>;
@@ -91,12 +91,13 @@ template <class T, int AXES, bool ARRAY> struct View {
         usize start = 0;
         for (u32 l = 0; l < level; l++) start += usize(size(0, l)) * size(1, l) * size(2, l) * texture.layers;
         const usize row = (p.layer * usize(size(2, level)) + usize(p.at[2])) * size(1, level) + usize(p.at[1]);
-        return (start + row * size(0, level) + usize(p.at[0])) * texel_of<T>::lanes;
+        return start + row * size(0, level) + usize(p.at[0]);
     }
     CT_FN Texel fetch(u32 level, const Position& p) const {
         Texel out{};
-        const auto* from = texture.texels + index(level, p);
-        for (int i = 0; i < texel_of<T>::lanes; i++) out.v[i] = double(from[i]);
+        const T& from = texture.texels[index(level, p)];
+        if constexpr (is_scalar<T>) out.v[0] = double(from);
+        else for (int i = 0; i < texel_of<T>::lanes; i++) out.v[i] = double(from.v[i]);
         return out;
     }
     // The texel at a position that may lie outside, or on the next face of a cube.
@@ -286,9 +287,7 @@ template <class T, int A, bool L, class C> CT_FN void store_texel(const Texture<
     const Sampler usual{};
     const View<T, A, L> view{*t, usual};
     if (!inside(view, numbers(at), 0, p)) return;
-    auto* to = t->texels + view.index(0, p);
-    if constexpr (is_scalar<T>) *to = value;
-    else for (int i = 0; i < texel_of<T>::lanes; i++) to[i] = value.v[i];
+    t->texels[view.index(0, p)] = value;
 }
 // Width, height, depth or number of layers, number of levels.
 template <class T, int A, bool L> CT_FN uint4 dimensions(const Texture<T, A, L>* t, u32 level) {
