@@ -9,6 +9,7 @@ use crate::func::{FuncEmitter, LoopFrame};
 use cotangent_base::Scalar;
 use cotangent_ir::{Control, Exit, Inst, InstData, Op, Region, Value};
 use cotangent_passes::place::Slot;
+use cotangent_passes::shape::choice;
 
 impl FuncEmitter<'_, '_> {
     /// Emits the instructions of a region.
@@ -40,6 +41,23 @@ impl FuncEmitter<'_, '_> {
         let data = &self.func.insts[exit];
         let in_place = |(from, to): (&Value, &Value)| self.places.slot(*from) == self.places.slot(*to);
         matches!(data.op, Op::Yield) && data.operands.iter().zip(results).all(in_place)
+    }
+
+    /// Emits a branch that does nothing but choose, as an expression; whether it was one. What keeps something in place stays an `if`.
+    pub fn choose(&mut self, inst: Inst, data: &InstData) -> Result<bool> {
+        let Some(chosen) = choice(&self.e.module.types, self.func, data) else { return Ok(false) };
+        let idle = data.regions.iter().any(|region| self.does_nothing(*region, &data.results));
+        if idle || self.votes.parts(inst) {
+            return Ok(false);
+        }
+        for region in &data.regions {
+            let (_, constants) = self.func.regions[*region].insts.split_last().unwrap_or((&inst, &[]));
+            constants.iter().try_for_each(|inst| self.inst(*inst))?;
+        }
+        let condition = self.value(data.operands[0]);
+        let [a, b] = chosen.map(|value| self.value(value));
+        self.made(data.results[0], Expr::choice(condition, a, b));
+        Ok(true)
     }
 
     pub fn branch(&mut self, inst: Inst, data: &InstData) -> Result<()> {

@@ -53,6 +53,13 @@ impl Expr {
         Expr { text, level, slots, memory, effect }
     }
 
+    /// One of two, by a condition.
+    pub fn choice(condition: Expr, a: Expr, b: Expr) -> Expr {
+        let parts = [condition, a, b];
+        let [c, a, b] = [0, 1, 2].map(|i: usize| parts[i].at_least(CHOICE + 1));
+        Expr::of(format!("{c} ? {a} : {b}"), CHOICE, &parts)
+    }
+
     pub fn call(name: &str, parts: &[Expr]) -> Expr {
         let args: Vec<&str> = parts.iter().map(|p| p.text.as_str()).collect();
         Expr::of(format!("{name}({})", args.join(", ")), PRIMARY, parts)
@@ -243,8 +250,8 @@ impl FuncEmitter<'_, '_> {
         if !matches!(self.shape(data.operands[0]), Type::Scalar(_)) {
             return Expr::call("ct::select", &args);
         }
-        let [c, a, b] = [0, 1, 2].map(|i: usize| args[i].at_least(CHOICE + 1));
-        Expr::of(format!("{c} ? {a} : {b}"), CHOICE, &args)
+        let [c, a, b] = [0, 1, 2].map(|i: usize| args[i].clone());
+        Expr::choice(c, a, b)
     }
 
     fn swizzle(&self, lanes: &[u8], ty: Ty, args: Vec<Expr>) -> Expr {

@@ -18,6 +18,9 @@ impl FuncEmitter<'_, '_> {
         if !data.span.is_none() {
             self.span = data.span;
         }
+        if self.choose(inst, &data)? {
+            return Ok(());
+        }
         if let Some(slots) = self.homes.get(&inst).cloned()
             && (!data.regions.is_empty() || matches!(data.op, Op::Call(_)) || self.is_unwritten(&data))
         {

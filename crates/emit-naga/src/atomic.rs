@@ -241,7 +241,7 @@ impl FuncEmitter<'_, '_> {
     ) -> Result<Expr> {
         let word = self.emitter.plain(TypeInner::Scalar(scalar));
         let found = self.new_naga_variable(word, None);
-        let body = self.block(|e| {
+        let body = self.repeated(|e| {
             let [old, exchanged] = e.try_exchange(pointer, scalar, expected, new);
             e.store_var(found, old);
             let differs =
@@ -271,7 +271,7 @@ impl FuncEmitter<'_, '_> {
         let seen = self.new_naga_variable(word, None);
         let first = self.expr(Expression::Load { pointer });
         self.store_var(seen, first);
-        let body = self.block(|e| {
+        let body = self.repeated(|e| {
             let bits = e.load_var(seen);
             let old = e.number_of(bits, ty, scalar);
             let math = |fun| Expression::Math { fun, arg: old, arg1: Some(value), arg2: None, arg3: None };
@@ -300,12 +300,6 @@ impl FuncEmitter<'_, '_> {
         self.statement(Statement::Loop { body, continuing: Block::new(), break_if: None });
         let old = self.load_var(seen);
         Ok(self.number_of(old, ty, scalar))
-    }
-
-    fn break_if(&mut self, condition: Expr) {
-        let mut accept = Block::new();
-        accept.push(Statement::Break, naga::Span::UNDEFINED);
-        self.statement(Statement::If { condition, accept, reject: Block::new() });
     }
 
     /// WGSL has no barrier that orders without waiting; what only orders waits for nobody here, so it must not be

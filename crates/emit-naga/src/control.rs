@@ -9,6 +9,7 @@ use crate::capabilities::{Feature, refuse};
 use crate::func::FuncEmitter;
 use crate::values::Place;
 use cotangent_ir::{Inst, InstData, Op, Region, Value};
+use cotangent_passes::shape::choice;
 use naga::{Block, Expression, Handle, Literal, LocalVariable, Statement};
 
 /// A loop under construction.
@@ -160,6 +161,12 @@ impl FuncEmitter<'_, '_> {
 
     fn if_(&mut self, data: &InstData) -> Result<()> {
         let condition = self.value(data.operands[0]);
+        if let Some([accept, reject]) = choice(&self.module().types, self.func, data) {
+            data.regions.iter().try_for_each(|region| self.region(*region))?;
+            let [accept, reject] = [accept, reject].map(|value| self.value(value));
+            let chosen = self.expr(Expression::Select { condition, accept, reject });
+            return self.keep(data, Place::Expr(chosen));
+        }
         let vars = self.result_variables(&data.results)?;
         let accept = self.yielding(data.regions[0], &vars)?;
         let reject = self.yielding(data.regions[1], &vars)?;
@@ -279,7 +286,7 @@ impl FuncEmitter<'_, '_> {
         let slots = self.loops.last().expect("just opened").slots.clone();
         self.assign(&slots, &data.operands);
         let [cond, body] = [data.regions[0], data.regions[1]];
-        let block = self.block(|e| {
+        let block = self.repeated(|e| {
             e.bind(&func.regions[cond].args, &slots);
             e.region(cond)?;
             let condition = e.value(func.exit(cond).operands[0]);
@@ -292,6 +299,10 @@ impl FuncEmitter<'_, '_> {
 
     fn break_unless(&mut self, condition: Handle<Expression>) {
         let condition = self.expr(Expression::Unary { op: naga::UnaryOperator::LogicalNot, expr: condition });
+        self.break_if(condition);
+    }
+
+    pub fn break_if(&mut self, condition: Handle<Expression>) {
         let accept = Block::from_vec(vec![Statement::Break]);
         self.statement(Statement::If { condition, accept, reject: Block::new() });
     }
@@ -311,21 +322,27 @@ impl FuncEmitter<'_, '_> {
         let slots = self.loops.last().expect("just opened").slots.clone();
         self.assign(&slots, &data.operands[1..]);
         let args = &func.regions[data.regions[0]].args;
-        let (counter, n) =
-            (self.new_variable(func.ty(args[0]), self.name_of(args[0]))?, self.value(data.operands[0]));
+        let name = self.name_of(args[0]).or(Some("i".to_string()));
+        let (counter, n) = (self.new_variable(func.ty(args[0]), name)?, self.value(data.operands[0]));
         let [zero, one] = [0, 1].map(|n| self.expr(Expression::Literal(Literal::I32(n))));
         let binary = |e: &mut Self, op, left, right| e.expr(Expression::Binary { op, left, right });
-        let first = if reversed { binary(self, naga::BinaryOperator::Subtract, n, one) } else { zero };
+        let first = match self.out.expressions[n] {
+            _ if !reversed => zero,
+            Expression::Literal(Literal::I32(n)) => {
+                self.expr(Expression::Literal(Literal::I32(n.wrapping_sub(1))))
+            }
+            _ => binary(self, naga::BinaryOperator::Subtract, n, one),
+        };
         self.store_var(counter, first);
-        let body = self.block(|e| {
+        let body = self.repeated(|e| {
             let k = e.load_var(counter);
             let (op, limit) = if reversed {
-                (naga::BinaryOperator::GreaterEqual, zero)
+                (naga::BinaryOperator::Less, zero)
             } else {
-                (naga::BinaryOperator::Less, n)
+                (naga::BinaryOperator::GreaterEqual, n)
             };
             let condition = binary(e, op, k, limit);
-            e.break_unless(condition);
+            e.break_if(condition);
             e.places.insert(args[0], Place::Expr(k));
             e.bind(&args[1..], &slots);
             e.round(data.regions[0], &slots)

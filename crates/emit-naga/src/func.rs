@@ -35,6 +35,8 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub indexed: Set<Value>,
     /// Values of parameters that are read part by part, where the parts are used.
     pub parted: Set<Value>,
+    /// Variables that were read in this block or one around it, and not written since.
+    loaded: Map<Handle<naga::LocalVariable>, Handle<Expression>>,
     /// What is being emitted, for diagnostics.
     pub span: Span,
     /// The number of the last place that is known, if lines are told.
@@ -67,6 +69,7 @@ impl<'m> Emitter<'m> {
             variables: Map::default(),
             indexed: indexed(func),
             parted,
+            loaded: Map::default(),
             span: func.span,
             line: 0,
         };
@@ -241,6 +244,9 @@ impl<'m> FuncEmitter<'_, 'm> {
 
     /// Adds a statement to the innermost block.
     pub fn statement(&mut self, statement: Statement) {
+        if let Statement::Store { pointer, .. } = statement {
+            self.forget(pointer);
+        }
         let span = self.naga_span();
         let block = self.blocks.last_mut().expect("a function has a block");
         let exit = matches!(
@@ -263,12 +269,21 @@ impl<'m> FuncEmitter<'_, 'm> {
         crate::lines::span(self.line)
     }
 
+    /// What `build` adds, as the body of a loop: what was read before it may be written by a round of it.
+    pub fn repeated(&mut self, build: impl FnOnce(&mut Self) -> Result<()>) -> Result<Block> {
+        self.loaded.clear();
+        self.block(build)
+    }
+
     /// What `build` adds, as a block of its own.
     pub fn block(&mut self, build: impl FnOnce(&mut Self) -> Result<()>) -> Result<Block> {
-        let span = self.span;
+        let (span, before) = (self.span, self.loaded.clone());
         self.blocks.push(Block::new());
         build(self)?;
         self.span = span;
+        // Outside is known what was known before, and is not changed.
+        let mut inside = std::mem::replace(&mut self.loaded, before);
+        self.loaded.retain(|var, read| inside.remove(var) == Some(*read));
         let mut block = self.blocks.pop().unwrap_or_default();
         tidy(&mut block, &self.out.expressions);
         Ok(block)
@@ -289,9 +304,24 @@ impl<'m> FuncEmitter<'_, 'm> {
         self.out.local_variables.append(naga::LocalVariable { name, ty, init: None }, NoSpan::UNDEFINED)
     }
 
+    /// What a variable holds; it is read once as long as nothing is written to it.
     pub fn load_var(&mut self, var: Handle<naga::LocalVariable>) -> Handle<Expression> {
+        if let Some(read) = self.loaded.get(&var) {
+            return *read;
+        }
         let pointer = self.expr(Expression::LocalVariable(var));
-        self.expr(Expression::Load { pointer })
+        let read = self.expr(Expression::Load { pointer });
+        self.loaded.insert(var, read);
+        read
+    }
+
+    /// A variable changes, or a part of it.
+    fn forget(&mut self, pointer: Handle<Expression>) {
+        match self.out.expressions[pointer] {
+            Expression::LocalVariable(var) => _ = self.loaded.remove(&var),
+            Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => self.forget(base),
+            _ => {}
+        }
     }
 
     pub fn store_var(&mut self, var: Handle<naga::LocalVariable>, value: Handle<Expression>) {

@@ -6,6 +6,7 @@ use crate::{Result, unsupported};
 use cotangent_base::Scalar;
 use cotangent_ir::layout::Target;
 use cotangent_ir::{Const, InstData, Op, Path, Ty, Type, Value};
+use cotangent_passes::shape::choice;
 use naga::{Expression, Handle, Literal};
 
 /// Where a value is.
@@ -47,8 +48,11 @@ impl FuncEmitter<'_, '_> {
     /// The variable that a value shares with others, if it does.
     pub fn shared_variable(&mut self, value: Value) -> Result<Option<Handle<naga::LocalVariable>>> {
         let Some(slot) = self.shared.slot(value) else { return Ok(None) };
-        // A call gives its results as values here: one that nothing else shares a variable with needs none.
-        if self.shared.members(slot).len() == 1 && matches!(self.func.op(value), Some(Op::Call(_))) {
+        // A call gives its results as values here, and so does a choice: what nothing else shares a variable with needs none.
+        let is_value = |made: &InstData| {
+            matches!(made.op, Op::Call(_)) || choice(&self.module().types, self.func, made).is_some()
+        };
+        if self.shared.members(slot).len() == 1 && self.func.def(value).is_some_and(is_value) {
             return Ok(None);
         }
         if let Some(var) = self.variables.get(&slot) {

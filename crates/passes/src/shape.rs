@@ -6,9 +6,11 @@
 //! to every exit that ends at it. It is a snapshot: a pass that moves instructions computes it anew.
 //!
 //! Loops are counted as the exits count them: both regions of a `while` are inside it.
+//!
+//! Emitters ask one thing more: whether a branch is but a [`choice`].
 
 use cotangent_base::EntityMap;
-use cotangent_ir::{Control, Exit, Func, Inst, Op, Region};
+use cotangent_ir::{Control, Exit, Func, Inst, InstData, Op, Region, Type, Types, Value};
 
 /// The upward links of a function.
 pub struct Shape {
@@ -146,4 +148,19 @@ impl Loop {
     pub fn is_condition(self, shape: &Shape, exit: Inst) -> bool {
         self.cond.is_some() && shape.home(exit) == self.cond
     }
+}
+
+/// The two values of an `if` that does nothing but choose between numbers or vectors: they are there before it, or constants.
+pub fn choice(types: &Types, func: &Func, data: &InstData) -> Option<[Value; 2]> {
+    let (Op::If, [result]) = (&data.op, &data.results[..]) else { return None };
+    let plain = matches!(types.get(func.ty(*result)), Type::Scalar(_) | Type::Vector(..));
+    let only = |region: Region| {
+        let (exit, before) = func.regions[region].insts.split_last()?;
+        let constant = |inst: &Inst| matches!(func.insts[*inst].op, Op::Const(_));
+        let exit = &func.insts[*exit];
+        (exit.op == Op::Yield && before.iter().all(constant)).then(|| exit.operands[0])
+    };
+    let chosen = [only(data.regions[0])?, only(data.regions[1])?];
+    let made = chosen.iter().all(|value| !matches!(func.op(*value), Some(Op::Undef)));
+    (plain && made).then_some(chosen)
 }

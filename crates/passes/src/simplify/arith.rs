@@ -116,6 +116,15 @@ fn repeated(cx: &mut Rewriter<'_>, inst: Inst, math: Math, a: Value) -> Change {
     if matches!(math, Math::Sub | Math::Xor) && !float {
         return cx.become_(inst, Op::Zero, &[]);
     }
+    // A number that is none differs from itself; other values do not.
+    if matches!(cx.types.get(cx.func.ty(a)), Type::Scalar(_)) && !float {
+        if matches!(math, Math::Eq | Math::Le | Math::Ge) {
+            return cx.become_(inst, Op::Const(Const::Bool(true)), &[]);
+        }
+        if matches!(math, Math::Ne | Math::Lt | Math::Gt) {
+            return cx.become_(inst, Op::Const(Const::Bool(false)), &[]);
+        }
+    }
     Change::Keep
 }
 
