@@ -11,6 +11,9 @@ use cotangent_ir::{Control, Exit, Inst, InstData, Op, Region, Value};
 use cotangent_passes::place::Slot;
 use cotangent_passes::shape::choice;
 
+/// What the `if` of a second branch is written behind.
+pub(crate) const ELSE: &str = "} else ";
+
 impl FuncEmitter<'_, '_> {
     /// Emits the instructions of a region.
     pub fn region(&mut self, region: Region) -> Result<()> {
@@ -68,19 +71,53 @@ impl FuncEmitter<'_, '_> {
             condition = self.part(condition);
         }
         let (then, other) = (data.regions[0], data.regions[1]);
+        let start = self.out.len();
+        let mut closed = false;
         if self.does_nothing(then, &data.results) && !self.does_nothing(other, &data.results) {
             self.line(&format!("if (!{}) {{", condition.at_least(15)));
             self.branch_block(other, &data.results)?;
         } else {
             self.line(&format!("if ({}) {{", condition.text));
             self.branch_block(then, &data.results)?;
-            if !self.does_nothing(other, &data.results) {
+            if self.may_be_else_if(other) {
+                closed = self.else_if(other, &data.results)?;
+            } else if !self.does_nothing(other, &data.results) {
                 self.line("} else {");
                 self.branch_block(other, &data.results)?;
             }
         }
-        self.line("}");
+        if !closed {
+            self.line("}");
+        }
+        self.last_if = start..self.out.len();
         Ok(())
+    }
+
+    /// Whether a second branch ends in an `if`, and nothing before that has to be a statement.
+    fn may_be_else_if(&self, region: Region) -> bool {
+        let [before @ .., last, _exit] = &self.func.regions[region].insts[..] else { return false };
+        let is_plain = |inst: &Inst| self.func.insts[*inst].op.control() == Control::Plain;
+        !self.e.options.lines && self.func.insts[*last].op == Op::If && before.iter().all(is_plain)
+    }
+
+    /// A second branch as `else if`, so that long chains do not nest; as a block after all, if more was written than the one
+    /// `if`. Whether the end of the statement is written too.
+    fn else_if(&mut self, region: Region, results: &[Value]) -> Result<bool> {
+        self.out += &format!("{}{ELSE}", "    ".repeat(self.indent));
+        let start = self.out.len();
+        self.region(region)?;
+        self.yielded(region, results);
+        if self.last_if == (start..self.out.len()) {
+            return Ok(true);
+        }
+        let text = self.out.split_off(start);
+        self.out += "{\n";
+        for (number, line) in text.lines().enumerate() {
+            // The first follows `else` and has no indentation yet.
+            let indent = if number == 0 { self.indent + 1 } else { 1 };
+            self.out += &format!("{}{line}\n", "    ".repeat(indent));
+        }
+        Ok(false)
     }
 
     /// A region whose `yield` gives the results of what is around it.

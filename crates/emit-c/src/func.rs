@@ -4,6 +4,7 @@
 //! as text and stands where it is used. If something is written before that which the text reads, it becomes a
 //! statement first ([`FuncEmitter::write_slot`], [`FuncEmitter::write_memory`]). All else gets a name.
 
+use crate::control::ELSE;
 use crate::expr::Expr;
 use crate::lanes::Votes;
 use crate::names::Names;
@@ -13,6 +14,7 @@ use cotangent_base::{EntityMap, Map, Set, Span};
 use cotangent_ir::{Func, FuncId, Inst, Op, Region, Value, ValueDef};
 use cotangent_passes::bounds::Bounds;
 use cotangent_passes::place::{Places, Slot, is_large};
+use std::ops::Range;
 
 /// An expression of this length gets a name.
 const LONG: usize = 90;
@@ -92,6 +94,8 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub span: Span,
     pub out: String,
     pub indent: usize,
+    /// Where the last `if` is in what was written.
+    pub last_if: Range<usize>,
     /// The last place in the source that is known, if lines are told.
     place: Option<(String, u32)>,
 }
@@ -201,6 +205,7 @@ impl<'m> Emitter<'m> {
             span: func.span,
             out: String::new(),
             indent: 1,
+            last_if: 0..0,
             place: None,
         };
         emitter.prepare(&signature.inputs);
@@ -338,7 +343,8 @@ impl FuncEmitter<'_, '_> {
                 self.out += &lines::directive(file, *line);
             }
         }
-        self.out += &format!("{}{text}\n", "    ".repeat(self.indent));
+        let indent = if self.out.ends_with(ELSE) { 0 } else { self.indent };
+        self.out += &format!("{}{text}\n", "    ".repeat(indent));
     }
 
     /// What `write` writes, at the place in the source where a value is computed: that may have been kept back until now.
