@@ -13,16 +13,13 @@
 //! nobody behind this module knows the difference. Types and constants are linked before anything is looked up, functions when
 //! the types of parameters can be compared. That the two fit is checked when all declarations are known.
 
-use crate::arguments::Share;
-use crate::hir::{
-    Arg, Args, Bound, FuncId, FuncKind, GenericParam, GenericParamId, GlobalId, GlobalKind, InterfaceRef, Ty,
-    TyKind,
-};
-use crate::tables::{AliasInfo, Item, Owner, Progress, ScopeId};
+mod given;
+
+use crate::hir::{Bound, FuncId, GenericParam, GenericParamId, GlobalId, InterfaceRef, Ty, TyKind};
+use crate::tables::{Item, ScopeId};
 use crate::{Checked, Given, codes};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
 use cotangent_syntax::ast::{self, DeclKind, ModifierKind};
-use std::rc::Rc;
 
 /// Declarations that other modules complete or are completed by.
 #[derive(Default, Debug)]
@@ -167,179 +164,6 @@ impl Checked {
         self.qualified(linked.scope, linked.name.name.as_str())
     }
 
-    /// A scope from which all modules can be seen, in the first one's module.
-    fn command_line_scope(&mut self) {
-        let core = self.tables.core;
-        let modules = self.tables.scopes.iter().filter(|(_, s)| !s.library && s.parent == core);
-        let modules: Vec<ScopeId> =
-            modules.filter(|(_, s)| s.owner == Owner::Module).map(|(id, _)| id).collect();
-        let (Some(core), Some(&main)) = (core, modules.first()) else { return };
-        let (generics, module) = (self.tables.scopes[main].generics, self.tables.scopes[main].module);
-        let scope = self.new_scope(Some(core), Owner::Module, generics, "", false);
-        self.tables.scopes[scope].imports = modules;
-        self.tables.scopes[scope].module = module;
-        self.tables.links.scope = Some(scope);
-    }
-
-    /// What the command line says of globals, as declarations.
-    fn give_globals(&mut self) -> Vec<Linked> {
-        let mut said = vec![];
-        let Some(scope) = self.tables.links.scope else { return said };
-        for (name, expr) in std::mem::take(&mut self.tables.links.given.globals) {
-            let externs = self.tables.links.externs.iter();
-            let wanted = externs.clone().find(|e| !is_func(e) && self.path_of(e) == name).cloned();
-            let Some(wanted) = wanted else {
-                let known =
-                    externs.filter(|e| !is_func(e)).map(|e| format!("`{}`", self.path_of(e))).collect();
-                let message = format!("the program leaves no type or constant `{name}` open");
-                self.nothing_to_give(expr.span, message, known);
-                continue;
-            };
-            let ident = ast::Ident { name: wanted.name.name, span: expr.span };
-            let item = match wanted.item {
-                Item::Global(id) => Item::Global(self.given_constant(id, ident, expr, scope)),
-                _ => Item::Alias(self.given_alias(ident, expr, scope)),
-            };
-            let around = wanted.scope;
-            said.push(Linked { name: ident, scope: around, item, bases: vec![], complete: true });
-        }
-        said
-    }
-
-    fn given_alias(&mut self, name: ast::Ident, ty: ast::Expr, scope: ScopeId) -> crate::tables::AliasId {
-        let decl = ast::AliasDecl { name, generics: Default::default(), bases: vec![], ty: Some(ty) };
-        let generics = self.tables.scopes[scope].generics;
-        self.tables.aliases.push(AliasInfo {
-            decl: decl.into(),
-            scope,
-            generics,
-            resolved: Progress::New,
-            ty: None,
-        })
-    }
-
-    fn given_constant(
-        &mut self,
-        id: GlobalId,
-        name: ast::Ident,
-        init: ast::Expr,
-        scope: ScopeId,
-    ) -> GlobalId {
-        let wanted = self.tables.globals[id].decl.clone();
-        let decl = ast::VarDecl { name, init: Some(init), ..ast::VarDecl::clone(&wanted) };
-        let generics = self.tables.scopes[scope].generics;
-        let place =
-            super::Place { scope, owner: Owner::Module, generics, defaults: crate::access::Defaults::PUBLIC };
-        self.push_global(Rc::new(decl), GlobalKind::Const, None, place)
-    }
-
-    /// The type of a shader parameter, where the command line says more than the program.
-    pub(crate) fn given_type(&mut self, id: GlobalId, ty: Ty) -> Ty {
-        let crate::hir::Global { name, kind, .. } = self.program.globals[id];
-        let given = self.tables.links.given.types.iter().find(|(n, _)| *n == name);
-        let (Some((_, expr)), GlobalKind::Param) = (given.cloned(), kind) else { return ty };
-        if let Some(interface) = self.interface_of(ty) {
-            return self.given_member(&expr, interface);
-        }
-        // A block of an interface is a block of the type.
-        if let TyKind::Struct(block, args) = self.program.types.kind(ty)
-            && let [Arg::Ty(inner)] = self.program.types.list(args)[..]
-            && self.program.structs[block].magic.is_some()
-            && let Some(interface) = self.interface_of(inner)
-        {
-            let given = self.given_member(&expr, interface);
-            let args = self.program.types.args(&[Arg::Ty(given)]);
-            return self.struct_ty(block, args);
-        }
-        let message = format!("`{name}` has the type `{}`, which is no interface", self.show_ty(ty));
-        self.nothing_to_give(expr.span, message, vec![]);
-        ty
-    }
-
-    fn interface_of(&self, ty: Ty) -> Option<InterfaceRef> {
-        match self.program.types.kind(ty) {
-            TyKind::Interface(interface, args) => Some(InterfaceRef { interface, args }),
-            _ => None,
-        }
-    }
-
-    /// A type of the command line in place of an interface.
-    fn given_member(&mut self, expr: &ast::Expr, interface: InterfaceRef) -> Ty {
-        let Some(scope) = self.tables.links.scope else { return self.error_ty() };
-        let ty = self.resolve_ty(expr, scope);
-        if self.must_conform(ty, interface, expr.span, None) { ty } else { self.error_ty() }
-    }
-
-    /// Whether the command line has arguments for a function.
-    pub fn is_given(&self, func: FuncId) -> bool {
-        let name = self.program.funcs[func].name;
-        self.tables.links.given.functions.iter().any(|(n, _)| *n == name)
-    }
-
-    /// Arguments for the generic parameters of a function that nobody calls: those of the command line, defaults, and for a
-    /// parameter of interface type that interface. Nothing if that is not enough.
-    pub fn root_args(&mut self, func: FuncId) -> Option<Args> {
-        self.ensure_func(func);
-        let name = self.program.funcs[func].name;
-        let given = &self.tables.links.given.functions;
-        let given: Vec<ast::Expr> =
-            given.iter().find(|(n, _)| *n == name).map(|(_, args)| args.clone()).unwrap_or_default();
-        self.args_under(func, &given)
-    }
-
-    /// The same with these arguments of the command line. That they do not fit is told.
-    pub(crate) fn args_under(&mut self, func: FuncId, given: &[ast::Expr]) -> Option<Args> {
-        let span = self.program.funcs[func].span;
-        let generics = self.tables.funcs[func].generics;
-        let params = self.tables.generics[generics].params.clone();
-        let at = given.first().map_or(span, |first| first.span);
-        let Some(shares) = self.shares(&params, given) else {
-            let message = format!("{} generic arguments given, {} expected", given.len(), params.len());
-            let more = given.get(params.len()).map_or(at, |more| more.span);
-            self.diagnostics
-                .push(Diagnostic::new(codes::GENERIC_ARGS, more, message).label(span, "declared here"));
-            return None;
-        };
-        let mut args: Vec<Arg> = vec![];
-        for (&param, share) in params.iter().zip(shares) {
-            let scope = self.tables.links.scope?;
-            let arg = match share {
-                Share::One(expr) => Some(self.generic_arg(param, expr, scope)),
-                Share::Pack(exprs) => Some(self.pack_arg(param, exprs, scope)),
-                Share::Open => {
-                    self.hidden_arg(func, param).or_else(|| self.default_arg(generics, param, &args))
-                }
-            };
-            args.push(arg?);
-        }
-        let args = self.program.types.args(&args);
-        let fits = self.check_bounds(generics, args, at);
-        self.settle();
-        fits.then_some(args)
-    }
-
-    /// What stands for a generic parameter that is a parameter of interface type in disguise.
-    fn hidden_arg(&mut self, func: FuncId, param: GenericParamId) -> Option<Arg> {
-        let generics = self.tables.funcs[func].generics;
-        let is_param = |ty: Ty| self.program.types.kind(ty) == TyKind::Param(param);
-        let name = self.program.funcs[func].params.iter().find(|p| is_param(p.ty))?.name;
-        let hidden = self.tables.generics[generics].params.iter().rev().take(self.tables.funcs[func].hidden);
-        if !hidden.into_iter().any(|p| *p == param) {
-            return None;
-        }
-        let bounds = self.bounds(generics);
-        let is_param = |ty: Ty| self.program.types.kind(ty) == TyKind::Param(param);
-        let interface = bounds.iter().find_map(|bound| match *bound {
-            Bound::Conforms(ty, interface) if is_param(ty) => Some(interface),
-            _ => None,
-        })?;
-        let given = self.tables.links.given.types.iter().find(|(n, _)| *n == name).cloned();
-        Some(Arg::Ty(match given {
-            Some((_, expr)) => self.given_member(&expr, interface),
-            None => self.program.types.ty(TyKind::Interface(interface.interface, interface.args)),
-        }))
-    }
-
     /// Whether what was linked fits, and whether the command line speaks of things that are there.
     pub(crate) fn check_links(&mut self) {
         for (wanted, found) in std::mem::take(&mut self.tables.links.made) {
@@ -412,45 +236,6 @@ impl Checked {
         let message = format!("`{}` is exported as `{theirs}`, but wanted as `{ours}`", wanted.name.name);
         let diagnostic = Diagnostic::new(codes::BAD_LINK, found.name.span, message);
         self.diagnostics.push(diagnostic.label(wanted.name.span, "declared `extern` here"));
-    }
-
-    /// Names on the command line that the program does not have.
-    fn check_given_names(&mut self) {
-        let funcs: Vec<FuncId> = self.tables.user_funcs.clone();
-        let generic = |f: &FuncId| {
-            let func = &self.program.funcs[*f];
-            !func.generics.params.is_empty() && !matches!(func.kind, FuncKind::Requirement(_))
-        };
-        let generics: Vec<FuncId> = funcs.into_iter().filter(generic).collect();
-        let mut wrong = vec![];
-        for (name, args) in &self.tables.links.given.functions {
-            if !generics.iter().any(|f| self.program.funcs[*f].name == *name) {
-                let known = generics.iter().map(|f| format!("`{}`", self.program.funcs[*f].name)).collect();
-                let span = args.first().map_or(Span::none(), |arg| arg.span);
-                wrong.push((span, format!("there is no generic function `{name}`"), known));
-            }
-        }
-        for (name, expr) in &self.tables.links.given.types {
-            let global = |g: &crate::hir::Global| g.name == *name && g.kind == GlobalKind::Param;
-            let param = |f: &FuncId| {
-                let data = &self.program.funcs[*f];
-                data.entry.is_some() && data.params.iter().any(|p| p.name == *name)
-            };
-            if !self.program.globals.values().any(global) && !generics.iter().any(param) {
-                wrong.push((expr.span, format!("there is no parameter `{name}` of interface type"), vec![]));
-            }
-        }
-        for (span, message, known) in wrong {
-            self.nothing_to_give(span, message, known);
-        }
-    }
-
-    fn nothing_to_give(&mut self, span: Span, message: String, known: Vec<String>) {
-        let diagnostic = Diagnostic::new(codes::NOT_GENERIC, span, message);
-        self.diagnostics.push(match &known[..] {
-            [] => diagnostic,
-            known => diagnostic.help(format!("one of {}", known.join(", "))),
-        });
     }
 
     /// Whether what is open may stay so: in modules without an entry point, for whoever imports them. Remembers that it did.
