@@ -39,6 +39,13 @@ pub(crate) struct SourceParam {
     pub pair: Option<hir::Ty>,
 }
 
+impl SourceParam {
+    /// One that is given by value.
+    fn input(name: &str, ty: hir::Ty, diff: bool) -> Self {
+        SourceParam { name: Symbol::new(name), ty, dir: ir::Dir::In, diff, by_ref: false, pair: None }
+    }
+}
+
 impl Lowerer<'_> {
     /// Everything but the body.
     pub fn declare(&mut self, origin: Origin) -> Option<(ir::Func, SourceSig)> {
@@ -97,46 +104,32 @@ impl Lowerer<'_> {
     }
 
     fn declare_deferred(&mut self, deferred: Deferred) -> Option<(ir::Func, SourceSig)> {
-        let (name, inputs, result) = match deferred {
+        // What it is called, what goes in and comes out, and the type that it is called after beside the first input's.
+        let (name, inputs, result, to) = match deferred {
             Deferred::Open(func, _) | Deferred::Differential(func, ..) => return self.declare_func(func),
             Deferred::Static(func, through) => {
                 let (_, mut sig) = self.declare_func(func)?;
-                let name = Symbol::new("through");
-                sig.params.insert(
-                    0,
-                    SourceParam {
-                        name,
-                        ty: through,
-                        dir: ir::Dir::In,
-                        diff: false,
-                        by_ref: false,
-                        pair: None,
-                    },
-                );
+                sig.params.insert(0, SourceParam::input("through", through, false));
                 let span = self.checked.program.funcs[func.func].span;
                 let func = ir::Func::new(self.instance_name(func), self.ir_sig(&sig, span), span);
                 return Some((func, sig));
             }
-            Deferred::Convert(from, to) => ("convert", vec![from], to),
-            Deferred::Is(from, _) => ("is", vec![from], self.checked.scalar_ty(Scalar::Bool)),
-            Deferred::As(from, _, optional) => ("as", vec![from], optional),
+            Deferred::Convert(from, to) => ("convert", vec![from], to, to),
+            Deferred::Is(from, to) => ("is", vec![from], self.checked.scalar_ty(Scalar::Bool), to),
+            Deferred::As(from, to, optional) => ("as", vec![from], optional, to),
             Deferred::Create(interface, data) => {
-                ("createDynamicObject", vec![self.checked.scalar_ty(Scalar::U32), data], interface)
+                let id = self.checked.scalar_ty(Scalar::U32);
+                ("createDynamicObject", vec![id, data], interface, interface)
             }
         };
         let none = Span::none();
         let mut sig = SourceSig::default();
         let diff = self.checked.differential(result).is_some();
         for (i, ty) in inputs.into_iter().enumerate() {
-            let name = Symbol::new(["value", "data"][i]);
             let diff = diff && self.checked.differential(ty).is_some();
-            sig.params.push(SourceParam { name, ty, dir: ir::Dir::In, diff, by_ref: false, pair: None });
+            sig.params.push(SourceParam::input(["value", "data"][i], ty, diff));
         }
         sig.ret = Some((result, diff));
-        let to = match deferred {
-            Deferred::Is(_, to) | Deferred::As(_, to, _) => to,
-            _ => result,
-        };
         let from = self.types.name(self.checked, sig.params[0].ty);
         let name = format!("{name}<{from},{}>", self.types.name(self.checked, to));
         Some((ir::Func::new(Symbol::new(&name), self.ir_sig(&sig, none), none), sig))

@@ -250,11 +250,11 @@ impl Writer<'_, '_> {
 
     /// Which input says which member it is.
     fn position(&mut self, deferred: Deferred) -> Option<usize> {
-        let Deferred::Open(func, at) = deferred else {
-            return match deferred {
-                Deferred::Differential(..) => Some(1).filter(|_| self.frame.func.inputs().len() == 2),
-                _ => Some(0),
-            };
+        let (func, at) = match deferred {
+            Deferred::Open(func, at) => (func, at),
+            Deferred::Differential(..) => return Some(1).filter(|_| self.frame.func.inputs().len() == 2),
+            Deferred::Static(..) | Deferred::Convert(..) | Deferred::Is(..) => return Some(0),
+            Deferred::As(..) | Deferred::Create(..) => return Some(0),
         };
         let lowerer = &*self.frame.lowerer;
         let param = lowerer.checked.program.funcs[func.func].generics.params[at as usize];
