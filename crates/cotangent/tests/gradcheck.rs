@@ -376,6 +376,20 @@ fn inputs_that_do_not_move_may_meet_what_is_not_finite_in_forward_mode() {
 }
 
 #[test]
+fn a_tie_at_a_jump_has_its_share() {
+    // At one the branch changes and `max` has no choice to make: 2 or 9 by the branch, and a half for the tie.
+    let text = "[Differentiable] float f(float a, float b) { return (b < 1 ? 9 * b : 2 * b) + max(a, b); }";
+    let at_one = Options { at: "a=1, b=1".into(), ..Options::default() };
+    let findings = check(text, &at_one);
+    assert!(agrees(&findings[0].outcome), "{:?}", findings[0]);
+    // Without a tie the same slope is wrong.
+    let wrong = "[ForwardDerivative(g)] float f(float b) { return b < 1 ? 9 * b : 3 * b; }
+        DifferentialPair<float> g(DifferentialPair<float> b) { return diffPair(f(b.p), (b.p < 1 ? 9 : 2.5) * b.d); }";
+    let findings = check(wrong, &Options { at: "b=1".into(), ..Options::default() });
+    assert!(differs(&findings[0].outcome), "{:?}", findings[0]);
+}
+
+#[test]
 fn slopes_across_a_jump_bound_nothing() {
     // At zero the pieces meet, but around it differences straddle the jump at `x == y`.
     let text = "[Differentiable] float f(float x, float y) { return x > y ? x : x < y ? 3 * x : 7 * x; }";

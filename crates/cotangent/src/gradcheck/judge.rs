@@ -27,10 +27,13 @@ const UNSETTLED: &str = "it is too rough for differences";
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
     /// To compare; a kink is looked for only if what is compared differs.
-    Random,
+    Random {
+        /// Whether the derivative was made by the compiler, from rules for what is inside.
+        made: bool,
+    },
     /// To find a kink, even one whose derivative is the mean of both sides, as central differences are.
     ForKinks {
-        /// Whether the derivative was made by the compiler, from rules for what is inside.
+        /// The same.
         made: bool,
     },
 }
@@ -208,7 +211,7 @@ fn compare(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>;
     if matches!(look, Look::ForKinks { .. })
         && let Some(sides) = line.kink(row)
     {
-        return at_kink(line, row, given, sides, floor);
+        return at_kink(line, look, row, given, sides, floor);
     }
     let best = line.best(row, STEADY, TOLERANCE, floor);
     if let Some(estimate) = best {
@@ -218,7 +221,7 @@ fn compare(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>;
         }
     }
     if let Some(sides) = line.kink(row) {
-        return at_kink(line, row, given, sides, floor);
+        return at_kink(line, look, row, given, sides, floor);
     }
     let Some(best) = best else { return Verdict::Unclear(UNSETTLED) };
     let estimate = line.doubted(row, best);
@@ -232,8 +235,8 @@ fn compare(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>;
         return Verdict::Unclear(UNSETTLED);
     }
     match look {
-        Look::ForKinks { made } => beside_kinks(line, row, given, estimate, floor, made),
-        Look::Random => differs(given, estimate, floor),
+        Look::ForKinks { .. } => beside_kinks(line, look, row, given, estimate, floor),
+        Look::Random { .. } => differs(given, estimate, floor),
     }
 }
 
@@ -242,9 +245,11 @@ fn differs(given: [Option<f64>; 2], estimate: Estimate, floor: f64) -> Verdict {
 }
 
 /// At a kink any slope between those of its sides will do, or between those around it, where several kinks meet. Where the
-/// function ends or gets ever steeper, the derivative need not be a finite number.
+/// function ends or gets ever steeper, the derivative need not be a finite number. Where it jumps and values tie inside as well, the
+/// sides of the jump are those of the tie too, and the share that its rule gives is none of them.
 fn at_kink(
     line: &mut Line<'_, '_>,
+    look: Look,
     row: usize,
     given: [Option<f64>; 2],
     sides: Sides,
@@ -257,7 +262,7 @@ fn at_kink(
     if !span.has_all(judged) {
         line.slopes_around(row).into_iter().for_each(|slope| span.include(slope));
     }
-    if span.has_all(judged) {
+    if span.has_all(judged) || sides.jump() && is_shared(line, look, given) {
         return Verdict::Kink(At { left, right, given: shown(given), jumps: sides.jump(), breaks });
     }
     let estimate = line.between([left, right]);
@@ -270,20 +275,25 @@ fn at_kink(
 /// tie inside: rules for ties give each its share, and in `clamp(x, 0, 1) + max(x - 1, 0)` the shares at one are a half too many.
 fn beside_kinks(
     line: &mut Line<'_, '_>,
+    look: Look,
     row: usize,
     given: [Option<f64>; 2],
     estimate: Estimate,
     floor: f64,
-    made: bool,
 ) -> Verdict {
     let mut span = Span::of(estimate.slope);
     line.slopes_around(row).into_iter().for_each(|slope| span.include(slope));
-    let shared = made && given.into_iter().flatten().all(f64::is_finite) && line.ties();
-    if span.is_wide() && span.has_all(given) || shared {
+    if span.is_wide() && span.has_all(given) || is_shared(line, look, given) {
         let (left, right) = (span.low, span.high);
         return Verdict::Kink(At { left, right, given: shown(given), jumps: false, breaks: false });
     }
     differs(given, estimate, floor)
+}
+
+/// Whether the derivative may be made of shares that rules for ties give: values tie inside, and the compiler made it.
+fn is_shared(line: &mut Line<'_, '_>, look: Look, given: [Option<f64>; 2]) -> bool {
+    let (Look::Random { made } | Look::ForKinks { made }) = look;
+    made && given.into_iter().flatten().all(f64::is_finite) && line.ties()
 }
 
 /// The derivative that is told of a kink.

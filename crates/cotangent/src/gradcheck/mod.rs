@@ -328,7 +328,8 @@ fn compare(
         let range = point::RANGES[(finding.points + failures) as usize % point::RANGES.len()];
         point::set_all(&mut evaluator, module, &handles, range, &mut random);
         fixed.restore(&mut evaluator);
-        match judge::judge(&mut evaluator, functions, Look::Random, finding, &mut random) {
+        let look = Look::Random { made: finding.made };
+        match judge::judge(&mut evaluator, functions, look, finding, &mut random) {
             Ok(()) => (finding.points, failures) = (finding.points + 1, 0),
             Err(why) => (reason, failures) = (why, failures + 1),
         }
