@@ -134,6 +134,31 @@ fn cpp_computes_what_the_interpreter_does() {
     assert!(wrong.is_empty(), "{wrong}\nsources are in {}", folder.display());
 }
 
+/// So much is computed in a branch that some of it gets names there: what was computed before it and is used behind is not among
+/// that.
+#[test]
+fn a_long_branch_names_nothing_of_what_is_around_it() {
+    let compiler = std::env::var("CXX").unwrap_or("g++".into());
+    let terms: String = (1..=200).map(|k| format!("x * {k}.5 + (")).collect();
+    let long = format!("{terms}x{}", ")".repeat(200));
+    let folder = Folder::new("cpp-branch");
+    let program = format!(
+        "RWStructuredBuffer<float> o;\n\
+         [noinline] float f(float x, float y)\n\
+         {{ float early = x * y + 3.0; float r; if (x > y) {{ r = sin({long}); }} else {{ r = cos(x); }} return r + early; }}\n\
+         [numthreads(1, 1, 1)] void main() {{ o[0] = f(o[1], o[2]); }}\n"
+    );
+    folder.file("branch.slang", &program);
+    let words = ["compile", "branch.slang", "--target", "cpp", "-o", "branch.cpp"];
+    let made = Command::new(env!("CARGO_BIN_EXE_cotangent")).args(words).current_dir(&*folder).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let words = ["-std=c++17", "-fsyntax-only", "branch.cpp"];
+    match Command::new(&compiler).args(words).current_dir(&*folder).output() {
+        Ok(built) => assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr)),
+        Err(_) => eprintln!("skipped: there is no C++ compiler `{compiler}`"),
+    }
+}
+
 /// The programs and their callers in `docs/guide/cpp-and-cuda.md`, built and run as the page says, without warnings.
 #[test]
 fn the_examples_of_the_guide_print_what_it_shows() {

@@ -19,7 +19,7 @@ use std::ops::Range;
 /// An expression of this length gets a name.
 const LONG: usize = 90;
 
-/// So many expressions are kept back at a time.
+/// So many expressions of a region are kept back at a time.
 const MOST_PENDING: usize = 64;
 
 /// How a function is called.
@@ -389,9 +389,7 @@ impl FuncEmitter<'_, '_> {
         if here && !expr.effect && expr.text.len() < LONG {
             self.values.insert(value, Val::Pending(expr));
             self.pending.push(value);
-            if self.pending.len() > MOST_PENDING {
-                self.settle_first();
-            }
+            self.settle_first();
             return;
         }
         self.name(value, &expr);
@@ -406,10 +404,17 @@ impl FuncEmitter<'_, '_> {
         self.values.insert(value, Val::Named(name));
     }
 
-    /// Makes a statement of what has been kept back longest.
+    /// Makes a statement of what this region has kept back longest, if that is too much. What regions around it keep back is
+    /// used behind it, where a name from in here is not known.
     fn settle_first(&mut self) {
-        let first = self.pending.remove(0);
-        if let Some(Val::Pending(expr)) = self.values.get(&first).cloned() {
+        let is_own = |value: &Value| self.single.get(value) == Some(&self.region);
+        let mut own = self.pending.iter().copied().filter(is_own);
+        let (first, rest) = (own.next(), own.count());
+        if let Some(first) = first
+            && rest >= MOST_PENDING
+            && let Some(Val::Pending(expr)) = self.values.get(&first).cloned()
+        {
+            self.pending.retain(|value| *value != first);
             self.name(first, &expr);
         }
     }
