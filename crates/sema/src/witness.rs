@@ -23,6 +23,8 @@ pub(crate) struct Wanted {
     pub(crate) is_static: bool,
     /// The requirement's own generic parameters, as arguments.
     pub(crate) own: Vec<Arg>,
+    /// What may be assumed of these.
+    pub(crate) bounds: Vec<Bound>,
 }
 
 impl Checked {
@@ -148,9 +150,19 @@ impl Checked {
         around.extend_from_slice(&own);
         let args = self.program.types.args(&around);
         let signature = self.signature_under(requirement, &params, args);
-        let wanted =
-            Wanted { func: requirement, signature, is_static: self.tables.funcs[requirement].is_static, own };
-        (wanted, around)
+        let is_static = self.tables.funcs[requirement].is_static;
+        let bounds = self.own_bounds(id, requirement);
+        (Wanted { func: requirement, signature, is_static, own, bounds }, around)
+    }
+
+    /// What a requirement assumes of its own generic parameters, seen from the conforming type.
+    fn own_bounds(&mut self, id: ConformanceId, requirement: FuncId) -> Vec<Bound> {
+        let Conformance { ty, interface, .. } = self.program.conformances[id];
+        let all = self.bounds(self.tables.funcs[requirement].generics);
+        let outer = self.bounds(self.tables.interfaces[interface.interface].generics).len();
+        let params = self.interface_params(interface.interface);
+        let args = self.interface_args(ty, interface);
+        all[outer..].iter().map(|bound| self.replace_bound(*bound, &params, args)).collect()
     }
 
     fn signature_under(&mut self, func: FuncId, params: &[GenericParamId], args: Args) -> Signature {
@@ -256,8 +268,21 @@ impl Checked {
             && own.params.iter().zip(&required.params).all(|(a, b)| same(a, b))
             && own.result == required.result
             && this_fits
-            && !self.is_looser(&own, &required, wanted.func);
+            && !self.is_looser(&own, &required, wanted.func)
+            && !self.is_pickier(wanted, func, args);
         fits.then_some(Witness::Func(FuncRef { func, args }))
+    }
+
+    /// Whether a generic member asks more of its arguments than the requirement. Who knows only the requirement may give it others.
+    fn is_pickier(&mut self, wanted: &Wanted, func: FuncId, args: Args) -> bool {
+        if wanted.own.is_empty() {
+            return false;
+        }
+        let before = self.tables.env.len();
+        self.tables.env.extend_from_slice(&wanted.bounds);
+        let unmet = self.unmet_bound(self.tables.funcs[func].generics, args);
+        self.tables.env.truncate(before);
+        unmet.is_some()
     }
 
     /// Whether a member has derivatives where the requirement says `no_diff`. Who knows only the requirement must get none, so the

@@ -14,8 +14,8 @@ use crate::codes;
 use crate::convert::LOSSY;
 use crate::derive::{SigParam, Signature};
 use crate::hir::{
-    Arg, Body, Conformance, ConformanceId, DiffMode, Dir, Expr, ExprKind, Func, FuncDiff, FuncId, FuncKind,
-    FuncRef, GenericParam, GenericParamId, Inline, Param, Stmt, StmtKind, This, Ty, TyKind, Witness,
+    Arg, Body, ConformanceId, DiffMode, Dir, Expr, ExprKind, Func, FuncDiff, FuncId, FuncKind, FuncRef,
+    GenericParam, GenericParamId, Inline, Param, Stmt, StmtKind, This, Ty, TyKind, Witness,
 };
 use crate::lookup::Found;
 use crate::overload::{Argument, Callee, Choice};
@@ -85,14 +85,10 @@ impl Checked {
             return parent;
         }
         let required = self.tables.funcs[requirement].generics;
-        let all = self.bounds(required).to_vec();
-        let Conformance { ty, interface, .. } = self.program.conformances[id];
-        let outer = self.interface_params(interface.interface);
-        let around = self.interface_args(ty, interface);
-        let own: Vec<_> = self.tables.generics[required].params[outer.len()..].to_vec();
-        let interface_bounds = self.bounds(self.tables.interfaces[interface.interface].generics).len();
-        let own_bounds: Vec<_> =
-            all[interface_bounds..].iter().map(|bound| self.replace_bound(*bound, &outer, around)).collect();
+        let interface = self.program.conformances[id].interface.interface;
+        let outer = self.interface_params(interface).len();
+        let own: Vec<_> = self.tables.generics[required].params[outer..].to_vec();
+        let own_bounds = wanted.bounds.clone();
         let params = self.tables.generics[parent].params.iter().chain(&own).copied().collect();
         let bounds = self.bounds(parent).iter().chain(&own_bounds).copied().collect();
         self.tables.generics.push(GenericsInfo {
