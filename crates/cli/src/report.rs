@@ -105,9 +105,18 @@ pub fn trapped(sources: &Sources, stopped: &Stopped, format: Format) -> Failure 
 
 /// Says something that is good to know and changes nothing.
 pub fn note(text: &str, format: Format) {
+    remark("note", text, format);
+}
+
+/// Says that something is likely not what was meant.
+pub fn warning(text: &str, format: Format) {
+    remark("warning", text, format);
+}
+
+fn remark(severity: &str, text: &str, format: Format) {
     match format {
-        Format::Text => tell!("note: {text}"),
-        Format::Json => tell!("{}", serde_json::json!({ "severity": "note", "message": text })),
+        Format::Text => tell!("{severity}: {text}"),
+        Format::Json => tell!("{}", serde_json::json!({ "severity": severity, "message": text })),
     }
 }
 

@@ -1,7 +1,8 @@
 //! `cotangent grad`: a function and its derivatives at a point.
 
 use super::INTERPRETED;
-use super::run::{number, set_all};
+use super::run::number;
+use super::set::set_all;
 use crate::args::{Format, Grad, GradMode};
 use crate::output::print;
 use crate::report::{Failure, finish, trapped};

@@ -1,7 +1,7 @@
 //! `cotangent gradcheck`: derivatives compared with differences.
 
 use super::INTERPRETED;
-use super::run::setting;
+use super::set::setting;
 use crate::args::{Format, Gradcheck};
 use crate::output::print;
 use crate::report::{Failure, finish};

@@ -12,6 +12,7 @@ mod quiet;
 mod reflect;
 mod report;
 mod run;
+mod set;
 
 use crate::args::{Command, Given, MatrixLayout, Prefer, Search, Source};
 use crate::report::Failure;

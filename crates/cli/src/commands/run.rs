@@ -1,13 +1,14 @@
 //! `cotangent run`: an entry point over buffers.
 
 use super::INTERPRETED;
+use super::set::set_all;
 use crate::args::{Backend, Format, Run, RunTarget};
 use crate::output::{print, write};
-use crate::report::{Failure, finish, note, trapped};
+use crate::report::{Failure, finish, trapped};
 use cotangent::interp::Options;
 use cotangent::ir::layout::Target;
-use cotangent::runtime::image::{Image, shape, to_png};
-use cotangent::runtime::{Data, Params, Tree, data, npy, run as dispatch};
+use cotangent::runtime::image::{shape, to_png};
+use cotangent::runtime::{Params, Tree, data, npy, run as dispatch};
 use cotangent::{Compiler, Lowered, Roots, Scalar, Symbol, ir};
 use serde_json::{Map, Value, json};
 
@@ -151,61 +152,6 @@ fn groups(text: &str) -> Result<[u32; 3], Failure> {
             count.ok_or_else(|| Failure::Usage(format!("--groups: `{word}` is not a count of groups")))?;
     }
     Ok(groups)
-}
-
-/// Sets parameters as the command line says. To set one that the program declares and does not use has no effect.
-pub fn set_all(
-    params: &mut Params,
-    lowered: &Lowered,
-    items: &[String],
-    format: Format,
-) -> Result<(), Failure> {
-    params.declare(&lowered.params);
-    for item in items {
-        let (name, data) = setting(item)?;
-        let root = name.split(['.', '[']).next().unwrap_or_default();
-        let of_entries = lowered.params.entries.iter().flat_map(|(_, params)| params);
-        let is_declared = lowered.params.globals.iter().chain(of_entries).any(|p| p.name == *root);
-        let is_root = |used: Symbol| used.as_str().split('.').next() == Some(root);
-        if is_declared && !params.iter().any(|(used, ..)| is_root(used)) {
-            note(&format!("the program does not use `{root}`, so setting it has no effect"), format);
-            continue;
-        }
-        params.set(&name, &data)?;
-    }
-    Ok(())
-}
-
-/// `NAME=VALUE`, or `NAME=@file.npy`.
-pub fn setting(item: &str) -> Result<(String, Data), Failure> {
-    let Some((name, value)) = item.split_once('=') else {
-        return Err(Failure::Usage(format!("--set takes NAME=VALUE, not `{item}`")));
-    };
-    let data = match value.trim().strip_prefix('@') {
-        Some(path) => Data::Image(image(path)?),
-        None => match value.trim().strip_prefix("mips(@").and_then(|v| v.strip_suffix(')')) {
-            Some(path) => Data::Image(Image { mips: true, ..image(path)? }),
-            None => Data::parse(value)?,
-        },
-    };
-    Ok((name.trim().to_string(), data))
-}
-
-/// A `.npy` file, or else a PNG.
-fn image(path: &str) -> Result<Image, Failure> {
-    let bytes = std::fs::read(path).map_err(|e| Failure::Usage(format!("cannot read `{path}`: {e}")))?;
-    let found = if path.ends_with(".png") {
-        Image::from_png(&bytes)
-    } else {
-        npy::read_shaped(&bytes).map(|(scalar, shape, bytes)| Image {
-            shape,
-            scalar,
-            bytes: Some(bytes),
-            one: 1.0,
-            mips: false,
-        })
-    };
-    found.map_err(|e| Failure::Usage(format!("{path}: {e}")))
 }
 
 /// A parameter to print, and the type to print it in.

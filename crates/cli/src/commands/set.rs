@@ -1,0 +1,148 @@
+//! `--set`: values for shader parameters.
+//!
+//! Numbers are written to memory in the type that they are given in, since a buffer may hold anything. So numbers of another type
+//! than the parameter's are other numbers to the program, and that is told where the parameter has numbers of one type only. What
+//! is addressed by bytes takes any; so may a buffer of words in a structure, of which it is not known how it is addressed.
+
+use crate::args::Format;
+use crate::report::{Failure, note, warning};
+use cotangent::ir::shader::{ShaderParam, Shape};
+use cotangent::runtime::image::Image;
+use cotangent::runtime::{Data, Number, Params, data, npy};
+use cotangent::{Lowered, Scalar, Symbol};
+
+/// Sets parameters as the command line says. To set one that the program declares and does not use has no effect.
+pub fn set_all(
+    params: &mut Params,
+    lowered: &Lowered,
+    items: &[String],
+    format: Format,
+) -> Result<(), Failure> {
+    params.declare(&lowered.params);
+    let known = Known { lowered, unset: Params::new(&lowered.module) };
+    for item in items {
+        known.refuse_numbers_of_no_type(item)?;
+        let (name, data) = setting(item)?;
+        let root = root(&name);
+        let is_root = |used: Symbol| used.as_str().split('.').next() == Some(root);
+        if known.param(root).is_some() && !params.iter().any(|(used, ..)| is_root(used)) {
+            note(&format!("the program does not use `{root}`, so setting it has no effect"), format);
+            continue;
+        }
+        params.set(&name, &data)?;
+        known.warn_of_another_type(&name, &data, format);
+    }
+    Ok(())
+}
+
+fn root(path: &str) -> &str {
+    path.split(['.', '[']).next().unwrap_or_default()
+}
+
+/// What is known of the parameters before any is set.
+struct Known<'a> {
+    lowered: &'a Lowered,
+    unset: Params,
+}
+
+impl Known<'_> {
+    fn param(&self, name: &str) -> Option<&ShaderParam> {
+        let params = &self.lowered.params;
+        let of_entries = params.entries.iter().flat_map(|(_, params)| params);
+        params.globals.iter().chain(of_entries).find(|p| p.name == *name)
+    }
+
+    /// The type of the numbers at a path, if they have one and it can be told.
+    fn scalar(&self, path: &str) -> Option<Scalar> {
+        // A buffer that is not set has no elements.
+        let whole = path.split('[').next().unwrap_or_default();
+        let (scalar, _) = self.unset.get(path).or_else(|_| self.unset.get(whole)).ok()?;
+        let param = self.param(root(path));
+        let may_be_bytes = param.is_some_and(|param| match &param.shape {
+            Shape::Value(_) | Shape::Packed(..) | Shape::Counter(_) => false,
+            Shape::Resource(_) => param.ty.is_none_or(|ty| ty.as_str().contains("ByteAddressBuffer")),
+            Shape::Block(_, inner) => !matches!(**inner, Shape::Value(_) | Shape::Packed(..)),
+            Shape::Struct(_) | Shape::Array(..) => true,
+        });
+        // Truth values are written as whatever integers they are held in.
+        scalar.filter(|s| *s != Scalar::Bool && !(*s == Scalar::U32 && may_be_bytes))
+    }
+
+    /// What is at a path, in words.
+    fn described(&self, path: &str, scalar: Scalar) -> String {
+        match self.param(path).and_then(|param| param.ty) {
+            Some(ty) => format!("`{path}` is of type {ty}"),
+            None => format!("`{path}` has numbers of type {scalar}"),
+        }
+    }
+
+    /// `[1, 2]` and `1, 2` do not say what numbers they are.
+    fn refuse_numbers_of_no_type(&self, item: &str) -> Result<(), Failure> {
+        let Some((name, value)) = item.split_once('=') else { return Ok(()) };
+        let (name, value) = (name.trim(), value.trim());
+        let list = value.strip_prefix('[').and_then(|v| v.strip_suffix(']'));
+        if list.is_none() && !value.contains(',') || self.unset.texture(name).is_some() {
+            return Ok(());
+        }
+        let list = list.unwrap_or(value).trim();
+        if list.split(',').any(|word| Number::parse(word).is_none()) {
+            return Ok(());
+        }
+        let scalar = self.scalar(name);
+        let is = scalar.map_or_else(String::new, |s| format!("; {}", self.described(name, s)));
+        let example = format!("{name}={}[{list}]", scalar.unwrap_or(Scalar::F32));
+        Err(Failure::Usage(format!(
+            "`{value}` does not say the type of its numbers, as `{example}` does{is}"
+        )))
+    }
+
+    fn warn_of_another_type(&self, path: &str, data: &Data, format: Format) {
+        let Data::Bytes(Some(given), bytes) = data else { return };
+        let Some(scalar) = self.scalar(path) else { return };
+        let same_width = given.bytes() == scalar.bytes();
+        let same_kind = given.is_float() == scalar.is_float();
+        let same_bytes = same_kind || bytes.iter().all(|byte| *byte == 0);
+        if same_width && same_bytes {
+            return;
+        }
+        let is = self.described(path, scalar);
+        let list = match bytes.len() / given.bytes() as usize {
+            0..=8 => data::numbers(*given, bytes).map(|n| n.show(*given)).collect::<Vec<_>>().join(", "),
+            _ => "..".into(),
+        };
+        let text = format!("{is}, and the bytes of numbers of type {given} are other numbers there");
+        warning(&format!("{text}: write `{path}={scalar}[{list}]`"), format);
+    }
+}
+
+/// `NAME=VALUE`, or `NAME=@file.npy`.
+pub fn setting(item: &str) -> Result<(String, Data), Failure> {
+    let Some((name, value)) = item.split_once('=') else {
+        return Err(Failure::Usage(format!("--set takes NAME=VALUE, not `{item}`")));
+    };
+    let data = match value.trim().strip_prefix('@') {
+        Some(path) => Data::Image(image(path)?),
+        None => match value.trim().strip_prefix("mips(@").and_then(|v| v.strip_suffix(')')) {
+            Some(path) => Data::Image(Image { mips: true, ..image(path)? }),
+            None => Data::parse(value)?,
+        },
+    };
+    Ok((name.trim().to_string(), data))
+}
+
+/// A `.npy` file, or else a PNG.
+fn image(path: &str) -> Result<Image, Failure> {
+    let bytes = std::fs::read(path).map_err(|e| Failure::Usage(format!("cannot read `{path}`: {e}")))?;
+    let found = if path.ends_with(".png") {
+        Image::from_png(&bytes)
+    } else {
+        npy::read_shaped(&bytes).map(|(scalar, shape, bytes)| Image {
+            shape,
+            scalar,
+            bytes: Some(bytes),
+            one: 1.0,
+            mips: false,
+        })
+    };
+    found.map_err(|e| Failure::Usage(format!("{path}: {e}")))
+}

@@ -1,0 +1,112 @@
+//! What `--set` says of numbers that are not of the parameter's type.
+
+mod support;
+
+use support::cotangent;
+use support::folder::Folder;
+
+const PROGRAM: &str = "
+struct Pair { float x; float y; }
+struct Held { ByteAddressBuffer raw; StructuredBuffer<float> plain; }
+StructuredBuffer<float> a; StructuredBuffer<float2> v; StructuredBuffer<int> n; StructuredBuffer<Pair> pairs;
+StructuredBuffer<uint> u; StructuredBuffer<double> wide; ByteAddressBuffer raw; Held held; uniform float3 dir; uniform uint count;
+cbuffer Block { float scale; uint many; }
+RWStructuredBuffer<float> result;
+[numthreads(1, 1, 1)] void main()
+{
+    float all = a[0] + v[0].x + n[0] + pairs[0].x + u[0] + (float)wide[0] + asfloat(raw.Load(0)) + dir.x + count;
+    result[0] = all + asfloat(held.raw.Load(0)) + held.plain[0] + scale + many;
+}
+";
+
+/// Sets everything, and one thing once more.
+fn set(folder: &Folder, format: &str, value: &str) -> (Option<i32>, String) {
+    let mut args: Vec<String> =
+        ["run", &folder.path("set.slang"), "--format", format].map(String::from).into();
+    let all = ["a=f32[1, 2]", "v=f32[1, 2]", "n=i32[1]", "pairs=f32[1, 2]", "u=u32[1]", "wide=f64[1, 2]"];
+    let more = ["raw=u32[1]", "held.raw=f32[1]", "held.plain=f32[1]", "result=zeros(f32, 1)"];
+    for value in all.into_iter().chain(more).chain([value]) {
+        args.extend(["--set".into(), value.into()]);
+    }
+    let output = cotangent(&args);
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn numbers_of_another_type_than_the_parameters_are_warned_of() {
+    let folder = Folder::new("set-other");
+    folder.file("set.slang", PROGRAM);
+    for (value, says) in [
+        (
+            "a=i32[1, 2]",
+            "`a` is of type StructuredBuffer<float>, and the bytes of numbers of type i32 are other numbers there: write `a=f32[1, 2]`",
+        ),
+        ("a=f64[0.5]", "of type f64 are other numbers there: write `a=f32[0.5]`"),
+        ("a=zeros(f64, 9)", "write `a=f32[..]`"),
+        (
+            "a[1]=u32[7]",
+            "`a[1]` has numbers of type f32, and the bytes of numbers of type u32 are other numbers there: write `a[1]=f32[7]`",
+        ),
+        ("v=i32[3, 4]", "`v` is of type StructuredBuffer<float2>, and"),
+        ("u=f32[3]", "`u` is of type StructuredBuffer<uint>, and"),
+        ("wide=f32[3, 4]", "write `wide=f64[3, 4]`"),
+        ("dir=i32[1, 2, 3]", "`dir` is of type float3, and"),
+        ("count=f32[1]", "`count` is of type uint, and"),
+        ("scale=i32[1]", "`scale` has numbers of type f32, and"),
+        ("many=f32[1]", "`many` has numbers of type u32, and"),
+        ("held.plain=i32[1]", "`held.plain` has numbers of type f32, and"),
+    ] {
+        let (code, said) = set(&folder, "text", value);
+        assert_eq!(code, Some(0), "{value}: {said}");
+        assert!(said.starts_with("warning: ") && said.contains(says), "{value}: {said}");
+    }
+    let (_, said) = set(&folder, "json", "a=i32[1]");
+    assert!(
+        said.starts_with(r#"{"message":"`a` is of type"#) && said.contains(r#""severity":"warning""#),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_can_be_meant_is_not_warned_of() {
+    let folder = Folder::new("set-same");
+    folder.file("set.slang", PROGRAM);
+    for value in [
+        "a=f32[3]",
+        "a=bytes[0000803f]",
+        "a=zeros(u32, 2)",
+        "n=u32[3]",
+        "u=i32[3]",
+        "raw=f32[1, 2]",
+        "held.raw=f32[1, 2]",
+        "pairs=i32[1, 2]",
+        "count=3",
+        "scale=3",
+    ] {
+        assert_eq!(set(&folder, "text", value), (Some(0), String::new()), "{value}");
+    }
+}
+
+#[test]
+fn numbers_of_no_type_are_told_which() {
+    let folder = Folder::new("set-none");
+    folder.file("set.slang", PROGRAM);
+    for (value, says) in [
+        (
+            "a=[1, 2, 3]",
+            "`[1, 2, 3]` does not say the type of its numbers, as `a=f32[1, 2, 3]` does; `a` is of type StructuredBuffer<float>",
+        ),
+        (
+            "n=1,2",
+            "`1,2` does not say the type of its numbers, as `n=i32[1,2]` does; `n` is of type StructuredBuffer<int>",
+        ),
+        (
+            "many=[1]",
+            "`[1]` does not say the type of its numbers, as `many=u32[1]` does; `many` has numbers of type u32",
+        ),
+        ("pairs=[1, 2]", "`[1, 2]` does not say the type of its numbers, as `pairs=f32[1, 2]` does"),
+    ] {
+        let (code, said) = set(&folder, "text", value);
+        assert_eq!((code, said), (Some(2), format!("error: {says}\n")), "{value}");
+    }
+}
