@@ -311,10 +311,10 @@ pub(crate) fn is_steep(cx: &mut Context<'_>, linear: FuncId) -> bool {
     if let Some(&known) = cx.reverse.steep.get(&linear) {
         return known;
     }
+    // One that calls itself counts as steep, while it is written too; a function called for its values does not.
     let Some(half) = cx.reverse.linear.get(&linear).cloned() else {
-        return false;
+        return cx.reverse.recursive.contains_key(&linear);
     };
-    // One that calls itself counts as steep.
     cx.reverse.steep.insert(linear, true);
     let found = !half.steep.is_empty() || callees(&half.func).into_iter().any(|callee| is_steep(cx, callee));
     cx.reverse.steep.insert(linear, found);

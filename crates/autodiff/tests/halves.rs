@@ -13,7 +13,7 @@ use random::Random;
 
 const PROGRAMS: u64 = 60;
 
-/// Calls `law` with every program under every prefer.
+/// Calls `law` with every program under every preference.
 fn each(law: impl Fn(&Trio)) {
     for seed in 0..PROGRAMS {
         for prefer in Prefer::ALL {

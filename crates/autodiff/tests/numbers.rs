@@ -1,6 +1,6 @@
 //! Programs whose derivatives are known, and one for every linear operation.
 //!
-//! Expected numbers are derived by hand, next to each. Every program also obeys the laws, with every prefer.
+//! Expected numbers are derived by hand, next to each. Every program also obeys the laws, with every preference.
 
 mod law;
 #[allow(dead_code, reason = "only its numbers are needed here, not its programs")]

@@ -11,17 +11,18 @@
 //! the product is guarded:
 //!
 //! ```text
-//! ~root = mul %slope ~x       x_ct += select(root_ct == 0, 0, slope * root_ct)
+//! ~root = mul %slope ~x       p = slope * root_ct;  x_ct += select(root_ct == 0 & p is no number, 0, p)
 //! ```
 //!
 //! Only products that are [`steep`](mod@crate::steep) are guarded, and of them only those whose cotangent is not there for sure.
 //! A value that is used and has the cotangent zero all the same counts as not used, so where the slope is infinite the product
-//! is zero too.
+//! is zero too. Where the slope is finite nothing is changed, since whoever differentiates again wants to know how the product
+//! grows with the cotangent.
 //!
 //! **What is sure.** One sweep from the end to the beginning, as in [`reach`](super::reach). Outputs are sure; what an
 //! operation hands on is as sure as its result, part by part; what an `if` captures is sure if it is in every branch; what a loop
-//! captures if there is a round for sure. A slot of a loop is taken to be as sure as the result, and the body is swept again with what came out, if
-//! that was less.
+//! captures if there is a round for sure. A slot of a loop is taken to be as sure as the result, and the body is swept again with
+//! what came out, if that was less.
 //!
 //! It does not guard products of matrices with vectors and with each other, nor derivatives that the user wrote.
 
@@ -192,7 +193,7 @@ impl<'a> Sweep<'a, '_> {
     }
 
     fn plain(&mut self, data: &'a InstData) {
-        let is_whole = data.results.iter().any(|result| self.is_sure(*result));
+        let is_whole = data.results.iter().all(|result| self.is_sure(*result));
         let result = data.results[0];
         if !is_whole && self.source.steep.contains(result) {
             self.doubtful.insert(result);

@@ -158,7 +158,9 @@ impl Transposer<'_, '_> {
         }
     }
 
-    /// The same for the product `inst`. Where `y` may be zero because nobody used the result, zero stays zero.
+    /// The same for the product `inst`. Where `y` may be zero because nobody used the result, zero times infinity is zero. The
+    /// product by a finite number is left as it is: that is zero by itself, and how it grows with `y` matters to whoever
+    /// differentiates again.
     fn add_scaled(
         &mut self,
         inst: Inst,
@@ -175,8 +177,12 @@ impl Transposer<'_, '_> {
             let (given, made) = (t.out.ty(y), t.out.ty(scaled));
             let none = t.zero(given);
             let is_unused = t.math(Math::Eq, &[y, none]);
+            let is_lost = t.math(Math::IsNan, &[scaled]);
+            let lanes = t.out.ty(is_lost);
+            let is_unused = if made == given { is_unused } else { t.emit(Op::Splat, &[is_unused], lanes) };
+            let is_nothing = t.math(Math::And, &[is_unused, is_lost]);
             let zero = if made == given { none } else { t.zero(made) };
-            t.build(|b, _| b.select(is_unused, zero, scaled))
+            t.build(|b, _| b.select(is_nothing, zero, scaled))
         });
     }
 
