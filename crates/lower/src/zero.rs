@@ -109,20 +109,19 @@ impl Walk<'_> {
     /// Walks through the arm that is chosen, or through all if that is not known. Says whether one of them goes on behind.
     fn choice(&mut self, inst: Inst, arm: Option<usize>) -> bool {
         let regions = self.func.insts[inst].regions.clone();
-        let Some(arm) = arm else {
-            // All of them are walked through, also behind one that goes on.
-            return regions.into_iter().filter(|region| self.region(*region)).count() > 0;
+        let reached: Vec<Region> = match arm {
+            Some(arm) => regions.get(arm..=arm).unwrap_or_default().to_vec(),
+            None => regions.to_vec(),
         };
-        if !self.region(regions[arm]) {
-            return false;
-        }
-        let given = &self.func.exit(regions[arm]).operands;
-        for (result, value) in self.func.insts[inst].results.iter().zip(given) {
-            if let Some(number) = self.known.get(value) {
-                self.known.insert(*result, *number);
+        // All of them are walked through, also behind one that goes on.
+        let ends: Vec<Region> = reached.into_iter().filter(|region| self.region(*region)).collect();
+        for (number, result) in self.func.insts[inst].results.iter().enumerate() {
+            let given = ends.iter().map(|end| self.known.get(self.func.exit(*end).operands.get(number)?));
+            if let Some(number) = agreed(given) {
+                self.known.insert(*result, number);
             }
         }
-        true
+        !ends.is_empty()
     }
 
     /// Walks through a loop, unless it ends before its first round.
@@ -136,21 +135,15 @@ impl Walk<'_> {
 
     /// The first answer of the condition of a loop, if it is known.
     fn first_answer(&mut self, inst: Inst, cond: Region) -> Option<Const> {
-        let (insts, args) = (&self.func.regions[cond].insts, &self.func.regions[cond].args);
-        let is_plain = |inst: &Inst| self.func.insts[*inst].op.control() == Control::Plain;
-        let (exit, before) = insts.split_last()?;
-        if !before.iter().all(is_plain) {
-            return None;
-        }
-        let (known, zeros) = (self.known.clone(), self.zeros.clone());
-        for (arg, first) in args.iter().zip(&self.func.insts[inst].operands) {
-            if let Some(number) = self.known.get(first) {
+        let known = self.known.clone();
+        for (arg, first) in self.func.regions[cond].args.iter().zip(&self.func.insts[inst].operands) {
+            if let Some(number) = known.get(first) {
                 self.known.insert(*arg, *number);
             }
         }
-        before.iter().for_each(|inst| self.plain(*inst));
-        let answer = self.operand(*exit, 0);
-        (self.known, self.zeros) = (known, zeros);
+        self.region(cond);
+        let answer = self.func.exit(cond).operands.first().and_then(|answer| self.known.get(answer).copied());
+        self.known = known;
         answer
     }
 
@@ -181,14 +174,22 @@ impl Walk<'_> {
             return Some(eval::zero(to));
         }
         if let Op::Select = data.op {
-            let chosen = if self.operand(inst, 0)? == Const::Bool(true) { 1 } else { 2 };
-            return self.operand(inst, chosen);
+            return match self.operand(inst, 0) {
+                Some(cond) => self.operand(inst, if cond == Const::Bool(true) { 1 } else { 2 }),
+                None => self.operand(inst, 1).filter(|number| self.operand(inst, 2) == Some(*number)),
+            };
         }
         let from = self.scalar(*data.operands.first()?)?;
         if let Op::Convert = data.op {
             return Some(Eval::default().convert(self.operand(inst, 0)?, from, to));
         }
         let Op::Math(math) = data.op else { return None };
+        if let Math::And | Math::Or = math {
+            let decides = Const::Bool(math == Math::Or);
+            if (0..data.operands.len()).any(|n| self.operand(inst, n) == Some(decides)) {
+                return Some(decides);
+            }
+        }
         let operands = (0..data.operands.len()).map(|n| self.operand(inst, n));
         Eval::default().math(math, from, &operands.collect::<Option<Vec<_>>>()?).ok()
     }
@@ -199,4 +200,10 @@ impl Walk<'_> {
             _ => None,
         }
     }
+}
+
+/// The number that is given everywhere, if it is one.
+fn agreed<'n>(mut given: impl Iterator<Item = Option<&'n Const>>) -> Option<Const> {
+    let first = *given.next()??;
+    given.all(|number| number == Some(&first)).then_some(first)
 }
