@@ -130,20 +130,88 @@ fn source(func: &Func, handle: Value, mut steps: Vec<u32>) -> Source {
                 ValueDef::Arg(..) | ValueDef::Result(..) => Source::Unknown,
             };
         };
-        if let Op::Extract(path) = &def.op {
-            let known = path.0.iter().rev().map(|step| step.known());
-            let Some(known) = known.collect::<Option<Vec<u32>>>() else { return Source::Unknown };
-            steps.extend(known);
-            value = def.operands[0];
-        } else if let Op::Pack = def.op {
-            let part = steps.pop().and_then(|step| def.operands.get(step as usize));
-            let Some(part) = part else { return Source::Unknown };
-            value = *part;
-        } else {
-            return match def.op {
-                Op::Global(global) if steps.is_empty() => Source::Global(global),
-                _ => Source::Unknown,
-            };
+        value = match &def.op {
+            Op::Extract(path) => {
+                let known = path.0.iter().rev().map(|step| step.known());
+                let Some(known) = known.collect::<Option<Vec<u32>>>() else { return Source::Unknown };
+                steps.extend(known);
+                def.operands[0]
+            }
+            Op::Insert(path) => match replaces(path, &steps) {
+                Some(true) => {
+                    steps.truncate(steps.len() - path.0.len());
+                    def.operands[1]
+                }
+                Some(false) => def.operands[0],
+                None => return Source::Unknown,
+            },
+            Op::Pack => {
+                let part = steps.pop().and_then(|step| def.operands.get(step as usize));
+                let Some(part) = part else { return Source::Unknown };
+                *part
+            }
+            Op::Global(global) if steps.is_empty() => return Source::Global(*global),
+            Op::Global(_)
+            | Op::Math(_)
+            | Op::Const(_)
+            | Op::Zero
+            | Op::Undef
+            | Op::Select
+            | Op::Convert
+            | Op::Bitcast
+            | Op::Splat
+            | Op::Sum
+            | Op::Swizzle(_)
+            | Op::Dot
+            | Op::MatVec
+            | Op::VecMat
+            | Op::MatMat
+            | Op::Outer
+            | Op::Transpose
+            | Op::InsertAdd(_)
+            | Op::Inject(_)
+            | Op::Project(_)
+            | Op::Tag
+            | Op::Detach
+            | Op::DiffCall(_)
+            | Op::LinCall(_)
+            | Op::Load(_)
+            | Op::Store(_)
+            | Op::Atomic(_)
+            | Op::Barrier(_)
+            | Op::Wave(_)
+            | Op::Print(_)
+            | Op::Point(_)
+            | Op::Offset
+            | Op::Address
+            | Op::Length
+            | Op::Sample(_)
+            | Op::Texel
+            | Op::StoreTexel
+            | Op::Dimensions
+            | Op::Assert(_)
+            | Op::Discard
+            | Op::Screen(_)
+            | Op::Call(_)
+            | Op::If
+            | Op::Switch(_)
+            | Op::While(_)
+            | Op::For(_)
+            | Op::Yield
+            | Op::Break(_)
+            | Op::Continue(_)
+            | Op::Return => return Source::Unknown,
+        };
+    }
+}
+
+/// Whether what is put at `path` holds the part behind `steps` (last step first), or lies beside it. Nothing if that is not known.
+fn replaces(path: &Path, steps: &[u32]) -> Option<bool> {
+    let mut steps = steps.iter().rev();
+    for step in &path.0 {
+        if step.known()? != *steps.next()? {
+            return Some(false);
         }
     }
+    Some(true)
 }
