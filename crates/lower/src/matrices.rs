@@ -64,7 +64,7 @@ impl Lowerer<'_> {
 
     /// What is declared of the types that were lowered, and as parameters.
     fn worded(&mut self, entries: &[(FuncId, FuncRef)]) -> Vec<Worded> {
-        let structs: Vec<(StructId, ir::Ty)> = self.types.structs(self.checked).collect();
+        let structs = self.types.structs(self.checked);
         let mut all: Vec<Worded> =
             structs.into_iter().flat_map(|(id, lowered)| self.worded_fields(id, lowered)).collect();
         let globals: Vec<hir::Global> = self.checked.program.globals.values().cloned().collect();

@@ -38,12 +38,18 @@ impl TypeCache {
         self.rows.pop_front()
     }
 
-    /// The structures that were lowered, in no order.
-    pub fn structs(&self, checked: &Checked) -> impl Iterator<Item = (StructId, ir::Ty)> {
-        self.types.iter().filter_map(|(ty, lowered)| match checked.program.types.kind(*ty) {
-            TyKind::Struct(id, _) => Some((id, *lowered)),
+    /// The structures that were lowered, in the order in which they are declared, instances of one by their names.
+    pub fn structs(&mut self, checked: &Checked) -> Vec<(StructId, ir::Ty)> {
+        let is_struct = |(ty, lowered): (&Ty, &ir::Ty)| match checked.program.types.kind(*ty) {
+            TyKind::Struct(id, _) => Some((*ty, id, *lowered)),
             _ => None,
-        })
+        };
+        let mut found: Vec<(Ty, StructId, ir::Ty)> = self.types.iter().filter_map(is_struct).collect();
+        found.sort_by_cached_key(|(ty, id, _)| {
+            let span = checked.program.structs[*id].span;
+            (span.file, span.start, self.name(checked, *ty))
+        });
+        found.into_iter().map(|(_, id, lowered)| (id, lowered)).collect()
     }
 
     /// How deep the types in a list of arguments nest.
