@@ -3,6 +3,7 @@
 mod support;
 
 use serde_json::Value;
+use support::folder::Folder;
 use support::{cotangent, folder};
 
 fn said(args: &[&str], program: &str) -> String {
@@ -43,5 +44,49 @@ fn wgsl_binds_parameters_where_reflection_says() {
         ["@group(0) @binding(1) \nvar<uniform> settings_1: array<vec4<u32>, 9>", "@group(2) @binding(5)"]
     {
         assert!(text.contains(part), "`{part}` is not in\n{text}");
+    }
+}
+
+/// `step` and `signed` are words of some languages, `main` of others, and naga wants no digit at the end.
+#[test]
+fn entry_points_are_found_in_the_code_by_the_names_that_reflection_says() {
+    let place = Folder::new("entry-names");
+    let names = ["step", "main", "signed", "pass2"];
+    let entry =
+        |name: &str| format!("[shader(\"compute\")] [numthreads(1, 1, 1)] void {name}() {{ o[0] = 1; }}\n");
+    let program = names.map(entry).concat();
+    place.file("names.slang", format!("RWStructuredBuffer<int> o;\n{program}"));
+    let path = place.join("names.slang").display().to_string();
+    let run = |words: &[&str]| {
+        let output = cotangent(&words.iter().map(|word| word.to_string()).collect::<Vec<_>>());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (target, emitted) in [
+        ("wgsl", ["step_", "main", "signed", "pass2_"]),
+        ("spirv", ["step", "main", "signed", "pass2"]),
+        ("glsl", ["main"; 4]),
+        ("hlsl", ["step_", "main", "signed_", "pass2_"]),
+        ("metal", ["step", "main_", "signed_", "pass2_"]),
+        ("cpp", ["step", "main", "signed_1", "pass2"]),
+        ("cuda", ["step", "main_0", "signed_1", "pass2"]),
+    ] {
+        let text = run(&["reflect", &path, "--target", target]);
+        let json: Value =
+            serde_json::from_str(&run(&["reflect", &path, "--target", target, "--format", "json"])).unwrap();
+        for (number, (name, emitted)) in names.iter().zip(emitted).enumerate() {
+            let is_other = *name != emitted;
+            let said =
+                if is_other { format!("\n{name} (emitted as {emitted}): ") } else { format!("\n{name}: ") };
+            assert!(text.contains(&said), "`{said}` is not in\n{text}");
+            let known = &json["entry_points"][number]["emitted_name"];
+            assert_eq!(known.as_str(), is_other.then_some(emitted), "{name} for {target}");
+            let shown = if target == "spirv" { "spirv-asm" } else { target };
+            let code = run(&["compile", &path, "--target", shown, "--entry", name]);
+            let forms = [("fn ", "("), ("void ", "("), (") ", "("), (" \"", "\"")];
+            let forms = forms.map(|(before, behind)| format!("{before}{emitted}{behind}"));
+            let is_there = forms.iter().any(|form| code.contains(form));
+            assert!(is_there, "`{emitted}` is not in\n{code}");
+        }
     }
 }

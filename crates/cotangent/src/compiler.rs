@@ -193,31 +193,42 @@ impl<'l> Compiler<'l> {
         matrices: Matrices,
     ) -> Result<Reflection, Stop> {
         self.options.matrices = matrices;
-        let lowered = self.run_passes(path, roots, Memory::Declared, &mut Listing::default())?;
+        let lowered = self.run_passes(path, roots.clone(), Memory::Declared, &mut Listing::default())?;
         if let Err(refusal) = crate::targets::check_layout(&lowered, cotangent_emit_naga::codes::UNSUPPORTED)
         {
             self.diagnostics.push(*refusal);
             return Err(Stop::Errors);
         }
         let contexts = self.contexts(path)?;
-        Ok(crate::reflect::reflect(&lowered, target, matrices, contexts))
+        let mut found = crate::reflect::reflect(&lowered, target, matrices, contexts);
+        // A program that the target refuses has no code there, and so no names.
+        if let Ok(emitted) = self.fresh().compile(path, roots)
+            && let Ok(names) = crate::targets::entry_names(&emitted, target)
+        {
+            for (entry, id) in found.entries.iter_mut().zip(&emitted.entries) {
+                entry.emitted = names.get(id).filter(|name| *name != entry.name.as_str()).cloned();
+            }
+        }
+        Ok(found)
+    }
+
+    /// One with the same options that has read nothing yet.
+    fn fresh(&self) -> Compiler<'_> {
+        let mut compiler = Compiler::new(self.loader, self.defines.clone());
+        compiler.options = self.options.clone();
+        compiler.settings = self.settings.clone();
+        compiler.others = self.others.clone();
+        compiler
     }
 
     /// The differentiable functions of the module at `path`, with how much their backward derivatives keep.
     fn contexts(&self, path: &str) -> Result<Vec<(Symbol, u64)>, Stop> {
-        let fresh = || {
-            let mut compiler = Compiler::new(self.loader, self.defines.clone());
-            compiler.options = self.options.clone();
-            compiler.settings = self.settings.clone();
-            compiler.others = self.others.clone();
-            compiler
-        };
-        let program = fresh().check(path)?.program;
+        let program = self.fresh().check(path)?.program;
         let is_root =
             |f: &Func| f.diff.differentiable == Some(DiffMode::Backward) && f.generics.params.is_empty();
         let funcs = program.user_funcs.iter().map(|id| &program.funcs[*id]).filter(|f| is_root(f));
         // What has no backward derivative of its own, or shares its name, is left out.
-        let context = |f: &Func| fresh().report(path, f.name).ok().map(|report| (f.name, report.bytes));
+        let context = |f: &Func| self.fresh().report(path, f.name).ok().map(|report| (f.name, report.bytes));
         Ok(funcs.filter_map(context).collect())
     }
 

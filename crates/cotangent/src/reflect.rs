@@ -31,6 +31,8 @@ pub struct Reflection {
 pub struct EntryPoint {
     /// Its name.
     pub name: Symbol,
+    /// Its name in the code for the target, if that is another.
+    pub emitted: Option<String>,
     /// Where in the pipeline it stands.
     pub stage: Stage,
     /// Threads in a group.
@@ -111,6 +113,7 @@ pub fn reflect(
         };
         EntryPoint {
             name: places.name,
+            emitted: None,
             stage: entry.stage,
             threads: entry.threads,
             inputs: entry.inputs.iter().filter_map(system).collect(),

@@ -1,13 +1,13 @@
 //! Programs in the languages of targets.
 
-use cotangent_base::{Code, Diagnostic, Location, Sources, Span};
+use cotangent_base::{Code, Diagnostic, Location, Map, Sources, Span};
 use cotangent_emit_c::Language;
 pub use cotangent_emit_naga::{Emitted, capabilities, disassemble, is_catching};
 use cotangent_emit_naga::{Line, Options, codes};
-use cotangent_ir::Module;
 use cotangent_ir::layout::bind::{self, Bindings, BlockPlace};
 use cotangent_ir::layout::{Matrices, Target};
 use cotangent_ir::shader::ShaderParam;
+use cotangent_ir::{FuncId, Module};
 use cotangent_lower::Lowered;
 use cotangent_passes::sums;
 use std::borrow::Cow;
@@ -32,6 +32,20 @@ pub fn shader(lowered: &Lowered, target: Target, lines: Option<&Sources>) -> Res
     let locate = |span| lines.and_then(|sources| locate(sources, span));
     let options = Options { lines: lines.is_some().then_some(&locate) };
     cotangent_emit_naga::emit(&module, &bindings.leaves(&lowered.params), target, options)
+}
+
+/// What the entry points of a program are called in the code for a target.
+pub(crate) fn entry_names(lowered: &Lowered, target: Target) -> Result<Map<FuncId, String>, Refusal> {
+    let module = &lowered.module;
+    match target {
+        Target::Cpp => Ok(cotangent_emit_c::entry_names(module, Language::Cpp)),
+        Target::Cuda => Ok(cotangent_emit_c::entry_names(module, Language::Cuda)),
+        Target::Wgsl | Target::SpirV | Target::Glsl | Target::Hlsl | Target::Metal => {
+            let places =
+                bind::bind(&module.types, &lowered.params, target, Matrices::Rows).leaves(&lowered.params);
+            cotangent_emit_naga::entry_names(&*without_sums(module)?, &places, target)
+        }
+    }
 }
 
 /// Where a span is in the user's files.

@@ -10,6 +10,11 @@ const MOST_PARAMS: u32 = 32_764;
 /// How many bytes the variables of a group may take.
 const MOST_SHARED: u32 = 48 * 1024;
 
+/// What the host calls an entry point. A kernel is not in a namespace, and none may be called `main`.
+pub(crate) fn host_name(language: Language, name: &str) -> &str {
+    if language == Language::Cuda && name == "main" { "main_0" } else { name }
+}
+
 impl Emitter<'_> {
     /// The name of the structure of an entry point's own parameters.
     fn entry_params(&self, id: FuncId) -> Option<String> {
@@ -18,23 +23,18 @@ impl Emitter<'_> {
         found.map(|(name, _)| plain(name.as_str()))
     }
 
-    /// The name of a kernel, which is not in a namespace. None may be called `main`.
-    fn kernel(&self, id: FuncId) -> String {
-        let name = &self.funcs[&id];
-        if name == "main" { "main_0".to_string() } else { name.clone() }
-    }
-
     fn entry_signature(&self, id: FuncId) -> String {
         let own = self.entry_params(id);
+        let name = host_name(self.options.language, &self.funcs[&id]);
         match self.options.language {
             Language::Cpp => {
                 let own = own.map_or(String::new(), |name| format!("const {name}_Params& own, "));
-                format!("void {}(const Params& params, {own}ct::Groups groups)", self.funcs[&id])
+                format!("void {name}(const Params& params, {own}ct::Groups groups)")
             }
             Language::Cuda => {
                 let own =
                     own.map_or(String::new(), |name| format!(", const __grid_constant__ {name}_Params own"));
-                format!("void {}(const __grid_constant__ Params params{own})", self.kernel(id))
+                format!("void {name}(const __grid_constant__ Params params{own})")
             }
         }
     }
@@ -249,7 +249,7 @@ extern \"C\" __global__ void __launch_bounds__({}) {} {{
         for id in entries {
             let [x, y, z] = self.module.funcs[*id].entry.as_ref().map_or([1; 3], |e| e.threads);
             let own = self.entry_params(*id).map_or(String::new(), |own| format!(", {name}::{own}_Params"));
-            let kernel = self.kernel(*id);
+            let kernel = host_name(Language::Cuda, &self.funcs[id]);
             out += &format!("//   {kernel}<<<groups, dim3({x}, {y}, {z})>>>({name}::Params{own});\n");
         }
         out + "//\n// Buffers must not overlap. A program that stops on purpose calls COTANGENT_TRAP, which ends the kernel with an error\n\

@@ -108,6 +108,20 @@ pub fn emit(
     emitter.program()
 }
 
+/// What the entry points of a module are called in a language.
+pub fn entry_names(module: &Module, language: Language) -> Map<FuncId, String> {
+    let (order, _) = order(module);
+    let mut names = function_names(module, &order, &mut Names::default());
+    names.retain(|id, _| module.funcs[*id].entry.is_some());
+    names.values_mut().for_each(|name| *name = entry::host_name(language, name).to_string());
+    names
+}
+
+/// The names of functions: those of the source, unless they are taken or reserved.
+fn function_names(module: &Module, order: &[FuncId], names: &mut Names) -> Map<FuncId, String> {
+    order.iter().map(|id| (*id, names.fresh(module.funcs[*id].name.as_str()))).collect()
+}
+
 /// The program under construction.
 pub(crate) struct Emitter<'m> {
     pub module: &'m Module,
@@ -188,11 +202,7 @@ impl Emitter<'_> {
         self.threaded.extend(order.iter().filter(|id| self.module.funcs[**id].entry.is_some()));
         self.reading = self.closure(&order, |op| op.effect() == Effect::Read);
         self.writing = self.closure(&order, |op| op.effect() == Effect::Write);
-        for id in &order {
-            let name = self.module.funcs[*id].name;
-            let name = self.names.fresh(name.as_str());
-            self.funcs.insert(*id, name);
-        }
+        self.funcs = function_names(self.module, &order, &mut self.names);
         self.structures();
         self.parameters(&order)?;
         for id in &order {

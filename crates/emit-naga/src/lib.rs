@@ -101,6 +101,24 @@ pub fn emit(
     })
 }
 
+/// What the entry points of a module are called in the language of a target: naga renames those whose names are words of the
+/// language, are taken or end in a digit.
+pub fn entry_names(
+    module: &Module,
+    places: &Places,
+    target: Target,
+) -> std::result::Result<Map<FuncId, String>, Box<Diagnostic>> {
+    let entries = order(module)?.into_iter().filter(|id| module.funcs[*id].entry.is_some());
+    let names = match target {
+        // A file has one.
+        Target::Glsl => return Ok(entries.map(|id| (id, "main".to_string())).collect()),
+        Target::Wgsl | Target::SpirV | Target::Hlsl | Target::Metal | Target::Cuda | Target::Cpp => {
+            write::entry_names(&build(module, places, target, None, Options::default())?, target)?
+        }
+    };
+    Ok(entries.zip(names).collect())
+}
+
 /// A diagnostic that says what the target cannot do; which target it is is added at the end.
 pub(crate) fn unsupported<T>(span: Span, what: impl Into<String>) -> Result<T> {
     Err(Box::new(Diagnostic::new(codes::UNSUPPORTED, span, what.into())))

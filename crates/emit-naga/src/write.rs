@@ -35,6 +35,12 @@ pub enum Emitted {
     Words(Vec<u32>),
 }
 
+/// A module as a target wants it, and the names of its entry points there.
+struct Written {
+    code: Emitted,
+    entries: Vec<String>,
+}
+
 /// The slots of the target, by the binding that naga knows a resource by.
 #[derive(Default)]
 pub(crate) struct Slots {
@@ -87,11 +93,11 @@ pub(crate) fn invalid(what: &str) -> Box<Diagnostic> {
 
 /// Validates a module and writes it.
 pub(crate) fn write(built: &Built, target: Target) -> Result<Emitted> {
-    let work = || match (write_module(&built.out, built, target, None)?, &built.lines) {
+    catching(target, || match (write_module(&built.out, built, target, None)?.code, &built.lines) {
         (plain, None) => Ok(plain),
         (Emitted::Text(plain), Some(table)) => {
             let (module, marker) = lines::marked(&built.out, &plain);
-            match write_module(&module, built, target, None)? {
+            match write_module(&module, built, target, None)?.code {
                 Emitted::Text(marked) => {
                     lines::in_text(&plain, &marked, &marker, table, target).map(Emitted::Text)
                 }
@@ -99,12 +105,21 @@ pub(crate) fn write(built: &Built, target: Target) -> Result<Emitted> {
             }
         }
         (Emitted::Words(plain), Some(table)) => {
-            match write_module(&built.out, built, target, Some(&lines::source(table)))? {
+            match write_module(&built.out, built, target, Some(&lines::source(table)))?.code {
                 Emitted::Words(lined) => lines::in_words(&plain, &lined, table).map(Emitted::Words),
                 Emitted::Text(_) => Err(invalid("words were expected")),
             }
         }
-    };
+    })
+}
+
+/// The names that entry points have in what is written.
+pub(crate) fn entry_names(built: &Built, target: Target) -> Result<Vec<String>> {
+    catching(target, || Ok(write_module(&built.out, built, target, None)?.entries))
+}
+
+/// What `work` gives, which calls naga's writers; a panic there becomes a diagnostic.
+fn catching<T>(target: Target, work: impl FnOnce() -> Result<T>) -> Result<T> {
     // What was half written is thrown away with the panic.
     CATCHING.set(true);
     let written = catch_unwind(AssertUnwindSafe(work));
@@ -119,19 +134,23 @@ fn write_module(
     built: &Built,
     target: Target,
     source: Option<&str>,
-) -> Result<Emitted> {
+) -> Result<Written> {
     let Built { slots, semantics, .. } = built;
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
     let info = validator.validate(module).map_err(|e| refused(built, target, e.into_inner()))?;
-    let text = match target {
+    let (text, entries) = match target {
         Target::Wgsl => write_wgsl(module, &info)?,
-        Target::SpirV => return Ok(Emitted::Words(write_spirv(module, &info, built, source)?)),
-        Target::Glsl => crate::glsl::write(module, &info, slots)?,
+        Target::SpirV => {
+            let code = Emitted::Words(write_spirv(module, &info, built, source)?);
+            let entries = module.entry_points.iter().map(|entry| entry.name.clone()).collect();
+            return Ok(Written { code, entries });
+        }
+        Target::Glsl => (crate::glsl::write(module, &info, slots)?, vec!["main".to_string()]),
         Target::Hlsl => write_hlsl(module, &info, slots, semantics)?,
         Target::Metal => write_metal(module, &info, slots)?,
         Target::Cuda | Target::Cpp => return Err(invalid("naga does not write this language")),
     };
-    Ok(Emitted::Text(text))
+    Ok(Written { code: Emitted::Text(text), entries })
 }
 
 /// What naga found: a fault of ours, unless the program asks for one place for two parameters of an entry point.
@@ -154,13 +173,26 @@ pub fn is_catching() -> bool {
     CATCHING.get()
 }
 
-fn write_wgsl(module: &naga::Module, info: &ModuleInfo) -> Result<String> {
+fn write_wgsl(module: &naga::Module, info: &ModuleInfo) -> Result<(String, Vec<String>)> {
     check_layouts(module)?;
     let text = wgsl::write_string(module, info, wgsl::WriterFlags::empty());
     let text = text.map_err(|e| invalid(&e.to_string()))?;
+    let entries = wgsl_entries(&text);
     // naga looks at the types of variables only; halves may occur in nothing but expressions.
     let asks = text.lines().any(|line| line.starts_with("enable f16"));
-    if !asks && computes_in_halves(module) { Ok(format!("enable f16;\n\n{text}")) } else { Ok(text) }
+    let text = if !asks && computes_in_halves(module) { format!("enable f16;\n\n{text}") } else { text };
+    Ok((text, entries))
+}
+
+/// The names of the entry points in WGSL, which naga does not tell: each stands behind a line with its stage.
+fn wgsl_entries(text: &str) -> Vec<String> {
+    let is_stage = |line: &str| ["@compute", "@vertex", "@fragment"].iter().any(|s| line.starts_with(s));
+    let name = |line: &str| line.strip_prefix("fn ")?.split_once('(').map(|(name, _)| name.to_string());
+    text.lines()
+        .zip(text.lines().skip(1))
+        .filter(|(stage, _)| is_stage(stage))
+        .filter_map(|(_, f)| name(f))
+        .collect()
 }
 
 /// naga prints no offsets and strides in WGSL: those of memory that the host sees must be what WGSL makes of the order.
@@ -274,7 +306,7 @@ fn write_hlsl(
     info: &ModuleInfo,
     slots: &Slots,
     semantics: &[Semantics],
-) -> Result<String> {
+) -> Result<(String, Vec<String>)> {
     let target = |(ours, slot): (naga::ResourceBinding, Slot)| {
         let space = byte(slot.space)?;
         let register = if is_sampler(slot.kind) { ours.binding } else { slot.index };
@@ -294,12 +326,18 @@ fn write_hlsl(
     let written = hlsl::Writer::new(&mut out, &options, &pipeline)
         .write(module, info, None)
         .map_err(|e| invalid(&e.to_string()))?;
-    let names = written.entry_point_names.iter().map(|name| name.as_ref().map_or("", String::as_str));
-    Ok(with_semantics(&with_registers(&out, slots), &names.zip(semantics).collect::<Vec<_>>()))
+    let names = written_names(written.entry_point_names);
+    let meant: Vec<_> = names.iter().map(String::as_str).zip(semantics).collect();
+    Ok((with_semantics(&with_registers(&out, slots), &meant), names))
+}
+
+/// The names that naga gave to entry points; one that it could not write has none.
+fn written_names<E>(names: Vec<std::result::Result<String, E>>) -> Vec<String> {
+    names.into_iter().map(|name| name.unwrap_or_default()).collect()
 }
 
 /// Metal has no way to ask how long a buffer is: the host says so in a buffer of sizes, the first index that is free.
-fn write_metal(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result<String> {
+fn write_metal(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Result<(String, Vec<String>)> {
     let mutable = |ours: naga::ResourceBinding| {
         let found = module.global_variables.iter().find(|(_, v)| v.binding == Some(ours));
         found.is_some_and(|(_, v)| {
@@ -344,9 +382,9 @@ fn write_metal(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Resul
         ..Default::default()
     };
     let pipeline = msl::PipelineOptions { vertex_pulling_transform: false, ..Default::default() };
-    let (text, _) =
+    let (text, written) =
         msl::write_string(module, info, &options, &pipeline).map_err(|e| invalid(&e.to_string()))?;
-    Ok(text)
+    Ok((text, written_names(written.entry_point_names)))
 }
 
 #[cfg(test)]

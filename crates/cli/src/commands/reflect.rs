@@ -35,7 +35,8 @@ fn text(found: &Reflection) -> String {
     }
     for entry in &found.entries {
         let [x, y, z] = entry.threads;
-        out += &format!("\n{}: {}", entry.name, entry.stage.name());
+        let emitted = entry.emitted.as_ref().map_or(String::new(), |name| format!(" (emitted as {name})"));
+        out += &format!("\n{}{emitted}: {}", entry.name, entry.stage.name());
         if entry.stage == Stage::Compute {
             out += &format!(", {x} x {y} x {z} threads");
         }
@@ -123,6 +124,9 @@ fn entry_json(entry: &EntryPoint) -> Value {
         "block": entry.block.map(block_json),
         "parameters": items_json(&entry.params),
     });
+    if let Some(name) = &entry.emitted {
+        out["emitted_name"] = name.as_str().into();
+    }
     if entry.stage != Stage::Compute {
         out["varyings"] = entry.varyings.iter().map(varying_json).collect();
     }
