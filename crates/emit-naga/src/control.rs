@@ -106,8 +106,11 @@ impl FuncEmitter<'_, '_> {
     fn keep(&mut self, data: &InstData, place: Place) -> Result<()> {
         let Some(result) = data.results.first() else { return Ok(()) };
         self.place(*result, place)?;
-        if let (Place::Expr(handle), Some(name)) = (place, self.name_of(*result)) {
+        let Place::Expr(handle) = place else { return Ok(()) };
+        if let Some(name) = self.name_of(*result) {
             self.out.named_expressions.insert(handle, name);
+        } else if self.invariants.contains(result) && matches!(self.places[result], Place::Expr(_)) {
+            self.out.named_expressions.entry(handle).or_insert_with(|| "t".to_string());
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use crate::control::LoopFrame;
 use crate::distances::is_left_out;
+use crate::invariants::invariants;
 use crate::stage::{naga_stage, tidy};
 use crate::uniforms::Uniform;
 use crate::values::Place;
@@ -33,6 +34,8 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub variables: Map<Slot, Handle<naga::LocalVariable>>,
     /// Values that are read at a dynamic index: they live in variables from the start.
     pub indexed: Set<Value>,
+    /// Values that are computed before a loop and used in it.
+    pub invariants: Set<Value>,
     /// Values of parameters that are read part by part, where the parts are used.
     pub parted: Set<Value>,
     /// Variables that were read in this block or one around it, and not written since.
@@ -68,6 +71,7 @@ impl<'m> Emitter<'m> {
             shared: Places::of(module, func, &Map::default()),
             variables: Map::default(),
             indexed: indexed(func),
+            invariants: invariants(func),
             parted,
             loaded: Map::default(),
             span: func.span,

@@ -24,6 +24,7 @@ mod distances;
 mod func;
 mod glsl;
 mod hlsl;
+mod invariants;
 mod lines;
 mod math;
 mod matrices;
