@@ -7,13 +7,10 @@ use crate::library::Needs;
 use crate::pipeline::{self, Listing, Memory};
 use crate::reflect::Reflection;
 use crate::render;
-use cotangent_autodiff::report::Report;
-use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Sources, Symbol};
-use cotangent_ir::Mode;
+use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Sources};
 use cotangent_ir::layout::{Matrices, Target};
 use cotangent_lower::{Lowered, Options, Roots};
 use cotangent_sema::Checked;
-use cotangent_sema::hir::{DiffMode, Func};
 use cotangent_syntax::{Limits, TokenStream, ast};
 
 /// Why there is no result.
@@ -174,16 +171,6 @@ impl<'l> Compiler<'l> {
         Ok(lowered)
     }
 
-    /// What the backward derivative of a function keeps and computes twice.
-    pub fn report(&mut self, path: &str, func: Symbol) -> Result<Report, Stop> {
-        let modes = vec![Mode::Backward];
-        let mut lowered = self.lower(path, Roots::Derivatives { func, modes })?;
-        let Lowered { module, roots, .. } = &mut lowered;
-        let (diagnostics, report) = cotangent_autodiff::differentiate_reporting(module, roots, roots[1]);
-        self.tell(diagnostics)?;
-        Ok(report)
-    }
-
     /// What a host must know about the module at `path`, for one target.
     pub fn reflect(
         &mut self,
@@ -213,7 +200,7 @@ impl<'l> Compiler<'l> {
     }
 
     /// One with the same options that has read nothing yet.
-    fn fresh(&self) -> Compiler<'_> {
+    pub(crate) fn fresh(&self) -> Compiler<'_> {
         let mut compiler = Compiler::new(self.loader, self.defines.clone());
         compiler.options = self.options.clone();
         compiler.settings = self.settings.clone();
@@ -221,21 +208,15 @@ impl<'l> Compiler<'l> {
         compiler
     }
 
-    /// The differentiable functions of the module at `path`, with how much their backward derivatives keep.
-    fn contexts(&self, path: &str) -> Result<Vec<(Symbol, u64)>, Stop> {
-        let program = self.fresh().check(path)?.program;
-        let is_root =
-            |f: &Func| f.diff.differentiable == Some(DiffMode::Backward) && f.generics.params.is_empty();
-        let funcs = program.user_funcs.iter().map(|id| &program.funcs[*id]).filter(|f| is_root(f));
-        // What has no backward derivative of its own, or shares its name, is left out.
-        let context = |f: &Func| self.fresh().report(path, f.name).ok().map(|report| (f.name, report.bytes));
-        Ok(funcs.filter_map(context).collect())
-    }
-
     /// Checks the module at `path` and lowers what `roots` names; derivatives are not written yet. The function whose derivatives
     /// are wanted may be an overload, `f(float2)`, or an instance, `sum<float, 3>`.
     pub fn lower(&mut self, path: &str, roots: Roots) -> Result<Lowered, Stop> {
-        let mut checked = self.check(path)?;
+        let checked = self.check(path)?;
+        self.lower_asked(checked, roots)
+    }
+
+    /// As [`lower`](Self::lower), of a module that is checked.
+    pub(crate) fn lower_asked(&mut self, mut checked: Checked, roots: Roots) -> Result<Lowered, Stop> {
         let roots = match roots {
             Roots::Derivatives { func, modes } if asked::is_exact(func.as_str()) => {
                 Roots::DerivativesOf { func: asked::choose_one(self, &mut checked, func.as_str())?, modes }
@@ -252,7 +233,7 @@ impl<'l> Compiler<'l> {
         Ok(lowered)
     }
 
-    fn tell(&mut self, diagnostics: Diagnostics) -> Result<(), Stop> {
+    pub(crate) fn tell(&mut self, diagnostics: Diagnostics) -> Result<(), Stop> {
         self.diagnostics.append(diagnostics);
         if !self.warnings.silent.is_empty() {
             let all = std::mem::take(&mut self.diagnostics);

@@ -50,6 +50,7 @@
 mod asked;
 mod codes;
 mod compiler;
+mod costs;
 mod disk;
 mod given;
 pub mod gpu;

@@ -6,7 +6,7 @@
 
 use cotangent::interp::{Counters, Machine, Options, Val};
 use cotangent::ir::Mode;
-use cotangent::{Compiler, Disk, Files, Roots, Symbol, render};
+use cotangent::{Compiler, Disk, Files, Roots, Stop, Symbol, render};
 use std::path::Path;
 
 static DISK: Disk = Disk { include: Vec::new() };
@@ -207,5 +207,48 @@ fn a_callee_asks_for_what_costs_its_caller_next_to_nothing_and_keeps_what_would_
         [Differentiable] float f(float x, no_diff float4 v) { return scaled(x, ARGUMENT); }";
     for (argument, bytes) in [("v", 0), ("v + v", 0), ("sin(v)", 4)] {
         assert_eq!(bytes_in(&SCALED.replace("ARGUMENT", argument)), bytes, "{argument}");
+    }
+}
+
+/// Calls a layer from a function, both of which take where their weights are.
+const LAYERS: &str = "
+struct Weights : IDifferentiablePtrType
+{
+    typealias Differential = Weights;
+    RWStructuredBuffer<float> data;
+    [BackwardDerivative(read_bwd)] float read(int i) { return data[i]; }
+    static void read_bwd(DifferentialPtrPair<Weights> self, int i, float d) { self.d.data[i] += d; }
+}
+[Differentiable] float layer<let N : int>(Weights w, float x)
+{
+    [MaxIters(N)] for (int i = 0; i < N; i++) x = sin(x) * w.read(i);
+    return x;
+}
+[Differentiable] float f(Weights w, float x) { float y = layer<4>(w, x); return y * y; }
+";
+
+// req: IR-CKPT-1
+#[test]
+fn what_says_where_derivatives_are_kept_is_counted_by_the_copy_that_takes_pairs() {
+    let main = "RWStructuredBuffer<float> values, gradients;
+        [numthreads(1, 1, 1)] void main()
+        {
+            Weights w = { values }, d = { gradients };
+            var x = diffPair(2.0);
+            bwd_diff(f)(DifferentialPtrPair<Weights>(w, d), x, 1.0);
+        }";
+    // The sine, the cosine and the weight of each of four rounds, and the result.
+    let kept = kept_in(&format!("{LAYERS}{main}"));
+    assert_eq!(kept.iter().map(|(_, bytes)| bytes).sum::<u64>(), 4 * 12 + 4, "{kept:?}");
+    assert!(kept.iter().any(|(name, _)| name == "layer"), "{kept:?}");
+}
+
+#[test]
+fn what_nobody_asks_for_is_not_known_to_keep_nothing() {
+    let files = [("program.slang", LAYERS)];
+    let loader = Files(&files);
+    match Compiler::new(&loader, Vec::new()).report("program.slang", Symbol::new("f")) {
+        Err(Stop::Usage(why)) => assert!(why.contains("is not known"), "{why}"),
+        other => panic!("{other:?}"),
     }
 }
