@@ -11,9 +11,6 @@ use cotangent_ir::{Control, Exit, Inst, InstData, Op, Region, Value};
 use cotangent_passes::place::Slot;
 use cotangent_passes::shape::choice;
 
-/// What the `if` of a second branch is written behind.
-pub(crate) const ELSE: &str = "} else ";
-
 impl FuncEmitter<'_, '_> {
     /// Emits the instructions of a region.
     pub fn region(&mut self, region: Region) -> Result<()> {
@@ -103,10 +100,12 @@ impl FuncEmitter<'_, '_> {
     /// A second branch as `else if`, so that long chains do not nest; as a block after all, if more was written than the one
     /// `if`. Whether the end of the statement is written too.
     fn else_if(&mut self, region: Region, results: &[Value]) -> Result<bool> {
-        self.out += &format!("{}{ELSE}", "    ".repeat(self.indent));
+        self.out += &format!("{}}} else ", "    ".repeat(self.indent));
+        self.after_else = true;
         let start = self.out.len();
         self.region(region)?;
         self.yielded(region, results);
+        self.after_else = false;
         if self.last_if == (start..self.out.len()) {
             return Ok(true);
         }

@@ -4,7 +4,6 @@
 //! as text and stands where it is used. If something is written before that which the text reads, it becomes a
 //! statement first ([`FuncEmitter::write_slot`], [`FuncEmitter::write_memory`]). All else gets a name.
 
-use crate::control::ELSE;
 use crate::expr::Expr;
 use crate::lanes::Votes;
 use crate::names::Names;
@@ -94,6 +93,8 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub span: Span,
     pub out: String,
     pub indent: usize,
+    /// Whether the next line goes on behind `else`.
+    pub after_else: bool,
     /// Where the last `if` is in what was written.
     pub last_if: Range<usize>,
     /// The last place in the source that is known, if lines are told.
@@ -205,6 +206,7 @@ impl<'m> Emitter<'m> {
             span: func.span,
             out: String::new(),
             indent: 1,
+            after_else: false,
             last_if: 0..0,
             place: None,
         };
@@ -343,7 +345,7 @@ impl FuncEmitter<'_, '_> {
                 self.out += &lines::directive(file, *line);
             }
         }
-        let indent = if self.out.ends_with(ELSE) { 0 } else { self.indent };
+        let indent = if std::mem::take(&mut self.after_else) { 0 } else { self.indent };
         self.out += &format!("{}{text}\n", "    ".repeat(indent));
     }
 
