@@ -22,10 +22,16 @@ use support::{bless, folder, header, programs};
 fn emit(path: &Path, targets: &[Target], refused: &mut Vec<String>, wrong: &mut String) -> Vec<Made> {
     let text = std::fs::read_to_string(path).expect("a program");
     let program = path.strip_prefix(folder("")).unwrap_or(path).with_extension("").display().to_string();
-    let Some(asked) = Asked::of(&text) else { return vec![] };
+    let asked = match Asked::of(&text) {
+        Ok(asked) => asked,
+        Err(why) => {
+            *wrong += &format!("{program}: {why}\n");
+            return vec![];
+        }
+    };
     let roots = if program.starts_with("run") { asked.roots() } else { Roots::Module };
     let disk = Disk::default();
-    let mut compiler = asked.compiler(&disk);
+    let mut compiler = asked.compiler(path, &disk);
     let Ok(lowered) = compiler.compile(&path.display().to_string(), roots) else {
         *wrong += &format!("{program} does not compile\n");
         return vec![];
@@ -129,4 +135,17 @@ fn only_what_is_used_of_a_block_is_read() {
     let lowered = lowered.unwrap_or_else(|_| panic!("{}", compiler.complaints()));
     let text = cotangent::wgsl(&lowered).unwrap_or_else(|refusal| panic!("{}", refusal.message));
     assert_eq!(text.matches("= Block[").count(), 4, "{text}");
+}
+
+#[test]
+fn what_a_header_asks_for_is_known_or_wrong() {
+    let wrong = |line: &str| Asked::of(&format!("//run: {line}\n")).err();
+    assert_eq!(wrong("modules/more.slang --set 'a=f32[1]' --groups 2,1 -D N=3 --print a"), None);
+    for (line, says) in [
+        ("--entri main", "`--entri main` is not known to this test"),
+        ("--set a=f33[1]", "`--set a=f33[1]` is not known to this test"),
+        ("--entry", "`--entry` has no value"),
+    ] {
+        assert_eq!(wrong(line).as_deref(), Some(says));
+    }
 }

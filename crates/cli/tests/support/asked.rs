@@ -4,6 +4,7 @@ use super::{header, words};
 use cotangent::ir::layout::Matrices;
 use cotangent::runtime::Data;
 use cotangent::{Compiler, ConformanceId, Loader, Roots, Setting, Symbol};
+use std::path::Path;
 
 /// What a program is run with.
 #[derive(Default)]
@@ -15,17 +16,26 @@ pub struct Asked {
     pub conformances: Vec<ConformanceId>,
     pub settings: Vec<(Setting, String, String)>,
     pub matrices: Matrices,
+    /// More modules of the program, as seen from its folder.
+    pub others: Vec<String>,
 }
 
 impl Asked {
-    /// Reads the line `//run:` of a program, if it has one; `None` if it asks for something that only the command line does.
-    pub fn of(text: &str) -> Option<Asked> {
+    /// Reads the line `//run:` of a program, if it has one. Nothing may be asked for that is not known here: a test that is
+    /// passed over in silence tests nothing.
+    pub fn of(text: &str) -> Result<Asked, String> {
         let mut asked = Asked::default();
         let mut words = header(text, "run").first().map_or(vec![], |line| words(line)).into_iter();
-        while let Some(word) = words.next() {
-            asked.option(&word, words.next()?)?;
+        while let Some(option) = words.next() {
+            if option.ends_with(".slang") {
+                asked.others.push(option);
+                continue;
+            }
+            let value = words.next().ok_or_else(|| format!("`{option}` has no value"))?;
+            let what = format!("`{option} {value}`");
+            asked.option(&option, value).ok_or_else(|| format!("{what} is not known to this test"))?;
         }
-        Some(asked)
+        Ok(asked)
     }
 
     fn option(&mut self, option: &str, value: String) -> Option<()> {
@@ -56,12 +66,14 @@ impl Asked {
         Some(())
     }
 
-    /// A compiler that is told all this.
-    pub fn compiler<'l>(&self, loader: &'l dyn Loader) -> Compiler<'l> {
+    /// A compiler for the program at `path` that is told all this.
+    pub fn compiler<'l>(&self, path: &Path, loader: &'l dyn Loader) -> Compiler<'l> {
         let mut compiler = Compiler::new(loader, self.defines.clone());
         compiler.options.conformances = self.conformances.clone();
         compiler.options.matrices = self.matrices;
         compiler.settings = self.settings.clone();
+        compiler.others =
+            self.others.iter().map(|other| path.with_file_name(other).display().to_string()).collect();
         compiler
     }
 

@@ -40,10 +40,11 @@ pub struct Case {
 /// Writes a program in the language of a target.
 pub type Emit = fn(&Lowered, &cotangent::Sources, &str, bool) -> Result<String, Box<cotangent::Diagnostic>>;
 
-/// A run test, or what refuses it; `None` if its header asks for something that only the command line does.
-fn prepare(path: &Path, emit: Emit) -> Result<Option<Result<Case, String>>, String> {
+/// A run test, or what refuses it.
+fn prepare(path: &Path, emit: Emit) -> Result<Result<Case, String>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    Asked::of(&text).map(|asked| prepare_asked(path, &asked, emit)).transpose()
+    let asked = Asked::of(&text).map_err(|why| format!("{}: {why}", path.display()))?;
+    prepare_asked(path, &asked, emit)
 }
 
 /// These run tests, and what is wrong: what the language refuses is listed with what its users are told in
@@ -57,19 +58,18 @@ pub fn prepare_all(paths: Vec<PathBuf>, emit: Emit, language: &str) -> (Vec<Case
     for path in paths {
         let name = path.strip_prefix(&root).unwrap_or(&path).with_extension("").display().to_string();
         match prepare(&path, emit) {
-            Ok(Some(Ok(case))) => {
+            Ok(Ok(case)) => {
                 if listed.contains_key(&name) && !bless() {
                     wrong += &format!("{name} is listed in tests/{file}, and not refused\n");
                 }
                 cases.push(case);
             }
-            Ok(Some(Err(refusal))) => {
+            Ok(Err(refusal)) => {
                 if listed.get(&name) != Some(&refusal) && !bless() {
                     wrong += &format!("{name} is refused, and not as tests/{file} says: {refusal}\n");
                 }
                 refused.insert(name, refusal);
             }
-            Ok(None) => {}
             Err(error) => wrong += &format!("{error}\n"),
         }
     }
@@ -83,7 +83,7 @@ pub fn prepare_all(paths: Vec<PathBuf>, emit: Emit, language: &str) -> (Vec<Case
 pub fn prepare_asked(path: &Path, asked: &Asked, emit: Emit) -> Result<Result<Case, String>, String> {
     // One folder up is where the applications keep what they share.
     let disk = Disk { include: path.ancestors().nth(2).map(Path::to_path_buf).into_iter().collect() };
-    let mut compiler = asked.compiler(&disk);
+    let mut compiler = asked.compiler(path, &disk);
     let file = path.display().to_string();
     let lowered = compiler.compile(&file, asked.roots()).map_err(|_| format!("{file} does not compile"))?;
     let params = || {
