@@ -150,3 +150,33 @@ fn drivers_do_not_talk_to_the_user() {
         assert!(!said.contains("XDG_RUNTIME_DIR"), "{said}");
     }
 }
+
+#[test]
+fn what_is_not_finite_is_pointed_out() {
+    let folder = Folder::new("finite");
+    let program = "[Differentiable] float root(float x) { return sqrt(x); }
+        [Differentiable] float quotient(float x, float y) { return x / y; }
+        [Differentiable] float hides(float x) { return 1.0 / (1.0 / x); }";
+    let file = folder.file("program.slang", program);
+    let grad = |rest: &str| {
+        let mut args = vec!["grad".to_string(), file.clone()];
+        args.extend(words(rest));
+        String::from_utf8(cotangent(&args).stdout).unwrap()
+    };
+    for (rest, says) in [
+        ("--fn root --at x=-1", "the value and 1 derivative"),
+        ("--fn root --at x=-1 --mode both", "the value and 1 derivative"),
+        ("--fn quotient --at 'x=1, y=0'", "the value and 2 derivatives"),
+        ("--fn hides --at x=0", "1 derivative"),
+    ] {
+        let text = grad(rest);
+        let line = format!(
+            "\nNot finite: {says}. `cotangent gradcheck {file}` looks at each function of the file by itself, to find the one \
+             where this begins.\n"
+        );
+        assert!(text.ends_with(&line), "{rest}: {text}");
+    }
+    for rest in ["--fn root --at x=4", "--fn root --at x=0", "--fn root --at x=-1 --format json"] {
+        assert!(!grad(rest).contains("Not finite"), "{rest}");
+    }
+}
