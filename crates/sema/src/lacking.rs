@@ -3,7 +3,7 @@
 use crate::Checked;
 use crate::attrs;
 use crate::codes;
-use crate::hir::{Bound, ConformanceId, Dir, FuncId, GenericParamId, Generics, TyKind};
+use crate::hir::{ConformanceId, Dir, FuncId};
 use crate::tables::{FuncSource, Item, Owner, PropId};
 use cotangent_base::Diagnostic;
 use cotangent_syntax::ast::{self, FuncKind as Written, ModifierKind};
@@ -74,7 +74,8 @@ impl Checked {
         if own > 0 {
             let written = func.generics.params.len() - self.tables.funcs[requirement].hidden;
             let own = &func.generics.params[written.saturating_sub(own)..written];
-            let own: Vec<String> = own.iter().map(|param| self.generic_for(*param, &func.generics)).collect();
+            let own: Vec<String> =
+                own.iter().map(|param| self.show_generic(*param, &func.generics.bounds)).collect();
             declared.push_str(&format!("<{}>", own.join(", ")));
         }
         let is_static = self.tables.funcs[requirement].is_static && decl.kind != Written::Constructor;
@@ -131,26 +132,6 @@ impl Checked {
             Some(name) if is_static => format!("add `static const {ty} {name} = ..;`"),
             Some(name) => format!("add `property {ty} {name} {accessors}`, or a field `{ty} {name}`"),
             None => format!("add `{} -> {ty} {accessors}`", self.subscript_head(property, requirement)),
-        }
-    }
-
-    /// A generic parameter as it would be written.
-    fn generic_for(&self, param: GenericParamId, generics: &Generics) -> String {
-        let data = &self.program.params[param];
-        if let Some(ty) = data.value {
-            return format!("let {} : {}", data.name, self.show_ty(ty));
-        }
-        let bounds = generics.bounds.iter().filter_map(|bound| match bound {
-            Bound::Conforms(ty, interface) if self.program.types.kind(*ty) == TyKind::Param(param) => {
-                Some(self.show_interface(*interface))
-            }
-            _ => None,
-        });
-        let bounds: Vec<String> = bounds.collect();
-        if bounds.is_empty() {
-            data.name.to_string()
-        } else {
-            format!("{} : {}", data.name, bounds.join(" & "))
         }
     }
 

@@ -1,7 +1,9 @@
 //! Types as the user writes them, for messages.
 
 use crate::Checked;
-use crate::hir::{Arg, Args, FuncId, InterfaceRef, Measure, StructId, Ty, TyKind, Val, ValKind};
+use crate::hir::{
+    Arg, Args, Bound, FuncId, GenericParamId, InterfaceRef, Measure, StructId, Ty, TyKind, Val, ValKind,
+};
 use crate::tables::{Builtin, FuncSource};
 use cotangent_base::Scalar;
 use cotangent_syntax::ast;
@@ -15,6 +17,41 @@ impl Checked {
         let mut out = String::new();
         self.write_ty(ty, &mut out);
         out
+    }
+
+    /// A structure or interface as its declaration names it: `Box<T>` for every `Box`.
+    pub(crate) fn show_declared(&self, ty: Ty) -> String {
+        let (name, generics) = match self.program.types.kind(ty) {
+            TyKind::Struct(id, _) => (self.program.structs[id].name, self.tables.structs[id].generics),
+            TyKind::Interface(id, _) => {
+                (self.program.interfaces[id].name, self.tables.interfaces[id].generics)
+            }
+            _ => return self.show_ty(ty),
+        };
+        let info = &self.tables.generics[generics];
+        let written = info.own.iter().filter(|param| !self.program.params[**param].witness);
+        let own: Vec<String> = written.map(|param| self.show_generic(*param, &info.own_bounds)).collect();
+        if own.is_empty() { name.to_string() } else { format!("{name}<{}>", own.join(", ")) }
+    }
+
+    /// A generic parameter as it would be written.
+    pub(crate) fn show_generic(&self, param: GenericParamId, bounds: &[Bound]) -> String {
+        let data = &self.program.params[param];
+        if let Some(ty) = data.value {
+            return format!("let {} : {}", data.name, self.show_ty(ty));
+        }
+        let bounds = bounds.iter().filter_map(|bound| match bound {
+            Bound::Conforms(ty, interface) if self.program.types.kind(*ty) == TyKind::Param(param) => {
+                Some(self.show_interface(*interface))
+            }
+            _ => None,
+        });
+        let bounds: Vec<String> = bounds.collect();
+        if bounds.is_empty() {
+            data.name.to_string()
+        } else {
+            format!("{} : {}", data.name, bounds.join(" & "))
+        }
     }
 
     /// Types share their parts, so that one may be far longer than the program that writes it.

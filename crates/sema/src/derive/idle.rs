@@ -114,8 +114,10 @@ impl Checked {
             "`{name}` has no derivative by `{}` or anything else: `{shown}` is not differentiable",
             param.name
         );
-        let help =
-            format!("declare `struct {shown} : IDifferentiable`; if a constant is meant, mark it `no_diff`");
+        let declared = self.show_declared(element);
+        let help = format!(
+            "declare `struct {declared} : IDifferentiable`; if a constant is meant, mark it `no_diff`"
+        );
         self.diagnostics.push(Diagnostic::new(codes::NOTHING_TO_VARY, at, message).help(help));
     }
 }

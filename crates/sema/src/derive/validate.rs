@@ -44,7 +44,7 @@ impl Checked {
             Some(again) if again == chosen => return true,
             None => {
                 let message = format!("the `Differential` `{shown}` does not conform to `IDifferentiable`");
-                let help = format!("declare it `struct {shown} : IDifferentiable`");
+                let help = format!("declare it `struct {} : IDifferentiable`", self.show_declared(chosen));
                 Diagnostic::new(codes::DIFFERENTIAL_CONFORMS, span, message).help(help)
             }
             Some(again) => {

@@ -119,8 +119,9 @@ impl Flow<'_> {
                 let message =
                     format!("`{shown}` is not differentiable, so {part} drops the derivative of this value");
                 let base = base.map_or(String::new(), |base| format!("{base}, "));
+                let declared = self.checked.show_declared(ty);
                 Diagnostic::new(codes::LOST_IN_STRUCT, span, message)
-                    .help(format!("declare `struct {shown} : {base}IDifferentiable`, or {detach}"))
+                    .help(format!("declare `struct {declared} : {base}IDifferentiable`, or {detach}"))
             }
             Loss::PlainTuple(ty) => {
                 let shown = self.checked.show_ty(ty);
@@ -162,7 +163,7 @@ impl Flow<'_> {
                 diagnostic,
             ),
             false => (
-                format!("declare `{word} {shown} : IDifferentiable`"),
+                format!("declare `{word} {} : IDifferentiable`", self.checked.show_declared(ty)),
                 diagnostic.label(declared, "declared without `IDifferentiable`"),
             ),
         };
