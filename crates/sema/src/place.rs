@@ -102,7 +102,8 @@ impl BodyCx<'_> {
         }
     }
 
-    fn is_pair(&self, ty: Ty) -> bool {
+    /// Whether a type is that of values with their derivatives.
+    pub(crate) fn is_pair(&self, ty: Ty) -> bool {
         matches!(self.kind(ty), TyKind::Struct(id, _) if self.cx.program.lang.pair == Some(id))
     }
 

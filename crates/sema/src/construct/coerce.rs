@@ -3,7 +3,7 @@
 use crate::body::BodyCx;
 use crate::codes;
 use crate::convert::{LOSSY, fits};
-use crate::hir::{Const, Expr, ExprKind, InterfaceRef, Ty, TyKind, Val};
+use crate::hir::{Const, DiffMode, Expr, ExprKind, InterfaceRef, Ty, TyKind, Val};
 use cotangent_base::{Diagnostic, Scalar};
 
 impl BodyCx<'_> {
@@ -101,6 +101,15 @@ impl BodyCx<'_> {
         let message = format!("expected `{}`, found `{}`", self.show(to), self.show(expr.ty));
         let mut diagnostic = Diagnostic::new(codes::MISMATCH, expr.span, message);
         match (self.kind(expr.ty), self.kind(to)) {
+            (TyKind::Void, _) if is_backward(expr) => {
+                diagnostic = diagnostic.help(
+                    "`bwd_diff` gives nothing back: it leaves derivatives in the pairs it is given, each in `.d`",
+                );
+            }
+            (TyKind::Struct(..), _) if self.is_pair(expr.ty) && !self.is_pair(to) => {
+                diagnostic =
+                    diagnostic.help("a pair holds a derivative, `.d`, and the value, `.p`: take one");
+            }
             (TyKind::Vector(_, m), TyKind::Vector(_, n)) if m != n => {
                 diagnostic = diagnostic.help(self.other_length(m, n, to));
             }
@@ -144,4 +153,9 @@ impl BodyCx<'_> {
             _ => "vectors keep their length in conversions".into(),
         }
     }
+}
+
+/// Whether an expression asks for a derivative in reverse mode.
+fn is_backward(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Call(call) if call.diff.last() == Some(&DiffMode::Backward))
 }

@@ -159,6 +159,10 @@ impl BodyCx<'_> {
                 bounds => format!(": its bounds promise only what {} declare", bounds.join(" and ")),
             });
         }
+        if let Some(half) = half_of_pair(name.name.as_str()).filter(|_| self.is_pair(ty)) {
+            let help = format!("a pair holds a value, `.p`, and its derivative, `.d`: write `.{half}`");
+            return self.report(Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message).help(help));
+        }
         let names = self.cx.member_names(ty);
         self.report_unknown(message, name, &names);
     }
@@ -352,6 +356,15 @@ fn matrix_elements(name: &str) -> Option<Vec<(u8, u8)>> {
 /// The numbers in `_0` or `_2_0_0`.
 fn tuple_fields(name: &str) -> Option<Vec<u8>> {
     name.strip_prefix('_')?.split('_').map(|number| number.parse().ok()).collect()
+}
+
+/// The half of a pair that somebody means who calls it otherwise.
+fn half_of_pair(name: &str) -> Option<&'static str> {
+    match name {
+        "primal" | "value" | "val" | "v" | "primalValue" => Some("p"),
+        "differential" | "derivative" | "diff" | "dual" | "tangent" | "grad" | "gradient" => Some("d"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::overload::Callee;
 use crate::tables::ScopeId;
 use assign::Step;
 use cotangent_base::{Diagnostic, Scalar, Span};
-use cotangent_syntax::ast::{self, UnaryOp};
+use cotangent_syntax::ast::{self, DiffMode, UnaryOp};
 
 /// What an expression stands for before it is known what is wanted.
 pub(crate) enum Entity {
@@ -146,8 +146,12 @@ impl BodyCx<'_> {
             ast::ExprKind::Tuple(items) => self.tuple(items, span),
             ast::ExprKind::NoDiff(inner) => self.no_diff(inner, span),
             ast::ExprKind::Measure(measure, inner) => self.measure(*measure, inner, span),
-            ast::ExprKind::Diff(..) => {
-                let message = "a derivative must be called: `fwd_diff(f)(..)`";
+            ast::ExprKind::Diff(mode, _) => {
+                let operator = match mode {
+                    DiffMode::Forward => "fwd_diff",
+                    DiffMode::Backward => "bwd_diff",
+                };
+                let message = format!("a derivative must be called: `{operator}(f)(..)`");
                 self.report(Diagnostic::new(codes::NOT_A_VALUE, span, message));
                 self.error(span)
             }
