@@ -22,6 +22,16 @@ cotangent_base::codes! {
     /// [Differentiable]
     /// float f(float x) { return no_diff noise(x) + x * x; }
     /// ```
+    ///
+    /// Where a part is taken of what the call gives, put both in parentheses: `(no_diff image.SampleLevel(s, uv, 0)).x`.
+    ///
+    /// Calls of the library that have no derivative, such as those that sample textures, can be given one. Call them in a function
+    /// of your own, and name another that stands for it wherever derivatives are taken:
+    ///
+    /// ```slang
+    /// [PrimalSubstitute(smooth)] float fetch(float2 uv) { return image.SampleLevel(s, uv, 0).x; }
+    /// [Differentiable] float smooth(float2 uv) { return uv.x * uv.y; }
+    /// ```
     E0502 LOST_AT_CALL = "a derivative is lost in a call";
 
     /// A value that has a derivative is stored where none can be kept: a `no_diff` field, a field of a structure

@@ -6,16 +6,41 @@ use super::carry::integers::Ending;
 use super::trail::{self, Step};
 use super::{Flow, Loss};
 use crate::derive::{Signature, codes};
-use crate::hir::{Func, FuncId, FuncKind, Ty, TyKind};
+use crate::hir::{Expr, ExprKind, Func, FuncId, FuncKind, Ty, TyKind};
+use crate::tables::FuncSource;
 use cotangent_base::{Diagnostic, Span, Symbol, fields};
+use cotangent_syntax::ast::FuncKind as Written;
 
 impl Flow<'_> {
     fn report(&mut self, span: Span, diagnostic: Diagnostic, came: &[Step], goes: &[Step]) {
         self.reports.push((span, trail::tell(diagnostic, came, goes)));
     }
 
-    /// A derivative goes into a call that gives none back.
-    pub(super) fn report_call(&mut self, func: FuncId, span: Span, came: &[Step], goes: &[Step]) {
+    /// The call of whose result an expression takes a part, or calls a member.
+    pub(super) fn picked_call(&self, expr: &Expr) -> Option<Span> {
+        let base = match &expr.kind {
+            ExprKind::Field(base, _)
+            | ExprKind::Element(base, _)
+            | ExprKind::Swizzle(base, _)
+            | ExprKind::MatrixSwizzle(base, _)
+            | ExprKind::Property { this: Some(base), .. } => base,
+            ExprKind::Call(call) => {
+                self.checked.program.funcs[call.callee.func].this?;
+                &call.args.first()?.1
+            }
+            _ => return None,
+        };
+        matches!(base.kind, ExprKind::Call(_) | ExprKind::Property { .. }).then_some(base.span)
+    }
+
+    /// A derivative goes into a call that gives none back. Of what it gives a part may be taken at once.
+    pub(super) fn report_call(
+        &mut self,
+        func: FuncId,
+        (span, is_picked): (Span, bool),
+        came: &[Step],
+        goes: &[Step],
+    ) {
         let scope = self.checked.tables.funcs[func].scope;
         let library = self.checked.tables.scopes[scope].library;
         let Func { name, span: declared, .. } = self.checked.program.funcs[func];
@@ -25,14 +50,30 @@ impl Flow<'_> {
         let message = format!("`{name}` has no derivative, but one is needed here");
         let diagnostic = Diagnostic::new(codes::LOST_AT_CALL, span, message)
             .here(format!("the derivative of {} goes in, and none comes out", origin(came)));
-        let drop = "write `no_diff` before the call to take its derivative for zero";
+        let drop = match is_picked {
+            true => format!("write `(no_diff {}).x` to take its derivative for zero", self.call_words(func)),
+            false => "write `no_diff` before the call to take its derivative for zero".into(),
+        };
         let diagnostic = match library {
-            true => diagnostic.help(drop),
+            true => diagnostic.help(format!(
+                "{drop}; or call it in a function of your own that names one with a derivative: `[PrimalSubstitute(g)]`"
+            )),
             false => diagnostic
                 .label(declared, "declared without [Differentiable]")
                 .help(format!("mark `{name}` with [Differentiable], or {drop}")),
         };
         self.report(span, diagnostic, came, goes);
+    }
+
+    /// A call of a function, roughly as it is written.
+    fn call_words(&self, func: FuncId) -> String {
+        let FuncSource::Func(decl) = &self.checked.tables.funcs[func].source else { return "..".into() };
+        let name = decl.name.name;
+        match (decl.kind, self.checked.program.funcs[func].this) {
+            (Written::Plain, Some(_)) => format!("object.{name}(..)"),
+            (Written::Plain, None) => format!("{name}(..)"),
+            (Written::Constructor | Written::Operator, _) => "..".into(),
+        }
     }
 
     /// A derivative goes into a generic function that does not know of it.
@@ -96,7 +137,7 @@ impl Flow<'_> {
         };
         let diagnostic = match loss {
             Loss::Reported => return,
-            Loss::Setter(func) => return self.report_call(func, span, came, &[]),
+            Loss::Setter(func) => return self.report_call(func, (span, false), came, &[]),
             Loss::NoDiffField(ty, number) => {
                 let message = format!(
                     "field `{}` is `no_diff` and drops the derivative of this value",

@@ -6,7 +6,7 @@
 use super::trail::Step;
 use super::{Flow, Locals, Target, join, key};
 use crate::hir::{Call, Case, Dir, Expr, ExprKind, Label, Loop, LoopKind, Stmt, StmtKind};
-use cotangent_base::{Map, Span};
+use cotangent_base::{Map, Set, Span};
 
 struct Want<'f, 'a> {
     flow: &'f mut Flow<'a>,
@@ -19,6 +19,8 @@ struct Want<'f, 'a> {
     continues: Map<Label, Locals>,
     /// What the expression at hand is wanted for.
     cause: Option<Step>,
+    /// Calls of whose results a part is taken at once, or a member called: `f(x).y`.
+    picked: Set<Span>,
 }
 
 impl Flow<'_> {
@@ -45,6 +47,7 @@ impl Flow<'_> {
             breaks: Map::default(),
             continues: Map::default(),
             cause: None,
+            picked: Set::default(),
         };
         want.block(&body.block);
     }
@@ -170,6 +173,7 @@ impl Want<'_, '_> {
             let goes = self.goes();
             self.flow.report_integer(&ending, expr.span, &goes);
         }
+        self.picked.extend(self.flow.picked_call(expr));
         match &expr.kind {
             ExprKind::Const(_)
             | ExprKind::Val(_)
@@ -212,7 +216,8 @@ impl Want<'_, '_> {
                 let fed = self.flow.fed.get(&key(expr)).filter(|_| wanted).cloned();
                 if let (Some(get), Some(came)) = (get, fed) {
                     let goes = self.goes();
-                    self.flow.report_call(get.func, expr.span, &came, &goes);
+                    let is_picked = self.picked.contains(&expr.span);
+                    self.flow.report_call(get.func, (expr.span, is_picked), &came, &goes);
                 }
                 let wanted = wanted && get.is_none_or(|get| self.flow.func_passes(get.func));
                 for operand in args.iter().rev().chain(this.iter().map(|t| &**t)) {
@@ -316,7 +321,8 @@ impl Want<'_, '_> {
     fn call_wanted(&mut self, call: &Call, open: &[bool], wanted: bool, span: Span) {
         if let Some(came) = self.flow.fed.get(&key(call)).filter(|_| wanted).cloned() {
             let goes = self.goes();
-            self.flow.report_call(call.callee.func, span, &came, &goes);
+            let is_picked = self.picked.contains(&span);
+            self.flow.report_call(call.callee.func, (span, is_picked), &came, &goes);
         }
         let pass = wanted && self.flow.passes(call) && !self.flow.is_detach(call.callee.func);
         for ((dir, arg), open) in call.args.iter().zip(open).rev() {
