@@ -171,8 +171,7 @@ fn what_is_not_finite_is_pointed_out() {
     ] {
         let text = grad(rest);
         let line = format!(
-            "\nNot finite: {says}. `cotangent gradcheck {file}` looks at each function of the file by itself, to find the one \
-             where this begins.\n"
+            "\nNot finite: {says}. To find where this begins, take `cotangent grad` of the functions called.\n"
         );
         assert!(text.ends_with(&line), "{rest}: {text}");
     }

@@ -65,9 +65,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     let function = args.function.split('(').next().unwrap_or_default();
     let shown = Shown { function, outputs, jacobian: jacobians.remove(0), other: jacobians.pop() };
     let text = match args.format {
-        Format::Text => {
-            shown.text(&evaluator, worst) + &shown.not_finite(&evaluator, worst, &args.source.path())
-        }
+        Format::Text => shown.text(&evaluator, worst) + &shown.not_finite(&evaluator, worst),
         Format::Json => shown.json(&evaluator, args.mode, worst),
     };
     print(&text)?;
@@ -143,7 +141,7 @@ impl Shown<'_> {
     }
 
     /// A line that says so if something is no finite number, and how to go on. If the modes differ there is more to say, elsewhere.
-    fn not_finite(&self, evaluator: &Evaluator<'_>, worst: Option<f64>, path: &str) -> String {
+    fn not_finite(&self, evaluator: &Evaluator<'_>, worst: Option<f64>) -> String {
         let is_bad = |output: &Named| evaluator.numbers(output).iter().any(|(_, n)| !n.as_f64().is_finite());
         let value = if self.outputs.iter().any(is_bad) { "the value" } else { "" };
         let derivatives = match self.jacobian.entries.iter().flatten().filter(|x| !x.is_finite()).count() {
@@ -156,8 +154,7 @@ impl Shown<'_> {
         }
         let and = if value.is_empty() || derivatives.is_empty() { "" } else { " and " };
         format!(
-            "\nNot finite: {value}{and}{derivatives}. `cotangent gradcheck {path}` looks at each function of the file by itself, \
-             to find the one where this begins.\n"
+            "\nNot finite: {value}{and}{derivatives}. To find where this begins, take `cotangent grad` of the functions called.\n"
         )
     }
 
