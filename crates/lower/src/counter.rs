@@ -130,77 +130,29 @@ fn source(func: &Func, handle: Value, mut steps: Vec<u32>) -> Source {
                 ValueDef::Arg(..) | ValueDef::Result(..) => Source::Unknown,
             };
         };
-        value = match &def.op {
-            Op::Extract(path) => {
-                let known = path.0.iter().rev().map(|step| step.known());
-                let Some(known) = known.collect::<Option<Vec<u32>>>() else { return Source::Unknown };
-                steps.extend(known);
-                def.operands[0]
-            }
-            Op::Insert(path) => match replaces(path, &steps) {
+        value = if let Op::Extract(path) = &def.op {
+            let known = path.0.iter().rev().map(|step| step.known());
+            let Some(known) = known.collect::<Option<Vec<u32>>>() else { return Source::Unknown };
+            steps.extend(known);
+            def.operands[0]
+        } else if let Op::Insert(path) = &def.op {
+            match replaces(path, &steps) {
                 Some(true) => {
                     steps.truncate(steps.len() - path.0.len());
                     def.operands[1]
                 }
                 Some(false) => def.operands[0],
                 None => return Source::Unknown,
-            },
-            Op::Pack => {
-                let part = steps.pop().and_then(|step| def.operands.get(step as usize));
-                let Some(part) = part else { return Source::Unknown };
-                *part
             }
-            Op::Global(global) if steps.is_empty() => return Source::Global(*global),
-            Op::Global(_)
-            | Op::Math(_)
-            | Op::Const(_)
-            | Op::Zero
-            | Op::Undef
-            | Op::Select
-            | Op::Convert
-            | Op::Bitcast
-            | Op::Splat
-            | Op::Sum
-            | Op::Swizzle(_)
-            | Op::Dot
-            | Op::MatVec
-            | Op::VecMat
-            | Op::MatMat
-            | Op::Outer
-            | Op::Transpose
-            | Op::InsertAdd(_)
-            | Op::Inject(_)
-            | Op::Project(_)
-            | Op::Tag
-            | Op::Detach
-            | Op::DiffCall(_)
-            | Op::LinCall(_)
-            | Op::Load(_)
-            | Op::Store(_)
-            | Op::Atomic(_)
-            | Op::Barrier(_)
-            | Op::Wave(_)
-            | Op::Print(_)
-            | Op::Point(_)
-            | Op::Offset
-            | Op::Address
-            | Op::Length
-            | Op::Sample(_)
-            | Op::Texel
-            | Op::StoreTexel
-            | Op::Dimensions
-            | Op::Assert(_)
-            | Op::Discard
-            | Op::Screen(_)
-            | Op::Call(_)
-            | Op::If
-            | Op::Switch(_)
-            | Op::While(_)
-            | Op::For(_)
-            | Op::Yield
-            | Op::Break(_)
-            | Op::Continue(_)
-            | Op::Return => return Source::Unknown,
+        } else if def.op == Op::Pack {
+            let part = steps.pop().and_then(|step| def.operands.get(step as usize));
+            let Some(part) = part else { return Source::Unknown };
+            *part
+        } else if let (Op::Global(global), true) = (&def.op, steps.is_empty()) {
+            return Source::Global(*global);
+        } else {
+            // Whatever else makes a handle chooses it while the program runs.
+            return Source::Unknown;
         };
     }
 }
