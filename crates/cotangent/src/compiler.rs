@@ -211,12 +211,7 @@ impl<'l> Compiler<'l> {
     /// Checks the module at `path` and lowers what `roots` names; derivatives are not written yet. The function whose derivatives
     /// are wanted may be an overload, `f(float2)`, or an instance, `sum<float, 3>`.
     pub fn lower(&mut self, path: &str, roots: Roots) -> Result<Lowered, Stop> {
-        let checked = self.check(path)?;
-        self.lower_asked(checked, roots)
-    }
-
-    /// As [`lower`](Self::lower), of a module that is checked.
-    pub(crate) fn lower_asked(&mut self, mut checked: Checked, roots: Roots) -> Result<Lowered, Stop> {
+        let mut checked = self.check(path)?;
         let roots = match roots {
             Roots::Derivatives { func, modes } if asked::is_exact(func.as_str()) => {
                 Roots::DerivativesOf { func: asked::choose_one(self, &mut checked, func.as_str())?, modes }

@@ -326,14 +326,14 @@ fn derivatives(lowerer: &mut Lowerer<'_>, func: hir::FuncRef, modes: &[Mode], fo
         found.diagnostics.push(diagnostic);
         return;
     }
+    let Some(plain) = lowerer.origin(Origin::Func(func)) else { return };
     // What a `__ref` parameter refers to is a variable of the caller's.
-    let id = lowerer.origin(Origin::Func(func)).and_then(|id| lowerer.copying(id, u64::MAX));
-    let Some(id) = id else {
+    let (Some(value), Some(varied)) = (lowerer.copying(plain, u64::MAX), lowerer.paired(plain)) else {
         return;
     };
-    found.roots.push(id);
+    found.roots.push(value);
     for &mode in modes {
-        found.roots.extend(lowerer.origin(Origin::Request(mode, id)));
+        found.roots.extend(lowerer.origin(Origin::Request(mode, varied)));
     }
 }
 
