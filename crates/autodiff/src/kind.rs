@@ -50,7 +50,13 @@ pub(crate) fn reads_as<'a>(module: &'a Module, op: &Op) -> &'a str {
         Kind::Plain | Kind::Memory | Kind::Branches => return op.name(),
         Kind::Counted(_) | Kind::Conditional(_) | Kind::Exit => return op.name(),
     };
-    let name = module.funcs[callee].name.as_str();
+    plain_name(module, callee)
+}
+
+/// The name of a function as the program has it: `f` for the copy `paired(f<4>)`, and for a half of it.
+pub(crate) fn plain_name(module: &Module, func: FuncId) -> &str {
+    let name = module.funcs[func].name.as_str();
+    let name = name.strip_prefix("paired(").map_or(name, |copied| copied.split(')').next().unwrap_or(copied));
     name.split_once('<').map_or(name, |(plain, _)| plain).trim_end_matches(".primal")
 }
 

@@ -108,7 +108,7 @@ fn kept(cx: &Context<'_>, primal: &Func, context: Ty) -> Vec<Kept> {
     let field = |(i, field): (usize, &cotangent_ir::StructField)| {
         let value = stored_value(primal, context, i as u32);
         Kept {
-            name: plain(field.name),
+            name: field.name,
             ty: text::print_type(&module.types, field.ty),
             bytes: bytes(module, field.ty),
             span: value.map_or(primal.span, |v| span_of(primal, v)),
@@ -116,14 +116,6 @@ fn kept(cx: &Context<'_>, primal: &Func, context: Ty) -> Vec<Kept> {
         }
     };
     fields.map(field).collect()
-}
-
-/// A name as the program has it: what a call of the copy `paired(f<4>)` of a function keeps or computes is called `f`.
-fn plain(name: Symbol) -> Symbol {
-    let Some(inner) = name.as_str().strip_prefix("paired(") else { return name };
-    let (func, number) = inner.rsplit_once(')').unwrap_or((inner, ""));
-    let func = func.split_once('<').map_or(func, |(plain, _)| plain);
-    Symbol::new(&format!("{func}{number}"))
 }
 
 /// The value that `func` writes into that field of the context.
@@ -220,7 +212,7 @@ fn repeated(module: &Module, func: &Func, cotangents: usize) -> Vec<Repeated> {
             let name = data.results.first().and_then(|r| func.values[*r].name);
             let name = name.unwrap_or_else(|| Symbol::new(reads_as(module, &data.op)));
             if seen.insert((name, data.span)) {
-                found.push(Repeated { name: plain(name), span: data.span });
+                found.push(Repeated { name, span: data.span });
             }
         }
     }

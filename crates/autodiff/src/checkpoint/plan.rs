@@ -4,7 +4,7 @@ use super::nest::{Nest, loop_bound};
 use super::recipe::Recipes;
 use super::{Input, Recipe, Residual};
 use crate::codes;
-use crate::kind::reads_as;
+use crate::kind::{plain_name, reads_as};
 use cotangent_base::{Diagnostic, Entity, Map, Set, Span, Symbol};
 use cotangent_ir::layout::layout;
 use cotangent_ir::{Inst, Ty, ValueDef};
@@ -187,7 +187,7 @@ impl Planner<'_, '_> {
         let func = &self.input.linearized.func;
         match residual {
             Residual::Trips(_) => "trips".into(),
-            Residual::Context(inst) => self.input.module.funcs[self.input.callee(inst).func].name.to_string(),
+            Residual::Context(inst) => plain_name(self.input.module, self.input.callee(inst).func).into(),
             Residual::Value(value) => match (func.values[value].name, func.op(value)) {
                 (Some(name), _) => name.to_string(),
                 (None, Some(op)) => reads_as(self.input.module, op).into(),
