@@ -6,9 +6,9 @@
 use crate::Result;
 use crate::expr::Expr;
 use crate::func::{FuncEmitter, LoopFrame};
+use crate::moves::{Move, Target};
 use cotangent_base::Scalar;
 use cotangent_ir::{Control, Exit, Inst, InstData, Op, Region, Value};
-use cotangent_passes::place::Slot;
 use cotangent_passes::shape::choice;
 
 impl FuncEmitter<'_, '_> {
@@ -307,53 +307,29 @@ impl FuncEmitter<'_, '_> {
             let value = self.value(*only);
             return self.line(&format!("return {};", value.text));
         }
-        // An output may be the storage of another: all are read before any is written.
-        let outputs = self.outputs.clone();
-        let names: Vec<&String> = outputs.iter().flatten().collect();
-        let mut lines = Vec::new();
-        for (operand, name) in operands.iter().zip(&outputs) {
-            let Some(name) = name else { continue };
-            let mut value = self.value(*operand);
-            if value.text == *name {
-                continue;
-            }
-            if names.iter().any(|other| value.text == **other) {
-                let copy = self.names.fresh("copy");
-                let ty = self.e.ty(self.func.ty(*operand));
-                self.line(&format!("const {ty} {copy} = {};", value.text));
-                value = Expr::name(copy);
-            }
-            lines.push((*operand, format!("{name} = {};", value.text)));
+        let mut moves = Vec::new();
+        for (number, operand) in operands.iter().enumerate() {
+            let Some(name) = self.outputs[number].clone() else { continue };
+            let to = self.output_slots[number].map_or(Target::Output(name), Target::Slot);
+            moves.push(Move { value: *operand, from: self.value(*operand), to });
         }
-        lines.iter().for_each(|(value, line)| self.where_made(*value, |e| e.line(line)));
+        self.at_once(moves);
         if self.region != self.func.body {
             self.line("return;");
         }
     }
 
-    /// Writes values to the slots of others, all at once as far as anybody can tell.
+    /// Writes values to the slots of others.
     fn assign(&mut self, from: &[Value], to: &[Value]) {
-        let slot = |e: &Self, value: Value| e.places.slot(value).expect("it has a slot");
-        let pairs: Vec<(Value, Slot)> = from.iter().zip(to).map(|(f, t)| (*f, slot(self, *t))).collect();
-        let pairs: Vec<(Value, Slot)> =
-            pairs.into_iter().filter(|(value, to)| self.places.slot(*value) != Some(*to)).collect();
-        let mut sources: Vec<Option<Expr>> = vec![None; pairs.len()];
-        for (number, (value, _)) in pairs.iter().enumerate() {
-            let Some(own) = self.places.slot(*value) else { continue };
-            if pairs[..number].iter().any(|(_, earlier)| *earlier == own) {
-                let copy = self.names.fresh("copy");
-                let (ty, old) = (self.e.ty(self.func.ty(*value)), self.slot_names[own].clone());
-                self.line(&format!("const {ty} {copy} = {old};"));
-                sources[number] = Some(Expr::name(copy));
+        let mut moves = Vec::new();
+        for (value, to) in from.iter().zip(to) {
+            let slot = self.places.slot(*to).expect("it has a slot");
+            if matches!(self.func.op(*value), Some(Op::Undef)) && !self.is_variable(*value) {
+                self.declare(slot);
+            } else {
+                moves.push(Move { value: *value, from: self.value(*value), to: Target::Slot(slot) });
             }
         }
-        for ((value, to), source) in pairs.into_iter().zip(sources) {
-            if matches!(self.func.op(value), Some(Op::Undef)) && !self.is_variable(value) {
-                self.declare(to);
-                continue;
-            }
-            let expr = source.unwrap_or_else(|| self.value(value));
-            self.where_made(value, |e| e.write_slot(to, &expr));
-        }
+        self.at_once(moves);
     }
 }

@@ -89,6 +89,8 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub open: Vec<Open>,
     /// The outputs, and which are references.
     pub outputs: Vec<Option<String>>,
+    /// The slots that are outputs from the start.
+    pub output_slots: Vec<Option<Slot>>,
     pub region: Region,
     pub span: Span,
     pub out: String,
@@ -115,6 +117,20 @@ impl<'m> Emitter<'m> {
         thread.into_iter().chain(lanes).map(str::to_string).collect()
     }
 
+    /// Whether a function changes the variable of an input.
+    fn changes(&self, id: FuncId, input: Value) -> bool {
+        let places = &self.places[&id];
+        places.slot(input).is_some_and(|slot| places.members(slot).len() > 1)
+    }
+
+    /// Whether a function reads an argument through a reference.
+    pub fn is_borrowed(&self, id: FuncId, number: usize) -> bool {
+        let (func, places) = (&self.module.funcs[id], &self.places[&id]);
+        let input = func.inputs()[number];
+        let is_passed = places.passed.contains(&Some(number));
+        !is_passed && is_large(&self.module.types, func.ty(input)) && !self.changes(id, input)
+    }
+
     /// The signature of a function.
     pub fn signature(&self, id: FuncId) -> Signature {
         let (func, places) = (&self.module.funcs[id], &self.places[&id]);
@@ -132,10 +148,10 @@ impl<'m> Emitter<'m> {
         for (number, (param, value)) in func.sig.inputs().zip(func.inputs()).enumerate() {
             let name = names.fresh(param.name.as_str());
             let ty = self.ty(param.ty);
-            let changes = places.slot(*value).is_some_and(|slot| places.members(slot).len() > 1);
+            let changes = self.changes(id, *value);
             let how = if places.passed.contains(&Some(number)) {
                 "& "
-            } else if is_large(&self.module.types, param.ty) && !changes {
+            } else if self.is_borrowed(id, number) {
                 "const& "
             } else {
                 " "
@@ -202,6 +218,7 @@ impl<'m> Emitter<'m> {
             lanes: "lanes".to_string(),
             open: vec![],
             outputs: signature.outputs,
+            output_slots: vec![],
             region: func.body,
             span: func.span,
             out: String::new(),
@@ -261,6 +278,7 @@ impl FuncEmitter<'_, '_> {
                 self.declared.insert(slot);
             }
         }
+        self.output_slots = returned;
     }
 
     /// For each output that is a reference of its own, the slot that can be that reference from the start.

@@ -222,20 +222,7 @@ impl FuncEmitter<'_, '_> {
     fn call(&mut self, data: &InstData, callee: FuncId) {
         let passed = self.e.places[&callee].passed.clone();
         let returns = self.e.returns(callee);
-        let mut args: Vec<Expr> = Vec::new();
-        for (number, operand) in data.operands.iter().enumerate() {
-            match passed.iter().position(|p| *p == Some(number)) {
-                Some(output) => {
-                    let slot = self.places.slot(data.results[output]).expect("it is a reference");
-                    if self.places.slot(*operand) != Some(slot) {
-                        let old = self.value(*operand);
-                        self.write_slot(slot, &old);
-                    }
-                    args.push(Expr::name(self.slot_names[slot].clone()));
-                }
-                None => args.push(self.value(*operand)),
-            }
-        }
+        let mut args = self.arguments(data, callee);
         args.splice(0..0, self.e.unseen_args(callee, &self.lanes).into_iter().map(Expr::name));
         let name = self.e.funcs[&callee].clone();
         let (reads, writes) = (self.e.reading.contains(&callee), self.e.writing.contains(&callee));

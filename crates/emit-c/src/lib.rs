@@ -42,6 +42,7 @@ mod language;
 mod lines;
 mod literal;
 mod memory;
+mod moves;
 mod names;
 mod params;
 mod sums;
