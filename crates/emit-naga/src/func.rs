@@ -231,6 +231,7 @@ impl<'m> FuncEmitter<'_, 'm> {
 
     /// Adds an expression, evaluated here.
     pub fn expr(&mut self, expression: Expression) -> Handle<Expression> {
+        let expression = self.at_run_time(expression);
         let result = matches!(
             expression,
             Expression::CallResult(_)

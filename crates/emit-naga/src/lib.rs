@@ -18,6 +18,7 @@ mod assembly;
 mod atomic;
 pub mod capabilities;
 pub mod codes;
+mod constants;
 mod control;
 mod convert;
 mod distances;

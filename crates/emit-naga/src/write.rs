@@ -178,6 +178,9 @@ fn write_wgsl(module: &naga::Module, info: &ModuleInfo) -> Result<(String, Vec<S
     let text = wgsl::write_string(module, info, wgsl::WriterFlags::empty());
     let text = text.map_err(|e| invalid(&e.to_string()))?;
     let entries = wgsl_entries(&text);
+    // The shortest decimal of the largest float is above it, which some compilers refuse.
+    let text =
+        text.replace("340282350000000000000000000000000000000f", "340282346638528859811704183484516925440f");
     // naga looks at the types of variables only; halves may occur in nothing but expressions.
     let asks = text.lines().any(|line| line.starts_with("enable f16"));
     let text = if !asks && computes_in_halves(module) { format!("enable f16;\n\n{text}") } else { text };
