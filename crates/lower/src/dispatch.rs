@@ -437,6 +437,12 @@ impl Frame<'_, '_> {
         }
         let span = self.span;
         let target = self.lowerer.lower_ty(to, span);
+        let held = |ty| self.lowerer.checked.optional_content(ty);
+        if let (None, Some(content)) = (held(from), held(to)) {
+            let value = self.adapt(value, from, content);
+            let present = self.b().bool(true);
+            return self.b().pack(&[present, value], target);
+        }
         let types = &self.lowerer.checked.program.types;
         match (types.kind(from), types.kind(to)) {
             (TyKind::Interface(..), TyKind::Interface(..)) => {
@@ -462,6 +468,10 @@ impl Frame<'_, '_> {
                 self.adapt_parts(value, &from, &to, target)
             }
             (TyKind::Array(x, _), TyKind::Array(y, n)) => self.adapt_elements(value, (x, y), n, target),
+            (TyKind::Scalar(_), TyKind::Vector(element, _) | TyKind::Matrix(element, ..)) => {
+                let value = self.adapt(value, from, element);
+                self.splat(value, target)
+            }
             _ => self.convert(value, target),
         }
     }

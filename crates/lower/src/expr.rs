@@ -71,7 +71,8 @@ impl Frame<'_, '_> {
             ExprKind::Convert(a) => {
                 let value = self.expr(a);
                 let [from, to] = [a.ty, e.ty].map(|ty| self.lowerer.checked.subst(ty, &self.subst));
-                if self.lowerer.interface(to).is_some() {
+                let optional = self.lowerer.checked.optional_content(to).is_some();
+                if optional || self.lowerer.interface(to).is_some() {
                     self.adapt(value, from, to)
                 } else {
                     let to = self.ty(e.ty);
@@ -232,6 +233,12 @@ impl Frame<'_, '_> {
 
     /// The size or alignment of a type.
     fn measure(&mut self, measure: hir::Measure, of: hir::Ty, ty: hir::Ty) -> Option<Value> {
+        let checked = &mut self.lowerer.checked;
+        let known = checked.subst(of, &self.subst);
+        let known = checked.measure_val(measure, known).and_then(|val| checked.program.types.known(val));
+        if let Some(bytes) = known {
+            return Some(self.constant(hir::Const::Int(bytes), ty));
+        }
         let of = self.ty(of);
         let Some(layout) = cotangent_ir::layout::layout(&self.lowerer.module.types, of) else {
             self.unsupported("the size of a resource is");

@@ -18,7 +18,9 @@ impl BodyCx<'_> {
         {
             return Expr { kind: ExprKind::Error, ty, span };
         }
-        if let [Argument::List(items, at)] = args.as_slice() {
+        if let [Argument::List(items, at)] = args.as_slice()
+            && !matches!(self.kind(ty), TyKind::Struct(..))
+        {
             let (items, at) = (items.clone(), *at);
             return self.list_as(&items, ty, at);
         }
@@ -335,10 +337,14 @@ impl BodyCx<'_> {
         {
             return value.clone();
         }
-        if let (Some(content), [Argument::Value(value)]) = (self.cx.optional_content(ty), args.as_slice()) {
-            let is_none = self.kind(value.ty) == TyKind::None;
-            let value = if is_none { value.clone() } else { self.coerce(value.clone(), content) };
-            return self.coerce(value, ty);
+        match (self.cx.optional_content(ty), args.as_slice()) {
+            (Some(_), [Argument::Value(value)]) => return self.coerce(value.clone(), ty),
+            (Some(content), [Argument::List(items, at)]) => {
+                let (items, at) = (items.clone(), *at);
+                let value = self.list_as(&items, content, at);
+                return self.cx.present(value, ty);
+            }
+            _ => {}
         }
         if args.is_empty() && self.is_resource(id) {
             let message = format!("there is no value of `{}` but what the host gives", self.show(ty));

@@ -135,6 +135,9 @@ impl Checked {
                 if self.program.types.kind(from) == TyKind::None {
                     return Some(TO_OPTIONAL);
                 }
+                if let Some(cost) = self.mapped_cost(from, content) {
+                    return Some(cost);
+                }
                 Some(self.type_cost(from, content)? + TO_OPTIONAL)
             }
             (Scalar(a), Scalar(b)) => Some(scalar_cost(a, b)),
@@ -171,6 +174,19 @@ impl Checked {
             }
             _ => None,
         }
+    }
+
+    /// What it costs to convert what an optional value may hold, so that the whole is optional in the same way: none stays none.
+    fn mapped_cost(&mut self, from: Ty, content: Ty) -> Option<Cost> {
+        let held = self.optional_content(from)?;
+        let wrapped = derive::pair_contents(self, held, content).is_some()
+            || self.block_content(held).is_some()
+            || self.conditional_content(held).is_some()
+            || self.conditional_content(content).is_some();
+        if wrapped && held != content {
+            return None;
+        }
+        self.type_cost(held, content)
     }
 
     fn element_cost(&mut self, from: Ty, to: Ty) -> Option<Cost> {
@@ -218,6 +234,10 @@ impl Checked {
                 if self.conditional_content(expr.ty).is_some() {
                     let of = expr.ty;
                     return self.conditional_call("conditionalGet", expr, of, to);
+                }
+                let content = self.optional_content(to).unwrap_or(to);
+                if self.mapped_cost(expr.ty, content).is_some() {
+                    return make(ExprKind::Convert(expr.into()), to);
                 }
                 self.optional_value(expr, to)
             }
@@ -267,7 +287,7 @@ impl Checked {
     }
 
     /// What an `Optional` may hold.
-    pub(crate) fn optional_content(&self, ty: Ty) -> Option<Ty> {
+    pub fn optional_content(&self, ty: Ty) -> Option<Ty> {
         self.content_of("Optional", ty)
     }
 
@@ -311,23 +331,29 @@ impl Checked {
         Some(self.program.types.ty(TyKind::Struct(id, args)))
     }
 
-    /// A value, or `none`, as an optional one: whether it is there, then what it is.
+    /// A value, or `none`, as an optional one.
     fn optional_value(&mut self, expr: Expr, to: Ty) -> Expr {
-        let span = expr.span;
         let Some(content) = self.optional_content(to) else {
             return expr;
         };
-        let is_none = self.program.types.kind(expr.ty) == TyKind::None;
-        let present = Expr {
-            kind: ExprKind::Const(Const::Bool(!is_none)),
-            ty: self.program.types.ty(TyKind::Scalar(Scalar::Bool)),
-            span,
-        };
-        let value = if is_none {
-            Expr { kind: ExprKind::Zero, ty: content, span }
-        } else {
-            self.converted(expr, content)
-        };
+        if self.program.types.kind(expr.ty) == TyKind::None {
+            let nothing = Expr { kind: ExprKind::Zero, ty: content, span: expr.span };
+            return self.optional_parts(false, nothing, to);
+        }
+        let value = self.converted(expr, content);
+        self.optional_parts(true, value, to)
+    }
+
+    /// A value of the content's type as an optional one that is there.
+    pub(crate) fn present(&mut self, value: Expr, to: Ty) -> Expr {
+        self.optional_parts(true, value, to)
+    }
+
+    /// Whether an optional value is there, then what it is.
+    fn optional_parts(&mut self, present: bool, value: Expr, to: Ty) -> Expr {
+        let span = value.span;
+        let ty = self.program.types.ty(TyKind::Scalar(Scalar::Bool));
+        let present = Expr { kind: ExprKind::Const(Const::Bool(present)), ty, span };
         Expr { kind: ExprKind::Construct(vec![present, value]), ty: to, span }
     }
 

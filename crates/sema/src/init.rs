@@ -29,6 +29,9 @@ impl BodyCx<'_> {
             return self.error(span);
         }
         let args = self.arguments(items);
+        if let (Some(content), false) = (self.cx.optional_content(ty), args.is_empty()) {
+            return self.present(ty, content, args, span);
+        }
         match self.kind(ty) {
             TyKind::Struct(id, _) if self.suppresses_memberwise(id) => self.construct(ty, args, span),
             TyKind::Struct(..) if args.is_empty() => self.construct(ty, args, span),
@@ -50,6 +53,26 @@ impl BodyCx<'_> {
             TyKind::Struct(id, _) if self.has_base(id) => self.memberwise(ty, args, span),
             _ if self.is_whole(ty, &args) => self.compose(ty, args, span),
             _ => self.aggregate(ty, args, span),
+        }
+    }
+
+    /// A list for an optional value: its only element is the value.
+    fn present(&mut self, ty: Ty, content: Ty, args: Vec<Argument>, span: Span) -> Expr {
+        let mut items: Items = args.into();
+        let value = match items.pop_front() {
+            Some(Argument::Value(value)) => self.coerce(value, content),
+            Some(Argument::List(inner, at)) => self.list_as(&inner, content, at),
+            None => self.zero(content, span),
+        };
+        self.no_more(ty, &items);
+        self.cx.present(value, ty)
+    }
+
+    /// Reports what a list has beyond what its type takes.
+    fn no_more(&mut self, ty: Ty, items: &Items) {
+        if let Some(extra) = items.front() {
+            let message = format!("too many values for `{}`", self.show(ty));
+            self.report(Diagnostic::new(codes::BAD_LIST, extra.span(), message));
         }
     }
 
@@ -181,11 +204,7 @@ impl BodyCx<'_> {
         } else {
             self.fill(ty, &mut items, span)
         };
-        if let Some(extra) = items.front() {
-            let message = format!("too many values for `{}`", self.show(value.ty));
-            let at = extra.span();
-            self.report(Diagnostic::new(codes::BAD_LIST, at, message));
-        }
+        self.no_more(value.ty, &items);
         value
     }
 
@@ -217,7 +236,9 @@ impl BodyCx<'_> {
                     })
                     .collect(),
             ),
-            TyKind::Struct(id, args) => return self.fill_struct(ty, id, args, items, span),
+            TyKind::Struct(id, args) if self.cx.optional_content(ty).is_none() => {
+                return self.fill_struct(ty, id, args, items, span);
+            }
             _ => {
                 return match items.pop_front() {
                     Some(Argument::Value(value)) => self.coerce(value, ty),
@@ -338,7 +359,9 @@ impl BodyCx<'_> {
                 let is_scalar = matches!(self.kind(value.ty), TyKind::Scalar(_) | TyKind::Enum(_));
                 let has_parts = match self.kind(ty) {
                     TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Array(..) | TyKind::Tuple(_) => true,
-                    TyKind::Struct(id, _) => !self.suppresses_memberwise(id),
+                    TyKind::Struct(id, _) => {
+                        !self.suppresses_memberwise(id) && self.cx.optional_content(ty).is_none()
+                    }
                     _ => false,
                 };
                 let whole = self.cx.is_error(value.ty) || self.cx.cost(&value, ty).is_some();
@@ -394,19 +417,34 @@ impl BodyCx<'_> {
         Some(value)
     }
 
-    /// A new value of a structure as its constructor finds it, if any field has an initializer.
+    /// A new value of a structure as its constructor finds it, if anything in it is set already: what its base's constructor
+    /// without arguments makes, and the fields that have an initializer.
     pub(crate) fn initialized_fields(&mut self, ty: Ty, id: StructId, span: Span) -> Option<Expr> {
         let (_, args) = self.cx.struct_of(ty)?;
         let types = self.cx.fields_under(id, args);
-        if !self.cx.tables.structs[id].fields.iter().any(|(f, _)| f.init.is_some()) {
+        let has_base = self.has_base(id);
+        let mut parts = vec![];
+        for (number, field) in types.iter().enumerate() {
+            parts.push(match has_base && number == 0 {
+                true => self.initialized_base(*field, span),
+                false => self.field_initializer(ty, id, number, span),
+            });
+        }
+        if parts.iter().all(Option::is_none) {
             return None;
         }
-        let mut parts = vec![];
-        for (number, field) in types.into_iter().enumerate() {
-            let init = self.field_initializer(ty, id, number, span);
-            parts.push(init.unwrap_or(Expr { kind: ExprKind::Undef, ty: field, span }));
-        }
+        let undef = |(part, ty): (Option<Expr>, Ty)| part.unwrap_or(Expr { kind: ExprKind::Undef, ty, span });
+        let parts = parts.into_iter().zip(types).map(undef).collect();
         Some(Expr { kind: ExprKind::Construct(parts), ty, span })
+    }
+
+    /// A base as the constructor of what is derived from it finds it.
+    fn initialized_base(&mut self, base: Ty, span: Span) -> Option<Expr> {
+        if self.has_default_constructor(base) {
+            return Some(self.construct(base, vec![], span));
+        }
+        let TyKind::Struct(id, _) = self.kind(base) else { return None };
+        self.initialized_fields(base, id, span)
     }
 }
 

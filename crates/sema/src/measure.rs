@@ -25,7 +25,7 @@ enum NoRoom {
 
 impl Checked {
     /// The size or alignment of a type; none if it has no such thing.
-    pub(crate) fn measure_val(&mut self, measure: Measure, ty: Ty) -> Option<Val> {
+    pub fn measure_val(&mut self, measure: Measure, ty: Ty) -> Option<Val> {
         match self.room(ty) {
             Ok(room) => Some(self.int_val(match measure {
                 Measure::Size => room.size,
@@ -50,6 +50,12 @@ impl Checked {
                 self.room(self.program.enums[id].underlying)
             }
             TyKind::Struct(id, args) if self.program.structs[id].magic.is_none() => {
+                // An optional value of an optional one counts as one: that is how the language measures it.
+                if let Some(content) = self.optional_content(ty)
+                    && self.optional_content(content).is_some()
+                {
+                    return self.room(content);
+                }
                 let fields = self.fields_under(id, args);
                 self.joined(fields)
             }

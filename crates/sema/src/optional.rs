@@ -57,13 +57,21 @@ impl Checked {
         Arg::Val(self.conformance_val(ty, interface))
     }
 
-    /// Whether a type conforms, by what is known here: yes, no, or as an optional constraint says.
-    fn conformance_val(&mut self, ty: Ty, interface: InterfaceRef) -> Val {
+    /// Whether a type conforms, by what is known here: yes, no, or as an optional constraint says. Of its own parameters an alias
+    /// knows nothing, but whoever uses it does.
+    pub(crate) fn conformance_val(&mut self, ty: Ty, interface: InterfaceRef) -> Val {
         if self.conforms(ty, interface) {
             return self.program.types.val(ValKind::Int(1));
         }
-        let known = self.optional_bound(ty, interface);
-        known.unwrap_or_else(|| self.program.types.val(ValKind::Int(0)))
+        if let Some(known) = self.optional_bound(ty, interface) {
+            return known;
+        }
+        let later = match (self.program.types.kind(ty), self.tables.alias) {
+            (TyKind::Param(param), Some(alias)) => self.tables.generics[alias].own.contains(&param),
+            _ => false,
+        };
+        let kind = if later { ValKind::Conforms(ty, interface) } else { ValKind::Int(0) };
+        self.program.types.val(kind)
     }
 
     /// What says whether a type conforms, if an optional constraint speaks of it.

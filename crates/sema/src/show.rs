@@ -150,7 +150,7 @@ impl Checked {
         }
     }
 
-    fn show_scalar(&self, scalar: Scalar) -> String {
+    pub(crate) fn show_scalar(&self, scalar: Scalar) -> String {
         match self.tables.builtins.get(&Builtin::Scalar(scalar)) {
             Some(id) => self.program.structs[*id].name.to_string(),
             None => scalar.to_string(),
@@ -179,6 +179,9 @@ impl Checked {
                     .for_each(|of| self.write_arg(*of, &mut out));
                 let name = self.program.funcs[func.func].name.as_str();
                 out + "." + name.strip_suffix(".get").unwrap_or(name)
+            }
+            ValKind::Conforms(ty, interface) => {
+                format!("{} is {}", self.show_ty(ty), self.show_interface(interface))
             }
             ValKind::Error => "<error>".into(),
         }

@@ -346,49 +346,6 @@ impl Checked {
         types.into_iter().map(|ty| self.replace(ty, &params, args)).collect()
     }
 
-    /// The type of an enumeration's values, which must be an integer type.
-    fn integer_tag(&mut self, ty: Ty, decl: &ast::EnumDecl) -> Ty {
-        let fits = match self.program.types.kind(ty) {
-            TyKind::Scalar(scalar) => !scalar.is_float(),
-            kind => kind == TyKind::Error,
-        };
-        let written = match &decl.underlying {
-            Some(written) if !fits => written.span,
-            _ => return ty,
-        };
-        let message = format!("the values of an enumeration are integers, not `{}`", self.show_ty(ty));
-        self.diagnostics.push(Diagnostic::new(codes::MISMATCH, written, message));
-        self.program.types.ty(TyKind::Scalar(Scalar::I32))
-    }
-
-    /// Resolves the cases of an enumeration.
-    pub(crate) fn ensure_enum(&mut self, id: crate::hir::EnumId) {
-        if self.tables.enums[id].resolved != Progress::New {
-            return;
-        }
-        self.tables.enums[id].resolved = Progress::Busy;
-        let info = &self.tables.enums[id];
-        let (decl, scope) = (info.decl.clone(), info.scope);
-        let flags = attrs::has(&info.prefix.attributes, "Flags");
-        let underlying = match &decl.underlying {
-            Some(ty) => self.resolve_ty(ty, scope),
-            None => self.program.types.ty(TyKind::Scalar(Scalar::I32)),
-        };
-        let underlying = self.integer_tag(underlying, &decl);
-        self.program.enums[id].underlying = underlying;
-        let mut next: i64 = i64::from(flags);
-        for (number, (_, value)) in decl.cases.iter().enumerate() {
-            if let Some(value) = value {
-                let val = self.const_val(value, scope);
-                next = self.program.types.known(val).unwrap_or(next);
-            }
-            self.program.enums[id].cases[number].1 = next;
-            self.tables.enums[id].numbered = number + 1;
-            next = if flags { next.wrapping_mul(2) } else { next.wrapping_add(1) };
-        }
-        self.tables.enums[id].resolved = Progress::Done;
-    }
-
     /// Resolves the type of a global.
     pub(crate) fn ensure_global(&mut self, id: GlobalId) {
         if self.tables.globals[id].resolved != Progress::New {

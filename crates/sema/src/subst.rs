@@ -106,6 +106,11 @@ impl Checked {
                 let pack = self.rewrite(pack, by);
                 self.count_val(pack)
             }
+            ValKind::Conforms(ty, interface) => {
+                let ty = self.rewrite(ty, by);
+                let args = self.rewrite_args(interface.args, by);
+                self.conformance_val(ty, InterfaceRef { args, ..interface })
+            }
             ValKind::Required(func) => {
                 let args = self.rewrite_args(func.args, by);
                 self.required_val(FuncRef { args, ..func })

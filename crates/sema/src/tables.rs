@@ -398,6 +398,8 @@ pub(crate) struct Tables {
     pub finite: Set<StructId>,
     /// Expressions written in one declaration that are being used in another.
     pub foreign: crate::foreign::Foreign,
+    /// The generic parameters of the alias that is being resolved.
+    pub alias: Option<GenericsId>,
     /// How many diagnostics there were when repetitions were last dropped.
     pub told: usize,
     /// Functions of the user's modules, in order.

@@ -1,6 +1,6 @@
 //! Types of the language, interned, with generic parameters in them.
 
-use super::{AssocId, EnumId, FuncRef, GenericParamId, InterfaceId, Measure, StructId};
+use super::{AssocId, EnumId, FuncRef, GenericParamId, InterfaceId, InterfaceRef, Measure, StructId};
 use cotangent_base::{EntityMap, Map, Scalar, entity};
 
 entity!(
@@ -105,6 +105,8 @@ pub enum ValKind {
     Count(Ty),
     /// `T.N`: what a type not known yet has for a constant that its interface requires.
     Required(FuncRef),
+    /// Whether the parameter of an alias, a type, conforms: known where the alias is used.
+    Conforms(Ty, InterfaceRef),
     /// Something wrong that was reported.
     Error,
 }
@@ -184,6 +186,7 @@ impl Types {
             | ValKind::Each(_)
             | ValKind::Count(_)
             | ValKind::Required(_)
+            | ValKind::Conforms(..)
             | ValKind::Error => None,
         }
     }

@@ -49,12 +49,15 @@ impl Checked {
         }
         self.tables.aliases[id].resolved = Progress::Busy;
         let saved = self.enter(generics);
+        let own = (!decl.generics.params.is_empty()).then_some(generics);
+        let outer = std::mem::replace(&mut self.tables.alias, own);
         let ty = match &decl.ty {
             Some(ty) => self.resolve_ty(ty, scope),
             None if self.is_open() => self.open_type(&decl, scope),
             // Nobody said which type it is, which has been reported.
             None => self.error_ty(),
         };
+        self.tables.alias = outer;
         self.leave(saved);
         self.tables.aliases[id].resolved = Progress::Done;
         *self.tables.aliases[id].ty.get_or_insert(ty)
