@@ -3,9 +3,10 @@
 use crate::Checked;
 use crate::attrs;
 use crate::codes;
-use crate::hir::{ConformanceId, Dir, FuncId};
+use crate::hir::{ConformanceId, FuncId};
+use crate::lookup::Found;
 use crate::tables::{FuncSource, Item, Owner, PropId};
-use cotangent_base::Diagnostic;
+use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast::{self, FuncKind as Written, ModifierKind};
 
 impl Checked {
@@ -31,9 +32,16 @@ impl Checked {
         if interface.contains('<') {
             message.push_str(&format!(" for `{interface}`"));
         }
-        let mut diagnostic = Diagnostic::new(codes::MISSING_REQUIREMENT, span, message);
+        if let Some(how) = self.passed_otherwise(requirement, &found) {
+            message.push_str(&format!(": {how}"));
+        }
+        let misfit = self.ill_fitting(&found);
+        let mut diagnostic = Diagnostic::new(codes::MISSING_REQUIREMENT, misfit.unwrap_or(span), message);
+        if misfit.is_some() {
+            diagnostic = diagnostic.label(span, "conforms here");
+        }
         diagnostic = diagnostic.label(self.program.funcs[requirement].span, "required here");
-        for member in &found {
+        for member in found.iter().filter(|_| misfit.is_none()) {
             if let Item::Func(func) = member.item {
                 let declared = self.program.funcs[func].span;
                 diagnostic = diagnostic.label(declared, "this one has another signature");
@@ -46,19 +54,26 @@ impl Checked {
         self.diagnostics.push(diagnostic.help(help));
     }
 
+    /// Where the only member is declared that has the name of a requirement but does not meet it, if the user wrote it.
+    fn ill_fitting(&self, found: &[Found]) -> Option<Span> {
+        let [member] = found else { return None };
+        let library = match member.item {
+            Item::Func(func) => self.tables.scopes[self.tables.funcs[func].scope].library,
+            Item::Property(property) => self.tables.scopes[self.tables.props[property].scope].library,
+            _ => return None,
+        };
+        self.item_span(member.item).filter(|_| !library)
+    }
+
     /// How a type would declare what meets a requirement.
     fn declaration_for(&mut self, id: ConformanceId, requirement: FuncId, decl: &ast::FuncDecl) -> String {
         let (_, args) = self.wanted(id, requirement);
         let args = self.program.types.args(&args);
         let func = self.program.funcs[requirement].clone();
         let mut params = vec![];
-        for param in &func.params {
+        for (number, param) in func.params.iter().enumerate() {
             let ty = self.replace(param.ty, &func.generics.params, args);
-            let dir = match param.dir {
-                Dir::In => "",
-                Dir::Out => "out ",
-                Dir::InOut => "inout ",
-            };
+            let dir = self.passing_words(requirement, number);
             let no_diff = if param.no_diff { "no_diff " } else { "" };
             params.push(format!("{no_diff}{dir}{} {}", self.show_ty(ty), param.name));
         }

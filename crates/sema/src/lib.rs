@@ -46,6 +46,7 @@ mod construct;
 mod convert;
 mod defer;
 pub mod derive;
+mod direction;
 mod enums;
 mod expr;
 mod foreign;

@@ -268,6 +268,7 @@ impl Checked {
             && own.params.iter().zip(&required.params).all(|(a, b)| same(a, b))
             && own.result == required.result
             && this_fits
+            && self.passes_alike(wanted.func, func)
             && !self.is_looser(&own, &required, wanted.func)
             && !self.is_pickier(wanted, func, args);
         fits.then_some(Witness::Func(FuncRef { func, args }))

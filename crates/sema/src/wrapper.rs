@@ -73,6 +73,9 @@ impl Checked {
         let made = self.wrapping_body(scope, name, &wanted.signature, &members);
         self.leave(saved);
         let (body, called) = made?;
+        if !self.passes_alike(requirement, called) {
+            return None;
+        }
         let called = self.wrapped(called);
         Some(self.required_wrapper(id, requirement, &wanted.signature, generics, body, called))
     }
