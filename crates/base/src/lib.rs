@@ -11,6 +11,7 @@ mod scalar;
 mod source;
 mod suggest;
 mod symbol;
+mod visible;
 mod wish;
 
 pub use diag::{Code, Diagnostic, Diagnostics, Label, Severity};
@@ -19,6 +20,7 @@ pub use scalar::Scalar;
 pub use source::{FileId, Files, Loader, Location, Sources, Span};
 pub use suggest::nearest;
 pub use symbol::Symbol;
+pub use visible::{visible, visible_line};
 pub use wish::{Register, Wish};
 
 /// Maps and sets with a fast, deterministic hash. Never iterate one into output.

@@ -85,6 +85,10 @@ pub trait Loader {
         let _ = (from, name);
         vec![]
     }
+    /// Which files are read at all, for messages; none if any is.
+    fn limit(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Files in memory: path and text of each.

@@ -3,15 +3,13 @@
 use crate::args::Format;
 use cotangent::interp::Stopped;
 use cotangent::render::{self, Style};
-use cotangent::{Compiler, Diagnostic, Severity, Sources, Stop};
+use cotangent::{Compiler, Diagnostic, Severity, Sources, Stop, visible};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-/// Writes a line to the standard error. That nobody listens any more is no reason to fail.
-macro_rules! tell {
-    ($($text:tt)*) => {{
-        let _ = writeln!(std::io::stderr(), $($text)*);
-    }};
+/// Writes a line to stderr. That nobody listens any more is no reason to fail.
+pub fn tell(line: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// The exit code of an internal error.
@@ -58,7 +56,7 @@ impl Failure {
             Failure::Refused => (5, None),
         };
         if let Some(message) = message {
-            tell!("error: {message}");
+            tell(format_args!("error: {}", visible(&message)));
         }
         ExitCode::from(code)
     }
@@ -82,7 +80,7 @@ pub fn internal_error(info: &std::panic::PanicHookInfo<'_>) {
     if cotangent::is_catching() {
         return;
     }
-    tell!("error: internal error: {info}\n{PLEASE_REPORT}");
+    tell(format_args!("error: internal error: {info}\n{PLEASE_REPORT}"));
 }
 
 fn style() -> Style {
@@ -92,8 +90,8 @@ fn style() -> Style {
 /// Shows a diagnostic: for people, or as a line of JSON.
 pub fn show_one(sources: &Sources, diagnostic: &Diagnostic, format: Format) {
     match format {
-        Format::Text => tell!("{}\n", render::render(sources, diagnostic, style())),
-        Format::Json => tell!("{}", render::json(sources, diagnostic)),
+        Format::Text => tell(format_args!("{}\n", render::render(sources, diagnostic, style()))),
+        Format::Json => tell(format_args!("{}", render::json(sources, diagnostic))),
     }
 }
 
@@ -115,8 +113,10 @@ pub fn warning(text: &str, format: Format) {
 
 fn remark(severity: &str, text: &str, format: Format) {
     match format {
-        Format::Text => tell!("{severity}: {text}"),
-        Format::Json => tell!("{}", serde_json::json!({ "severity": severity, "message": text })),
+        Format::Text => tell(format_args!("{severity}: {}", visible(text))),
+        Format::Json => {
+            tell(format_args!("{}", serde_json::json!({ "severity": severity, "message": text })))
+        }
     }
 }
 
@@ -141,15 +141,18 @@ pub fn show(compiler: &Compiler<'_>, format: Format) {
     }
     for (number, what) in [(errors, "error"), (warnings, "warning")] {
         if number > MOST_SHOWN {
-            tell!("{} not shown", count(number - MOST_SHOWN, &format!("further {what}")));
+            tell(format_args!("{} not shown", count(number - MOST_SHOWN, &format!("further {what}"))));
         }
     }
     if errors > 0 {
         let warnings =
             if warnings > 0 { format!(" and {}", count(warnings, "warning")) } else { String::new() };
-        tell!("{}{warnings}; `cotangent explain CODE` says more about one", count(errors, "error"));
+        tell(format_args!(
+            "{}{warnings}; `cotangent explain CODE` says more about one",
+            count(errors, "error")
+        ));
     } else if warnings > 0 && compiler.warnings.deny {
-        tell!("{}, denied by --deny-warnings", count(warnings, "warning"));
+        tell(format_args!("{}, denied by --deny-warnings", count(warnings, "warning")));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Diagnostics for people, drawn over the source, and for scripts, as JSON lines.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use cotangent_base::{Diagnostic, Label, Location, Severity, Sources, Span};
+use cotangent_base::{Diagnostic, Label, Location, Severity, Sources, Span, visible, visible_line};
 use std::collections::BTreeMap;
 
 /// How to draw.
@@ -13,30 +13,31 @@ pub enum Style {
     Coloured,
 }
 
-/// A diagnostic as a person reads it.
+/// A diagnostic as a person reads it. Control characters from file names and programs are escaped; those of the lines that are
+/// quoted the renderer replaces itself.
 pub fn render(sources: &Sources, diagnostic: &Diagnostic, style: Style) -> String {
     let level = match diagnostic.code.severity() {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(&diagnostic.message).id(diagnostic.code.name);
+    let title = level.primary_title(visible(&diagnostic.message)).id(diagnostic.code.name);
     let mut group = Group::with_title(title);
     for (path, whole, labels) in snippets(sources, diagnostic) {
         let (offset, line, text) = sources.lines_of(whole);
-        let mut snippet = Snippet::source(text).path(path).line_start(line as usize);
+        let mut snippet = Snippet::source(text).path(visible_line(path)).line_start(line as usize);
         for (label, primary) in labels {
             let kind = if primary { AnnotationKind::Primary } else { AnnotationKind::Context };
             let annotation = kind.span(clamp(label.span, offset, text));
-            let text = (!label.text.is_empty()).then_some(label.text.as_str());
+            let text = (!label.text.is_empty()).then(|| visible(&label.text));
             snippet = snippet.annotation(annotation.label(text));
         }
         group = group.element(snippet);
     }
     for note in &diagnostic.notes {
-        group = group.element(Level::NOTE.message(note.as_str()));
+        group = group.element(Level::NOTE.message(visible(note)));
     }
     if let Some(help) = &diagnostic.help {
-        group = group.element(Level::HELP.message(help.as_str()));
+        group = group.element(Level::HELP.message(visible(help)));
     }
     let renderer = match style {
         Style::Plain => Renderer::plain(),
@@ -126,6 +127,20 @@ mod tests {
         assert!(text.contains("error[E0399]: unknown name `y`"), "{text}");
         assert!(text.contains("f.slang:3:12"), "{text}");
         assert!(text.contains("did you mean"), "{text}");
+    }
+
+    #[test]
+    fn nothing_reaches_the_terminal_that_it_would_obey() {
+        let mut sources = Sources::new();
+        let file = sources.add("f\u{1b}[31m\n.slang", "// \u{1b}[32m \u{202e}\n");
+        let diagnostic = Diagnostic::new(SAMPLE, Span::new(file, 0, 3), "message \u{1b}[33m")
+            .here("label \u{1b}[34m")
+            .note("note \u{1b}[35m \u{9b}")
+            .help("help \u{1b}[36m");
+        let text = render(&sources, &diagnostic, Style::Plain);
+        assert!(!text.contains(|c: char| c != '\n' && c.is_control() || c == '\u{202e}'), "{text:?}");
+        assert!(text.contains("f\\u{1b}[31m\\u{a}.slang"), "{text}");
+        assert!(text.contains("= note: note \\u{1b}[35m \\u{9b}"), "{text}");
     }
 
     #[test]
