@@ -90,6 +90,9 @@ pub struct Search {
     /// Directories to look for imports and includes in.
     #[arg(short = 'I', value_name = "DIR")]
     pub include: Vec<PathBuf>,
+    /// Read no file outside this folder, whatever imports, includes and links name: for servers.
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
     /// Macros.
     #[arg(short = 'D', value_name = "NAME[=VAL]")]
     pub define: Vec<String>,
@@ -139,7 +142,7 @@ pub struct Grad {
     pub mode: GradMode,
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
-    /// Stop each evaluation after so many steps.
+    /// Stop each evaluation after so many steps; without it after 4 billion.
     #[arg(long, value_name = "N")]
     pub max_steps: Option<u64>,
 }
@@ -215,9 +218,12 @@ pub struct Run {
     /// On which device `--backend gpu` runs: its number in `cotangent devices`, or a part of its name.
     #[arg(long, value_name = "NAME|INDEX")]
     pub device: Option<String>,
-    /// Say on the error output how long the program ran.
+    /// Print to stderr how long the program ran. Compiling it, here and in the driver, does not count.
     #[arg(long)]
     pub timings: bool,
+    /// Stop waiting for `--backend gpu` after so many seconds. Compiling by the driver does not count.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub max_seconds: Option<u64>,
     /// Set a parameter: `NAME=f32[1, 2]`, `NAME=3`, `NAME=zeros(f32, 8)`, `NAME=@file.npy`, `NAME=bytes[00ff]`; a texture
     /// `NAME=@image.png` or `NAME=image(4x4, f32[..])`, a sampler `NAME=linear,clamp`. Numbers are
     /// written to memory in the type named; NAME may be a path such as `lights[2].pos`.
@@ -231,7 +237,7 @@ pub struct Run {
     pub save: Vec<String>,
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
-    /// Stop after so many steps.
+    /// Stop the interpreter after so many steps; without it after 4 billion, which take a minute or two.
     #[arg(long, value_name = "N")]
     pub max_steps: Option<u64>,
     /// How matrices lie in memory.

@@ -8,7 +8,7 @@ mod support;
 
 use cotangent::ir::layout::Target;
 use cotangent::{Compiler, Disk, Emitted, Roots};
-use cotangent_gpu::{Binding, Code, Content, Device, Needs, Program};
+use cotangent_gpu::{Binding, Code, Content, Device, Dispatch, Needs, Program};
 use std::process::{Command, Output};
 use support::cotangent;
 use support::folder::Folder;
@@ -126,7 +126,7 @@ fn a_shader_that_others_run_leaves_nan() {
             binding(1, "result", Content::Write(vec![0; 8])),
         ];
         let program = Program { code, entry: "computeMain".into(), needs: Needs::default(), bindings };
-        let outcome = device.run(&program, [1, 1, 1], false).unwrap();
+        let outcome = device.run(&program, Dispatch::new([1, 1, 1])).unwrap();
         let bytes = outcome.written[1].clone().unwrap();
         f32::from_le_bytes(bytes[..4].try_into().unwrap())
     };

@@ -495,3 +495,75 @@ fn a_structure_in_a_buffer_may_point_to_its_own_kind() {
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "m = f32[0, 7, 2, 8, 4, 9]\n");
 }
+
+#[test]
+fn with_a_root_nothing_outside_is_read_or_quoted() {
+    let folder = Folder::new("root");
+    std::fs::create_dir_all(folder.join("inside")).unwrap();
+    folder.file("secret.slang", "a secret that no parser takes;");
+    let array = b"\x93NUMPY\x01\x00";
+    let data = folder.file("data.npy", array);
+    let kernel = "RWStructuredBuffer<float> o;\n[numthreads(1, 1, 1)] void main() { o[0] = 1; }";
+    let fine = folder.file("inside/fine.slang", kernel);
+    let include = folder.file("inside/include.slang", "#include \"../secret.slang\"\n");
+    let import = folder.file("inside/import.slang", "import secret;\n");
+    let absolute =
+        folder.file("inside/absolute.slang", format!("#include \"{}\"\n", folder.path("secret.slang")));
+    let root = format!("--root {}", folder.path("inside"));
+    assert_eq!(run("check", &fine, &root).status.code(), Some(0));
+    for file in [&include, &import, &absolute, &folder.path("secret.slang")] {
+        let open = run("check", file, &format!("-I {}", folder.path("")));
+        assert!(said(&open).contains("a secret"), "{}", said(&open));
+        let closed = run("check", file, &format!("{root} -I {}", folder.path("")));
+        assert!(!closed.status.success());
+        assert!(!said(&closed).contains("a secret"), "{}", said(&closed));
+        assert!(said(&closed).contains("root folder"), "{}", said(&closed));
+    }
+    let output = run("run", &fine, &format!("{root} --set o=@{data}"));
+    assert!(said(&output).contains("there is no such file in the root folder"), "{}", said(&output));
+    let output = run("check", &fine, "--root /no/such/folder");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[cfg(unix)]
+#[test]
+fn names_of_files_and_notes_cannot_command_the_terminal() {
+    let folder = Folder::new("escapes");
+    let name = "a\u{1b}[31m\u{202e}.slang";
+    let file = folder.file(name, "import nothing;\n#error \u{1b}[32m stop\nint x = \u{1b}[33m;\n");
+    let args = |rest: &[&str]| rest.iter().map(|word| word.to_string()).collect::<Vec<_>>();
+    let missing = folder.path("b\u{1b}[31m.slang");
+    let fine = folder.file("fine.slang", KERNEL);
+    for args in [
+        args(&["check", &file]),
+        args(&["check", &missing]),
+        args(&["check", &fine, "-D", "\u{1b}[31m"]),
+        args(&["check", &fine, "--no-warn", "\u{1b}[31m"]),
+        args(&["explain", "\u{1b}[31m"]),
+        args(&["grad", &fine, "--fn", "\u{1b}[31m"]),
+        args(&["run", &fine, "--entry", "\u{1b}[31m"]),
+        args(&["run", &fine, "--entry", "first", "--set", "\u{1b}[31m=3"]),
+        args(&["run", &fine, "--entry", "first", "--save", "result=\u{1b}[31m"]),
+    ] {
+        let output = cotangent(&args);
+        assert!(!output.status.success(), "{args:?}");
+        let said = said(&output);
+        assert!(!said.contains(['\u{1b}', '\u{202e}']), "{args:?}: {said:?}");
+        assert!(!said.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_run_that_reaches_its_limit_is_told_how_to_raise_it() {
+    let folder = Folder::new("limit");
+    let program = "RWStructuredBuffer<float> o;
+        [numthreads(1, 1, 1)] void main() { while (o[0] < 2) o[0] = o[0] * 0.5; }";
+    let file = folder.file("endless.slang", program);
+    let output = run("run", &file, "--set o=f32[1] --max-steps 10000");
+    assert_eq!(output.status.code(), Some(4));
+    assert!(said(&output).contains("E0804") && said(&output).contains("--max-steps"), "{}", said(&output));
+    let wrong = run("run", &file, "--set o=f32[1] --backend gpu --max-steps 10000");
+    assert!(said(&wrong).contains("--max-seconds"), "{}", said(&wrong));
+    let wrong = run("run", &file, "--set o=f32[1] --max-seconds 2");
+    assert!(said(&wrong).contains("--max-steps"), "{}", said(&wrong));
+}

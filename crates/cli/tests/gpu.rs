@@ -136,6 +136,65 @@ fn a_large_index_is_told_as_it_is() {
 }
 
 #[test]
+fn a_program_that_does_not_end_is_left_after_its_time() {
+    if !device() {
+        return;
+    }
+    let folder = Folder::new("gpu-endless");
+    // No loop may be long: lavapipe ends it. So there are many threads.
+    let program = "RWStructuredBuffer<int> o;
+        [numthreads(64, 1, 1)] void main(uint3 id : SV_DispatchThreadID)
+        {
+            int x = o[0];
+            for (int i = 0; i < 60000; i++)
+                x = x * 3 + (i ^ int(id.x));
+            o[id.x % 4] = x;
+        }";
+    let file = folder.file("endless.slang", program);
+    let args = [
+        "run",
+        &file,
+        "--set",
+        "o=i32[1, 2, 3, 4]",
+        "--backend",
+        "gpu",
+        "--groups",
+        "60000,1000",
+        "--max-seconds",
+        "1",
+    ];
+    let start = std::time::Instant::now();
+    let output = cotangent(&args.map(String::from));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(said.contains("did not end within 1 seconds"), "{said}");
+    // It would run for hours.
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
+#[test]
+fn loops_that_llvmpipe_would_cut_short_are_noted() {
+    let devices = cotangent(&["devices".into()]);
+    if !String::from_utf8_lossy(&devices.stdout).starts_with("0  llvmpipe") {
+        eprintln!("skipped: the first device is not llvmpipe");
+        return;
+    }
+    let folder = Folder::new("gpu-long");
+    let run = |name: &str, count: &str| {
+        let program = format!(
+            "RWStructuredBuffer<int> o;
+            [numthreads(1, 1, 1)] void main() {{ for (int i = 0; i < {count}; i++) o[0] = o[0] * 3 + i; }}"
+        );
+        let file = folder.file(name, program);
+        let output = cotangent(&["run", &file, "--set", "o=i32[7]", "--backend", "gpu"].map(String::from));
+        String::from_utf8_lossy(&output.stderr).contains("65,535")
+    };
+    assert!(run("long.slang", "70000"));
+    assert!(run("unknown.slang", "o[0]"));
+    assert!(!run("short.slang", "9000"));
+}
+
+#[test]
 fn a_gpu_computes_what_the_interpreter_does() {
     compare_all("wgsl", "gpu");
 }

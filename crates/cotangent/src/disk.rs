@@ -5,20 +5,27 @@ use cotangent_base::nearest;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Looks beside the file that asks, then in the include directories.
+/// Looks beside the file that asks, then in the include directories. A program may name any file by `..`, an absolute path or a
+/// link, and diagnostics quote what they point at: whoever compiles programs of strangers gives a root, outside which no file is
+/// read, whatever its name.
 #[derive(Default)]
 pub struct Disk {
     /// The directories, in order.
-    pub include: Vec<PathBuf>,
+    include: Vec<PathBuf>,
+    /// The folder that holds everything that may be read, without links in its path.
+    root: Option<PathBuf>,
 }
 
 impl Loader for Disk {
     fn load(&self, path: &str) -> Option<String> {
-        std::fs::read(path).ok().map(|bytes| decode(&bytes))
+        self.read(path).ok().map(|bytes| decode(&bytes))
     }
 
     fn why_not(&self, path: &str) -> String {
-        match std::fs::read(path) {
+        match self.read(path) {
+            Err(_) if self.root.is_some() && self.inside(Path::new(path)).is_none() => {
+                "it is not in the root folder".to_string()
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => match similar(Path::new(path)) {
                 Some(near) => format!("there is no such file; did you mean `{near}`?"),
                 None => "there is no such file".to_string(),
@@ -33,8 +40,12 @@ impl Loader for Disk {
     }
 
     fn resolve(&self, from: &str, name: &str) -> Option<String> {
-        let found = self.candidates(from, name).find(|p| p.is_file())?;
+        let found = self.candidates(from, name).find(|p| p.is_file() && self.inside(p).is_some())?;
         Some(found.display().to_string())
+    }
+
+    fn limit(&self) -> Option<String> {
+        self.root.as_ref().map(|_| "only files in the root folder are read".to_string())
     }
 }
 
@@ -79,6 +90,31 @@ fn similar(path: &Path) -> Option<String> {
 }
 
 impl Disk {
+    /// Reads any file, and looks in these directories.
+    pub const fn new(include: Vec<PathBuf>) -> Self {
+        Disk { include, root: None }
+    }
+
+    /// As [`Disk::new`], but reads nothing outside the folder `root`.
+    pub fn within(root: &Path, include: Vec<PathBuf>) -> std::io::Result<Self> {
+        Ok(Disk { include, root: Some(root.canonicalize()?) })
+    }
+
+    /// The bytes of a file, if it may be read: also for what is not source, so that one rule holds.
+    pub fn read(&self, path: &str) -> std::io::Result<Vec<u8>> {
+        match self.inside(Path::new(path)) {
+            Some(path) => std::fs::read(path),
+            // Whether there is such a file is nobody's business.
+            None => Err(std::io::Error::new(ErrorKind::NotFound, "there is no such file in the root folder")),
+        }
+    }
+
+    /// The path to read instead of `path`: with a root, one without links that lies in it.
+    fn inside(&self, path: &Path) -> Option<PathBuf> {
+        let Some(root) = &self.root else { return Some(path.to_path_buf()) };
+        path.canonicalize().ok().filter(|real| real.starts_with(root))
+    }
+
     fn candidates<'a>(&'a self, from: &'a str, name: &'a str) -> impl Iterator<Item = PathBuf> + 'a {
         let beside = Path::new(from).parent();
         beside.into_iter().chain(self.include.iter().map(PathBuf::as_path)).map(move |dir| dir.join(name))
@@ -87,7 +123,37 @@ impl Disk {
 
 #[cfg(test)]
 mod tests {
-    use super::decode;
+    use super::{Disk, decode};
+    use crate::Loader;
+
+    #[cfg(unix)]
+    #[test]
+    fn with_a_root_nothing_outside_is_read() {
+        let base = std::env::temp_dir().join(format!("cotangent-root-{}", std::process::id()));
+        let root = base.join("root");
+        std::fs::create_dir_all(root.join("deep")).unwrap();
+        for (path, text) in
+            [("secret.slang", "outside"), ("root/a.slang", "in"), ("root/deep/b.slang", "deep")]
+        {
+            std::fs::write(base.join(path), text).unwrap();
+        }
+        std::os::unix::fs::symlink(base.join("secret.slang"), root.join("link.slang")).unwrap();
+        std::os::unix::fs::symlink(root.join("deep"), root.join("also")).unwrap();
+        let disk = Disk::within(&root, vec![base.clone()]).unwrap();
+        let from = root.join("deep/b.slang").display().to_string();
+        let found = |name: &str| disk.resolve(&from, name).and_then(|path| disk.load(&path));
+        assert_eq!(found("../a.slang").as_deref(), Some("in"));
+        assert_eq!(found("../also/b.slang").as_deref(), Some("deep"));
+        let secret = base.join("secret.slang").display().to_string();
+        for outside in ["../../secret.slang", "../link.slang", "secret.slang", &secret] {
+            assert_eq!(found(outside), None, "{outside}");
+        }
+        // A path from elsewhere than `resolve`, as that of the command line.
+        assert_eq!(disk.load(&secret), None);
+        assert!(disk.read(&root.join("link.slang").display().to_string()).is_err());
+        assert_eq!(disk.why_not(&secret), disk.why_not(&base.join("nothing").display().to_string()));
+        std::fs::remove_dir_all(&base).unwrap();
+    }
 
     #[test]
     fn text_is_read_in_utf_8_and_utf_16() {

@@ -67,7 +67,7 @@ pub use codes::{all as all_codes, explain, is_about_names_asked_for, is_internal
 pub use compiler::{Compiler, Stop, Warnings};
 pub use cotangent_autodiff::report;
 pub use cotangent_base::{
-    Code, Diagnostic, Diagnostics, Files, Loader, Scalar, Severity, Sources, Span, Symbol,
+    Code, Diagnostic, Diagnostics, Files, Loader, Scalar, Severity, Sources, Span, Symbol, visible,
 };
 pub use cotangent_interp as interp;
 pub use cotangent_ir as ir;

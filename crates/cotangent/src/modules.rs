@@ -142,6 +142,9 @@ impl Compiler<'_> {
         for place in candidates.iter().flat_map(|c| self.loader.places(from, c)) {
             diagnostic = diagnostic.note(format!("looked for `{place}`"));
         }
+        if let Some(limit) = self.loader.limit() {
+            diagnostic = diagnostic.note(limit);
+        }
         self.diagnostics.push(diagnostic.help("name the folder of the file with -I"));
         None
     }

@@ -9,7 +9,7 @@ use cotangent::ir::Mode;
 use cotangent::{Compiler, Disk, Files, Roots, Symbol, render};
 use std::path::Path;
 
-static DISK: Disk = Disk { include: Vec::new() };
+static DISK: Disk = Disk::new(Vec::new());
 
 /// A kernel's path, and a compilation of it with `-D N=size` where there is a size.
 fn kernel(name: &str, size: Option<u32>) -> (String, Compiler<'static>) {

@@ -17,6 +17,7 @@ mod texture;
 
 pub use device::{Device, Info, devices};
 pub use draw::Drawing;
+pub use run::Dispatch;
 pub use texture::{Image, Number, Storage};
 
 use cotangent_ir::texture::SamplerState;

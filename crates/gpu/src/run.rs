@@ -10,12 +10,31 @@ use crate::{Binding, Code, Content, Device, Error, Outcome, Program, Time};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// How long a program may run before we stop waiting for it.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long work of ours may take, such as filling and reading buffers.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How to run a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dispatch {
+    /// How many groups of threads.
+    pub groups: [u32; 3],
+    /// Whether to measure how long that takes.
+    pub timed: bool,
+    /// How long to wait for the end. What the driver compiles first does not count.
+    pub limit: Duration,
+}
+
+impl Dispatch {
+    /// So many groups of threads, two minutes long at most.
+    pub fn new(groups: [u32; 3]) -> Self {
+        Dispatch { groups, timed: false, limit: PATIENCE }
+    }
+}
 
 impl Device {
-    /// Runs `program` over `groups` groups of threads. With `timed`, says how long that took.
-    pub fn run(&self, program: &Program, groups: [u32; 3], timed: bool) -> Result<Outcome, Error> {
+    /// Runs `program` over groups of threads.
+    pub fn run(&self, program: &Program, options: Dispatch) -> Result<Outcome, Error> {
+        let Dispatch { groups, timed, limit } = options;
         self.check(program.needs)?;
         self.check_sizes(program, groups)?;
         let (pipeline, layouts) = self.pipeline(program)?;
@@ -23,7 +42,9 @@ impl Device {
         let bound =
             self.caught("cannot bind the parameters", || self.bind(&program.bindings, &layouts, &made))?;
         let clock = self.caught("cannot make a clock", || timed.then(|| self.clock()).flatten())?;
-        let time = self.dispatch(&pipeline, &bound, pushed(&program.bindings), groups, clock.as_ref())?;
+        let pass = Pass { pipeline: &pipeline, bound: &bound, pushed: pushed(&program.bindings) };
+        self.warm_up(&pass)?;
+        let time = self.dispatch(&pass, groups, clock.as_ref(), limit)?;
         let mut written = Vec::new();
         for (binding, made) in program.bindings.iter().zip(&made) {
             written.push(match (&binding.content, made) {
@@ -248,21 +269,41 @@ impl Device {
         layouts.iter().map(bind).collect()
     }
 
+    /// Runs no group at all. Many drivers compile a program when it is first run, and this can take longer than the run; it ends by
+    /// itself, so that it is waited for however long it takes.
+    fn warm_up(&self, pass: &Pass<'_>) -> Result<(), Error> {
+        let commands = self.commands(pass, [0, 1, 1], None)?;
+        self.caught("cannot run the shader", || self.queue.submit([commands]))?;
+        self.wait(None)
+    }
+
     fn dispatch(
         &self,
-        pipeline: &wgpu::ComputePipeline,
-        bound: &Bound,
-        pushed: Option<&[u8]>,
+        pass: &Pass<'_>,
+        groups: [u32; 3],
+        clock: Option<&Clock>,
+        limit: Duration,
+    ) -> Result<Duration, Error> {
+        let commands = self.commands(pass, groups, clock)?;
+        let start = Instant::now();
+        self.caught("cannot run the shader", || self.queue.submit([commands]))?;
+        self.wait(Some(limit))?;
+        Ok(start.elapsed())
+    }
+
+    fn commands(
+        &self,
+        Pass { pipeline, bound, pushed }: &Pass<'_>,
         [x, y, z]: [u32; 3],
         clock: Option<&Clock>,
-    ) -> Result<Duration, Error> {
-        let commands = self.caught("cannot run the shader", || {
+    ) -> Result<wgpu::CommandBuffer, Error> {
+        self.caught("cannot run the shader", || {
             let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             let timestamp_writes = clock.map(Clock::writes);
             let options = wgpu::ComputePassDescriptor { label: None, timestamp_writes };
             let mut pass = encoder.begin_compute_pass(&options);
             pass.set_pipeline(pipeline);
-            for (group, bound) in bound {
+            for (group, bound) in *bound {
                 pass.set_bind_group(*group, bound, &[]);
             }
             if let Some(bytes) = pushed {
@@ -274,27 +315,21 @@ impl Device {
                 clock.resolve(&mut encoder);
             }
             encoder.finish()
-        })?;
-        // What the queue has to do first (filling buffers) does not count.
-        self.queue.submit([]);
-        self.wait()?;
-        let start = Instant::now();
-        self.caught("cannot run the shader", || self.queue.submit([commands]))?;
-        self.wait()?;
-        Ok(start.elapsed())
+        })
     }
 
     /// Waits until all work is done.
-    fn wait(&self) -> Result<(), Error> {
-        let waited =
-            self.device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(PATIENCE) });
-        match waited {
-            Ok(_) => Ok(()),
-            Err(wgpu::PollError::Timeout) => {
-                let seconds = PATIENCE.as_secs();
+    fn wait(&self, limit: Option<Duration>) -> Result<(), Error> {
+        let waited = self.device.poll(wgpu::PollType::Wait { submission_index: None, timeout: limit });
+        match (waited, limit) {
+            (Ok(_), _) => Ok(()),
+            (Err(wgpu::PollError::Timeout), Some(limit)) => {
+                // Closing the device would wait for the program: it stays open until the process ends.
+                std::mem::forget((self.device.clone(), self.queue.clone()));
+                let seconds = limit.as_secs();
                 Err(Error(format!("the program did not end within {seconds} seconds; it may not end at all")))
             }
-            Err(e) => Err(Error(format!("the device `{}` was lost: {e}", self.info().name))),
+            (Err(e), _) => Err(Error(format!("the device `{}` was lost: {e}", self.info().name))),
         }
     }
 
@@ -313,7 +348,7 @@ impl Device {
         })?;
         // Whether it could be mapped is seen when it is read.
         self.caught("cannot read a buffer back", || copy.map_async(wgpu::MapMode::Read, .., |_| {}))?;
-        self.wait()?;
+        self.wait(Some(PATIENCE))?;
         match copy.get_mapped_range(..) {
             Ok(view) => Ok(view[..size].to_vec()),
             Err(e) => Err(Error(format!("the device `{}` was lost: {e}", self.info().name))),
@@ -338,6 +373,13 @@ impl Device {
         });
         Some(Clock { queries, ticks })
     }
+}
+
+/// A program with what is bound to it, ready to run.
+struct Pass<'a> {
+    pipeline: &'a wgpu::ComputePipeline,
+    bound: &'a Bound,
+    pushed: Option<&'a [u8]>,
 }
 
 /// What a binding became on the device.

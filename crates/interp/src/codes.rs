@@ -14,7 +14,9 @@ cotangent_base::codes! {
     /// An integer was divided by zero, by `/` or by `%`.
     E0803 DIVISION_BY_ZERO = "integer division by zero";
 
-    /// The program was given a number of steps, and used them up. It may not end at all.
+    /// The program ran for as many steps as it may take. It may not end at all.
+    ///
+    /// `--max-steps N` sets another limit.
     E0804 STEP_LIMIT = "step limit reached";
 
     /// Calls nested more deeply than the interpreter allows. A recursion may have no end.

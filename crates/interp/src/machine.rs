@@ -25,7 +25,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { wide: false, max_steps: 10_000_000_000, max_depth: 10_000 }
+        Options { wide: false, max_steps: 4_000_000_000, max_depth: 10_000 }
     }
 }
 

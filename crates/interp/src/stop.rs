@@ -103,6 +103,9 @@ impl Stopped {
             diagnostic =
                 diagnostic.here(format!("the type has the number {}", unknown.id)).note(unknown.note());
         }
+        if self.trap == Trap::StepLimit {
+            diagnostic = diagnostic.help("if it needs more steps, raise the limit with `--max-steps`");
+        }
         match self.outside {
             Some(Outside { index, len: 0 }) => {
                 diagnostic.here(format!("the index is {index}, but nothing is there: was the buffer given?"))

@@ -25,7 +25,7 @@ impl Program {
     pub fn new(name: &str) -> Outcome<Program> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         // The applications keep here what they share.
-        let disk = Disk { include: vec![folder.into()] };
+        let disk = Disk::new(vec![folder.into()]);
         let mut compiler = Compiler::new(&disk, vec![]);
         let compiled = compiler.compile(&folder.join(name).display().to_string(), Roots::Module);
         let module = compiled.map_err(|_| compiler.complaints())?.module;

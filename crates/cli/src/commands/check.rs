@@ -6,7 +6,7 @@ use crate::report::{Failure, finish};
 
 /// Checks the modules as one program, so that one may export what another leaves open.
 pub fn check(args: &Check) -> Result<(), Failure> {
-    let loader = args.search.loader();
+    let loader = args.search.loader()?;
     let mut compiler = args.search.compiler(&loader)?;
     compiler.settings = args.given.settings()?;
     let mut files = args.files.iter().map(|file| show_path(file));

@@ -16,7 +16,7 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     if args.lines && args.target == CompileTarget::Ir {
         return Err(Failure::Usage("--lines is for the languages of targets, not for the IR".into()));
     }
-    let loader = args.source.search.loader();
+    let loader = args.source.search.loader()?;
     let mut compiler = args.source.compiler(&loader)?;
     compiler.options.stage = args.stage.map(stage);
     compiler.options.target = target_of(args.target);

@@ -3,7 +3,7 @@
 use super::quiet::quietly;
 use crate::args::{Devices, Format, Run, RunTarget};
 use crate::output::print;
-use crate::report::{Failure, show_one, trapped};
+use crate::report::{Failure, note, show_one, trapped};
 use cotangent::gpu::{Prepared, computes_in, prepare};
 use cotangent::ir::layout::Target;
 use cotangent::ir::texture::{Extent, Texture, Touched};
@@ -11,9 +11,10 @@ use cotangent::runtime::Params;
 use cotangent::runtime::device::{Kind, Slotted};
 use cotangent::{Emitted, Lowered, Scalar, Sources, ir};
 use cotangent_gpu::{
-    self as gpu, Binding, Code, Content, Device, Error, Image, Needs, Program, Storage, Time,
+    self as gpu, Binding, Code, Content, Device, Dispatch, Error, Image, Needs, Program, Storage, Time,
 };
 use serde_json::json;
+use std::time::Duration;
 
 /// Lists the devices.
 pub fn devices(args: &Devices) -> Result<(), Failure> {
@@ -55,11 +56,33 @@ pub fn run(
     let slots = prepared.slots(&lowered.module, params)?;
     let program = program(&prepared, lowered, &slots);
     let device = quietly(|| Device::open(args.device.as_deref()))?;
-    let outcome = device.run(&program, groups, args.timings)?;
+    if device.info().driver.contains("llvmpipe") && has_long_loops(&lowered.module) {
+        let message = "the driver llvmpipe ends loops after 65,535 iterations of a thread, without an error: compare with the \
+                       interpreter if loops may run longer";
+        note(message, args.format);
+    }
+    let mut dispatch = Dispatch { timed: args.timings, ..Dispatch::new(groups) };
+    dispatch.limit = args.max_seconds.map_or(dispatch.limit, Duration::from_secs);
+    let outcome = device.run(&program, dispatch)?;
     prepared
         .finish(&lowered.module, params, &slots, &outcome.written)
         .map_err(|stopped| trapped(sources, &stopped, args.format))?;
     Ok(outcome.time)
+}
+
+/// Whether a loop may run for more iterations than llvmpipe lets a thread make in all; nested loops are not multiplied.
+fn has_long_loops(module: &ir::Module) -> bool {
+    let bound = |func: &ir::Func, inst| {
+        let data = &func.insts[inst];
+        let count = data.operands.first().and_then(|count| func.op(*count));
+        match (&data.op, count) {
+            (ir::Op::For(_), Some(ir::Op::Const(ir::Const::Int(count)))) => u32::try_from(*count).ok(),
+            (ir::Op::For(info) | ir::Op::While(info), _) => info.max_iters,
+            _ => Some(0),
+        }
+    };
+    let is_long = |func: &ir::Func, inst| bound(func, inst).is_none_or(|count| count > 65_535);
+    module.funcs.values().any(|func| func.all_insts().into_iter().any(|inst| is_long(func, inst)))
 }
 
 fn program(prepared: &Prepared, lowered: &Lowered, slots: &[Slotted]) -> Program {

@@ -19,7 +19,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
         GradMode::Bwd => vec![Mode::Backward],
         GradMode::Both => vec![Mode::Forward, Mode::Backward],
     };
-    let loader = args.source.search.loader();
+    let loader = args.source.search.loader()?;
     let mut compiler = args.source.compiler(&loader)?;
     compiler.options.target = Some(INTERPRETED);
     let roots = Roots::Derivatives { func: Symbol::new(&args.function), modes: modes.clone() };
@@ -46,7 +46,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     evaluator.set_point(&args.at)?;
     let mut params = Params::new(&lowered.module);
     params.turned = lowered.turned.clone();
-    set_all(&mut params, &lowered, &args.set, args.format)?;
+    set_all(&mut params, &lowered, &args.set, &loader, args.format)?;
     evaluator.set_params(&params);
     for name in &args.wrt {
         if !evaluator.inputs.iter().any(|i| i.name == *name && i.diff) {

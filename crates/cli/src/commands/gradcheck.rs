@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 pub fn gradcheck(args: &Gradcheck) -> Result<(), Failure> {
     let format = if args.json { Format::Json } else { args.format };
-    let loader = args.source.search.loader();
+    let loader = args.source.search.loader()?;
     let mut compiler = args.source.compiler(&loader)?;
     compiler.options.target = Some(INTERPRETED);
-    let set = args.set.iter().map(|item| setting(item)).collect::<Result<_, _>>()?;
+    let set = args.set.iter().map(|item| setting(item, &loader)).collect::<Result<_, _>>()?;
     let options = Options {
         functions: args.function.clone(),
         at: args.at.clone(),

@@ -116,8 +116,13 @@ fn conformance(item: &str) -> Result<ConformanceId, Failure> {
 }
 
 impl Search {
-    fn loader(&self) -> Disk {
-        Disk { include: self.include.clone() }
+    fn loader(&self) -> Result<Disk, Failure> {
+        let include = self.include.clone();
+        match &self.root {
+            Some(root) => Disk::within(root, include)
+                .map_err(|e| Failure::Usage(format!("--root: cannot use `{}`: {e}", root.display()))),
+            None => Ok(Disk::new(include)),
+        }
     }
 
     /// A compilation with the macros and the wishes about warnings, on the large stack that commands run on.

@@ -15,7 +15,7 @@ pub fn reflect(args: &Reflect) -> Result<(), Failure> {
         let names = Target::ALL.map(Target::name).join(", ");
         return Err(Failure::Usage(format!("there is no target `{}`; there are {names}", args.target)));
     };
-    let loader = args.source.search.loader();
+    let loader = args.source.search.loader()?;
     let mut compiler = args.source.compiler(&loader)?;
     compiler.options.target = Some(target);
     let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());

@@ -9,7 +9,7 @@ use cotangent::{Sources, Symbol};
 use serde_json::json;
 
 pub fn report(args: &Report) -> Result<(), Failure> {
-    let loader = args.source.search.loader();
+    let loader = args.source.search.loader()?;
     let mut compiler = args.source.compiler(&loader)?;
     compiler.options.target = Some(INTERPRETED);
     let result = compiler.report(&args.source.path(), Symbol::new(&args.function));

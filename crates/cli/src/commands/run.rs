@@ -4,7 +4,7 @@ use super::INTERPRETED;
 use super::set::set_all;
 use crate::args::{Backend, Format, Run, RunTarget};
 use crate::output::{print, write};
-use crate::report::{Failure, finish, trapped};
+use crate::report::{Failure, finish, tell, trapped};
 use cotangent::interp::Options;
 use cotangent::ir::layout::Target;
 use cotangent::runtime::image::{shape, to_png};
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 pub fn run(args: &Run) -> Result<(), Failure> {
     refuse_what_is_not_built(args)?;
     let groups = groups(&args.groups)?;
-    let loader = args.source.search.loader();
+    let loader = args.source.search.loader()?;
     let mut compiler = args.source.compiler(&loader)?;
     compiler.options.target = Some(match args.backend {
         Backend::Interp | Backend::Cpu => INTERPRETED,
@@ -29,7 +29,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let entry = entry(&lowered.module, &lowered.entries, args.entry.as_deref())?;
     let mut params = Params::new(&lowered.module);
     params.turned = lowered.turned.clone();
-    set_all(&mut params, &lowered, &args.set, args.format)?;
+    set_all(&mut params, &lowered, &args.set, &loader, args.format)?;
     let prints = prints(args, &params)?;
     let saves = saves(args, &params)?;
     let mut output = String::new();
@@ -92,7 +92,7 @@ fn on_device(_: &Run, _: &Compiler<'_>, _: &Lowered, _: [u32; 3], _: &mut Params
 }
 
 fn tell_time(seconds: f64, how: &str) {
-    eprintln!("ran for {:.3} ms {how}", seconds * 1e3);
+    tell(format_args!("ran for {:.3} ms {how}", seconds * 1e3));
 }
 
 fn refuse_what_is_not_built(args: &Run) -> Result<(), Failure> {
@@ -101,6 +101,12 @@ fn refuse_what_is_not_built(args: &Run) -> Result<(), Failure> {
         Backend::Cpu => refuse("--backend cpu is not supported yet"),
         Backend::Interp if args.device.is_some() => {
             refuse("--device says where `--backend gpu` runs, and this is the interpreter")
+        }
+        Backend::Interp if args.max_seconds.is_some() => {
+            refuse("--max-seconds limits `--backend gpu`; --max-steps limits the interpreter")
+        }
+        Backend::Gpu if args.max_steps.is_some() => {
+            refuse("--max-steps limits the interpreter; --max-seconds limits `--backend gpu`")
         }
         Backend::Interp if args.target.is_some() => {
             refuse("--target says what `--backend gpu` hands to the device, and this is the interpreter")

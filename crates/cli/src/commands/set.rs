@@ -9,20 +9,21 @@ use crate::report::{Failure, note, warning};
 use cotangent::ir::shader::{ShaderParam, Shape};
 use cotangent::runtime::image::Image;
 use cotangent::runtime::{Data, Number, Params, data, npy};
-use cotangent::{Lowered, Scalar, Symbol};
+use cotangent::{Disk, Lowered, Scalar, Symbol};
 
 /// Sets parameters as the command line says. To set one that the program declares and does not use has no effect.
 pub fn set_all(
     params: &mut Params,
     lowered: &Lowered,
     items: &[String],
+    disk: &Disk,
     format: Format,
 ) -> Result<(), Failure> {
     params.declare(&lowered.params);
     let known = Known { lowered, unset: Params::new(&lowered.module) };
     for item in items {
         known.refuse_numbers_of_no_type(item)?;
-        let (name, data) = setting(item)?;
+        let (name, data) = setting(item, disk)?;
         let root = root(&name);
         let is_root = |used: Symbol| used.as_str().split('.').next() == Some(root);
         if known.param(root).is_some() && !params.iter().any(|(used, ..)| is_root(used)) {
@@ -116,14 +117,14 @@ impl Known<'_> {
 }
 
 /// `NAME=VALUE`, or `NAME=@file.npy`.
-pub fn setting(item: &str) -> Result<(String, Data), Failure> {
+pub fn setting(item: &str, disk: &Disk) -> Result<(String, Data), Failure> {
     let Some((name, value)) = item.split_once('=') else {
         return Err(Failure::Usage(format!("--set takes NAME=VALUE, not `{item}`")));
     };
     let data = match value.trim().strip_prefix('@') {
-        Some(path) => Data::Image(image(path)?),
+        Some(path) => Data::Image(image(path, disk)?),
         None => match value.trim().strip_prefix("mips(@").and_then(|v| v.strip_suffix(')')) {
-            Some(path) => Data::Image(Image { mips: true, ..image(path)? }),
+            Some(path) => Data::Image(Image { mips: true, ..image(path, disk)? }),
             None => Data::parse(value)?,
         },
     };
@@ -131,8 +132,8 @@ pub fn setting(item: &str) -> Result<(String, Data), Failure> {
 }
 
 /// A `.npy` file, or else a PNG.
-fn image(path: &str) -> Result<Image, Failure> {
-    let bytes = std::fs::read(path).map_err(|e| Failure::Usage(format!("cannot read `{path}`: {e}")))?;
+fn image(path: &str, disk: &Disk) -> Result<Image, Failure> {
+    let bytes = disk.read(path).map_err(|e| Failure::Usage(format!("cannot read `{path}`: {e}")))?;
     let found = if path.ends_with(".png") {
         Image::from_png(&bytes)
     } else {

@@ -82,7 +82,7 @@ pub fn prepare_all(paths: Vec<PathBuf>, emit: Emit, language: &str) -> (Vec<Case
 /// A program that is run as asked, or what refuses it.
 pub fn prepare_asked(path: &Path, asked: &Asked, emit: Emit) -> Result<Result<Case, String>, String> {
     // One folder up is where the applications keep what they share.
-    let disk = Disk { include: path.ancestors().nth(2).map(Path::to_path_buf).into_iter().collect() };
+    let disk = Disk::new(path.ancestors().nth(2).map(Path::to_path_buf).into_iter().collect());
     let mut compiler = asked.compiler(path, &disk);
     let file = path.display().to_string();
     let lowered = compiler.compile(&file, asked.roots()).map_err(|_| format!("{file} does not compile"))?;

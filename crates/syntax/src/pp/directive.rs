@@ -229,8 +229,11 @@ impl Preprocessor<'_> {
             Some(None) => {}
             Some(Some((id, tokens))) => self.file(id, &tokens, depth + 1),
             None => {
-                let error =
-                    Diagnostic::new(codes::INCLUDE_NOT_FOUND, span, format!("there is no file `{wanted}`"));
+                let message = format!("there is no file `{wanted}`");
+                let mut error = Diagnostic::new(codes::INCLUDE_NOT_FOUND, span, message);
+                if let Some(limit) = self.loader.limit() {
+                    error = error.note(limit);
+                }
                 self.diags.push(error.help("check its spelling, or add its folder with `-I`"));
             }
         }
