@@ -36,7 +36,7 @@ use crate::unzip::LinearFunc;
 use crate::{codes, tangent};
 use cotangent_base::{Diagnostic, Map, Set, Span};
 use cotangent_ir::{Builder, DiffTable, Func, FuncId, FuncKind, Mode, Module, Op, Signature, Ty, Value};
-use cotangent_passes::effects::Effects;
+use cotangent_passes::effects::{Effects, Writes};
 use cotangent_passes::hoist::hoist;
 use cotangent_passes::optimize::{When, tidy};
 use root::Root;
@@ -91,8 +91,8 @@ struct Key {
     inputs: Mask,
     /// Which inputs cost the caller nothing.
     free: Mask,
-    /// Which globals may change between the two passes.
-    changing: Mask,
+    /// What may change between the two passes.
+    changing: Writes,
 }
 
 impl Cache {

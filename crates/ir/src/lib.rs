@@ -49,7 +49,7 @@ pub use func::{
 pub use math::{Class, Math};
 pub use memory::{Atomic, AtomicKind, Barrier, Memory};
 pub use module::{Global, GlobalData, GlobalKind, Module};
-pub use op::{Const, DiffCall, Effect, LinCall, Linear, LoopInfo, Op, Path, Step, Trap, Unroll};
+pub use op::{Again, Const, DiffCall, Effect, LinCall, Linear, LoopInfo, Op, Path, Step, Trap, Unroll};
 pub use screen::{Axis, Detail, Screen};
 pub use types::{Access, StructDef, StructField, StructId, Ty, Type, Types};
 pub use verify::{VerifyError, verify, verify_func, verify_linear};

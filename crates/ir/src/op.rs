@@ -6,7 +6,7 @@
 //!
 //! Three columns say what a pass may do with an operation without knowing it:
 //! [`Effect`] (may it be removed, repeated, moved?), [`Linear`] (in which operands is the result linear?) and,
-//! derived from the effect, whether it may be recomputed in a backward pass.
+//! derived from the effect, [`Again`] (does it give the same once more, in a backward pass?).
 
 use crate::math::Math;
 use crate::memory::{Atomic, Barrier};
@@ -30,6 +30,20 @@ pub enum Effect {
     Inner,
     /// Ends a region.
     Exit,
+}
+
+/// Whether an operation that runs once more on the same operands, later and perhaps beside other threads, gives the same and does
+/// nothing else. A backward pass computes again only what does, and keeps the results of everything else.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Again {
+    /// It does.
+    Same,
+    /// It reads the memory of its first operand: if nothing has written that in between.
+    Unwritten,
+    /// It does not: it has an effect, or its results depend on which threads run beside it.
+    Never,
+    /// As its regions or its callee do.
+    Inner,
 }
 
 /// In which operands the results are linear. What is linear can be transposed.
@@ -243,6 +257,22 @@ ops! {
 }
 
 impl Op {
+    /// Whether it gives the same once more.
+    pub const fn again(&self) -> Again {
+        let asks_neighbours =
+            matches!(self, Op::Screen(_)) || matches!(self, Op::Sample(kind) if kind.asks_neighbours());
+        // An assertion that has held holds again, and a lane keeps its number.
+        let is_harmless = matches!(self, Op::Assert(_)) || matches!(self, Op::Wave(kind) if kind.is_alone());
+        match self.effect() {
+            Effect::None => Again::Same,
+            Effect::Read if asks_neighbours => Again::Never,
+            Effect::Read => Again::Unwritten,
+            Effect::Write if is_harmless => Again::Same,
+            Effect::Write => Again::Never,
+            Effect::Inner | Effect::Exit => Again::Inner,
+        }
+    }
+
     /// The path of an operation that has one: its last operands are the indices.
     pub const fn path(&self) -> Option<&Path> {
         if let Op::Extract(path)

@@ -132,6 +132,14 @@ impl Sampling {
         }
     }
 
+    /// Whether the level depends on how the coordinates differ between threads.
+    pub const fn asks_neighbours(self) -> bool {
+        match self {
+            Sampling::Implicit | Sampling::Bias | Sampling::Compare => true,
+            Sampling::Level | Sampling::Gradient | Sampling::CompareZero | Sampling::Gather(_) => false,
+        }
+    }
+
     /// Whether the sampler must be one that compares.
     pub const fn compares(self) -> bool {
         matches!(self, Sampling::Compare | Sampling::CompareZero)

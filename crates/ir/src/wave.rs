@@ -75,6 +75,16 @@ impl Wave {
         ("quad_diagonal", Wave::QuadDiagonal),
     ];
 
+    /// Whether it tells of this lane alone, whoever else is active.
+    pub const fn is_alone(self) -> bool {
+        match self {
+            Wave::LaneIndex | Wave::LaneCount => true,
+            Wave::Sum | Wave::Product | Wave::Min | Wave::Max | Wave::And | Wave::Or | Wave::Xor => false,
+            Wave::All | Wave::Any | Wave::Ballot | Wave::PrefixSum | Wave::PrefixProduct => false,
+            Wave::ReadAt | Wave::ReadFirst | Wave::QuadX | Wave::QuadY | Wave::QuadDiagonal => false,
+        }
+    }
+
     /// The operation that makes one number of two, if lanes are gathered so.
     pub const fn math(self) -> Option<Math> {
         match self {

@@ -38,11 +38,10 @@
 //! not look at equal regions.
 
 use crate::edit::Renaming;
-use crate::effects::Effects;
+use crate::effects::{Effects, is_read_only};
 use crate::types::holds_array;
 use cotangent_base::Map;
-use cotangent_ir::texture::{Opaque, Texture};
-use cotangent_ir::{Access, Func, Inst, Math, Op, Region, Ty, Type, Types, Value};
+use cotangent_ir::{Func, Inst, Math, Op, Region, Ty, Types, Value};
 use smallvec::SmallVec;
 
 /// Removes common subexpressions from `func`. Says whether there were any.
@@ -105,13 +104,8 @@ impl Cse<'_> {
     /// Whether `inst` reads memory that nobody writes while the program runs.
     fn is_fixed_load(&self, inst: Inst) -> bool {
         let data = &self.func.insts[inst];
-        let is_fixed = |handle: Value| match self.types.get(self.func.ty(handle)) {
-            Type::Buffer(_, access) | Type::Opaque(Opaque::Texture(Texture { access, .. })) => {
-                access == Access::Read
-            }
-            _ => false,
-        };
-        matches!(data.op, Op::Load(_) | Op::Texel | Op::Sample(_)) && is_fixed(data.operands[0])
+        matches!(data.op, Op::Load(_) | Op::Texel | Op::Sample(_))
+            && is_read_only(self.types, self.func, data.operands[0])
     }
 
     /// What makes the instruction equal to another, if it may be merged at all.

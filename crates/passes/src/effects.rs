@@ -23,9 +23,10 @@
 
 use crate::consts;
 use cotangent_base::{EntityMap, EntitySet, Map, Scalar, Set};
+use cotangent_ir::texture::{Opaque, Texture};
 use cotangent_ir::{
-    Const, Control, Effect, Func, FuncId, FuncKind, Global, Inst, InstData, Math, Module, Op, Region, Ty,
-    Type, Types, Value,
+    Access, Const, Control, Effect, Func, FuncId, FuncKind, Global, Inst, InstData, Math, Module, Op, Region,
+    Ty, Type, Types, Value,
 };
 
 /// The memory effects of functions of a module.
@@ -71,6 +72,14 @@ impl Does {
             asserts: self.asserts || other.asserts,
         }
     }
+}
+
+/// What may be written: globals, anything of these types, or any memory at all.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Writes {
+    globals: Vec<Global>,
+    types: Vec<Ty>,
+    anything: bool,
 }
 
 /// Which resources a handle may stand for.
@@ -191,6 +200,18 @@ impl Effects {
         self.summary(Node::Derivative(id)).is_none_or(|s| self.touches(s, place))
     }
 
+    /// What running any derivative of a function may write.
+    pub fn derivative_writes(&self, id: FuncId) -> Writes {
+        match self.summary(Node::Derivative(id)) {
+            Some(s) => Writes {
+                globals: s.globals.iter().collect(),
+                types: s.types.iter().collect(),
+                anything: s.anything,
+            },
+            None => Writes { globals: vec![], types: vec![], anything: true },
+        }
+    }
+
     /// The globals a function may write, handles of unknown origin taken for all of their type, in order.
     pub fn written(&self, id: FuncId) -> Vec<Global> {
         let may = |g: &Global| self.may_write(id, Place::Global(*g));
@@ -257,6 +278,16 @@ pub fn place(types: &Types, func: &Func, handle: Value) -> Place {
             Type::Ref(_) => Place::Any,
             _ => Place::AnyOf(func.ty(handle)),
         },
+    }
+}
+
+/// Whether nobody writes what `handle` stands for while a program runs.
+pub fn is_read_only(types: &Types, func: &Func, handle: Value) -> bool {
+    match types.get(func.ty(handle)) {
+        Type::Buffer(_, access) | Type::Opaque(Opaque::Texture(Texture { access, .. })) => {
+            access == Access::Read
+        }
+        _ => false,
     }
 }
 
@@ -350,7 +381,7 @@ fn local(types: &Types, func: &Func) -> (Summary, Vec<Need>) {
         } else {
             own.does = own.does.and(alone.shallow(&data.op));
         }
-        if let Op::Store(_) | Op::Atomic(_) = data.op {
+        if let Op::Store(_) | Op::StoreTexel | Op::Atomic(_) = data.op {
             own.write(place(types, func, data.operands[0]));
         } else if let Op::Barrier(_) = data.op {
             own.write(Place::Any);

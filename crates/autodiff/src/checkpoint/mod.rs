@@ -90,8 +90,8 @@ pub struct Input<'a> {
     pub induction: &'a Induction,
     /// The functions it calls with a derivative.
     pub calls: &'a Map<Inst, Callee>,
-    /// The primal instructions that must not run twice although their operation alone could: loads of what may
-    /// change, and calls with effects.
+    /// The primal instructions that must not run twice: those with an effect, those that ask other threads, loads of what may
+    /// change, and calls of functions with any of these.
     pub unrepeatable: &'a dyn Fn(Inst) -> bool,
     /// What functions cost.
     pub works: &'a Works,

@@ -5,7 +5,7 @@ use super::{Input, Residual};
 use crate::kind::{Kind, kind};
 use crate::linearize::Linearized;
 use cotangent_base::{Scalar, Set};
-use cotangent_ir::{Effect, Inst, InstData, Op, Region, Ty, Type, Value, ValueDef};
+use cotangent_ir::{Inst, InstData, Op, Region, Ty, Type, Value, ValueDef};
 
 /// How to compute a residual again.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -157,11 +157,11 @@ impl Branches<'_, '_, '_> {
         if data.regions.is_empty() && data.results.iter().any(|v| lin.contains(*v)) && !is_call(&data.op) {
             return true;
         }
-        let repeatable = match data.op.effect() {
-            Effect::None => true,
-            Effect::Read => !(input.unrepeatable)(inst),
-            Effect::Write | Effect::Exit => false,
-            Effect::Inner => matches!(data.op, Op::If | Op::Switch(_)),
+        let repeatable = match kind(&data.op) {
+            Kind::Plain | Kind::Branches => true,
+            Kind::Memory => !(input.unrepeatable)(inst),
+            Kind::Counted(_) | Kind::Conditional(_) | Kind::Call(_) | Kind::DiffCall(_) => false,
+            Kind::LinCall(_) | Kind::Exit => false,
         };
         self.take_primal(inst);
         self.inside.extend(data.results.iter().copied());
