@@ -75,6 +75,10 @@ pub trait Loader {
     fn load(&self, path: &str) -> Option<String>;
     /// The path that `name`, written in an `import` or `#include` of the file `from`, stands for.
     fn resolve(&self, from: &str, name: &str) -> Option<String>;
+    /// One name for a file, however its path is spelled, to tell whether it was read before.
+    fn identity(&self, path: &str) -> String {
+        tidy(path)
+    }
     /// Why `load` gives nothing for `path`, and what may be meant instead, for messages.
     fn why_not(&self, path: &str) -> String {
         let _ = path;
@@ -89,6 +93,19 @@ pub trait Loader {
     fn limit(&self) -> Option<String> {
         None
     }
+}
+
+/// A path without `.` and `dir/..`.
+fn tidy(path: &str) -> String {
+    let mut parts: Vec<&str> = vec![];
+    for part in path.split('/') {
+        match part {
+            "." => {}
+            ".." if parts.last().is_some_and(|last| !matches!(*last, "" | "..")) => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// Files in memory: path and text of each.

@@ -527,6 +527,29 @@ fn with_a_root_nothing_outside_is_read_or_quoted() {
 
 #[cfg(unix)]
 #[test]
+fn a_header_is_one_file_however_its_path_is_spelled() {
+    let folder = Folder::new("once");
+    std::fs::create_dir_all(folder.join("a/b")).unwrap();
+    let header = folder.file("h.slang", "#pragma once\nfloat once() { return 3; }\n");
+    folder.file("a/inner.slang", "#pragma once\n#include \"../h.slang\"\n#include \"b/../../h.slang\"\n");
+    folder.file("m.slang", "module m;\npublic struct M { public float x; }\n");
+    std::os::unix::fs::symlink(folder.join("h.slang"), folder.join("link.slang")).unwrap();
+    std::os::unix::fs::symlink(folder.join("a"), folder.join("dir")).unwrap();
+    std::os::unix::fs::symlink(folder.join("m.slang"), folder.join("a/m2.slang")).unwrap();
+    let spellings =
+        ["h.slang", "./h.slang", "a/../h.slang", "a/b/../../h.slang", "link.slang", "a/inner.slang"];
+    let more = ["dir/inner.slang", "dir/../h.slang", header.as_str(), "a//..//h.slang"];
+    let includes: Vec<String> =
+        spellings.iter().chain(&more).map(|path| format!("#include \"{path}\"")).collect();
+    let kernel = "import m;\nimport \"a/m2\";\nimport \"a/../m\";\nRWStructuredBuffer<float> o;\n\
+        [numthreads(1, 1, 1)] void main() { M m = { once() }; o[0] = m.x; }";
+    let main = folder.file("main.slang", format!("{}\n{kernel}", includes.join("\n")));
+    let output = run("run", &main, &format!("--set o=f32[0] --print o -I {}", folder.path("a/..")));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "o = f32[3]\n", "{}", said(&output));
+}
+
+#[cfg(unix)]
+#[test]
 fn names_of_files_and_notes_cannot_command_the_terminal() {
     let folder = Folder::new("escapes");
     let name = "a\u{1b}[31m\u{202e}.slang";

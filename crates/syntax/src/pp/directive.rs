@@ -166,7 +166,8 @@ impl Preprocessor<'_> {
     /// `#pragma once`; other pragmas mean nothing here.
     fn pragma(&mut self, file: FileId, rest: &[Token]) {
         if rest.first().is_some_and(|t| t.spelling() == "once") {
-            self.once.insert(self.sources.path(file).into());
+            let path = self.loader.identity(self.sources.path(file));
+            self.once.insert(path);
         }
     }
 
@@ -242,7 +243,7 @@ impl Preprocessor<'_> {
     /// The tokens of the file at `path`; nothing within if it wants to be included once and was.
     #[expect(clippy::option_option, reason = "not found, found but not wanted again, and found")]
     fn load(&mut self, path: String) -> Option<Option<(FileId, Rc<[Token]>)>> {
-        if self.once.contains(&path) {
+        if !self.once.is_empty() && self.once.contains(&self.loader.identity(&path)) {
             return Some(None);
         }
         if let Some((id, tokens)) = self.lexed.get(&path) {

@@ -85,7 +85,7 @@ pub(crate) struct Preprocessor<'a> {
     diags: &'a mut Diagnostics,
     macros: Map<Symbol, Rc<Macro>>,
     out: Vec<Token>,
-    /// Paths of the files that said `#pragma once`.
+    /// The files that said `#pragma once`, each under its one name.
     once: Set<String>,
     /// Included files by path: each is read once.
     lexed: Map<String, (FileId, Rc<[Token]>)>,
