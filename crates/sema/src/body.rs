@@ -21,6 +21,8 @@ pub(crate) struct BodyCx<'a> {
     pub cx: &'a mut Checked,
     /// Where names of declarations are looked up.
     pub scope: ScopeId,
+    /// Where the block at hand began to look names up.
+    pub block_scope: ScopeId,
     /// Variables.
     pub locals: EntityMap<LocalId, Local>,
     /// Why a variable may not be assigned; nothing if it may.
@@ -71,6 +73,7 @@ impl<'a> BodyCx<'a> {
         Self {
             cx,
             scope,
+            block_scope: scope,
             locals: EntityMap::new(),
             frozen: Map::default(),
             by_ref: Set::default(),

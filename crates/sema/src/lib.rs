@@ -85,6 +85,7 @@ mod tables;
 mod throws;
 mod throws_each;
 mod unreadable;
+mod usings;
 mod varying;
 mod witness;
 mod wrapper;

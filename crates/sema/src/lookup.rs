@@ -19,7 +19,7 @@ pub(crate) struct Found {
     pub item: Item,
     /// Arguments for the generic parameters around it.
     pub args: Args,
-    /// How far out it was found: two for each scope, one for an import.
+    /// How far away it is declared: two for each scope out, and in again for what a `using` names; one for another module.
     pub depth: u32,
     /// Whether an extension declares it.
     pub extension: bool,
@@ -80,7 +80,7 @@ impl Checked {
     }
 
     /// What a name means in one scope, not looking further out.
-    fn level(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
+    pub(crate) fn level(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
         let owner = self.tables.scopes[scope].owner;
         let mut found = vec![];
         let direct = self.direct(scope, name);
@@ -110,7 +110,7 @@ impl Checked {
     }
 
     /// The names declared in a scope itself.
-    fn direct(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
+    pub(crate) fn direct(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
         let Some(items) = self.tables.scopes[scope].names.get(&name).cloned() else {
             return vec![];
         };
@@ -126,44 +126,24 @@ impl Checked {
         self.resolve_usings(scope);
         let mut found = self.import_candidates(scope, name);
         found.retain(|f| self.can_see(f.access, scope));
-        // A little further out than what is declared here.
-        found.iter_mut().for_each(|f| f.depth = 1);
+        found.sort_by_key(|f| f.depth);
         found
     }
 
     fn import_candidates(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
         let imports = self.tables.scopes[scope].imports.clone();
-        imports.into_iter().flat_map(|s| self.direct(s, name)).collect()
+        let mut found = vec![];
+        for import in imports {
+            let depth = self.detour(scope, import);
+            found.extend(self.direct(import, name).into_iter().map(|f| Found { depth, ..f }));
+        }
+        found
     }
 
     /// What imported modules declare under a name that cannot be seen from `scope`.
     pub(crate) fn hidden_imports(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
         let found = self.import_candidates(scope, name);
         found.into_iter().filter(|f| !self.can_see(f.access, scope)).collect()
-    }
-
-    /// Finds the namespaces that the `using` declarations of a scope name, if nobody did yet.
-    pub(crate) fn resolve_usings(&mut self, scope: ScopeId) {
-        for (path, span) in std::mem::take(&mut self.tables.scopes[scope].usings) {
-            match self.type_path(&path, scope, true) {
-                Some(crate::resolve::Path::Namespace(inner)) => self.use_namespace(inner, scope),
-                Some(_) => {
-                    let message = "`using` takes a namespace";
-                    self.diagnostics.push(Diagnostic::new(codes::NOT_A_NAMESPACE, span, message));
-                }
-                None => {}
-            }
-        }
-    }
-
-    /// Makes the names of a namespace visible in `scope`, with those that it has from other modules.
-    fn use_namespace(&mut self, inner: ScopeId, scope: ScopeId) {
-        self.resolve_usings(inner);
-        let mut spaces = vec![inner];
-        spaces.extend_from_slice(&self.tables.scopes[inner].imports);
-        let imports = &mut self.tables.scopes[scope].imports;
-        spaces.retain(|space| *space != scope && !imports.contains(space));
-        imports.extend(spaces);
     }
 
     /// What a name means in a namespace.

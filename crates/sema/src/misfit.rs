@@ -147,7 +147,13 @@ impl BodyCx<'_> {
         for fit in fits.iter().take(8) {
             diagnostic = diagnostic.note(format!("`{}`", self.cx.show_func(fit.candidate.func)));
         }
-        self.report(diagnostic.help("convert an argument to the type you mean"));
+        let types = |fit: &Fit| -> Vec<Ty> { fit.signature.params.iter().map(|param| param.ty).collect() };
+        let alike = fits.windows(2).all(|pair| types(&pair[0]) == types(&pair[1]));
+        let help = match alike && callee.this.is_none() {
+            true => "write the namespace before it",
+            false => "convert an argument to the type you mean",
+        };
+        self.report(diagnostic.help(help));
     }
 }
 

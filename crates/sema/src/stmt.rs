@@ -36,10 +36,12 @@ impl BodyCx<'_> {
 
     pub(crate) fn scoped<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let scope = self.scope;
+        let around = std::mem::replace(&mut self.block_scope, scope);
         self.vars.push(Map::default());
         let result = work(self);
         self.vars.pop();
         self.scope = scope;
+        self.block_scope = around;
         result
     }
 

@@ -100,6 +100,8 @@ pub(crate) struct Scope {
     pub owner: Owner,
     /// Scopes whose names are visible as if they stood here: `using`, `import`.
     pub imports: Vec<ScopeId>,
+    /// Those of them that `using` names.
+    pub used: Vec<ScopeId>,
     /// `using` paths not looked up yet.
     pub usings: Vec<(Rc<ast::Expr>, Span)>,
     /// Dotted names around, for display: `Outer.`.

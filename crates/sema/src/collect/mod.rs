@@ -145,6 +145,7 @@ impl Checked {
             names: Default::default(),
             owner,
             imports: vec![],
+            used: vec![],
             usings: vec![],
             path: path.into(),
             generics,

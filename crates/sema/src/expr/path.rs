@@ -31,6 +31,7 @@ impl BodyCx<'_> {
                 callee.this = self.object(owner, span);
                 Entity::Funcs(callee)
             }
+            Some(_) if self.cx.is_ambiguous(scope, name, span) => Entity::Value(self.error(span)),
             Some(first) => {
                 let this = self.object(first.of, span);
                 self.found(*first, this, name, span)

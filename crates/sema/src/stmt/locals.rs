@@ -14,11 +14,16 @@ impl BodyCx<'_> {
     pub(super) fn local_decl(&mut self, decl: &ast::Decl, out: &mut Block) {
         match &decl.kind {
             ast::DeclKind::Var(var) => self.local_var(var, decl, out),
-            ast::DeclKind::Struct(_)
-            | ast::DeclKind::Alias(_)
-            | ast::DeclKind::Enum(_)
-            | ast::DeclKind::Using(_) => {
+            ast::DeclKind::Struct(_) | ast::DeclKind::Alias(_) | ast::DeclKind::Enum(_) => {
                 self.open_scope();
+                self.cx.collect_local(decl.clone(), self.scope);
+            }
+            ast::DeclKind::Using(_) => {
+                // Those of one block make names visible side by side.
+                let alone = self.cx.tables.scopes[self.scope].names.is_empty();
+                if self.scope == self.block_scope || !alone {
+                    self.open_scope();
+                }
                 self.cx.collect_local(decl.clone(), self.scope);
             }
             ast::DeclKind::Error => {}

@@ -1,0 +1,108 @@
+//! `using namespace`: names of other namespaces, as if they stood where the `using` does.
+//!
+//! Functions join those that are declared here; of equally good ones the call means the one that is declared least far away, counted in
+//! scopes out and in again. Of several types the least nested one is meant, of several values none.
+
+use crate::Checked;
+use crate::codes;
+use crate::lookup::Found;
+use crate::tables::{Item, ScopeId};
+use cotangent_base::{Diagnostic, Span, Symbol};
+
+impl Checked {
+    /// Finds the namespaces that the `using` declarations of a scope name, if nobody did yet.
+    pub(crate) fn resolve_usings(&mut self, scope: ScopeId) {
+        for (path, span) in std::mem::take(&mut self.tables.scopes[scope].usings) {
+            match self.type_path(&path, scope, true) {
+                Some(crate::resolve::Path::Namespace(inner)) => self.use_namespace(inner, scope),
+                Some(_) => {
+                    let message = "`using` takes a namespace";
+                    self.diagnostics.push(Diagnostic::new(codes::NOT_A_NAMESPACE, span, message));
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Makes the names of a namespace visible in `scope`, with those that it has from other modules.
+    fn use_namespace(&mut self, inner: ScopeId, scope: ScopeId) {
+        self.resolve_usings(inner);
+        let mut spaces = vec![inner];
+        spaces.extend_from_slice(&self.tables.scopes[inner].imports);
+        let imports = &mut self.tables.scopes[scope].imports;
+        spaces.retain(|space| *space != scope && !imports.contains(space));
+        self.tables.scopes[scope].used.extend(&spaces);
+        self.tables.scopes[scope].imports.extend(spaces);
+    }
+
+    /// How far out and in again it is from a scope to one whose names are visible there.
+    pub(crate) fn detour(&self, from: ScopeId, to: ScopeId) -> u32 {
+        let module = |scope: ScopeId| self.tables.scopes[scope].module;
+        let outwards = |scope: ScopeId| -> Vec<ScopeId> {
+            let parent =
+                |at: &ScopeId| self.tables.scopes[*at].parent.filter(|next| module(*next) == module(*at));
+            std::iter::successors(Some(scope), parent).collect()
+        };
+        let (out, back) = (outwards(from), outwards(to));
+        let other_module = u32::from(module(from) != module(to));
+        let shared = out.iter().rev().zip(back.iter().rev()).take_while(|(a, b)| a == b).count();
+        // Modules lie side by side.
+        let shared = shared.max(other_module as usize);
+        2 * (out.len() - shared + back.len() - shared) as u32 + other_module
+    }
+
+    /// Reports a name of which nobody knows what it means, as several namespaces in use here declare it.
+    pub(crate) fn is_ambiguous(&mut self, scope: ScopeId, name: Symbol, span: Span) -> bool {
+        let rivals = self.rivals(scope, name);
+        let [first, second, ..] = rivals.as_slice() else { return false };
+        let is_type = rivals.iter().all(|rival| self.is_type_item(rival.item));
+        if is_type && first.depth < second.depth {
+            return false;
+        }
+        let message = format!("`{name}` is declared in several namespaces that are in use here");
+        let mut diagnostic = Diagnostic::new(codes::AMBIGUOUS, span, message);
+        for rival in &rivals {
+            if let Some(declared) = self.item_span(rival.item) {
+                diagnostic = diagnostic.label(declared, "one of them");
+            }
+        }
+        let help = format!("write the namespace before it, as in `A::{name}`");
+        self.diagnostics.push(diagnostic.help(help));
+        true
+    }
+
+    /// What else than functions a name means in the innermost scope that has it, the least far away first.
+    fn rivals(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
+        let parent = |at: &ScopeId| self.tables.scopes[*at].parent;
+        if std::iter::successors(Some(scope), parent).all(|at| self.tables.scopes[at].used.is_empty()) {
+            return vec![];
+        }
+        let mut at = Some(scope);
+        while let Some(scope) = at {
+            if !self.level(scope, name).is_empty() {
+                return self.rivals_in(scope, name);
+            }
+            at = self.tables.scopes[scope].parent;
+        }
+        vec![]
+    }
+
+    fn rivals_in(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
+        let used = self.tables.scopes[scope].used.clone();
+        if used.is_empty() {
+            return vec![];
+        }
+        let mut rivals: Vec<Found> = vec![];
+        for space in std::iter::once(scope).chain(used) {
+            let depth = self.detour(scope, space);
+            let found = self.direct(space, name).into_iter().find(|f| self.can_see(f.access, scope));
+            let Some(found) = found else { continue };
+            let is_plain = !matches!(found.item, Item::Func(_) | Item::Namespace(_));
+            if is_plain && rivals.iter().all(|other| other.item != found.item) {
+                rivals.push(Found { depth, ..found });
+            }
+        }
+        rivals.sort_by_key(|rival| rival.depth);
+        rivals
+    }
+}
