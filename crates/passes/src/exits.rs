@@ -29,8 +29,8 @@
 //! ```
 //!
 //! [`inline_calls`](crate::inline) and [`unroll`](crate::unroll) write such loops, because a `break` out of one is the
-//! simplest form of "leave this piece of code": whatever they must stop early goes into a loop of one round.
-//! Here it becomes plain choice:
+//! simplest form of "leave this piece of code": whatever they must stop early goes into a loop of one round. Programs have
+//! `do { .. } while (false)` for the same. Here it becomes plain choice:
 //!
 //! - An `if` (or `switch`) of which at most one branch goes on: the rest of the code moves into that branch, and
 //!   the `if` yields what the loop would have given.
@@ -41,6 +41,7 @@
 
 use crate::consts;
 use crate::edit::{Renaming, change_exits};
+use crate::rounds;
 use crate::shape::{Loop, Shape};
 use cotangent_base::{EntitySet, Scalar};
 use cotangent_ir::{Exit, Func, Inst, Op, Region, Ty, Types, Value};
@@ -73,7 +74,10 @@ fn removable(types: &Types, func: &Func, shape: &Shape) -> EntitySet<Inst> {
     let mut found = EntitySet::new();
     let mut holds_one = EntitySet::new();
     for inst in func.all_insts().into_iter().rev() {
-        if runs_once(types, func, inst) && is_left_directly(func, shape, inst) && !holds_one.contains(inst) {
+        if runs_once(types, func, shape, inst)
+            && is_left_directly(func, shape, inst)
+            && !holds_one.contains(inst)
+        {
             found.insert(inst);
             holds_one.insert(inst);
         }
@@ -86,9 +90,12 @@ fn removable(types: &Types, func: &Func, shape: &Shape) -> EntitySet<Inst> {
     found
 }
 
-fn runs_once(types: &Types, func: &Func, inst: Inst) -> bool {
-    let data = &func.insts[inst];
-    matches!(data.op, Op::For(_)) && consts::int(types, func, data.operands[0]) == Some(1)
+fn runs_once(types: &Types, func: &Func, shape: &Shape, inst: Inst) -> bool {
+    let Some(looped) = Loop::of(func, inst) else { return false };
+    match looped.cond {
+        None => consts::int(types, func, func.insts[inst].operands[0]) == Some(1),
+        Some(_) => rounds::is_one(types, func, shape, looped),
+    }
 }
 
 /// Whether the exits that end at `inst` are few, and none is inside another loop.
@@ -161,15 +168,18 @@ impl Exits<'_> {
         false
     }
 
-    /// The arguments of the body are the initial values and round number 0.
+    /// The arguments of the body are the initial values and, of a counted loop, round number 0.
     fn bind(&mut self, looped: Loop, kept: &mut Vec<Inst>) {
         let span = self.func.insts[looped.inst].span;
         let args = self.func.regions[looped.body].args.clone();
-        let zero = self.func.new_inst(Op::Zero, &[], &[self.func.ty(args[0])], span);
-        kept.push(zero);
-        let inits = self.func.insts[looped.inst].operands[1..].to_vec();
-        let counter = self.func.insts[zero].results[0];
-        self.rename(&args, &[&[counter], &inits[..]].concat());
+        let (counters, slots) = args.split_at(looped.lead);
+        for &counter in counters {
+            let zero = self.func.new_inst(Op::Zero, &[], &[self.func.ty(counter)], span);
+            kept.push(zero);
+            self.rename(&[counter], &self.func.insts[zero].results.clone());
+        }
+        let inits = self.func.insts[looped.inst].operands[looped.lead..].to_vec();
+        self.rename(slots, &inits);
     }
 
     /// Rewrites `region` so that it yields what `mode` says in place of leaving the loop `target`.

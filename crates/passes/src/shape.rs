@@ -144,6 +144,12 @@ impl Loop {
         }
     }
 
+    /// The exits that start its next round.
+    pub fn back_edges(self, func: &Func, shape: &Shape) -> Vec<Inst> {
+        let exits = shape.exits(self.inst).iter().copied();
+        exits.filter(|exit| self.is_back_edge(func, shape, *exit)).collect()
+    }
+
     /// Whether `exit` is the `yield` of the condition, which carries no slots.
     pub fn is_condition(self, shape: &Shape, exit: Inst) -> bool {
         self.cond.is_some() && shape.home(exit) == self.cond

@@ -158,7 +158,7 @@ impl Unroller<'_> {
         }
         let (types, func) = (&*self.types, &*self.func);
         let (tests, args) = (&func.regions[cond].args, &func.regions[looped.body].args);
-        let backs: Vec<Inst> = self.back_edges(looped);
+        let backs: Vec<Inst> = looped.back_edges(self.func, &self.shape);
         let init = |value: &Value| consts::constant(types, func, *value);
         let mut slots: Vec<Option<Const>> = func.insts[looped.inst].operands.iter().map(init).collect();
         let mut rounds = Vec::new();
@@ -183,11 +183,6 @@ impl Unroller<'_> {
             let next = (0..slots.len()).map(&mut next).collect();
             rounds.push(Round { number: None, slots: std::mem::replace(&mut slots, next) });
         }
-    }
-
-    fn back_edges(&self, looped: Loop) -> Vec<Inst> {
-        let exits = self.shape.exits(looped.inst).iter().copied();
-        exits.filter(|exit| looped.is_back_edge(self.func, &self.shape, *exit)).collect()
     }
 
     /// Appends the rounds of a loop to `kept`.

@@ -295,3 +295,24 @@ fn a_counted_loop_is_bounded_by_its_count() {
     assert_eq!(bound_of_first_loop(&text("%c: i32 = const -5  %count: i32 = min %n, %c")), Some(0));
     assert_eq!(bound_of_first_loop(&text("%c: i32 = const 0  %count: i32 = max %n, %c")), None);
 }
+
+#[test]
+fn a_flag_that_every_round_clears_allows_one() {
+    let case = |before, moves| {
+        rounds(&Case { ty: "bool", before, asks: "%goes: bool = and %i, %i", moves }).zip(
+            // The variable itself is the condition.
+            bound_of_first_loop(&format!(
+                "func @f(%n: bool, %m: bool) -> bool {{
+                   {before}
+                   %r: bool = while (%start) cond(%i: bool) {{ yield %i }} body(%k: bool) {{ {moves} yield %next }}
+                   return %r
+                 }}"
+            )),
+        )
+    };
+    let clears = "%next: bool = const false";
+    assert_eq!(case("%start: bool = const true", clears), Some((1, 1)));
+    assert_eq!(case("%start: bool = not %n", clears), Some((1, 1)));
+    assert_eq!(case("%start: bool = const true", "%next: bool = and %k, %m"), None);
+    assert_eq!(case("%start: bool = not %n", "%next: bool = not %k"), None);
+}

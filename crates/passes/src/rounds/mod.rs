@@ -11,6 +11,7 @@
 //! while (n > 0) n >>= 1                  31             one that shrinks by division
 //! for (t = 0.0; t < 1.0; t += 0.1)       10             anything that follows from constants: it is tried out
 //! do { .. i++; } while (i < 8)           8              the first round is free
+//! do { .. } while (false)                1              a condition that fails after any round
 //! ```
 //!
 //! [`range`] knows which integers a value can be. [`progress`] knows how far a counter that moves by a rule can get. What
@@ -21,6 +22,7 @@ mod range;
 
 use crate::consts;
 use crate::evaluate::Trial;
+use crate::fold::is_silent;
 use crate::shape::{Loop, Shape};
 use cotangent_ir::eval::Eval;
 use cotangent_ir::{Const, Exit, Func, Inst, Math, Op, Region, Types, Value, ValueDef};
@@ -39,6 +41,22 @@ pub fn most(types: &Types, func: &Func, shape: &Shape, looped: Loop) -> Option<u
         Some(cond) => bounds.of_while(cond),
         None => bounds.of_for(),
     }
+}
+
+/// Whether `looped` begins and never begins a second round: its condition holds at first, fails after every round, and
+/// nobody notices if it is not asked.
+pub fn is_one(types: &Types, func: &Func, shape: &Shape, looped: Loop) -> bool {
+    let Some(cond) = looped.cond.filter(|cond| is_silent(func, *cond)) else { return false };
+    let asked = |values: &[Value], eval: Eval| {
+        let known: Vec<_> = values.iter().map(|v| consts::constant(types, func, *v)).collect();
+        Trial::with(types, func, &func.regions[cond].args, &known, eval).value(func.exit(cond).operands[0])
+    };
+    // Finite differences are taken with more digits.
+    [Eval::default(), Eval { wide: true }].into_iter().all(|eval| {
+        let ends = |exit: &Inst| asked(&func.insts[*exit].operands, eval) == Some(Const::Bool(false));
+        asked(&func.insts[looped.inst].operands, eval) == Some(Const::Bool(true))
+            && looped.back_edges(func, shape).iter().all(ends)
+    })
 }
 
 struct Bounds<'a> {
@@ -88,7 +106,8 @@ impl Bounds<'_> {
 
     /// The parts of a condition that must all hold.
     fn split(&self, asked: Asked, parts: &mut Vec<Asked>) {
-        let Some(data) = self.func.def(asked.value) else { return };
+        // A variable of the loop, as in `while (again)`, is asked itself.
+        let Some(data) = self.func.def(asked.value) else { return parts.push(asked) };
         match (&data.op, &data.operands[..]) {
             (Op::Math(Math::And), &[a, b]) if asked.wanted => {
                 self.split(Asked { value: a, ..asked }, parts);
@@ -202,7 +221,7 @@ impl Bounds<'_> {
         ((start.is_one() && limit.is_one()) || most <= LARGEST).then_some(most)
     }
 
-    /// The number of rounds in which a part holds, if that follows from constants.
+    /// The number of rounds in which a part holds, if that follows from constants. Where nobody knows whether it holds at first, it may.
     fn tried(&self, part: Asked) -> Option<u32> {
         let exact = self.tried_by(part, Eval::default())?;
         // Finite differences are taken with more digits, which may take another round.
@@ -218,9 +237,11 @@ impl Bounds<'_> {
         let mut slots: Vec<Option<Const>> = func.insts[self.looped.inst].operands.iter().map(init).collect();
         for round in 0..=LONGEST_TRIAL {
             if part.at_once || round > 0 {
-                let holds = Trial::with(types, func, tests, &slots, eval).value(part.value)?;
-                if holds != Const::Bool(part.wanted) {
-                    return Some(round);
+                match Trial::with(types, func, tests, &slots, eval).value(part.value) {
+                    Some(holds) if holds == Const::Bool(part.wanted) => {}
+                    Some(_) => return Some(round),
+                    None if round == 0 => {}
+                    None => return None,
                 }
             }
             let mut trial = Trial::with(types, func, args, &slots, eval);
@@ -264,7 +285,7 @@ impl Bounds<'_> {
     }
 
     fn back_edges(&self) -> Vec<Inst> {
-        self.ranges.back_edges(self.looped)
+        self.looped.back_edges(self.func, self.ranges.shape)
     }
 }
 

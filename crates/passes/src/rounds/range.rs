@@ -39,12 +39,6 @@ impl Ranges<'_> {
         self.types.scalar_of(self.func.ty(value)).is_some_and(|scalar| by.is_shift_of(scalar))
     }
 
-    /// The exits of a loop that start its next round.
-    pub fn back_edges(&self, looped: Loop) -> Vec<Inst> {
-        let exits = self.shape.exits(looped.inst).iter().copied();
-        exits.filter(|exit| looped.is_back_edge(self.func, self.shape, *exit)).collect()
-    }
-
     /// How a slot of a `while` gets from one round to the next.
     pub fn way(&self, looped: Loop, slot: usize) -> Option<Way> {
         self.way_within(looped, slot, DEEPEST)
@@ -52,7 +46,7 @@ impl Ranges<'_> {
 
     fn way_within(&self, looped: Loop, slot: usize, depth: u32) -> Option<Way> {
         let arg = self.func.regions[looped.body].args[slot];
-        let edges = self.back_edges(looped);
+        let edges = looped.back_edges(self.func, self.shape);
         let mut ways = edges.iter().map(|exit| self.step(self.func.insts[*exit].operands[slot], arg, depth));
         let first = ways.next()??;
         ways.try_fold(first, |sum, way| sum.joined(way?))
