@@ -5,6 +5,7 @@
 //! another request (`fwd_diff(fwd_diff(f))`); the inner one then gets its body first and is, from there on, a
 //! function like any other.
 
+use crate::conditions::conditions;
 use crate::kind::callees;
 use crate::report::{Report, report};
 use crate::stages::Stage;
@@ -46,6 +47,8 @@ pub struct Context<'m> {
     pub stages: Option<Vec<Stage>>,
     /// The requests whose bodies are being written, to notice one that needs itself.
     filling: Set<FuncId>,
+    /// The requests whose derivatives are asked for, perhaps as a part of something else.
+    again: Set<FuncId>,
     /// How many instructions were differentiated so far.
     differentiated: usize,
     /// The requests that could not be filled. The reason has been told.
@@ -117,6 +120,23 @@ fn mark_arithmetic(module: &mut Module) {
     }
 }
 
+/// The requests that are called, perhaps through others, by a function that a request is of.
+fn differentiated_again(module: &Module) -> Set<FuncId> {
+    let request_of = |func: &Func| match func.kind {
+        FuncKind::Request(_, of) => Some(of),
+        FuncKind::Defined => None,
+    };
+    let mut open: Vec<FuncId> = module.funcs.values().filter_map(request_of).collect();
+    let mut seen: Set<FuncId> = open.iter().copied().collect();
+    while let Some(func) = open.pop() {
+        let func = &module.funcs[func];
+        let used = callees(func).into_iter().chain(request_of(func)).chain(func.diff.links());
+        open.extend(used.filter(|used| seen.insert(*used)));
+    }
+    seen.retain(|func| request_of(&module.funcs[*func]).is_some());
+    seen
+}
+
 /// What is told of a function is told once, however many derivatives of it were tried.
 fn without_repetition(told: Diagnostics) -> Diagnostics {
     let mut once: Vec<Diagnostic> = Vec::new();
@@ -134,7 +154,8 @@ impl<'m> Context<'m> {
     /// Nothing written yet.
     pub fn new(module: &'m mut Module) -> Self {
         Context {
-            effects: Effects::of(module),
+            effects: Effects::below(module, module.funcs.keys()),
+            again: differentiated_again(module),
             module,
             diagnostics: Diagnostics::new(),
             forward: forward::Cache::default(),
@@ -145,6 +166,11 @@ impl<'m> Context<'m> {
             differentiated: 0,
             failed: Set::default(),
         }
+    }
+
+    /// Whether the derivative `request` is itself differentiated.
+    pub(crate) fn is_differentiated_again(&self, request: FuncId) -> bool {
+        self.again.contains(&request)
     }
 
     /// Ends the work: removes what was a step on the way.
@@ -220,7 +246,7 @@ impl<'m> Context<'m> {
     }
 
     /// A copy of the body to differentiate in order to get a derivative of `func`: what asks for it is inlined and
-    /// unrolled, loops that count are counted, and invariant code is out of them. A function whose derivative is not
+    /// unrolled, loops that count are counted, invariant code is out of them, and sources are in their bodies. A function whose derivative is not
     /// taken from its body (a library rule, a substitute, none at all) is stood for by one that calls it.
     pub fn body_of(&mut self, func: FuncId) -> Result<Func, Reported> {
         self.fill(func)?;
@@ -246,6 +272,7 @@ impl<'m> Context<'m> {
         }
         self.unroll(&mut copy)?;
         optimize_func(&mut self.module.types, &mut copy, &self.effects, When::BeforeDerivatives);
+        conditions(&mut self.module.types, &mut copy, &self.effects);
         Ok(copy)
     }
 

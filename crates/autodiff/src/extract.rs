@@ -58,8 +58,8 @@ pub struct Cache {
     parts: Map<FuncId, Parts>,
     /// What functions cost.
     works: Works,
-    /// The linear halves of recursive functions, and how many tangents each takes.
-    recursive: Map<FuncId, usize>,
+    /// The linear halves of recursive functions.
+    recursive: Map<FuncId, Recursive>,
     /// What is being taken apart, to notice recursion that no call shows.
     open: Vec<Key>,
     /// Functions written and not yet tidied.
@@ -68,6 +68,15 @@ pub struct Cache {
     filling: Vec<FuncId>,
     /// What is known about the innermost.
     root: Option<Rc<Root>>,
+}
+
+/// What is known of the linear half of a recursive function before it is written.
+#[derive(Clone, Copy)]
+struct Recursive {
+    /// How many tangents it takes.
+    tangents: usize,
+    /// Whether it contributes to their cotangents though none comes in.
+    source: bool,
 }
 
 /// What a backward derivative that was generated consists of.
@@ -93,6 +102,8 @@ struct Key {
     free: Mask,
     /// What may change between the two passes.
     changing: Writes,
+    /// Whether the result is differentiated again.
+    again: bool,
 }
 
 impl Cache {
@@ -132,13 +143,14 @@ pub(crate) fn backward_request(cx: &mut Context<'_>, request: FuncId, of: FuncId
     }
     cx.reverse.filling.push(request);
     fill_below(cx, of);
-    let root = Rc::new(Root::of(cx.module, of));
+    let again = cx.is_differentiated_again(request);
+    let root = Rc::new(Root::of(cx.module, of, again));
     let outer = cx.reverse.root.replace(root);
     let result = generate(cx, request, of);
     cx.reverse.root = outer;
     cx.reverse.filling.pop();
     result?;
-    tidy_all(cx);
+    tidy_all(cx, again);
     Ok(())
 }
 
@@ -281,8 +293,8 @@ pub(crate) fn contributions(
         return Ok(known.clone());
     }
     // A recursive function contributes to all its inputs or to none, rather than to what it contributes to.
-    if let Some(&tangents) = cx.reverse.recursive.get(&linear) {
-        return Ok(vec![outputs.contains(&true); tangents].into());
+    if let Some(&Recursive { tangents, source }) = cx.reverse.recursive.get(&linear) {
+        return Ok(vec![source || outputs.contains(&true); tangents].into());
     }
     let half = cx.reverse.linear[&linear].clone();
     let found = Reach::of(cx, &half, outputs)?.contributions(&half);
@@ -296,7 +308,7 @@ pub(crate) fn certain(cx: &mut Context<'_>, linear: FuncId, outputs: &[bool]) ->
     if let Some(known) = cx.reverse.certain.get(&key) {
         return Ok(known.clone());
     }
-    if let Some(&tangents) = cx.reverse.recursive.get(&linear) {
+    if let Some(&Recursive { tangents, .. }) = cx.reverse.recursive.get(&linear) {
         return Ok(vec![false; tangents].into());
     }
     let half = cx.reverse.linear[&linear].clone();
@@ -341,10 +353,11 @@ pub(crate) fn backward(cx: &mut Context<'_>, linear: FuncId, seeds: &Seeds) -> R
 }
 
 /// Tidies what was written since the last time. Late, because what a function does is known only when all it
-/// calls is written.
-fn tidy_all(cx: &mut Context<'_>) {
+/// calls is written. Unless they are differentiated again, what they call for nothing goes.
+fn tidy_all(cx: &mut Context<'_>, again: bool) {
     let rough = std::mem::take(&mut cx.reverse.rough);
     let effects = Effects::below(cx.module, rough.iter().copied());
+    let effects = if again { effects } else { effects.without_sources() };
     for id in rough {
         let Module { types, funcs, .. } = &mut *cx.module;
         let func = &mut funcs[id];

@@ -93,7 +93,8 @@ pub fn function(cx: &mut Context<'_>, func: FuncId, inputs: &[bool]) -> Result<F
 /// Writes the body of the forward derivative `id`, which has been declared.
 fn write(cx: &mut Context<'_>, id: FuncId, body: Func, inputs: &[bool]) -> Result<(), Reported> {
     let errors = cx.diagnostics.len();
-    let Linearized { mut func, lin, .. } = linearize(cx.module, body, inputs, &mut cx.diagnostics);
+    let Linearized { mut func, lin, .. } =
+        linearize(cx.module, body, inputs, Mode::Forward, &mut cx.diagnostics);
     if cx.diagnostics.len() > errors {
         return Err(Reported);
     }

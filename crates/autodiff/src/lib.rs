@@ -15,10 +15,14 @@
 //! - [`extract`] runs these in order: reverse mode.
 //! - [`mod@report`] tells what a backward derivative keeps and what it computes twice.
 //! - [`substitute`] sees to it that a substitute runs wherever derivatives are wanted.
+//! - `callee` says what becomes of calls, and which of them are sources of derivatives.
+//! - `conditions` moves conditions of loops to where derivatives are taken, if they have such sources in them.
 //! - [`driver`] finds the requests and fills them, inner ones first.
 
+mod callee;
 pub mod checkpoint;
 pub mod codes;
+mod conditions;
 pub mod driver;
 pub mod extract;
 pub mod forward;

@@ -7,7 +7,7 @@ use cotangent_autodiff::linearize::linearize;
 use cotangent_autodiff::prepare::prepare;
 use cotangent_base::{Diagnostics, Symbol};
 use cotangent_interp::Val;
-use cotangent_ir::{Module, Op, text, verify, verify_linear};
+use cotangent_ir::{Mode, Module, Op, text, verify, verify_linear};
 use running::{Run, all_floats, inputs, shifted};
 
 const PROGRAMS: u64 = 300;
@@ -61,7 +61,7 @@ fn every_linear_instruction_is_linear_and_no_primal_one_reads_a_tangent() {
                 }
                 let inputs: Vec<bool> = mask.into_iter().chain([false]).collect();
                 let mut diagnostics = Diagnostics::new();
-                let linearized = linearize(&mut module, body, &inputs, &mut diagnostics);
+                let linearized = linearize(&mut module, body, &inputs, Mode::Forward, &mut diagnostics);
                 assert!(diagnostics.is_empty());
                 let (func, lin) = (&linearized.func, &linearized.lin);
                 verify_linear(func, lin, &module).unwrap_or_else(|e| {

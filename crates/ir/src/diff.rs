@@ -64,6 +64,19 @@ impl DiffInfo {
             self.apply.and_then(|a| Some(Apply { primal: to(a.primal)?, pullback: to(a.pullback)? }));
     }
 
+    /// Whether the user wrote a derivative.
+    pub fn is_custom(&self) -> bool {
+        self.forward.is_some() || self.has_custom_backward()
+    }
+
+    /// Whether the user wrote the derivative of that mode.
+    pub fn is_custom_in(&self, mode: Mode) -> bool {
+        match mode {
+            Mode::Forward => self.forward.is_some(),
+            Mode::Backward => self.has_custom_backward(),
+        }
+    }
+
     /// Whether the user wrote a backward derivative, in one step or in two.
     pub fn has_custom_backward(&self) -> bool {
         self.backward.is_some() || self.apply.is_some()

@@ -12,6 +12,11 @@
 //! running *a derivative* of it may do, which adds the custom derivatives of everything it calls. The second is
 //! what a derivative that is requested but not written yet, or an [`Op::DiffCall`], counts as.
 //!
+//! A call of a function whose derivative is the user's, or that calls one, is a *source*: in a derivative it may give
+//! something though nothing comes in, and it need not be linear. So as long as derivatives may be taken it is neither
+//! removed, nor merged with an equal one, nor moved, whatever running it does. [`Effects::of`] is for the time after
+//! that and knows no sources.
+//!
 //! Memory is compared by global. A handle that is not a global itself (a parameter, a choice between two) may
 //! be any resource of its type; a pointer of unknown origin may lead anywhere. At a barrier other threads may have
 //! written anything.
@@ -34,6 +39,8 @@ use cotangent_ir::{
 pub struct Effects {
     summaries: Map<Node, Summary>,
     globals: EntityMap<Global, Ty>,
+    /// Whether all derivatives have been taken.
+    last: bool,
 }
 
 /// What an instruction or a function does besides giving results.
@@ -46,20 +53,22 @@ pub struct Does {
     /// It may trap on purpose. Indices outside and division by zero do not count: whatever has no other effect
     /// may be removed together with its trap.
     pub asserts: bool,
+    /// Its derivative is the user's in part, and derivatives may still be taken.
+    pub sources: bool,
 }
 
 impl Does {
     /// Nothing at all.
-    pub const NOTHING: Does = Does { reads: false, writes: false, asserts: false };
+    pub const NOTHING: Does = Does { reads: false, writes: false, asserts: false, sources: false };
     /// All there is, for what is not known.
-    pub const EVERYTHING: Does = Does { reads: true, writes: true, asserts: true };
+    pub const EVERYTHING: Does = Does { reads: true, writes: true, asserts: true, sources: true };
 
     /// Whether it must stay even if nobody uses its results.
     pub fn stays(self) -> bool {
-        self.writes || self.asserts
+        self.writes || self.asserts || self.sources
     }
 
-    /// Whether running it twice, or never, makes no difference but to its results.
+    /// Whether running it twice, or never, makes no difference but to its results and their derivatives.
     pub fn is_pure(self) -> bool {
         self == Does::NOTHING
     }
@@ -70,6 +79,7 @@ impl Does {
             reads: self.reads || other.reads,
             writes: self.writes || other.writes,
             asserts: self.asserts || other.asserts,
+            sources: self.sources || other.sources,
         }
     }
 }
@@ -122,31 +132,37 @@ impl Summary {
     }
 }
 
-/// Whose summary: of running a function or of its derivatives.
+/// Whose summary: of running a function, of its derivatives, or of being called where derivatives are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Node {
     Run(FuncId),
     Derivative(FuncId),
+    Source(FuncId),
 }
 
 impl Node {
     fn func(self) -> FuncId {
         match self {
-            Node::Run(id) | Node::Derivative(id) => id,
+            Node::Run(id) | Node::Derivative(id) | Node::Source(id) => id,
         }
     }
 }
 
 impl Effects {
-    /// The effects of every function of `module`.
+    /// The effects of every function of `module`, when all derivatives have been taken.
     pub fn of(module: &Module) -> Effects {
-        Effects::below(module, module.funcs.keys())
+        Effects::below(module, module.funcs.keys()).without_sources()
     }
 
-    /// The effects of `roots` and of all that they, or their derivatives, may call.
+    /// The same for code that no derivative is taken of any more.
+    pub fn without_sources(self) -> Effects {
+        Effects { last: true, ..self }
+    }
+
+    /// The effects of `roots` and of all that they, or their derivatives, may call, while derivatives are taken.
     pub fn below(module: &Module, roots: impl IntoIterator<Item = FuncId>) -> Effects {
         let globals = module.globals.values().map(|g| g.ty).collect();
-        let mut effects = Effects { summaries: Map::default(), globals };
+        let mut effects = Effects { summaries: Map::default(), globals, last: false };
         let mut users: Map<Node, Vec<Node>> = Map::default();
         let mut open: Vec<FuncId> = roots.into_iter().collect();
         let mut seen: Set<FuncId> = open.iter().copied().collect();
@@ -155,7 +171,9 @@ impl Effects {
             let (own, needs) = local(&module.types, func);
             effects.summaries.insert(Node::Run(id), own.clone());
             effects.summaries.insert(Node::Derivative(id), own);
-            for (user, used) in needs.into_iter().flat_map(|need| need.links(id)).chain(custom(id, func)) {
+            effects.summaries.insert(Node::Source(id), source(func));
+            let calls = needs.into_iter().flat_map(|need| need.links(id, func));
+            for (user, used) in calls.chain(custom(id, func)) {
                 users.entry(used).or_default().push(user);
                 open.extend(seen.insert(used.func()).then_some(used.func()));
             }
@@ -180,14 +198,20 @@ impl Effects {
         self.summaries.get(&node)
     }
 
-    /// What running a function does.
+    /// What running a function does, and whether it is a source.
     pub fn func(&self, id: FuncId) -> Does {
-        self.summary(Node::Run(id)).map_or(Does::EVERYTHING, |s| s.does)
+        self.does(Node::Run(id))
     }
 
-    /// What running any derivative of a function may do.
+    /// What running any derivative of a function may do, and whether it is a source.
     pub fn derivative(&self, id: FuncId) -> Does {
-        self.summary(Node::Derivative(id)).map_or(Does::EVERYTHING, |s| s.does)
+        self.does(Node::Derivative(id))
+    }
+
+    fn does(&self, node: Node) -> Does {
+        let does = |node| self.summary(node).map_or(Does::EVERYTHING, |s| s.does);
+        let sources = !self.last && does(Node::Source(node.func())).sources;
+        Does { sources, ..does(node) }
     }
 
     /// Whether running a function may write `place`.
@@ -345,15 +369,14 @@ enum Need {
 
 impl Need {
     /// Which summaries of the user `id` grow with which of the function needed.
-    fn links(self, id: FuncId) -> Vec<(Node, Node)> {
-        match self {
-            Need::Call(used) => {
-                vec![(Node::Run(id), Node::Run(used)), (Node::Derivative(id), Node::Derivative(used))]
-            }
-            Need::Derivative(used) => {
-                vec![(Node::Run(id), Node::Derivative(used)), (Node::Derivative(id), Node::Derivative(used))]
-            }
-        }
+    fn links(self, id: FuncId, user: &Func) -> Vec<(Node, Node)> {
+        let (used, run) = match self {
+            Need::Call(used) => (used, Node::Run(used)),
+            Need::Derivative(used) => (used, Node::Derivative(used)),
+        };
+        let mut links = vec![(Node::Run(id), run), (Node::Derivative(id), Node::Derivative(used))];
+        links.extend(is_followed(user).then_some((Node::Source(id), Node::Source(used))));
+        links
     }
 }
 
@@ -399,7 +422,21 @@ fn custom(id: FuncId, func: &Func) -> Vec<(Node, Node)> {
         links.extend([(me, Node::Run(used)), (me, Node::Derivative(used))]);
     }
     links.extend(substitute.map(|used| (me, Node::Derivative(used))));
+    links.extend(substitute.map(|used| (Node::Source(id), Node::Source(used))));
     links
+}
+
+/// Whether derivatives of a function are taken from its body.
+fn is_followed(func: &Func) -> bool {
+    let diff = &func.diff;
+    let known = diff.rule.or(diff.substitute).is_some() || diff.constant;
+    !known && (diff.differentiable.is_some() || matches!(func.kind, FuncKind::Request(..)))
+}
+
+/// Whether a function is a source by itself.
+fn source(func: &Func) -> Summary {
+    let sources = func.diff.is_custom() && !func.diff.constant;
+    Summary { does: Does { sources, ..Does::NOTHING }, ..Summary::default() }
 }
 
 /// Whether the slope of an operation may be infinite, or no number, although its operands are numbers.

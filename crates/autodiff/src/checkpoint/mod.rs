@@ -41,7 +41,7 @@ use crate::kind::{Kind, kind};
 use crate::linearize::Linearized;
 use crate::mincut::{INFINITE, Network, Node, SINK, SOURCE};
 use crate::prepare::Induction;
-use cotangent_base::{Diagnostic, Map};
+use cotangent_base::{Diagnostic, EntitySet, Map};
 use cotangent_ir::layout::layout;
 use cotangent_ir::{FuncId, Inst, Module, Prefer, Region, Ty, Value, ValueDef};
 use nest::Nest;
@@ -72,6 +72,8 @@ pub struct Callee {
     pub context: Option<Ty>,
     /// Which inputs the linear half takes.
     pub needed: Box<[bool]>,
+    /// Whether it has a backward derivative of the user's in it, which runs whatever cotangents there are.
+    pub source: bool,
     /// Whether the primal half may run twice.
     pub repeatable: bool,
     /// What its author prefers.
@@ -90,6 +92,8 @@ pub struct Input<'a> {
     pub induction: &'a Induction,
     /// The functions it calls with a derivative.
     pub calls: &'a Map<Inst, Callee>,
+    /// The calls of sources, and the constructs around them.
+    pub sources: &'a EntitySet<Inst>,
     /// The primal instructions that must not run twice: those with an effect, those that ask other threads, loads of what may
     /// change, and calls of functions with any of these.
     pub unrepeatable: &'a dyn Fn(Inst) -> bool,
@@ -141,7 +145,7 @@ fn reads_in(input: &Input<'_>, region: Region, reads: &mut Vec<Residual>) {
     let Linearized { func, lin, .. } = input.linearized;
     for &inst in &func.regions[region].insts {
         let data = &func.insts[inst];
-        if !data.results.iter().any(|v| lin.contains(*v)) {
+        if !data.results.iter().any(|v| lin.contains(*v)) && !input.sources.contains(inst) {
             continue;
         }
         match kind(&data.op) {

@@ -96,10 +96,10 @@ fn linear(module: &mut Module, name: Symbol, key: &Key, sig: &Signature, context
     let mut b = Builder::new(&mut module.types, &mut func);
     let call = DiffCall { func: key.func, inputs: key.inputs.clone(), outputs };
     let call = b.emit(Op::LinCall(LinCall { call, primals: 1 }), &operands, &types);
-    let tangents = b.func.insts[call].results.to_vec();
+    let (sources, tangents) = (EntitySet::from_iter([call]), b.func.insts[call].results.to_vec());
     b.emit(Op::Return, &tangents, &[]);
     let lin: EntitySet<Value> = operands[1..].iter().chain(&tangents).copied().collect();
-    LinearFunc { name, func, lin, steep: EntitySet::new(), choices: EntitySet::new() }
+    LinearFunc { name, func, lin, steep: EntitySet::new(), choices: EntitySet::new(), sources }
 }
 
 /// A parameter for the derivative of a value of type `ty`.

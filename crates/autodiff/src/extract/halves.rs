@@ -8,7 +8,7 @@ use crate::driver::{Context, Reported};
 use crate::kind;
 use crate::linearize::{Linearized, linearize};
 use crate::prepare::{Induction, prepare};
-use crate::unzip::{Unzipped, unzip};
+use crate::unzip::{Unzipped, Whole, sources, unzip};
 use cotangent_base::{Map, Scalar, Symbol};
 use cotangent_ir::{DiffInfo, Effect, Func, FuncId, Inline, Inst, Mode, Module, Op, Prefer, Type, Value};
 use cotangent_passes::hoist::hoist;
@@ -30,7 +30,8 @@ pub(super) fn halves(
     }
     let applied = diff.apply;
     let root = cx.reverse.root();
-    let mut key = Key { func, inputs: inputs.into(), free, changing: root.changing.clone() };
+    let mut key =
+        Key { func, inputs: inputs.into(), free, changing: root.changing.clone(), again: root.again };
     if applied.is_some() || root.recursive.contains(func) {
         key.free.fill(true);
     }
@@ -57,7 +58,8 @@ fn custom_halves(cx: &mut Context<'_>, func: FuncId) -> Result<Callee, Reported>
         linear: None,
         context: None,
         needed: vec![true; original.sig.inputs().count()].into(),
-        repeatable: root.may_repeat(cx.module, func),
+        source: true,
+        repeatable: root.may_repeat(cx.module, func) && root.may_repeat_source(original.diff.prefer),
         prefer: original.diff.prefer,
         work: cx.reverse.works.func(cx.module, func),
     })
@@ -82,7 +84,7 @@ fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
     sink(&cx.module.types, &mut prepared.func, &root.effects, &|callee| is_small(&funcs[callee]));
     cx.after("prepare", &prepared.func, None);
     let errors = cx.diagnostics.len();
-    let linearized = linearize(cx.module, prepared.func, &key.inputs, &mut cx.diagnostics);
+    let linearized = linearize(cx.module, prepared.func, &key.inputs, Mode::Backward, &mut cx.diagnostics);
     if cx.diagnostics.len() > errors {
         return Err(Reported);
     }
@@ -94,19 +96,29 @@ fn run_passes(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
     // Trip counts are of this type, whether or not the program has numbers of it.
     cx.module.types.scalar(Scalar::I32);
     let calls = called_halves(cx, key, &linearized, &induction)?;
+    let sources = sources(&linearized.func, |inst| calls.get(&inst).is_some_and(|callee| callee.source));
     let unrepeatable = |inst: Inst| !root.may_repeat_inst(cx.module, &linearized.func, inst);
     let plan = checkpoint(&checkpoint::Input {
         module: cx.module,
         linearized: &linearized,
         induction: &induction,
         calls: &calls,
+        sources: &sources,
         unrepeatable: &unrepeatable,
         works: &cx.reverse.works,
         free: &key.free,
     });
     let plan = plan.map_err(|d| cx.report(*d))?;
     cx.decided(&linearized.func, &plan);
-    let halves = unzip(cx.module, name, &sig, &linearized, &induction, &calls, &plan);
+    let whole = Whole {
+        sig: &sig,
+        linearized: &linearized,
+        induction: &induction,
+        calls: &calls,
+        sources: &sources,
+        plan: &plan,
+    };
+    let halves = unzip(cx.module, name, whole);
     cx.after("unzip", &halves.primal, None);
     cx.after("unzip", &halves.linear.func, Some(&halves.linear.lin));
     Ok(add_halves(cx, key.func, halves, plan.needed))
@@ -160,12 +172,13 @@ pub(super) fn add_halves(
     needed: Box<[bool]>,
 ) -> Callee {
     let (differentiable, root) = (cx.derived_diff(func).differentiable, cx.reverse.root());
+    let prefer = cx.module.funcs[func].diff.prefer;
     let Unzipped { primal, linear: half, context } = halves;
     let primal = match context {
         Some(_) => add(cx, primal, differentiable),
         None => func,
     };
-    let linear = add(cx, half.func.clone(), differentiable);
+    let (source, linear) = (!half.sources.is_empty(), add(cx, half.func.clone(), differentiable));
     cx.reverse.linear.insert(linear, Rc::new(half));
     Callee {
         func,
@@ -173,8 +186,9 @@ pub(super) fn add_halves(
         linear: Some(linear),
         context,
         needed,
-        repeatable: root.may_repeat(cx.module, func),
-        prefer: cx.module.funcs[func].diff.prefer,
+        source,
+        repeatable: root.may_repeat(cx.module, func) && (!source || root.may_repeat_source(prefer)),
+        prefer,
         work: cx.reverse.works.func(cx.module, primal),
     }
 }

@@ -15,13 +15,14 @@
 //! reads what changes, is refused.
 
 use super::halves::take_apart;
-use super::{Key, Root};
+use super::{Key, Recursive, Root};
+use crate::callee::Sources;
 use crate::checkpoint::Callee;
 use crate::codes;
 use crate::driver::{Context, Reported};
 use crate::unzip::{LinearFunc, param};
 use cotangent_base::{Diagnostic, EntitySet, Symbol};
-use cotangent_ir::{Builder, Dir, Func, FuncId, Module, Op, Param, Signature, Ty, Value};
+use cotangent_ir::{Builder, Dir, Func, FuncId, Mode, Module, Op, Param, Signature, Ty, Value};
 use std::rc::Rc;
 
 /// Both halves of a recursive function.
@@ -36,6 +37,7 @@ pub(super) fn halves(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Cal
         linear: Some(linear),
         context: None,
         needed: vec![true; key.inputs.len()].into(),
+        source: Sources::default().contain(&cx.module.funcs, key.func, Mode::Backward),
         repeatable: true,
         prefer: cx.module.funcs[key.func].diff.prefer,
         work: cx.reverse.works.func(cx.module, key.func),
@@ -43,9 +45,9 @@ pub(super) fn halves(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Cal
     // Calls of itself in its body find this.
     cx.reverse.halves.insert(key.clone(), callee.clone());
     let tangents = key.inputs.iter().filter(|active| **active).count();
-    cx.reverse.recursive.insert(linear, tangents);
+    cx.reverse.recursive.insert(linear, Recursive { tangents, source: callee.source });
     match take_apart(cx, key, root) {
-        Ok(inner) => define(cx, key, linear, &inner),
+        Ok(inner) => define(cx, key, linear, &inner, callee.source),
         Err(reported) => {
             // What was written meanwhile may call what will never be.
             cx.reverse.halves.clear();
@@ -79,7 +81,7 @@ fn declare(cx: &mut Context<'_>, key: &Key) -> FuncId {
 }
 
 /// Writes the body: the primal half of `inner`, then its linear half.
-fn define(cx: &mut Context<'_>, key: &Key, linear: FuncId, inner: &Callee) {
+fn define(cx: &mut Context<'_>, key: &Key, linear: FuncId, inner: &Callee, source: bool) {
     let name = cx.module.funcs[key.func].name;
     let mut func = cx.module.funcs[linear].clone();
     let inputs = func.inputs().to_vec();
@@ -96,16 +98,15 @@ fn define(cx: &mut Context<'_>, key: &Key, linear: FuncId, inner: &Callee) {
     operands.extend(primal.iter().zip(&inner.needed).filter(|(_, needed)| **needed).map(|(v, _)| *v));
     operands.extend(tangents);
     let call = b.emit(Op::Call(half), &operands, &tangent_types);
+    let sources = EntitySet::from_iter(source.then_some(call));
     let results = b.func.insts[call].results.to_vec();
     b.emit(Op::Return, &results, &[]);
     let lin: EntitySet<Value> = tangents.iter().chain(&results).copied().collect();
     cx.after("extract", &func, Some(&lin));
     cx.module.funcs[linear] = func.clone();
     cx.reverse.rough.push(linear);
-    cx.reverse.linear.insert(
-        linear,
-        Rc::new(LinearFunc { name, func, lin, steep: EntitySet::new(), choices: EntitySet::new() }),
-    );
+    let (steep, choices) = (EntitySet::new(), EntitySet::new());
+    cx.reverse.linear.insert(linear, Rc::new(LinearFunc { name, func, lin, steep, choices, sources }));
 }
 
 /// A recursive function that cannot run twice.

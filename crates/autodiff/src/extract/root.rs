@@ -5,7 +5,7 @@
 //! operation by itself allows is a column of the operation table, [`Again`]; whether memory changes is known here.
 
 use cotangent_base::{EntitySet, Set};
-use cotangent_ir::{Again, Func, FuncId, FuncKind, Inst, Module, Op};
+use cotangent_ir::{Again, Func, FuncId, FuncKind, Inst, Module, Op, Prefer};
 use cotangent_passes::calls::Calls;
 use cotangent_passes::effects::{Effects, Writes, is_read_only, place};
 
@@ -18,14 +18,21 @@ pub(super) struct Root {
     pub changing: Writes,
     /// The functions that call themselves, directly or through others.
     pub recursive: EntitySet<FuncId>,
+    /// Whether the derivative is differentiated again.
+    pub again: bool,
 }
 
 impl Root {
     /// Looks at the module as it is now.
-    pub fn of(module: &Module, func: FuncId) -> Self {
+    pub fn of(module: &Module, func: FuncId, again: bool) -> Self {
         let effects = Effects::below(module, [func]);
         let changing = effects.derivative_writes(func);
-        Root { func, effects, changing, recursive: Calls::below(module, [func]).recursive }
+        Root { func, effects, changing, recursive: Calls::below(module, [func]).recursive, again }
+    }
+
+    /// Whether a source may run again, as far as derivatives of this derivative go: they would run the user's derivative twice.
+    pub fn may_repeat_source(&self, prefer: Prefer) -> bool {
+        !self.again || prefer == Prefer::Recompute
     }
 
     /// Whether a function may run again: all that it and those it calls are made of may, and where the user wrote a

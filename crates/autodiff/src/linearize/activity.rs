@@ -5,9 +5,9 @@
 //! over the code until nothing changes. The answer decides which results of branches and slots of loops carry a
 //! tangent; elsewhere the rules find out for themselves, and may find fewer.
 
-use super::call::Callee;
 use super::loops::counters;
 use super::{Linearizer, rules};
+use crate::callee::{Callee, resolve};
 use cotangent_ir::{FuncId, Inst, InstData, Op, Value};
 
 impl Linearizer<'_> {
@@ -88,12 +88,12 @@ impl Linearizer<'_> {
 
     fn sweep_call(&mut self, data: &InstData, func: FuncId) -> bool {
         let any = data.operands.iter().any(|x| self.active.contains(*x));
-        let (func, callee) = self.resolve(func);
+        let (func, callee) = resolve(self.funcs, func);
         let reaches = match callee {
             _ if self.in_rule() => any,
             Callee::Constant => false,
             Callee::Rule(_) => any,
-            Callee::Derived { always } => always || any,
+            Callee::Derived => any || self.reaches_custom(func),
         };
         let mut changed = false;
         if reaches {

@@ -8,8 +8,8 @@
 //!
 //! - a *substitute* is called in its place, there and then;
 //! - a function without derivatives, or whose derivatives are zero, is called as before, and so is one whose
-//!   arguments have no tangents, unless its derivative, or that of something it calls, is the user's own and may come
-//!   from elsewhere;
+//!   arguments have no tangents or that gives nothing differentiable, unless it is a *source*
+//!   (see [`callee`](crate::callee)): then its derivative comes from elsewhere, or goes there;
 //! - a function with a *library rule* is called as before, and the rule is written out behind the call;
 //! - any other call becomes a call beside its derivative; each mode makes of it what it needs.
 //!
@@ -30,57 +30,15 @@
 //! in turn.
 
 use super::Linearizer;
+use crate::callee::{Callee, resolve};
 use crate::codes;
-use crate::kind::callees;
 use crate::prepare::prepare;
-use cotangent_base::{Diagnostic, EntityMap, Set};
-use cotangent_ir::{Builder, Copier, DiffCall, Func, FuncId, FuncKind, Inst, InstData, Op, Value};
+use cotangent_base::Diagnostic;
+use cotangent_ir::{Builder, Copier, DiffCall, Func, FuncId, Inst, InstData, Op, Value};
 use std::rc::Rc;
 
 /// How deep rules may call each other before that looks like a circle.
 const RULE_DEPTH: usize = 32;
-
-/// What a call becomes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Callee {
-    /// Itself; its outputs have no tangents.
-    Constant,
-    /// Itself, and the rule written out.
-    Rule(FuncId),
-    /// A call beside its derivative.
-    Derived {
-        /// Whether outputs have tangents even if no input has.
-        always: bool,
-    },
-}
-
-/// What a call of `func` becomes, and of which function it then is a call, as far as `func` itself tells.
-fn resolve(funcs: &EntityMap<FuncId, Func>, mut func: FuncId) -> (FuncId, Callee) {
-    for _ in 0..funcs.len() {
-        let Some(substitute) = funcs[func].diff.substitute else {
-            break;
-        };
-        func = substitute;
-    }
-    (func, classify(funcs, func))
-}
-
-fn classify(funcs: &EntityMap<FuncId, Func>, func: FuncId) -> Callee {
-    let diff = &funcs[func].diff;
-    let always = diff.forward.is_some() || diff.has_custom_backward();
-    if diff.constant {
-        Callee::Constant
-    } else if let (false, Some(rule)) = (always, diff.rule) {
-        Callee::Rule(rule)
-    } else if always || diff.differentiable.is_some() {
-        Callee::Derived { always }
-    } else if let FuncKind::Request(_, of) = funcs[func].kind {
-        let unwritten = resolve(funcs, of).1 != Callee::Constant;
-        if unwritten { Callee::Derived { always: false } } else { Callee::Constant }
-    } else {
-        Callee::Constant
-    }
-}
 
 /// Whether `func` computes derivatives of `of`.
 fn is_derivative(of: &Func, func: FuncId) -> bool {
@@ -89,35 +47,9 @@ fn is_derivative(of: &Func, func: FuncId) -> bool {
 }
 
 impl Linearizer<'_> {
-    /// What a call of `func` becomes, and of which function it then is a call.
-    pub(super) fn resolve(&mut self, func: FuncId) -> (FuncId, Callee) {
-        match resolve(self.funcs, func) {
-            (func, Callee::Derived { always }) => {
-                (func, Callee::Derived { always: always || self.reaches_custom(func) })
-            }
-            other => other,
-        }
-    }
-
-    /// Whether `func` calls, perhaps through others, a function whose derivative is the user's: tangents may come from
-    /// there, and cotangents may go there, though no argument has any.
-    fn reaches_custom(&mut self, func: FuncId) -> bool {
-        if let Some(&known) = self.custom_below.get(&func) {
-            return known;
-        }
-        let (mut seen, mut open) = (Set::from_iter([func]), vec![func]);
-        let mut found = false;
-        while let (Some(func), false) = (open.pop(), found) {
-            for callee in callees(&self.funcs[func]) {
-                match resolve(self.funcs, callee) {
-                    (_, Callee::Derived { always: true }) => found = true,
-                    (callee, Callee::Derived { .. }) => open.extend(seen.insert(callee).then_some(callee)),
-                    (_, Callee::Constant | Callee::Rule(_)) => {}
-                }
-            }
-        }
-        self.custom_below.insert(func, found);
-        found
+    /// Whether the outputs of `func` may have tangents though no input has: the user says so in some derivative.
+    pub(super) fn reaches_custom(&mut self, func: FuncId) -> bool {
+        self.sources.in_any_mode(self.funcs, func)
     }
 
     pub(super) fn call(&mut self, inst: Inst, func: FuncId) {
@@ -126,7 +58,7 @@ impl Linearizer<'_> {
         if self.in_rule() {
             return if any { self.write_out(inst, func, &operands) } else { self.push(inst) };
         }
-        let (func, callee) = self.resolve(func);
+        let (func, callee) = resolve(self.funcs, func);
         self.func.insts[inst].op = Op::Call(func);
         match callee {
             Callee::Constant => {
@@ -141,7 +73,7 @@ impl Linearizer<'_> {
                     self.apply_rule(inst, func, rule, operands);
                 }
             }
-            Callee::Derived { always } => self.diff_call(inst, func, always),
+            Callee::Derived => self.diff_call(inst, func),
         }
     }
 
@@ -179,13 +111,14 @@ impl Linearizer<'_> {
     }
 
     /// Makes `inst` a call beside its derivative, if it has one here.
-    fn diff_call(&mut self, inst: Inst, func: FuncId, always: bool) {
+    fn diff_call(&mut self, inst: Inst, func: FuncId) {
         let sig = &self.funcs[func].sig;
         let operands = self.func.insts[inst].operands.clone();
         let inputs: Box<[bool]> =
             sig.inputs().zip(&operands).map(|(p, x)| p.diff && self.get(*x).is_some()).collect();
         let outputs: Box<[bool]> = sig.outputs().map(|o| o.diff).collect();
-        if !(always || inputs.contains(&true)) || !outputs.contains(&true) {
+        let varies = outputs.contains(&true) && (inputs.contains(&true) || self.reaches_custom(func));
+        if !varies && !self.sources.contain(self.funcs, func, self.mode) {
             return self.push(inst);
         }
         let tangents: Vec<Value> =

@@ -27,10 +27,11 @@ mod exits;
 mod loops;
 mod rules;
 
+use crate::callee::Sources;
 use crate::tangent;
 use cotangent_base::{Diagnostics, EntityMap, EntitySet, Map, Span, Symbol};
 use cotangent_ir::{
-    Builder, DiffTable, Dir, Func, FuncId, Inst, Module, Op, Param, Region, Signature, Ty, Types, Value,
+    Builder, DiffTable, Dir, Func, FuncId, Inst, Mode, Module, Op, Param, Region, Signature, Ty, Types, Value,
 };
 use std::rc::Rc;
 
@@ -50,12 +51,14 @@ pub struct Linearized {
     pub outputs: Box<[bool]>,
 }
 
-/// Linearizes `func`, a copy of a function of `module`, where the inputs chosen by `inputs` have a tangent. If
+/// Linearizes `func`, a copy of a function of `module`, where the inputs chosen by `inputs` have a tangent, for a
+/// derivative of that mode. If
 /// something has no derivative, that is told to `diagnostics`, and the result is of no use.
 pub fn linearize(
     module: &mut Module,
     func: Func,
     inputs: &[bool],
+    mode: Mode,
     diagnostics: &mut Diagnostics,
 ) -> Linearized {
     let Module { types, diff, funcs, .. } = module;
@@ -77,7 +80,8 @@ pub fn linearize(
         outputs: outputs.clone(),
         rules: Vec::new(),
         prepared: Map::default(),
-        custom_below: Map::default(),
+        mode,
+        sources: Sources::default(),
     };
     l.function(inputs);
     let mut func = l.func;
@@ -148,8 +152,10 @@ struct Linearizer<'m> {
     rules: Vec<FuncId>,
     /// Bodies of rules without early exits.
     prepared: Map<FuncId, Rc<Func>>,
-    /// Which functions call one whose derivative is the user's.
-    custom_below: Map<FuncId, bool>,
+    /// What is linearized for.
+    mode: Mode,
+    /// Which functions lead to a derivative of the user's.
+    sources: Sources,
 }
 
 impl Linearizer<'_> {

@@ -194,7 +194,7 @@ impl<'a> Sweep<'a, '_> {
 
     fn plain(&mut self, data: &'a InstData) {
         let is_whole = data.results.iter().all(|result| self.is_sure(*result));
-        let result = data.results[0];
+        let Some(&result) = data.results.first() else { return };
         if !is_whole && self.source.steep.contains(result) {
             self.doubtful.insert(result);
         }

@@ -11,7 +11,7 @@
 //! A region of `D` is a prologue of primal operations and then linear ones. The prologue is copied as it is; the
 //! linear operations are visited from the last to the first. A table holds for every linear value the sum of
 //! the cotangents found so far; a value without an entry has cotangent zero, and an operation none of whose
-//! results has an entry contributes nothing. Every rule takes the cotangents of an operation's results out of
+//! results has an entry contributes nothing, unless the user's derivative is in it. Every rule takes the cotangents of an operation's results out of
 //! the table and adds something to those of its operands:
 //!
 //! - [`rules`] has the operations on numbers and aggregates,
@@ -152,6 +152,11 @@ impl<'a> Transposer<'a, '_> {
         self.source.lin.contains(value)
     }
 
+    /// Whether an instruction is turned round though no cotangent comes in.
+    fn is_source(&self, inst: Inst) -> bool {
+        self.source.sources.contains(inst)
+    }
+
     /// Emits with a builder that stands where we are.
     fn build<R>(&mut self, emit: impl FnOnce(&mut Builder<'_>, &DiffTable) -> R) -> R {
         let Module { types, diff, .. } = &mut *self.cx.module;
@@ -194,7 +199,7 @@ impl<'a> Transposer<'a, '_> {
         let func = self.func();
         for &inst in &func.regions[region].insts {
             let data = &func.insts[inst];
-            let is_linear = data.results.iter().any(|v| self.source.lin.contains(*v));
+            let is_linear = data.results.iter().any(|v| self.is_linear(*v)) || self.is_source(inst);
             if !is_linear && !data.op.is_exit() {
                 let Module { types, .. } = &mut *self.cx.module;
                 let mut b = Builder { types, func: &mut self.out, region: self.region, span: self.span };
@@ -208,7 +213,7 @@ impl<'a> Transposer<'a, '_> {
         let func = self.func();
         for &inst in func.regions[region].insts.iter().rev() {
             let data = &func.insts[inst];
-            if data.results.iter().any(|v| self.cotangents.has(*v)) {
+            if self.is_source(inst) || data.results.iter().any(|v| self.cotangents.has(*v)) {
                 let outer = std::mem::replace(&mut self.span, data.span);
                 self.linear_inst(inst)?;
                 self.span = outer;

@@ -74,6 +74,11 @@ impl<'a> Sweep<'a, '_> {
         self.values.contains(value)
     }
 
+    /// Whether a call contributes to cotangents though none comes in.
+    fn is_source(&self, inst: Inst) -> bool {
+        self.source.sources.contains(inst)
+    }
+
     fn region(&mut self, region: Region) -> Result<(), Reported> {
         for &inst in self.func().regions[region].insts.iter().rev() {
             self.inst(inst)?;
@@ -86,7 +91,7 @@ impl<'a> Sweep<'a, '_> {
         match kind(&data.op) {
             Kind::Branches => self.branches(data),
             Kind::Counted(_) => self.counted(data),
-            Kind::Call(callee) if self.cx.reverse.is_linear_half(callee) => self.call(data, callee),
+            Kind::Call(callee) if self.cx.reverse.is_linear_half(callee) => self.call(inst, callee),
             Kind::Plain
             | Kind::Memory
             | Kind::Conditional(_)
@@ -94,7 +99,7 @@ impl<'a> Sweep<'a, '_> {
             | Kind::DiffCall(_)
             | Kind::LinCall(_)
             | Kind::Exit => {
-                if data.results.iter().any(|r| self.is_marked(*r)) {
+                if self.is_source(inst) || data.results.iter().any(|r| self.is_marked(*r)) {
                     for &operand in &data.operands {
                         self.mark(operand);
                     }
@@ -145,9 +150,10 @@ impl<'a> Sweep<'a, '_> {
         Ok(())
     }
 
-    fn call(&mut self, data: &InstData, callee: FuncId) -> Result<(), Reported> {
+    fn call(&mut self, inst: Inst, callee: FuncId) -> Result<(), Reported> {
+        let data = &self.func().insts[inst];
         let outputs: Box<[bool]> = data.results.iter().map(|r| self.is_marked(*r)).collect();
-        if outputs.contains(&true) {
+        if self.is_source(inst) || outputs.contains(&true) {
             let contributes = extract::contributions(self.cx, callee, &outputs)?;
             let tangents = &data.operands[data.operands.len() - contributes.len()..];
             for (&tangent, _) in tangents.iter().zip(&contributes).filter(|(_, c)| **c) {

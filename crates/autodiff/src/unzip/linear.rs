@@ -1,7 +1,7 @@
 //! The linear half of a function.
 
 use super::primal::{Primal, counter_type, place};
-use super::{LinearFunc, Whole, param};
+use super::{LinearFunc, Whole, param, sources};
 use crate::checkpoint::nest::init_of;
 use crate::checkpoint::{Residual, Source};
 use crate::kind::{Kind, kind};
@@ -30,13 +30,15 @@ pub fn half(module: &mut Module, name: Symbol, whole: Whole<'_>, context: Option
         is_steep,
         steep: EntitySet::new(),
         choices: EntitySet::new(),
+        sources: EntitySet::new(),
     };
     linear.inputs(&b, context.is_some());
     linear.region(&mut b, source.body);
     let outputs = linear.exit_values(source.body);
     b.emit(Op::Return, &outputs, &[]);
-    let Linear { lin, steep, choices, .. } = linear;
-    LinearFunc { name, func, lin, steep, choices }
+    let Linear { lin, steep, choices, sources: calls, .. } = linear;
+    let sources = sources(&func, |inst| calls.contains(inst));
+    LinearFunc { name, func, lin, steep, choices, sources }
 }
 
 /// The context, the inputs needed, a tangent for each active input; gives a tangent for each active output.
@@ -78,6 +80,8 @@ struct Linear<'a> {
     steep: EntitySet<Value>,
     /// What the original chooses.
     choices: EntitySet<Value>,
+    /// The calls of the new function that are sources.
+    sources: EntitySet<Inst>,
 }
 
 impl<'a> Linear<'a> {
@@ -136,7 +140,7 @@ impl<'a> Linear<'a> {
         self.prologue(b, region);
         for &inst in &self.source().regions[region].insts {
             let data = &self.source().insts[inst];
-            if data.results.iter().any(|v| self.is_linear(*v)) {
+            if data.results.iter().any(|v| self.is_linear(*v)) || self.whole.sources.contains(inst) {
                 let outer = std::mem::replace(&mut b.span, data.span);
                 self.linear_inst(b, inst, data);
                 b.span = outer;
@@ -332,6 +336,7 @@ impl<'a> Linear<'a> {
         };
         let results = self.linear_results(data);
         let new = b.emit(op, &operands, &self.types(&results));
+        self.sources.extend(callee.source.then_some(new));
         self.rename_results(b, &results, new);
     }
 }

@@ -19,6 +19,7 @@ mod context;
 mod linear;
 mod primal;
 
+use crate::checkpoint::nest::Nest;
 use crate::checkpoint::{Callee, Plan};
 use crate::linearize::Linearized;
 use crate::prepare::Induction;
@@ -39,6 +40,18 @@ pub struct LinearFunc {
     pub steep: EntitySet<Value>,
     /// What is chosen by a `select` of the original function.
     pub choices: EntitySet<Value>,
+    /// The calls that contribute to cotangents though none comes in, and the constructs around them.
+    pub sources: EntitySet<Inst>,
+}
+
+/// The instructions of `func` that are sources, and the constructs around them.
+pub(crate) fn sources(func: &Func, is_source: impl Fn(Inst) -> bool) -> EntitySet<Inst> {
+    let (nest, mut sources) = (Nest::of(func), EntitySet::new());
+    for inst in func.all_insts().into_iter().filter(|inst| is_source(*inst)) {
+        sources.insert(inst);
+        sources.extend(nest.around(nest.region_of(inst)));
+    }
+    sources
 }
 
 /// Both halves of a linearized function.
@@ -54,26 +67,24 @@ pub struct Unzipped {
 
 /// What both halves are made from.
 #[derive(Clone, Copy)]
-pub(crate) struct Whole<'a> {
+pub struct Whole<'a> {
+    /// The signature of the original.
     pub sig: &'a Signature,
+    /// The function beside its derivative.
     pub linearized: &'a Linearized,
+    /// Its loop arguments that are known in every round.
     pub induction: &'a Induction,
+    /// The functions it calls with a derivative.
     pub calls: &'a Map<Inst, Callee>,
+    /// The calls of sources, and the constructs around them.
+    pub sources: &'a EntitySet<Inst>,
+    /// Where the linear half gets everything from.
     pub plan: &'a Plan,
 }
 
-/// Takes a linearized function apart. Names are derived from `name`; `sig` is the signature of the original.
-pub fn unzip(
-    module: &mut Module,
-    name: Symbol,
-    sig: &Signature,
-    linearized: &Linearized,
-    induction: &Induction,
-    calls: &Map<Inst, Callee>,
-    plan: &Plan,
-) -> Unzipped {
-    let whole = Whole { sig, linearized, induction, calls, plan };
-    let context = context::make(module, name, plan);
+/// Takes a linearized function apart. Names are derived from `name`.
+pub fn unzip(module: &mut Module, name: Symbol, whole: Whole<'_>) -> Unzipped {
+    let context = context::make(module, name, whole.plan);
     let primal = primal::half(module, name, whole, context);
     let linear = linear::half(module, name, whole, context);
     Unzipped { primal, linear, context }

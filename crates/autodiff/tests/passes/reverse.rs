@@ -11,12 +11,12 @@ use cotangent_autodiff::prepare::prepare;
 use cotangent_autodiff::steep::steep;
 use cotangent_autodiff::transpose::reach::Reach;
 use cotangent_autodiff::transpose::{Seeds, declare, tangents, transpose};
-use cotangent_autodiff::unzip::{LinearFunc, unzip};
+use cotangent_autodiff::unzip::{LinearFunc, Whole, unzip};
 use cotangent_autodiff::{Context, codes};
-use cotangent_base::{Diagnostics, Map};
+use cotangent_base::{Diagnostics, EntitySet, Map};
 use cotangent_filetest::Case;
 use cotangent_ir::layout::layout;
-use cotangent_ir::{Op, Prefer, Value, text, verify_func, verify_linear};
+use cotangent_ir::{Mode, Op, Prefer, Value, text, verify_func, verify_linear};
 use cotangent_passes::dce::dce;
 use cotangent_passes::effects::Effects;
 
@@ -31,7 +31,8 @@ fn last(case: &Case) -> LinearFunc {
     let steep = steep(&case.module, &func, &lin);
     let is_choice = |v: &Value| matches!(func.op(*v), Some(Op::Select));
     let choices = lin.iter().filter(is_choice).collect();
-    LinearFunc { name: func.name, func, lin, steep, choices }
+    let sources = EntitySet::new();
+    LinearFunc { name: func.name, func, lin, steep, choices, sources }
 }
 
 /// Takes a function apart and shows both halves.
@@ -47,15 +48,17 @@ pub fn run_unzip(case: &mut Case) -> String {
     let free = case.args.get(2).map_or_else(|| vec![false; inputs.len()].into(), |w| mask(w));
     let prepared = prepare(&mut case.module.types, &case.module.funcs[id]);
     let mut diagnostics = Diagnostics::new();
-    let mut linearized = linearize(&mut case.module, prepared.func, &inputs, &mut diagnostics);
+    let mut linearized =
+        linearize(&mut case.module, prepared.func, &inputs, Mode::Backward, &mut diagnostics);
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     dce(&mut linearized.func, &Effects::of(&case.module));
-    let calls = Map::default();
+    let (calls, sources) = (Map::default(), EntitySet::new());
     let plan = checkpoint(&checkpoint::Input {
         module: &case.module,
         linearized: &linearized,
         induction: &prepared.induction,
         calls: &calls,
+        sources: &sources,
         unrepeatable: &|_| true,
         works: &Works::default(),
         free: &free,
@@ -64,7 +67,15 @@ pub fn run_unzip(case: &mut Case) -> String {
         Ok(plan) => plan,
         Err(diagnostic) => return format!("; {}: {}\n", diagnostic.code.name, diagnostic.message),
     };
-    let halves = unzip(&mut case.module, name, &sig, &linearized, &prepared.induction, &calls, &plan);
+    let whole = Whole {
+        sig: &sig,
+        linearized: &linearized,
+        induction: &prepared.induction,
+        calls: &calls,
+        sources: &sources,
+        plan: &plan,
+    };
+    let halves = unzip(&mut case.module, name, whole);
     let linear = &halves.linear;
     verify_func(&case.module, &halves.primal).unwrap_or_else(|e| panic!("the primal half is not valid: {e}"));
     verify_func(&case.module, &linear.func).unwrap_or_else(|e| panic!("the linear half is not valid: {e}"));

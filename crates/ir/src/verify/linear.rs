@@ -149,10 +149,11 @@ impl Checker<'_> {
             ensure!(operands.iter().all(|linear| *linear), "a sum of differentials has linear operands");
             return Ok(());
         }
-        if results.is_empty() || !results.iter().all(|linear| *linear) {
+        let takes_tangents = operands.contains(&true);
+        if !results.iter().all(|linear| *linear) || results.is_empty() && !takes_tangents {
             return self.primal(data);
         }
-        // The linear half of a function, which `unzip` has made: primal inputs, then tangents; gives tangents.
+        // The linear half of a function, which `unzip` has made: primal inputs, then tangents; gives tangents, if any.
         let primals = operands.iter().take_while(|linear| !**linear).count();
         ensure!(operands[primals..].iter().all(|linear| *linear), "the tangents come last");
         Ok(())
