@@ -90,9 +90,9 @@ fn leads_to_substitute(module: &Module, func: FuncId) -> bool {
     false
 }
 
-/// Whether derivatives of the function are taken from its body.
+/// Whether derivatives of the function are taken from its body, or would be if they were not zero.
 fn is_followed(func: &Func) -> bool {
     let diff = &func.diff;
-    let custom = diff.rule.or(diff.forward).is_some() || diff.has_custom_backward() || diff.constant;
+    let custom = diff.rule.or(diff.forward).is_some() || diff.has_custom_backward();
     func.kind == FuncKind::Defined && diff.differentiable.is_some() && !custom
 }

@@ -58,6 +58,7 @@ mod diff;
 mod dispatch;
 mod entry;
 mod expr;
+mod frozen;
 mod func;
 mod global;
 mod instance;
