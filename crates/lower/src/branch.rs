@@ -8,8 +8,11 @@
 //! ```text
 //! if %c { return %a } else { return %b }      %r = if %c { yield %a } else { yield %b }    return %r
 //! ```
+//!
+//! Where it is known which arm runs (`fold`), the others are not lowered.
 
 use crate::assigned::Assigned;
+use crate::fold;
 use crate::func::Frame;
 use cotangent_ir::{Inst, Op, Region, Ty, Value};
 use cotangent_sema::hir::LocalId;
@@ -38,6 +41,9 @@ impl Frame<'_, '_> {
         value: Option<Ty>,
         mut build: impl FnMut(&mut Self, usize) -> Option<Value>,
     ) -> Option<Value> {
+        if let Some(number) = self.number(operand).and_then(|selector| fold::arm(&op, selector)) {
+            return self.only_arm(value, |f| build(f, number));
+        }
         let (slots, span) = (self.slots(assigned), self.span);
         let mut arms = Vec::new();
         for number in 0..count {
@@ -57,6 +63,23 @@ impl Frame<'_, '_> {
             return value.map(|ty| self.b().undef(ty));
         }
         self.join(op, operand, arms, &slots, value.is_some())
+    }
+
+    /// The arm that is known to run stands where the construct would. Nothing of the others may be asked for.
+    fn only_arm(
+        &mut self,
+        value: Option<Ty>,
+        build: impl FnOnce(&mut Self) -> Option<Value>,
+    ) -> Option<Value> {
+        let (before, span) = (self.vars.clone(), self.span);
+        let result = build(self);
+        self.span = span;
+        for (local, outer) in before.iter() {
+            if outer.is_none() {
+                self.vars[local] = None;
+            }
+        }
+        value.map(|ty| result.unwrap_or_else(|| self.b().undef(ty)))
     }
 
     /// Yields where control reaches the end, and takes over the results.

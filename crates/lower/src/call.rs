@@ -99,13 +99,13 @@ impl Frame<'_, '_> {
         no_diff: bool,
     ) -> Option<(Option<Value>, Vec<Value>)> {
         let func = self.lowerer.checked.subst_func(func, &self.subst);
-        let callee = self.lowerer.callee(func, self.span)?;
+        let callee = self.lowerer.callee(func, self.site())?;
         Some(self.emit_call(callee, inputs, no_diff))
     }
 
     fn callee(&mut self, call: &Call) -> Option<ir::FuncId> {
         let func = self.lowerer.checked.subst_func(call.callee, &self.subst);
-        let mut callee = self.lowerer.callee(func, self.span)?;
+        let mut callee = self.lowerer.callee(func, self.site())?;
         if !call.diff.is_empty() {
             callee = self.lowerer.paired(callee)?;
         }
@@ -138,7 +138,6 @@ impl Frame<'_, '_> {
             let drops = if param.diff { no_diff } else { shown.0.get(number) == Some(&true) };
             operands.push(if drops { self.detach(value) } else { value });
         }
-        let callee = if no_diff { self.lowerer.frozen(callee) } else { callee };
         let inst = self.b().emit(Op::Call(callee), &operands, &types);
         let results = self.func.insts[inst].results.clone();
         let mut results = results.into_iter();

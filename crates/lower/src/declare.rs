@@ -61,7 +61,6 @@ impl Lowerer<'_> {
             }
             Origin::Entry(func) => Some((entry::declare(self, func), SourceSig::default())),
             Origin::Request(mode, of) => diff::request(self, mode, of),
-            Origin::Frozen(of) => Some(self.declare_frozen(of)),
             Origin::Deferred(deferred) => self.declare_deferred(deferred),
             Origin::Init(global, args) => {
                 let span = self.checked.program.globals[global].span;
@@ -88,9 +87,13 @@ impl Lowerer<'_> {
                 }
                 false => format!("`{}` needs instances of itself without end", data.name),
             };
-            let diagnostic = Diagnostic::new(codes::ENDLESS_INSTANCES, span, message)
-                .help("make the chain of generic arguments end");
-            self.diagnostics.push(diagnostic);
+            let at = if self.mention.is_none() { span } else { self.mention };
+            let mut diagnostic = Diagnostic::new(codes::ENDLESS_INSTANCES, at, message);
+            if at != span {
+                diagnostic = diagnostic.label(span, "declared here");
+            }
+            let help = "end the chain of generic arguments with a condition that is known when compiling: `if (N > 0)`";
+            self.diagnostics.push(diagnostic.help(help));
             return None;
         }
         let name = self.instance_name(func);

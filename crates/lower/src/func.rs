@@ -12,7 +12,7 @@ use crate::counter::Counters;
 use crate::instance::Lowerer;
 use crate::loops::Target;
 use cotangent_base::{EntityMap, EntitySet, Map, Span, Symbol};
-use cotangent_ir::{self as ir, Builder, Dir, Func, Op, Region, Ty, Value};
+use cotangent_ir::{self as ir, Builder, Const, Dir, Func, Op, Region, Ty, Value};
 use cotangent_sema::Subst;
 use cotangent_sema::hir::{self, Body, FuncRef, GlobalId, LocalId};
 use std::rc::Rc;
@@ -46,12 +46,17 @@ pub(crate) struct Frame<'a, 'c> {
     pub pairs: Map<Value, Value>,
     /// The counters of buffers that the function is given.
     pub counters: Counters,
+    /// For a function of the library, where the program calls it first: what goes wrong inside is told there.
+    site: Option<Span>,
+    /// Which values are known numbers, as far as somebody asked.
+    pub numbers: Map<Value, Option<Const>>,
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
     /// A function whose body is empty so far.
     pub fn new(lowerer: &'a mut Lowerer<'c>, id: ir::FuncId, subst: Subst, body: Rc<Body>) -> Self {
         let mut func = lowerer.module.funcs[id].clone();
+        let site = lowerer.mentions.get(&id).copied().filter(|_| lowerer.in_library(id));
         let prologue = func.new_region();
         Frame {
             region: func.body,
@@ -70,6 +75,8 @@ impl<'a, 'c> Frame<'a, 'c> {
             by_ref: EntitySet::new(),
             pairs: Map::default(),
             counters: Counters::new(),
+            site,
+            numbers: Map::default(),
         }
     }
 
@@ -143,6 +150,11 @@ impl<'a, 'c> Frame<'a, 'c> {
             self.lowerer.passed.insert(id, self.counters);
         }
         self.lowerer.module.funcs[id] = self.func;
+    }
+
+    /// The place in the program that a call stands for.
+    pub fn site(&self) -> Span {
+        self.site.unwrap_or(self.span)
     }
 
     /// Emits into the region at hand.

@@ -44,8 +44,6 @@ pub(crate) enum Origin {
     Init(GlobalId, Args),
     /// A derivative.
     Request(Mode, ir::FuncId),
-    /// The same function without derivatives, for calls under `no_diff`.
-    Frozen(ir::FuncId),
     /// A function that depends on all members of an interface type.
     Deferred(Deferred),
 }
@@ -69,9 +67,11 @@ pub(crate) struct Lowerer<'c> {
     missing: VecDeque<(Origin, ir::FuncId)>,
     /// Functions that depend on the members of an interface type, and how many there were when the body was written.
     deferred: Vec<(Deferred, ir::FuncId, Option<usize>)>,
-    /// Where functions that depend on members were first mentioned.
+    /// Where functions were first called.
     pub mentions: Map<ir::FuncId, Span>,
     pub sums: Sums,
+    /// The call that mentions what is declared now.
+    pub mention: Span,
     /// Which numbers the user gave to conforming types.
     pub options: Options,
     /// How many instances each generic function has.
@@ -98,6 +98,7 @@ impl<'c> Lowerer<'c> {
             deferred: Vec::new(),
             mentions: Map::default(),
             sums: Sums::default(),
+            mention: Span::none(),
             options,
             instances: Map::default(),
             demands: Demands::default(),
@@ -190,12 +191,20 @@ impl<'c> Lowerer<'c> {
     }
 
     /// The function that a concrete reference stands for: a requirement is resolved through the conformance.
-    pub fn callee(&mut self, mut func: FuncRef, span: Span) -> Option<ir::FuncId> {
+    pub fn callee(&mut self, func: FuncRef, span: Span) -> Option<ir::FuncId> {
+        let outer = std::mem::replace(&mut self.mention, span);
+        let callee = self.resolved(func, span);
+        self.mention = outer;
+        if let Some(id) = callee {
+            self.mentions.entry(id).or_insert(span);
+        }
+        callee
+    }
+
+    fn resolved(&mut self, mut func: FuncRef, span: Span) -> Option<ir::FuncId> {
         for _ in 0..MAX_WITNESSES {
             if let Some(deferred) = dispatch::deferred(self, func, span) {
-                let id = self.origin(Origin::Deferred(deferred))?;
-                self.mentions.entry(id).or_insert(span);
-                return Some(id);
+                return self.origin(Origin::Deferred(deferred));
             }
             if !matches!(self.checked.program.funcs[func.func].kind, hir::FuncKind::Requirement(_)) {
                 self.require_target(func.func, span);
@@ -221,7 +230,7 @@ impl<'c> Lowerer<'c> {
                 Some(*func)
             }
             Origin::Field(..) | Origin::Synth(..) | Origin::Init(..) => None,
-            Origin::Request(..) | Origin::Frozen(_) | Origin::Deferred(_) => None,
+            Origin::Request(..) | Origin::Deferred(_) => None,
         }
     }
 
@@ -287,7 +296,6 @@ impl<'c> Lowerer<'c> {
             Origin::Field(_, field) => synth::accessor(self, id, field),
             Origin::Synth(func, synth) => synth::member(self, id, func, synth),
             Origin::Init(global, args) => Frame::define_init(self, id, global, args),
-            Origin::Frozen(of) => self.define_frozen(id, of),
             Origin::Request(..) | Origin::Deferred(_) => {}
         }
     }

@@ -34,6 +34,7 @@
 //! | `switch`, `breaks`                  | the statement that falls through                              |
 //! | `by_ref`                            | `__ref` parameters and pointers                               |
 //! | `counter`                           | the counters of structured buffers                            |
+//! | `fold`                              | nothing; it finds numbers that are known, and branches that are not taken |
 //! | `zero`                              | nothing; it finds integers that are divided by zero           |
 //! | `bytes`                             | values in buffers of words                                    |
 //! | `pairing`                           | functions that take pairs of pointers, for their derivatives  |
@@ -58,7 +59,7 @@ mod diff;
 mod dispatch;
 mod entry;
 mod expr;
-mod frozen;
+mod fold;
 mod func;
 mod global;
 mod instance;

@@ -11,6 +11,8 @@
 //! then runs for ever and its body begins with `if c { yield slots } else { break slots }`. A bound on the number of
 //! rounds grows by one in this case, for the round that only finds out that it is over.
 //!
+//! A loop whose condition is known to be false at first leaves nothing (`fold`).
+//!
 //! The step of a `for` is written out before every `continue` too.
 
 use crate::assigned::{self, Assigned};
@@ -58,6 +60,9 @@ impl Frame<'_, '_> {
             };
             f.b().yield_(&[go_on]);
         });
+        if l.kind != LoopKind::Post && !late && self.never_runs(cond, &init) {
+            return;
+        }
         let step = l.step.as_ref().map(|e| Rc::new(e.clone()));
         self.targets.push(Target { label: l.label, slots: slots.clone(), first, step });
         let (body, ()) = self.nested(&types, |f, args| {

@@ -7,8 +7,14 @@
 
 use crate::func::Frame;
 use crate::number::cell_path;
-use cotangent_ir::{Path, Step, Ty, Type, Value};
+use cotangent_base::Scalar;
+use cotangent_ir::eval::Eval;
+use cotangent_ir::layout;
+use cotangent_ir::{Const, Path, Step, Ty, Type, Value};
 use cotangent_sema::hir::{self, Expr, ExprKind, FuncRef, LocalId};
+
+/// The bytes of a buffer whose elements are named by number. Those further on are reached by computing where they are.
+const LONGEST: u32 = 1 << 28;
 
 /// A place.
 pub(crate) enum Place {
@@ -162,7 +168,26 @@ impl Frame<'_, '_> {
             Type::Buffer(..) => Place::Part(Root::Handle(self.expr(base)), Steps::default()),
             _ => self.place(base),
         };
-        base.part(self.index(index))
+        let index = self.index_below(index, self.parts(ty));
+        base.part(index)
+    }
+
+    /// How many parts a type has that can be named by a number. Of a buffer nobody knows; but it ends somewhere, and offsets
+    /// beyond that are not to be computed.
+    fn parts(&self, ty: Ty) -> Option<u32> {
+        let types = &self.lowerer.module.types;
+        let Type::Buffer(element, _) = types.get(ty) else { return types.arity(ty) };
+        let size = layout::layout(types, element).map_or(4, |layout| layout.size.max(1));
+        Some(LONGEST / size)
+    }
+
+    /// An index of what has so many parts, if that is known. One that is known to be outside is left to run time, where it traps:
+    /// perhaps control never comes there.
+    fn index_below(&mut self, index: &Expr, parts: Option<u32>) -> Index {
+        match self.index(index) {
+            Index::Known(n) if parts.is_some_and(|parts| n >= parts) => Index::Dynamic(self.expr(index)),
+            found => found,
+        }
     }
 
     pub(crate) fn index(&mut self, index: &Expr) -> Index {
@@ -356,6 +381,9 @@ impl Frame<'_, '_> {
             self.internal("a property that cannot be read is read");
             return self.b().undef(property.ty);
         };
+        if let Some(known) = self.required_constant(property, get) {
+            return known;
+        }
         let inputs = self.property_inputs(property);
         let Some((result, outs)) = self.call_values(get, inputs, property.no_diff) else {
             return self.b().undef(property.ty);
@@ -364,6 +392,21 @@ impl Frame<'_, '_> {
             self.write(this, new);
         }
         result.unwrap_or_else(|| self.b().undef(property.ty))
+    }
+
+    /// `T.N`, where that is an integer or a truth value: known in the instance, as conditions need it.
+    fn required_constant(&mut self, property: &Property, get: FuncRef) -> Option<Value> {
+        let Type::Scalar(scalar) = self.lowerer.module.types.get(property.ty) else { return None };
+        if property.this.is_some() || scalar.is_float() {
+            return None;
+        }
+        let get = self.lowerer.checked.subst_func(get, &self.subst);
+        let known = self.lowerer.checked.required_constant(get)?;
+        let known = match scalar {
+            Scalar::Bool => Const::Bool(known != 0),
+            _ => Eval::default().constant(Const::Int(known), scalar),
+        };
+        Some(self.b().constant(known, property.ty))
     }
 
     fn set(&mut self, property: &Property, value: Value) {

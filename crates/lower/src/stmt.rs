@@ -92,12 +92,6 @@ impl Frame<'_, '_> {
             return self.block(otherwise);
         };
         self.span = link.span;
-        if let ExprKind::Val(known) = link.cond.kind
-            && let Some(holds) = self.known(known)
-        {
-            // Nothing of the other branch may be asked for: the type may not have it.
-            return if holds != 0 { self.block(link.then) } else { self.chain(rest, otherwise) };
-        }
         let cond = self.expr(link.cond);
         self.branch(Op::If, cond, 2, &link.assigned, None, |f, arm| {
             match arm {

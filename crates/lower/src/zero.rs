@@ -10,13 +10,10 @@
 //! keeps from running is not looked at, nor are functions that only it calls: `if (N > 0) x /= N;` is fine. Numbers are not followed
 //! through calls and memory, and a loop is known for its first question only.
 
+use crate::fold;
 use crate::instance::Lowerer;
-use cotangent_base::{Diagnostic, EntitySet, Map, Scalar, Span};
-
-use cotangent_ir::eval::{self, Eval};
-use cotangent_ir::{
-    Const, Control, Exit, Func, FuncId, FuncKind, Inst, Math, Module, Op, Region, Type, Value,
-};
+use cotangent_base::{Diagnostic, EntitySet, Map, Span};
+use cotangent_ir::{Const, Control, Exit, Func, FuncId, FuncKind, Inst, Math, Module, Op, Region, Value};
 use cotangent_sema::codes::DIVIDED_BY_ZERO;
 
 /// Reports divisions by zero in all that `roots` come to.
@@ -70,15 +67,9 @@ impl Walk<'_> {
                     self.calls.push(callee);
                     true
                 }
-                Control::If => {
-                    let arm = self.operand(inst, 0).map(|cond| usize::from(cond != Const::Bool(true)));
-                    self.choice(inst, arm)
-                }
-                Control::Switch(cases) => {
-                    let arm = self.operand(inst, 0).map(|selector| {
-                        let case = cases.iter().position(|case| Const::Int(*case) == selector);
-                        case.unwrap_or(cases.len())
-                    });
+                Control::If | Control::Switch(_) => {
+                    let selector = self.operand(inst, 0);
+                    let arm = selector.and_then(|number| fold::arm(&self.func.insts[inst].op, number));
                     self.choice(inst, arm)
                 }
                 Control::While(_) => {
@@ -116,8 +107,9 @@ impl Walk<'_> {
         // All of them are walked through, also behind one that goes on.
         let ends: Vec<Region> = reached.into_iter().filter(|region| self.region(*region)).collect();
         for (number, result) in self.func.insts[inst].results.iter().enumerate() {
-            let given = ends.iter().map(|end| self.known.get(self.func.exit(*end).operands.get(number)?));
-            if let Some(number) = agreed(given) {
+            let given =
+                ends.iter().map(|end| self.known.get(self.func.exit(*end).operands.get(number)?).copied());
+            if let Some(number) = fold::agreed(given) {
                 self.known.insert(*result, number);
             }
         }
@@ -162,48 +154,6 @@ impl Walk<'_> {
     }
 
     fn result(&self, inst: Inst) -> Option<Const> {
-        let data = &self.func.insts[inst];
-        if let Op::Const(number) = data.op {
-            return Some(number);
-        }
-        if let Op::Splat = data.op {
-            return self.operand(inst, 0);
-        }
-        let to = self.scalar(*data.results.first()?)?;
-        if let Op::Zero = data.op {
-            return Some(eval::zero(to));
-        }
-        if let Op::Select = data.op {
-            return match self.operand(inst, 0) {
-                Some(cond) => self.operand(inst, if cond == Const::Bool(true) { 1 } else { 2 }),
-                None => self.operand(inst, 1).filter(|number| self.operand(inst, 2) == Some(*number)),
-            };
-        }
-        let from = self.scalar(*data.operands.first()?)?;
-        if let Op::Convert = data.op {
-            return Some(Eval::default().convert(self.operand(inst, 0)?, from, to));
-        }
-        let Op::Math(math) = data.op else { return None };
-        if let Math::And | Math::Or = math {
-            let decides = Const::Bool(math == Math::Or);
-            if (0..data.operands.len()).any(|n| self.operand(inst, n) == Some(decides)) {
-                return Some(decides);
-            }
-        }
-        let operands = (0..data.operands.len()).map(|n| self.operand(inst, n));
-        Eval::default().math(math, from, &operands.collect::<Option<Vec<_>>>()?).ok()
+        fold::result(&self.module.types, self.func, inst, |number| self.operand(inst, number))
     }
-
-    fn scalar(&self, value: Value) -> Option<Scalar> {
-        match self.module.types.get(self.func.ty(value)) {
-            Type::Scalar(scalar) => Some(scalar),
-            _ => None,
-        }
-    }
-}
-
-/// The number that is given everywhere, if it is one.
-fn agreed<'n>(mut given: impl Iterator<Item = Option<&'n Const>>) -> Option<Const> {
-    let first = *given.next()??;
-    given.all(|number| number == Some(&first)).then_some(first)
 }

@@ -223,6 +223,7 @@ impl Walk<'_> {
         if inner.kind == LoopKind::Pre {
             inner.cond.iter().for_each(|cond| self.expr(cond));
         }
+        let before = self.now.clone().filter(|_| inner.kind == LoopKind::Pre);
         self.block(&inner.body);
         let next = self.next.remove(&inner.label).flatten();
         self.now = join(self.now.take(), next);
@@ -233,6 +234,9 @@ impl Walk<'_> {
         let endless = |cond: &Expr| matches!(cond.kind, ExprKind::Const(Const::Bool(true)));
         if inner.cond.as_ref().is_none_or(endless) {
             self.now = None;
+        } else if self.now.is_none() {
+            // The body always leaves, so who comes past the loop did not enter it.
+            self.now = before;
         }
         let left = self.left.remove(&inner.label).flatten();
         self.now = join(self.now.take(), left);

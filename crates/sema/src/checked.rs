@@ -68,6 +68,16 @@ impl Checked {
         self.rewrite_val(val, subst.rewrite())
     }
 
+    /// The integer or truth value that a (concrete) getter gives if it stands for a `static const` that an interface requires.
+    pub fn required_constant(&mut self, getter: FuncRef) -> Option<i64> {
+        if !self.is_required_constant(getter) {
+            return None;
+        }
+        let val = self.required_val(getter);
+        self.settle();
+        self.program.types.known(val)
+    }
+
     /// A reference with the parameters in its arguments replaced.
     pub fn subst_func(&mut self, func: FuncRef, subst: &Subst) -> FuncRef {
         FuncRef { func: func.func, args: self.rewrite_args(func.args, subst.rewrite()) }

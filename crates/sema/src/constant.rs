@@ -114,7 +114,7 @@ impl Checked {
     }
 
     /// Whether this is the value of a `static const` that an interface requires: `T.N`.
-    fn is_required_constant(&self, getter: FuncRef) -> bool {
+    pub(crate) fn is_required_constant(&self, getter: FuncRef) -> bool {
         match self.tables.funcs[getter.func].source {
             FuncSource::Accessor(property, _) => self.tables.props[property].is_const,
             FuncSource::Func(_) => false,

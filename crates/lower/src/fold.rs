@@ -1,0 +1,198 @@
+//! Numbers that are known while a body is lowered.
+//!
+//! The condition of a branch is often made of generic arguments and constants. Where it is known, only the branch that runs is
+//! lowered. This is more than an optimization: the other branch may ask for instances without end, or for parts that a type
+//! does not have.
+//!
+//! ```slang
+//! float f<let N : int>(float x) { if (N > 0) return f<N - 1>(x) + 1; return x; }     // f<0> mentions no f<-1>
+//! float third<let N : int>(float v[N]) { return N > 2 ? v[2] : v[0]; }               // third<2> has no v[2]
+//! ```
+//!
+//! Numbers are found in the instructions that compute them, so it does not matter how the program writes a condition.
+//! They are not followed through calls, loops and memory.
+
+use crate::func::Frame;
+use cotangent_base::{Map, Scalar};
+use cotangent_ir::eval::{self, Eval};
+use cotangent_ir::{
+    Const, Control, Effect, Exit, Func, Inst, Math, Op, Path, Region, Step, Type, Types, Value, ValueDef,
+};
+
+/// How many instructions deep a number is looked for. Conditions made of constants are far below; without a limit a long
+/// computation would be followed to its beginning.
+const MAX_DEPTH: u32 = 100;
+
+/// The result of an instruction without regions, if enough is known of its operands.
+pub(crate) fn result(
+    types: &Types,
+    func: &Func,
+    inst: Inst,
+    operand: impl Fn(usize) -> Option<Const>,
+) -> Option<Const> {
+    let data = &func.insts[inst];
+    let scalar = |value: Value| match types.get(func.ty(value)) {
+        Type::Scalar(scalar) => Some(scalar),
+        _ => None,
+    };
+    if let Op::Const(number) = data.op {
+        return Some(number);
+    }
+    if let Op::Splat = data.op {
+        return operand(0);
+    }
+    let to: Scalar = scalar(*data.results.first()?)?;
+    if let Op::Zero = data.op {
+        return Some(eval::zero(to));
+    }
+    if let Op::Select = data.op {
+        return match operand(0) {
+            Some(cond) => operand(if cond == Const::Bool(true) { 1 } else { 2 }),
+            None => operand(1).filter(|number| operand(2) == Some(*number)),
+        };
+    }
+    let from = scalar(*data.operands.first()?)?;
+    if let Op::Convert = data.op {
+        return Some(Eval::default().convert(operand(0)?, from, to));
+    }
+    let Op::Math(math) = data.op else { return None };
+    if let Math::And | Math::Or = math {
+        let decides = Const::Bool(math == Math::Or);
+        if (0..data.operands.len()).any(|n| operand(n) == Some(decides)) {
+            return Some(decides);
+        }
+    }
+    let operands = (0..data.operands.len()).map(&operand);
+    Eval::default().math(math, from, &operands.collect::<Option<Vec<_>>>()?).ok()
+}
+
+/// The number that is given everywhere, if it is one.
+pub(crate) fn agreed(mut given: impl Iterator<Item = Option<Const>>) -> Option<Const> {
+    let first = given.next()??;
+    given.all(|number| number == Some(first)).then_some(first)
+}
+
+/// A search for numbers in the instructions of a function.
+struct Search<'f> {
+    types: &'f Types,
+    func: &'f Func,
+    /// What was found before, or found not to be known.
+    found: &'f mut Map<Value, Option<Const>>,
+}
+
+impl Search<'_> {
+    fn value(&mut self, value: Value, depth: u32) -> Option<Const> {
+        if let Some(found) = self.found.get(&value) {
+            return *found;
+        }
+        let number = match self.func.values[value].def {
+            ValueDef::Result(inst, number) if depth < MAX_DEPTH => {
+                self.result(inst, number as usize, depth + 1)
+            }
+            ValueDef::Result(..) | ValueDef::Arg(..) => None,
+        };
+        self.found.insert(value, number);
+        number
+    }
+
+    fn result(&mut self, inst: Inst, number: usize, depth: u32) -> Option<Const> {
+        let data = &self.func.insts[inst];
+        match data.op.control() {
+            Control::Plain => self.plain(inst, depth),
+            Control::If | Control::Switch(_) => {
+                let selector = self.value(*data.operands.first()?, depth);
+                let chosen = selector.and_then(|selector| arm(&data.op, selector));
+                let regions = match chosen {
+                    Some(chosen) => data.regions.get(chosen..=chosen)?,
+                    None => &data.regions[..],
+                };
+                let yields: Vec<Value> = regions
+                    .iter()
+                    .map(|region| self.func.exit(*region))
+                    .filter(|last| last.op.control() == Control::Exit(Exit::Yield))
+                    .map(|last| last.operands.get(number).copied())
+                    .collect::<Option<_>>()?;
+                let given: Vec<Option<Const>> = yields.into_iter().map(|v| self.value(v, depth)).collect();
+                agreed(given.into_iter())
+            }
+            Control::Call(_) | Control::DiffCall(_) | Control::LinCall(_) => None,
+            Control::While(_) | Control::For(_) | Control::Exit(_) => None,
+        }
+    }
+
+    fn plain(&mut self, inst: Inst, depth: u32) -> Option<Const> {
+        let data = &self.func.insts[inst];
+        if let Op::Extract(path) = &data.op {
+            let &[Step::Part(part)] = &path.0[..] else { return None };
+            let &ValueDef::Result(whole, _) = &self.func.values[*data.operands.first()?].def else {
+                return None;
+            };
+            let whole = &self.func.insts[whole];
+            if let Op::Pack = whole.op {
+                return self.value(*whole.operands.get(part as usize)?, depth);
+            }
+            let Type::Scalar(scalar) = self.types.get(self.func.ty(data.results[0])) else { return None };
+            return matches!(whole.op, Op::Zero).then(|| eval::zero(scalar));
+        }
+        let operands: Vec<Option<Const>> = data.operands.iter().map(|v| self.value(*v, depth)).collect();
+        result(self.types, self.func, inst, |n| operands.get(n).copied().flatten())
+    }
+}
+
+/// Which region of an `if` or `switch` runs for a selector.
+pub(crate) fn arm(op: &Op, selector: Const) -> Option<usize> {
+    match op.control() {
+        Control::If => Some(usize::from(selector != Const::Bool(true))),
+        Control::Switch(cases) => {
+            Some(cases.iter().position(|case| Const::Int(*case) == selector).unwrap_or(cases.len()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether an operation without effect may trap, by what it divides by or by an index.
+fn may_trap(op: &Op) -> bool {
+    let indexed = |path: &Path| path.0.contains(&Step::Index);
+    matches!(op, Op::Math(Math::Div | Math::Rem) | Op::Tag | Op::Project(_))
+        || matches!(op, Op::Extract(path) | Op::Insert(path) if indexed(path))
+}
+
+impl Frame<'_, '_> {
+    /// The number that a value is in every run, if it is known.
+    pub fn number(&mut self, value: Value) -> Option<Const> {
+        if self.lowerer.diagnostics.has_errors() {
+            // What follows a mistake need not fit together.
+            return None;
+        }
+        let Frame { lowerer, func, numbers, .. } = self;
+        Search { types: &lowerer.module.types, func, found: numbers }.value(value, 0)
+    }
+
+    /// Whether a loop that begins with these values ends before its first iteration, by a condition that does nothing else.
+    pub fn never_runs(&mut self, cond: Region, init: &[Value]) -> bool {
+        if !self.only_computes(cond) {
+            return false;
+        }
+        let mut found = Map::default();
+        for (i, &value) in init.iter().enumerate() {
+            found.insert(self.func.regions[cond].args[i], self.number(value));
+        }
+        let answer = self.func.exit(cond).operands.first().copied();
+        let Frame { lowerer, func, .. } = self;
+        let mut search = Search { types: &lowerer.module.types, func, found: &mut found };
+        answer.and_then(|answer| search.value(answer, 0)) == Some(Const::Bool(false))
+    }
+
+    fn only_computes(&self, region: Region) -> bool {
+        self.func.regions[region].insts.iter().all(|inst| {
+            let data = &self.func.insts[*inst];
+            match data.op.control() {
+                Control::Plain => data.op.effect() == Effect::None && !may_trap(&data.op),
+                Control::If | Control::Switch(_) => data.regions.iter().all(|r| self.only_computes(*r)),
+                Control::Exit(exit) => exit == Exit::Yield,
+                Control::Call(_) | Control::DiffCall(_) | Control::LinCall(_) => false,
+                Control::While(_) | Control::For(_) => false,
+            }
+        })
+    }
+}
