@@ -353,6 +353,10 @@ impl BodyCx<'_> {
             );
             return self.error(span);
         }
+        if args.is_empty() && self.cx.program.structs[id].magic.is_some() {
+            // A pointer that leads nowhere.
+            return self.zero(ty, span);
+        }
         let found = self.constructors(ty);
         let name = format!("{}.{}", self.type_name(ty), attrs::INIT);
         let Some(found) = self.seen(found, Symbol::new(&name), span) else {

@@ -236,14 +236,14 @@ impl BodyCx<'_> {
                     })
                     .collect(),
             ),
-            TyKind::Struct(id, args) if self.cx.optional_content(ty).is_none() => {
+            TyKind::Struct(id, args) if self.has_fields(id, ty) => {
                 return self.fill_struct(ty, id, args, items, span);
             }
             _ => {
                 return match items.pop_front() {
                     Some(Argument::Value(value)) => self.coerce(value, ty),
                     Some(Argument::List(inner, at)) => self.list_as(&inner, ty, at),
-                    None => self.zero(ty, span),
+                    None => self.default_value(ty, span),
                 };
             }
         };
@@ -336,6 +336,12 @@ impl BodyCx<'_> {
         Expr { kind: ExprKind::Construct(parts), ty, span }
     }
 
+    /// Whether a structure has fields that a list fills: a pointer or a resource of the library has none, and those of an optional
+    /// are not for lists.
+    fn has_fields(&mut self, id: StructId, ty: Ty) -> bool {
+        self.cx.program.structs[id].magic.is_none() && self.cx.optional_content(ty).is_none()
+    }
+
     /// Whether a field can be seen from here, so that a list has a value for it.
     fn can_fill(&mut self, id: StructId, number: usize) -> bool {
         let info = &self.cx.tables.structs[id];
@@ -359,9 +365,7 @@ impl BodyCx<'_> {
                 let is_scalar = matches!(self.kind(value.ty), TyKind::Scalar(_) | TyKind::Enum(_));
                 let has_parts = match self.kind(ty) {
                     TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Array(..) | TyKind::Tuple(_) => true,
-                    TyKind::Struct(id, _) => {
-                        !self.suppresses_memberwise(id) && self.cx.optional_content(ty).is_none()
-                    }
+                    TyKind::Struct(id, _) => !self.suppresses_memberwise(id) && self.has_fields(id, ty),
                     _ => false,
                 };
                 let whole = self.cx.is_error(value.ty) || self.cx.cost(&value, ty).is_some();
