@@ -47,7 +47,7 @@ pub(crate) struct Candidate {
     pub func: FuncId,
     /// Arguments for the generic parameters around it.
     pub around: Args,
-    /// How far away it is declared; see [`Found`].
+    /// How far out it was found: two for each scope, one for an import.
     pub depth: u32,
     /// Whether an extension declares it.
     pub extension: bool,
@@ -411,8 +411,9 @@ impl BodyCx<'_> {
         let params = self.cx.tables.generics[generics].params.clone();
         let around = self.cx.program.types.list(candidate.around).to_vec();
         let mut bindings: Vec<Option<Arg>> = around.iter().copied().map(Some).collect();
-        let own = params.len() - around.len().min(params.len()) - self.cx.tables.funcs[candidate.func].hidden;
-        let own = &params[around.len()..][..own];
+        // What stands for a requirement has the requirement's own arguments around it, for hidden parameters too.
+        let end = params.len().saturating_sub(self.cx.tables.funcs[candidate.func].hidden);
+        let own = params.get(around.len()..end).unwrap_or_default();
         let shares = self.cx.shares(own, &callee.explicit).ok_or(Misfit::Explicit)?;
         let scope = self.scope;
         for (param, share) in own.iter().zip(shares) {
