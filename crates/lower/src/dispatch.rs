@@ -124,7 +124,7 @@ pub(crate) fn opened(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Option<u32> {
     for (at, arg) in args.iter().enumerate() {
         let Arg::Ty(ty) = *arg else { continue };
         let Some(&param) = data.generics.params.get(at) else { continue };
-        if lowerer.interface(ty).is_none() {
+        if !lowerer.is_sum(ty) {
             continue;
         }
         let types = &lowerer.checked.program.types;
@@ -216,6 +216,11 @@ impl Writer<'_, '_> {
             regions.push((case, region));
         }
         if regions.is_empty() {
+            if !matches!(deferred, Deferred::Differential(..)) {
+                // Nothing conforms, so a value can only come from memory that nobody filled.
+                let never = self.frame.b().bool(false);
+                self.frame.b().emit(Op::Assert(ir::Trap::UnknownType), &[never], &[]);
+            }
             let values = self.undefined(&outputs);
             self.frame.b().emit(Op::Return, &values, &[]);
             return self.finish();
@@ -443,21 +448,21 @@ impl Frame<'_, '_> {
             let present = self.b().bool(true);
             return self.b().pack(&[present, value], target);
         }
-        let types = &self.lowerer.checked.program.types;
-        match (types.kind(from), types.kind(to)) {
-            (TyKind::Interface(..), TyKind::Interface(..)) => {
+        match (self.lowerer.is_sum(from), self.lowerer.is_sum(to)) {
+            (true, true) => {
                 let origin = Origin::Deferred(Deferred::Convert(from, to));
                 let callee = self.lowerer.origin(origin);
-                callee.map_or(value, |callee| self.b().emit1(Op::Call(callee), &[value], target))
+                return callee.map_or(value, |callee| self.b().emit1(Op::Call(callee), &[value], target));
             }
-            (TyKind::Interface(..), _) => {
-                let member = self.lowerer.member(from, to, span);
-                self.b().project(member, value)
-            }
-            (_, TyKind::Interface(..)) => {
+            (true, false) => return self.held(value, from, to),
+            (false, true) => {
                 let member = self.lowerer.member(to, from, span);
-                self.b().inject(member, value, target)
+                return self.b().inject(member, value, target);
             }
+            (false, false) => {}
+        }
+        let types = &self.lowerer.checked.program.types;
+        match (types.kind(from), types.kind(to)) {
             (TyKind::Struct(a, x), TyKind::Struct(b, y)) if a == b => {
                 let from = self.lowerer.checked.field_types(a, x);
                 let to = self.lowerer.checked.field_types(b, y);
@@ -474,6 +479,16 @@ impl Frame<'_, '_> {
             }
             _ => self.convert(value, target),
         }
+    }
+
+    /// What a sum holds, which must be that member.
+    fn held(&mut self, value: Value, sum: Ty, member: Ty) -> Value {
+        let member = self.lowerer.member(sum, member, self.span);
+        let mut b = self.b();
+        let (tag, wanted) = (b.tag(value), b.int(member.into()));
+        let fits = b.math(Math::Eq, &[tag, wanted]);
+        b.emit(Op::Assert(ir::Trap::UnknownType), &[fits], &[]);
+        b.project(member, value)
     }
 
     fn adapt_parts(&mut self, value: Value, from: &[Ty], to: &[Ty], target: ir::Ty) -> Value {

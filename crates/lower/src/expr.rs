@@ -72,7 +72,7 @@ impl Frame<'_, '_> {
                 let value = self.expr(a);
                 let [from, to] = [a.ty, e.ty].map(|ty| self.lowerer.checked.subst(ty, &self.subst));
                 let optional = self.lowerer.checked.optional_content(to).is_some();
-                if optional || self.lowerer.interface(to).is_some() {
+                if optional || self.lowerer.is_sum(to) {
                     self.adapt(value, from, to)
                 } else {
                     let to = self.ty(e.ty);
@@ -196,7 +196,7 @@ impl Frame<'_, '_> {
             return Some(self.b().bool(from == to));
         }
         let value = self.expr(a);
-        if from == to || self.lowerer.interface(from).is_none() {
+        if from == to || !self.lowerer.is_sum(from) {
             let is = self.lowerer.is_a(from, to);
             return Some(self.b().bool(is));
         }
@@ -211,7 +211,7 @@ impl Frame<'_, '_> {
         let ty = self.ty(optional);
         let types = [a.ty, to, optional].map(|ty| self.lowerer.checked.subst(ty, &self.subst));
         let [from, to, optional] = types;
-        if from != to && self.lowerer.interface(from).is_some() {
+        if from != to && self.lowerer.is_sum(from) {
             let callee = self.lowerer.origin(Origin::Deferred(Deferred::As(from, to, optional)))?;
             return Some(self.b().emit1(Op::Call(callee), &[value], ty));
         }

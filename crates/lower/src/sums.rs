@@ -18,6 +18,10 @@
 //! **Members from outside.** A value that comes from a buffer or from `createDynamicObject` may be any conforming type
 //! of the program; then all of them are members. The host knows them by numbers: see `conformance`.
 //!
+//! **Associated types.** What `i.key()` gives is, for a value `i` of interface type, of the type that the held type has for `Key`.
+//! If the interface asks for nothing of `Key`, that is a sum too, of the types that come out of such calls. Given back
+//! to a method of `i` it becomes what the method takes; a value that came from an object of another type traps there.
+//!
 //! A type that holds a value of an interface it is itself a member of would have no size, and is refused.
 
 use crate::codes;
@@ -80,6 +84,16 @@ impl Lowerer<'_> {
         match self.checked.program.types.kind(ty) {
             TyKind::Interface(interface, args) => Some(InterfaceRef { interface, args }),
             _ => None,
+        }
+    }
+
+    /// Whether values of a type are one of several types: an interface type, or the associated type of what a value of interface
+    /// type holds, if nothing is known of it.
+    pub fn is_sum(&self, ty: Ty) -> bool {
+        match self.checked.program.types.kind(ty) {
+            TyKind::Interface(..) => true,
+            TyKind::Assoc(of, ..) => self.is_sum(of),
+            _ => false,
         }
     }
 

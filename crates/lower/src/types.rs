@@ -158,7 +158,7 @@ impl Lowerer<'_> {
         let lowered = match self.checked.program.types.kind(ty) {
             TyKind::Struct(id, args) => return self.lower_struct(ty, id, args, span),
             TyKind::Tuple(args) => return self.lower_tuple(ty, args, span),
-            TyKind::Interface(..) => {
+            TyKind::Interface(..) | TyKind::Assoc(..) if self.is_sum(ty) => {
                 let lowered = self.lower_interface(ty);
                 self.types.types.insert(ty, lowered);
                 self.begin_interface(ty, span);
@@ -180,6 +180,7 @@ impl Lowerer<'_> {
             | TyKind::Part(..)
             | TyKind::Param(_)
             | TyKind::Assoc(..)
+            | TyKind::Interface(..)
             | TyKind::String
             | TyKind::None => None,
         };

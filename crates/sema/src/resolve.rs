@@ -74,9 +74,6 @@ impl Checked {
                     }
                     return shaped.map(Path::Ty);
                 };
-                if report && self.is_ambiguous(scope, *name, expr.span) {
-                    return Some(Path::Ty(self.error_ty()));
-                }
                 self.found_path(found, expr.span, scope, report)
             }
             ExprKind::ThisType => match self.this_type(scope) {
@@ -175,7 +172,10 @@ impl Checked {
         scope: ScopeId,
         report: bool,
     ) -> Option<Path> {
-        let path = self.type_path(base, scope, report)?;
+        let path = match self.held_type(base, scope) {
+            Some(ty) => Path::Ty(ty),
+            None => self.type_path(base, scope, report)?,
+        };
         if let Path::Namespace(inner) = path {
             let found = self.lookup_in_namespace(inner, name.name);
             let found = self.seen(found, name.name, name.span, scope, report)?;
@@ -203,6 +203,16 @@ impl Checked {
             self.diagnostics.push(diagnostic);
         }
         self.found_path(found?, name.span, scope, report)
+    }
+
+    /// `value.Key`: of a variable of interface type, the type that it holds has associated types.
+    fn held_type(&mut self, base: &ast::Expr, scope: ScopeId) -> Option<Ty> {
+        let ExprKind::Name(name) = base.kind else { return None };
+        let around = &self.tables.locals;
+        let local = *around.names.iter().rev().find_map(|block| block.get(&name))?;
+        let ty = around.locals[local].ty;
+        let is_interface = matches!(self.program.types.kind(ty), TyKind::Interface(..));
+        (is_interface && self.lookup_type(scope, name).is_none()).then_some(ty)
     }
 
     /// Whether an item can stand where a type stands.
