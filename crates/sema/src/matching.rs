@@ -97,6 +97,9 @@ impl Checked {
     ) -> bool {
         let list = self.program.types.list(pattern).to_vec();
         let members = self.program.types.list(args).to_vec();
+        if list.iter().filter(|arg| self.is_pack_arg(**arg)).count() > 1 {
+            return self.match_packs(&list, &members, params, bindings);
+        }
         let Some((before, pack, behind)) = self.around_pack(&list, members.len()) else {
             return self.match_args(pattern, args, params, bindings);
         };
@@ -107,6 +110,38 @@ impl Checked {
         pairs.all(|(p, t)| self.match_arg(*p, *t, params, bindings))
             && others.all(|(p, t)| self.match_arg(*p, *t, params, bindings))
             && self.match_ty(pack, whole, params, bindings)
+    }
+
+    /// Several packs in a pattern take equal shares of what the others leave.
+    fn match_packs(
+        &mut self,
+        pattern: &[Arg],
+        members: &[Arg],
+        params: &[GenericParamId],
+        bindings: &mut [Option<Arg>],
+    ) -> bool {
+        let packs = pattern.iter().filter(|arg| self.is_pack_arg(**arg)).count();
+        let Some(shared) = members.len().checked_sub(pattern.len() - packs) else { return false };
+        if !shared.is_multiple_of(packs) {
+            return false;
+        }
+        let mut rest = members;
+        for arg in pattern {
+            let count = if self.is_pack_arg(*arg) { shared / packs } else { 1 };
+            let (taken, others) = rest.split_at(count);
+            rest = others;
+            let fits = match *arg {
+                Arg::Ty(pack) if self.is_pack_arg(*arg) => {
+                    let whole = self.pack_of(taken);
+                    self.match_ty(pack, whole, params, bindings)
+                }
+                _ => self.match_arg(*arg, taken[0], params, bindings),
+            };
+            if !fits {
+                return false;
+            }
+        }
+        true
     }
 
     /// Finds what `element`, an `each P`, is when `pattern` is `ty`.

@@ -101,7 +101,15 @@ impl Checked {
         scope: ScopeId,
     ) {
         for param in params {
-            let param = self.resolve_param(param, scope);
+            let mut param = self.resolve_param(param, scope);
+            if param.dir != Dir::In || param.by_ref {
+                let message = "a subscript takes its arguments by value, so nothing can be written to them";
+                self.diagnostics.push(
+                    Diagnostic::new(codes::MISPLACED, param.span, message)
+                        .help("leave the direction out, or declare a method"),
+                );
+                (param.dir, param.by_ref) = (Dir::In, false);
+            }
             self.program.funcs[id].params.push(param);
         }
         let ty = self.resolve_ty(ty, scope);
