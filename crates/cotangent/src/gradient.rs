@@ -260,7 +260,7 @@ impl<'m> Evaluator<'m> {
             let inputs = (0..count).map(|i| self.argument(i, (i == entry.of).then_some(&entry))).collect();
             let values = self.call(forward, inputs)?;
             for (row, Entry { of, index, .. }) in jacobian.rows.iter().enumerate() {
-                jacobian.entries[row][column] = number_at(&values[*of].parts()[1], *index);
+                jacobian.entries[row][column] = number_at(values[*of].part(1), *index);
             }
         }
         Ok(())
@@ -273,7 +273,7 @@ impl<'m> Evaluator<'m> {
             let values = self.call(backward, inputs)?;
             for (column, Entry { of, index, .. }) in jacobian.columns.iter().enumerate() {
                 let at = pairs.iter().position(|p| p == of).expect("a differentiable input comes back");
-                jacobian.entries[row][column] = number_at(&values[at].parts()[1], *index);
+                jacobian.entries[row][column] = number_at(values[at].part(1), *index);
             }
         }
         Ok(())

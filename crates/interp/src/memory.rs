@@ -145,9 +145,9 @@ impl Machine<'_> {
         Ok(result)
     }
 
-    pub(crate) fn length(&mut self, buffer: &Val) -> Val {
-        let Val::Handle(global) = buffer else { unreachable!("the verifier checked the type") };
-        Val::int(self.memory[*global].parts().len() as i64)
+    pub(crate) fn length(&mut self, buffer: &Val) -> Result<Val, Trap> {
+        let Val::Handle(global) = buffer else { return Err(Trap::NullPointer) };
+        Ok(Val::int(self.memory[*global].parts().len() as i64))
     }
 
     pub(crate) fn assert(&mut self, cond: &Val, trap: Trap) -> Result<Val, Trap> {

@@ -67,14 +67,14 @@ impl Machine<'_> {
             Op::Point(_) => self.point(levels, args),
             Op::Offset => self.offset(&args[0], &args[1]),
             Op::Address => self.address(&args[0], pointee(first)),
-            Op::Length => self.length(&args[0]),
+            Op::Length => return self.length(&args[0]),
             Op::Sample(how) => {
                 let types: Vec<Type> = data.operands.iter().map(|v| ty(*v)).collect();
-                self.sample(*how, first, &types, args)
+                return self.sample(*how, first, &types, args);
             }
-            Op::Texel => self.texel(first, ty(data.operands[1]), args),
-            Op::StoreTexel => self.store_texel(first, ty(data.operands[1]), args),
-            Op::Dimensions => self.dimensions(first, args),
+            Op::Texel => return self.texel(first, ty(data.operands[1]), args),
+            Op::StoreTexel => return self.store_texel(first, ty(data.operands[1]), args),
+            Op::Dimensions => return self.dimensions(first, args),
             Op::Print(format) => {
                 let types: Vec<Type> = data.operands.iter().map(|v| ty(*v)).collect();
                 self.print(format.as_str(), &types, args)

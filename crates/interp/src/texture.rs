@@ -9,7 +9,7 @@
 use crate::{Machine, Val};
 use cotangent_base::Scalar;
 use cotangent_ir::texture::{Address, Compare, Dim, Extent, Filter, Opaque, SamplerState, Sampling, Texture};
-use cotangent_ir::{Const, Type};
+use cotangent_ir::{Const, Trap, Type};
 use std::mem;
 
 impl Val {
@@ -238,11 +238,17 @@ fn direction(face: u32, at: [f64; 2]) -> [f64; 3] {
 
 impl Machine<'_> {
     /// `sample`.
-    pub(crate) fn sample(&mut self, how: Sampling, ty: Type, types: &[Type], args: &[Val]) -> Val {
+    pub(crate) fn sample(
+        &mut self,
+        how: Sampling,
+        ty: Type,
+        types: &[Type],
+        args: &[Val],
+    ) -> Result<Val, Trap> {
         let numbers: Vec<Vec<f64>> =
             types.iter().zip(args).skip(2).map(|(ty, v)| self.floats(*ty, v)).collect();
-        let (texture, memory) = self.texture(ty, &args[0]);
-        let Val::Handle(other) = &args[1] else { unreachable!("the verifier checked the type") };
+        let (texture, memory) = self.texture(ty, &args[0])?;
+        let Val::Handle(other) = &args[1] else { return Err(Trap::NullPointer) };
         let state = sampler(&self.memory[*other]);
         let view = View { texture, extent: extent(memory), scalars: memory.part(1).parts(), state };
         let lanes = match how.result(texture) {
@@ -251,7 +257,7 @@ impl Machine<'_> {
         };
         let scalar = if how.compares() { Scalar::F32 } else { texture.scalar };
         if view.extent.texels() == 0 {
-            return self.texel_value(scalar, lanes, NOTHING);
+            return Ok(self.texel_value(scalar, lanes, NOTHING));
         }
         let (at, layer) = view.place(&numbers[0]);
         let same = |texel| texel;
@@ -266,30 +272,30 @@ impl Machine<'_> {
             }
             Sampling::Gather(lane) => view.gather(lane, &numbers[0]),
         };
-        self.texel_value(scalar, lanes, texel)
+        Ok(self.texel_value(scalar, lanes, texel))
     }
 
     /// `texel`: outside there is zero.
-    pub(crate) fn texel(&mut self, ty: Type, position: Type, args: &[Val]) -> Val {
+    pub(crate) fn texel(&mut self, ty: Type, position: Type, args: &[Val]) -> Result<Val, Trap> {
         let at = self.floats(position, &args[1]);
         let level = args.get(2).map_or(0, |v| level(self.scalar(v, Scalar::I32)));
-        let (texture, memory) = self.texture(ty, &args[0]);
+        let (texture, memory) = self.texture(ty, &args[0])?;
         let state = SamplerState::default();
         let view = View { texture, extent: extent(memory), scalars: memory.part(1).parts(), state };
         let texel = match inside(texture, view.extent, level, &at) {
             Some((position, layer)) => view.fetch(level as u32, layer, position),
             None => NOTHING,
         };
-        self.texel_value(texture.scalar, texture.lanes.into(), texel)
+        Ok(self.texel_value(texture.scalar, texture.lanes.into(), texel))
     }
 
     /// `store_texel`: outside nothing happens.
-    pub(crate) fn store_texel(&mut self, ty: Type, position: Type, args: &[Val]) -> Val {
+    pub(crate) fn store_texel(&mut self, ty: Type, position: Type, args: &[Val]) -> Result<Val, Trap> {
         let at = self.floats(position, &args[1]);
-        let Val::Handle(global) = args[0] else { unreachable!("the verifier checked the type") };
-        let (texture, memory) = self.texture(ty, &args[0]);
+        let Val::Handle(global) = args[0] else { return Err(Trap::NullPointer) };
+        let (texture, memory) = self.texture(ty, &args[0])?;
         let extent = extent(memory);
-        let Some((position, layer)) = inside(texture, extent, 0, &at) else { return Val::Unit };
+        let Some((position, layer)) = inside(texture, extent, 0, &at) else { return Ok(Val::Unit) };
         let size = extent.size.map(|n| n as usize);
         let [x, y, z] = position.map(|i| i as usize);
         let lanes = usize::from(texture.lanes);
@@ -302,24 +308,27 @@ impl Machine<'_> {
             *old = Val::Scalar(new);
         }
         self.memory[global] = memory;
-        Val::Unit
+        Ok(Val::Unit)
     }
 
     /// `dimensions`.
-    pub(crate) fn dimensions(&mut self, ty: Type, args: &[Val]) -> Val {
+    pub(crate) fn dimensions(&mut self, ty: Type, args: &[Val]) -> Result<Val, Trap> {
         let level = level(self.scalar(&args[1], Scalar::U32));
-        let (texture, memory) = self.texture(ty, &args[0]);
+        let (texture, memory) = self.texture(ty, &args[0])?;
         let extent = extent(memory);
         let [x, y, z] = extent.level(level.clamp(0, 31) as u32);
         let faces = if texture.dim == Dim::Cube { 6 } else { 1 };
         let third = if texture.array { extent.layers / faces } else { z };
-        Val::ints(&[x, y, third, extent.levels].map(i64::from))
+        Ok(Val::ints(&[x, y, third, extent.levels].map(i64::from)))
     }
 
-    fn texture(&self, ty: Type, handle: &Val) -> (Texture, &Val) {
+    /// The texture that a handle stands for. A variable that nobody assigned one to stands for none.
+    fn texture(&self, ty: Type, handle: &Val) -> Result<(Texture, &Val), Trap> {
         match (ty, handle) {
-            (Type::Opaque(Opaque::Texture(texture)), Val::Handle(global)) => (texture, &self.memory[*global]),
-            _ => unreachable!("the verifier checked the type"),
+            (Type::Opaque(Opaque::Texture(texture)), Val::Handle(global)) => {
+                Ok((texture, &self.memory[*global]))
+            }
+            _ => Err(Trap::NullPointer),
         }
     }
 

@@ -148,7 +148,7 @@ impl Val {
     }
 
     /// Part `index`; of a value nobody may look at, another such value.
-    pub(crate) fn part(&self, index: usize) -> &Val {
+    pub fn part(&self, index: usize) -> &Val {
         const UNDEF: Val = Val::Undef;
         match self {
             Val::Aggregate(parts) => &parts[index],

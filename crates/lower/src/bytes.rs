@@ -15,9 +15,9 @@
 //! An address must be a multiple of the type's alignment, or of 4 if that is larger; else the program stops.
 
 use crate::instance::Lowerer;
-use cotangent_base::{Scalar, Span};
+use cotangent_base::{Diagnostic, Scalar, Span};
 use cotangent_ir::layout::{self, Matrices};
-use cotangent_ir::{Builder, Const, Func, FuncId, Math, Op, Path, Trap, Ty, Type, Value};
+use cotangent_ir::{Builder, Const, Func, FuncId, Math, Op, Path, Trap, Ty, Type, Types, Value};
 
 /// What to do with the bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,14 +44,18 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: FuncId, bytes: Bytes) {
         (Bytes::Store, [_, _, value]) => Some(func.ty(*value)),
         _ => None,
     };
-    let ty = ty.filter(|ty| layout::layout(&lowerer.module.types, *ty).is_some());
-    let Some(ty) = ty else {
-        return lowerer.error(
-            crate::codes::UNSUPPORTED_CONSTRUCT,
-            func.span,
-            "a type that holds resources cannot be loaded from bytes",
-        );
+    let span = lowerer.mentions.get(&id).copied().unwrap_or(func.span);
+    let Some(ty) = ty.filter(|ty| layout::layout(&lowerer.module.types, *ty).is_some()) else {
+        let message = "a type that holds resources has no bytes";
+        return lowerer.error(crate::codes::UNSUPPORTED_CONSTRUCT, span, message);
     };
+    if has_sum(&lowerer.module.types, ty) {
+        let message = "values of interface type in a buffer of bytes are not supported yet";
+        let diagnostic = Diagnostic::new(crate::codes::UNSUPPORTED_CONSTRUCT, span, message);
+        let help =
+            "use a `StructuredBuffer` of the interface, or load and store the types that conform to it";
+        return lowerer.diagnostics.push(diagnostic.help(help));
+    }
     let words = Words::new(lowerer, &mut func, inputs[0], inputs[1], ty);
     let mut words = words;
     let results = match bytes {
@@ -63,6 +67,17 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: FuncId, bytes: Bytes) {
     };
     words.b.emit(Op::Return, &results, &[]);
     lowerer.module.funcs[id] = func;
+}
+
+/// Whether a type holds a value of interface type.
+fn has_sum(types: &Types, ty: Ty) -> bool {
+    match types.get(ty) {
+        Type::Sum(_) => true,
+        Type::Array(element, _) => has_sum(types, element),
+        Type::Struct(id) => types.struct_def(id).fields.iter().any(|field| has_sum(types, field.ty)),
+        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
+        Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
+    }
 }
 
 struct Words<'a> {

@@ -47,7 +47,10 @@ impl Codec<'_> {
     /// A value of a sum type. One whose number no member has stops the program that looks at it.
     fn decode_sum(self, id: StructId, bytes: &[u8]) -> Val {
         let def = self.types.struct_def(id);
-        let id = read(Scalar::U32, &bytes[layout::ID as usize..]).as_int().unwrap_or(0) as u32;
+        // A sum without members has nothing but a number, and one whose members hold resources has no bytes.
+        let at = if def.ids.is_empty() { 0 } else { layout::ID as usize };
+        let Some(id) = bytes.get(at..at + 4) else { return Val::unknown(0) };
+        let id = read(Scalar::U32, id).as_int().unwrap_or(0) as u32;
         let Some(member) = def.ids.iter().position(|known| *known == id) else { return Val::unknown(id) };
         let value = self.decode(def.fields[member].ty, &bytes[layout::HEADER as usize..]);
         Val::sum(member as u32, value)
@@ -56,6 +59,9 @@ impl Codec<'_> {
     fn encode_sum(self, id: StructId, value: &Val, bytes: &mut [u8]) {
         let def = self.types.struct_def(id);
         let [tag, inner] = value.parts() else { return };
+        if def.ids.is_empty() || bytes.len() < layout::HEADER as usize {
+            return;
+        }
         if let Some(id) = value.unknown_id() {
             return bytes[layout::ID as usize..][..4].copy_from_slice(&id.to_le_bytes());
         }
