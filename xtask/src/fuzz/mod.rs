@@ -9,6 +9,7 @@
 mod mutate;
 mod shrink;
 mod stage;
+mod whole;
 
 use mutate::{Corpus, Random};
 use stage::Stage;

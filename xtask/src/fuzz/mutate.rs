@@ -54,6 +54,42 @@ const WORDS: [&str; 48] = [
     "#if 1\n",
 ];
 
+/// Types that stand for one another often enough.
+const TYPES: [&str; 20] = [
+    "float", "float2", "float3", "float4", "float1", "int", "int2", "uint", "uint3", "bool", "half",
+    "double", "int64_t", "uint16_t", "float2x2", "float3x3", "float1x1", "int8_t", "void", "float3x2",
+];
+/// Numbers at which something changes.
+const NUMBERS: [&str; 14] =
+    ["0", "1", "2", "3", "4", "-1", "7", "16", "0.0", "1.5", "-2.0", "1e30", "0x7fffffff", "1u"];
+/// Operators of two operands, each of one character.
+const OPERATORS: [&str; 8] = ["+", "-", "*", "/", "%", "&", "|", "^"];
+/// What may stand before a declaration, a parameter or an expression.
+const BEFORE: [&str; 22] = [
+    "[Differentiable] ",
+    "[noinline] ",
+    "[ForceInline] ",
+    "[MaxIters(4)] ",
+    "[unroll] ",
+    "[NonDynamicUniformity] ",
+    "[BackwardDifferentiable] ",
+    "[PreferRecompute] ",
+    "[PreferCheckpoint] ",
+    "[mutating] ",
+    "no_diff ",
+    "detach",
+    "inout ",
+    "out ",
+    "in ",
+    "const ",
+    "static ",
+    "static const ",
+    "groupshared ",
+    "uniform ",
+    "__ref ",
+    "-",
+];
+
 /// Random numbers that are the same everywhere.
 pub struct Random(u64);
 
@@ -94,10 +130,12 @@ impl Corpus {
     /// One of them with a few changes.
     pub fn mutated(&self, random: &mut Random) -> String {
         let mut text = self.any(random).to_string();
-        for _ in 0..=random.below(4) {
-            text = match random.below(4) {
+        // Most of what was changed in several places is no program any more.
+        for _ in 0..=random.below(4).saturating_sub(1) {
+            text = match random.below(8) {
                 0 => self.change_lines(&text, random),
-                _ => self.change_tokens(&text, random),
+                1 => self.change_tokens(&text, random),
+                _ => change_kindly(&text, random),
             };
         }
         text
@@ -150,6 +188,76 @@ impl Corpus {
             }
         }
         tokens.concat()
+    }
+}
+
+/// Puts something of the same kind in place of a token, or leaves out, repeats or moves a statement: what comes of it is
+/// often a program still.
+fn change_kindly(text: &str, random: &mut Random) -> String {
+    let mut tokens = tokens(text);
+    if tokens.is_empty() {
+        return String::new();
+    }
+    match random.below(6) {
+        0 => change_statements(&mut tokens, random),
+        1 => {
+            let at = next(&tokens, random, is_word);
+            tokens.insert(at, BEFORE[random.below(BEFORE.len())]);
+        }
+        2 => {
+            let [at, to] = [next(&tokens, random, is_word), next(&tokens, random, is_word)];
+            tokens.swap(at, to);
+        }
+        _ => {
+            let at = next(&tokens, random, |t| is_word(t) || OPERATORS.contains(&t));
+            tokens[at] = match tokens[at] {
+                old if TYPES.contains(&old) => TYPES[random.below(TYPES.len())],
+                old if OPERATORS.contains(&old) => OPERATORS[random.below(OPERATORS.len())],
+                old if old.starts_with(|c: char| c.is_ascii_digit()) => NUMBERS[random.below(NUMBERS.len())],
+                _ => tokens[next(&tokens, random, is_name)],
+            };
+        }
+    }
+    tokens.concat()
+}
+
+/// Leaves out, repeats or moves what stands between two semicolons or braces.
+fn change_statements<'t>(tokens: &mut Vec<&'t str>, random: &mut Random) {
+    let ends = |t: &str| matches!(t, ";" | "{" | "}");
+    let from = (next(tokens, random, ends) + 1).min(tokens.len());
+    let length = tokens[from..].iter().position(|t| ends(t)).map_or(0, |at| at + 1);
+    let statement: Vec<&'t str> = tokens[from..from + length].to_vec();
+    let how = random.below(3);
+    if how != 0 {
+        tokens.drain(from..from + length);
+    }
+    if how != 1 && !tokens.is_empty() {
+        let to = (next(tokens, random, ends) + 1).min(tokens.len());
+        tokens.splice(to..to, statement);
+    }
+}
+
+fn is_name(token: &str) -> bool {
+    token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+}
+
+fn is_word(token: &str) -> bool {
+    token.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// A token of a kind, or any if there is none; what stands in comments is not looked for.
+fn next(tokens: &[&str], random: &mut Random, wanted: impl Fn(&str) -> bool) -> usize {
+    let mut comment = false;
+    let mut found = vec![];
+    for (at, token) in tokens.iter().enumerate() {
+        comment = (comment && *token != "\n") || (*token == "/" && tokens.get(at + 1) == Some(&"/"));
+        if !comment && wanted(token) {
+            found.push(at);
+        }
+    }
+    match found.is_empty() {
+        true => random.below(tokens.len()),
+        false => found[random.below(found.len())],
     }
 }
 

@@ -1,8 +1,7 @@
 //! The stages that can be fuzzed.
 
-use cotangent::gradient::{Evaluator, Functions};
-use cotangent::interp::Options;
-use cotangent::ir::{Mode, text, verify};
+use super::whole::whole;
+use cotangent::ir::{text, verify};
 use cotangent::{Compiler, Diagnostics, Files, Roots, Sources, Stop};
 use cotangent_lower::Lowered;
 
@@ -28,15 +27,11 @@ const STAGES: [(&str, Stage); 7] = [
     ("whole", Stage::Whole),
 ];
 
-/// The most steps that a derivative may take.
-const STEPS: u64 = 100_000;
-/// The most functions of a program whose derivatives are computed.
-const DERIVATIVES: usize = 3;
-
-const PATH: &str = "fuzz.slang";
+/// What the program is called.
+pub const PATH: &str = "fuzz.slang";
 
 /// Whether the program was accepted; an error if the compiler is at fault.
-type Result = std::result::Result<bool, String>;
+pub type Result = std::result::Result<bool, String>;
 
 impl Stage {
     /// The stage of a name.
@@ -85,7 +80,7 @@ impl Stage {
                 return verified(lowered, checked.diagnostics);
             }
             Stage::Ir => return ir(text),
-            Stage::Whole => return whole(&mut compiler, text),
+            Stage::Whole => return whole(text),
         }
         render(&sources, &diagnostics);
         Ok(!diagnostics.has_errors())
@@ -93,13 +88,13 @@ impl Stage {
 }
 
 /// Every diagnostic can be drawn.
-fn render(sources: &Sources, diagnostics: &Diagnostics) {
+pub fn render(sources: &Sources, diagnostics: &Diagnostics) {
     for diagnostic in diagnostics.iter() {
         cotangent::render::render(sources, diagnostic, cotangent::render::Style::Plain);
     }
 }
 
-fn judge<T>(result: &std::result::Result<T, Stop>, compiler: &Compiler<'_>) -> Result {
+pub fn judge<T>(result: &std::result::Result<T, Stop>, compiler: &Compiler<'_>) -> Result {
     render(&compiler.sources, &compiler.diagnostics);
     blameless(&compiler.diagnostics)?;
     Ok(result.is_ok())
@@ -107,7 +102,7 @@ fn judge<T>(result: &std::result::Result<T, Stop>, compiler: &Compiler<'_>) -> R
 
 /// An error if a diagnostic says that the compiler is at fault. Numbers are left out of it: they differ from program to
 /// program.
-fn blameless(diagnostics: &Diagnostics) -> std::result::Result<(), String> {
+pub fn blameless(diagnostics: &Diagnostics) -> std::result::Result<(), String> {
     let internal = diagnostics.iter().find(|d| cotangent::is_internal(d.code));
     internal.map_or(Ok(()), |d| {
         let message: String = d.message.chars().filter(|c| !c.is_ascii_digit()).take(60).collect();
@@ -126,7 +121,7 @@ fn verified(lowered: Lowered, checked: Diagnostics) -> Result {
 }
 
 /// What is wrong, without the names and numbers of one program.
-fn kind(message: &str) -> String {
+pub fn kind(message: &str) -> String {
     message.chars().filter(|c| !c.is_ascii_digit()).take(60).collect()
 }
 
@@ -142,45 +137,5 @@ fn ir(source: &str) -> Result {
         Ok(again) if text::print_module(&again) == printed => Ok(true),
         Ok(_) => Err("printed differently the second time".into()),
         Err(e) => Err(format!("what is printed cannot be read: {}", kind(&e.to_string()))),
-    }
-}
-
-/// WGSL of the whole module, and the derivatives of a few functions at zero.
-fn whole(compiler: &mut Compiler<'_>, text: &str) -> Result {
-    let result = compiler.compile(PATH, Roots::Module);
-    let accepted = judge(&result, compiler)?;
-    let Ok(lowered) = result else { return Ok(accepted) };
-    if let Err(refused) = cotangent::wgsl(&lowered)
-        && cotangent::is_internal(refused.code)
-    {
-        return Err(format!("{} {}", refused.code.name, kind(&refused.message)));
-    }
-    let marked = |f: &&cotangent::ir::Func| f.diff.differentiable == Some(Mode::Backward);
-    let names: Vec<_> = lowered.module.funcs.values().filter(marked).map(|f| f.name).collect();
-    for name in names.into_iter().take(DERIVATIVES) {
-        let files = [(PATH, text)];
-        let loader = Files(&files);
-        let mut compiler = Compiler::new(&loader, vec![]);
-        let modes = vec![Mode::Forward, Mode::Backward];
-        let result = compiler.compile(PATH, Roots::Derivatives { func: name, modes });
-        judge(&result, &compiler)?;
-        if let Ok(lowered) = result {
-            evaluate(&lowered);
-        }
-    }
-    Ok(true)
-}
-
-/// Runs both modes; traps are fine.
-fn evaluate(lowered: &Lowered) {
-    let [primal, forward, backward] = lowered.roots[..] else { return };
-    let functions = Functions { primal, forward: Some(forward), backward: Some(backward) };
-    let options = Options { max_steps: STEPS, ..Options::default() };
-    let mut evaluator = Evaluator::new(&lowered.module, functions, options);
-    if evaluator.resource().is_some() || evaluator.outputs().is_err() {
-        return;
-    }
-    for mode in [Mode::Forward, Mode::Backward] {
-        let _ = evaluator.jacobian(mode, &|_| true);
     }
 }

@@ -1,0 +1,181 @@
+//! The stage `whole`: a program that is accepted goes through everything that a user can ask for.
+//!
+//! | what | how |
+//! | --- | --- |
+//! | every target | the module as WGSL, SPIR-V, GLSL, HLSL, Metal, C++ and CUDA; for one of them also compiled for it alone |
+//! | `run` | every compute entry point, over small buffers, with a limit on steps |
+//! | `grad` | both modes of a few differentiable functions, with a limit on steps |
+//! | `report`, `reflect` | the same functions; the module, for the target that was chosen |
+//!
+//! A program may be refused and may trap anywhere. It fails if a diagnostic says that the compiler is at fault, or if
+//! something panics.
+
+use super::stage::{PATH, Result, blameless, judge, kind};
+use cotangent::gradient::{Evaluator, Functions};
+use cotangent::interp;
+use cotangent::ir::layout::{Matrices, Target, layout};
+use cotangent::ir::{Mode, Stage, Type, text as listing};
+use cotangent::runtime::{Data, Params, run as dispatch};
+use cotangent::{Compiler, Diagnostic, Emitted, Files, Lowered, Roots, Sources, Symbol};
+
+/// The most steps that a run or a derivative may take.
+const STEPS: u64 = 100_000;
+/// The most functions of a program whose derivatives are computed.
+const DERIVATIVES: usize = 3;
+/// How many elements buffers have that the header of a program does not fill.
+const ELEMENTS: usize = 16;
+/// What such buffers and uniforms hold, over and over: as floats 1, 2 and -0.5; as tags of interface values small and large ones.
+const PATTERN: [u32; 6] = [0x3f80_0000, 1, 0, 0x4000_0000, 2, 0xbf00_0000];
+
+const TARGETS: [Target; 7] =
+    [Target::Wgsl, Target::SpirV, Target::Glsl, Target::Hlsl, Target::Metal, Target::Cpp, Target::Cuda];
+
+/// Takes a program through everything.
+pub fn whole(text: &str) -> Result {
+    let files = [(PATH, text)];
+    let loader = Files(&files);
+    let compiler = || Compiler::new(&loader, vec![]);
+    let mut plain = compiler();
+    let result = plain.compile(PATH, Roots::Module);
+    judge(&result, &plain)?;
+    let Ok(lowered) = result else { return Ok(false) };
+    listing::print_module(&lowered.module);
+    for target in TARGETS {
+        emit(&lowered, &plain.sources, target)?;
+    }
+
+    // The same for one target by itself: what it asks for differs. The text decides which, so that shrinking keeps it mostly.
+    let target = TARGETS[text.len() % TARGETS.len()];
+    let mut chosen = compiler();
+    chosen.options.target = Some(target);
+    let result = chosen.compile(PATH, Roots::Module);
+    judge(&result, &chosen)?;
+    if let Ok(lowered) = result {
+        emit(&lowered, &chosen.sources, target)?;
+    }
+    let mut reflecting = compiler();
+    let result = reflecting.reflect(PATH, Roots::Module, target, Matrices::Rows);
+    judge(&result, &reflecting)?;
+
+    let mut running = compiler();
+    running.options.target = Some(Target::Cpp);
+    let result = running.compile(PATH, Roots::Entries(vec![]));
+    judge(&result, &running)?;
+    if let Ok(lowered) = result {
+        execute(&lowered, text);
+    }
+    derivatives(&lowered, compiler)?;
+    Ok(true)
+}
+
+fn derivatives<'l>(
+    lowered: &Lowered,
+    compiler: impl Fn() -> Compiler<'l>,
+) -> std::result::Result<(), String> {
+    let marked = |f: &&cotangent::ir::Func| f.diff.differentiable == Some(Mode::Backward);
+    let names: Vec<Symbol> = lowered.module.funcs.values().filter(marked).map(|f| f.name).collect();
+    for name in names.into_iter().take(DERIVATIVES) {
+        let mut asked = compiler();
+        let modes = vec![Mode::Forward, Mode::Backward];
+        let result = asked.compile(PATH, Roots::Derivatives { func: name, modes });
+        judge(&result, &asked)?;
+        if let Ok(lowered) = result {
+            evaluate(&lowered);
+        }
+        let mut reporting = compiler();
+        let result = reporting.report(PATH, name);
+        judge(&result, &reporting)?;
+    }
+    Ok(())
+}
+
+/// Emits a module, whatever it is lowered for.
+fn emit(lowered: &Lowered, sources: &Sources, target: Target) -> std::result::Result<(), String> {
+    let refused: std::result::Result<(), Box<Diagnostic>> = match target {
+        Target::Cpp => cotangent::cpp(lowered, sources, PATH, false).map(drop),
+        Target::Cuda => cotangent::cuda(lowered, sources, PATH, false).map(drop),
+        Target::SpirV => cotangent::shader(lowered, target, Some(sources)).and_then(|made| match made {
+            Emitted::Text(_) => Ok(()),
+            Emitted::Words(words) => cotangent::disassemble(&words).map(drop),
+        }),
+        Target::Wgsl | Target::Glsl | Target::Hlsl | Target::Metal => {
+            cotangent::shader(lowered, target, None).map(drop)
+        }
+    };
+    match refused {
+        Err(refused) if cotangent::is_internal(refused.code) => {
+            Err(format!("{} {} ({})", refused.code.name, kind(&refused.message), target.name()))
+        }
+        Err(refused) => {
+            let mut told = cotangent::Diagnostics::new();
+            told.push(*refused);
+            super::stage::render(sources, &told);
+            blameless(&told)
+        }
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Runs the compute entry points; traps are fine.
+fn execute(lowered: &Lowered, text: &str) {
+    let options = interp::Options { max_steps: STEPS, ..interp::Options::default() };
+    for &entry in &lowered.entries {
+        let stage = lowered.module.funcs[entry].entry.as_ref().map(|entry| entry.stage);
+        if stage != Some(Stage::Compute) {
+            continue;
+        }
+        let mut params = Params::new(&lowered.module);
+        params.turned = lowered.turned.clone();
+        params.declare(&lowered.params);
+        fill(&mut params, lowered);
+        for (name, data) in settings(text) {
+            // The program may have changed since these were written.
+            let _ = params.set(&name, &data);
+        }
+        let _ = dispatch(&lowered.module, entry, [1, 1, 1], &mut params, options, &mut String::new());
+    }
+}
+
+/// Gives every buffer some elements, and every uniform a value.
+fn fill(params: &mut Params, lowered: &Lowered) {
+    let types = &lowered.module.types;
+    let sizes: Vec<(Symbol, usize)> = params
+        .iter()
+        .filter_map(|(name, _, ty, _)| match types.get(ty) {
+            Type::Buffer(elem, _) => Some((name, layout(types, elem)?.size as usize * ELEMENTS)),
+            _ => Some((name, layout(types, ty)?.size as usize)),
+        })
+        .filter(|(_, size)| *size < 1 << 16)
+        .collect();
+    for (name, size) in sizes {
+        let bytes = PATTERN.iter().flat_map(|word| word.to_le_bytes()).cycle().take(size).collect();
+        let _ = params.set(name.as_str(), &Data::Bytes(None, bytes));
+    }
+}
+
+/// What the header of a run test sets: `--set 'name=data'`.
+fn settings(text: &str) -> Vec<(String, Data)> {
+    let quoted = text.split("--set '").skip(1).filter_map(|rest| rest.split('\'').next());
+    let read = |item: &str| {
+        let (name, data) = item.split_once('=')?;
+        // Numbers may have been put together to very large ones.
+        let long = data.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > 5);
+        let data = (!long).then(|| Data::parse(data).ok())??;
+        Some((name.to_string(), data))
+    };
+    quoted.filter_map(read).collect()
+}
+
+/// Runs both modes; traps are fine.
+fn evaluate(lowered: &Lowered) {
+    let [primal, forward, backward] = lowered.roots[..] else { return };
+    let functions = Functions { primal, forward: Some(forward), backward: Some(backward) };
+    let options = interp::Options { max_steps: STEPS, ..interp::Options::default() };
+    let mut evaluator = Evaluator::new(&lowered.module, functions, options);
+    if evaluator.resource().is_some() || evaluator.outputs().is_err() {
+        return;
+    }
+    for mode in [Mode::Forward, Mode::Backward] {
+        let _ = evaluator.jacobian(mode, &|_| true);
+    }
+}
