@@ -131,11 +131,11 @@ impl<'l> Compiler<'l> {
     /// As [`check`](Self::check), and lowers the whole module to find what shows only in code. If asked to, writes the
     /// derivatives as well that the program takes.
     pub fn check_whole(&mut self, path: &str, derivatives: bool) -> Result<(), Stop> {
-        let checked = self.check_linked(path, true)?;
+        let mut checked = self.check_linked(path, true)?;
         if checked.is_open() {
             return Ok(());
         }
-        let mut lowered = self.lower_checked(checked, Roots::Module)?;
+        let mut lowered = self.lower_checked(&mut checked, Roots::Module)?;
         if !derivatives {
             return Ok(());
         }
@@ -180,7 +180,7 @@ impl<'l> Compiler<'l> {
         matrices: Matrices,
     ) -> Result<Reflection, Stop> {
         self.options.matrices = matrices;
-        let lowered = self.run_passes(path, roots.clone(), Memory::Declared, &mut Listing::default())?;
+        let mut lowered = self.run_passes(path, roots, Memory::Declared, &mut Listing::default())?;
         if let Err(refusal) = crate::targets::check_layout(&lowered, cotangent_emit_naga::codes::UNSUPPORTED)
         {
             self.diagnostics.push(*refusal);
@@ -188,11 +188,12 @@ impl<'l> Compiler<'l> {
         }
         let contexts = self.contexts(path)?;
         let mut found = crate::reflect::reflect(&lowered, target, matrices, contexts);
-        // A program that the target refuses has no code there, and so no names.
-        if let Ok(emitted) = self.fresh().compile(path, roots)
-            && let Ok(names) = crate::targets::entry_names(&emitted, target)
+        // Where matrices lie is described as declared; the code for the target has them row by row. A program that the target
+        // refuses has no code there, and so no names.
+        if !pipeline::lay_out_matrices(&mut lowered, Memory::Rows(matrices)).has_errors()
+            && let Ok(names) = crate::targets::entry_names(&lowered, target)
         {
-            for (entry, id) in found.entries.iter_mut().zip(&emitted.entries) {
+            for (entry, id) in found.entries.iter_mut().zip(&lowered.entries) {
                 entry.emitted = names.get(id).filter(|name| *name != entry.name.as_str()).cloned();
             }
         }
@@ -218,11 +219,12 @@ impl<'l> Compiler<'l> {
             }
             roots => roots,
         };
-        self.lower_checked(checked, roots)
+        self.lower_checked(&mut checked, roots)
     }
 
-    fn lower_checked(&mut self, mut checked: Checked, roots: Roots) -> Result<Lowered, Stop> {
-        let mut lowered = cotangent_lower::lower_with(&mut checked, roots, self.options.clone());
+    /// Lowers what `roots` names of a program that was checked; it can be asked for more afterwards.
+    pub(crate) fn lower_checked(&mut self, checked: &mut Checked, roots: Roots) -> Result<Lowered, Stop> {
+        let mut lowered = cotangent_lower::lower_with(checked, roots, self.options.clone());
         self.tell(std::mem::take(&mut checked.diagnostics))?;
         self.tell(std::mem::take(&mut lowered.diagnostics))?;
         Ok(lowered)

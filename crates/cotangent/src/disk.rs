@@ -44,6 +44,10 @@ impl Loader for Disk {
         Some(found.display().to_string())
     }
 
+    fn identity(&self, path: &str) -> String {
+        std::fs::canonicalize(path).map_or_else(|_| path.to_string(), |path| path.display().to_string())
+    }
+
     fn limit(&self) -> Option<String> {
         self.root.as_ref().map(|_| "only files in the root folder are read".to_string())
     }

@@ -25,7 +25,7 @@ impl Compiler<'_> {
         let mut modules = Modules::default();
         self.load_module(path, None, &mut modules)?;
         for other in self.others.clone() {
-            if !modules.numbers.contains_key(&tidy(&other)) {
+            if !modules.numbers.contains_key(&self.loader.identity(&other)) {
                 self.load_module(&other, None, &mut modules)?;
             }
         }
@@ -40,8 +40,9 @@ impl Compiler<'_> {
         modules: &mut Modules,
     ) -> Result<Option<usize>, Stop> {
         let module = modules.numbers.len();
-        modules.numbers.insert(tidy(path), module);
-        modules.open.push(tidy(path));
+        let identity = self.loader.identity(path);
+        modules.numbers.insert(identity.clone(), module);
+        modules.open.push(identity);
         let name = Symbol::new(stem(path));
         let mut files = vec![self.load_file(path)?];
         if let Some(of) = implemented(&files[0].tree) {
@@ -57,7 +58,7 @@ impl Compiler<'_> {
             for part in includes(&files[next].tree) {
                 let from = files[next].path.clone();
                 if let Some(found) = self.find(&from, part, "file")
-                    && files.iter().all(|f| tidy(&f.path) != tidy(&found))
+                    && files.iter().all(|f| self.loader.identity(&f.path) != self.loader.identity(&found))
                 {
                     let file = self.load_file(&found)?;
                     let called = module_line(&files[0].tree).unwrap_or(name);
@@ -87,7 +88,8 @@ impl Compiler<'_> {
         modules: &mut Modules,
     ) -> Result<Option<usize>, Stop> {
         let Some(found) = self.find(from, import, "module") else { return Ok(None) };
-        if let Some(start) = modules.open.iter().position(|path| *path == tidy(&found)) {
+        let identity = self.loader.identity(&found);
+        if let Some(start) = modules.open.iter().position(|path| *path == identity) {
             let circle = modules.open[start..].iter().map(|path| stem(path));
             let circle: Vec<&str> = circle.chain([stem(&found)]).collect();
             let message = format!("module `{}` imports itself", stem(&found));
@@ -99,7 +101,7 @@ impl Compiler<'_> {
             self.diagnostics.push(diagnostic.help(help));
             return Ok(None);
         }
-        match modules.numbers.get(&tidy(&found)) {
+        match modules.numbers.get(&identity) {
             Some(number) => Ok(Some(*number)),
             None => self.load_module(&found, Some(import), modules),
         }
@@ -161,19 +163,6 @@ struct File {
 fn stem(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     name.strip_suffix(".slang").unwrap_or(name)
-}
-
-/// A path without `.` and `dir/..`, so that one file has one name.
-fn tidy(path: &str) -> String {
-    let mut parts: Vec<&str> = vec![];
-    for part in path.split('/') {
-        match part {
-            "." => {}
-            ".." if parts.last().is_some_and(|last| !matches!(*last, "" | "..")) => drop(parts.pop()),
-            _ => parts.push(part),
-        }
-    }
-    parts.join("/")
 }
 
 fn implemented(tree: &ast::File) -> Option<ast::Ident> {

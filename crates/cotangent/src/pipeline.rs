@@ -55,7 +55,7 @@ fn optimize(lowered: &mut Lowered) -> Diagnostics {
 }
 
 /// Turns the matrices of memory that lie column by column, so that for all targets they lie row by row.
-fn lay_out_matrices(lowered: &mut Lowered, memory: Memory) -> Diagnostics {
+pub(crate) fn lay_out_matrices(lowered: &mut Lowered, memory: Memory) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let Memory::Rows(matrices) = memory else { return diagnostics };
     match columns::columns(&mut lowered.module, &mut lowered.params, matrices) {

@@ -138,6 +138,7 @@ impl Frame<'_, '_> {
             let drops = if param.diff { no_diff } else { shown.0.get(number) == Some(&true) };
             operands.push(if drops { self.detach(value) } else { value });
         }
+        let callee = if no_diff { self.lowerer.frozen(callee) } else { callee };
         let inst = self.b().emit(Op::Call(callee), &operands, &types);
         let results = self.func.insts[inst].results.clone();
         let mut results = results.into_iter();

@@ -61,6 +61,7 @@ impl Lowerer<'_> {
             }
             Origin::Entry(func) => Some((entry::declare(self, func), SourceSig::default())),
             Origin::Request(mode, of) => diff::request(self, mode, of),
+            Origin::Frozen(of) => Some(self.declare_frozen(of)),
             Origin::Deferred(deferred) => self.declare_deferred(deferred),
             Origin::Init(global, args) => {
                 let span = self.checked.program.globals[global].span;

@@ -44,6 +44,8 @@ pub(crate) enum Origin {
     Init(GlobalId, Args),
     /// A derivative.
     Request(Mode, ir::FuncId),
+    /// The same function without derivatives, for calls under `no_diff`.
+    Frozen(ir::FuncId),
     /// A function that depends on all members of an interface type.
     Deferred(Deferred),
 }
@@ -230,7 +232,7 @@ impl<'c> Lowerer<'c> {
                 Some(*func)
             }
             Origin::Field(..) | Origin::Synth(..) | Origin::Init(..) => None,
-            Origin::Request(..) | Origin::Deferred(_) => None,
+            Origin::Request(..) | Origin::Frozen(_) | Origin::Deferred(_) => None,
         }
     }
 
@@ -296,6 +298,7 @@ impl<'c> Lowerer<'c> {
             Origin::Field(_, field) => synth::accessor(self, id, field),
             Origin::Synth(func, synth) => synth::member(self, id, func, synth),
             Origin::Init(global, args) => Frame::define_init(self, id, global, args),
+            Origin::Frozen(of) => self.define_frozen(id, of),
             Origin::Request(..) | Origin::Deferred(_) => {}
         }
     }

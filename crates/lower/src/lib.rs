@@ -60,6 +60,7 @@ mod dispatch;
 mod entry;
 mod expr;
 mod fold;
+mod frozen;
 mod func;
 mod global;
 mod instance;

@@ -47,7 +47,7 @@ pub(crate) struct Candidate {
     pub func: FuncId,
     /// Arguments for the generic parameters around it.
     pub around: Args,
-    /// How far out it was found: two for each scope, one for an import.
+    /// How far away it is declared; see [`Found`].
     pub depth: u32,
     /// Whether an extension declares it.
     pub extension: bool,

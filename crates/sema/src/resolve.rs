@@ -74,6 +74,9 @@ impl Checked {
                     }
                     return shaped.map(Path::Ty);
                 };
+                if report && self.is_ambiguous(scope, *name, expr.span) {
+                    return Some(Path::Ty(self.error_ty()));
+                }
                 self.found_path(found, expr.span, scope, report)
             }
             ExprKind::ThisType => match self.this_type(scope) {
