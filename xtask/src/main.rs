@@ -4,14 +4,15 @@ use std::process::ExitCode;
 use xtask::{bench, fuzz, hunt, mutants, requirements, times};
 
 const USAGE: &str = "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] [--lines N,N..] |
-       hunt [--programs N] [--seed S] | mutants [--only PATH] | fuzz STAGE [--seconds N] [--seed S] |
+       hunt [--programs N] [--seed S] [--only laws|models] [--features A,B..] | mutants [--only PATH] | fuzz STAGE [--seconds N] [--seed S] |
        bench [--peer SLANGC] | conform [--target cpp|shaders|gpu|cuda [--package DIR [--peer SLANGC]]] |
        conform --target cpp|cuda --only PATH
 
 requirements   counts which numbered requirements are named by tests; --missing lists the others
 times          how long checking and compiling takes, beside another compiler in the same run, and how that grows
                with the length of a program
-hunt           tries random programs against the laws of derivatives, and shows small ones that break one
+hunt           tries random programs against the laws of derivatives, and others against a model of what they mean, on the
+               interpreter and as C++; shows small ones that fail
 mutants        changes one derivative rule at a time, and says which changes no test notices
 conform        builds every run test as C++ and compares it with the interpreter; shows all shaders to the validators of this machine;
                builds all as CUDA, by NVRTC. With --target it does one of these, or runs all on a GPU; --package writes all that a machine with a GPU
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
         ["bench", "--peer", peer] => Some(bench::print(&root, Some(peer))),
         ["mutants"] => Some(mutants::print(&root, "")),
         ["mutants", "--only", path] => Some(mutants::print(&root, path)),
-        ["hunt", ref rest @ ..] => hunt::options(rest).map(hunt::print),
+        ["hunt", ref rest @ ..] => hunt::options(rest).map(|o| hunt::print(&root, &o)),
         ["fuzz", stage, ref rest @ ..] => fuzz_options(stage, rest).map(|options| fuzz::run(&root, &options)),
         _ => None,
     };

@@ -40,6 +40,10 @@ pub enum Kind {
     Kept,
     /// With loops unrolled the gradient is another.
     Unrolled,
+    /// In this mode the program leaves something else than its model.
+    Model(crate::model::eval::Mode),
+    /// As C++ the program leaves something else than its model.
+    Cpp,
 }
 
 /// A law broken.

@@ -1,0 +1,710 @@
+//! Runs a tree, in value, forward or reverse mode: the second opinion about what derivatives and effects mean.
+//!
+//! Nothing of the compiler is used. All threads run at once, under a mask of those that are active, so that waves are plain.
+//! Reverse mode writes a tape and plays it backwards; what is in memory, and what custom derivatives do to it, follows from that:
+//! effects of the program happen once and in order, then those of the custom backward derivatives, in the opposite order.
+
+use super::ops;
+use super::tape::{Custom, Num, Step, Tape, Value};
+use super::tree::{Atomic, CELLS, Call, Derivative, Expr, Func, Mem, Op, Stmt, Tree, Ty, Wave, Way};
+use std::collections::BTreeMap;
+
+/// A set of threads.
+type Mask = u32;
+
+/// What is computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Values.
+    Value,
+    /// `fwd_diff`.
+    Forward,
+    /// `bwd_diff`.
+    Backward,
+}
+
+/// The cells of all memory. Integers are kept as floats, which have room for them.
+pub type Memory = BTreeMap<&'static str, Vec<f64>>;
+
+/// The inputs of the function for every thread; of each parameter that varies also the derivative that goes in.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Per parameter, per thread.
+    pub values: Vec<Vec<f64>>,
+    pub tangents: Vec<Vec<f64>>,
+    /// The derivative of the result, per thread.
+    pub weight: Vec<f64>,
+    pub memory: Memory,
+}
+
+/// What a run leaves.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Per thread: in value mode the result and what `inout` parameters become; in forward mode the same with their derivatives
+    /// after them; in reverse mode the derivative of each parameter that has one.
+    pub numbers: Vec<Vec<f64>>,
+    pub memory: Memory,
+    /// How near a decision was to being another, and the largest number seen.
+    pub margin: f64,
+    pub largest: f64,
+}
+
+/// A tree that means nothing. Shrinking makes such.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Senseless;
+
+type Values = Vec<Value>;
+
+#[derive(Default)]
+struct Frame {
+    vars: BTreeMap<String, Values>,
+    loops: Vec<Loop>,
+    result: Option<Values>,
+}
+
+/// Which threads left a loop, and which wait for its next iteration.
+struct Loop {
+    label: String,
+    left: Mask,
+    continued: Mask,
+}
+
+struct Machine<'t> {
+    tree: &'t Tree,
+    mode: Mode,
+    /// Whether values are for a derivative, for which substitutes run.
+    substitutes: bool,
+    tape: Tape,
+    memory: Memory,
+    margin: f64,
+    largest: f64,
+    steps: usize,
+}
+
+/// Runs the last function of a tree.
+pub fn run(tree: &Tree, mode: Mode, point: &Point) -> Result<Outcome, Senseless> {
+    let (memory, margin) = (point.memory.clone(), f64::INFINITY);
+    let tape = Tape::default();
+    let mut machine =
+        Machine { tree, mode, substitutes: false, tape, memory, margin, largest: 0.0, steps: 0 };
+    let numbers = machine.root(point)?;
+    let Machine { memory, margin, largest, .. } = machine;
+    Ok(Outcome { numbers, memory, margin, largest })
+}
+
+fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
+    (0..32).filter(move |lane| mask & (1 << lane) != 0)
+}
+
+fn zero(ty: Ty) -> Value {
+    match ty {
+        Ty::Float => Value::Float(Num::default()),
+        Ty::Int => Value::Int(0),
+        Ty::Bool => Value::Bool(false),
+    }
+}
+
+impl Machine<'_> {
+    fn all(&self) -> Mask {
+        (1 << self.tree.threads) - 1
+    }
+
+    fn blank(&self, ty: Ty) -> Values {
+        vec![zero(ty); self.tree.threads]
+    }
+
+    fn root(&mut self, point: &Point) -> Result<Vec<Vec<f64>>, Senseless> {
+        let tree = self.tree;
+        let root = tree.root();
+        let mut args = Vec::new();
+        for (at, param) in root.params.iter().enumerate() {
+            let one = |lane: usize| {
+                let value = point.values[at][lane];
+                match param.ty {
+                    Ty::Int => Value::Int(value as i32),
+                    Ty::Bool => Value::Bool(value != 0.0),
+                    Ty::Float => {
+                        let varies = param.varies() && self.mode == Mode::Forward;
+                        let tangent = if varies { point.tangents[at][lane] } else { 0.0 };
+                        Value::Float(Num { value, tangent, id: None })
+                    }
+                }
+            };
+            args.push((0..tree.threads).map(one).collect::<Values>());
+        }
+        if self.mode == Mode::Backward {
+            for (param, values) in root.params.iter().zip(&mut args).filter(|(p, _)| p.varies()) {
+                debug_assert!(param.varies());
+                for value in values {
+                    let num = Num { id: Some(self.tape.place()), ..value.num() };
+                    *value = Value::Float(num);
+                }
+            }
+        }
+        let (result, written) = self.apply(root, &args, self.all())?;
+        let result = result.unwrap_or_default();
+        let mut numbers = vec![Vec::new(); tree.threads];
+        if self.mode == Mode::Backward {
+            let mut cotangents = vec![0.0; self.tape.places];
+            for lane in 0..tree.threads {
+                if let Some(id) = result.get(lane).and_then(|v| v.num().id) {
+                    cotangents[id] += point.weight[lane];
+                }
+                for (at, values) in written.iter().enumerate() {
+                    if let Some(id) = values.as_ref().and_then(|v| v[lane].num().id) {
+                        cotangents[id] += point.tangents[at][lane];
+                    }
+                }
+            }
+            self.unwind(&mut cotangents)?;
+            for (lane, numbers) in numbers.iter_mut().enumerate() {
+                let ids = args.iter().filter_map(|values| values[lane].num().id);
+                numbers.extend(ids.map(|id| cotangents[id]));
+            }
+            return Ok(numbers);
+        }
+        for (lane, numbers) in numbers.iter_mut().enumerate() {
+            let outputs = result.get(lane).into_iter().chain(written.iter().flatten().map(|v| &v[lane]));
+            for value in outputs {
+                match value {
+                    Value::Float(num) if self.mode == Mode::Forward => {
+                        numbers.extend([num.value, num.tangent]);
+                    }
+                    Value::Float(num) => numbers.push(num.value),
+                    Value::Int(int) => numbers.push(f64::from(*int)),
+                    Value::Bool(bool) => numbers.push(f64::from(u8::from(*bool))),
+                }
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// Plays the tape backwards.
+    fn unwind(&mut self, cotangents: &mut [f64]) -> Result<(), Senseless> {
+        self.mode = Mode::Value;
+        for step in std::mem::take(&mut self.tape.steps).iter().rev() {
+            match step {
+                Step::Sum { to, from } => {
+                    for (id, slope) in from {
+                        cotangents[*id] += slope * cotangents[*to];
+                    }
+                    self.largest = self.largest.max(cotangents[*to].abs());
+                }
+                Step::Custom(custom) => self.custom_backward(custom, cotangents)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn custom_backward(&mut self, custom: &Custom, cotangents: &mut [f64]) -> Result<(), Senseless> {
+        let func = self.tree.func(&custom.func).ok_or(Senseless)?;
+        let derivative = func.backward.as_ref().ok_or(Senseless)?;
+        let mut frame = Frame::default();
+        let constant = |x: f64| vec![Value::Float(Num::constant(x)); self.tree.threads];
+        for ((param, arg), written) in func.params.iter().zip(&custom.args).zip(&custom.written) {
+            if param.varies() {
+                frame.vars.insert(format!("{}_v", param.name), vec![arg.plain(); self.tree.threads]);
+                frame.vars.insert(format!("{}_g", param.name), constant(0.0));
+                let incoming = written.map_or(0.0, |id| cotangents[id]);
+                frame.vars.insert(format!("{}_d", param.name), constant(incoming));
+            } else {
+                frame.vars.insert(param.name.clone(), vec![arg.plain(); self.tree.threads]);
+            }
+        }
+        frame.vars.insert("d".into(), constant(custom.result.map_or(0.0, |id| cotangents[id])));
+        self.constants(&mut frame);
+        self.block(&mut frame, &derivative.body, 1 << custom.lane)?;
+        for (param, arg) in func.params.iter().zip(&custom.args) {
+            if let Some(id) = arg.num().id {
+                let gradient = frame.vars[&format!("{}_g", param.name)][custom.lane].num().value;
+                cotangents[id] += gradient;
+                self.largest = self.largest.max(gradient.abs());
+            }
+        }
+        Ok(())
+    }
+
+    /// What methods and generic functions see.
+    fn constants(&self, frame: &mut Frame) {
+        frame.vars.insert("w".into(), vec![Value::Float(Num::constant(0.5)); self.tree.threads]);
+        frame.vars.insert("N".into(), vec![Value::Int(3); self.tree.threads]);
+    }
+
+    /// Runs a function in the present mode. Gives its result and, for parameters that are passed `inout`, what they become.
+    fn apply(
+        &mut self,
+        func: &Func,
+        args: &[Values],
+        mask: Mask,
+    ) -> Result<(Option<Values>, Vec<Option<Values>>), Senseless> {
+        match self.mode {
+            Mode::Value if self.substitutes => self.frozen(func, args, mask),
+            Mode::Value => self.body(func, args, mask),
+            Mode::Forward | Mode::Backward => self.apply_derivative(func, args, mask),
+        }
+    }
+
+    fn apply_derivative(
+        &mut self,
+        func: &Func,
+        args: &[Values],
+        mask: Mask,
+    ) -> Result<(Option<Values>, Vec<Option<Values>>), Senseless> {
+        let tree = self.tree;
+        if let Some(name) = &func.substitute {
+            let substitute = tree.func(name).ok_or(Senseless)?;
+            return self.apply(substitute, args, mask);
+        }
+        match self.mode {
+            Mode::Forward if func.forward.is_some() => self.custom_forward(func, args, mask),
+            Mode::Backward if func.backward.is_some() => {
+                let plain: Vec<Values> = args.iter().map(|a| a.iter().map(|v| v.plain()).collect()).collect();
+                let (mut result, mut written) = self.valued(|m| m.body(func, &plain, mask))?;
+                for lane in lanes(mask) {
+                    let mut place = |values: Option<&mut Values>| {
+                        let value = &mut values?[lane];
+                        let Value::Float(num) = value else { return None };
+                        num.id = Some(self.tape.place());
+                        num.id
+                    };
+                    let result = place(result.as_mut());
+                    let written = written.iter_mut().map(|w| place(w.as_mut())).collect();
+                    let args = args.iter().map(|a| a[lane]).collect();
+                    let func = func.name.clone();
+                    self.tape.steps.push(Step::Custom(Custom { func, lane, args, result, written }));
+                }
+                Ok((result, written))
+            }
+            Mode::Value | Mode::Forward | Mode::Backward if func.marked => self.body(func, args, mask),
+            Mode::Value | Mode::Forward | Mode::Backward => Err(Senseless),
+        }
+    }
+
+    /// A value where derivatives are computed: there substitutes run, in all functions whose derivatives are made from their
+    /// bodies.
+    fn frozen(
+        &mut self,
+        func: &Func,
+        args: &[Values],
+        mask: Mask,
+    ) -> Result<(Option<Values>, Vec<Option<Values>>), Senseless> {
+        let tree = self.tree;
+        if let Some(name) = &func.substitute {
+            let substitute = tree.func(name).ok_or(Senseless)?;
+            return self.frozen(substitute, args, mask);
+        }
+        let followed = func.marked && func.backward.is_none() && func.forward.is_none();
+        let before = std::mem::replace(&mut self.substitutes, followed);
+        let result = self.body(func, args, mask);
+        self.substitutes = before;
+        result
+    }
+
+    /// Does something in value mode.
+    fn valued<T>(&mut self, what: impl FnOnce(&mut Self) -> T) -> T {
+        let mode = std::mem::replace(&mut self.mode, Mode::Value);
+        let substitutes = std::mem::replace(&mut self.substitutes, false);
+        let result = what(self);
+        (self.mode, self.substitutes) = (mode, substitutes);
+        result
+    }
+
+    fn custom_forward(
+        &mut self,
+        func: &Func,
+        args: &[Values],
+        mask: Mask,
+    ) -> Result<(Option<Values>, Vec<Option<Values>>), Senseless> {
+        let derivative: &Derivative = func.forward.as_ref().ok_or(Senseless)?;
+        let mut frame = Frame::default();
+        for (param, arg) in func.params.iter().zip(args) {
+            if param.varies() {
+                let tangents = arg.iter().map(|v| Value::Float(Num::constant(v.num().tangent))).collect();
+                frame.vars.insert(format!("{}_v", param.name), arg.iter().map(|v| v.plain()).collect());
+                frame.vars.insert(format!("{}_d", param.name), tangents);
+            } else {
+                frame.vars.insert(param.name.clone(), arg.iter().map(|v| v.plain()).collect());
+            }
+        }
+        if let Some(ty) = func.ret {
+            frame.vars.insert("r_v".into(), self.blank(ty));
+            frame.vars.insert("r_d".into(), self.blank(Ty::Float));
+        }
+        self.constants(&mut frame);
+        self.valued(|m| m.block(&mut frame, &derivative.body, mask))?;
+        let pair = |name: &str| -> Values {
+            let (values, tangents) = (&frame.vars[&format!("{name}_v")], &frame.vars[&format!("{name}_d")]);
+            let both = values.iter().zip(tangents);
+            both.map(|(v, d)| match v {
+                Value::Float(num) => Value::Float(Num { tangent: d.num().value, ..*num }),
+                Value::Int(_) | Value::Bool(_) => *v,
+            })
+            .collect()
+        };
+        let result = func.ret.map(|_| pair("r"));
+        let written = func.params.iter().map(|p| (p.way == Way::InOut).then(|| pair(&p.name))).collect();
+        Ok((result, written))
+    }
+
+    fn body(
+        &mut self,
+        func: &Func,
+        args: &[Values],
+        mask: Mask,
+    ) -> Result<(Option<Values>, Vec<Option<Values>>), Senseless> {
+        let mut frame = Frame::default();
+        for (param, arg) in func.params.iter().zip(args) {
+            let arg = match param.way {
+                Way::NoDiff => arg.iter().map(|v| v.plain()).collect(),
+                Way::In | Way::InOut => arg.clone(),
+            };
+            frame.vars.insert(param.name.clone(), arg);
+        }
+        self.constants(&mut frame);
+        frame.result = func.ret.map(|ty| self.blank(ty));
+        let fell = self.block(&mut frame, &func.body, mask)?;
+        if fell != 0 && func.ret.is_some() {
+            return Err(Senseless);
+        }
+        let written = func.params.iter().map(|p| match p.way {
+            Way::InOut => frame.vars.get(&p.name).cloned(),
+            Way::In | Way::NoDiff => None,
+        });
+        let written = written.collect();
+        Ok((frame.result, written))
+    }
+
+    /// Runs statements, and gives the threads that come to their end.
+    fn block(&mut self, frame: &mut Frame, block: &[Stmt], mut mask: Mask) -> Result<Mask, Senseless> {
+        for statement in block {
+            if mask == 0 {
+                break;
+            }
+            mask = self.statement(frame, statement, mask)?;
+        }
+        Ok(mask)
+    }
+
+    fn statement(&mut self, frame: &mut Frame, statement: &Stmt, mask: Mask) -> Result<Mask, Senseless> {
+        self.steps += 1;
+        if self.steps > 200_000 {
+            return Err(Senseless);
+        }
+        match statement {
+            Stmt::Let(ty, name, value) => {
+                let values = self.expr(frame, value, mask)?;
+                let mut new = frame.vars.remove(name).unwrap_or_else(|| self.blank(*ty));
+                lanes(mask).for_each(|lane| new[lane] = values[lane]);
+                frame.vars.insert(name.clone(), new);
+            }
+            Stmt::Set(name, value) => {
+                let values = self.expr(frame, value, mask)?;
+                self.write(frame, name, &values, mask)?;
+            }
+            Stmt::Store(mem, at, value) => {
+                let at = self.expr(frame, at, mask)?;
+                let values = self.expr(frame, value, mask)?;
+                for lane in lanes(mask) {
+                    *self.cell(*mem, lane, at[lane].int()) = match values[lane] {
+                        Value::Float(num) => num.value,
+                        Value::Int(int) => f64::from(int),
+                        Value::Bool(_) => return Err(Senseless),
+                    };
+                }
+            }
+            Stmt::Atomic { mem, op, at, value, old } => {
+                let at = self.expr(frame, at, mask)?;
+                let values = self.expr(frame, value, mask)?;
+                let mut before = self.blank(Ty::Int);
+                for lane in lanes(mask) {
+                    let cell = self.cell(*mem, lane, at[lane].int());
+                    let (was, by) = (*cell as i32, values[lane].int());
+                    before[lane] = Value::Int(was);
+                    *cell = f64::from(match op {
+                        Atomic::Add => was.wrapping_add(by),
+                        Atomic::Max => was.max(by),
+                        Atomic::Min => was.min(by),
+                        Atomic::Or => was | by,
+                        Atomic::Exchange => by,
+                    });
+                }
+                if let Some(old) = old {
+                    frame.vars.insert(old.clone(), before);
+                }
+            }
+            Stmt::Wave { name, op, value } => {
+                let values = self.expr(frame, value, mask)?;
+                let new = waved(*op, &values, mask);
+                frame.vars.insert(name.clone(), new);
+            }
+            Stmt::Do(call) => {
+                self.call(frame, call, mask)?;
+            }
+            Stmt::If(condition, then, other) => {
+                let values = self.expr(frame, condition, mask)?;
+                let yes: Mask = lanes(mask).filter(|l| values[*l].bool()).map(|l| 1 << l).sum();
+                let a = self.block(frame, then, yes)?;
+                let b = self.block(frame, other, mask & !yes)?;
+                return Ok(a | b);
+            }
+            Stmt::For { label, counter, bound, body, .. } => {
+                return self.looped(frame, label, counter, body, mask, &mut |m, frame, lane, i| {
+                    Ok(i < m.expr(frame, bound, 1 << lane)?[lane].int())
+                });
+            }
+            Stmt::While { label, counter, most, condition, body } => {
+                return self.looped(frame, label, counter, body, mask, &mut |m, frame, lane, i| {
+                    Ok(i64::from(i) < *most && m.expr(frame, condition, 1 << lane)?[lane].bool())
+                });
+            }
+            Stmt::Once { label, body } => {
+                frame.loops.push(Loop { label: label.clone(), left: 0, continued: 0 });
+                let fell = self.block(frame, body, mask)?;
+                let own = frame.loops.pop().ok_or(Senseless)?;
+                return Ok(fell | own.left | own.continued);
+            }
+            Stmt::Break(label) => {
+                let target = frame.loops.iter_mut().find(|l| l.label == *label).ok_or(Senseless)?;
+                target.left |= mask;
+                return Ok(0);
+            }
+            Stmt::Continue => {
+                frame.loops.last_mut().ok_or(Senseless)?.continued |= mask;
+                return Ok(0);
+            }
+            Stmt::Return(value) => {
+                if let Some(value) = value {
+                    let values = self.expr(frame, value, mask)?;
+                    let result = frame.result.as_mut().ok_or(Senseless)?;
+                    lanes(mask).for_each(|lane| result[lane] = values[lane]);
+                } else if frame.result.is_some() {
+                    return Err(Senseless);
+                }
+                return Ok(0);
+            }
+        }
+        Ok(mask)
+    }
+
+    /// Iterations of all threads together. `goes` says whether a thread begins iteration `i`.
+    #[expect(clippy::type_complexity, reason = "a closure with what it needs")]
+    fn looped(
+        &mut self,
+        frame: &mut Frame,
+        label: &str,
+        counter: &str,
+        body: &[Stmt],
+        mask: Mask,
+        goes: &mut dyn FnMut(&mut Self, &mut Frame, usize, i32) -> Result<bool, Senseless>,
+    ) -> Result<Mask, Senseless> {
+        let (mut active, mut done) = (mask, 0);
+        for i in 0.. {
+            let mut counters = frame.vars.remove(counter).unwrap_or_else(|| self.blank(Ty::Int));
+            lanes(active).for_each(|lane| counters[lane] = Value::Int(i));
+            frame.vars.insert(counter.to_string(), counters);
+            let mut going = 0;
+            for lane in lanes(active) {
+                if goes(self, frame, lane, i)? {
+                    going |= 1 << lane;
+                }
+            }
+            done |= active & !going;
+            if going == 0 || i > 64 {
+                break;
+            }
+            frame.loops.push(Loop { label: label.to_string(), left: 0, continued: 0 });
+            let fell = self.block(frame, body, going)?;
+            let own = frame.loops.pop().ok_or(Senseless)?;
+            done |= own.left;
+            active = fell | own.continued;
+        }
+        Ok(done)
+    }
+
+    fn write(
+        &mut self,
+        frame: &mut Frame,
+        name: &str,
+        values: &[Value],
+        mask: Mask,
+    ) -> Result<(), Senseless> {
+        let var = frame.vars.get_mut(name).ok_or(Senseless)?;
+        lanes(mask).for_each(|lane| var[lane] = values[lane]);
+        Ok(())
+    }
+
+    fn cell(&mut self, mem: Mem, lane: usize, at: i32) -> &mut f64 {
+        let cells = self.memory.entry(mem.name()).or_insert_with(|| vec![0.0; self.tree.threads * CELLS]);
+        &mut cells[lane * CELLS + (at & 3) as usize]
+    }
+
+    fn call(&mut self, frame: &mut Frame, call: &Call, mask: Mask) -> Result<Option<Values>, Senseless> {
+        let tree = self.tree;
+        let func = tree.func(&call.func).ok_or(Senseless)?;
+        let mut args = Vec::new();
+        for arg in &call.args {
+            args.push(self.expr(frame, arg, mask)?);
+        }
+        if args.len() != func.params.len() {
+            return Err(Senseless);
+        }
+        let (result, written) = if call.no_diff {
+            let plain: Vec<Values> = args.iter().map(|a| a.iter().map(|v| v.plain()).collect()).collect();
+            let derives = self.mode != Mode::Value || self.substitutes;
+            self.valued(|m| if derives { m.frozen(func, &plain, mask) } else { m.body(func, &plain, mask) })?
+        } else {
+            self.apply(func, &args, mask)?
+        };
+        for (arg, written) in call.args.iter().zip(written) {
+            if let Some(written) = written {
+                let Expr::Var(name) = arg else { return Err(Senseless) };
+                self.write(frame, name, &written, mask)?;
+            }
+        }
+        Ok(result)
+    }
+
+    fn expr(&mut self, frame: &mut Frame, expr: &Expr, mask: Mask) -> Result<Values, Senseless> {
+        let threads = self.tree.threads;
+        Ok(match expr {
+            Expr::Float(x) => vec![Value::Float(Num::constant(*x)); threads],
+            Expr::Int(x) => vec![Value::Int(*x as i32); threads],
+            Expr::Bool(x) => vec![Value::Bool(*x); threads],
+            Expr::Var(name) => frame.vars.get(name).ok_or(Senseless)?.clone(),
+            Expr::Op(op, operands) => {
+                let mut values = Vec::new();
+                for operand in operands {
+                    values.push(self.expr(frame, operand, mask)?);
+                }
+                let mut result = vec![Value::Int(0); threads];
+                for lane in lanes(mask) {
+                    let operands: Values = values.iter().map(|v| v[lane]).collect();
+                    result[lane] = self.operate(*op, &operands);
+                }
+                result
+            }
+            Expr::Select(parts) => {
+                let [condition, yes, no] = &**parts;
+                self.choose(frame, condition, Ok(yes), Ok(no), mask)?
+            }
+            Expr::And(parts) => self.choose(frame, &parts[0], Ok(&parts[1]), Err(false), mask)?,
+            Expr::Or(parts) => self.choose(frame, &parts[0], Err(true), Ok(&parts[1]), mask)?,
+            Expr::Detach(inner) => self.expr(frame, inner, mask)?.into_iter().map(Value::plain).collect(),
+            Expr::Read(mem, at) => {
+                let at = self.expr(frame, at, mask)?;
+                let mut result = self.blank(mem.ty());
+                for lane in lanes(mask) {
+                    let cell = *self.cell(*mem, lane, at[lane].int());
+                    result[lane] = match mem.ty() {
+                        Ty::Float => Value::Float(Num::constant(cell)),
+                        Ty::Int | Ty::Bool => Value::Int(cell as i32),
+                    };
+                }
+                result
+            }
+            Expr::Call(call) => self.call(frame, call, mask)?.ok_or(Senseless)?,
+        })
+    }
+
+    /// One or the other, computed by the threads that want it.
+    fn choose(
+        &mut self,
+        frame: &mut Frame,
+        condition: &Expr,
+        yes: Result<&Expr, bool>,
+        no: Result<&Expr, bool>,
+        mask: Mask,
+    ) -> Result<Values, Senseless> {
+        let conditions = self.expr(frame, condition, mask)?;
+        let chosen: Mask = lanes(mask).filter(|l| conditions[*l].bool()).map(|l| 1 << l).sum();
+        let mut result = vec![Value::Int(0); self.tree.threads];
+        for (side, mask) in [(yes, chosen), (no, mask & !chosen)] {
+            if mask == 0 {
+                continue;
+            }
+            let values = match side {
+                Ok(expr) => self.expr(frame, expr, mask)?,
+                Err(constant) => vec![Value::Bool(constant); self.tree.threads],
+            };
+            lanes(mask).for_each(|lane| result[lane] = values[lane]);
+        }
+        Ok(result)
+    }
+
+    fn operate(&mut self, op: Op, x: &[Value]) -> Value {
+        let floats: Vec<f64> = x.iter().map(|v| v.num().value).collect();
+        let int = |i: usize| x[i].int();
+        if let Some((value, slopes, margin)) = ops::float(op, &floats) {
+            let parts: Vec<(Num, f64)> = x.iter().map(|v| v.num()).zip(slopes).collect();
+            let tangent = parts.iter().map(|(num, slope)| num.tangent * slope).sum();
+            let id = if self.mode == Mode::Backward { self.tape.sum(&parts) } else { None };
+            self.near(margin);
+            self.largest = self.largest.max(value.abs()).max(f64::abs(tangent));
+            return Value::Float(Num { value, tangent, id });
+        }
+        match op {
+            Op::ToFloat => Value::Float(Num::constant(f64::from(int(0) & 7) * 0.25)),
+            Op::Floor => {
+                let scaled = floats[0] * 2.0;
+                self.near((scaled - scaled.round()).abs());
+                Value::Int(scaled.floor() as i32)
+            }
+            Op::IntAdd => Value::Int(int(0).wrapping_add(int(1))),
+            Op::IntSub => Value::Int(int(0).wrapping_sub(int(1))),
+            Op::IntMul => Value::Int(int(0).wrapping_mul(int(1))),
+            Op::IntAnd => Value::Int(int(0) & 3),
+            Op::IntXor => Value::Int(int(0) ^ int(1)),
+            Op::Less => {
+                self.near((floats[0] - floats[1]).abs());
+                Value::Bool(floats[0] < floats[1])
+            }
+            Op::Greater => {
+                self.near((floats[0] - 0.125).abs());
+                Value::Bool(floats[0] > 0.125)
+            }
+            Op::IntLess => Value::Bool(int(0) < int(1)),
+            Op::IntEqual => Value::Bool(int(0) == int(1)),
+            Op::IsOdd => Value::Bool(int(0) & 1 == 1),
+            Op::Not => Value::Bool(!x[0].bool()),
+            Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Div
+            | Op::Neg
+            | Op::Sin
+            | Op::Cos
+            | Op::Tanh
+            | Op::Exp
+            | Op::Sqrt
+            | Op::Max
+            | Op::Min
+            | Op::Clamp => Value::Float(Num::default()),
+        }
+    }
+
+    /// Takes note of how near a decision was. Numbers that are the same exactly are so in every precision.
+    fn near(&mut self, margin: f64) {
+        if margin != 0.0 {
+            self.margin = self.margin.min(margin);
+        }
+    }
+}
+
+/// What the active threads make together.
+fn waved(op: Wave, values: &[Value], mask: Mask) -> Values {
+    let mut result = vec![Value::Int(0); values.len()];
+    let ints: Vec<(usize, i32)> = lanes(mask).map(|lane| (lane, values[lane].int())).collect();
+    for (lane, _) in &ints {
+        let of = |f: &dyn Fn(i32, i32) -> i32, start: i32| ints.iter().fold(start, |a, (_, b)| f(a, *b));
+        result[*lane] = Value::Int(match op {
+            Wave::Sum => of(&i32::wrapping_add, 0),
+            Wave::Max => of(&i32::max, i32::MIN),
+            Wave::CountOdd => ints.iter().filter(|(_, x)| x & 1 == 1).count() as i32,
+            Wave::PrefixSum => {
+                ints.iter().filter(|(l, _)| l < lane).fold(0, |sum, (_, x)| sum.wrapping_add(*x))
+            }
+            Wave::First => ints[0].1,
+        });
+    }
+    result
+}
