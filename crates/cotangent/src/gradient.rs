@@ -12,7 +12,7 @@ mod show;
 pub(crate) use given::{check_once, items};
 pub use show::Form;
 
-use cotangent_interp::{Counters, Machine, Options, Stopped, Val};
+use cotangent_interp::{Counters, Detached, Machine, Options, Stopped, Val};
 use cotangent_ir::{Const, Dir, FuncId, Global, Mode, Module, Param, Ret, Ty, Type, Types};
 use cotangent_lower::Lowered;
 use cotangent_runtime::Params;
@@ -80,7 +80,7 @@ pub struct Evaluator<'m> {
     options: Options,
     globals: Vec<(Global, Val)>,
     /// What is detached during differences.
-    held: Option<Vec<Val>>,
+    held: Option<Detached>,
     /// The inputs, in order; `out` parameters are none.
     pub inputs: Vec<Named>,
     /// The enumerators by whose names numbers may be given: `Kind.Round`.
@@ -160,11 +160,19 @@ impl<'m> Evaluator<'m> {
     }
 
     fn call(&self, func: FuncId, inputs: Vec<Val>) -> Result<Vec<Val>, Stopped> {
+        self.machine().call(func, inputs)
+    }
+
+    /// What the function itself gives, with everything detached as it is held, and whether that is known wherever the function
+    /// came.
+    fn primal(&self) -> Result<(Vec<Val>, bool), Stopped> {
         let mut machine = self.machine();
         if let Some(held) = &self.held {
             machine.give_detached(held);
         }
-        machine.call(func, inputs)
+        let inputs = self.inputs.iter().map(|i| i.value.clone()).collect();
+        let values = machine.call(self.functions.primal, inputs)?;
+        Ok((values, !machine.has_strayed()))
     }
 
     /// From here on the outputs are those with everything detached as it is at this point, until it is let go again.
@@ -190,14 +198,16 @@ impl<'m> Evaluator<'m> {
 
     /// The outputs: the result first, then `out` and `inout` parameters.
     pub fn outputs(&self) -> Result<Vec<Named>, Stopped> {
-        let inputs = self.inputs.iter().map(|i| i.value.clone()).collect();
-        let values = self.call(self.functions.primal, inputs)?;
+        Ok(self.name_outputs(self.primal()?.0))
+    }
+
+    fn name_outputs(&self, values: Vec<Val>) -> Vec<Named> {
         let sig = &self.module.funcs[self.functions.primal].sig;
         let named = |((name, value), out): ((String, Val), Ret)| {
             let value = written(&self.types, out.ty, value);
             Named { name, ty: out.ty, value, diff: out.diff }
         };
-        Ok(self.output_names().into_iter().zip(values).zip(sig.outputs()).map(named).collect())
+        self.output_names().into_iter().zip(values).zip(sig.outputs()).map(named).collect()
     }
 
     /// The Jacobian by one of the modes, with respect to the inputs that `wrt` accepts.
@@ -348,7 +358,8 @@ impl<'m> Evaluator<'m> {
         }
     }
 
-    /// The output numbers in `rows`, with one input number replaced.
+    /// The output numbers in `rows`, with one input number replaced. They are no numbers where the function detaches something in
+    /// a place to which it does not come at the point where that is held.
     pub fn rows_at(
         &mut self,
         rows: &[Entry],
@@ -358,10 +369,24 @@ impl<'m> Evaluator<'m> {
     ) -> Result<Vec<f64>, Stopped> {
         let before = self.inputs[input].value.clone();
         replace(&mut self.inputs[input].value, &mut { index }, Const::float(x));
-        let outputs = self.outputs();
+        let found = self.primal();
         self.inputs[input].value = before;
-        let outputs = outputs?;
+        let (values, is_known) = found?;
+        if !is_known {
+            return Ok(vec![f64::NAN; rows.len()]);
+        }
+        let outputs = self.name_outputs(values);
         Ok(rows.iter().map(|row| self.output_number(&outputs[row.of], row)).collect())
+    }
+
+    /// Whether the function, with one input number replaced, detaches something in a place to which it does not come at the
+    /// point where that is held.
+    pub fn strays_at(&mut self, input: usize, index: usize, x: f64) -> bool {
+        let before = self.inputs[input].value.clone();
+        replace(&mut self.inputs[input].value, &mut { index }, Const::float(x));
+        let found = self.primal();
+        self.inputs[input].value = before;
+        matches!(found, Ok((_, false)))
     }
 
     /// The derivative of the output number `row` by the input number `column`, with that number replaced.

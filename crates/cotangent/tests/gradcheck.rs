@@ -35,7 +35,7 @@ fn every_planted_mistake_is_found() {
             include_str!("../../../tests/gradcheck/wrong.slang"),
             &Options { seed, ..Options::default() },
         );
-        assert_eq!(names(&findings, differs).len(), 43);
+        assert_eq!(names(&findings, differs).len(), 45);
         // What a wrong substitute stands in for is wrong; the substitute itself is not.
         assert_eq!(names(&findings, agrees), ["rough_sine"]);
         assert_eq!(names(&findings, skipped), ["length_in"]);
@@ -51,7 +51,7 @@ fn no_right_derivative_is_reported() {
         );
         assert_eq!(names(&findings, differs), Vec::<&str>::new());
         assert_eq!(names(&findings, skipped), ["sum_of_squares", "twice", "noise", "level_of"]);
-        assert!(names(&findings, agrees).len() >= 148);
+        assert!(names(&findings, agrees).len() >= 165);
         assert!(findings.iter().all(|f| f.error < 1e-9 && (f.points == 20 || skipped(&f.outcome))));
     }
 }
@@ -416,5 +416,43 @@ fn what_gets_ever_steeper_around_a_jump_may_have_any_of_these_slopes() {
     for (slope, is_right) in [("0", true), ("1", true), ("-1", false)] {
         let findings = check(&with(slope), &Options::default());
         assert_eq!(agrees(&findings[0].outcome), is_right, "{slope}: {:?}", findings[0]);
+    }
+}
+
+#[test]
+fn what_is_detached_beside_a_point_and_not_there_is_told_and_not_judged() {
+    // At zero the derivative is 7; beside it another factor is detached, which nothing holds.
+    let text = "[Differentiable] float f(float x) {
+            float t = 1;
+            if (x != 0) t = detach(x + 1);
+            float v = detach(5 * x + 7);
+            return (x * v + 1) * t;
+        }";
+    let [finding] = &check(text, &Options::default())[..] else { panic!("there is one function") };
+    assert!(agrees(&finding.outcome) && finding.points == 20, "{finding:?}");
+    let [hidden] = &finding.hidden[..] else { panic!("it is told once: {finding:?}") };
+    assert_eq!((hidden.why, hidden.given, hidden.at.as_str()), (Why::Detached, 7.0, "x = 0"));
+    let at_zero = Options { at: "x=0".into(), ..Options::default() };
+    let [finding] = &check(text, &at_zero)[..] else { panic!("there is one function") };
+    assert!(matches!(&finding.outcome, Outcome::Skipped(why) if why.contains("detaches")), "{finding:?}");
+}
+
+#[test]
+fn where_a_function_is_singular_at_every_point_it_neither_agrees_nor_differs() {
+    let at_zero = Options { at: "x=0".into(), ..Options::default() };
+    for value in ["sqrt(x)", "x > 0 ? sqrt(x) : -sqrt(-x)", "1 - sqrt(x) * 2"] {
+        let text = format!("[Differentiable] float f(float x) {{ return {value}; }}");
+        let [finding] = &check(&text, &at_zero)[..] else { panic!("there is one function") };
+        assert!(matches!(finding.outcome, Outcome::Singular), "{value}: {finding:?}");
+        assert!(finding.kinks.iter().all(|kink| kink.singular) && !finding.kinks.is_empty());
+        // At other points there is something to compare with.
+        let [finding] = &check(&text, &Options::default())[..] else { panic!("there is one function") };
+        assert!(agrees(&finding.outcome), "{value}: {finding:?}");
+    }
+    // Where it has no value at all, nothing is compared.
+    for value in ["log(x)", "1 / x", "x * log(x)"] {
+        let text = format!("[Differentiable] float f(float x) {{ return {value}; }}");
+        let [finding] = &check(&text, &at_zero)[..] else { panic!("there is one function") };
+        assert!(skipped(&finding.outcome), "{value}: {finding:?}");
     }
 }

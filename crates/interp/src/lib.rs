@@ -29,6 +29,7 @@ mod value;
 mod wave;
 
 pub use codes::CODES;
+pub use held::Detached;
 pub use machine::{Counters, Machine, Options};
 pub use pointer::Pointer;
 pub use stop::{OtherThread, Outside, Stopped, UnknownType};

@@ -5,7 +5,7 @@ use crate::held::Held;
 use crate::stop::{Outside, UnknownType};
 use crate::wave::{Lane, Point};
 use crate::{Stopped, Val};
-use cotangent_base::{EntityMap, Scalar, Span};
+use cotangent_base::{Entity, EntityMap, Scalar, Span};
 use cotangent_ir::eval::Eval;
 use cotangent_ir::{Const, FuncId, Global, Math, Module, Op, Trap, Ty, Type};
 use smallvec::SmallVec;
@@ -86,11 +86,13 @@ pub struct Machine<'m> {
     pub(crate) unknown: Option<Box<UnknownType>>,
     /// What detached values are.
     pub(crate) held: Held,
+    /// Whether a value was detached that should have been held and was not known.
+    pub(crate) strayed: bool,
     /// What the program has printed.
     pub(crate) output: String,
     decoded: EntityMap<FuncId, Option<Rc<Decoded>>>,
-    /// Whether the program has operations on waves.
-    waves: bool,
+    /// Whether the rounds of all loops are counted, as they are for operations on waves.
+    counts_rounds: bool,
     /// The slots of all frames of the thread being run.
     pub(crate) slots: Vec<Val>,
     /// The number of steps at which to stop.
@@ -148,9 +150,10 @@ impl<'m> Machine<'m> {
             outside: None,
             unknown: None,
             held: Held::No,
+            strayed: false,
             output: String::new(),
             decoded: EntityMap::filled(None, module.funcs.len()),
-            waves: module.has_waves(),
+            counts_rounds: module.has_waves(),
             slots: Vec::new(),
             last_step: 0,
         }
@@ -201,8 +204,15 @@ impl<'m> Machine<'m> {
 
     fn decoded(&mut self, func: FuncId) -> Rc<Decoded> {
         let module = self.module;
-        let waves = self.waves;
-        self.decoded[func].get_or_insert_with(|| Rc::new(decode(module, &module.funcs[func], waves))).clone()
+        let counts = self.counts_rounds;
+        self.decoded[func].get_or_insert_with(|| Rc::new(decode(module, &module.funcs[func], counts))).clone()
+    }
+
+    /// Counts the rounds of all loops from the next call on.
+    pub(crate) fn count_rounds(&mut self) {
+        if !mem::replace(&mut self.counts_rounds, true) {
+            self.decoded = EntityMap::filled(None, self.module.funcs.len());
+        }
     }
 
     /// Makes a frame with the inputs in place.
@@ -291,8 +301,12 @@ impl<'m> Machine<'m> {
 
     /// How far the thread that is being run is.
     pub(crate) fn point_of(&self, thread: &Thread) -> Point {
+        self.point_in(&thread.callers, &thread.frame)
+    }
+
+    fn point_in(&self, callers: &[Frame], frame: &Frame) -> Point {
         let mut point = Point::new();
-        for frame in thread.callers.iter().chain([&thread.frame]) {
+        for frame in callers.iter().chain([frame]) {
             let at = frame.at - 1;
             for rounds in frame.decoded.loops.iter().filter(|l| (l.start..l.end).contains(&at)) {
                 point.extend([rounds.start as u64, self.counter(frame.base, rounds.round) as u64]);
@@ -327,6 +341,13 @@ impl<'m> Machine<'m> {
             match self.run_codes(frame, &decoded)? {
                 Change::Wait => return Ok(Pause::Waits),
                 Change::Meet(operands) => return Ok(Pause::Meets(operands.into_vec())),
+                Change::Detach { value, result } => {
+                    let mut point = self.point_in(callers, frame);
+                    // Variables are initialized by functions of their own.
+                    point.push(callers.first().unwrap_or(frame).func.index() as u64);
+                    let value = self.detach(point, value);
+                    self.write(frame.base, result, value);
+                }
                 Change::Call { func, inputs } => {
                     if callers.len() + 1 >= self.options.max_depth {
                         return Err(Trap::CallDepth);
@@ -418,6 +439,13 @@ impl<'m> Machine<'m> {
                 }
                 Code::Start { round } => self.write(base, Some(*round), Val::int(0)),
                 Code::Wave { args, .. } => return Ok(Change::Meet(self.read_all(base, args))),
+                Code::Detach { arg, result } => {
+                    let value = self.read(base, *arg);
+                    if !matches!(self.held, Held::No) {
+                        return Ok(Change::Detach { value, result: *result });
+                    }
+                    self.write(base, *result, value);
+                }
                 Code::Wait => return Ok(Change::Wait),
                 Code::Return { args } => return Ok(Change::Return(self.read_all(base, args))),
             }
@@ -456,10 +484,18 @@ impl<'m> Machine<'m> {
 
 /// Why the codes of a frame stop running.
 enum Change {
-    Call { func: FuncId, inputs: SmallVec<[Val; 4]> },
+    Call {
+        func: FuncId,
+        inputs: SmallVec<[Val; 4]>,
+    },
     Return(SmallVec<[Val; 4]>),
     Wait,
     Meet(SmallVec<[Val; 4]>),
+    /// A value loses its derivative, while such values are noted or given.
+    Detach {
+        value: Val,
+        result: Option<Slot>,
+    },
 }
 
 /// The source of what a frame is about.

@@ -56,7 +56,6 @@ impl Machine<'_> {
                 self.known_type(first, &args[0])?;
                 Val::Scalar(self.scalar(args[0].part(0), Scalar::I32))
             }
-            Op::Detach => self.detach(mem::take(&mut args[0])),
             Op::Global(global) => match shape {
                 Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => Val::Handle(*global),
                 _ => self.memory[*global].clone(),
@@ -81,7 +80,7 @@ impl Machine<'_> {
             }
             Op::Assert(trap) => return self.assert(&args[0], *trap),
             Op::Discard | Op::Screen(_) => return Err(Trap::NoPixel),
-            Op::Barrier(_) | Op::Wave(_) => has_codes(&data.op),
+            Op::Barrier(_) | Op::Wave(_) | Op::Detach => has_codes(&data.op),
             Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => has_codes(&data.op),
             Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => has_codes(&data.op),
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => has_codes(&data.op),

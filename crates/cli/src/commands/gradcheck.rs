@@ -47,7 +47,7 @@ fn text(sources: &Sources, findings: &[Finding]) -> String {
         let row = format!("{:width$}  {:8}  ", finding.name.as_str(), word(&finding.outcome));
         out += &match &finding.outcome {
             Outcome::Skipped(reason) => format!("{row}{reason}\n"),
-            Outcome::Agrees => format!("{row}{}\n", measured(finding, finding.error)),
+            Outcome::Agrees | Outcome::Singular => format!("{row}{}\n", measured(finding, finding.error)),
             Outcome::Differs(worst) => format!("{row}{}\n", measured(finding, worst.error)),
         };
     }
@@ -64,15 +64,14 @@ fn text(sources: &Sources, findings: &[Finding]) -> String {
     }
     for finding in findings {
         for kink in finding.kinks.iter().take(KINKS) {
-            let what = if kink.jumps { "jump" } else { "kink" };
-            out += &format!("\n{what}: {}", kink_text(finding, kink));
+            out += &format!("\n{}: {}", kink_word(kink), kink_text(finding, kink));
         }
         if finding.kinks.len() > KINKS {
             out += &format!("\nkink: {} has {} more", finding.name, finding.kinks.len() - KINKS);
         }
     }
     for finding in findings {
-        for why in [Why::NotFinite, Why::Waves] {
+        for why in [Why::NotFinite, Why::Waves, Why::Detached] {
             if let Some(hidden) = finding.hidden.iter().find(|hidden| hidden.why == why) {
                 out += &format!("\nnot judged: {}", hidden_text(finding, hidden));
             }
@@ -94,6 +93,7 @@ fn half_checked(finding: &Finding) -> Option<&str> {
 fn word(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Agrees => "agrees",
+        Outcome::Singular => "singular",
         Outcome::Differs(_) => "DIFFERS",
         Outcome::Skipped(_) => "skipped",
     }
@@ -135,6 +135,14 @@ fn difference(sources: &Sources, finding: &Finding, worst: &Disagreement) -> Str
     out
 }
 
+fn kink_word(kink: &Kink) -> &'static str {
+    match kink {
+        Kink { singular: true, .. } => "singular",
+        Kink { jumps: true, .. } => "jump",
+        Kink { .. } => "kink",
+    }
+}
+
 fn kink_text(finding: &Finding, kink: &Kink) -> String {
     let Kink { output, input, left, right, given, at, .. } = kink;
     let (left, right) = (side(left), side(right));
@@ -164,6 +172,7 @@ fn why(hidden: &Hidden) -> &'static str {
     match hidden.why {
         Why::NotFinite => "something inside is not finite, which the result hides",
         Why::Waves => "the function goes up and down too fast for differences",
+        Why::Detached => "beside the point the function detaches what it does not detach there",
     }
 }
 
@@ -173,7 +182,11 @@ fn summary(findings: &[Finding]) -> String {
     let half =
         findings.iter().filter(|f| matches!(f.outcome, Outcome::Agrees) && f.unchecked.is_some()).count();
     let half = if half > 0 { format!(" ({half} in one mode only)") } else { String::new() };
-    format!("\n{agree} agree{half}, {differ} differ, {skipped} skipped.\n")
+    let singular = match count("singular") {
+        0 => String::new(),
+        n => format!("{n} singular, "),
+    };
+    format!("\n{agree} agree{half}, {differ} differ, {singular}{skipped} skipped.\n")
 }
 
 fn json(sources: &Sources, findings: &[Finding]) -> Value {
@@ -190,7 +203,7 @@ fn json(sources: &Sources, findings: &[Finding]) -> Value {
             "hidden": finding.hidden.iter().map(hidden_json).collect::<Vec<_>>(),
         });
         match &finding.outcome {
-            Outcome::Agrees => {}
+            Outcome::Agrees | Outcome::Singular => {}
             Outcome::Skipped(reason) => value["reason"] = json!(reason),
             Outcome::Differs(worst) => value["worst"] = difference_json(worst),
         }
@@ -200,8 +213,8 @@ fn json(sources: &Sources, findings: &[Finding]) -> Value {
 }
 
 fn kink_json(kink: &Kink) -> Value {
-    let Kink { output, input, left, right, given, jumps, at } = kink;
-    json!({ "output": output, "input": input, "jumps": jumps, "left": number(*left), "right": number(*right), "given": number(*given), "at": at })
+    let Kink { output, input, left, right, given, jumps, singular, at } = kink;
+    json!({ "output": output, "input": input, "jumps": jumps, "singular": singular, "left": number(*left), "right": number(*right), "given": number(*given), "at": at })
 }
 
 fn hidden_json(hidden: &Hidden) -> Value {

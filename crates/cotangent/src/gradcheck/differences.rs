@@ -190,6 +190,13 @@ impl<'e, 'm> Line<'e, 'm> {
         [leaves(self.x - step), leaves(self.x), leaves(self.x + step)]
     }
 
+    /// Whether, however near, the function detaches something in a place to which it does not come at the point itself.
+    pub(super) fn strays(&mut self) -> bool {
+        let steps = NEAR.map(|relative| self.step(relative));
+        let mut offsets = steps.into_iter().flat_map(|step| [-step, step]);
+        offsets.any(|offset| self.evaluator.strays_at(self.input, self.index, self.x + offset))
+    }
+
     /// Whether inner values tie here, so that rules for ties give each its share.
     pub(super) fn ties(&self) -> bool {
         self.evaluator.cost_at(self.input, self.index, self.x).is_some_and(|cost| cost.ties > 0)

@@ -38,14 +38,15 @@ pub(super) enum Look {
     },
 }
 
-/// Compares at the point where the evaluator is; the reason if nothing can be compared there.
+/// Compares at the point where the evaluator is, and says whether the function is more than singular there; the reason if nothing
+/// can be compared.
 pub(super) fn judge(
     evaluator: &mut Evaluator<'_>,
     functions: Functions,
     look: Look,
     finding: &mut Finding,
     random: &mut Random,
-) -> Result<(), String> {
+) -> Result<bool, String> {
     let stopped = |s: Stopped| s.to_string();
     let outputs = evaluator.outputs().map_err(stopped)?;
     let numbers = outputs.iter().filter(|o| o.diff).flat_map(|o| evaluator.numbers(o));
@@ -76,8 +77,13 @@ pub(super) fn judge(
     // Where an output ends or jumps, an infinite slope by one input makes those by all others no numbers.
     let is_break = |(r, _, verdict): &(usize, &Entry, Verdict)| verdict.is_break().then_some(*r);
     let broken: Vec<usize> = found.iter().filter_map(is_break).collect();
+    let mut is_singular = true;
     for (r, column, verdict) in found {
-        compared |= !matches!(verdict, Verdict::Unclear(_) | Verdict::Hidden(_) | Verdict::Waves(_));
+        is_singular &= verdict.is_break();
+        compared |= match verdict {
+            Verdict::Agrees(_) | Verdict::Kink(_) | Verdict::Differs(_) | Verdict::Split(_) => true,
+            Verdict::Unclear(_) | Verdict::Hidden(_) | Verdict::Waves(_) | Verdict::Elsewhere(_) => false,
+        };
         let place = (&rows[r], column);
         match verdict {
             Verdict::Agrees(error) => finding.error = finding.error.max(error),
@@ -90,12 +96,16 @@ pub(super) fn judge(
                 reason = UNSETTLED.to_string();
                 note_hidden(evaluator, finding, place, (Why::Waves, given));
             }
+            Verdict::Elsewhere(given) => {
+                reason = "beside each point that was tried it detaches something else".to_string();
+                note_hidden(evaluator, finding, place, (Why::Detached, given));
+            }
             Verdict::Kink(at) => note_kink(evaluator, finding, place, at),
             Verdict::Differs(case) if case.error.is_infinite() && broken.contains(&r) => {}
             Verdict::Differs(case) | Verdict::Split(case) => note_difference(evaluator, finding, place, case),
         }
     }
-    if compared { Ok(()) } else { Err(reason) }
+    if compared { Ok(!is_singular) } else { Err(reason) }
 }
 
 /// What is to be said of each row and column, with what is detached held still.
@@ -134,6 +144,8 @@ enum Verdict {
     Hidden(f64),
     /// The function goes up and down between the steps of differences; this is the derivative.
     Waves(f64),
+    /// The function detaches something beside the point that it does not at the point; this is the derivative.
+    Elsewhere(f64),
     /// Nothing can be said here.
     Unclear(&'static str),
 }
@@ -155,6 +167,13 @@ struct At {
     breaks: bool,
 }
 
+impl At {
+    /// Whether a side has no values.
+    fn ends(&self) -> bool {
+        self.left.is_nan() || self.right.is_nan()
+    }
+}
+
 /// Numbers that should be the same.
 struct Case {
     given: [Option<f64>; 2],
@@ -165,6 +184,8 @@ struct Case {
 
 fn verdict(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>; 2]) -> Verdict {
     match compare(line, look, row, given) {
+        Verdict::Differs(_) | Verdict::Unclear(_) if line.strays() => Verdict::Elsewhere(shown(given)),
+        Verdict::Kink(at) if at.ends() && line.strays() => Verdict::Elsewhere(shown(given)),
         Verdict::Differs(case) if is_split(line, &case) => Verdict::Split(case),
         Verdict::Differs(case) if is_hidden(line, &case) => Verdict::Hidden(shown(given)),
         Verdict::Differs(case) if derivatives_waver(line, row, &case) => Verdict::Waves(shown(given)),
@@ -321,13 +342,14 @@ fn names(evaluator: &Evaluator<'_>, row: &Entry, column: &Entry) -> (String, Str
 
 fn note_kink(evaluator: &Evaluator<'_>, finding: &mut Finding, (row, column): (&Entry, &Entry), at: At) {
     let (output, input) = names(evaluator, row, column);
-    let At { left, right, given, jumps, .. } = at;
+    let At { left, right, given, jumps, breaks } = at;
     let same =
         |a: f64, b: f64| a == b || (a - b).abs() <= 1e-3 * a.abs().max(1.0) || a.is_nan() && b.is_nan();
     let known =
         |k: &Kink| k.output == output && k.input == input && same(k.left, left) && same(k.right, right);
     if !finding.kinks.iter().any(known) {
-        finding.kinks.push(Kink { output, input, left, right, given, jumps, at: evaluator.show_point() });
+        let at = evaluator.show_point();
+        finding.kinks.push(Kink { output, input, left, right, given, jumps, singular: breaks, at });
     }
 }
 

@@ -13,9 +13,9 @@
 //!    there, as `abs(x) > y ? max(x, y) : 3 * x` does at zero.) Something that is not a number lies between no slopes. Where
 //!    `min`, `max` or `abs` inside cannot tell what to choose, the compiler's rules give each a share, whose sum is not judged if
 //!    there is but one slope.
-//! 3. Where a side ends or gets ever steeper, a derivative that is no finite number is not judged. What is finite must lie
-//!    between the slopes all the same, but where both sides run off to poles and the value between them is of neither: nothing
-//!    binds it there.
+//! 3. Where a side ends or gets ever steeper the function is *singular*. A derivative that is no finite number is not judged there.
+//!    What is finite must lie between the slopes all the same; zero counts as one where the function gets ever steeper. But where
+//!    both sides run off to poles and the value between them is of neither, nothing binds it.
 //! 4. Where the function makes of finite numbers one that is not, and its result hides it, as `saturate(sqrt(x))` does below
 //!    zero, the derivative is told and not judged. It is judged where that happens at a single point which the function
 //!    crosses smoothly, as `select(x == 0, 1, sin(x) / x)` does at zero.
@@ -23,7 +23,10 @@
 //!    differences need not tell which of them is wrong.
 //! 5. Where a derivative goes to and fro within the step of the differences by as much as it is apart from them, as that of
 //!    `x + 1e-9 * sin(1e12 * x)` does, it is told and not judged: they step over such waves.
-//! 6. All else is a *disagreement*.
+//! 6. What is detached is held by place: which call, which round of which loop. A value of the function that comes from a place to which
+//!    it does not come at the point is unknown. Where such values are at any distance, a derivative that does not agree with the
+//!    others is told and not judged.
+//! 7. All else is a *disagreement*.
 
 mod differences;
 mod fixed;
@@ -106,6 +109,8 @@ pub struct Finding {
 pub enum Outcome {
     /// Derivatives and differences agree.
     Agrees,
+    /// There is nothing to agree with: at every point the function ends or gets ever steeper.
+    Singular,
     /// They do not; the worst case.
     Differs(Box<Disagreement>),
     /// It could not be checked, for this reason.
@@ -150,6 +155,8 @@ pub struct Kink {
     pub given: f64,
     /// Whether the function jumps: the slopes are those of its pieces.
     pub jumps: bool,
+    /// Whether the function ends or gets ever steeper: its derivative is infinite or not defined.
+    pub singular: bool,
     /// The point.
     pub at: String,
 }
@@ -176,6 +183,8 @@ pub enum Why {
     NotFinite,
     /// The function goes up and down between the steps of differences.
     Waves,
+    /// However near the point, the function detaches something in a place to which it does not come at the point.
+    Detached,
 }
 
 /// Checks the functions of the module at `path`.
@@ -323,19 +332,26 @@ fn compare(
             &mut random,
         );
     }
-    let (mut reason, mut failures) = (String::new(), 0);
+    let (mut reason, mut failures, mut is_singular) = (String::new(), 0, true);
     while finding.points < options.samples && failures < ATTEMPTS {
         let range = point::RANGES[(finding.points + failures) as usize % point::RANGES.len()];
         point::set_all(&mut evaluator, module, &handles, range, &mut random);
         fixed.restore(&mut evaluator);
         let look = Look::Random { made: finding.made };
         match judge::judge(&mut evaluator, functions, look, finding, &mut random) {
-            Ok(()) => (finding.points, failures) = (finding.points + 1, 0),
+            Ok(is_plain) => {
+                is_singular &= !is_plain;
+                (finding.points, failures) = (finding.points + 1, 0);
+            }
             Err(why) => (reason, failures) = (why, failures + 1),
         }
     }
-    if finding.points == 0 && matches!(finding.outcome, Outcome::Agrees) {
-        finding.outcome = Outcome::Skipped(reason);
+    if matches!(finding.outcome, Outcome::Agrees) {
+        match finding.points {
+            0 => finding.outcome = Outcome::Skipped(reason),
+            _ if is_singular => finding.outcome = Outcome::Singular,
+            _ => {}
+        }
     }
     Ok(())
 }

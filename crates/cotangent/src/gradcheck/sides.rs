@@ -129,22 +129,16 @@ impl Span {
         self.high = self.high.max(slope);
     }
 
-    /// All between the slopes of both sides, and all that are steeper than where one gets ever steeper; where one has none, those
-    /// between the other and zero if it is infinite. Poles on both sides bound nothing.
+    /// All between the slopes of both sides. Where one gets ever steeper, all of its sign: rules for what is infinitely steep
+    /// give some number, or zero. Poles on both sides bound nothing.
     pub(super) fn between(sides: &Sides) -> Self {
         if sides.are_poles() {
             return Span { low: f64::NEG_INFINITY, high: f64::INFINITY };
         }
         let slopes = [sides.left.slope(), sides.right.slope()];
-        let ends = slopes.iter().any(|slope| slope.is_nan());
         let mut span = Span::over(&slopes);
-        if ends && slopes.iter().any(|slope| slope.is_infinite()) {
+        if slopes.iter().any(|slope| slope.is_infinite()) {
             span.include(0.0);
-        }
-        for side in [sides.left, sides.right] {
-            if let Side::Steep(near) | Side::Pole(near) = side {
-                span.include(near);
-            }
         }
         span
     }

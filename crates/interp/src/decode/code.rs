@@ -53,10 +53,12 @@ pub(crate) enum Code {
     Drop { slots: Box<[Slot]> },
     /// Runs a function.
     Call { func: FuncId, args: Box<[Arg]>, results: Box<[Option<Slot>]> },
-    /// Begins a loop whose rounds are counted for waves only.
+    /// Begins a loop whose rounds are counted only to tell how far a thread is.
     Start { round: Slot },
     /// Meets the other threads of the wave.
     Wave { inst: Inst, args: Box<[Arg]>, result: Option<Slot> },
+    /// Takes the derivative from a value.
+    Detach { arg: Arg, result: Option<Slot> },
     /// Waits for the other threads of the group.
     Wait,
     /// Leaves the function.
@@ -73,7 +75,7 @@ pub(crate) struct Decoded {
     pub(crate) inputs: Vec<Option<Slot>>,
     /// The size of a frame.
     pub(crate) slots: usize,
-    /// Its loops, each behind those around it. Without waves nobody asks for those without a count.
+    /// Its loops, each behind those around it. Those without a count are there only if rounds are counted.
     pub(crate) loops: Vec<Rounds>,
 }
 

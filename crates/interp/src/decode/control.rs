@@ -53,7 +53,7 @@ impl Decoder<'_> {
     pub(super) fn decode_while(&mut self, inst: Inst, data: &InstData) {
         let (head, end) = (self.label(), self.label());
         let state = self.loop_state(data);
-        let round = self.waves.then(|| self.new_slot());
+        let round = self.counts.then(|| self.new_slot());
         if let Some(round) = round {
             self.emit(Code::Start { round });
         }

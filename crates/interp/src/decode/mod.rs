@@ -26,12 +26,12 @@ struct Loop {
 #[derive(Clone, Copy)]
 struct Label(usize);
 
-/// Decodes a function. With `waves`, the rounds of all loops are counted.
+/// Decodes a function. With `counts`, the rounds of all loops are counted.
 ///
 /// # Panics
 /// If the function is not one that can run: a derivative not written yet, or one half way through the autodiff
 /// passes. Those are faults of the compiler.
-pub(crate) fn decode(module: &Module, func: &Func, waves: bool) -> Decoded {
+pub(crate) fn decode(module: &Module, func: &Func, counts: bool) -> Decoded {
     assert!(
         !func.regions[func.body].insts.is_empty(),
         "internal error: @{} has no body yet and cannot run",
@@ -50,7 +50,7 @@ pub(crate) fn decode(module: &Module, func: &Func, waves: bool) -> Decoded {
         loops: Vec::new(),
         scope: Vec::new(),
         span: func.span,
-        waves,
+        counts,
         rounds: Vec::new(),
     };
     let inputs = decoder.define(func.inputs());
@@ -72,7 +72,7 @@ struct Decoder<'a> {
     /// The values with storage of their own that are in scope.
     scope: Vec<Slot>,
     span: Span,
-    waves: bool,
+    counts: bool,
     rounds: Vec<Rounds>,
 }
 
@@ -97,6 +97,7 @@ impl Decoder<'_> {
                 | Code::Count { .. }
                 | Code::Start { .. }
                 | Code::Wave { .. }
+                | Code::Detach { .. }
                 | Code::Drop { .. } => {}
                 Code::Call { .. } | Code::Wait | Code::Return { .. } => {}
             }
@@ -214,6 +215,11 @@ impl Decoder<'_> {
     fn plain(&mut self, insts: &[Inst], position: usize) {
         let inst = insts[position];
         let data = &self.func.insts[inst];
+        if let Op::Detach = data.op {
+            let arg = self.arg(inst, 0);
+            let result = self.define(&data.results)[0];
+            return self.emit(Code::Detach { arg, result });
+        }
         if let Op::Wave(_) = data.op {
             let args = self.args(inst, 0);
             let result = self.define(&data.results)[0];
