@@ -12,7 +12,7 @@ use cotangent_ir as ir;
 use cotangent_sema::hir::{self, FuncRef};
 
 /// Generic arguments may nest this deep. Real programs stay below ten.
-const MAX_NESTING: u32 = 40;
+const MAX_NESTING: u32 = 300;
 
 /// Most instances of one generic function.
 const MAX_INSTANCES: u32 = 2000;

@@ -2,15 +2,14 @@
 
 use crate::Checked;
 use crate::hir::{Arg, Args, GenericParamId, Ty, TyKind, Val, ValKind};
+use crate::tables::GenericsId;
+
+/// How deep conformances may depend on each other: types nest without end beyond that.
+const MAX_NESTING: u32 = 300;
 
 impl Checked {
     /// Arguments for `generics` under which `pattern` is `ty` and the bounds hold.
-    pub(crate) fn match_under(
-        &mut self,
-        generics: crate::tables::GenericsId,
-        pattern: Ty,
-        ty: Ty,
-    ) -> Option<Args> {
+    pub(crate) fn match_under(&mut self, generics: GenericsId, pattern: Ty, ty: Ty) -> Option<Args> {
         let params = self.tables.generics[generics].params.clone();
         if params.is_empty() {
             return (pattern == ty).then(|| self.program.types.args(&[]));
@@ -19,10 +18,26 @@ impl Checked {
         if !self.match_ty(pattern, ty, &params, &mut bindings) {
             return None;
         }
-        if self.tables.depth > 12 {
+        if self.tables.depth == 0 {
+            self.tables.met.clear();
+        }
+        if self.tables.depth > MAX_NESTING {
             return None;
         }
         self.tables.depth += 1;
+        let args = self.bound_args(generics, &params, bindings);
+        let met = args.is_some_and(|args| self.bounds_met(generics, args));
+        self.tables.depth -= 1;
+        args.filter(|_| met)
+    }
+
+    /// The arguments that a match gave, with what optional constraints ask for.
+    fn bound_args(
+        &mut self,
+        generics: GenericsId,
+        params: &[GenericParamId],
+        bindings: Vec<Option<Arg>>,
+    ) -> Option<Args> {
         let mut args = vec![];
         for (binding, param) in bindings.into_iter().zip(params.iter()) {
             match binding {
@@ -32,14 +47,17 @@ impl Checked {
                 binding => args.extend(binding),
             }
         }
-        if args.len() != params.len() {
-            self.tables.depth -= 1;
-            return None;
+        (args.len() == params.len()).then(|| self.program.types.args(&args))
+    }
+
+    /// Whether bounds hold. One question may ask for the same bounds by many ways, and is answered once.
+    fn bounds_met(&mut self, generics: GenericsId, args: Args) -> bool {
+        if let Some(met) = self.tables.met.get(&(generics, args)) {
+            return *met;
         }
-        let args = self.program.types.args(&args);
-        let unmet = self.unmet_bound(generics, args);
-        self.tables.depth -= 1;
-        unmet.is_none().then_some(args)
+        let met = self.unmet_bound(generics, args).is_none();
+        self.tables.met.insert((generics, args), met);
+        met
     }
 
     /// Matches a type against a pattern with parameters, binding them. Parameters in `ty` are opaque.

@@ -390,6 +390,8 @@ pub(crate) struct Tables {
     pub obligations: Vec<Obligation>,
     /// How deep the search for conformances is, to end endless ones.
     pub depth: u32,
+    /// What the search at hand found out: whether the bounds of a declaration hold for arguments.
+    pub met: Map<(GenericsId, crate::hir::Args), bool>,
     /// Variables around a type that is being resolved.
     pub locals: Around,
     /// What is known of lambdas.
