@@ -42,6 +42,11 @@ impl Access {
         }
     }
 
+    /// Whether less can see it than the other.
+    pub(crate) fn is_less_than(self, other: Access) -> bool {
+        self.rank() < other.rank()
+    }
+
     fn word(self) -> &'static str {
         match self {
             Access::Public => "public",

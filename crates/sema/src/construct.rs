@@ -6,7 +6,8 @@ use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::hir::{Const, Expr, ExprKind, Stmt, StmtKind, StructId, Ty, TyKind, Val};
-use crate::overload::{Argument, Callee};
+use crate::lookup::Found;
+use crate::overload::{Argument, Callee, Choice};
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 
@@ -286,7 +287,7 @@ impl BodyCx<'_> {
     }
 
     /// Constructors that a structure and extensions of it declare.
-    fn constructors(&mut self, ty: Ty) -> Vec<crate::lookup::Found> {
+    pub(crate) fn constructors(&mut self, ty: Ty) -> Vec<Found> {
         self.cx.own_members(ty, attrs::INIT.into())
     }
 
@@ -366,16 +367,30 @@ impl BodyCx<'_> {
             let callee = Callee::new(self.type_name(ty), &found, span);
             return self.call(&callee, args, span);
         }
-        if !found.is_empty() && !args.is_empty() {
-            // An extension's constructor goes before construction from fields if it fits.
-            let callee = Callee::new(self.type_name(ty), &found, span);
-            let attempt = args.clone();
-            let (call, fine) = self.quietly(|cx| cx.call(&callee, attempt, span));
-            if fine {
-                return call;
-            }
+        match self.by_extension(ty, &found, &args, span) {
+            Some(call) => call,
+            None => self.memberwise(ty, args, span),
         }
-        self.memberwise(ty, args, span)
+    }
+
+    /// A call of a constructor that an extension declares. It goes before construction from fields if it fits at least as well.
+    pub(crate) fn by_extension(
+        &mut self,
+        ty: Ty,
+        found: &[Found],
+        args: &[Argument],
+        span: Span,
+    ) -> Option<Expr> {
+        if found.is_empty() || args.is_empty() {
+            return None;
+        }
+        let callee = Callee::new(self.type_name(ty), found, span);
+        let (choice, _) = self.quietly(|cx| cx.choose(&callee, args));
+        let Choice::One(fit) = choice else { return None };
+        if self.memberwise_cost(ty, args).is_some_and(|cost| cost < fit.cost) {
+            return None;
+        }
+        Some(self.emit_call(&callee, *fit, args.to_vec(), span))
     }
 
     fn construct_generic(&mut self, ty: Ty, args: Vec<Argument>, span: Span) -> Expr {

@@ -1,14 +1,16 @@
 //! Initializer lists and construction from fields.
 //!
 //! A list takes its meaning from the type it initializes. For a structure that declares a constructor it is a call of
-//! that. Otherwise, if every element converts to the part it stands for, it is taken so: of `float3 a; float b;` the
+//! that, and of one that an extension declares if it fits as well as the fields do; for an optional value it holds the value. Otherwise, if every element converts to the part it stands for, it is taken so: of `float3 a; float b;` the
 //! list `{1, 2}` makes `a` three ones and `b` two, and a `float3` from `{1}` is three ones. If not, elements are filled
 //! in order and braces around inner ones may be left out: `{1, 2, 3, 4}` fills two `float2` in a row. Either way what is
 //! missing is zero or the field's own initializer. The fields of a base stand before a structure's own, as if they were
 //! declared there, and are always taken as wholes.
 
+use crate::access::Access;
 use crate::body::BodyCx;
 use crate::codes;
+use crate::convert::Cost;
 use crate::hir::{Arg, Const, Expr, ExprKind, StructId, Ty, TyKind};
 use crate::overload::Argument;
 use crate::tables::Item;
@@ -32,6 +34,9 @@ impl BodyCx<'_> {
         if let (Some(content), false) = (self.cx.optional_content(ty), args.is_empty()) {
             return self.present(ty, content, args, span);
         }
+        if let Some(call) = self.list_by_extension(ty, &args, span) {
+            return call;
+        }
         match self.kind(ty) {
             TyKind::Struct(id, _) if self.suppresses_memberwise(id) => self.construct(ty, args, span),
             TyKind::Struct(..) if args.is_empty() => self.construct(ty, args, span),
@@ -54,6 +59,31 @@ impl BodyCx<'_> {
             _ if self.is_whole(ty, &args) => self.compose(ty, args, span),
             _ => self.aggregate(ty, args, span),
         }
+    }
+
+    /// A list as the arguments of a constructor that an extension gives a structure without one of its own.
+    fn list_by_extension(&mut self, ty: Ty, args: &[Argument], span: Span) -> Option<Expr> {
+        let TyKind::Struct(id, _) = self.kind(ty) else { return None };
+        if args.is_empty() || self.suppresses_memberwise(id) {
+            return None;
+        }
+        let scope = self.scope;
+        let mut found = self.constructors(ty);
+        found.retain(|found| self.cx.can_see(found.access, scope));
+        self.by_extension(ty, &found, args, span)
+    }
+
+    /// What the conversions of values to the fields of a structure cost, if there is a value for each.
+    pub(crate) fn memberwise_cost(&mut self, ty: Ty, args: &[Argument]) -> Option<Cost> {
+        let fields = self.flat_fields(ty);
+        if fields.len() != args.len() {
+            return None;
+        }
+        let costs = args.iter().zip(fields).map(|(arg, field)| match arg {
+            Argument::Value(value) => self.cx.cost(value, field),
+            Argument::List(..) => Some(0),
+        });
+        costs.sum()
     }
 
     /// A list for an optional value: its only element is the value.
@@ -342,14 +372,16 @@ impl BodyCx<'_> {
         self.cx.program.structs[id].magic.is_none() && self.cx.optional_content(ty).is_none()
     }
 
-    /// Whether a field can be seen from here, so that a list has a value for it.
+    /// Whether a list has a value for a field: it can be seen from here, and wherever its structure can.
     fn can_fill(&mut self, id: StructId, number: usize) -> bool {
         let info = &self.cx.tables.structs[id];
         let inherited = self.cx.program.structs[id].fields.len() - info.fields.len();
         let Some(own) = number.checked_sub(inherited) else { return true };
         let access = self.cx.item_access(info.scope, Item::Field(own as u32));
+        let around = self.cx.tables.scopes[info.scope].parent;
+        let whole = around.map_or(Access::Public, |around| self.cx.item_access(around, Item::Struct(id)));
         let scope = self.scope;
-        self.cx.can_see(access, scope)
+        !access.is_less_than(whole) && self.cx.can_see(access, scope)
     }
 
     /// One element: the next value if it converts and has the shape, else several, as if there were braces.
