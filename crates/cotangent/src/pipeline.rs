@@ -66,7 +66,7 @@ pub(crate) fn lay_out_matrices(lowered: &mut Lowered, memory: Memory) -> Diagnos
             lowered.turned = turned.params;
         }
         Err(span) => {
-            let message = "matrices behind pointers and in interface values lie row by row";
+            let message = "matrices behind pointers, in interface values and in buffers that variables hold lie row by row";
             diagnostics.push(
                 Diagnostic::new(UNSUPPORTED_CONSTRUCT, span, message)
                     .help("leave out `column_major` and `--matrix-layout column`"),

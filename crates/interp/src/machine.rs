@@ -136,7 +136,9 @@ impl<'m> Machine<'m> {
     /// A machine whose buffers are empty and whose uniforms are zero. The module must be valid.
     pub fn new(module: &'m Module, options: Options) -> Self {
         let initial = |ty: Ty| match module.types.get(ty) {
-            Type::Buffer(..) | Type::Opaque(_) => Val::aggregate([]),
+            Type::Buffer(..) => Val::aggregate([]),
+            // No extent and no texels.
+            Type::Opaque(_) => Val::aggregate([Val::aggregate([]), Val::aggregate([])]),
             Type::Ref(inner) => Val::zero(&module.types, inner),
             _ => Val::zero(&module.types, ty),
         };

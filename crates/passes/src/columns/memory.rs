@@ -80,6 +80,22 @@ impl Memory {
         }
     }
 
+    /// Whether a variable holds a buffer of what looks different: such a handle may stand for any buffer of its type.
+    pub fn holds_buffer(&self, types: &Types, ty: Ty) -> bool {
+        match types.get(ty) {
+            Type::Buffer(elem, _) => self.differs(types, elem),
+            Type::Array(inner, _) => self.holds_buffer(types, inner),
+            Type::Struct(id) => types.struct_def(id).fields.iter().any(|f| self.holds_buffer(types, f.ty)),
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Matrix(..)
+            | Type::Sum(_)
+            | Type::Opaque(_)
+            | Type::Ref(_) => false,
+        }
+    }
+
     /// The type of memory that holds values of type `ty`.
     pub fn stored(&mut self, types: &mut Types, ty: Ty) -> Ty {
         self.stored_as(types, ty, self.matrices)

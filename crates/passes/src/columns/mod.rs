@@ -77,6 +77,14 @@ fn check(memory: &Memory, module: &Module) -> Result<(), Span> {
     if let Some(data) = shader_params(module).find(|g| memory.is_beyond(types, g.ty)) {
         return Err(data.span);
     }
+    let variables = module.globals.values().filter(|g| g.kind != GlobalKind::Param);
+    for data in variables {
+        if let Type::Ref(held) = types.get(data.ty)
+            && memory.holds_buffer(types, held)
+        {
+            return Err(data.span);
+        }
+    }
     for func in module.funcs.values() {
         for inst in func.all_insts() {
             let data = &func.insts[inst];
