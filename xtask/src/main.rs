@@ -15,7 +15,7 @@ hunt           tries random programs against the laws of derivatives, and others
                interpreter and as C++; shows small ones that fail
 mutants        changes one derivative rule at a time, and says which changes no test notices
 conform        builds every run test as C++ and compares it with the interpreter; shows all shaders to the validators of this machine;
-               builds all as CUDA, by NVRTC. With --target it does one of these, or runs all on a GPU; --package writes all that a machine with a GPU
+               builds all as CUDA, by NVRTC and nvcc. With --target it does one of these, or runs all on a GPU; --package writes all that a machine with a GPU
                needs to compare the programs and to time the kernels; --only takes the programs whose path contains that
 fuzz           takes random changes of the test programs through a stage (lex, preprocess, parse, check, lower, ir,
                whole) and keeps in target/fuzz what makes it fail; built with --release it sees more of them

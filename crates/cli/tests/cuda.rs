@@ -1,8 +1,9 @@
-//! Programs in `tests/run`, emitted as CUDA and compiled to PTX by NVRTC, which needs no GPU.
+//! Programs in `tests/run`, emitted as CUDA and compiled to PTX by NVRTC and by `nvcc`, which need no GPU.
 //!
 //! All programs of a batch are one translation unit, each in a namespace of its own and its kernel under a name of its own. By
 //! default every sixth program is taken; with `COTANGENT_CONFORM` set (`cargo xtask conform --target cuda`) all are.
-//! `COTANGENT_NVRTC` names the library if it is not where libraries are; where there is none, the test says so.
+//! `COTANGENT_NVRTC` names the library if it is not where libraries are, `COTANGENT_NVCC` the compiler if it is not on the `PATH`; where
+//! there is none, the test says so. NVRTC knows some functions by itself; `nvcc` also compiles what the host sees.
 //!
 //! With `COTANGENT_PACKAGE` set to a folder (`--package DIR`), everything a machine with a GPU needs is written there: the PTX, the
 //! memory every program starts from and must leave according to the interpreter, the kernels of `bench/kernels` to be timed,
@@ -74,6 +75,44 @@ impl Nvrtc {
             _ => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
         }
     }
+}
+
+/// Compiles with `nvcc`, for the host too; `Ok(false)` if it was not found.
+fn nvcc(from: &Path, to: &Path) -> Result<bool, String> {
+    let compiler = std::env::var("COTANGENT_NVCC").unwrap_or("nvcc".into());
+    let mut command = Command::new(&compiler);
+    command.args(OPTIONS).args(["-c", "-w", "-o"]).args([to, from]);
+    match command.output() {
+        Ok(output) if output.status.success() => Ok(true),
+        Ok(output) => {
+            Err([output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned()).concat())
+        }
+        Err(_) => Ok(false),
+    }
+}
+
+#[test]
+fn nvcc_takes_every_program() {
+    let (paths, _) = sample(6);
+    let (cases, mut wrong) = prepare_all(paths, cotangent::cuda, "cuda");
+    let folder = Folder::new("nvcc");
+    for (batch, cases) in cases.iter().collect::<Vec<_>>().chunks(40).enumerate() {
+        let (source, object) = (folder.join(format!("{batch}.cu")), folder.join(format!("{batch}.o")));
+        std::fs::write(&source, unit(cases)).unwrap();
+        match nvcc(&source, &object) {
+            Ok(true) => {}
+            Ok(false) => return eprintln!("skipped: nvcc was not found"),
+            Err(error) => wrong += &format!("{error}\n"),
+        }
+    }
+    // What a program includes itself must not be what others need.
+    for case in cases.iter().take(2) {
+        let source = folder.join("alone.cu");
+        std::fs::write(&source, &case.text).unwrap();
+        wrong += &nvcc(&source, &folder.join("alone.o")).err().unwrap_or_default();
+    }
+    eprintln!("nvcc compiled {} programs", cases.len());
+    assert!(wrong.is_empty(), "{wrong}\nsources are in {}", folder.display());
 }
 
 #[test]

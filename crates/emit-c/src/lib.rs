@@ -52,7 +52,7 @@ mod wave;
 
 use cotangent_base::{Diagnostic, Map, Set, Span};
 use cotangent_ir::shader::ShaderParams;
-use cotangent_ir::{Effect, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage, Ty, Type};
+use cotangent_ir::{Effect, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage};
 use cotangent_passes::place::Places;
 use names::Names;
 use types::Structs;
@@ -102,6 +102,7 @@ pub fn emit(
         meeting: Set::default(),
         barriers: 0,
         has_shared: false,
+        has_textures: false,
         renamed: vec![],
         paths: Map::default(),
         variables: Map::default(),
@@ -148,6 +149,8 @@ pub(crate) struct Emitter<'m> {
     pub meeting: Set<FuncId>,
     /// Whether there are variables of the group.
     pub has_shared: bool,
+    /// Whether a type mentions textures or samplers.
+    pub has_textures: bool,
     /// Parameters that could not keep their names.
     pub renamed: Vec<String>,
     /// How many barriers have been written.
@@ -224,13 +227,9 @@ impl Emitter<'_> {
         let prelude = self.options.language.prelude(Uses {
             turns: self.takes_turns(),
             waves: !self.waving.is_empty(),
-            textures: self.module.globals.values().any(|g| self.is_opaque(g.ty)),
+            textures: self.has_textures,
         });
         Ok(format!("{head}{prelude}\nnamespace {name} {{\n\n{body}\n}} // namespace {name}\n"))
-    }
-
-    fn is_opaque(&self, ty: Ty) -> bool {
-        matches!(self.module.types.get(ty), Type::Opaque(_))
     }
 
     /// The functions that do something themselves, or by what they call.

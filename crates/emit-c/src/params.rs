@@ -5,7 +5,7 @@ use crate::{Emitter, Language, Result};
 use cotangent_base::{Scalar, Set, Span};
 use cotangent_ir::layout::{Matrices, bind};
 use cotangent_ir::shader::{ShaderParam, Shape};
-use cotangent_ir::{FuncId, GlobalKind, Op, Ty, Type};
+use cotangent_ir::{FuncId, GlobalData, GlobalKind, Op, Ty, Type};
 use std::fmt::Write;
 
 impl Emitter<'_> {
@@ -28,28 +28,46 @@ impl Emitter<'_> {
             if data.kind == GlobalKind::Param && used.contains(&global) && !self.paths.contains_key(&global) {
                 return self.unsupported(data.span, format!("the parameter `{}` is not possible", data.name));
             }
-            // Nothing is smaller than a byte here, so what lies behind it would be elsewhere.
-            if data.kind == GlobalKind::Param && self.has_empty_array(data.ty) {
-                let what =
-                    format!("an array without elements, as in `{}`, is not possible in memory", data.name);
-                return self.unsupported(data.span, what);
+            if data.kind == GlobalKind::Param {
+                self.check_memory(data)?;
             }
         }
         self.thread();
         Ok(())
     }
 
-    fn has_empty_array(&self, ty: Ty) -> bool {
+    /// Refuses what the host cannot fill in as other targets lay it out.
+    fn check_memory(&self, data: &GlobalData) -> Result<()> {
+        let mut found = Vec::new();
+        self.in_memory(data.ty, &mut Set::default(), &mut found);
+        // Nothing is smaller than a byte here, so what lies behind it would be elsewhere.
+        if found.iter().any(|ty| matches!(self.module.types.get(*ty), Type::Array(_, 0))) {
+            let what = format!("an array without elements, as in `{}`, is not possible in memory", data.name);
+            return self.unsupported(data.span, what);
+        }
+        // A pointer knows the buffer it is moved in, which the host cannot say of an address.
+        if found.iter().any(|ty| matches!(self.module.types.get(*ty), Type::Ref(_))) {
+            let what = format!("a pointer in memory, as in `{}`, is not possible", data.name);
+            return self.unsupported(data.span, what);
+        }
+        Ok(())
+    }
+
+    /// The types in the memory of a parameter. A structure may hold buffers of itself.
+    fn in_memory(&self, ty: Ty, seen: &mut Set<Ty>, found: &mut Vec<Ty>) {
+        if !seen.insert(ty) {
+            return;
+        }
+        found.push(ty);
         let types = &self.module.types;
         match types.get(ty) {
-            Type::Array(_, 0) => true,
-            Type::Array(elem, _) | Type::Buffer(elem, _) => self.has_empty_array(elem),
+            Type::Array(elem, _) | Type::Buffer(elem, _) => self.in_memory(elem, seen, found),
             Type::Struct(id) | Type::Sum(id) => {
-                types.struct_def(id).fields.iter().any(|f| self.has_empty_array(f.ty))
+                types.struct_def(id).fields.iter().for_each(|f| self.in_memory(f.ty, seen, found));
             }
-            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => {}
             // What a pointer leads to is a parameter too.
-            Type::Opaque(_) | Type::Ref(_) => false,
+            Type::Opaque(_) | Type::Ref(_) => {}
         }
     }
 

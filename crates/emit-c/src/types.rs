@@ -31,6 +31,14 @@ impl Structs {
     }
 }
 
+/// What declaring structures has come across.
+#[derive(Default)]
+struct Found {
+    begun: Set<StructId>,
+    declared: Set<StructId>,
+    textures: bool,
+}
+
 /// The types in a shape.
 fn shape_types(shape: &Shape, found: &mut Vec<Ty>) {
     match shape {
@@ -77,7 +85,15 @@ impl Emitter<'_> {
             Type::Matrix(s, r, c) => format!("ct::Mat<{}, {r}, {c}>", self.scalar(s)),
             Type::Array(elem, n) => format!("ct::Array<{}, {n}>", self.ty(elem)),
             Type::Struct(id) | Type::Sum(id) => self.structs.name(id).to_string(),
-            Type::Buffer(elem, cotangent_ir::Access::Read) => format!("ct::Buffer<const {}>", self.ty(elem)),
+            Type::Buffer(elem, cotangent_ir::Access::Read) => {
+                let elem = self.ty(elem);
+                // `const` before a pointer would belong to what it points to.
+                if elem.ends_with('*') {
+                    format!("ct::Buffer<{elem} const>")
+                } else {
+                    format!("ct::Buffer<const {elem}>")
+                }
+            }
             Type::Buffer(elem, cotangent_ir::Access::ReadWrite) => format!("ct::Buffer<{}>", self.ty(elem)),
             Type::Opaque(opaque) => texture::handle(opaque, |texture| self.texel(texture)),
             Type::Ref(inner) => format!("ct::Ptr<{}>", self.ty(inner)),
@@ -106,10 +122,11 @@ impl Emitter<'_> {
             let adds = |op: &Op| matches!(op, Op::InsertAdd(_) | Op::Sum);
             func.all_insts().iter().any(|i| adds(&func.insts[*i].op))
         });
-        let mut done = Set::default();
+        let mut found = Found::default();
         for ty in self.used_types() {
-            self.inner(ty, &mut done);
+            self.inner(ty, &mut found);
         }
+        self.has_textures = found.textures;
     }
 
     /// The types that functions and parameters mention.
@@ -131,14 +148,15 @@ impl Emitter<'_> {
         found
     }
 
-    fn structure(&mut self, id: StructId, done: &mut Set<StructId>) {
-        if !done.insert(id) {
+    fn structure(&mut self, id: StructId, found: &mut Found) {
+        if !found.begun.insert(id) {
             return;
         }
         let def = self.module.types.struct_def(id);
         for field in &def.fields {
-            self.inner(field.ty, done);
+            self.inner(field.ty, found);
         }
+        found.declared.insert(id);
         let name = self.structs.name(id).to_string();
         if def.sum {
             self.sum(id);
@@ -156,10 +174,28 @@ impl Emitter<'_> {
         self.out += "\n";
     }
 
-    fn inner(&mut self, ty: Ty, done: &mut Set<StructId>) {
+    fn inner(&mut self, ty: Ty, found: &mut Found) {
         match self.module.types.get(ty) {
-            Type::Struct(id) | Type::Sum(id) => self.structure(id, done),
-            Type::Array(elem, _) | Type::Buffer(elem, _) | Type::Ref(elem) => self.inner(elem, done),
+            Type::Struct(id) | Type::Sum(id) => self.structure(id, found),
+            Type::Array(elem, _) => self.inner(elem, found),
+            Type::Buffer(elem, _) | Type::Ref(elem) => {
+                self.announce(elem, found);
+                self.inner(elem, found);
+            }
+            Type::Opaque(_) => found.textures = true,
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => {}
+        }
+    }
+
+    /// Names a structure that is not complete yet: it holds buffers of itself, or of what holds buffers of it.
+    fn announce(&mut self, ty: Ty, found: &mut Found) {
+        match self.module.types.get(ty) {
+            Type::Struct(id) | Type::Sum(id) => {
+                if found.begun.contains(&id) && found.declared.insert(id) {
+                    self.out += &format!("struct {};\n", self.structs.name(id));
+                }
+            }
+            Type::Array(elem, _) | Type::Buffer(elem, _) | Type::Ref(elem) => self.announce(elem, found),
             Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) | Type::Opaque(_) => {}
         }
     }

@@ -6,6 +6,7 @@
 //! | `static`                    | a variable in memory with a function that computes its first value     |
 //! | `groupshared`               | a variable in memory                                                   |
 //! | a shader parameter          | a parameter; a structure that holds buffers becomes one per leaf       |
+//! | .. that is a pointer        | a buffer, and a pointer to its first element                           |
 //!
 //! The parts of a split structure are named by their path: `params.weights`.
 
@@ -14,7 +15,7 @@ use crate::instance::{Lowerer, Origin};
 use crate::place::Root;
 use cotangent_base::{Span, Symbol};
 use cotangent_ir::shader::Shape;
-use cotangent_ir::{self as ir, GlobalData, Op, Type, Value};
+use cotangent_ir::{self as ir, GlobalData, Op, Path, Type, Value};
 use cotangent_sema::Subst;
 use cotangent_sema::hir::{self, Args, GlobalId, StmtKind};
 
@@ -34,6 +35,8 @@ pub(crate) enum GlobalRef {
 pub(crate) enum Uniform {
     /// A buffer, or a value without buffers in it.
     Leaf(ir::Global),
+    /// A buffer that the program sees as a pointer of this type.
+    Pointer(ir::Global, ir::Ty),
     /// A structure or array that holds buffers.
     Parts(ir::Ty, Vec<Uniform>),
 }
@@ -88,6 +91,9 @@ impl Lowerer<'_> {
         self.expose_inside(ty);
         let part = |index| self.module.types.part(ty, Some(index)).unwrap_or(ty);
         let parts: Vec<(String, &Shape, ir::Ty)> = match shape {
+            Shape::Resource(buffer) if matches!(self.module.types.get(ty), Type::Ref(_)) => {
+                return Uniform::Pointer(self.add_global(name, *buffer, ir::GlobalKind::Param, span), ty);
+            }
             Shape::Value(_) | Shape::Packed(..) | Shape::Resource(_) | Shape::Counter(_) => {
                 return Uniform::Leaf(self.add_global(name, ty, ir::GlobalKind::Param, span));
             }
@@ -141,6 +147,11 @@ impl Frame<'_, '_> {
     pub fn uniform_value(&mut self, uniform: &Uniform) -> Value {
         match uniform {
             Uniform::Leaf(global) => self.global_value(*global),
+            Uniform::Pointer(global, ty) => {
+                let buffer = self.global_value(*global);
+                let first = Path::part(0);
+                self.b().emit1(Op::Point(first), &[buffer], *ty)
+            }
             Uniform::Parts(ty, parts) => {
                 let parts: Vec<Value> = parts.iter().map(|p| self.uniform_value(p)).collect();
                 self.b().pack(&parts, *ty)

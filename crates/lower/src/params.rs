@@ -81,7 +81,7 @@ fn entry_params(
 /// The globals of a parameter, in order.
 fn leaves(uniform: &Uniform) -> Vec<ir::Global> {
     match uniform {
-        Uniform::Leaf(global) => vec![*global],
+        Uniform::Leaf(global) | Uniform::Pointer(global, _) => vec![*global],
         Uniform::Parts(_, parts) => parts.iter().flat_map(leaves).collect(),
     }
 }
@@ -136,8 +136,17 @@ impl Lowerer<'_> {
                 (Shape::Value(_), _) | (_, None) => Shape::Value(self.lower_ty(ty, span)),
                 (elem, Some(n)) => Shape::Array(Box::new(elem), u32::try_from(n).unwrap_or(0)),
             },
-            _ => Shape::Value(self.lower_ty(ty, span)),
+            _ => {
+                let lowered = self.lower_ty(ty, span);
+                self.pointer_shape(lowered).unwrap_or(Shape::Value(lowered))
+            }
         }
+    }
+
+    /// The buffer that the host gives for a pointer.
+    fn pointer_shape(&mut self, ty: ir::Ty) -> Option<Shape> {
+        let ir::Type::Ref(elem) = self.module.types.get(ty) else { return None };
+        Some(Shape::Resource(self.module.types.intern(ir::Type::Buffer(elem, ir::Access::ReadWrite))))
     }
 
     fn magic_shape(&mut self, ty: Ty, magic: Symbol, args: hir::Args, span: Span) -> Shape {
@@ -151,6 +160,9 @@ impl Lowerer<'_> {
             return Shape::Block(block, Box::new(self.shape(elem, span)));
         }
         let lowered = self.lower_ty(ty, span);
+        if let Some(shape) = self.pointer_shape(lowered) {
+            return shape;
+        }
         match magic.as_str() {
             "counter" => Shape::Counter(lowered),
             _ if self.holds_handle(lowered) => Shape::Resource(lowered),

@@ -1,5 +1,10 @@
 #ifndef COTANGENT_PRELUDE
 #define COTANGENT_PRELUDE
+// NVRTC knows printf and memcpy by itself and has no headers; nvcc finds them here.
+#ifndef __CUDACC_RTC__
+#include <cstdio>
+#include <cstring>
+#endif
 #define CT_INLINE __device__ __forceinline__
 #define CT_COLD __noinline__
 #define CT_UNLIKELY(x) __builtin_expect(!!(x), 0)
