@@ -185,14 +185,16 @@ impl FuncEmitter<'_, '_> {
                 let word = self.e.scalar(Scalar::U32);
                 Expr::of(format!("{word}({}.count)", args[0].at_least(PRIMARY)), PRIMARY, &args)
             }
-            Op::Insert(_) | Op::InsertAdd(_) | Op::Store(_) | Op::Assert(_) => self.misplaced(data)?,
+            Op::Insert(_) | Op::InsertAdd(_) | Op::Store(_) | Op::Assert(_) | Op::Discard => {
+                self.misplaced(data)?
+            }
             Op::Atomic(_) | Op::Barrier(_) | Op::Wave(_) | Op::Print(_) | Op::StoreTexel => {
                 self.misplaced(data)?
             }
             Op::Sample(how) => self.sample(*how, args),
             Op::Texel => Expr { memory: true, ..Expr::call("ct::texel", &args) },
             Op::Dimensions => Expr::call("ct::dimensions", &args),
-            Op::Discard | Op::Screen(_) => return self.e.unsupported(self.span, "a pixel is not possible"),
+            Op::Screen(_) => return self.e.unsupported(self.span, "a pixel is not possible"),
             Op::Point(path) => self.point(data, path),
             Op::Offset => self.offset(&args),
             Op::Address => self.address(&args),

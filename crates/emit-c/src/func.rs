@@ -8,7 +8,7 @@ use crate::expr::Expr;
 use crate::lanes::Votes;
 use crate::names::Names;
 use crate::wave::Open;
-use crate::{Emitter, Result, lines};
+use crate::{Emitter, Language, Result, lines};
 use cotangent_base::{EntityMap, Map, Set, Span};
 use cotangent_ir::{Func, FuncId, Inst, Op, Region, Value, ValueDef};
 use cotangent_passes::bounds::Bounds;
@@ -228,6 +228,7 @@ impl<'m> Emitter<'m> {
             place: None,
         };
         emitter.prepare(&signature.inputs);
+        emitter.count_calls(id);
         emitter.region(func.body)?;
         let (body, barriers) = (lines::without_idle(&emitter.out), emitter.barriers);
         self.barriers = barriers;
@@ -237,6 +238,14 @@ impl<'m> Emitter<'m> {
 }
 
 impl FuncEmitter<'_, '_> {
+    /// A function that calls itself begins by looking how deep calls nest. On a device the hardware knows the end of its stack.
+    fn count_calls(&mut self, id: FuncId) {
+        if self.e.options.language == Language::Cpp && self.e.recursive.contains(&id) {
+            let (name, line) = (self.names.fresh("call"), self.line_number());
+            self.line(&format!("const ct::Call {name}({line});"));
+        }
+    }
+
     /// Names the slots, and finds out where each must be declared and what is used once.
     fn prepare(&mut self, inputs: &[String]) {
         self.name_slots(inputs);

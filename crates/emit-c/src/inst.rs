@@ -50,6 +50,7 @@ impl FuncEmitter<'_, '_> {
                 self.say_no(inst);
                 self.exit(&data);
             }
+            Op::Discard => return self.e.unsupported(self.span, "`discard` is not possible"),
             // A variable of the program that was not assigned is zero, as on the interpreter; nobody looks at others.
             Op::Undef if self.places.slot(data.results[0]).is_some() => {
                 if self.is_variable(data.results[0]) {

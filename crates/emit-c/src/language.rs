@@ -21,6 +21,8 @@ pub struct Uses {
     pub textures: bool,
     /// Lanes of a wave do something together.
     pub waves: bool,
+    /// Functions that call themselves.
+    pub recursion: bool,
 }
 
 impl Language {
@@ -67,7 +69,9 @@ impl Language {
             Language::Cpp => {
                 let turns = if uses.turns { include_str!("prelude/turns.h") } else { "" };
                 let lanes = if uses.waves { include_str!("prelude/cpp_lanes.h") } else { "" };
-                [include_str!("prelude/cpp.h"), common, end, turns, textures, lanes, waves].concat()
+                let recursion = if uses.recursion { include_str!("prelude/recursion.h") } else { "" };
+                [include_str!("prelude/cpp.h"), common, end, recursion, turns, textures, lanes, waves]
+                    .concat()
             }
             Language::Cuda => {
                 let atomics = include_str!("prelude/cuda_atomics.h");

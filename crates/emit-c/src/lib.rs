@@ -94,6 +94,7 @@ pub fn emit(
         adds: false,
         funcs: Map::default(),
         places: Map::default(),
+        recursive: Set::default(),
         threaded: Set::default(),
         reading: Set::default(),
         writing: Set::default(),
@@ -137,6 +138,8 @@ pub(crate) struct Emitter<'m> {
     /// The names of functions.
     pub funcs: Map<FuncId, String>,
     pub places: Map<FuncId, Places>,
+    /// The functions that call themselves, at whatever distance.
+    pub recursive: Set<FuncId>,
     /// The functions that take the thread they run in.
     pub threaded: Set<FuncId>,
     /// The functions that read memory, and those that write it or may stop.
@@ -188,9 +191,10 @@ impl Emitter<'_> {
     fn program(&mut self) -> Result<String> {
         self.check_stages()?;
         let (order, recursive) = order(self.module);
+        self.recursive = recursive;
         for id in &order {
             let mut places = Places::of(self.module, &self.module.funcs[*id], &self.places);
-            if recursive.contains(id) {
+            if self.recursive.contains(id) {
                 // Who calls it before it is placed does not know what it updates.
                 places.passed.fill(None);
             }
@@ -226,6 +230,7 @@ impl Emitter<'_> {
         let name = names::namespace(self.options.name);
         let prelude = self.options.language.prelude(Uses {
             turns: self.takes_turns(),
+            recursion: !self.recursive.is_empty(),
             waves: !self.waving.is_empty(),
             textures: self.has_textures,
         });

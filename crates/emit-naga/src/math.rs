@@ -429,6 +429,8 @@ impl FuncEmitter<'_, '_> {
             });
         }
         match (total, inner, self.module().types.get(shape)) {
+            // A row of one number is that number.
+            (Some(row), Some(_), Type::Matrix(_, _, 1)) => Ok(row),
             (Some(row), Some(_), Type::Matrix(_, _, c)) => {
                 let mut sum = self.expr(Expression::AccessIndex { base: row, index: 0 });
                 for index in 1..u32::from(c) {

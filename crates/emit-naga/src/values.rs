@@ -1,7 +1,7 @@
 //! Values: as expressions, or as variables that are read when needed.
 
 use crate::func::FuncEmitter;
-use crate::types::vector_size;
+use crate::types::{is_native_matrix, vector_size};
 use crate::{Result, unsupported};
 use cotangent_base::Scalar;
 use cotangent_ir::layout::Target;
@@ -299,6 +299,12 @@ impl FuncEmitter<'_, '_> {
         let parts: Vec<Ty> = match types.get(ty) {
             Type::Array(elem, n) => vec![elem; n as usize],
             Type::Struct(id) => types.struct_def(id).fields.iter().map(|f| f.ty).collect(),
+            Type::Matrix(s, r, c) if !is_native_matrix(s, r, c) => {
+                let Some(row) = types.find(Type::Vector(s, c)) else {
+                    return unsupported(self.span, "this matrix operation is not possible");
+                };
+                vec![row; r.into()]
+            }
             _ => {
                 return Ok(self.expr(Expression::Binary {
                     op: naga::BinaryOperator::Add,
