@@ -72,6 +72,8 @@ pub enum Feature {
     LargeNumbers,
     /// Arrays of resources.
     ResourceArray,
+    /// Textures and samplers in variables, and resources in the elements of buffers.
+    ResourceValue,
     /// Values of interface type in memory that the host sees.
     InterfaceInMemory,
     /// Buffers as arguments of functions that are not inlined.
@@ -140,6 +142,7 @@ impl Feature {
         Feature::PackOffset,
         Feature::LargeNumbers,
         Feature::ResourceArray,
+        Feature::ResourceValue,
         Feature::InterfaceInMemory,
         Feature::BufferArgument,
         Feature::PointerValue,
@@ -195,6 +198,7 @@ impl Feature {
                 ("register spaces and buffer indices beyond 8 bits", [Yes, Yes, By("256 resources"), No, No])
             }
             Feature::ResourceArray => ("arrays of resources", [No; 5]),
+            Feature::ResourceValue => ("textures in variables, resources in elements of buffers", [No; 5]),
             Feature::InterfaceInMemory => ("values of interface type in buffers", [No; 5]),
             Feature::BufferArgument => ("buffers passed to functions that stay functions", [No; 5]),
             Feature::PointerValue => ("pointers chosen at run time, compared, subtracted", [No; 5]),

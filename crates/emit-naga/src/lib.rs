@@ -48,7 +48,7 @@ use cotangent_base::{Diagnostic, EntitySet, Map, Span};
 use cotangent_ir::layout::bind::{Kind, LeafPlace, Slot};
 use cotangent_ir::layout::{Matrices, Memory, Rules, Target};
 use cotangent_ir::texture::Touched;
-use cotangent_ir::{Access, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage, Ty, Type};
+use cotangent_ir::{Access, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage, Ty, Type, Types};
 pub use func::plain_name as entry_name;
 pub use lines::{Line, Locate};
 use naga::{Handle, Span as NoSpan};
@@ -253,6 +253,18 @@ fn try_build<'m>(
     Ok(Built { out, slots, sites, checked, semantics, lines: lines.map(lines::Lines::table), declared })
 }
 
+/// Whether there are buffers, textures or pointers in a type.
+fn holds_resource(types: &Types, ty: Ty) -> bool {
+    match types.get(ty) {
+        Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => true,
+        Type::Array(elem, _) => holds_resource(types, elem),
+        Type::Struct(id) | Type::Sum(id) => {
+            types.struct_def(id).fields.iter().any(|f| holds_resource(types, f.ty))
+        }
+        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
+    }
+}
+
 fn asserts(module: &Module, id: FuncId) -> bool {
     let func = &module.funcs[id];
     func.all_insts().iter().any(|i| matches!(func.insts[*i].op, Op::Assert(_)))
@@ -361,6 +373,12 @@ impl Emitter<'_> {
         let data = &self.module.globals[global];
         let types = &self.module.types;
         let atomic = self.atomics.contains(global);
+        if let Type::Buffer(elem, _) = types.get(data.ty)
+            && holds_resource(types, elem)
+        {
+            let what = format!("a resource in the elements of `{}` is not possible", data.name);
+            return refuse(Feature::ResourceValue, data.span, what);
+        }
         let ty = match types.get(data.ty) {
             Type::Buffer(elem, access) if !words::is_native_element(types, elem, self.rules) => {
                 let parts = access == Access::ReadWrite && words::has_small_parts(types, elem, self.rules);

@@ -80,7 +80,8 @@ impl Emitter<'_> {
             Type::Struct(id) => self.structure(id, span)?,
             Type::Sum(_) => return unsupported(span, "a sum must have become a structure before"),
             Type::Opaque(_) => {
-                return unsupported(span, "a texture or sampler in a value is not possible");
+                let what = "a texture or sampler in a value is not possible";
+                return refuse(Feature::ResourceValue, span, what);
             }
             Type::Ref(_) => {
                 let what = "a pointer that is chosen at run time is not possible";
