@@ -7,7 +7,7 @@ use crate::driver::Context;
 use crate::kind::{Kind, callees, kind, reads_as};
 use cotangent_base::{EntitySet, Set, Span, Symbol};
 use cotangent_ir::layout::layout;
-use cotangent_ir::{Effect, Func, FuncId, Inst, Module, Op, Step, Ty, Type, Value, ValueDef, text};
+use cotangent_ir::{Again, Effect, Func, FuncId, Inst, Module, Op, Step, Ty, Type, Value, ValueDef, text};
 
 /// The cost of a backward derivative.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +50,8 @@ pub enum Why {
     Trips,
     /// It was loaded from memory that may have changed since.
     Loaded,
+    /// An operation gave it that must not run twice: an atomic, or one that asks other threads.
+    Effect,
     /// It is what a call keeps for its own backward pass.
     Call,
     /// Computing it again would cost more.
@@ -64,6 +66,7 @@ impl Why {
             Why::LoopResult => "was computed by a loop",
             Why::Trips => "says how often a loop ran",
             Why::Loaded => "comes from memory that may change",
+            Why::Effect => "comes from something that must not be done twice",
             Why::Call => "is what a call keeps",
             Why::Cheaper => "is cheaper to keep than to compute again",
         }
@@ -171,6 +174,7 @@ fn why(cx: &Context<'_>, func: &Func, value: Value, field: Symbol) -> Why {
         let data = &func.insts[inst];
         match kind(&data.op) {
             Kind::Counted(_) | Kind::Conditional(_) => return Why::LoopResult,
+            Kind::Memory if data.op.again() == Again::Never => return Why::Effect,
             Kind::Memory => return Why::Loaded,
             Kind::Call(_) if cx.reverse.is_context(func.ty(value)) => return Why::Call,
             Kind::Plain | Kind::Branches | Kind::Call(_) => open.extend(data.operands.iter().rev()),

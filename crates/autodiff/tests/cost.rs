@@ -228,6 +228,26 @@ fn the_second_order_is_linear_too() {
 }
 
 #[test]
+fn a_report_tells_effects_from_loads() {
+    let text = "global @g: rwbuffer<i32> param
+        func @f(%x: f32) -> f32 differentiable(backward) {
+          %h: rwbuffer<i32> = global @g
+          %one: i32 = const 1
+          %old: i32 = atomic add %h, %one [0]
+          %now: i32 = load %h [1]
+          %a: f32 = convert %old
+          %b: f32 = convert %now
+          %t: f32 = mul %x, %a
+          %u: f32 = mul %x, %b
+          %r: f32 = mul %t, %u
+          return %r
+        }";
+    let trio = Trio::parse(text, Prefer::Auto);
+    let whys: Vec<Why> = trio.report.kept.iter().map(|k| k.why).collect();
+    assert_eq!(whys, [Why::Effect, Why::Loaded], "{:?}", trio.report.kept);
+}
+
+#[test]
 fn a_report_names_what_is_kept_and_why() {
     let trio = Trio::parse(&array_update(16), Prefer::Auto);
     let report = &trio.report;
