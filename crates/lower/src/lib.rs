@@ -69,6 +69,7 @@ mod loops;
 mod matrices;
 mod number;
 mod pairing;
+mod pairs_again;
 mod params;
 mod place;
 mod reinterpret;

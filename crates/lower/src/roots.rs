@@ -129,6 +129,7 @@ pub fn lower_with(checked: &mut Checked, roots: Roots, options: Options) -> Lowe
     crate::allowed::check_stages(&mut lowerer, &found.entries);
     let params = params::collect(&mut lowerer, &found.entry_sources);
     crate::matrices::check(&mut lowerer, &found.entry_sources);
+    crate::pairs_again::check(&mut lowerer);
     crate::zero::check(&mut lowerer, found.entries.iter().chain(&found.roots).copied());
     check(&mut lowerer);
     found.diagnostics.append(lowerer.diagnostics);

@@ -144,7 +144,8 @@ impl Checked {
             let own = Signature::of(&self.program.funcs[*func]);
             let dirs = own.params.iter().map(|p| p.dir).eq(wanted.params.iter().map(|p| p.dir));
             // Arguments convert, results do not.
-            if dirs && own.result == wanted.result && self.program.funcs[*func].this.is_none() {
+            let fits = dirs && own.result == wanted.result && self.same_numbers(&own, wanted);
+            if fits && self.program.funcs[*func].this.is_none() {
                 let args = self.program.types.args(around);
                 members.push(Found::plain(Item::Func(*func), args));
             }
@@ -169,6 +170,10 @@ impl Checked {
                 _ => None,
             };
             self.leave(saved);
+            let fit = match fit {
+                Ok(fitting) if self.promises_less(original, fitting) => Err(Misfit::Generics),
+                fit => fit,
+            };
             match fit.or_else(|why| adapted.ok_or(why)) {
                 Ok(fitting) => return self.record(original, fitting, role, mention.span),
                 Err(why) => misfit = misfit.max(why),

@@ -54,6 +54,13 @@ impl Checked {
             let saved = self.enter(self.tables.funcs[*original].generics);
             let fit = self.fit_apply(*original, apply);
             self.leave(saved);
+            let fit = match fit {
+                Ok(fitting) if self.promises_less(*original, fitting.primal) => {
+                    let wanted = Signature::of(&self.program.funcs[*original]);
+                    Err(Unfit::Apply(Misfit::Generics, wanted))
+                }
+                fit => fit,
+            };
             match fit {
                 Ok(fitting) => return self.record_apply(*original, fitting, mention),
                 Err(diagnostic) => first = first.or(Some((*original, diagnostic))),

@@ -1,0 +1,77 @@
+//! Derivatives of derivatives that take pairs of pointers.
+//!
+//! A pair says where the derivatives are kept of what a pointer leads to. Where the derivatives of *those* are kept nobody says:
+//!
+//! ```slang
+//! float f(P p) { .. }
+//! void g(P p, P d) { bwd_diff(f)(DifferentialPtrPair<P>(p, d), 1.0); }
+//! fwd_diff(g)(..)         // what the custom derivatives of `f` write to `d` would have no derivative
+//! ```
+//!
+//! What is loaded would even take the half for gradients for the one of tangents. So this is an error, at the inner call.
+
+use crate::codes;
+use crate::instance::{Lowerer, Origin};
+use cotangent_base::{Diagnostic, Set, Span};
+use cotangent_ir::{Func, FuncId, FuncKind, Op};
+
+/// Reports derivatives of functions with pointers that are differentiated again.
+pub(crate) fn check(lowerer: &mut Lowerer<'_>) {
+    let is_paired = |of: FuncId| matches!(lowerer.origin_of(of), Origin::Paired(_));
+    let funcs = &lowerer.module.funcs;
+    let (mut open, mut found): (Vec<FuncId>, Vec<(Span, FuncId)>) = (vec![], vec![]);
+    for request in funcs.values() {
+        let Some(of) = request_of(request) else { continue };
+        open.push(of);
+        let inner = request_of(&funcs[of]).filter(|inner| is_paired(*inner));
+        found.extend(inner.map(|inner| (request.span, inner)));
+    }
+    let mut seen: Set<FuncId> = open.iter().copied().collect();
+    while let Some(func) = open.pop() {
+        let func = &funcs[func];
+        let substitute = func.diff.substitute;
+        open.extend(request_of(func).into_iter().chain(substitute).filter(|next| seen.insert(*next)));
+        for (span, callee) in differentiated_calls(func) {
+            let inner = request_of(&funcs[callee]).filter(|inner| is_paired(*inner));
+            found.extend(inner.map(|inner| (span, inner)));
+            open.extend(seen.insert(callee).then_some(callee));
+        }
+    }
+    found.sort_by_key(|(span, _)| (span.file, span.start, span.end));
+    found.dedup();
+    for (span, of) in found {
+        report(lowerer, span, of);
+    }
+}
+
+fn request_of(func: &Func) -> Option<FuncId> {
+    match func.kind {
+        FuncKind::Request(_, of) => Some(of),
+        FuncKind::Defined => None,
+    }
+}
+
+/// The calls in a function of which derivatives are taken for a derivative of it.
+fn differentiated_calls(func: &Func) -> Vec<(Span, FuncId)> {
+    let diff = &func.diff;
+    let mut calls = vec![];
+    if diff.differentiable.is_some() && !diff.constant && diff.rule.or(diff.substitute).is_none() {
+        func.walk(func.body, &mut |inst| {
+            let data = &func.insts[inst];
+            calls.extend(if let Op::Call(callee) = data.op { Some((data.span, callee)) } else { None });
+        });
+    }
+    calls
+}
+
+fn report(lowerer: &mut Lowerer<'_>, span: Span, of: FuncId) {
+    let Some(func) = lowerer.func_of(of) else { return };
+    let data = &lowerer.checked.program.funcs[func.func];
+    let message =
+        format!("a derivative of `{}` takes pairs of pointers, and has no derivative in turn", data.name);
+    let diagnostic = Diagnostic::new(codes::UNSUPPORTED_CONSTRUCT, span, message)
+        .label(data.span, "declared here")
+        .note("a pair says where derivatives are kept, but not where the derivatives of those are")
+        .help("give the function around it a custom derivative, or write `no_diff` before the call to take its derivative for zero");
+    lowerer.diagnostics.push(diagnostic);
+}
