@@ -292,7 +292,7 @@ impl Carry<'_, '_> {
                 if *post { before } else { after }
             }
             ExprKind::Call(call) => {
-                let carries = self.call(call);
+                let carries = self.call(call) || self.flow.has_derivative(expr.ty) && self.flow.gives(call);
                 let fed = carries || self.flow.fed.contains_key(&key(&**call));
                 self.converted_by_call(expr, call, fed);
                 carries
@@ -371,10 +371,11 @@ impl Carry<'_, '_> {
             self.flow.note_inlined(call.callee.func);
         }
         let carries = fed && passes && !self.flow.is_detach(call.callee.func);
+        let written = carries || self.flow.is_source(call);
         for ((dir, arg), open) in call.args.iter().zip(&open) {
             if *dir != Dir::In && *open {
                 for place in arg.elements() {
-                    self.written_by_call(place, carries, source);
+                    self.written_by_call(place, written, source);
                 }
             }
         }

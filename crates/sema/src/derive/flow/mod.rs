@@ -28,6 +28,7 @@ mod trail;
 mod want;
 
 use self::carry::integers::Ending;
+use super::flags::flags;
 use crate::Checked;
 use crate::hir::{Body, Call, Dir, Expr, ExprKind, Func, FuncId, Inline, LocalId, Ty, TyKind};
 use crate::tables::Item;
@@ -99,7 +100,10 @@ impl Checked {
     pub(crate) fn find_losses(&mut self, func: FuncId, body: &Body) {
         let diff = self.program.funcs[func].diff;
         let backward = diff.backward.is_some() || diff.apply.is_some();
-        let by_hand = (diff.forward.is_some() && backward) || diff.substitute.is_some();
+        // That it stands in for another does not ask for more than it has by hand.
+        let marked = flags(&self.tables.funcs[func].prefix.attributes).differentiable.is_some();
+        let any = diff.forward.is_some() || backward;
+        let by_hand = (diff.forward.is_some() && backward) || diff.substitute.is_some() || any && !marked;
         if diff.differentiable.is_none() || diff.constant || by_hand {
             return;
         }
@@ -198,6 +202,18 @@ impl Flow<'_> {
     fn func_passes(&self, func: FuncId) -> bool {
         let Func { diff, inline, .. } = &self.checked.program.funcs[func];
         diff.is_differentiable() || *inline == Inline::Early || self.is_detach(func)
+    }
+
+    /// Whether the result of a call carries a derivative though none goes in.
+    fn gives(&self, call: &Call) -> bool {
+        self.is_source(call) && !self.checked.program.funcs[call.callee.func].no_diff_result
+    }
+
+    /// Whether what a call gives may carry a derivative though none goes in: the user wrote where it comes from.
+    fn is_source(&self, call: &Call) -> bool {
+        let diff = &self.checked.program.funcs[call.callee.func].diff;
+        let by_hand = diff.forward.is_some() || diff.backward.is_some() || diff.apply.is_some();
+        by_hand && !diff.constant && call.diff.is_empty()
     }
 
     /// Remembers a function that a derivative goes into, if its body becomes a part of those that are checked.
