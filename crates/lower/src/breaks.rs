@@ -96,3 +96,20 @@ pub fn breaks(stmt: &Stmt, label: Label) -> bool {
         | StmtKind::Discard => false,
     }
 }
+
+/// Whether a statement contains a `continue` of that label.
+pub fn continues(stmt: &Stmt, label: Label) -> bool {
+    let any = |block: &Block| block.iter().any(|s| continues(s, label));
+    match &stmt.kind {
+        StmtKind::Continue(l) => *l == label,
+        StmtKind::Block(inner) => any(inner),
+        StmtKind::If(_, then, otherwise) => any(then) || any(otherwise),
+        StmtKind::Loop(l) => any(&l.body),
+        StmtKind::Switch(_, _, cases) => cases.iter().any(|c| any(&c.body)),
+        StmtKind::Expr(_)
+        | StmtKind::Let(..)
+        | StmtKind::Break(_)
+        | StmtKind::Return(_)
+        | StmtKind::Discard => false,
+    }
+}

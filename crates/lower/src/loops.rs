@@ -13,24 +13,32 @@
 //!
 //! A loop whose condition is known to be false at first leaves nothing (`fold`).
 //!
-//! The step of a `for` is written out before every `continue` too.
+//! The step of a `for` is written out before every `continue` too. If it calls something, lanes that go on early may have to meet the
+//! others there, so it stands once, after a loop of one round that `continue` leaves:
+//!
+//! ```text
+//! for (; c; s()) b         while (slots) cond { yield c } body { for (1, slots) { b; yield slots }; s(); yield slots }
+//! ```
 
 use crate::assigned::{self, Assigned};
+use crate::breaks;
 use crate::func::Frame;
 use cotangent_ir::{LoopInfo, Op, Unroll, Value};
-use cotangent_sema::hir::{self, Expr, Label, LocalId, Loop, LoopKind};
+use cotangent_sema::hir::{self, Expr, ExprKind, Label, LocalId, Loop, LoopKind};
 use std::rc::Rc;
 
 /// An IR loop that is being built.
 pub(crate) struct Target {
-    /// What `break` and `continue` of the source name.
-    pub label: Label,
+    /// What `break` and `continue` of the source name; nothing for a loop that only lowering made.
+    pub label: Option<Label>,
     /// The variables it carries, behind the flag if there is one.
     pub slots: Vec<LocalId>,
     /// Whether the first carried value says that this is the first round.
     pub first: bool,
     /// What runs before the next round.
     pub step: Option<Rc<Expr>>,
+    /// Whether `continue` leaves the loop of one round inside.
+    pub meets: bool,
 }
 
 impl Frame<'_, '_> {
@@ -64,13 +72,18 @@ impl Frame<'_, '_> {
             return;
         }
         let step = l.step.as_ref().map(|e| Rc::new(e.clone()));
-        self.targets.push(Target { label: l.label, slots: slots.clone(), first, step });
+        let meets =
+            l.step.as_ref().is_some_and(calls) && l.body.iter().any(|s| breaks::continues(s, l.label));
+        self.targets.push(Target { label: Some(l.label), slots: slots.clone(), first, step, meets });
         let (body, ()) = self.nested(&types, |f, args| {
             let flag = f.take_slots(&slots, first, args);
             if let Some(cond) = l.cond.as_ref().filter(|_| late) {
                 f.test_late(cond, flag);
             }
-            f.block(&l.body);
+            match meets {
+                true => f.one_round(None, &assigned, |f| f.block(&l.body)),
+                false => f.block(&l.body),
+            }
             if !f.is_done() {
                 let values = f.next_round(f.targets.len() - 1);
                 f.span = span;
@@ -173,7 +186,7 @@ impl Frame<'_, '_> {
 
     /// The number of the loop a label names, and how many loops out it is.
     fn target(&self, label: Label) -> Option<(usize, u32)> {
-        let target = self.targets.iter().rposition(|t| t.label == label)?;
+        let target = self.targets.iter().rposition(|t| t.label == Some(label))?;
         Some((target, (self.targets.len() - 1 - target) as u32))
     }
 
@@ -190,9 +203,19 @@ impl Frame<'_, '_> {
         let Some((target, depth)) = self.target(label) else {
             return self.internal("`continue` names no loop around it");
         };
+        if self.targets[target].meets {
+            let values = self.carried(target + 1);
+            self.b().emit(Op::Break(depth - 1), &values, &[]);
+            return;
+        }
         let span = self.span;
         let values = self.next_round(target);
         self.span = span;
         self.b().emit(Op::Continue(depth), &values, &[]);
     }
+}
+
+/// Whether an expression calls a function, which may be where lanes of a wave meet.
+fn calls(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Call(_) | ExprKind::Property { .. }) || e.operands().into_iter().any(calls)
 }

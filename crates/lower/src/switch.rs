@@ -54,7 +54,7 @@ impl Frame<'_, '_> {
         let once: usize = cases.iter().map(|c| c.body.len()).sum();
         let copied: usize = arms.iter().map(|a| a.stmts.len()).sum();
         if copied > once + MAX_COPIES {
-            self.one_round(label, &assigned, |f| f.in_order(selector, cases, &assigned));
+            self.one_round(Some(label), &assigned, |f| f.in_order(selector, cases, &assigned));
             return;
         }
         let sunk: Vec<Option<Block>> = arms.iter().map(|a| breaks::sunk(&a.stmts, label)).collect();
@@ -67,7 +67,7 @@ impl Frame<'_, '_> {
         if arms.iter().all(|a| breaks::only_last(&a.stmts, label)) {
             self.emit_switch(selector, cases, &arms, &assigned);
         } else {
-            self.one_round(label, &assigned, |f| f.emit_switch(selector, cases, &arms, &assigned));
+            self.one_round(Some(label), &assigned, |f| f.emit_switch(selector, cases, &arms, &assigned));
         }
     }
 
@@ -127,7 +127,7 @@ impl Frame<'_, '_> {
                 self.stmts(rest);
             }
             _ if !body.iter().any(|s| breaks::breaks(s, label)) => self.stmts(body),
-            _ => self.one_round(label, &assigned, |f| f.stmts(body)),
+            _ => self.one_round(Some(label), &assigned, |f| f.stmts(body)),
         }
     }
 
@@ -181,14 +181,14 @@ impl Frame<'_, '_> {
     }
 
     /// A loop of one round around what `build` makes, to have something that can be left.
-    fn one_round(&mut self, label: Label, assigned: &Assigned, build: impl FnOnce(&mut Self)) {
+    pub fn one_round(&mut self, label: Option<Label>, assigned: &Assigned, build: impl FnOnce(&mut Self)) {
         let span = self.span;
         let slots = self.slots(assigned);
         let init: Vec<Value> = slots.iter().map(|s| self.var(*s)).collect();
         let n = self.b().int(1);
         let operands: Vec<Value> = [n].into_iter().chain(init).collect();
         let types: Vec<_> = operands.iter().map(|v| self.func.ty(*v)).collect();
-        self.targets.push(Target { label, slots: slots.clone(), first: false, step: None });
+        self.targets.push(Target { label, slots: slots.clone(), first: false, step: None, meets: false });
         let (body, ()) = self.nested(&types, |f, args| {
             for (&slot, &arg) in slots.iter().zip(&args[1..]) {
                 f.set_var(slot, arg);
