@@ -1,6 +1,7 @@
 //! Tries random programs, and prints those that break a law of derivatives or disagree with their model, made small.
 
-use cotangent_hunt::{Asked, Catch, FEATURES, Feature, ModelCatch, compiler, hunt, hunt_models};
+use cotangent_hunt::laws::Tally;
+use cotangent_hunt::{Asked, FEATURES, Feature, compiler, hunt, hunt_models};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -15,6 +16,8 @@ pub struct Options {
     pub kinds: Kinds,
     /// What those with a model are made of.
     pub features: Vec<Feature>,
+    /// Every how many of those with a model are built as C++; none, if zero.
+    pub cpp: u64,
 }
 
 /// Which kinds of programs are tried.
@@ -28,13 +31,15 @@ pub enum Kinds {
     Models,
 }
 
-/// Reads `--programs N --seed S --only laws|models --features A,B`, in any order.
+/// Reads `--programs N --seed S --only laws|models --features A,B --cpp N`, in any order.
 pub fn options(args: &[&str]) -> Option<Options> {
-    let mut options = Options { programs: 500, seed: 1, kinds: Kinds::All, features: FEATURES.to_vec() };
+    let mut options =
+        Options { programs: 500, seed: 1, kinds: Kinds::All, features: FEATURES.to_vec(), cpp: 1 };
     for pair in args.chunks(2) {
         match pair {
             ["--programs", n] => options.programs = n.parse().ok()?,
             ["--seed", s] => options.seed = s.parse().ok()?,
+            ["--cpp", n] => options.cpp = n.parse().ok()?,
             ["--only", "laws"] => options.kinds = Kinds::Laws,
             ["--only", "models"] => options.kinds = Kinds::Models,
             ["--features", names] => {
@@ -47,41 +52,72 @@ pub fn options(args: &[&str]) -> Option<Options> {
     Some(options)
 }
 
-/// Hunts, and prints each catch and a summary. C++ is built under `root`, if there is a compiler.
+/// How many programs are tried before a line says how far it is.
+const CHUNK: u64 = 500;
+
+/// Hunts, and prints each catch and how far it is. C++ is built under `root`, if there is a compiler.
 pub fn print(root: &Path, options: &Options) -> ExitCode {
     // A panic of the compiler is a catch; its text is shown with the program.
     std::panic::set_hook(Box::new(|_| {}));
     let mut caught = 0;
-    let seeds = options.seed..options.seed + options.programs;
     if options.kinds != Kinds::Models {
-        let mut show = |c: Catch| {
-            caught += 1;
-            println!("seed {}: {:?}\n{}\n\n{}", c.seed, c.failure.kind, c.failure.text, c.program.source());
-        };
-        let tally = hunt(seeds.clone(), &mut show);
-        println!(
-            "{} programs, {caught} caught; {} points compared, {} near a jump or kink; {} functions of second order",
-            options.programs, tally.smooth, tally.rough, tally.second
-        );
+        caught += laws(options);
     }
     if options.kinds != Kinds::Laws {
-        let before = caught;
-        let mut show = |c: ModelCatch| {
-            caught += 1;
-            println!("seed {}: {:?}\n{}\n\n{}", c.seed, c.failure.kind, c.failure.text, c.source);
-        };
-        let folder = root.join("target/hunt");
-        let compiler = compiler().filter(|_| std::fs::create_dir_all(&folder).is_ok());
-        let cpp = compiler.as_deref().map(|compiler| (compiler, &*folder, 1));
-        let asked = Asked { features: &options.features, cpp, shrink: true };
-        let (compared, built) = hunt_models(seeds, asked, &mut show);
-        println!(
-            "{} programs with a model, {} caught; {compared} compared on the interpreter, {built} as C++",
-            options.programs,
-            caught - before
-        );
+        caught += models(root, options);
     }
     if caught == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The seeds, some at a time.
+fn chunks(options: &Options) -> impl Iterator<Item = std::ops::Range<u64>> {
+    let end = options.seed + options.programs;
+    (options.seed..end).step_by(CHUNK as usize).map(move |start| start..end.min(start + CHUNK))
+}
+
+fn laws(options: &Options) -> usize {
+    let (mut caught, mut total) = (0, Tally::default());
+    for seeds in chunks(options) {
+        let done = seeds.end - options.seed;
+        let tally = hunt(seeds, &mut |c| {
+            caught += 1;
+            println!("seed {}: {:?}\n{}\n\n{}", c.seed, c.failure.kind, c.failure.text, c.program.source());
+        });
+        total.smooth += tally.smooth;
+        total.rough += tally.rough;
+        total.second += tally.second;
+        println!(
+            "{done} programs, {caught} caught; {} points compared, {} near a jump or kink; {} functions of second order",
+            total.smooth, total.rough, total.second
+        );
+    }
+    caught
+}
+
+fn models(root: &Path, options: &Options) -> usize {
+    // Two hunts at a time must not meet in one folder.
+    let folder = root.join(format!("target/hunt/{}", std::process::id()));
+    let made = options.cpp > 0 && std::fs::create_dir_all(&folder).is_ok();
+    let compiler = compiler().filter(|_| made);
+    let cpp = compiler.as_deref().map(|compiler| (compiler, &*folder, options.cpp));
+    let asked = Asked { features: &options.features, cpp, shrink: true };
+    let (mut caught, mut compared, mut built) = (0, 0, 0);
+    for seeds in chunks(options) {
+        let done = seeds.end - options.seed;
+        let (more, as_cpp) = hunt_models(seeds, asked, &mut |c| {
+            caught += 1;
+            println!("seed {}: {:?}\n{}\n\n{}", c.seed, c.failure.kind, c.failure.text, c.source);
+        });
+        compared += more;
+        built += as_cpp;
+        println!(
+            "{done} programs with a model, {caught} caught; {compared} compared on the interpreter, {built} as C++"
+        );
+    }
+    if made {
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+    caught
 }
 
 #[cfg(test)]
@@ -91,7 +127,7 @@ mod tests {
     #[test]
     fn options_are_read_in_any_order() {
         let features = vec![Feature::Exit, Feature::Wave];
-        let expected = Options { programs: 2, seed: 7, kinds: Kinds::Models, features };
+        let expected = Options { programs: 2, seed: 7, kinds: Kinds::Models, features, cpp: 1 };
         assert_eq!(options(&["--seed", "7", "--features", "Exit,Wave", "--programs", "2"]), Some(expected));
         assert_eq!(options(&["--programs"]), None);
     }
