@@ -22,8 +22,10 @@ use std::time::{Duration, Instant};
 
 /// What a thread has that runs the compiler with its default limits: that of a test in a build that checks itself.
 const STACK: usize = 8 << 20;
-/// The most time that one program may take.
+/// The most time that one program may take in a stage.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The same where it goes through all that there is, some twenty times.
+const LONG_PATIENCE: Duration = Duration::from_secs(100);
 
 /// What was asked for on the command line.
 pub struct Options<'a> {
@@ -63,9 +65,10 @@ pub fn run(root: &Path, options: &Options<'_>) -> ExitCode {
     };
     let work = std::thread::Builder::new().stack_size(STACK).spawn(move || fuzzer.run(seed, end));
     let Ok(work) = work else { return ExitCode::FAILURE };
+    let patience = if stage == Stage::Whole { LONG_PATIENCE } else { PATIENCE };
     while !work.is_finished() {
         std::thread::sleep(Duration::from_millis(100));
-        if clock.elapsed() > PATIENCE {
+        if clock.elapsed() > patience {
             eprintln!("a program takes too long; it is in {}", current.display());
             return ExitCode::FAILURE;
         }
