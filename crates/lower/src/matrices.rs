@@ -83,8 +83,26 @@ impl Lowerer<'_> {
     }
 }
 
+/// Refuses words inside types, as in `ConstantBuffer<column_major float3x3>`, that ask for another layout.
+fn check_types(lowerer: &mut Lowerer<'_>) {
+    let mut told: Vec<Span> = vec![];
+    for (row_major, span) in lowerer.checked.program.layout_words.clone() {
+        let Some((word, flag)) = lowerer.contradicts(Some(row_major)) else { continue };
+        if told.contains(&span) {
+            continue;
+        }
+        told.push(span);
+        let message = format!("`{word}` inside a type is not supported yet");
+        let help = format!(
+            "give the matrix a structure and write `{word}` before the field, or choose for all with `--matrix-layout {flag}`"
+        );
+        lowerer.diagnostics.push(Diagnostic::new(codes::UNSUPPORTED_CONSTRUCT, span, message).help(help));
+    }
+}
+
 /// Warns of words that have no effect though they ask for one.
 pub(crate) fn check(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, FuncRef)]) {
+    check_types(lowerer);
     let Some(all) = lowerer.quietly(|lowerer| lowerer.worded(entries)) else { return };
     let mut found: Vec<(Span, Diagnostic)> = Vec::new();
     for (row_major, name, ty, span) in all {

@@ -43,6 +43,8 @@ pub struct File {
     pub decls: Vec<Decl>,
     /// The version of the language it asks for with `#language`.
     pub version: Version,
+    /// `row_major` (true) and `column_major` inside types, where no declaration has them.
+    pub layout_words: Vec<(bool, Span)>,
 }
 
 /// A version of the language. It decides what `(a, b)` means and how far an unmarked declaration is visible.

@@ -49,6 +49,8 @@ entity!(
 pub struct Program {
     /// Types, values and argument lists.
     pub types: Types,
+    /// `row_major` (true) and `column_major` inside types.
+    pub layout_words: Vec<(bool, Span)>,
     /// Functions.
     pub funcs: EntityMap<FuncId, Func>,
     /// Structures.

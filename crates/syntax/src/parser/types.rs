@@ -22,7 +22,10 @@ impl Parser<'_> {
             Kw::Each => ExprKind::Each,
             Kw::NoDiff => ExprKind::NoDiff,
             // `const`, `dyn`, `snorm` and the like change nothing about the type.
-            _ => {
+            kw => {
+                if matches!(kw, Kw::RowMajor | Kw::ColumnMajor) {
+                    self.layout_words.push((kw == Kw::RowMajor, start));
+                }
                 self.bump();
                 return self.ty();
             }
