@@ -4,10 +4,13 @@ use crate::Checked;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::derive;
-use crate::hir::{Func, FuncId, FuncKind, StructId, Ty, TyKind};
+use crate::hir::{Arg, Func, FuncId, FuncKind, StructId, Ty, TyKind};
 use crate::tables::{FuncInfo, FuncSource, Owner, ScopeId, StructInfo};
 use cotangent_base::{Diagnostic, Entity, Map, Set, Symbol};
 use cotangent_syntax::ast;
+
+/// How many types are looked at to see whether a structure contains itself.
+const MOST_CONTAINED: usize = 2000;
 
 impl Checked {
     /// Resolves every declaration of the user's and checks every body.
@@ -194,18 +197,27 @@ impl Checked {
         self.tables.finite.insert(id);
     }
 
-    /// Whether a type contains a structure. What is known not to contain itself does not contain what contains it.
-    fn contains(&mut self, ty: Ty, id: StructId, seen: &mut Set<StructId>) -> bool {
+    /// Whether a type contains a structure. What is known not to contain itself does not contain what contains it, unless
+    /// that is among its arguments.
+    fn contains(&mut self, ty: Ty, id: StructId, seen: &mut Set<Ty>) -> bool {
         match self.program.types.kind(ty) {
             TyKind::Array(element, _) => self.contains(element, id, seen),
+            TyKind::Tuple(args) => {
+                let parts = self.program.types.list(args).to_vec();
+                parts.into_iter().any(|part| matches!(part, Arg::Ty(part) if self.contains(part, id, seen)))
+            }
             TyKind::Struct(other, _) if other == id => true,
-            TyKind::Struct(other, _)
-                if self.program.structs[other].magic.is_none()
-                    && !self.tables.finite.contains(&other)
-                    && seen.insert(other) =>
-            {
+            TyKind::Struct(other, args) => {
+                let plain = self.program.types.list(args).is_empty();
+                if self.program.structs[other].magic.is_some()
+                    || plain && self.tables.finite.contains(&other)
+                    || seen.len() > MOST_CONTAINED
+                    || !seen.insert(ty)
+                {
+                    return false;
+                }
                 self.ensure_struct(other);
-                let fields: Vec<Ty> = self.program.structs[other].fields.iter().map(|f| f.ty).collect();
+                let fields = self.fields_under(other, args);
                 fields.into_iter().any(|field| self.contains(field, id, seen))
             }
             _ => false,
