@@ -55,6 +55,7 @@ const TESTS: &[Test] = &[
     Test { package: "cotangent", name: "laws", library: true, rust: true },
     Test { package: "cotangent", name: "library", library: true, rust: false },
     Test { package: "cotangent-hunt", name: "hunt", library: true, rust: true },
+    Test { package: "cotangent-cli", name: "run", library: true, rust: true },
 ];
 
 /// How long a test may take. A change may well make a loop endless.
