@@ -219,7 +219,7 @@ impl Checked {
                 };
                 self.func_meets(wanted, func?, member)
             }
-            (Item::Field(number), Some(kind)) => {
+            (Item::Field(number), Some(kind)) if !wanted.is_static => {
                 let of = member.of?;
                 let (id, args) = self.struct_of(of)?;
                 let types = self.fields_under(id, args);
