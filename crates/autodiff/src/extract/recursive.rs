@@ -90,16 +90,19 @@ fn define(cx: &mut Context<'_>, key: &Key, linear: FuncId, inner: &Callee, sourc
     let outputs = |f: FuncId| cx.module.funcs[f].sig.outputs().map(|o| o.ty).collect::<Vec<Ty>>();
     let (all, tangent_types) = (outputs(inner.primal), outputs(half));
     let mut b = Builder::new(&mut cx.module.types, &mut func);
-    let mut operands: Vec<Value> = Vec::new();
-    if inner.context.is_some() {
-        let call = b.emit(Op::Call(inner.primal), primal, &all);
-        operands.extend(b.func.insts[call].results.last());
-    }
-    operands.extend(primal.iter().zip(&inner.needed).filter(|(_, needed)| **needed).map(|(v, _)| *v));
-    operands.extend(tangents);
-    let call = b.emit(Op::Call(half), &operands, &tangent_types);
-    let sources = EntitySet::from_iter(source.then_some(call));
-    let results = b.func.insts[call].results.to_vec();
+    // A half that gives no tangents and is no source does nothing, and nothing in a linear half may do nothing.
+    let call = (source || !tangent_types.is_empty()).then(|| {
+        let mut operands: Vec<Value> = Vec::new();
+        if inner.context.is_some() {
+            let call = b.emit(Op::Call(inner.primal), primal, &all);
+            operands.extend(b.func.insts[call].results.last());
+        }
+        operands.extend(primal.iter().zip(&inner.needed).filter(|(_, needed)| **needed).map(|(v, _)| *v));
+        operands.extend(tangents);
+        b.emit(Op::Call(half), &operands, &tangent_types)
+    });
+    let results = call.map_or(vec![], |call| b.func.insts[call].results.to_vec());
+    let sources = EntitySet::from_iter(call.filter(|_| source));
     b.emit(Op::Return, &results, &[]);
     let lin: EntitySet<Value> = tangents.iter().chain(&results).copied().collect();
     cx.after("extract", &func, Some(&lin));
