@@ -1,6 +1,7 @@
 //! Names in expressions.
 
 use super::Entity;
+use crate::attrs;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::hir::{Const, Expr, ExprKind, GlobalId, GlobalKind, TyKind, ValKind};
@@ -102,6 +103,13 @@ impl BodyCx<'_> {
                     Entity::Value(self.error(span))
                 }
             },
+            // The name of a subscript is for asking after its accessors; a value it is only with indices.
+            Item::Property(_) if name == attrs::SUBSCRIPT => {
+                let message = "a subscript is read with indices, not by its name";
+                let diagnostic = Diagnostic::new(codes::NO_SUBSCRIPT, span, message);
+                self.report(diagnostic.help("write the indices in brackets after the object: `this[i]`"));
+                Entity::Value(self.error(span))
+            }
             Item::Property(id) => Entity::Value(self.property(id, found, this, vec![], span)),
             Item::Case(id, number) => {
                 self.cx.ensure_enum(id);
