@@ -21,8 +21,13 @@ impl FuncEmitter<'_, '_> {
         match self.module().types.get(ty) {
             Type::Scalar(s) if may_overflow(&data.op) => Ok(self.wrapped(result, s, None)),
             Type::Vector(s, n) if may_overflow(&data.op) => Ok(self.wrapped(result, s, vector_size(n))),
-            Type::Matrix(s, ..) if may_overflow(&data.op) && is_narrow(s) => {
-                unsupported(self.span, "arithmetic of matrices of small integers is not possible")
+            Type::Matrix(s, r, c) if may_overflow(&data.op) && is_narrow(s) => {
+                let rows = (0..u32::from(r)).map(|index| {
+                    let row = self.expr(Expression::AccessIndex { base: result, index });
+                    self.wrapped(row, s, vector_size(c))
+                });
+                let rows = rows.collect();
+                self.compose(ty, rows)
             }
             _ => Ok(result),
         }
