@@ -20,12 +20,14 @@ impl Checked {
             return;
         };
         let (ty, bounds) = (conformance.ty, conformance.generics.bounds.clone());
-        if chosen == ty || self.is_error(chosen) || self.is_synthesised(chosen) {
+        if self.is_error(chosen) {
             return;
         }
+        // One that was not written has a place for every field, by the name of the field.
+        let written = chosen != ty && !self.is_synthesised(chosen);
         let saved = std::mem::replace(&mut self.tables.env, bounds);
-        if self.is_own_differential(id, chosen) {
-            self.check_ties(ty, chosen);
+        if !written || self.is_own_differential(id, chosen) {
+            self.check_ties(ty, chosen, written);
         }
         self.tables.env = saved;
     }
@@ -60,8 +62,9 @@ impl Checked {
         false
     }
 
-    /// Checks that every field with a derivative has its place in the chosen differential.
-    fn check_ties(&mut self, ty: Ty, chosen: Ty) {
+    /// Checks the places in the chosen differential that fields are tied to. If it was written by hand, every field with a
+    /// derivative must have one.
+    fn check_ties(&mut self, ty: Ty, chosen: Ty, written: bool) {
         let TyKind::Struct(id, args) = self.program.types.kind(ty) else {
             return;
         };
@@ -76,7 +79,8 @@ impl Checked {
             };
             match field.derivative {
                 Some(member) => self.check_tie(field, differential, chosen, member),
-                None => self.untied(field, differential, chosen),
+                None if written => self.untied(field, differential, chosen),
+                None => {}
             }
         }
     }
