@@ -140,17 +140,24 @@ impl Checked {
             return None;
         }
         let mut members = vec![];
-        for Named { func, around, .. } in named {
-            let own = Signature::of(&self.program.funcs[*func]);
+        for Named { func: named, around, .. } in named {
+            let own = Signature::of(&self.program.funcs[*named]);
             let dirs = own.params.iter().map(|p| p.dir).eq(wanted.params.iter().map(|p| p.dir));
             // Arguments convert, results do not.
             let fits = dirs && own.result == wanted.result && self.same_numbers(&own, wanted);
-            if fits && self.program.funcs[*func].this.is_none() {
+            let fits = fits && !self.refers_more(*named, func);
+            if fits && self.program.funcs[*named].this.is_none() {
                 let args = self.program.types.args(around);
-                members.push(Found::plain(Item::Func(*func), args));
+                members.push(Found::plain(Item::Func(*named), args));
             }
         }
         self.derivative_wrapper(func, wanted, &members)
+    }
+
+    /// Whether `derivative` takes references (`__ref`) where `original` takes none: pairs are passed by value and given back.
+    fn refers_more(&self, derivative: FuncId, original: FuncId) -> bool {
+        let refers = |func: FuncId| self.program.funcs[func].params.iter().any(|p| p.by_ref);
+        refers(derivative) && !refers(original)
     }
 
     /// The attribute stands on the derivative and names the original.
@@ -307,6 +314,7 @@ impl Checked {
         wanted: &Signature,
     ) -> Result<FuncRef, Misfit> {
         let same_shape = own.params.len() == wanted.params.len()
+            && !self.refers_more(candidate.func, original)
             && own.params.iter().zip(&wanted.params).all(|(a, b)| a.dir == b.dir);
         if !same_shape {
             return Err(Misfit::Signature);
@@ -423,8 +431,12 @@ impl Checked {
         self.diagnostics.push(match misfit {
             Misfit::Signature => {
                 let message = format!("`{name}` does not fit `{original}` in `{}`", mention.word);
+                let is = match self.refers_more(named, func) {
+                    true => "this takes references".to_string(),
+                    false => format!("this is `{own}`"),
+                };
                 Diagnostic::new(codes::WRONG_SIGNATURE, mention.span, message)
-                    .label(declared, format!("this is `{own}`"))
+                    .label(declared, is)
                     .help(format!("the signature must be `{expected}`"))
             }
             Misfit::Generics => {
