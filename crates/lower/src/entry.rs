@@ -59,6 +59,11 @@ fn stage_of(lowerer: &Lowerer<'_>, func: FuncRef) -> Stage {
 /// Declares an entry point.
 pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
     lowerer.resolve(func.func);
+    let hir::Func { name, span, this, .. } = lowerer.checked.program.funcs[func.func].clone();
+    if this.is_some() {
+        let message = format!("the entry point `{name}` needs an object, which no host gives");
+        unsuitable(lowerer, span, message, "declare it `static`, or outside the structure");
+    }
     if stage_of(lowerer, func) != Stage::Compute {
         return stage::declare(lowerer, func, stage_of(lowerer, func));
     }
