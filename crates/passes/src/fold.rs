@@ -30,7 +30,8 @@
 //! a branch around it was taken, becomes the branch chosen, also if that branch leaves; a loop whose condition fails at once, or that runs no round, becomes its
 //! initial values.
 //!
-//! The result of `zero`s is a `zero` again, not a constant: it may be linear, and a constant is not.
+//! The result of `zero`s is a `zero` again, not a constant: it may be linear, and a constant is not. What makes a negative zero or
+//! NaN of `zero` is left alone for the same reason.
 //!
 //! It does not fold through aggregates ([`simplify`](crate::simplify) finds their parts), does not unroll
 //! ([`unroll`](crate::unroll)) and does not sum vectors, whose order of addition is the executor's.
@@ -41,7 +42,7 @@ use crate::rewrite::{Change, Rewriter, Rules, rewrite};
 use crate::shape::Loop;
 use cotangent_base::{Map, Scalar};
 use cotangent_ir::eval::Eval;
-use cotangent_ir::{Const, Effect, Func, Inst, Op, Region, Ty, Type, Types, Value};
+use cotangent_ir::{Const, Effect, Func, Inst, Linear, Op, Region, Ty, Type, Types, Value};
 use smallvec::SmallVec;
 
 /// Folds constants in `func`. Says whether there were any.
@@ -194,7 +195,16 @@ fn numbers(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
     if of_zero && result.iter().all(|c| *c == consts::zero(to)) {
         return cx.become_(inst, Op::Zero, &[]);
     }
+    // A negative zero is not `zero`, and NaN is not either: where they may be linear they stay as they are.
+    if of_zero && result.iter().any(is_zero_or_nan) && data.op.linear() != Linear::No {
+        return Change::Keep;
+    }
     write(cx, inst, ty, to, &result)
+}
+
+/// Whether a constant is what a linear operation makes of zero without being `zero`.
+fn is_zero_or_nan(constant: &Const) -> bool {
+    matches!(constant, Const::Float(bits) if f64::from_bits(*bits) == 0.0 || f64::from_bits(*bits).is_nan())
 }
 
 /// Makes `inst` the constant with these lanes.
