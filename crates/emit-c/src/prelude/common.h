@@ -333,10 +333,24 @@ template <class To, class From, int N> CT_INLINE Vec<To, N> convert(const Vec<Fr
 template <class To, class From, int R, int C> CT_INLINE Mat<To, R, C> convert(const Mat<From, R, C>& a) {
     return map([](From x) { return convert<To>(x); }, a);
 }
-template <class To, class From> CT_INLINE To bitcast(const From& a) {
-    static_assert(sizeof(To) == sizeof(From), "a bit cast keeps the size");
-    To out; memcpy(&out, &a, sizeof(To)); return out;
-}
+// The same bits as another type. Vectors and matrices go lane by lane: their padding depends on the type.
+template <class To, class From> struct Bits {
+    static CT_INLINE To of(const From& a) {
+        static_assert(sizeof(To) == sizeof(From), "a bit cast keeps the size");
+        To out; memcpy(&out, &a, sizeof(To)); return out;
+    }
+};
+template <class To, class From, int N> struct Bits<Vec<To, N>, Vec<From, N>> {
+    static CT_INLINE Vec<To, N> of(const Vec<From, N>& a) {
+        return map([](From x) { return Bits<To, From>::of(x); }, a);
+    }
+};
+template <class To, class From, int R, int C> struct Bits<Mat<To, R, C>, Mat<From, R, C>> {
+    static CT_INLINE Mat<To, R, C> of(const Mat<From, R, C>& a) {
+        return map([](From x) { return Bits<To, From>::of(x); }, a);
+    }
+};
+template <class To, class From> CT_INLINE To bitcast(const From& a) { return Bits<To, From>::of(a); }
 
 // Atomic operations: change what is at a place in one step, and give what was there.
 template <class T> using same_t = conditional_t<true, T, T>;
