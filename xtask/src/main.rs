@@ -13,7 +13,7 @@ times          how long checking and compiling takes, beside another compiler in
                with the length of a program
 hunt           tries random programs against the laws of derivatives, and others against a model of what they mean, on the
                interpreter and as C++; shows small ones that fail
-mutants        changes one derivative rule at a time, and says which changes no test notices
+mutants        changes one derivative rule at a time, and lists the changes that no test notices
 conform        builds every run test as C++ and compares it with the interpreter; shows all shaders to the validators of this machine;
                builds all as CUDA, by NVRTC and nvcc. With --target it does one of these, or runs all on a GPU; --package writes all that a machine with a GPU
                needs to compare the programs and to time the kernels; --only takes the programs whose path contains that

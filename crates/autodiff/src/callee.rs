@@ -1,32 +1,32 @@
-//! What becomes of calls where derivatives are taken, as far as the functions called tell.
+//! Classifies callees for differentiation. Input: the functions of a module and a callee. Output: how a call of it is
+//! differentiated ([`resolve`]), and whether it is a source ([`Sources`]). It changes nothing.
 //!
 //! ```text
-//! func @log(%v: f32) backward(@log_bwd) {..}          a source of gradients by itself
-//! func @use(%x: f32) differentiable { call @log(%x) } one through its call, though it gives nothing
+//! func @log(%v: f32) backward(@log_bwd) {..}          a source by itself
+//! func @use(%x: f32) differentiable { call @log(%x) } a source through its call, although it returns nothing
 //! ```
 //!
-//! A derivative that the user wrote does what the user wants, and not only what follows from the tangents or cotangents
-//! that come in: it may read them from memory, write them there, or make them up. So a function whose derivative is the
-//! user's, or that calls one, perhaps through others, is a *source*: it is differentiated wherever it is called, whether
-//! or not anything differentiable goes in or comes out. Which functions are depends on the mode: a forward derivative says
-//! nothing about reverse mode.
+//! A custom derivative need not depend on the tangents or cotangents that it receives: it may read others from memory or
+//! write them there. A function is a *source* if it has a custom derivative or calls a source. The derivative of a source runs
+//! wherever the source is called, even if no argument and no result has a derivative. A function can be a source in one mode
+//! and not in the other: a custom forward derivative does not affect reverse mode.
 
 use crate::kind::callees;
 use cotangent_base::{EntityMap, Map, Set};
 use cotangent_ir::{Func, FuncId, FuncKind, Mode};
 
-/// What a call becomes.
+/// How a call is differentiated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Callee {
-    /// Itself; its outputs have no tangents.
+    /// The call stays; its outputs have no tangents.
     Constant,
-    /// Itself, and the rule written out.
+    /// The call stays, followed by the body of this library rule.
     Rule(FuncId),
-    /// A call beside its derivative.
+    /// The call becomes a call of the function with its derivative.
     Derived,
 }
 
-/// What a call of `func` becomes, and of which function it then is a call.
+/// Follows primal substitutes. Gives the function that is called in place of `func`, and how the call is differentiated.
 pub(crate) fn resolve(funcs: &EntityMap<FuncId, Func>, mut func: FuncId) -> (FuncId, Callee) {
     for _ in 0..funcs.len() {
         let Some(substitute) = funcs[func].diff.substitute else {
@@ -53,14 +53,14 @@ fn classify(funcs: &EntityMap<FuncId, Func>, func: FuncId) -> Callee {
     }
 }
 
-/// Which functions are sources, each looked at once.
+/// Which functions are sources, cached per function and mode.
 #[derive(Default)]
 pub(crate) struct Sources {
     known: Map<(FuncId, Mode), bool>,
 }
 
 impl Sources {
-    /// Whether `func` is a source in some mode: its outputs may have tangents though no input has.
+    /// Whether `func` is a source in some mode: its outputs may have tangents even if no input has one.
     pub fn in_any_mode(&mut self, funcs: &EntityMap<FuncId, Func>, func: FuncId) -> bool {
         self.contain(funcs, func, Mode::Forward) || self.contain(funcs, func, Mode::Backward)
     }
@@ -85,7 +85,7 @@ impl Sources {
     }
 }
 
-/// What a function calls. A derivative that is not written yet runs the function that it is one of.
+/// The functions that `func` calls. A request without a body counts as a call of the function it differentiates.
 fn runs(func: &Func) -> Vec<FuncId> {
     match func.kind {
         FuncKind::Request(_, of) => vec![of],
@@ -93,7 +93,7 @@ fn runs(func: &Func) -> Vec<FuncId> {
     }
 }
 
-/// The function that is differentiated for a call of `callee`, if any is.
+/// The function that is differentiated where `callee` is called, if any.
 fn followed(funcs: &EntityMap<FuncId, Func>, callee: FuncId) -> Option<FuncId> {
     match resolve(funcs, callee) {
         (callee, Callee::Derived) => Some(callee),

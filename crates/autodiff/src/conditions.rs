@@ -1,4 +1,6 @@
-//! Moves conditions of loops into the bodies, where they are differentiated.
+//! `conditions`: moves loop conditions that call sources into the loop bodies, where they are differentiated.
+//!
+//! Input: a function before linearization. Output: the same function with the same results.
 //!
 //! ```text
 //! r = while (x0) { (x)                r = while (x0) { (x)
@@ -11,15 +13,15 @@
 //!                                     }
 //! ```
 //!
-//! No derivative goes through a condition, so derivatives of loops leave it as it is. But a *source*
-//! (see [`callee`](crate::callee)) is differentiated whatever its result is used for. Only conditions with one in them
-//! move. There is a round more than before, the one that ends the loop.
+//! `linearize` does not differentiate conditions, since no derivative flows through them. But the derivative of a *source*
+//! (see [`callee`](crate::callee)) runs whatever its result is used for. Conditions without a source stay where they are.
+//! The loop makes one more iteration, which only evaluates the condition and leaves.
 
 use cotangent_base::{Map, Scalar};
 use cotangent_ir::{Builder, Const, Func, Inst, LoopInfo, Op, Region, Types, Value};
 use cotangent_passes::effects::Effects;
 
-/// Moves the conditions of `func` that have sources in them.
+/// Moves the loop conditions of `func` that call sources.
 pub fn conditions(types: &mut Types, func: &mut Func, effects: &Effects) {
     let has_source = |func: &Func, region: Region| effects.region(func, region).sources;
     let mut renamed: Map<Value, Value> = Map::default();
@@ -38,7 +40,7 @@ pub fn conditions(types: &mut Types, func: &mut Func, effects: &Effects) {
     func.replace_uses(|value| renamed.get(&value).copied());
 }
 
-/// Puts what is in `cond` in front of what is in `body`, and an exit in between. Uses of the arguments are left to rename.
+/// Moves the instructions of `cond` before those of `body`, with an exit in between. The caller renames the arguments.
 fn into_body(types: &mut Types, func: &mut Func, inst: Inst, cond: Region, body: Region) {
     let mut moved = std::mem::take(&mut func.regions[cond].insts);
     let rest = std::mem::take(&mut func.regions[body].insts);

@@ -47,7 +47,7 @@ pub struct Context<'m> {
     pub stages: Option<Vec<Stage>>,
     /// The requests whose bodies are being written, to notice one that needs itself.
     filling: Set<FuncId>,
-    /// The requests whose derivatives are asked for, perhaps as a part of something else.
+    /// The requests that are differentiated again, by themselves or inside another function.
     again: Set<FuncId>,
     /// How many instructions were differentiated so far.
     differentiated: usize,
@@ -120,7 +120,7 @@ fn mark_arithmetic(module: &mut Module) {
     }
 }
 
-/// The requests that are called, perhaps through others, by a function that a request is of.
+/// The requests that a differentiated function is or calls, perhaps through others.
 fn differentiated_again(module: &Module) -> Set<FuncId> {
     let request_of = |func: &Func| match func.kind {
         FuncKind::Request(_, of) => Some(of),
@@ -245,9 +245,9 @@ impl<'m> Context<'m> {
         self.report(diagnostic)
     }
 
-    /// A copy of the body to differentiate in order to get a derivative of `func`: what asks for it is inlined and
-    /// unrolled, loops that count are counted, invariant code is out of them, and sources are in their bodies. A function whose derivative is not
-    /// taken from its body (a library rule, a substitute, none at all) is stood for by one that calls it.
+    /// A copy of the body of `func`, ready to be differentiated: marked calls are inlined and marked loops unrolled, counting
+    /// loops are `for`, invariant code is hoisted, and loop conditions that call sources are moved into the bodies. If the
+    /// derivative does not come from the body (a library rule, a substitute, none at all), the copy just calls `func`.
     pub fn body_of(&mut self, func: FuncId) -> Result<Func, Reported> {
         self.fill(func)?;
         if !is_derived_from_body(&self.module.funcs[func].diff) {

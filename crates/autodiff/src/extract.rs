@@ -6,13 +6,13 @@
 //! B(context, x'.., y_ct..)     -> x_ct..             f.bwd:    the transpose of D
 //! ```
 //!
-//! `P` and `D` are written once for a function, the inputs that have a tangent and the inputs that cost its
-//! caller nothing; `B` for every set of cotangents that some caller has. Callees come before callers, because
+//! `P` and `D` are cached per function, active inputs, free inputs, and what may change between the two passes;
+//! `B` also per set of cotangents that some caller has. Callees come before callers, because
 //! what a callee wants from its caller takes part in the caller's decisions. What the user calls unpacks pairs,
 //! calls `P`, calls `B`, and packs pairs.
 //!
 //! A function with a backward derivative of the user's has itself for `P` and no `D`: the call stays opaque until
-//! it is turned round, which calls the user's function. One whose backward derivative comes in two steps has the first of
+//! it is transposed, which calls the user's function. One whose backward derivative comes in two steps has the first of
 //! them for `P`, with the user's context, and a `D` that is opaque in the same way: `applied` writes both.
 //!
 //! - `halves` runs the passes up to `P` and `D`; `recursive` does for functions that call themselves.
@@ -75,7 +75,7 @@ pub struct Cache {
 struct Recursive {
     /// How many tangents it takes.
     tangents: usize,
-    /// Whether it contributes to their cotangents though none comes in.
+    /// Whether it is a source: it contributes to their cotangents even if no cotangent arrives.
     source: bool,
 }
 
@@ -100,7 +100,7 @@ struct Key {
     inputs: Mask,
     /// Which inputs cost the caller nothing.
     free: Mask,
-    /// What may change between the two passes.
+    /// The memory that may change between the forward and the backward pass.
     changing: Writes,
     /// Whether the result is differentiated again.
     again: bool,
@@ -353,7 +353,7 @@ pub(crate) fn backward(cx: &mut Context<'_>, linear: FuncId, seeds: &Seeds) -> R
 }
 
 /// Tidies what was written since the last time. Late, because what a function does is known only when all it
-/// calls is written. Unless they are differentiated again, what they call for nothing goes.
+/// calls is written. Unless the functions are differentiated again, calls of sources without effect are removed.
 fn tidy_all(cx: &mut Context<'_>, again: bool) {
     let rough = std::mem::take(&mut cx.reverse.rough);
     let effects = Effects::below(cx.module, rough.iter().copied());

@@ -10,13 +10,14 @@
 //!   outputs. That alone is [`forward`] mode.
 //! - [`mod@prepare`] first removes early exits from a copy, for reverse mode.
 //! - [`mod@checkpoint`] decides what the linear part gets from the primal part, and how; [`mincut`] is its engine.
-//! - [`mod@unzip`] takes the two parts apart, and [`mod@transpose`] turns the linear one round.
-//! - [`mod@steep`] finds where that could make something of a zero.
+//! - [`mod@unzip`] takes the two parts apart, and [`mod@transpose`] transposes the linear one.
+//! - [`mod@steep`] marks products where a zero cotangent could become NaN.
 //! - [`extract`] runs these in order: reverse mode.
-//! - [`mod@report`] tells what a backward derivative keeps and what it computes twice.
+//! - [`mod@report`] lists what a backward derivative keeps and what it computes twice.
 //! - [`substitute`] sees to it that a substitute runs wherever derivatives are wanted.
-//! - `callee` says what becomes of calls, and which of them are sources of derivatives.
-//! - `conditions` moves conditions of loops to where derivatives are taken, if they have such sources in them.
+//! - `callee` decides how a call is differentiated, and which functions are sources: a custom derivative runs in them even if
+//!   no tangent or cotangent arrives.
+//! - `conditions` moves loop conditions that call sources into the loop bodies, before anything is linearized.
 //! - [`driver`] finds the requests and fills them, inner ones first.
 
 mod callee;

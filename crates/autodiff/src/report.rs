@@ -50,7 +50,7 @@ pub enum Why {
     Trips,
     /// It was loaded from memory that may have changed since.
     Loaded,
-    /// An operation gave it that must not run twice: an atomic, or one that asks other threads.
+    /// It comes from an operation that must not run twice: an atomic, or one that depends on other threads.
     Effect,
     /// It is what a call keeps for its own backward pass.
     Call,

@@ -90,7 +90,7 @@ fn leads_to_substitute(module: &Module, func: FuncId) -> bool {
     false
 }
 
-/// Whether derivatives of the function are taken from its body, or would be if they were not zero.
+/// Whether derivatives of the function come from its body. Those that are declared zero count too.
 fn is_followed(func: &Func) -> bool {
     let diff = &func.diff;
     let custom = diff.rule.or(diff.forward).is_some() || diff.has_custom_backward();

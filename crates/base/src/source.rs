@@ -75,7 +75,7 @@ pub trait Loader {
     fn load(&self, path: &str) -> Option<String>;
     /// The path that `name`, written in an `import` or `#include` of the file `from`, stands for.
     fn resolve(&self, from: &str, name: &str) -> Option<String>;
-    /// One name for a file, however its path is spelled, to tell whether it was read before.
+    /// One name for a file, however its path is spelled, to recognize a file that was read before.
     fn identity(&self, path: &str) -> String {
         tidy(path)
     }
@@ -89,7 +89,7 @@ pub trait Loader {
         let _ = (from, name);
         vec![]
     }
-    /// Which files are read at all, for messages; none if any is.
+    /// Which files may be read, as a note for messages; `None` if there is no limit.
     fn limit(&self) -> Option<String> {
         None
     }

@@ -1,16 +1,16 @@
-//! Text of strangers on a terminal: names of files, and what programs say in messages.
+//! Escapes control characters in untrusted text before it is printed. Input: file names and messages that quote programs.
+//! Output: the same text with escapes such as `\u{1b}`.
 //!
-//! A terminal obeys control characters, and characters that change the direction of text hide what a line says. Both can
-//! stand in a file name or in a quoted part of a program, so they are shown as escapes: `\u{1b}`.
+//! A terminal obeys control characters, and characters that change the direction of text can hide what a line says.
 
 use std::borrow::Cow;
 
-/// `text` with its control characters as escapes, but for line ends and tabs.
+/// `text` with control characters as escapes, except line ends and tabs.
 pub fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, |c| is_hidden(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// As [`visible`], for what must stay on one line, as the name of a file.
+/// As [`visible`], for text that must stay on one line, such as a file name.
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     escaped(text, is_hidden)
 }
@@ -29,7 +29,7 @@ fn escaped(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Control characters, line separators, and marks, embeddings, overrides and isolates of direction.
+/// Control characters, line separators, and the characters that change the direction of text.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

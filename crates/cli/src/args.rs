@@ -90,7 +90,7 @@ pub struct Search {
     /// Directories to look for imports and includes in.
     #[arg(short = 'I', value_name = "DIR")]
     pub include: Vec<PathBuf>,
-    /// Read no file outside this folder, whatever imports, includes and links name: for servers.
+    /// Read no file outside this folder, through imports, includes, links or `--set`: for servers.
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
     /// Macros.
@@ -142,7 +142,7 @@ pub struct Grad {
     pub mode: GradMode,
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
-    /// Stop each evaluation after so many steps; without it after 4 billion.
+    /// Stop each evaluation after so many steps; 4 billion by default.
     #[arg(long, value_name = "N")]
     pub max_steps: Option<u64>,
 }
@@ -218,10 +218,10 @@ pub struct Run {
     /// On which device `--backend gpu` runs: its number in `cotangent devices`, or a part of its name.
     #[arg(long, value_name = "NAME|INDEX")]
     pub device: Option<String>,
-    /// Print to stderr how long the program ran. Compiling it, here and in the driver, does not count.
+    /// Print elapsed time to stderr. Compiling the program, here and in the driver, does not count.
     #[arg(long)]
     pub timings: bool,
-    /// Stop waiting for `--backend gpu` after so many seconds. Compiling by the driver does not count.
+    /// Stop waiting for `--backend gpu` after so many seconds; 120 by default. Compiling in the driver does not count.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub max_seconds: Option<u64>,
     /// Set a parameter: `NAME=f32[1, 2]`, `NAME=3`, `NAME=zeros(f32, 8)`, `NAME=@file.npy`, `NAME=bytes[00ff]`; a texture
@@ -237,7 +237,7 @@ pub struct Run {
     pub save: Vec<String>,
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
-    /// Stop the interpreter after so many steps; without it after 4 billion, which take a minute or two.
+    /// Stop the interpreter after so many steps; 4 billion by default, which take a minute or two.
     #[arg(long, value_name = "N")]
     pub max_steps: Option<u64>,
     /// How matrices lie in memory.

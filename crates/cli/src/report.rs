@@ -1,4 +1,4 @@
-//! How a command fails, and what the user and the shell hear of it.
+//! How a command fails: what it prints, and its exit code.
 
 use crate::args::Format;
 use cotangent::interp::Stopped;
@@ -7,7 +7,7 @@ use cotangent::{Compiler, Diagnostic, Severity, Sources, Stop, visible};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-/// Writes a line to stderr. That nobody listens any more is no reason to fail.
+/// Writes a line to stderr. A closed stderr is not an error.
 pub fn tell(line: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -2,8 +2,8 @@
 //!
 //! All programs of a batch are one translation unit, each in a namespace of its own and its kernel under a name of its own. By
 //! default every sixth program is taken; with `COTANGENT_CONFORM` set (`cargo xtask conform --target cuda`) all are.
-//! `COTANGENT_NVRTC` names the library if it is not where libraries are, `COTANGENT_NVCC` the compiler if it is not on the `PATH`; where
-//! there is none, the test says so. NVRTC knows some functions by itself; `nvcc` also compiles what the host sees.
+//! `COTANGENT_NVRTC` names the library if the loader does not find it, `COTANGENT_NVCC` the compiler if it is not on the `PATH`. A
+//! test prints that it was skipped if there is none. NVRTC has some functions built in; `nvcc` also compiles for the host.
 //!
 //! With `COTANGENT_PACKAGE` set to a folder (`--package DIR`), everything a machine with a GPU needs is written there: the PTX, the
 //! memory every program starts from and must leave according to the interpreter, the kernels of `bench/kernels` to be timed,
@@ -105,7 +105,7 @@ fn nvcc_takes_every_program() {
             Err(error) => wrong += &format!("{error}\n"),
         }
     }
-    // What a program includes itself must not be what others need.
+    // In a batch one program could include what another needs, so two are compiled alone.
     for case in cases.iter().take(2) {
         let source = folder.join("alone.cu");
         std::fs::write(&source, &case.text).unwrap();

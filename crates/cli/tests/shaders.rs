@@ -2,7 +2,7 @@
 //! lists. Every program of `tests/grad`, which have no entry points, in WGSL.
 //!
 //! Which programs are refused, where and why is an exact list, `refused.txt` beside this file (`BLESS=1` rewrites it). naga's own
-//! validator sees all that is emitted, and `tint` all WGSL. The other validators of this machine see every sixth program, or all with
+//! validator sees all that is emitted, and `tint` all WGSL. The other validators that are installed see every sixth program, or all with
 //! `COTANGENT_CONFORM` set (`cargo xtask conform`), many in one process where the tool can: `spirv-val` and `spirv-as`,
 //! `glslangValidator`, and the DirectX compiler if `COTANGENT_DXC` names its library. The test says which of them it did not find.
 //! Nothing but naga checks Metal.

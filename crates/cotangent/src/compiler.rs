@@ -188,8 +188,8 @@ impl<'l> Compiler<'l> {
         }
         let contexts = self.contexts(path)?;
         let mut found = crate::reflect::reflect(&lowered, target, matrices, contexts);
-        // Where matrices lie is described as declared; the code for the target has them row by row. A program that the target
-        // refuses has no code there, and so no names.
+        // Reflection describes matrices as declared; in the code for the target they lie row by row. A program that the target
+        // refuses has no code, and so no names.
         if !pipeline::lay_out_matrices(&mut lowered, Memory::Rows(matrices)).has_errors()
             && let Ok(names) = crate::targets::entry_names(&lowered, target)
         {
@@ -222,7 +222,7 @@ impl<'l> Compiler<'l> {
         self.lower_checked(&mut checked, roots)
     }
 
-    /// Lowers what `roots` names of a program that was checked; it can be asked for more afterwards.
+    /// Lowers the `roots` of a checked program, which can be lowered again for other roots.
     pub(crate) fn lower_checked(&mut self, checked: &mut Checked, roots: Roots) -> Result<Lowered, Stop> {
         let mut lowered = cotangent_lower::lower_with(checked, roots, self.options.clone());
         self.tell(std::mem::take(&mut checked.diagnostics))?;

@@ -23,11 +23,11 @@ impl Compiler<'_> {
         Ok(report)
     }
 
-    /// The differentiable functions of the module at `path`, with how much their backward derivatives keep. The program is checked
-    /// once, and each function is lowered alone, so that one that has no derivative does not hide those of others.
+    /// The differentiable functions of the module at `path`, with the size of their contexts. The program is checked once. Each
+    /// function is lowered alone, so that an error in one derivative does not hide the others.
     pub(crate) fn contexts(&self, path: &str) -> Result<Vec<(Symbol, u64)>, Stop> {
         let mut checked = self.fresh().check(path)?;
-        // A name with parentheses is that of an operator, a lambda or what the compiler made: nobody asks for those.
+        // Operators, lambdas and functions that the compiler made have parentheses in their names. They are not listed.
         let is_root = |f: &Func| {
             f.diff.differentiable == Some(DiffMode::Backward)
                 && f.generics.params.is_empty()

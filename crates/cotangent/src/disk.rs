@@ -5,14 +5,14 @@ use cotangent_base::nearest;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Looks beside the file that asks, then in the include directories. A program may name any file by `..`, an absolute path or a
-/// link, and diagnostics quote what they point at: whoever compiles programs of strangers gives a root, outside which no file is
-/// read, whatever its name.
+/// Looks for a file beside the one that imports it, then in the include directories. A program may name any file by `..`, an
+/// absolute path or a link, and diagnostics quote source lines. To compile untrusted programs, give a root ([`Disk::within`]):
+/// no file outside it is read.
 #[derive(Default)]
 pub struct Disk {
     /// The directories, in order.
     include: Vec<PathBuf>,
-    /// The folder that holds everything that may be read, without links in its path.
+    /// The folder outside which nothing is read, as a path without links.
     root: Option<PathBuf>,
 }
 
@@ -104,16 +104,16 @@ impl Disk {
         Ok(Disk { include, root: Some(root.canonicalize()?) })
     }
 
-    /// The bytes of a file, if it may be read: also for what is not source, so that one rule holds.
+    /// The bytes of a file, if it may be read. Callers use this for data files too, so that the same rule holds for all files.
     pub fn read(&self, path: &str) -> std::io::Result<Vec<u8>> {
         match self.inside(Path::new(path)) {
             Some(path) => std::fs::read(path),
-            // Whether there is such a file is nobody's business.
+            // The message must not reveal whether the file exists.
             None => Err(std::io::Error::new(ErrorKind::NotFound, "there is no such file in the root folder")),
         }
     }
 
-    /// The path to read instead of `path`: with a root, one without links that lies in it.
+    /// The path to read in place of `path`. With a root, links are resolved and the result must lie inside the root.
     fn inside(&self, path: &Path) -> Option<PathBuf> {
         let Some(root) = &self.root else { return Some(path.to_path_buf()) };
         path.canonicalize().ok().filter(|real| real.starts_with(root))

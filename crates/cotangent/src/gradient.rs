@@ -163,8 +163,7 @@ impl<'m> Evaluator<'m> {
         self.machine().call(func, inputs)
     }
 
-    /// What the function itself gives, with everything detached as it is held, and whether that is known wherever the function
-    /// came.
+    /// The outputs of the function with its detached values held, and whether all of those were known.
     fn primal(&self) -> Result<(Vec<Val>, bool), Stopped> {
         let mut machine = self.machine();
         if let Some(held) = &self.held {
@@ -358,8 +357,8 @@ impl<'m> Evaluator<'m> {
         }
     }
 
-    /// The output numbers in `rows`, with one input number replaced. They are no numbers where the function detaches something in
-    /// a place to which it does not come at the point where that is held.
+    /// The output numbers in `rows`, with one input number replaced. They are NaN if the function detaches a value at a place
+    /// for which none is held.
     pub fn rows_at(
         &mut self,
         rows: &[Entry],
@@ -379,8 +378,7 @@ impl<'m> Evaluator<'m> {
         Ok(rows.iter().map(|row| self.output_number(&outputs[row.of], row)).collect())
     }
 
-    /// Whether the function, with one input number replaced, detaches something in a place to which it does not come at the
-    /// point where that is held.
+    /// Whether the function, with one input number replaced, detaches a value at a place for which none is held.
     pub fn strays_at(&mut self, input: usize, index: usize, x: f64) -> bool {
         let before = self.inputs[input].value.clone();
         replace(&mut self.inputs[input].value, &mut { index }, Const::float(x));

@@ -13,8 +13,8 @@ pub enum Style {
     Coloured,
 }
 
-/// A diagnostic as a person reads it. Control characters from file names and programs are escaped; those of the lines that are
-/// quoted the renderer replaces itself.
+/// A diagnostic as a person reads it. Control characters in file names and messages are escaped here; the renderer replaces
+/// those in quoted source lines.
 pub fn render(sources: &Sources, diagnostic: &Diagnostic, style: Style) -> String {
     let level = match diagnostic.code.severity() {
         Severity::Error => Level::ERROR,

@@ -89,7 +89,7 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub open: Vec<Open>,
     /// The outputs, and which are references.
     pub outputs: Vec<Option<String>>,
-    /// The slots that are outputs from the start.
+    /// Per output, the slot that is stored in the output itself.
     pub output_slots: Vec<Option<Slot>>,
     pub region: Region,
     pub span: Span,
@@ -238,7 +238,7 @@ impl<'m> Emitter<'m> {
 }
 
 impl FuncEmitter<'_, '_> {
-    /// A function that calls itself begins by looking how deep calls nest. On a device the hardware knows the end of its stack.
+    /// Begins a recursive function with a check of the call depth. CUDA needs none: the hardware detects a full stack.
     fn count_calls(&mut self, id: FuncId) {
         if self.e.options.language == Language::Cpp && self.e.recursive.contains(&id) {
             let (name, line) = (self.names.fresh("call"), self.line_number());

@@ -138,7 +138,7 @@ pub(crate) struct Emitter<'m> {
     /// The names of functions.
     pub funcs: Map<FuncId, String>,
     pub places: Map<FuncId, Places>,
-    /// The functions that call themselves, at whatever distance.
+    /// The functions that call themselves, directly or through others.
     pub recursive: Set<FuncId>,
     /// The functions that take the thread they run in.
     pub threaded: Set<FuncId>,

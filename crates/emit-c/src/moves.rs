@@ -1,14 +1,14 @@
-//! Assignments that happen at once.
+//! Orders parallel assignments. Input: moves that happen at once. Output: C++ statements, one after the other.
 //!
-//! Exits, loop entries and calls assign several variables "at once": every source is read before any target is written. In C++
-//! the assignments are statements, one after the other. This is the only place that puts them in order:
+//! Exits, loop entries and calls assign several variables "at once": every source is read before any target is written. No
+//! other module orders such assignments:
 //!
 //! ```text
 //! (x, y) = (x * k, x + y)        y = x + y;   x = x * k;                    // what reads `x` comes before what writes it
 //! (x, y) = (y, x)                const float copy = x;   x = y;   y = copy;  // a cycle: a copy breaks it
 //! ```
 //!
-//! A source is an expression, which may read any number of variables ([`Expr::slots`]), or only parts of them.
+//! A source is an expression. It may read any number of variables ([`Expr::slots`]), wholly or in part.
 
 use crate::expr::Expr;
 use crate::func::FuncEmitter;
@@ -20,7 +20,7 @@ use cotangent_passes::place::{Slot, is_large};
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
     Slot(Slot),
-    /// A reference that is no slot, so that no source reads it.
+    /// An output reference. It is not a slot, so no source reads it.
     Output(String),
 }
 
@@ -43,7 +43,7 @@ impl Move {
         self.from.slots.contains(&slot)
     }
 
-    /// The slots it reads, each once, but for the one it writes.
+    /// The slots it reads, each once, without the one it writes.
     fn read(&self) -> Vec<Slot> {
         let mut slots: Vec<Slot> =
             self.from.slots.iter().copied().filter(|s| Some(*s) != self.slot()).collect();
@@ -82,12 +82,12 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    /// Whether the source is in the target already.
+    /// Whether the target already holds the source.
     fn is_there(&self, m: &Move) -> bool {
         m.slot().is_some_and(|slot| m.from.text == self.slot_names[slot])
     }
 
-    /// The move before which the least has to be copied: all that reads what it writes.
+    /// The move that needs the fewest copies: before it, every other move that reads its target must be copied.
     fn cheapest_cut(&self, left: &[Move]) -> usize {
         let cost = |number: &usize| {
             let slot = left[*number].slot();
@@ -100,7 +100,7 @@ impl FuncEmitter<'_, '_> {
         (0..left.len()).min_by_key(cost).unwrap_or_default()
     }
 
-    /// A copy of what an expression gives now.
+    /// Copies the present value of an expression to a new variable.
     fn copy(&mut self, value: Value, expr: &Expr) -> Expr {
         let wish = self.func.values[value].name.filter(|_| self.places.slot(value).is_none());
         let name = self.names.fresh(wish.as_ref().map_or("copy", |n| n.as_str()));
@@ -109,8 +109,8 @@ impl FuncEmitter<'_, '_> {
         Expr::name(name)
     }
 
-    /// The arguments of a call. What the callee updates is brought into its variable first; what it reads through a reference
-    /// must not change while it runs, by its results or by memory that it writes.
+    /// The arguments of a call. Values that the callee updates in place are moved to their variable first. An argument that it
+    /// reads through a reference is copied if the callee could change it, by its results or by writing memory.
     pub fn arguments(&mut self, data: &InstData, callee: FuncId) -> Vec<Expr> {
         let passed = &self.e.places[&callee].passed;
         let mut args: Vec<Expr> = data.operands.iter().map(|operand| self.value(*operand)).collect();

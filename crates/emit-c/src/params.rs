@@ -36,16 +36,16 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Refuses what the host cannot fill in as other targets lay it out.
+    /// Refuses parameters that the host cannot fill in the layout of the other targets.
     fn check_memory(&self, data: &GlobalData) -> Result<()> {
         let mut found = Vec::new();
         self.in_memory(data.ty, &mut Set::default(), &mut found);
-        // Nothing is smaller than a byte here, so what lies behind it would be elsewhere.
+        // In C++ it takes at least a byte, so all fields after it would move.
         if found.iter().any(|ty| matches!(self.module.types.get(*ty), Type::Array(_, 0))) {
             let what = format!("an array without elements, as in `{}`, is not possible in memory", data.name);
             return self.unsupported(data.span, what);
         }
-        // A pointer knows the buffer it is moved in, which the host cannot say of an address.
+        // A pointer carries the buffer it points into, which the host cannot derive from an address.
         if found.iter().any(|ty| matches!(self.module.types.get(*ty), Type::Ref(_))) {
             let what = format!("a pointer in memory, as in `{}`, is not possible", data.name);
             return self.unsupported(data.span, what);

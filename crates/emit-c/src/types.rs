@@ -31,7 +31,7 @@ impl Structs {
     }
 }
 
-/// What declaring structures has come across.
+/// The state of declaring structures.
 #[derive(Default)]
 struct Found {
     begun: Set<StructId>,
@@ -187,7 +187,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Names a structure that is not complete yet: it holds buffers of itself, or of what holds buffers of it.
+    /// Declares a structure whose definition is not complete yet, because it holds buffers of itself, perhaps through others.
     fn announce(&mut self, ty: Ty, found: &mut Found) {
         match self.module.types.get(ty) {
             Type::Struct(id) | Type::Sum(id) => {

@@ -1,15 +1,16 @@
-//! Operations on constants in WGSL.
+//! Keeps WGSL from evaluating operations that would fail. Input: a naga expression. Output: the same expression, with an
+//! operand that is not constant where all were.
 //!
-//! WGSL evaluates an expression of constants when a shader is created, and refuses the shader if the result overflows, is not
-//! finite or shifts bits out. Slang computes with such results. So one operand of an operation that may fail becomes a value that is known at run
-//! time only: a literal goes through a variable, anything else gets a name (`let`).
+//! WGSL evaluates constant expressions when a shader is created, and refuses the shader if a result overflows, is not finite
+//! or shifts bits out. Slang computes with such results. So one operand is hidden from the WGSL compiler: a literal goes
+//! through a variable, any other expression gets a name (`let`).
 
 use crate::func::FuncEmitter;
 use cotangent_ir::layout::Target;
 use naga::{BinaryOperator, Expression, Handle, MathFunction, UnaryOperator};
 
 impl FuncEmitter<'_, '_> {
-    /// The expression, with an operand that is not constant if evaluating it early could fail.
+    /// The expression, with one operand hidden if evaluating it early could fail.
     pub fn at_run_time(&mut self, expression: Expression) -> Expression {
         if self.emitter.target != Target::Wgsl {
             return expression;
@@ -34,7 +35,7 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    /// Whether evaluating two constants may fail.
+    /// Whether both operands are constants and evaluating the operation on them may fail.
     fn may_fail(&self, op: BinaryOperator, left: Handle<Expression>, right: Handle<Expression>) -> bool {
         use BinaryOperator as B;
         match op {
@@ -46,7 +47,7 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    /// Whether WGSL knows a value when the shader is created. What has a name is a `let`, which it does not look into.
+    /// Whether WGSL knows a value when the shader is created. A named expression is a `let`, which is never constant.
     fn is_constant(&self, expr: Handle<Expression>) -> bool {
         if self.out.named_expressions.contains_key(&expr) {
             return false;
@@ -73,7 +74,7 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    /// The same value, not known when the shader is created.
+    /// The same value, but not a constant of WGSL.
     fn hidden(&mut self, expr: Handle<Expression>) -> Handle<Expression> {
         let ty = match self.out.expressions[expr] {
             Expression::Literal(literal) => self.emitter.plain(naga::TypeInner::Scalar(literal.scalar())),
@@ -89,7 +90,7 @@ impl FuncEmitter<'_, '_> {
     }
 }
 
-/// Whether a function is defined, and finite, for all finite numbers.
+/// Whether a function is finite for all finite arguments.
 fn never_fails(fun: MathFunction) -> bool {
     use MathFunction as M;
     matches!(

@@ -178,7 +178,7 @@ fn write_wgsl(module: &naga::Module, info: &ModuleInfo) -> Result<(String, Vec<S
     let text = wgsl::write_string(module, info, wgsl::WriterFlags::empty());
     let text = text.map_err(|e| invalid(&e.to_string()))?;
     let entries = wgsl_entries(&text);
-    // The shortest decimal of the largest float is above it, which some compilers refuse.
+    // naga writes the shortest decimal, which for the largest float is slightly too large. Some compilers refuse it.
     let text =
         text.replace("340282350000000000000000000000000000000f", "340282346638528859811704183484516925440f");
     // naga looks at the types of variables only; halves may occur in nothing but expressions.

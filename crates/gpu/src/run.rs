@@ -10,7 +10,7 @@ use crate::{Binding, Code, Content, Device, Error, Outcome, Program, Time};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// How long work of ours may take, such as filling and reading buffers.
+/// How long filling and reading buffers may take, and a program unless [`Dispatch::limit`] says otherwise.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How to run a program.
@@ -20,12 +20,12 @@ pub struct Dispatch {
     pub groups: [u32; 3],
     /// Whether to measure how long that takes.
     pub timed: bool,
-    /// How long to wait for the end. What the driver compiles first does not count.
+    /// How long to wait for the end. The time that the driver compiles before does not count.
     pub limit: Duration,
 }
 
 impl Dispatch {
-    /// So many groups of threads, two minutes long at most.
+    /// Runs this many groups of threads, for two minutes at most.
     pub fn new(groups: [u32; 3]) -> Self {
         Dispatch { groups, timed: false, limit: PATIENCE }
     }
@@ -269,8 +269,8 @@ impl Device {
         layouts.iter().map(bind).collect()
     }
 
-    /// Runs no group at all. Many drivers compile a program when it is first run, and this can take longer than the run; it ends by
-    /// itself, so that it is waited for however long it takes.
+    /// Dispatches zero groups, so that the driver compiles the program. Many drivers do so at the first dispatch, and it can
+    /// take longer than the run. Compiling always ends, so there is no time limit.
     fn warm_up(&self, pass: &Pass<'_>) -> Result<(), Error> {
         let commands = self.commands(pass, [0, 1, 1], None)?;
         self.caught("cannot run the shader", || self.queue.submit([commands]))?;
@@ -324,7 +324,7 @@ impl Device {
         match (waited, limit) {
             (Ok(_), _) => Ok(()),
             (Err(wgpu::PollError::Timeout), Some(limit)) => {
-                // Closing the device would wait for the program: it stays open until the process ends.
+                // Closing the device would wait for the program, so it stays open until the process ends.
                 std::mem::forget((self.device.clone(), self.queue.clone()));
                 let seconds = limit.as_secs();
                 Err(Error(format!("the program did not end within {seconds} seconds; it may not end at all")))

@@ -40,9 +40,9 @@ pub enum Kind {
     Kept,
     /// With loops unrolled the gradient is another.
     Unrolled,
-    /// In this mode the program leaves something else than its model.
+    /// In this mode the program gives other numbers or memory than its model.
     Model(crate::model::eval::Mode),
-    /// As C++ the program leaves something else than its model.
+    /// As C++ the program gives other numbers or memory than its model.
     Cpp,
 }
 

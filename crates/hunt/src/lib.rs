@@ -1,9 +1,9 @@
 //! Hunts for programs whose derivatives are wrong.
 //!
 //! [`generate`] makes random, well-typed, numerically tame differentiable programs; [`laws`] says what holds of each;
-//! [`mod@shrink`] makes one that fails small enough to read. What laws cannot say, such as what a custom derivative gives and
-//! how often effects happen, [`model`] computes for programs of its own. `cargo xtask hunt` tries as many as asked, and tests
-//! try five hundred of each.
+//! [`mod@shrink`] makes one that fails small enough to read. Laws cannot say what a custom derivative gives or how often effects
+//! happen: [`model`] computes that for programs of its own. `cargo xtask hunt` tries as many programs as asked, and the tests try
+//! five hundred of each kind.
 
 pub mod generate;
 pub mod laws;
@@ -39,7 +39,7 @@ pub fn law(seed: u64) -> Result<Tally, Failure> {
     laws::check(&generate::program(seed), seed)
 }
 
-/// Tries programs, and tells `caught` of each that breaks a law.
+/// Tries programs, and calls `caught` for each that breaks a law.
 pub fn hunt(seeds: std::ops::Range<u64>, caught: &mut dyn FnMut(Catch)) -> Tally {
     let mut total = Tally::default();
     for seed in seeds {
@@ -63,7 +63,7 @@ fn reduced(seed: u64, program: Program, failure: Failure) -> Catch {
     Catch { seed, failure, program }
 }
 
-/// A tree that breaks the law of its model.
+/// A program that disagrees with its model.
 #[derive(Clone, Debug)]
 pub struct ModelCatch {
     /// What it was made from.
@@ -79,13 +79,13 @@ pub struct ModelCatch {
 pub struct Asked<'a> {
     /// What they are made of.
     pub features: &'a [Feature],
-    /// Where C++ is built, and by which compiler; every so many trees. Else only the interpreter is asked.
+    /// To compare C++ too: the compiler, the folder to build in, and every how many trees.
     pub cpp: Option<(&'a str, &'a Path, u64)>,
     /// Whether what fails is made smaller.
     pub shrink: bool,
 }
 
-/// Tries trees, and tells `caught` of each that breaks a law. Gives how many were compared, and how many as C++.
+/// Tries trees, and calls `caught` for each that disagrees with its model. Gives how many were compared, and how many as C++.
 pub fn hunt_models(
     seeds: std::ops::Range<u64>,
     asked: Asked<'_>,
@@ -135,7 +135,7 @@ fn reduced_tree(seed: u64, tree: &Tree, failure: Failure, asked: Asked<'_>) -> M
             (Ok(_), _) => None,
         }
     };
-    // Building C++ takes its time.
+    // Building C++ is slow.
     let tries = if failure.kind == laws::Kind::Cpp { 150 } else { 3000 };
     let tree =
         if asked.shrink { model::shrink(tree, tries, &|t| failing(t).is_some()) } else { tree.clone() };

@@ -1,6 +1,6 @@
-//! A thousand random programs: five hundred obey the laws of derivatives, five hundred mean what their model says, a sample of
-//! them also as C++. `cargo xtask hunt --programs 1 --seed S` shows one that fails, made small. That wrong derivatives are caught
-//! here is what `cargo xtask mutants` shows.
+//! A thousand random programs: five hundred must obey the laws of derivatives, five hundred must agree with their model, a sample
+//! of them also as C++. `cargo xtask hunt --programs 1 --seed S` shows one that fails, made small. `cargo xtask mutants` shows
+//! that these tests catch wrong derivatives.
 
 use cotangent_hunt::{Asked, FEATURES, compiler, hunt_models, law};
 use std::path::PathBuf;

@@ -1,12 +1,12 @@
-//! Values without derivative, held still.
+//! Holds detached values fixed while finite differences are taken.
 //!
-//! What `detach` gives counts as constant for derivatives, but moves with the inputs all the same. Whoever compares a
-//! derivative with differences of the function must hold it still: note the values in one run, and give them in runs nearby.
+//! Derivatives treat the result of `detach` as constant, but it still changes with the inputs. To compare a derivative with
+//! differences, note the detached values in one run and give them back in runs at nearby points.
 //!
-//! A value is known by where and when it is made: by its place in each function that is running, and by the round of each loop
-//! around that place. So a run nearby that takes another branch, or makes more rounds, gets the values of the places
-//! that it has in common with the first. At a place that the first did not come to there is nothing to hold: the run has
-//! *strayed*, and its results are not those of the function that was differentiated.
+//! A value is identified by where and when it is made: its place in each function that is running, and the iteration of each
+//! loop around that place. A run that takes another branch, or makes more iterations, gets the values of the places that it
+//! has in common with the first run. If it detaches a value at a place that the first run did not reach, it has *strayed*:
+//! its results are not those of the function that was differentiated.
 
 use crate::wave::Point;
 use crate::{Machine, Val};
@@ -24,7 +24,7 @@ pub(crate) enum Held {
     /// What was computed.
     #[default]
     No,
-    /// What was computed, noted.
+    /// What was computed, which is noted.
     Noting(Map<Point, Val>),
     /// What was noted in another run.
     Given(Detached),
@@ -45,13 +45,13 @@ impl Machine<'_> {
         }
     }
 
-    /// Gives these instead of what will be detached in the same places.
+    /// From here on, replaces values detached in the same places by these.
     pub fn give_detached(&mut self, values: &Detached) {
         self.count_rounds();
         self.held = Held::Given(values.clone());
     }
 
-    /// Whether something was detached where nothing was to be given.
+    /// Whether a value was detached for which none was noted.
     pub fn has_strayed(&self) -> bool {
         self.strayed
     }

@@ -86,12 +86,12 @@ pub struct Machine<'m> {
     pub(crate) unknown: Option<Box<UnknownType>>,
     /// What detached values are.
     pub(crate) held: Held,
-    /// Whether a value was detached that should have been held and was not known.
+    /// Whether a value was detached for which none was noted; see `held`.
     pub(crate) strayed: bool,
     /// What the program has printed.
     pub(crate) output: String,
     decoded: EntityMap<FuncId, Option<Rc<Decoded>>>,
-    /// Whether the rounds of all loops are counted, as they are for operations on waves.
+    /// Whether the iterations of all loops are counted, as for operations on waves.
     counts_rounds: bool,
     /// The slots of all frames of the thread being run.
     pub(crate) slots: Vec<Val>,
@@ -210,7 +210,7 @@ impl<'m> Machine<'m> {
         self.decoded[func].get_or_insert_with(|| Rc::new(decode(module, &module.funcs[func], counts))).clone()
     }
 
-    /// Counts the rounds of all loops from the next call on.
+    /// Counts the iterations of all loops from the next call on.
     pub(crate) fn count_rounds(&mut self) {
         if !mem::replace(&mut self.counts_rounds, true) {
             self.decoded = EntityMap::filled(None, self.module.funcs.len());
@@ -493,7 +493,7 @@ enum Change {
     Return(SmallVec<[Val; 4]>),
     Wait,
     Meet(SmallVec<[Val; 4]>),
-    /// A value loses its derivative, while such values are noted or given.
+    /// A value is detached, while such values are noted or given.
     Detach {
         value: Val,
         result: Option<Slot>,

@@ -322,7 +322,7 @@ impl Machine<'_> {
         Ok(Val::ints(&[x, y, third, extent.levels].map(i64::from)))
     }
 
-    /// The texture that a handle stands for. A variable that nobody assigned one to stands for none.
+    /// The texture that a handle stands for. An unassigned variable stands for none, and traps.
     fn texture(&self, ty: Type, handle: &Val) -> Result<(Texture, &Val), Trap> {
         match (ty, handle) {
             (Type::Opaque(Opaque::Texture(texture)), Val::Handle(global)) => {

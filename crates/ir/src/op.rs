@@ -6,7 +6,7 @@
 //!
 //! Three columns say what a pass may do with an operation without knowing it:
 //! [`Effect`] (may it be removed, repeated, moved?), [`Linear`] (in which operands is the result linear?) and,
-//! derived from the effect, [`Again`] (does it give the same once more, in a backward pass?).
+//! derived from the effect, [`Again`] (may a backward pass run it again in place of keeping its result?).
 
 use crate::math::Math;
 use crate::memory::{Atomic, Barrier};
@@ -32,17 +32,17 @@ pub enum Effect {
     Exit,
 }
 
-/// Whether an operation that runs once more on the same operands, later and perhaps beside other threads, gives the same and does
-/// nothing else. A backward pass computes again only what does, and keeps the results of everything else.
+/// Whether an operation may run again, later, on the same operands: it must give the same result and have no effect, although
+/// other threads may be active by then. A backward pass recomputes only such operations and keeps the results of all others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Again {
-    /// It does.
+    /// It may.
     Same,
-    /// It reads the memory of its first operand: if nothing has written that in between.
+    /// It reads the memory of its first operand, and may run again if that was not written in between.
     Unwritten,
-    /// It does not: it has an effect, or its results depend on which threads run beside it.
+    /// It must not: it has an effect, or its results depend on which threads are active.
     Never,
-    /// As its regions or its callee do.
+    /// It may if everything in its regions or its callee may.
     Inner,
 }
 
@@ -257,11 +257,11 @@ ops! {
 }
 
 impl Op {
-    /// Whether it gives the same once more.
+    /// Whether it may run again.
     pub const fn again(&self) -> Again {
         let asks_neighbours =
             matches!(self, Op::Screen(_)) || matches!(self, Op::Sample(kind) if kind.asks_neighbours());
-        // An assertion that has held holds again, and a lane keeps its number.
+        // An assertion that held once holds again, and the index of a lane does not change.
         let is_harmless = matches!(self, Op::Assert(_)) || matches!(self, Op::Wave(kind) if kind.is_alone());
         match self.effect() {
             Effect::None => Again::Same,

@@ -75,7 +75,7 @@ impl Wave {
         ("quad_diagonal", Wave::QuadDiagonal),
     ];
 
-    /// Whether it tells of this lane alone, whoever else is active.
+    /// Whether the result depends on this lane alone, whichever other lanes are active.
     pub const fn is_alone(self) -> bool {
         match self {
             Wave::LaneIndex | Wave::LaneCount => true,

@@ -65,7 +65,7 @@ impl Frame<'_, '_> {
         self.join(op, operand, arms, &slots, value.is_some())
     }
 
-    /// The arm that is known to run stands where the construct would. Nothing of the others may be asked for.
+    /// Lowers the only arm that runs in place of the construct. The others must not be lowered: they may not fit the instance.
     fn only_arm(
         &mut self,
         value: Option<Ty>,

@@ -217,7 +217,7 @@ impl Writer<'_, '_> {
         }
         if regions.is_empty() {
             if !matches!(deferred, Deferred::Differential(..)) {
-                // Nothing conforms, so a value can only come from memory that nobody filled.
+                // No type conforms, so a value can only come from memory that was never filled.
                 let never = self.frame.b().bool(false);
                 self.frame.b().emit(Op::Assert(ir::Trap::UnknownType), &[never], &[]);
             }

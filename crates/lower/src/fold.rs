@@ -1,8 +1,7 @@
-//! Numbers that are known while a body is lowered.
+//! Finds numbers that are known while a body is lowered. Input: values of the function being built. Output: their constants.
 //!
 //! The condition of a branch is often made of generic arguments and constants. Where it is known, only the branch that runs is
-//! lowered. This is more than an optimization: the other branch may ask for instances without end, or for parts that a type
-//! does not have.
+//! lowered. Programs depend on this: the other branch may need infinitely many instances, or parts that a type does not have.
 //!
 //! ```slang
 //! float f<let N : int>(float x) { if (N > 0) return f<N - 1>(x) + 1; return x; }     // f<0> mentions no f<-1>
@@ -19,8 +18,8 @@ use cotangent_ir::{
     Const, Control, Effect, Exit, Func, Inst, Math, Op, Path, Region, Step, Type, Types, Value, ValueDef,
 };
 
-/// How many instructions deep a number is looked for. Conditions made of constants are far below; without a limit a long
-/// computation would be followed to its beginning.
+/// How many instructions deep the search goes. Conditions made of constants are far below that; without a limit the search
+/// would follow a long computation to its beginning.
 const MAX_DEPTH: u32 = 100;
 
 /// The result of an instruction without regions, if enough is known of its operands.
@@ -66,7 +65,7 @@ pub(crate) fn result(
     Eval::default().math(math, from, &operands.collect::<Option<Vec<_>>>()?).ok()
 }
 
-/// The number that is given everywhere, if it is one.
+/// The number that all of `given` are, if they are the same.
 pub(crate) fn agreed(mut given: impl Iterator<Item = Option<Const>>) -> Option<Const> {
     let first = given.next()??;
     given.all(|number| number == Some(first)).then_some(first)
@@ -76,7 +75,7 @@ pub(crate) fn agreed(mut given: impl Iterator<Item = Option<Const>>) -> Option<C
 struct Search<'f> {
     types: &'f Types,
     func: &'f Func,
-    /// What was found before, or found not to be known.
+    /// The answers so far; `None` for values that are not known.
     found: &'f mut Map<Value, Option<Const>>,
 }
 
@@ -150,7 +149,7 @@ pub(crate) fn arm(op: &Op, selector: Const) -> Option<usize> {
     }
 }
 
-/// Whether an operation without effect may trap, by what it divides by or by an index.
+/// Whether an operation without effect may trap: by its divisor, its index, or the tag of a sum.
 fn may_trap(op: &Op) -> bool {
     let indexed = |path: &Path| path.0.contains(&Step::Index);
     matches!(op, Op::Math(Math::Div | Math::Rem) | Op::Tag | Op::Project(_))
@@ -161,14 +160,14 @@ impl Frame<'_, '_> {
     /// The number that a value is in every run, if it is known.
     pub fn number(&mut self, value: Value) -> Option<Const> {
         if self.lowerer.diagnostics.has_errors() {
-            // What follows a mistake need not fit together.
+            // After an error the instructions may be inconsistent.
             return None;
         }
         let Frame { lowerer, func, numbers, .. } = self;
         Search { types: &lowerer.module.types, func, found: numbers }.value(value, 0)
     }
 
-    /// Whether a loop that begins with these values ends before its first iteration, by a condition that does nothing else.
+    /// Whether a loop with these initial values makes no iteration, and its condition has no effect.
     pub fn never_runs(&mut self, cond: Region, init: &[Value]) -> bool {
         if !self.only_computes(cond) {
             return false;

@@ -1,15 +1,14 @@
-//! Functions under `no_diff`.
+//! Calls under `no_diff`. Input: the function that is called. Output: a wrapper of it that has no derivative.
 //!
-//! That nothing differentiable goes in or comes out is not enough to have no derivative: one that the user wrote runs
-//! nevertheless, and may have effects or sources of its own. So what is called under `no_diff` is a function without
-//! derivatives that calls the one meant:
+//! A custom derivative runs even if nothing differentiable goes in or comes out. To keep it from running, the program calls
+//! a wrapper whose derivative is zero:
 //!
 //! ```text
 //! float y = no_diff f(x);         %y: f32 = call @f.1(%x)       func @f.1(%x: f32) -> f32 constant { call @f(%x) .. }
 //! ```
 //!
-//! It is marked differentiable beside, so that substitutes run in it as they do elsewhere. Functions that have no derivative
-//! are called as they are.
+//! The wrapper is also marked differentiable, so that primal substitutes run in it as they do elsewhere. A function that has
+//! no derivative needs no wrapper.
 
 use crate::declare::SourceSig;
 use crate::instance::{Lowerer, Origin};

@@ -46,9 +46,9 @@ pub(crate) struct Frame<'a, 'c> {
     pub pairs: Map<Value, Value>,
     /// The counters of buffers that the function is given.
     pub counters: Counters,
-    /// For a function of the library, where the program calls it first: what goes wrong inside is told there.
+    /// For a function of the library, where the program calls it first: errors inside are reported there.
     site: Option<Span>,
-    /// Which values are known numbers, as far as somebody asked.
+    /// The answers of `fold` so far.
     pub numbers: Map<Value, Option<Const>>,
 }
 
@@ -152,7 +152,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         self.lowerer.module.funcs[id] = self.func;
     }
 
-    /// The place in the program that a call stands for.
+    /// Where to report an error about a call.
     pub fn site(&self) -> Span {
         self.site.unwrap_or(self.span)
     }

@@ -69,10 +69,10 @@ pub(crate) struct Lowerer<'c> {
     missing: VecDeque<(Origin, ir::FuncId)>,
     /// Functions that depend on the members of an interface type, and how many there were when the body was written.
     deferred: Vec<(Deferred, ir::FuncId, Option<usize>)>,
-    /// Where functions were first called.
+    /// The first call of each function.
     pub mentions: Map<ir::FuncId, Span>,
     pub sums: Sums,
-    /// The call that mentions what is declared now.
+    /// The call for which a function is being declared.
     pub mention: Span,
     /// Which numbers the user gave to conforming types.
     pub options: Options,

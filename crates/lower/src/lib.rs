@@ -34,8 +34,10 @@
 //! | `switch`, `breaks`                  | the statement that falls through                              |
 //! | `by_ref`                            | `__ref` parameters and pointers                               |
 //! | `counter`                           | the counters of structured buffers                            |
-//! | `fold`                              | nothing; it finds numbers that are known, and branches that are not taken |
-//! | `zero`                              | nothing; it finds integers that are divided by zero           |
+//! | `fold`                              | nothing; finds known numbers, so that dead branches are left out |
+//! | `zero`                              | nothing; reports integers that are divided by zero            |
+//! | `pairs_again`                       | nothing; reports second derivatives through pairs of pointers |
+//! | `frozen`                            | functions without derivatives, for calls under `no_diff`      |
 //! | `bytes`                             | values in buffers of words                                    |
 //! | `pairing`                           | functions that take pairs of pointers, for their derivatives  |
 //! | `expr`, `number`, `call`, `place`   | expressions; how assignments become values                    |

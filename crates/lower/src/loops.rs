@@ -11,10 +11,10 @@
 //! then runs for ever and its body begins with `if c { yield slots } else { break slots }`. A bound on the number of
 //! rounds grows by one in this case, for the round that only finds out that it is over.
 //!
-//! A loop whose condition is known to be false at first leaves nothing (`fold`).
+//! A loop whose condition is known to be false at first is left out (`fold`).
 //!
-//! The step of a `for` is written out before every `continue` too. If it calls something, lanes that go on early may have to meet the
-//! others there, so it stands once, after a loop of one round that `continue` leaves:
+//! The step of a `for` is also written before every `continue`. But if it calls a function, lanes that `continue` may have to
+//! meet the others there. Then the step is written once, after a loop of one iteration that `continue` leaves:
 //!
 //! ```text
 //! for (; c; s()) b         while (slots) cond { yield c } body { for (1, slots) { b; yield slots }; s(); yield slots }
@@ -29,15 +29,15 @@ use std::rc::Rc;
 
 /// An IR loop that is being built.
 pub(crate) struct Target {
-    /// What `break` and `continue` of the source name; nothing for a loop that only lowering made.
+    /// The label that `break` and `continue` of the source name; `None` for a loop that lowering added.
     pub label: Option<Label>,
-    /// The variables it carries, behind the flag if there is one.
+    /// The variables it carries, after the flag if there is one.
     pub slots: Vec<LocalId>,
     /// Whether the first carried value says that this is the first round.
     pub first: bool,
     /// What runs before the next round.
     pub step: Option<Rc<Expr>>,
-    /// Whether `continue` leaves the loop of one round inside.
+    /// Whether `continue` leaves a loop of one iteration inside, so that lanes meet at the step.
     pub meets: bool,
 }
 
@@ -215,7 +215,7 @@ impl Frame<'_, '_> {
     }
 }
 
-/// Whether an expression calls a function, which may be where lanes of a wave meet.
+/// Whether an expression calls a function. Lanes of a wave may meet in it.
 fn calls(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Call(_) | ExprKind::Property { .. }) || e.operands().into_iter().any(calls)
 }

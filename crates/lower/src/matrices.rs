@@ -83,7 +83,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// Refuses words inside types, as in `ConstantBuffer<column_major float3x3>`, that ask for another layout.
+/// Refuses layout words inside types, as in `ConstantBuffer<column_major float3x3>`, that differ from the default layout.
 fn check_types(lowerer: &mut Lowerer<'_>) {
     let mut told: Vec<Span> = vec![];
     for (row_major, span) in lowerer.checked.program.layout_words.clone() {

@@ -1,6 +1,7 @@
-//! Derivatives of derivatives that take pairs of pointers.
+//! Reports second derivatives through pairs of pointers. Input: the lowered module. Output: diagnostics at the inner calls.
 //!
-//! A pair says where the derivatives are kept of what a pointer leads to. Where the derivatives of *those* are kept nobody says:
+//! A pair of pointers says where values are and where their derivatives are. It does not say where the derivatives of *those*
+//! are:
 //!
 //! ```slang
 //! float f(P p) { .. }
@@ -8,7 +9,7 @@
 //! fwd_diff(g)(..)         // what the custom derivatives of `f` write to `d` would have no derivative
 //! ```
 //!
-//! What is loaded would even take the half for gradients for the one of tangents. So this is an error, at the inner call.
+//! A load would even read gradients in place of tangents.
 
 use crate::codes;
 use crate::instance::{Lowerer, Origin};
@@ -51,7 +52,7 @@ fn request_of(func: &Func) -> Option<FuncId> {
     }
 }
 
-/// The calls in a function of which derivatives are taken for a derivative of it.
+/// The calls in a function that a derivative of it differentiates.
 fn differentiated_calls(func: &Func) -> Vec<(Span, FuncId)> {
     let diff = &func.diff;
     let mut calls = vec![];

@@ -13,7 +13,8 @@ use cotangent_ir::layout;
 use cotangent_ir::{Const, Path, Step, Ty, Type, Value};
 use cotangent_sema::hir::{self, Expr, ExprKind, FuncRef, LocalId};
 
-/// The bytes of a buffer whose elements are named by number. Those further on are reached by computing where they are.
+/// Elements of a buffer up to this byte are named by a constant index. The index of later ones is computed at run time, so
+/// that byte offsets do not overflow.
 const LONGEST: u32 = 1 << 28;
 
 /// A place.
@@ -172,8 +173,7 @@ impl Frame<'_, '_> {
         base.part(index)
     }
 
-    /// How many parts a type has that can be named by a number. Of a buffer nobody knows; but it ends somewhere, and offsets
-    /// beyond that are not to be computed.
+    /// How many parts of a type a constant index can name. The length of a buffer is not known; [`LONGEST`] limits it.
     fn parts(&self, ty: Ty) -> Option<u32> {
         let types = &self.lowerer.module.types;
         let Type::Buffer(element, _) = types.get(ty) else { return types.arity(ty) };
@@ -181,8 +181,8 @@ impl Frame<'_, '_> {
         Some(LONGEST / size)
     }
 
-    /// An index of what has so many parts, if that is known. One that is known to be outside is left to run time, where it traps:
-    /// perhaps control never comes there.
+    /// An index into `parts` parts, if their number is known. A constant index outside is left to run time, where it traps:
+    /// the access may never run.
     fn index_below(&mut self, index: &Expr, parts: Option<u32>) -> Index {
         match self.index(index) {
             Index::Known(n) if parts.is_some_and(|parts| n >= parts) => Index::Dynamic(self.expr(index)),
@@ -394,7 +394,7 @@ impl Frame<'_, '_> {
         result.unwrap_or_else(|| self.b().undef(property.ty))
     }
 
-    /// `T.N`, where that is an integer or a truth value: known in the instance, as conditions need it.
+    /// The value of `T.N` in this instance, if it is an integer or a truth value, so that conditions on it are known.
     fn required_constant(&mut self, property: &Property, get: FuncRef) -> Option<Value> {
         let Type::Scalar(scalar) = self.lowerer.module.types.get(property.ty) else { return None };
         if property.this.is_some() || scalar.is_float() {

@@ -18,9 +18,9 @@
 //! **Members from outside.** A value that comes from a buffer or from `createDynamicObject` may be any conforming type
 //! of the program; then all of them are members. The host knows them by numbers: see `conformance`.
 //!
-//! **Associated types.** What `i.key()` gives is, for a value `i` of interface type, of the type that the held type has for `Key`.
-//! If the interface asks for nothing of `Key`, that is a sum too, of the types that come out of such calls. Given back
-//! to a method of `i` it becomes what the method takes; a value that came from an object of another type traps there.
+//! **Associated types.** Let `i` be a value of interface type and `i.key()` return the associated type `Key`. The type of the
+//! result depends on the type that `i` holds. If the interface has no constraint on `Key`, the result is a sum too, of the types
+//! that such calls return. A method of `i` that takes it converts it back; a value from an object of another type traps there.
 //!
 //! A type that holds a value of an interface it is itself a member of would have no size, and is refused.
 
@@ -87,8 +87,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Whether values of a type are one of several types: an interface type, or the associated type of what a value of interface
-    /// type holds, if nothing is known of it.
+    /// Whether a type is a sum: an interface type, or an associated type of one.
     pub fn is_sum(&self, ty: Ty) -> bool {
         match self.checked.program.types.kind(ty) {
             TyKind::Interface(..) => true,

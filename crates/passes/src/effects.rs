@@ -12,10 +12,9 @@
 //! running *a derivative* of it may do, which adds the custom derivatives of everything it calls. The second is
 //! what a derivative that is requested but not written yet, or an [`Op::DiffCall`], counts as.
 //!
-//! A call of a function whose derivative is the user's, or that calls one, is a *source*: in a derivative it may give
-//! something though nothing comes in, and it need not be linear. So as long as derivatives may be taken it is neither
-//! removed, nor merged with an equal one, nor moved, whatever running it does. [`Effects::of`] is for the time after
-//! that and knows no sources.
+//! A function with a custom derivative, or that calls one, is a *source*: its derivative may give something even if no
+//! tangent or cotangent arrives, and need not be linear. As long as derivatives may be taken, calls of sources are not
+//! removed, merged or moved, even if they have no effect. [`Effects::of`] is for the time after that and ignores sources.
 //!
 //! Memory is compared by global. A handle that is not a global itself (a parameter, a choice between two) may
 //! be any resource of its type; a pointer of unknown origin may lead anywhere. At a barrier other threads may have
@@ -53,7 +52,7 @@ pub struct Does {
     /// It may trap on purpose. Indices outside and division by zero do not count: whatever has no other effect
     /// may be removed together with its trap.
     pub asserts: bool,
-    /// Its derivative is the user's in part, and derivatives may still be taken.
+    /// It is a source, and derivatives may still be taken.
     pub sources: bool,
 }
 
@@ -68,7 +67,7 @@ impl Does {
         self.writes || self.asserts || self.sources
     }
 
-    /// Whether running it twice, or never, makes no difference but to its results and their derivatives.
+    /// Whether nothing but its results and their derivatives depends on how often it runs.
     pub fn is_pure(self) -> bool {
         self == Does::NOTHING
     }
@@ -149,12 +148,12 @@ impl Node {
 }
 
 impl Effects {
-    /// The effects of every function of `module`, when all derivatives have been taken.
+    /// The effects of every function of `module`, after all derivatives have been taken.
     pub fn of(module: &Module) -> Effects {
         Effects::below(module, module.funcs.keys()).without_sources()
     }
 
-    /// The same for code that no derivative is taken of any more.
+    /// The same effects without sources, for code that is not differentiated any more.
     pub fn without_sources(self) -> Effects {
         Effects { last: true, ..self }
     }
@@ -305,7 +304,7 @@ pub fn place(types: &Types, func: &Func, handle: Value) -> Place {
     }
 }
 
-/// Whether nobody writes what `handle` stands for while a program runs.
+/// Whether the type of `handle` is that of a read-only resource, which no program writes.
 pub fn is_read_only(types: &Types, func: &Func, handle: Value) -> bool {
     match types.get(func.ty(handle)) {
         Type::Buffer(_, access) | Type::Opaque(Opaque::Texture(Texture { access, .. })) => {
@@ -426,7 +425,7 @@ fn custom(id: FuncId, func: &Func) -> Vec<(Node, Node)> {
     links
 }
 
-/// Whether derivatives of a function are taken from its body.
+/// Whether derivatives of a function come from its body.
 fn is_followed(func: &Func) -> bool {
     let diff = &func.diff;
     let known = diff.rule.or(diff.substitute).is_some() || diff.constant;
@@ -439,7 +438,7 @@ fn source(func: &Func) -> Summary {
     Summary { does: Does { sources, ..Does::NOTHING }, ..Summary::default() }
 }
 
-/// Whether the slope of an operation may be infinite, or no number, although its operands are numbers.
+/// Whether the derivative of an operation may be infinite or NaN although its operands are finite.
 pub fn is_steep(types: &Types, func: &Func, inst: Inst) -> bool {
     let data = &func.insts[inst];
     let is_float = |v: &Value| types.scalar_of(func.ty(*v)).is_some_and(Scalar::is_float);

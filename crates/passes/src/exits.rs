@@ -29,8 +29,8 @@
 //! ```
 //!
 //! [`inline_calls`](crate::inline) and [`unroll`](crate::unroll) write such loops, because a `break` out of one is the
-//! simplest form of "leave this piece of code": whatever they must stop early goes into a loop of one round. Programs have
-//! `do { .. } while (false)` for the same. Here it becomes plain choice:
+//! simplest form of "leave this piece of code": whatever they must stop early goes into a loop of one iteration. Programs
+//! write `do { .. } while (false)` for the same purpose. This pass makes branches of both:
 //!
 //! - An `if` (or `switch`) of which at most one branch goes on: the rest of the code moves into that branch, and
 //!   the `if` yields what the loop would have given.
@@ -168,7 +168,7 @@ impl Exits<'_> {
         false
     }
 
-    /// The arguments of the body are the initial values and, of a counted loop, round number 0.
+    /// The arguments of the body are the initial values and, in a counted loop, iteration number 0.
     fn bind(&mut self, looped: Loop, kept: &mut Vec<Inst>) {
         let span = self.func.insts[looped.inst].span;
         let args = self.func.regions[looped.body].args.clone();

@@ -144,7 +144,7 @@ impl Loop {
         }
     }
 
-    /// The exits that start its next round.
+    /// The exits that start its next iteration.
     pub fn back_edges(self, func: &Func, shape: &Shape) -> Vec<Inst> {
         let exits = shape.exits(self.inst).iter().copied();
         exits.filter(|exit| self.is_back_edge(func, shape, *exit)).collect()

@@ -47,7 +47,7 @@ impl Codec<'_> {
     /// A value of a sum type. One whose number no member has stops the program that looks at it.
     fn decode_sum(self, id: StructId, bytes: &[u8]) -> Val {
         let def = self.types.struct_def(id);
-        // A sum without members has nothing but a number, and one whose members hold resources has no bytes.
+        // A sum without members consists of its ID alone, and one whose members hold resources has no bytes.
         let at = if def.ids.is_empty() { 0 } else { layout::ID as usize };
         let Some(id) = bytes.get(at..at + 4) else { return Val::unknown(0) };
         let id = read(Scalar::U32, id).as_int().unwrap_or(0) as u32;

@@ -42,7 +42,7 @@ impl Access {
         }
     }
 
-    /// Whether less can see it than the other.
+    /// Whether it is visible to less code than the other.
     pub(crate) fn is_less_than(self, other: Access) -> bool {
         self.rank() < other.rank()
     }

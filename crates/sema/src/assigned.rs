@@ -235,7 +235,7 @@ impl Walk<'_> {
         if inner.cond.as_ref().is_none_or(endless) {
             self.now = None;
         } else if self.now.is_none() {
-            // The body always leaves, so who comes past the loop did not enter it.
+            // The body never reaches its end, so the code after the loop runs only if the body did not.
             self.now = before;
         }
         let left = self.left.remove(&inner.label).flatten();

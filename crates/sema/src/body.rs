@@ -21,7 +21,7 @@ pub(crate) struct BodyCx<'a> {
     pub cx: &'a mut Checked,
     /// Where names of declarations are looked up.
     pub scope: ScopeId,
-    /// Where the block at hand began to look names up.
+    /// The scope in which the current block began.
     pub block_scope: ScopeId,
     /// Variables.
     pub locals: EntityMap<LocalId, Local>,

@@ -68,7 +68,7 @@ impl Checked {
         self.rewrite_val(val, subst.rewrite())
     }
 
-    /// The integer or truth value that a (concrete) getter gives if it stands for a `static const` that an interface requires.
+    /// The integer or truth value of a `static const` that an interface requires, given its (concrete) getter.
     pub fn required_constant(&mut self, getter: FuncRef) -> Option<i64> {
         if !self.is_required_constant(getter) {
             return None;

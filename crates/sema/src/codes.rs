@@ -35,8 +35,8 @@ cotangent_base::codes! {
     /// Several functions of this name take these arguments, and the costs of the conversions are equal. The costs of all
     /// arguments are added up; there is no other preference between conversions. Convert an argument to the type you mean.
     ///
-    /// Or several namespaces that `using namespace` makes visible declare the name. Of functions that fit equally well the one that is
-    /// declared least far away is meant, of types the least nested one. What is left then is ambiguous: write the namespace before it.
+    /// Or several namespaces that `using namespace` makes visible declare the name. Among functions that fit equally well the
+    /// nearest declaration wins, among types the least nested one. Otherwise the name is ambiguous: write the namespace before it.
     E0309 AMBIGUOUS = "the meaning is ambiguous";
 
     /// The function, constructor or type takes another number of values. A vector is made of exactly as many components as

@@ -355,7 +355,7 @@ impl BodyCx<'_> {
             return self.error(span);
         }
         if args.is_empty() && self.cx.program.structs[id].magic.is_some() {
-            // A pointer that leads nowhere.
+            // A null pointer.
             return self.zero(ty, span);
         }
         let found = self.constructors(ty);
@@ -373,7 +373,7 @@ impl BodyCx<'_> {
         }
     }
 
-    /// A call of a constructor that an extension declares. It goes before construction from fields if it fits at least as well.
+    /// A call of a constructor that an extension declares. It is preferred to construction from fields if it fits at least as well.
     pub(crate) fn by_extension(
         &mut self,
         ty: Ty,

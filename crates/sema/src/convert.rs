@@ -176,7 +176,7 @@ impl Checked {
         }
     }
 
-    /// What it costs to convert what an optional value may hold, so that the whole is optional in the same way: none stays none.
+    /// The cost of converting the content of an optional value while it stays optional: `none` stays `none`.
     fn mapped_cost(&mut self, from: Ty, content: Ty) -> Option<Cost> {
         let held = self.optional_content(from)?;
         let wrapped = derive::pair_contents(self, held, content).is_some()
@@ -344,12 +344,12 @@ impl Checked {
         self.optional_parts(true, value, to)
     }
 
-    /// A value of the content's type as an optional one that is there.
+    /// A value of the content's type as an optional value that is present.
     pub(crate) fn present(&mut self, value: Expr, to: Ty) -> Expr {
         self.optional_parts(true, value, to)
     }
 
-    /// Whether an optional value is there, then what it is.
+    /// An optional value, made of its flag and its content.
     fn optional_parts(&mut self, present: bool, value: Expr, to: Ty) -> Expr {
         let span = value.span;
         let ty = self.program.types.ty(TyKind::Scalar(Scalar::Bool));

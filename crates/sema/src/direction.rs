@@ -1,7 +1,7 @@
-//! How parameters are passed, where a member must take them as a requirement does.
+//! Compares how a member and the requirement it meets pass their parameters.
 //!
-//! Who knows only the requirement passes what it asks for, so the member must take each parameter in the same way. One that is
-//! `inout` in the requirement may be `in` or `out` in the member: what is not written stays, what is not read does not matter.
+//! A caller that knows only the requirement passes arguments as the requirement says, so the member must take each parameter in
+//! the same way. One exception: where the requirement has `inout`, the member may have `in` or `out`.
 
 use crate::Checked;
 use crate::hir::{Dir, FuncId, Param};
@@ -30,19 +30,19 @@ impl Passing {
         }
     }
 
-    /// Whether a parameter of a member stands for one of a requirement.
+    /// Whether a parameter of a member may be passed like this where the requirement says `required`.
     fn stands_for(self, required: Passing) -> bool {
         self == required || (required == Passing::InOut && matches!(self, Passing::In | Passing::Out))
     }
 }
 
 impl Checked {
-    /// Whether a member takes its parameters as a requirement does.
+    /// Whether a member passes its parameters as a requirement does.
     pub(crate) fn passes_alike(&self, required: FuncId, member: FuncId) -> bool {
         self.other_passing(required, member).is_none()
     }
 
-    /// How the only member of a requirement's name takes a parameter in another way.
+    /// If only one member has the requirement's name: how its parameters are passed otherwise, for a message.
     pub(crate) fn passed_otherwise(&self, required: FuncId, found: &[Found]) -> Option<String> {
         let [Found { item: Item::Func(member), .. }] = *found else { return None };
         let (param, own, wanted) = self.other_passing(required, member)?;

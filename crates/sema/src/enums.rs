@@ -1,7 +1,7 @@
 //! Enumerations: the type of their values, and the value of each case.
 //!
-//! A case without a value of its own has the one after that of the case before it: one more, or in a `[Flags]` enumeration the next
-//! bit, which is the first one where no other is left. Values wrap around in the type of the enumeration.
+//! A case without a value gets the value of the case before it plus one. In a `[Flags]` enumeration it gets the next bit, or the
+//! first bit if none is left. Values wrap around in the type of the enumeration, with a warning.
 
 use crate::Checked;
 use crate::attrs;
@@ -51,7 +51,7 @@ impl Checked {
         Scalar::I32
     }
 
-    /// The value that is written at a case.
+    /// The value of a case that the program gives.
     fn written_value(&mut self, value: &ast::Expr, tag: Scalar, scope: ScopeId) -> i64 {
         let val = self.const_val(value, scope);
         let written = self.program.types.known(val).unwrap_or(0);
@@ -62,13 +62,13 @@ impl Checked {
         wrapped
     }
 
-    /// The value of a case that has none of its own.
+    /// The value of a case without one.
     fn next_value(&mut self, before: Option<i64>, flags: bool, tag: Scalar, name: &ast::Ident) -> i64 {
         let Some(before) = before else { return i64::from(flags) };
         let wide = |value: i64| if tag == Scalar::U64 { i128::from(value as u64) } else { i128::from(value) };
         let exact = if flags { wide(before) * 2 } else { wide(before) + 1 };
         let next = wrap(exact as i64, tag);
-        // That a flag is the sign of its type is common, and nothing is lost.
+        // A flag may be the sign bit of its type: no bit is lost.
         let lost = if flags { next == 0 && before != 0 } else { wide(next) != exact };
         let next = if flags && next == 0 { 1 } else { next };
         if lost {

@@ -1,7 +1,8 @@
 //! Initializer lists and construction from fields.
 //!
 //! A list takes its meaning from the type it initializes. For a structure that declares a constructor it is a call of
-//! that, and of one that an extension declares if it fits as well as the fields do; for an optional value it holds the value. Otherwise, if every element converts to the part it stands for, it is taken so: of `float3 a; float b;` the
+//! that. A constructor that an extension declares is called if it fits as well as the fields do. For an optional value the list
+//! holds the value. Otherwise, if every element converts to the part it stands for, it is taken so: of `float3 a; float b;` the
 //! list `{1, 2}` makes `a` three ones and `b` two, and a `float3` from `{1}` is three ones. If not, elements are filled
 //! in order and braces around inner ones may be left out: `{1, 2, 3, 4}` fills two `float2` in a row. Either way what is
 //! missing is zero or the field's own initializer. The fields of a base stand before a structure's own, as if they were
@@ -61,7 +62,7 @@ impl BodyCx<'_> {
         }
     }
 
-    /// A list as the arguments of a constructor that an extension gives a structure without one of its own.
+    /// A list as the arguments of a constructor in an extension, for a structure that declares no constructor itself.
     fn list_by_extension(&mut self, ty: Ty, args: &[Argument], span: Span) -> Option<Expr> {
         let TyKind::Struct(id, _) = self.kind(ty) else { return None };
         if args.is_empty() || self.suppresses_memberwise(id) {
@@ -73,7 +74,7 @@ impl BodyCx<'_> {
         self.by_extension(ty, &found, args, span)
     }
 
-    /// What the conversions of values to the fields of a structure cost, if there is a value for each.
+    /// The cost of converting values to the fields of a structure, if there is one for each field.
     pub(crate) fn memberwise_cost(&mut self, ty: Ty, args: &[Argument]) -> Option<Cost> {
         let fields = self.flat_fields(ty);
         if fields.len() != args.len() {
@@ -98,7 +99,7 @@ impl BodyCx<'_> {
         self.cx.present(value, ty)
     }
 
-    /// Reports what a list has beyond what its type takes.
+    /// Reports the elements of a list that its type does not take.
     fn no_more(&mut self, ty: Ty, items: &Items) {
         if let Some(extra) = items.front() {
             let message = format!("too many values for `{}`", self.show(ty));
@@ -366,13 +367,12 @@ impl BodyCx<'_> {
         Expr { kind: ExprKind::Construct(parts), ty, span }
     }
 
-    /// Whether a structure has fields that a list fills: a pointer or a resource of the library has none, and those of an optional
-    /// are not for lists.
+    /// Whether a structure has fields that a list fills. Pointers, resources and optional values have none.
     fn has_fields(&mut self, id: StructId, ty: Ty) -> bool {
         self.cx.program.structs[id].magic.is_none() && self.cx.optional_content(ty).is_none()
     }
 
-    /// Whether a list has a value for a field: it can be seen from here, and wherever its structure can.
+    /// Whether a list has an element for a field: the field is visible here, and wherever its structure is.
     fn can_fill(&mut self, id: StructId, number: usize) -> bool {
         let info = &self.cx.tables.structs[id];
         let inherited = self.cx.program.structs[id].fields.len() - info.fields.len();
@@ -453,8 +453,8 @@ impl BodyCx<'_> {
         Some(value)
     }
 
-    /// A new value of a structure as its constructor finds it, if anything in it is set already: what its base's constructor
-    /// without arguments makes, and the fields that have an initializer.
+    /// A new value of a structure before its constructor runs: the base is made by its constructor without arguments, and fields
+    /// have their initializers. `None` if neither applies.
     pub(crate) fn initialized_fields(&mut self, ty: Ty, id: StructId, span: Span) -> Option<Expr> {
         let (_, args) = self.cx.struct_of(ty)?;
         let types = self.cx.fields_under(id, args);
@@ -474,7 +474,7 @@ impl BodyCx<'_> {
         Some(Expr { kind: ExprKind::Construct(parts), ty, span })
     }
 
-    /// A base as the constructor of what is derived from it finds it.
+    /// The base of a structure before the structure's constructor runs.
     fn initialized_base(&mut self, base: Ty, span: Span) -> Option<Expr> {
         if self.has_default_constructor(base) {
             return Some(self.construct(base, vec![], span));

@@ -54,7 +54,7 @@ impl Checked {
         self.diagnostics.push(diagnostic.help(help));
     }
 
-    /// Where the only member is declared that has the name of a requirement but does not meet it, if the user wrote it.
+    /// Where the user declares the only member with the name of a requirement, which does not meet it.
     fn ill_fitting(&self, found: &[Found]) -> Option<Span> {
         let [member] = found else { return None };
         let library = match member.item {

@@ -19,7 +19,7 @@ pub(crate) struct Found {
     pub item: Item,
     /// Arguments for the generic parameters around it.
     pub args: Args,
-    /// How far away it is declared: two for each scope out, and in again for what a `using` names; one for another module.
+    /// How far away it is declared: two for each scope outwards, and inwards to a namespace in use; one for another module.
     pub depth: u32,
     /// Whether an extension declares it.
     pub extension: bool,

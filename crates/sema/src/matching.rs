@@ -4,7 +4,7 @@ use crate::Checked;
 use crate::hir::{Arg, Args, GenericParamId, Ty, TyKind, Val, ValKind};
 use crate::tables::GenericsId;
 
-/// How deep conformances may depend on each other: types nest without end beyond that.
+/// How deep conformances may depend on each other. Beyond that, types are taken to nest without end.
 const MAX_NESTING: u32 = 300;
 
 impl Checked {
@@ -50,7 +50,7 @@ impl Checked {
         (args.len() == params.len()).then(|| self.program.types.args(&args))
     }
 
-    /// Whether bounds hold. One question may ask for the same bounds by many ways, and is answered once.
+    /// Whether bounds hold. A search may need the same bounds many times, so the answers are cached.
     fn bounds_met(&mut self, generics: GenericsId, args: Args) -> bool {
         if let Some(met) = self.tables.met.get(&(generics, args)) {
             return *met;

@@ -50,7 +50,7 @@ impl Checked {
                 self.room(self.program.enums[id].underlying)
             }
             TyKind::Struct(id, args) if self.program.structs[id].magic.is_none() => {
-                // An optional value of an optional one counts as one: that is how the language measures it.
+                // `sizeof` counts one flag for nested optional values, as slangc does.
                 if let Some(content) = self.optional_content(ty)
                     && self.optional_content(content).is_some()
                 {

@@ -57,8 +57,8 @@ impl Checked {
         Arg::Val(self.conformance_val(ty, interface))
     }
 
-    /// Whether a type conforms, by what is known here: yes, no, or as an optional constraint says. Of its own parameters an alias
-    /// knows nothing, but whoever uses it does.
+    /// Whether a type conforms, as far as is known here: yes, no, or as an optional constraint says. For a parameter of an alias
+    /// the answer is left to the uses of the alias.
     pub(crate) fn conformance_val(&mut self, ty: Ty, interface: InterfaceRef) -> Val {
         if self.conforms(ty, interface) {
             return self.program.types.val(ValKind::Int(1));

@@ -411,7 +411,7 @@ impl BodyCx<'_> {
         let params = self.cx.tables.generics[generics].params.clone();
         let around = self.cx.program.types.list(candidate.around).to_vec();
         let mut bindings: Vec<Option<Arg>> = around.iter().copied().map(Some).collect();
-        // What stands for a requirement has the requirement's own arguments around it, for hidden parameters too.
+        // A member that meets a requirement gets the requirement's arguments, also for hidden parameters.
         let end = params.len().saturating_sub(self.cx.tables.funcs[candidate.func].hidden);
         let own = params.get(around.len()..end).unwrap_or_default();
         let shares = self.cx.shares(own, &callee.explicit).ok_or(Misfit::Explicit)?;

@@ -9,7 +9,7 @@ use crate::tables::{FuncInfo, FuncSource, Owner, ScopeId, StructInfo};
 use cotangent_base::{Diagnostic, Entity, Map, Set, Symbol};
 use cotangent_syntax::ast;
 
-/// How many types are looked at to see whether a structure contains itself.
+/// The most types to search for a structure that contains itself.
 const MOST_CONTAINED: usize = 2000;
 
 impl Checked {
@@ -197,8 +197,8 @@ impl Checked {
         self.tables.finite.insert(id);
     }
 
-    /// Whether a type contains a structure. What is known not to contain itself does not contain what contains it, unless
-    /// that is among its arguments.
+    /// Whether a type contains the structure `id`. A structure that is known not to contain itself needs no search, unless it
+    /// has generic arguments.
     fn contains(&mut self, ty: Ty, id: StructId, seen: &mut Set<Ty>) -> bool {
         match self.program.types.kind(ty) {
             TyKind::Array(element, _) => self.contains(element, id, seen),

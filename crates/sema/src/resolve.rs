@@ -208,7 +208,7 @@ impl Checked {
         self.found_path(found?, name.span, scope, report)
     }
 
-    /// `value.Key`: of a variable of interface type, the type that it holds has associated types.
+    /// The type of `value` in `value.Key`, where `value` is a variable of interface type and `Key` an associated type.
     fn held_type(&mut self, base: &ast::Expr, scope: ScopeId) -> Option<Ty> {
         let ExprKind::Name(name) = base.kind else { return None };
         let around = &self.tables.locals;

@@ -390,7 +390,7 @@ pub(crate) struct Tables {
     pub obligations: Vec<Obligation>,
     /// How deep the search for conformances is, to end endless ones.
     pub depth: u32,
-    /// What the search at hand found out: whether the bounds of a declaration hold for arguments.
+    /// The answers of the current search: whether the bounds of a declaration hold for some arguments.
     pub met: Map<(GenericsId, crate::hir::Args), bool>,
     /// Variables around a type that is being resolved.
     pub locals: Around,

@@ -1,7 +1,7 @@
-//! `using namespace`: names of other namespaces, as if they stood where the `using` does.
+//! `using namespace`: makes names of other namespaces visible in a scope, as if they were declared there.
 //!
-//! Functions join those that are declared here; of equally good ones the call means the one that is declared least far away, counted in
-//! scopes out and in again. Of several types the least nested one is meant, of several values none.
+//! Functions are overloads of those that are declared there. Among equally good ones a call means the nearest declaration, counted
+//! in scopes outwards and inwards. Among several types the least nested one is meant. Several values are ambiguous.
 
 use crate::Checked;
 use crate::codes;
@@ -10,7 +10,7 @@ use crate::tables::{Item, ScopeId};
 use cotangent_base::{Diagnostic, Span, Symbol};
 
 impl Checked {
-    /// Finds the namespaces that the `using` declarations of a scope name, if nobody did yet.
+    /// Looks up the namespaces of the `using` declarations of a scope. A second call does nothing.
     pub(crate) fn resolve_usings(&mut self, scope: ScopeId) {
         for (path, span) in std::mem::take(&mut self.tables.scopes[scope].usings) {
             match self.type_path(&path, scope, true) {
@@ -24,7 +24,7 @@ impl Checked {
         }
     }
 
-    /// Makes the names of a namespace visible in `scope`, with those that it has from other modules.
+    /// Makes the names of a namespace visible in `scope`, including those that it has in other modules.
     fn use_namespace(&mut self, inner: ScopeId, scope: ScopeId) {
         self.resolve_usings(inner);
         let mut spaces = vec![inner];
@@ -35,7 +35,7 @@ impl Checked {
         self.tables.scopes[scope].imports.extend(spaces);
     }
 
-    /// How far out and in again it is from a scope to one whose names are visible there.
+    /// The distance from a scope to one whose names are visible there; see [`Found::depth`].
     pub(crate) fn detour(&self, from: ScopeId, to: ScopeId) -> u32 {
         let module = |scope: ScopeId| self.tables.scopes[scope].module;
         let outwards = |scope: ScopeId| -> Vec<ScopeId> {
@@ -51,7 +51,7 @@ impl Checked {
         2 * (out.len() - shared + back.len() - shared) as u32 + other_module
     }
 
-    /// Reports a name of which nobody knows what it means, as several namespaces in use here declare it.
+    /// Whether a name is ambiguous because several namespaces in use declare it. If so, that is reported.
     pub(crate) fn is_ambiguous(&mut self, scope: ScopeId, name: Symbol, span: Span) -> bool {
         let rivals = self.rivals(scope, name);
         let [first, second, ..] = rivals.as_slice() else { return false };
@@ -71,7 +71,7 @@ impl Checked {
         true
     }
 
-    /// What else than functions a name means in the innermost scope that has it, the least far away first.
+    /// All meanings of a name but functions, in the innermost scope that has it, nearest first.
     fn rivals(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
         let parent = |at: &ScopeId| self.tables.scopes[*at].parent;
         if std::iter::successors(Some(scope), parent).all(|at| self.tables.scopes[at].used.is_empty()) {

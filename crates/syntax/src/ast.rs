@@ -43,7 +43,7 @@ pub struct File {
     pub decls: Vec<Decl>,
     /// The version of the language it asks for with `#language`.
     pub version: Version,
-    /// `row_major` (true) and `column_major` inside types, where no declaration has them.
+    /// The words `row_major` (true) and `column_major` (false) inside types, where they belong to no declaration.
     pub layout_words: Vec<(bool, Span)>,
 }
 

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 const STACK: usize = 8 << 20;
 /// The most time that one program may take in a stage.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The same where it goes through all that there is, some twenty times.
+/// The same for the stage `whole`, which compiles a program some twenty times.
 const LONG_PATIENCE: Duration = Duration::from_secs(100);
 
 /// What was asked for on the command line.

@@ -54,12 +54,12 @@ const WORDS: [&str; 48] = [
     "#if 1\n",
 ];
 
-/// Types that stand for one another often enough.
+/// Types that often still fit in place of one another.
 const TYPES: [&str; 20] = [
     "float", "float2", "float3", "float4", "float1", "int", "int2", "uint", "uint3", "bool", "half",
     "double", "int64_t", "uint16_t", "float2x2", "float3x3", "float1x1", "int8_t", "void", "float3x2",
 ];
-/// Numbers at which something changes.
+/// Numbers at limits.
 const NUMBERS: [&str; 14] =
     ["0", "1", "2", "3", "4", "-1", "7", "16", "0.0", "1.5", "-2.0", "1e30", "0x7fffffff", "1u"];
 /// Operators of two operands, each of one character.
@@ -130,7 +130,7 @@ impl Corpus {
     /// One of them with a few changes.
     pub fn mutated(&self, random: &mut Random) -> String {
         let mut text = self.any(random).to_string();
-        // Most of what was changed in several places is no program any more.
+        // After changes in several places most texts are not programs any more.
         for _ in 0..=random.below(4).saturating_sub(1) {
             text = match random.below(8) {
                 0 => self.change_lines(&text, random),
@@ -191,8 +191,7 @@ impl Corpus {
     }
 }
 
-/// Puts something of the same kind in place of a token, or leaves out, repeats or moves a statement: what comes of it is
-/// often a program still.
+/// Replaces a token by one of the same kind, or removes, repeats or moves a statement. The result is often still a valid program.
 fn change_kindly(text: &str, random: &mut Random) -> String {
     let mut tokens = tokens(text);
     if tokens.is_empty() {
@@ -221,7 +220,7 @@ fn change_kindly(text: &str, random: &mut Random) -> String {
     tokens.concat()
 }
 
-/// Leaves out, repeats or moves what stands between two semicolons or braces.
+/// Removes, repeats or moves the tokens between two semicolons or braces.
 fn change_statements<'t>(tokens: &mut Vec<&'t str>, random: &mut Random) {
     let ends = |t: &str| matches!(t, ";" | "{" | "}");
     let from = (next(tokens, random, ends) + 1).min(tokens.len());
@@ -245,7 +244,7 @@ fn is_word(token: &str) -> bool {
     token.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A token of a kind, or any if there is none; what stands in comments is not looked for.
+/// The index of a random token that is `wanted` and not in a comment, or of any token if there is none.
 fn next(tokens: &[&str], random: &mut Random, wanted: impl Fn(&str) -> bool) -> usize {
     let mut comment = false;
     let mut found = vec![];

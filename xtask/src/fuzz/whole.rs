@@ -1,4 +1,4 @@
-//! The stage `whole`: a program that is accepted goes through everything that a user can ask for.
+//! The stage `whole`: takes an accepted program through all commands.
 //!
 //! | what | how |
 //! | --- | --- |
@@ -22,9 +22,9 @@ use cotangent::{Compiler, Diagnostic, Emitted, Files, Lowered, Roots, Sources, S
 const STEPS: u64 = 100_000;
 /// The most functions of a program whose derivatives are computed.
 const DERIVATIVES: usize = 3;
-/// How many elements buffers have that the header of a program does not fill.
+/// How many elements a buffer gets that the header of a program does not set.
 const ELEMENTS: usize = 16;
-/// What such buffers and uniforms hold, over and over: as floats 1, 2 and -0.5; as tags of interface values small and large ones.
+/// The repeated content of such buffers and uniforms: as floats 1, 2 and -0.5; as tags of interface values, small and large ones.
 const PATTERN: [u32; 6] = [0x3f80_0000, 1, 0, 0x4000_0000, 2, 0xbf00_0000];
 
 const TARGETS: [Target; 7] =
@@ -44,7 +44,7 @@ pub fn whole(text: &str) -> Result {
         emit(&lowered, &plain.sources, target)?;
     }
 
-    // The same for one target by itself: what it asks for differs. The text decides which, so that shrinking keeps it mostly.
+    // Compile for one target alone too, since lowering depends on it. The text determines which, so that shrinking mostly keeps it.
     let target = TARGETS[text.len() % TARGETS.len()];
     let mut chosen = compiler();
     chosen.options.target = Some(target);
@@ -129,7 +129,7 @@ fn execute(lowered: &Lowered, text: &str) {
         params.declare(&lowered.params);
         fill(&mut params, lowered);
         for (name, data) in settings(text) {
-            // The program may have changed since these were written.
+            // The header may not fit the changed program.
             let _ = params.set(&name, &data);
         }
         let _ = dispatch(&lowered.module, entry, [1, 1, 1], &mut params, options, &mut String::new());
@@ -158,7 +158,7 @@ fn settings(text: &str) -> Vec<(String, Data)> {
     let quoted = text.split("--set '").skip(1).filter_map(|rest| rest.split('\'').next());
     let read = |item: &str| {
         let (name, data) = item.split_once('=')?;
-        // Numbers may have been put together to very large ones.
+        // A mutation may have joined digits to very large numbers.
         let long = data.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > 5);
         let data = (!long).then(|| Data::parse(data).ok())??;
         Some((name.to_string(), data))

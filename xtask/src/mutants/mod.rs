@@ -3,9 +3,9 @@
 //! A change flips a sign, drops an operand or a step, or decides otherwise. Those in Rust are listed in `sites.txt`; those in the
 //! library are found: of each rule `name_t`, the result is negated, and each tangent is dropped in turn.
 //!
-//! Compiling once per change would take hours. So the tree is copied, every site gets all its changes at once behind a
-//! switch that an environment variable sets, and the library is read from a folder; then the tests are built once and run
-//! per change, the fastest first, and only those that can see it. A test program ends as soon as one of its tests has failed.
+//! Compiling once per change would take hours. So the tree is copied, an environment variable selects among the changes of
+//! every site, and the library is read from a folder. The tests are built once and run per change, the fastest first, and only
+//! those that can notice it. A test program is stopped as soon as one of its tests has failed.
 
 mod library;
 mod sites;
@@ -146,7 +146,7 @@ fn passes(copy: &Path, test: &Test, mutant: &Mutant, program: &Path) -> bool {
     let folder = copy.join("crates").join(test.package.strip_prefix("cotangent-").unwrap_or(test.package));
     let mut command = Command::new(program);
     command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::null());
-    // Derivatives do not depend on how they are written as C++, and building it takes longer than all else.
+    // C++ is not needed to notice a wrong derivative, and building it takes longer than everything else.
     command.env(LIBRARY, copy).env("CXX", "none");
     match &mutant.switch {
         Switch::Number(number) => command.env(NUMBER, number.to_string()),

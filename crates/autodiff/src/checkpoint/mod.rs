@@ -72,7 +72,7 @@ pub struct Callee {
     pub context: Option<Ty>,
     /// Which inputs the linear half takes.
     pub needed: Box<[bool]>,
-    /// Whether it has a backward derivative of the user's in it, which runs whatever cotangents there are.
+    /// Whether it is a source: it runs a custom backward derivative even if no cotangent arrives.
     pub source: bool,
     /// Whether the primal half may run twice.
     pub repeatable: bool,
@@ -88,14 +88,14 @@ pub struct Input<'a> {
     pub module: &'a Module,
     /// The function.
     pub linearized: &'a Linearized,
-    /// Its loop arguments that are known in every round.
+    /// Its loop arguments that are known in every iteration.
     pub induction: &'a Induction,
     /// The functions it calls with a derivative.
     pub calls: &'a Map<Inst, Callee>,
     /// The calls of sources, and the constructs around them.
     pub sources: &'a EntitySet<Inst>,
-    /// The primal instructions that must not run twice: those with an effect, those that ask other threads, loads of what may
-    /// change, and calls of functions with any of these.
+    /// The primal instructions that must not run twice: those with an effect, those that depend on other threads, loads of
+    /// memory that may change, and calls of functions that contain any of these.
     pub unrepeatable: &'a dyn Fn(Inst) -> bool,
     /// What functions cost.
     pub works: &'a Works,

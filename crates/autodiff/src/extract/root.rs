@@ -1,8 +1,9 @@
 //! What may be done again in the backward pass of a request.
 //!
 //! Everything that the function in question calls runs in the forward pass or in the backward pass, the user's own
-//! derivatives included. So what any of that writes may differ between the two, and whoever reads it reads it once. What an
-//! operation by itself allows is a column of the operation table, [`Again`]; whether memory changes is known here.
+//! derivatives included. So memory that any of these writes may differ between the passes, and loads from it must not be
+//! repeated. The operation table says which operations may run again at all ([`Again`]); this module knows which memory
+//! changes. Input: the module and the function that a request differentiates. Output: a yes or no per instruction or callee.
 
 use cotangent_base::{EntitySet, Set};
 use cotangent_ir::{Again, Func, FuncId, FuncKind, Inst, Module, Op, Prefer};
@@ -14,7 +15,7 @@ pub(super) struct Root {
     func: FuncId,
     /// What functions do.
     pub effects: Effects,
-    /// What may change between the two passes.
+    /// The memory that may change between the two passes.
     pub changing: Writes,
     /// The functions that call themselves, directly or through others.
     pub recursive: EntitySet<FuncId>,
@@ -30,19 +31,19 @@ impl Root {
         Root { func, effects, changing, recursive: Calls::below(module, [func]).recursive, again }
     }
 
-    /// Whether a source may run again, as far as derivatives of this derivative go: they would run the user's derivative twice.
+    /// Whether a source may run again. If the derivative is differentiated again, that would run the custom derivative twice.
     pub fn may_repeat_source(&self, prefer: Prefer) -> bool {
         !self.again || prefer == Prefer::Recompute
     }
 
-    /// Whether a function may run again: all that it and those it calls are made of may, and where the user wrote a
-    /// backward derivative in two steps, all that the first is made of.
+    /// Whether a function may run again: all instructions of it and of the functions it calls may. For a custom backward
+    /// derivative in two steps, those of the first step count too.
     pub fn may_repeat(&self, module: &Module, func: FuncId) -> bool {
         let mut seen = Set::from_iter([func]);
         let mut open = vec![func];
         while let Some(func) = open.pop() {
             let func = &module.funcs[func];
-            // Nobody knows yet what a derivative does that is not written.
+            // The effects of a derivative without a body are not known yet.
             if matches!(func.kind, FuncKind::Request(..)) {
                 return false;
             }

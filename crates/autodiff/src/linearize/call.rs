@@ -9,8 +9,8 @@
 //! - a *substitute* is called in its place, there and then;
 //! - a function without derivatives, or whose derivatives are zero, is called as before, and so is one whose
 //!   arguments have no tangents or that gives nothing differentiable, unless it is a *source*
-//!   (see [`callee`](crate::callee)): then its derivative comes from elsewhere, or goes there;
-//! - a function with a *library rule* is called as before, and the rule is written out behind the call;
+//!   (see [`callee`](crate::callee)), whose custom derivative runs even so;
+//! - a function with a *library rule* is called as before, and the rule is written out after the call;
 //! - any other call becomes a call beside its derivative; each mode makes of it what it needs.
 //!
 //! **Writing out a rule.** A rule computes tangents of outputs from inputs and tangents of inputs, in which it is
@@ -47,7 +47,7 @@ fn is_derivative(of: &Func, func: FuncId) -> bool {
 }
 
 impl Linearizer<'_> {
-    /// Whether the outputs of `func` may have tangents though no input has: the user says so in some derivative.
+    /// Whether the outputs of `func` may have tangents even if no input has one, because a custom derivative makes them.
     pub(super) fn reaches_custom(&mut self, func: FuncId) -> bool {
         self.sources.in_any_mode(self.funcs, func)
     }

@@ -51,9 +51,8 @@ pub struct Linearized {
     pub outputs: Box<[bool]>,
 }
 
-/// Linearizes `func`, a copy of a function of `module`, where the inputs chosen by `inputs` have a tangent, for a
-/// derivative of that mode. If
-/// something has no derivative, that is told to `diagnostics`, and the result is of no use.
+/// Linearizes `func`, a copy of a function of `module`, for derivatives of the given mode. `inputs` says which inputs have a
+/// tangent. If something has no derivative, `diagnostics` gets the reason and the result must not be used.
 pub fn linearize(
     module: &mut Module,
     func: Func,
@@ -152,9 +151,9 @@ struct Linearizer<'m> {
     rules: Vec<FuncId>,
     /// Bodies of rules without early exits.
     prepared: Map<FuncId, Rc<Func>>,
-    /// What is linearized for.
+    /// The mode of the derivative that is being written.
     mode: Mode,
-    /// Which functions lead to a derivative of the user's.
+    /// Which functions are sources.
     sources: Sources,
 }
 

@@ -1,4 +1,4 @@
-//! `transpose`: turns a linear function round.
+//! `transpose`: transposes a linear function.
 //!
 //! ```text
 //! before   D(context, x', x_t..) -> y_t..
@@ -11,19 +11,19 @@
 //! A region of `D` is a prologue of primal operations and then linear ones. The prologue is copied as it is; the
 //! linear operations are visited from the last to the first. A table holds for every linear value the sum of
 //! the cotangents found so far; a value without an entry has cotangent zero, and an operation none of whose
-//! results has an entry contributes nothing, unless the user's derivative is in it. Every rule takes the cotangents of an operation's results out of
-//! the table and adds something to those of its operands:
+//! results has an entry contributes nothing, unless it is or contains a call of a source. Every rule takes the cotangents
+//! of an operation's results out of the table and adds something to those of its operands:
 //!
 //! - [`rules`] has the operations on numbers and aggregates,
 //! - [`branch`] `if` and `switch`, [`loops`] loops, [`call`] calls,
 //! - [`captures`] what those capture,
 //! - [`cotangent`] the table, and how contributions to parts become one value,
 //! - [`reach`] which values get a cotangent at all, found before anything is emitted,
-//! - [`doubts`] which of them may be zero because nobody used the value, so that no infinite slope makes something of it.
+//! - [`doubts`] which of them may be zero because the value was not used: those stay zero even where the derivative is infinite.
 //!
 //! `B` is made for one set of seeds: which outputs have a cotangent and which inputs already have one to add to.
 //! What is zero is neither passed nor computed; that is what keeps a loop that calls `read(a, i)` from adding
-//! whole arrays of zeros in every round.
+//! whole arrays of zeros in every iteration.
 
 pub mod branch;
 pub mod call;
@@ -152,7 +152,7 @@ impl<'a> Transposer<'a, '_> {
         self.source.lin.contains(value)
     }
 
-    /// Whether an instruction is turned round though no cotangent comes in.
+    /// Whether an instruction is transposed even if no cotangent arrives.
     fn is_source(&self, inst: Inst) -> bool {
         self.source.sources.contains(inst)
     }

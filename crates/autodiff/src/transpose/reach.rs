@@ -74,7 +74,7 @@ impl<'a> Sweep<'a, '_> {
         self.values.contains(value)
     }
 
-    /// Whether a call contributes to cotangents though none comes in.
+    /// Whether a call contributes to cotangents even if none arrives.
     fn is_source(&self, inst: Inst) -> bool {
         self.source.sources.contains(inst)
     }

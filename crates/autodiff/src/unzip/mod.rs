@@ -40,7 +40,7 @@ pub struct LinearFunc {
     pub steep: EntitySet<Value>,
     /// What is chosen by a `select` of the original function.
     pub choices: EntitySet<Value>,
-    /// The calls that contribute to cotangents though none comes in, and the constructs around them.
+    /// The calls of sources, which contribute to cotangents even if none arrives, and the constructs around them.
     pub sources: EntitySet<Inst>,
 }
 
@@ -72,7 +72,7 @@ pub struct Whole<'a> {
     pub sig: &'a Signature,
     /// The function beside its derivative.
     pub linearized: &'a Linearized,
-    /// Its loop arguments that are known in every round.
+    /// Its loop arguments that are known in every iteration.
     pub induction: &'a Induction,
     /// The functions it calls with a derivative.
     pub calls: &'a Map<Inst, Callee>,

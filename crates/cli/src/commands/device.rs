@@ -70,7 +70,7 @@ pub fn run(
     Ok(outcome.time)
 }
 
-/// Whether a loop may run for more iterations than llvmpipe lets a thread make in all; nested loops are not multiplied.
+/// Whether some loop may make more iterations than llvmpipe allows a thread in all. Counts of nested loops are not multiplied.
 fn has_long_loops(module: &ir::Module) -> bool {
     let bound = |func: &ir::Func, inst| {
         let data = &func.insts[inst];

@@ -29,7 +29,7 @@ impl Made {
     }
 }
 
-/// Lets the validators of this machine look at every so many-th program, `tint` at all, and says which of them it did not find.
+/// Shows every n-th program to the installed validators, and all to `tint`; reports which validators are not installed.
 pub fn validate(made: &[Made], step: usize) {
     let (folder, mut all) = (
         Folder::new("shaders"),

@@ -190,7 +190,7 @@ impl<'e, 'm> Line<'e, 'm> {
         [leaves(self.x - step), leaves(self.x), leaves(self.x + step)]
     }
 
-    /// Whether, however near, the function detaches something in a place to which it does not come at the point itself.
+    /// Whether at some nearby point the function detaches a value at a place that it does not reach at the point itself.
     pub(super) fn strays(&mut self) -> bool {
         let steps = NEAR.map(|relative| self.step(relative));
         let mut offsets = steps.into_iter().flat_map(|step| [-step, step]);

@@ -38,7 +38,7 @@ pub(super) enum Look {
     },
 }
 
-/// Compares at the point where the evaluator is, and says whether the function is more than singular there; the reason if nothing
+/// Compares at the point where the evaluator is. Gives whether some derivative is not singular there, or the reason why nothing
 /// can be compared.
 pub(super) fn judge(
     evaluator: &mut Evaluator<'_>,
@@ -144,7 +144,7 @@ enum Verdict {
     Hidden(f64),
     /// The function goes up and down between the steps of differences; this is the derivative.
     Waves(f64),
-    /// The function detaches something beside the point that it does not at the point; this is the derivative.
+    /// Near the point the function detaches a value that it does not detach at the point; this is the derivative.
     Elsewhere(f64),
     /// Nothing can be said here.
     Unclear(&'static str),

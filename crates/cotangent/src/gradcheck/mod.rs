@@ -13,19 +13,19 @@
 //!    there, as `abs(x) > y ? max(x, y) : 3 * x` does at zero.) Something that is not a number lies between no slopes. Where
 //!    `min`, `max` or `abs` inside cannot tell what to choose, the compiler's rules give each a share, whose sum is not judged if
 //!    there is but one slope.
-//! 3. Where a side ends or gets ever steeper the function is *singular*. A derivative that is no finite number is not judged there.
-//!    What is finite must lie between the slopes all the same; zero counts as one where the function gets ever steeper. But where
-//!    both sides run off to poles and the value between them is of neither, nothing binds it.
+//! 3. Where a side ends or gets ever steeper the function is *singular*. A derivative that is not finite is not judged there.
+//!    A finite one must lie between the slopes; zero counts as a slope where the function gets ever steeper. Between two poles
+//!    any derivative is accepted.
 //! 4. Where the function makes of finite numbers one that is not, and its result hides it, as `saturate(sqrt(x))` does below
-//!    zero, the derivative is told and not judged. It is judged where that happens at a single point which the function
+//!    zero, the derivative is reported and not judged. It is judged where that happens at a single point which the function
 //!    crosses smoothly, as `select(x == 0, 1, sin(x) / x)` does at zero.
 //!    Where one mode is finite and the other is not, they disagree all the same, unless this begins or ends at the very point:
 //!    differences need not tell which of them is wrong.
 //! 5. Where a derivative goes to and fro within the step of the differences by as much as it is apart from them, as that of
-//!    `x + 1e-9 * sin(1e12 * x)` does, it is told and not judged: they step over such waves.
-//! 6. What is detached is held by place: which call, which round of which loop. A value of the function that comes from a place to which
-//!    it does not come at the point is unknown. Where such values are at any distance, a derivative that does not agree with the
-//!    others is told and not judged.
+//!    `x + 1e-9 * sin(1e12 * x)` does, it is reported and not judged: they step over such waves.
+//! 6. Detached values are held by place: by call and by iteration of each loop. If the function, near the point, detaches a value
+//!    at a place that it does not reach at the point, that value is unknown. A derivative that disagrees with differences there
+//!    is reported and not judged.
 //! 7. All else is a *disagreement*.
 
 mod differences;
@@ -109,7 +109,7 @@ pub struct Finding {
 pub enum Outcome {
     /// Derivatives and differences agree.
     Agrees,
-    /// There is nothing to agree with: at every point the function ends or gets ever steeper.
+    /// There was nothing to compare: at every point the function ends or gets ever steeper.
     Singular,
     /// They do not; the worst case.
     Differs(Box<Disagreement>),
@@ -183,7 +183,7 @@ pub enum Why {
     NotFinite,
     /// The function goes up and down between the steps of differences.
     Waves,
-    /// However near the point, the function detaches something in a place to which it does not come at the point.
+    /// Near the point the function detaches a value at a place that it does not reach at the point.
     Detached,
 }
 

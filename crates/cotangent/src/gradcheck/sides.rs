@@ -129,8 +129,8 @@ impl Span {
         self.high = self.high.max(slope);
     }
 
-    /// All between the slopes of both sides. Where one gets ever steeper, all of its sign: rules for what is infinitely steep
-    /// give some number, or zero. Poles on both sides bound nothing.
+    /// All slopes between those of both sides. If a side gets ever steeper, zero is included, since derivative rules give any
+    /// number of that sign, or zero. Between two poles everything is.
     pub(super) fn between(sides: &Sides) -> Self {
         if sides.are_poles() {
             return Span { low: f64::NEG_INFINITY, high: f64::INFINITY };

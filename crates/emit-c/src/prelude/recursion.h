@@ -1,14 +1,14 @@
 #ifndef COTANGENT_RECURSION
 #define COTANGENT_RECURSION
 
-// How many bytes of the stack functions that call themselves may take. Define it before this file to allow more or less.
+// How many bytes of the stack recursive functions may take. Define it before this file to change the limit.
 #ifndef COTANGENT_STACK
 #define COTANGENT_STACK (4u << 20)
 #endif
 
 namespace ct {
 
-// A call of a function that may call itself: traps before the stack is full, and where the interpreter would.
+// Counts one call of a recursive function. Traps at the depth at which the interpreter does, or before the stack is full.
 struct Call {
     static constexpr u32 most = 10000;
     struct Calls {

@@ -1,4 +1,6 @@
-//! The law of the model: what the compiler makes of a tree leaves what [`super::eval`] says, in every mode; numbers and memory.
+//! Compares the compiler with the model on the interpreter. Input: a tree and a seed for its inputs. Output: a failure, or the
+//! expected and the compiled program, for [`super::cpp`]. In every mode the run must give the numbers and the memory that
+//! [`super::eval`] computes.
 
 use super::eval::{Memory, Mode, Outcome, Point, run};
 use super::print::{self, ROOM, SHOWN, entry, initial};
@@ -12,13 +14,13 @@ use cotangent::runtime::{self, Data, Number, Params};
 use cotangent::{Compiler, Files, Lowered, Roots, Scalar, Sources, Symbol, interp, render};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Where a decision is nearer to being another than this, single precision may decide otherwise.
+/// A comparison closer than this may turn out differently in single precision.
 const MARGIN: f64 = 2e-4;
 
-/// Where numbers are larger than this, single precision is not enough to compare.
+/// Numbers larger than this are not compared: single precision is not enough.
 const TAME: f64 = 200.0;
 
-/// How near numbers must come, relative to one and to their size.
+/// How near numbers must be, both absolutely and relative to their size.
 const NEAR: f64 = 3e-4;
 
 /// A tree with what is expected of it, and what the compiler made of it.
@@ -71,7 +73,7 @@ pub fn inputs(tree: &Tree, point: &Point) -> Vec<f32> {
     all
 }
 
-/// What the model says, per mode; nothing where single precision would not decide as it does, or numbers are large.
+/// What the model computes, per mode; `None` if single precision may decide differently or numbers are too large.
 pub fn expected(tree: &Tree, point: &Point) -> Option<Vec<(Mode, Outcome)>> {
     let mut all = Vec::new();
     for mode in walk::modes(tree) {
@@ -84,7 +86,7 @@ pub fn expected(tree: &Tree, point: &Point) -> Option<Vec<(Mode, Outcome)>> {
     Some(all)
 }
 
-/// Compiles a tree and runs it on the interpreter. Nothing comes out where the model does not decide.
+/// Compiles a tree and compares the interpreter with the model; `None` if the model does not decide.
 pub fn check(tree: &Tree, seed: u64) -> Result<Option<Case>, Failure> {
     let point = point(tree, seed);
     let Some(expected) = expected(tree, &point) else { return Ok(None) };
@@ -127,7 +129,7 @@ fn compiled(tree: &Tree) -> Result<(Lowered, Sources), Failure> {
     }
 }
 
-/// What a run leaves: the numbers of all threads, and the memory that the host sees.
+/// The results of a run: the numbers of all threads, and the memory that the host sees.
 pub struct Found {
     pub numbers: Vec<f64>,
     pub memory: Memory,
@@ -178,7 +180,7 @@ fn interpreted(tree: &Tree, lowered: &Lowered, point: &Point, mode: Mode) -> Res
     Ok(Found { numbers, memory })
 }
 
-/// Compares what a run left with what it should have.
+/// Compares the results of a run with the expected ones.
 pub fn compare(tree: &Tree, expected: &Outcome, found: &Found) -> Result<(), String> {
     let near = |a: f64, b: f64| (a - b).abs() <= NEAR * (1.0 + a.abs());
     for (lane, numbers) in expected.numbers.iter().enumerate() {
@@ -194,7 +196,7 @@ pub fn compare(tree: &Tree, expected: &Outcome, found: &Found) -> Result<(), Str
         for (at, cell) in cells.iter().enumerate() {
             let other = match shown {
                 Some((_, first)) => found.numbers.get(at / CELLS * ROOM + first + at % CELLS),
-                // A parameter that no entry point uses is not there.
+                // A parameter that no entry point uses does not exist.
                 None => found.memory.get(name).map_or(Some(cell), |cells| cells.get(at)),
             };
             let other = other.copied().unwrap_or(f64::NAN);
@@ -211,7 +213,7 @@ mod tests {
     use super::*;
     use crate::model::make::{self, feature};
 
-    /// Where no derivative is custom, the model agrees with central differences of itself: its rules are not the compiler's.
+    /// Without custom derivatives the model agrees with its own central differences, so its rules are right by themselves.
     #[test]
     fn the_model_agrees_with_differences() {
         use feature::Feature::{Exit, Inline, Wave, Wrapper};

@@ -1,4 +1,5 @@
-//! The law of the model for emitted C++: many programs in one translation unit, since a compiler process for each takes too long.
+//! Compares emitted C++ with the model. Input: cases of [`super::check`]. Output: those that fail, and how. Many programs share
+//! one translation unit, since a compiler process for each takes too long.
 
 use super::check::{Case, Found, compare, inputs};
 use super::eval::{Memory, Mode};
@@ -12,13 +13,13 @@ use std::process::Command;
 /// What is wrong with a program: its number among those given, and how.
 pub type Wrong = (usize, String);
 
-/// The compiler to use, if this machine has one. `CXX` names another.
+/// The C++ compiler, if one is installed: `g++`, or the one that `CXX` names.
 pub fn compiler() -> Option<String> {
     let compiler = std::env::var("CXX").unwrap_or("g++".into());
     Command::new(&compiler).arg("--version").output().is_ok().then_some(compiler)
 }
 
-/// Builds and runs these programs in a folder. Gives what is wrong with which.
+/// Builds and runs these programs in a folder, and gives those that fail.
 pub fn check(compiler: &str, folder: &Path, cases: &[&Case]) -> Vec<Wrong> {
     let mut wrong = Vec::new();
     let mut texts = Vec::new();
@@ -38,7 +39,7 @@ pub fn check(compiler: &str, folder: &Path, cases: &[&Case]) -> Vec<Wrong> {
         if let [(number, _)] = texts[..] {
             wrong.push((number, format!("the C++ compiler refuses it: {said}")));
         } else {
-            // Which of them it is comes out of building each.
+            // Build each by itself to find those that fail.
             for (number, _) in texts {
                 let own = check(compiler, folder, &[cases[number]]);
                 wrong.extend(own.into_iter().map(|(_, text)| (number, text)));
@@ -82,7 +83,7 @@ static void show(int number, const char* mode, const char* name, const int* data
 }
 "#;
 
-/// The translation unit. What all programs begin with guards itself against being there twice.
+/// The translation unit. The prelude is in each program, and has include guards.
 fn unit(cases: &[&Case], texts: &[(usize, String)]) -> String {
     let mut out = String::from(HEAD);
     let split = |text: &'_ str| text.find("\nnamespace program {\n").unwrap_or(0);
@@ -107,7 +108,7 @@ fn unit(cases: &[&Case], texts: &[(usize, String)]) -> String {
 fn function(case: &Case, number: usize, mode: Mode, text: &str, out: &mut String) {
     let (tree, name) = (&case.tree, entry(mode));
     _ = writeln!(out, "static void run_{number}_{name}() {{\n  p{number}::program::Params params{{}};");
-    // A parameter that nobody uses is not among them.
+    // Unused parameters are not among them.
     let params = text.split("struct Params {").nth(1).and_then(|rest| rest.split("};").next());
     let has = |name: &str| params.is_some_and(|p| p.contains(&format!(" {name};")));
     let floats = |cells: &[f64]| cells.iter().map(|c| format!("{c:?}f")).collect::<Vec<_>>().join(", ");

@@ -1,8 +1,9 @@
-//! Runs a tree, in value, forward or reverse mode: the second opinion about what derivatives and effects mean.
+//! Runs a tree: a second opinion about what derivatives and effects mean, which uses nothing of the compiler. Input: a tree, a
+//! mode (values, forward or reverse) and a point. Output: the numbers and the memory that the program must give.
 //!
-//! Nothing of the compiler is used. All threads run at once, under a mask of those that are active, so that waves are plain.
-//! Reverse mode writes a tape and plays it backwards; what is in memory, and what custom derivatives do to it, follows from that:
-//! effects of the program happen once and in order, then those of the custom backward derivatives, in the opposite order.
+//! All threads run together under a mask of the active ones, so wave operations are simple. Reverse mode records a tape and plays
+//! it backwards. So the effects of the program happen once and in order, followed by those of the custom backward derivatives
+//! in the opposite order.
 
 use super::ops;
 use super::tape::{Custom, Num, Step, Tape, Value};
@@ -23,33 +24,33 @@ pub enum Mode {
     Backward,
 }
 
-/// The cells of all memory. Integers are kept as floats, which have room for them.
+/// The cells of all memory. Integers are stored as `f64`, which holds them exactly.
 pub type Memory = BTreeMap<&'static str, Vec<f64>>;
 
-/// The inputs of the function for every thread; of each parameter that varies also the derivative that goes in.
+/// The inputs of the function for every thread, with a tangent for each parameter that has a derivative.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// Per parameter, per thread.
     pub values: Vec<Vec<f64>>,
     pub tangents: Vec<Vec<f64>>,
-    /// The derivative of the result, per thread.
+    /// The cotangent of the result, per thread.
     pub weight: Vec<f64>,
     pub memory: Memory,
 }
 
-/// What a run leaves.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Per thread: in value mode the result and what `inout` parameters become; in forward mode the same with their derivatives
     /// after them; in reverse mode the derivative of each parameter that has one.
     pub numbers: Vec<Vec<f64>>,
     pub memory: Memory,
-    /// How near a decision was to being another, and the largest number seen.
+    /// How close the closest comparison was, and the largest number seen.
     pub margin: f64,
     pub largest: f64,
 }
 
-/// A tree that means nothing. Shrinking makes such.
+/// The tree is not a valid program. Shrinking makes such trees.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Senseless;
 
@@ -224,13 +225,13 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What methods and generic functions see.
+    /// The variables that a method or a generic function sees besides its parameters.
     fn constants(&self, frame: &mut Frame) {
         frame.vars.insert("w".into(), vec![Value::Float(Num::constant(0.5)); self.tree.threads]);
         frame.vars.insert("N".into(), vec![Value::Int(3); self.tree.threads]);
     }
 
-    /// Runs a function in the present mode. Gives its result and, for parameters that are passed `inout`, what they become.
+    /// Runs a function in the current mode. Gives its result and the new values of its `inout` parameters.
     fn apply(
         &mut self,
         func: &Func,
@@ -280,8 +281,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A value where derivatives are computed: there substitutes run, in all functions whose derivatives are made from their
-    /// bodies.
+    /// Computes a value inside a derivative: substitutes run in all functions whose derivatives come from their bodies.
     fn frozen(
         &mut self,
         func: &Func,
@@ -374,7 +374,7 @@ impl Machine<'_> {
         Ok((frame.result, written))
     }
 
-    /// Runs statements, and gives the threads that come to their end.
+    /// Runs statements, and gives the threads that reach their end.
     fn block(&mut self, frame: &mut Frame, block: &[Stmt], mut mask: Mask) -> Result<Mask, Senseless> {
         for statement in block {
             if mask == 0 {
@@ -486,7 +486,7 @@ impl Machine<'_> {
         Ok(mask)
     }
 
-    /// Iterations of all threads together. `goes` says whether a thread begins iteration `i`.
+    /// Runs the iterations of all threads together. `goes` says which threads begin iteration `i`.
     #[expect(clippy::type_complexity, reason = "a closure with what it needs")]
     fn looped(
         &mut self,
@@ -606,7 +606,7 @@ impl Machine<'_> {
         })
     }
 
-    /// One or the other, computed by the threads that want it.
+    /// A choice between two expressions: each is computed only by the threads that choose it.
     fn choose(
         &mut self,
         frame: &mut Frame,
@@ -682,7 +682,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Takes note of how near a decision was. Numbers that are the same exactly are so in every precision.
+    /// Notes how close a comparison was. Exactly equal numbers do not count: they are equal in every precision.
     fn near(&mut self, margin: f64) {
         if margin != 0.0 {
             self.margin = self.margin.min(margin);
@@ -690,7 +690,7 @@ impl Machine<'_> {
     }
 }
 
-/// What the active threads make together.
+/// The result of a wave operation over the active threads.
 fn waved(op: Wave, values: &[Value], mask: Mask) -> Values {
     let mut result = vec![Value::Int(0); values.len()];
     let ints: Vec<(usize, i32)> = lanes(mask).map(|lane| (lane, values[lane].int())).collect();

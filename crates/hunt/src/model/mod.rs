@@ -1,9 +1,9 @@
-//! Programs with a model: what they mean is computed twice, by the compiler and by [`eval`], which knows nothing of it.
+//! Random programs with a model: their results are computed twice, by the compiler and by an evaluator that is independent of it.
 //!
-//! The laws of derivatives compare a program with itself; they cannot say what a custom derivative that is not the true one must
-//! give, nor how often effects happen. [`make`] makes trees of statements that are printed as Slang and also run by [`eval`]: with a
-//! tape for reverse mode, custom derivatives as steps of it, and all threads side by side. Numbers and memory must agree, on the
-//! interpreter ([`check`]) and as C++ ([`cpp`]).
+//! The laws of derivatives compare a program with itself. They cannot say what a custom derivative must give that differs from the
+//! true one, nor how often effects happen. So [`make`] makes random trees; `print` writes them as Slang for the compiler, and
+//! [`eval`] runs them, with a tape for reverse mode. Numbers and memory must agree on the interpreter ([`check`]) and as C++
+//! ([`cpp`]). `shrink` reduces a tree that fails.
 
 pub mod check;
 pub mod cpp;
@@ -19,7 +19,7 @@ pub mod walk;
 
 pub use shrink::shrink;
 
-/// Whether a tree is a program: its types fit, and it means something.
+/// Whether a tree is a valid program: its types fit, and [`eval`] can run it.
 pub fn is_program(tree: &tree::Tree) -> bool {
     types::fits(tree) && tree.root().marked
 }

@@ -1,8 +1,8 @@
-//! The operators of the model: how they are written, what they compute, and their slopes.
+//! The operators of the model: their Slang text, their values, and their partial derivatives.
 
 use super::tree::{Op, Ty};
 
-/// How an operator is written, with `$` for operands; the types of those; and what it gives.
+/// The text of an operator with `$` for operands, the types of the operands, and the type of the result.
 pub fn form(op: Op) -> (&'static str, &'static [Ty], Ty) {
     use Ty::{Bool, Float, Int};
     match op {
@@ -35,8 +35,8 @@ pub fn form(op: Op) -> (&'static str, &'static [Ty], Ty) {
     }
 }
 
-/// What an operator of floats gives, its slopes, and how far its operands are from where it is not smooth. Right there the slopes
-/// are those that the guide promises.
+/// The value of an operator on floats, its partial derivatives, and how far its operands are from a point where it is not smooth.
+/// At such a point the partial derivatives are those that the guide promises.
 pub fn float(op: Op, x: &[f64]) -> Option<(f64, [f64; 2], f64)> {
     let smooth = f64::INFINITY;
     Some(match op {

@@ -1,4 +1,4 @@
-//! Writes trees as Slang: the functions, the memory they use, and an entry point for the values and one for each derivative.
+//! Writes a tree as a Slang program: its functions, the memory they use, and an entry point per mode.
 
 use super::eval::Mode;
 use super::ops;
@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// How many numbers each thread reads and writes.
 pub const ROOM: usize = 32;
 
-/// Where in a thread's numbers its own memory is shown.
+/// Where in a thread's numbers the entry point writes the memory that the host cannot see.
 pub const SHOWN: [(Mem, usize); 4] =
     [(Mem::Shared, 16), (Mem::SharedCount, 20), (Mem::Static, 24), (Mem::StaticCount, 28)];
 
@@ -55,7 +55,7 @@ pub fn source(tree: &Tree, modes: &[Mode]) -> String {
 
 struct Printer<'t> {
     tree: &'t Tree,
-    /// Whether functions are told which thread they run in.
+    /// Whether functions take the index of their thread as a parameter.
     lane: bool,
 }
 
@@ -442,7 +442,7 @@ impl Printer<'_> {
     }
 }
 
-/// What a thread puts into memory of its own before it begins.
+/// The initial value of a memory cell that the host cannot see.
 pub fn initial(mem: Mem, cell: usize) -> f64 {
     match mem.ty() {
         Ty::Float => 0.25 * (cell + 1) as f64,
@@ -450,7 +450,7 @@ pub fn initial(mem: Mem, cell: usize) -> f64 {
     }
 }
 
-/// A parameter as derivatives have it.
+/// A parameter in the signature of a derivative.
 fn paired(p: &Param) -> String {
     match (p.varies(), p.way) {
         (true, Way::InOut) => format!("inout DifferentialPair<float> {}", p.name),

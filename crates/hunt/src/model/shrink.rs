@@ -1,6 +1,6 @@
-//! Makes a tree that fails smaller, as long as it fails in the same way.
+//! Reduces a tree that fails. Input: a tree and a test for the failure. Output: a smaller tree that fails the same test.
 //!
-//! Edits know nothing of scopes: a tree that means nothing is not taken.
+//! Edits ignore scopes and types; trees that are not valid programs are discarded.
 
 use super::tree::{Expr, Func, Home, Inline, Stmt, Tree};
 

@@ -1,4 +1,4 @@
-//! The tape of the model: what was computed, in order, and how derivatives go back through it.
+//! The tape of the model: the steps that were computed, in order, with what reverse mode needs to go back through them.
 
 /// A number: its value, its derivative in forward mode, and its place on the tape in reverse mode.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -51,23 +51,23 @@ impl Value {
     }
 }
 
-/// A step that can be taken back.
+/// A step that reverse mode goes back through.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// A number made of others: where those are, and the slopes.
+    /// A number made of others: their places, and the partial derivatives.
     Sum { to: usize, from: Vec<(usize, f64)> },
     /// A call of a function with a custom backward derivative, by one thread.
     Custom(Custom),
 }
 
-/// A call that a custom derivative takes back.
+/// A call of a function with a custom backward derivative.
 #[derive(Clone, Debug)]
 pub struct Custom {
     pub func: String,
     pub lane: usize,
     /// What was passed.
     pub args: Vec<Value>,
-    /// Where the result and what `inout` gave are on the tape.
+    /// The places of the result and of the `inout` outputs on the tape.
     pub result: Option<usize>,
     pub written: Vec<Option<usize>>,
 }

@@ -1,7 +1,7 @@
-//! The programs of the model: trees that can be printed as Slang, and that [`super::eval`] understands by itself.
+//! The syntax trees of the model's programs, which are printed as Slang and run by [`super::eval`].
 //!
-//! Variables are scalars. Everything that makes derivatives hard is here as a tree of its own: memory of every kind, atomics, waves,
-//! exits, and custom derivatives.
+//! Variables are scalars. The trees cover what makes derivatives hard: memory of every kind, atomics, waves, exits, and custom
+//! derivatives.
 
 /// The type of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -204,7 +204,7 @@ pub enum Stmt {
         op: Wave,
         value: Expr,
     },
-    /// A call whose result nobody takes.
+    /// A call whose result is not used.
     Do(Call),
     If(Expr, Vec<Stmt>, Vec<Stmt>),
     /// A counter from zero to less than the bound.
@@ -286,11 +286,12 @@ pub enum Attach {
     Of,
 }
 
-/// A derivative by hand.
+/// A custom derivative.
 ///
-/// Of a parameter `x` that varies its body has the value `x_v`. The backward one has the derivative of what `inout` gives in `x_d`,
-/// that of the result in `d`, and leaves that of `x` in `x_g`. The forward one has the derivative in `x_d`, leaves values and
-/// derivatives of `inout` there, and those of the result in `r_v` and `r_d`.
+/// For a parameter `x` that has a derivative, the body reads its value from `x_v`.
+///
+/// - Backward: reads the cotangent of an `inout` output from `x_d` and that of the result from `d`; writes that of `x` to `x_g`.
+/// - Forward: reads the tangent from `x_d`; writes the outputs of `inout` to `x_v` and `x_d`, and the result to `r_v` and `r_d`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Derivative {
     pub attach: Attach,

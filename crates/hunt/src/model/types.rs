@@ -1,10 +1,10 @@
-//! Whether the types of a tree fit together. Shrinking makes many that do not.
+//! Type-checks trees. Shrinking makes many that are ill-typed.
 
 use super::ops;
 use super::tree::{Call, Expr, Func, Stmt, Tree, Ty, Way};
 use super::walk;
 
-/// Whether they do.
+/// Whether the types of a tree fit together.
 pub fn fits(tree: &Tree) -> bool {
     walk::reachable(tree).iter().all(|func| function(tree, func).is_some())
 }
@@ -26,7 +26,7 @@ fn function(tree: &Tree, func: &Func) -> Option<()> {
     let home = scope.vars.len();
     scope.vars.extend(func.params.iter().map(|p| (p.name.clone(), p.ty)));
     scope.block(&func.body)?;
-    // A value must come back on every way; the last statement sees to it.
+    // Every path must return a value, so the last statement must be a `return`.
     if func.ret.is_some() && !matches!(func.body.last(), Some(Stmt::Return(_))) {
         return None;
     }
@@ -35,7 +35,7 @@ fn function(tree: &Tree, func: &Func) -> Option<()> {
         scope.vars.truncate(home);
         for p in &func.params {
             if p.varies() {
-                // Of a parameter that only goes in the backward derivative has nothing to look at.
+                // A backward derivative gets no cotangent for an `in` parameter.
                 let has = |end: &&str| **end != *"_d" || ends.len() == 2 || p.way == Way::InOut;
                 let names = ends.iter().copied().filter(|end| has(end));
                 scope.vars.extend(names.map(|end| (format!("{}{end}", p.name), Ty::Float)));

@@ -1,16 +1,16 @@
-//! Questions about trees: what they use, and which derivatives they have.
+//! Walks over trees, and the questions they answer: which functions and memory a tree uses, and which modes it has.
 
 use super::eval::Mode;
 use super::tree::{Call, Expr, Func, Mem, Stmt, Tree};
 
-/// What is told of every expression and statement inside.
+/// A visitor, called for every expression, statement and call.
 pub trait Visit {
     fn expr(&mut self, _: &Expr) {}
     fn stmt(&mut self, _: &Stmt) {}
     fn call(&mut self, _: &Call) {}
 }
 
-/// Tells of a block.
+/// Visits everything in a block.
 pub fn block(visit: &mut dyn Visit, statements: &[Stmt]) {
     for statement in statements {
         visit.stmt(statement);
@@ -115,7 +115,7 @@ pub fn memory(tree: &Tree) -> Vec<Mem> {
 /// The modes in which every function has a derivative.
 pub fn modes(tree: &Tree) -> Vec<Mode> {
     let all = reachable(tree);
-    // One that is marked has the other derivative made for it; one that has none is called without.
+    // If a function is marked, the compiler makes the other derivative; if it has none, it is called under `no_diff`.
     let alone = |f: &&&Func| f.substitute.is_none() && !f.marked;
     let has = |backward: bool, forward: bool| {
         let same = |f: &&Func| f.backward.is_some() == backward && f.forward.is_some() == forward;
@@ -127,7 +127,7 @@ pub fn modes(tree: &Tree) -> Vec<Mode> {
     modes
 }
 
-/// Whether a function changes no memory, leaving its callees aside: the generator has no others call those that do.
+/// Whether a function has no effects: no stores, atomics, wave operations or calls. Its custom derivatives may have effects.
 pub fn is_quiet(func: &Func) -> bool {
     #[derive(Default)]
     struct Loud(bool);

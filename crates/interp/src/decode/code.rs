@@ -53,11 +53,11 @@ pub(crate) enum Code {
     Drop { slots: Box<[Slot]> },
     /// Runs a function.
     Call { func: FuncId, args: Box<[Arg]>, results: Box<[Option<Slot>]> },
-    /// Begins a loop whose rounds are counted only to tell how far a thread is.
+    /// Begins a loop whose iterations are counted only to know how far a thread is.
     Start { round: Slot },
     /// Meets the other threads of the wave.
     Wave { inst: Inst, args: Box<[Arg]>, result: Option<Slot> },
-    /// Takes the derivative from a value.
+    /// Removes the derivative of a value.
     Detach { arg: Arg, result: Option<Slot> },
     /// Waits for the other threads of the group.
     Wait,
@@ -75,7 +75,7 @@ pub(crate) struct Decoded {
     pub(crate) inputs: Vec<Option<Slot>>,
     /// The size of a frame.
     pub(crate) slots: usize,
-    /// Its loops, each behind those around it. Those without a count are there only if rounds are counted.
+    /// Its loops, each after those around it. Loops without a count are listed only if iterations are counted.
     pub(crate) loops: Vec<Rounds>,
 }
 

@@ -26,7 +26,7 @@ struct Loop {
 #[derive(Clone, Copy)]
 struct Label(usize);
 
-/// Decodes a function. With `counts`, the rounds of all loops are counted.
+/// Decodes a function. With `counts`, the iterations of all loops are counted.
 ///
 /// # Panics
 /// If the function is not one that can run: a derivative not written yet, or one half way through the autodiff

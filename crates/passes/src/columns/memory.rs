@@ -80,7 +80,7 @@ impl Memory {
         }
     }
 
-    /// Whether a variable holds a buffer of what looks different: such a handle may stand for any buffer of its type.
+    /// Whether a variable of type `ty` holds a buffer whose elements change. Such a handle may stand for any buffer of its type.
     pub fn holds_buffer(&self, types: &Types, ty: Ty) -> bool {
         match types.get(ty) {
             Type::Buffer(elem, _) => self.differs(types, elem),

@@ -11,7 +11,7 @@
 //! while (n > 0) n >>= 1                  31             one that shrinks by division
 //! for (t = 0.0; t < 1.0; t += 0.1)       10             anything that follows from constants: it is tried out
 //! do { .. i++; } while (i < 8)           8              the first round is free
-//! do { .. } while (false)                1              a condition that fails after any round
+//! do { .. } while (false)                1              a condition that fails after any iteration
 //! ```
 //!
 //! [`range`] knows which integers a value can be. [`progress`] knows how far a counter that moves by a rule can get. What
@@ -43,8 +43,8 @@ pub fn most(types: &Types, func: &Func, shape: &Shape, looped: Loop) -> Option<u
     }
 }
 
-/// Whether `looped` begins and never begins a second round: its condition holds at first, fails after every round, and
-/// nobody notices if it is not asked.
+/// Whether `looped` makes exactly one iteration, unless that is left early: its condition holds at first, fails after every
+/// iteration, and has no effect.
 pub fn is_one(types: &Types, func: &Func, shape: &Shape, looped: Loop) -> bool {
     let Some(cond) = looped.cond.filter(|cond| is_silent(func, *cond)) else { return false };
     let asked = |values: &[Value], eval: Eval| {
@@ -106,7 +106,7 @@ impl Bounds<'_> {
 
     /// The parts of a condition that must all hold.
     fn split(&self, asked: Asked, parts: &mut Vec<Asked>) {
-        // A variable of the loop, as in `while (again)`, is asked itself.
+        // A variable of the loop, as in `while (again)`, is a part by itself.
         let Some(data) = self.func.def(asked.value) else { return parts.push(asked) };
         match (&data.op, &data.operands[..]) {
             (Op::Math(Math::And), &[a, b]) if asked.wanted => {
@@ -221,7 +221,8 @@ impl Bounds<'_> {
         ((start.is_one() && limit.is_one()) || most <= LARGEST).then_some(most)
     }
 
-    /// The number of rounds in which a part holds, if that follows from constants. Where nobody knows whether it holds at first, it may.
+    /// The number of iterations in which a part holds, if that follows from constants. A part that is not known at first is
+    /// taken to hold then.
     fn tried(&self, part: Asked) -> Option<u32> {
         let exact = self.tried_by(part, Eval::default())?;
         // Finite differences are taken with more digits, which may take another round.

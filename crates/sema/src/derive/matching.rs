@@ -1,22 +1,23 @@
-//! What a function written as a derivative must hold to beyond what a call of it would ask for.
+//! Checks custom derivatives more strictly than overload resolution does. Input: a derivative and what it must fit. Output:
+//! whether it fits.
 //!
-//! **Kinds of numbers.** Its parameters may differ from those asked for by conversions, but not from a floating-point number to
-//! an integer or a truth value, or back: that is how parameters in another order look.
+//! **Kinds of numbers.** Parameters may differ from the expected ones by conversions, but not between floating-point numbers and
+//! integers or truth values: such a difference means that the parameters are in another order.
 //!
 //! ```slang
 //! float f(float x, int n);                                       // must be (inout DifferentialPair<float>, int, float)
 //! void b(inout DifferentialPair<float> x, float d, int n);       // and each argument would convert
 //! ```
 //!
-//! **Bounds.** A derivative that says of which function it is one (`[BackwardDerivativeOf(f)]`, `__func_extension`) names `f` with its
-//! own generic parameters, so these must have the bounds that `f` asks for.
+//! **Bounds.** A derivative that names its function (`[BackwardDerivativeOf(f)]`, `__func_extension`) passes its own generic
+//! parameters to `f`, so these must have the bounds that `f` requires.
 
 use super::Signature;
 use crate::Checked;
 use crate::hir::{Arg, FuncId, FuncRef, Ty, TyKind};
 use cotangent_base::Scalar;
 
-/// What a number is.
+/// The kind of a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Number {
     Float,
@@ -25,8 +26,7 @@ enum Number {
 }
 
 impl Checked {
-    /// Whether arguments of the types in `wanted` are numbers of the same kinds as the parameters in `own`, as far as both are
-    /// numbers.
+    /// Whether the numbers among the parameters in `own` and in `wanted` are of the same kinds. Other parameters do not count.
     pub(super) fn same_numbers(&self, own: &Signature, wanted: &Signature) -> bool {
         let kinds = |types: (Ty, Ty)| self.number(types.0).zip(self.number(types.1));
         own.types().zip(wanted.types()).filter_map(kinds).all(|(own, given)| own == given)
@@ -42,7 +42,7 @@ impl Checked {
         }
     }
 
-    /// Whether the generic parameters of `derivative` promise less than `original` asks for in the same places.
+    /// Whether the generic parameters of `derivative` have weaker bounds than those of `original`.
     pub(super) fn promises_less(&mut self, original: FuncId, derivative: FuncRef) -> bool {
         let generics = self.tables.funcs[original].generics;
         let own = self.tables.funcs[derivative.func].generics;
@@ -52,7 +52,7 @@ impl Checked {
         let mut args: Vec<Arg> = vec![];
         for &param in wanted.iter() {
             let arg = self.param_arg(param);
-            // One that the derivative knows nothing of cannot be asked about.
+            // A parameter that the derivative does not pass on has no bounds to compare.
             let Some(place) = places.iter().position(|place| *place == arg) else { return false };
             args.push(self.param_arg(given[place]));
         }

@@ -2,7 +2,7 @@
 //!
 //! * [`synth`] makes the `Differential` of a structure that does not name one.
 //! * [`flags`] reads `[Differentiable]` and its kin, [`custom`] finds the functions that derivative attributes
-//!   name, [`extension`] those that `__func_extension` is about, and [`matching`] says what they must hold to.
+//!   name, [`extension`] those that `__func_extension` is about, and [`matching`] checks their numbers and bounds.
 //! * [`signature`] translates a signature into that of the derivative; calls of `fwd_diff(f)` are checked against it.
 //! * [`flow`] finds derivatives that get lost inside a differentiable function.
 //! * [`calls`] says of which functions a derivative may be called, and converts pairs.

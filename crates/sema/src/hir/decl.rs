@@ -49,7 +49,7 @@ entity!(
 pub struct Program {
     /// Types, values and argument lists.
     pub types: Types,
-    /// `row_major` (true) and `column_major` inside types.
+    /// The words `row_major` (true) and `column_major` (false) inside types.
     pub layout_words: Vec<(bool, Span)>,
     /// Functions.
     pub funcs: EntityMap<FuncId, Func>,

@@ -105,7 +105,7 @@ pub enum ValKind {
     Count(Ty),
     /// `T.N`: what a type not known yet has for a constant that its interface requires.
     Required(FuncRef),
-    /// Whether the parameter of an alias, a type, conforms: known where the alias is used.
+    /// Whether a type parameter of an alias conforms. This is known only where the alias is used.
     Conforms(Ty, InterfaceRef),
     /// Something wrong that was reported.
     Error,

@@ -19,7 +19,7 @@ impl BodyCx<'_> {
                 self.cx.collect_local(decl.clone(), self.scope);
             }
             ast::DeclKind::Using(_) => {
-                // Those of one block make names visible side by side.
+                // All `using` declarations of a block share one scope.
                 let alone = self.cx.tables.scopes[self.scope].names.is_empty();
                 if self.scope == self.block_scope || !alone {
                     self.open_scope();

@@ -102,7 +102,7 @@ struct Parser<'d> {
     diags: &'d mut Diagnostics,
     limits: Limits,
     version: Version,
-    /// The words about matrices inside types.
+    /// The words `row_major` and `column_major` inside types; see [`ast::File`].
     layout_words: Vec<(bool, Span)>,
     depth: u32,
     /// The height of the expression that was read last.

@@ -85,7 +85,7 @@ pub(crate) struct Preprocessor<'a> {
     diags: &'a mut Diagnostics,
     macros: Map<Symbol, Rc<Macro>>,
     out: Vec<Token>,
-    /// The files that said `#pragma once`, each under its one name.
+    /// The files with `#pragma once`, by [`Loader::identity`].
     once: Set<String>,
     /// Included files by path: each is read once.
     lexed: Map<String, (FileId, Rc<[Token]>)>,

@@ -1,4 +1,4 @@
-//! Functions with custom derivatives.
+//! Makes random functions with custom derivatives, one constructor per kind: stores, loads, clipped gradients, wrong ones, and so on.
 
 use super::feature::Feature;
 use super::{Maker, Scope, param, var};
@@ -18,18 +18,18 @@ fn add_to(mem: Mem, at: Expr, value: Expr) -> Stmt {
     Stmt::Store(mem, at, sum)
 }
 
-/// What a function with custom derivatives is made of.
+/// The parts of a function with custom derivatives.
 struct Parts {
     ret: Option<Ty>,
     params: Vec<Param>,
     body: Vec<Stmt>,
     backward: Vec<Stmt>,
-    /// After the value is there.
+    /// The forward derivative, without the statements that compute the value.
     forward: Vec<Stmt>,
 }
 
 impl Maker {
-    /// Adds a function with custom derivatives of some kind, and what belongs to it.
+    /// Adds a function with custom derivatives of the kind that `feature` names.
     pub fn custom(&mut self, feature: Feature) {
         let (home, inline) = (self.home(), self.inline());
         let (name, parts) = match feature {
@@ -67,7 +67,7 @@ impl Maker {
         Func { name, ret, params, body, home, inline, marked, backward, forward, substitute: None }
     }
 
-    /// What the backward derivative may look at.
+    /// The variables that the backward derivative may read.
     fn backward_scope(&self, params: &[Param], ret: Option<Ty>) -> Scope {
         let mut scope = Scope::default();
         for p in params {
@@ -92,7 +92,7 @@ impl Maker {
         factor
     }
 
-    /// Writes to memory; the gradient comes from other memory.
+    /// A store; its backward derivative reads the gradient from other memory.
     fn storing(&mut self) -> Parts {
         let mut params = vec![param(Ty::Int, "i", Way::In), param(Ty::Float, "v", Way::In)];
         if self.random.once_in(3) {
@@ -126,7 +126,7 @@ impl Maker {
         Parts { ret, params, body, backward, forward }
     }
 
-    /// Reads from memory; the gradient is added to other memory.
+    /// A load; its backward derivative adds the gradient to other memory.
     fn loading(&mut self) -> Parts {
         let mut params = vec![param(Ty::Int, "i", Way::In)];
         let scaled = self.random.once_in(2);
@@ -148,7 +148,7 @@ impl Maker {
         Parts { ret, params, body, backward, forward: vec![Stmt::Set("r_d".into(), tangent)] }
     }
 
-    /// Gradients within bounds.
+    /// A function whose gradient is clamped, so that the derivative is not linear.
     fn clipping(&mut self, home: Home) -> Parts {
         let params = vec![param(Ty::Float, "a", Way::In)];
         let scope = self.scope(&params, Some(Ty::Float), home, false);
@@ -166,7 +166,7 @@ impl Maker {
         }
     }
 
-    /// Any derivative at all, of one or two arguments.
+    /// A function of one or two arguments whose custom derivative is not its true derivative.
     fn skewed(&mut self) -> Parts {
         let mut params = vec![param(Ty::Float, "a", Way::In)];
         if self.random.once_in(2) {
@@ -192,7 +192,7 @@ impl Maker {
         Parts { ret: Some(Ty::Float), params, body: vec![Stmt::Return(Some(value))], backward, forward }
     }
 
-    /// The result decides or counts; the gradient is made up.
+    /// A function whose result is an integer or a truth value, with an invented gradient.
     fn gating(&mut self) -> Parts {
         let params = vec![param(Ty::Float, "a", Way::In), param(Ty::Int, "i", Way::In)];
         let ret = *self.random.pick(&[Some(Ty::Bool), Some(Ty::Int), None]);
@@ -210,7 +210,7 @@ impl Maker {
         Parts { ret, params, body, backward, forward: vec![add_to(Mem::Sum, var("i"), var("a_d"))] }
     }
 
-    /// Changes an argument.
+    /// A function with an `inout` parameter.
     fn turning(&mut self) -> Parts {
         let params = vec![param(Ty::Float, "a", Way::InOut), param(Ty::Float, "b", Way::In)];
         let ret = *self.random.pick(&[None, None, Some(Ty::Float), Some(Ty::Int)]);

@@ -1,4 +1,4 @@
-//! Random expressions.
+//! Makes random expressions from the variables, operators and functions in scope.
 
 use super::feature::Feature;
 use super::{Maker, Scope};

@@ -1,4 +1,4 @@
-//! What programs are made of. A program has a few of these, so that each meets each.
+//! The features that random programs are made of. Each program has a few, so that over many programs every pair occurs.
 
 use crate::model::tree::Mem;
 use crate::random::Random;

@@ -1,4 +1,4 @@
-//! Makes random trees, each from a few [features](feature::Feature).
+//! Makes random trees. Input: a seed and the [features](feature::Feature) allowed. Output: a well-typed tree that uses a few of them.
 
 mod custom;
 mod expr;
@@ -9,7 +9,7 @@ use super::tree::{Call, Expr, Func, Home, Inline, Mem, Op, Param, Stmt, Tree, Ty
 use crate::random::Random;
 use feature::{Feature, Features};
 
-/// The tree that belongs to `seed`, made of the features that are on.
+/// The tree for `seed`, made from the given features.
 pub fn tree(seed: u64, on: &[Feature]) -> Tree {
     let mut random = Random::new(seed ^ 0x005E_ED0F_7EE5);
     let features = Features::pick(on, &mut random);
@@ -45,7 +45,7 @@ struct Scope {
     loops: Vec<String>,
     ret: Option<Ty>,
     depth: usize,
-    /// Whether derivatives go through: calls of functions without one need `no_diff`.
+    /// Whether this code is differentiated: calls of functions without a derivative need `no_diff`.
     differentiable: bool,
 }
 

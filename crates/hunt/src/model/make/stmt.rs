@@ -1,11 +1,11 @@
-//! Random statements.
+//! Makes random statements: memory, waves, calls, branches, and loops with exits.
 
 use super::feature::Feature;
 use super::{Maker, Scope, var};
 use crate::model::tree::{Atomic, Expr, Func, Mem, Op, Stmt, Ty, Wave, Way};
 
 impl Maker {
-    /// Some statements; what they declare ends with them.
+    /// A block of statements with a scope of its own.
     fn inner(&mut self, scope: &Scope, count: usize) -> Vec<Stmt> {
         let mut scope = Scope { depth: scope.depth + 1, ..scope.clone() };
         let mut block = Vec::new();
@@ -91,8 +91,8 @@ impl Maker {
         body
     }
 
-    /// A loop that carries several values and is left in between, each exit with others of them. Nothing comes after it, so that
-    /// what it carries and what the function gives may share variables.
+    /// A loop that carries several values and has several exits, which pass different ones on. It is the last statement, so that
+    /// the emitters may store the carried values in the outputs of the function.
     pub fn carry(&mut self, scope: &Scope, out: &mut Vec<Stmt>) {
         let (label, counter) = (self.fresh("l"), self.fresh("i"));
         let names: Vec<String> = scope.mutable(Ty::Float).iter().map(ToString::to_string).collect();
@@ -125,7 +125,7 @@ impl Maker {
         out.push(Stmt::For { label, counter, bound, unroll: false, body });
     }
 
-    /// One of these variables becomes something made of two.
+    /// Assigns one of these variables a value computed from two of them.
     fn mixed(&mut self, names: &[String]) -> Stmt {
         let [to, a, b] = [0; 3].map(|_| self.random.pick(names).clone());
         let value = match self.random.below(4) {
@@ -167,7 +167,7 @@ impl Maker {
         out.push(Stmt::Set(name, value));
     }
 
-    /// Memory changes, whatever was read of it before.
+    /// Changes memory that may have been read before.
     fn store(&mut self, scope: &Scope, out: &mut Vec<Stmt>) {
         let ty = *self.random.pick(&[Ty::Float, Ty::Float, Ty::Int]);
         if let Some(mem) = self.mem(ty) {
@@ -177,7 +177,7 @@ impl Maker {
         }
     }
 
-    /// A variable for what is in memory now, which is used at once.
+    /// Loads from memory into a variable, and uses it.
     fn load(&mut self, scope: &mut Scope, out: &mut Vec<Stmt>) {
         let ty = *self.random.pick(&[Ty::Float, Ty::Float, Ty::Int]);
         if let Some(mem) = self.mem(ty) {
@@ -213,7 +213,7 @@ impl Maker {
         }
         let Some(mem) = self.mem(Ty::Int).filter(|m| *m != Mem::StaticCount) else { return };
         let ops: &[Atomic] = match mem {
-            // There words have no sign.
+            // Words in byte buffers are unsigned.
             Mem::Bytes => &[Atomic::Add, Atomic::Or, Atomic::Exchange],
             _ => &[Atomic::Add, Atomic::Add, Atomic::Max, Atomic::Min, Atomic::Or, Atomic::Exchange],
         };
@@ -268,7 +268,7 @@ impl Maker {
         }
     }
 
-    /// A way out, under a condition.
+    /// A conditional exit.
     fn exit(&mut self, scope: &mut Scope, out: &mut Vec<Stmt>) {
         let Some(last) = scope.loops.last().filter(|_| self.features.has(Feature::Exit)) else {
             return self.set(scope, out);

@@ -100,7 +100,7 @@ impl Checked {
     pub(crate) fn find_losses(&mut self, func: FuncId, body: &Body) {
         let diff = self.program.funcs[func].diff;
         let backward = diff.backward.is_some() || diff.apply.is_some();
-        // That it stands in for another does not ask for more than it has by hand.
+        // A substitute with a custom derivative needs no other derivative unless it is marked itself.
         let marked = flags(&self.tables.funcs[func].prefix.attributes).differentiable.is_some();
         let any = diff.forward.is_some() || backward;
         let by_hand = (diff.forward.is_some() && backward) || diff.substitute.is_some() || any && !marked;
@@ -204,12 +204,12 @@ impl Flow<'_> {
         diff.is_differentiable() || *inline == Inline::Early || self.is_detach(func)
     }
 
-    /// Whether the result of a call carries a derivative though none goes in.
+    /// Whether the result of a call carries a derivative even if no argument does.
     fn gives(&self, call: &Call) -> bool {
         self.is_source(call) && !self.checked.program.funcs[call.callee.func].no_diff_result
     }
 
-    /// Whether what a call gives may carry a derivative though none goes in: the user wrote where it comes from.
+    /// Whether a call runs a custom derivative, so that its outputs may carry a derivative even if no argument does.
     fn is_source(&self, call: &Call) -> bool {
         let diff = &self.checked.program.funcs[call.callee.func].diff;
         let by_hand = diff.forward.is_some() || diff.backward.is_some() || diff.apply.is_some();
