@@ -39,11 +39,11 @@ cotangent_base::codes! {
     /// The derivative function does not have the parameters that the derivative of this function has.
     E0607 WRONG_SIGNATURE = "a derivative has the wrong signature";
 
-    /// The backward pass runs a loop in the other direction and needs, in every round, values that the forward pass
-    /// computed in that round. They are kept in an array, so the most rounds the loop can run must be known. It is if
-    /// the loop counts to a constant; otherwise nobody but you knows it.
+    /// The backward pass runs a loop in the other direction. Every iteration needs values that the forward pass computed in
+    /// that iteration. They are kept in an array, so the compiler must know the largest iteration count. It finds it for
+    /// loops that count to a constant, and for many others.
     ///
-    /// Write `[MaxIters(n)]` before the loop. Running more rounds than that stops the program.
+    /// Write `[MaxIters(n)]` before the loop. A loop that exceeds it stops the program.
     E0608 NO_BOUND = "a loop has no known bound";
 
     /// The backward pass needs a buffer or variable that was chosen while the program ran, such as
@@ -71,8 +71,8 @@ cotangent_base::codes! {
     ///
     /// Mark it `[Differentiable]`, or give it a custom derivative in turn.
     E0612 CUSTOM_NOT_DIFFERENTIABLE = "a custom derivative is not differentiable";
-    /// A loop may run so often that what the backward pass keeps of it would not fit in memory: a value in every
-    /// round, as many rounds as its bound allows.
+    /// A loop may run so often that the values which the backward pass keeps would not fit in memory: one in every
+    /// iteration, as many as its bound allows.
     ///
     /// Say with `[MaxIters(..)]` how often it really runs, or let the backward pass compute the values again: move the
     /// body to a function marked `[PreferRecompute]`.

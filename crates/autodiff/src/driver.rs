@@ -310,7 +310,7 @@ impl<'m> Context<'m> {
         for span in left {
             let message = format!("a loop in `{}` cannot be unrolled", func.name);
             let diagnostic = Diagnostic::new(codes::NOT_UNROLLED, span, message)
-                .here("its number of rounds is not a constant, or it is too large")
+                .here("its iteration count is not a constant, or it is too large")
                 .help("remove `[ForceUnroll]`; for a backward derivative write `[MaxIters(n)]` in its place");
             result = Err(self.report(diagnostic));
         }

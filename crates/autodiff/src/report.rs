@@ -42,7 +42,7 @@ pub struct Kept {
 /// Why a value is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
-    /// A loop carries it: it differs from round to round.
+    /// A loop carries it: it differs between iterations.
     Carried,
     /// A loop computed it.
     LoopResult,
@@ -62,7 +62,7 @@ impl Why {
     /// The reason as a phrase.
     pub const fn text(self) -> &'static str {
         match self {
-            Why::Carried => "differs from round to round",
+            Why::Carried => "differs between iterations",
             Why::LoopResult => "was computed by a loop",
             Why::Trips => "says how often a loop ran",
             Why::Loaded => "comes from memory that may change",

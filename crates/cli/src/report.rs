@@ -147,10 +147,7 @@ pub fn show(compiler: &Compiler<'_>, format: Format) {
     if errors > 0 {
         let warnings =
             if warnings > 0 { format!(" and {}", count(warnings, "warning")) } else { String::new() };
-        tell(format_args!(
-            "{}{warnings}; `cotangent explain CODE` says more about one",
-            count(errors, "error")
-        ));
+        tell(format_args!("{}{warnings}; run `cotangent explain CODE` for details", count(errors, "error")));
     } else if warnings > 0 && compiler.warnings.deny {
         tell(format_args!("{}, denied by --deny-warnings", count(warnings, "warning")));
     }

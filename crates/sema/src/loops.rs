@@ -116,7 +116,7 @@ impl BodyCx<'_> {
         if matches!(known, None | Some(Some(..=0))) {
             let span = attribute.args.first().map_or(attribute.name.span, |e| e.span);
             let message = "the bound of a loop must be a constant that is at least 1";
-            let help = "write how many rounds there are at most: `[MaxIters(64)]`";
+            let help = "write the largest iteration count: `[MaxIters(64)]`";
             self.report(Diagnostic::new(codes::BAD_SIZE, span, message).help(help));
             return None;
         }

@@ -149,7 +149,7 @@ impl Planner<'_, '_> {
             .help("give the loop a smaller bound with `[MaxIters(..)]`, or move its body to a function with `[PreferRecompute]`");
         Err(Box::new(match self.span(residual) {
             at if at.is_none() || at == span => diagnostic,
-            at => diagnostic.label(at, "this value is kept in every round"),
+            at => diagnostic.label(at, "this value is kept in every iteration"),
         }))
     }
 
@@ -166,12 +166,12 @@ impl Planner<'_, '_> {
         let span = func.insts[unbounded].span;
         let diagnostic =
             Diagnostic::new(codes::NO_BOUND, span, "the backward pass needs a bound for this loop")
-                .here("no one knows how many rounds it runs")
-                .note("the backward pass keeps a value per round, so it needs to know how much room to make")
+                .here("cannot determine the iteration count")
+                .note("the backward pass keeps a value per iteration, so it must know the largest count")
                 .help("write `[MaxIters(64)]` before the loop, with a constant that it never exceeds");
         Box::new(match self.span(residual) {
             at if at.is_none() || at == span => diagnostic,
-            at => diagnostic.label(at, "this value is kept in every round"),
+            at => diagnostic.label(at, "this value is kept in every iteration"),
         })
     }
 
