@@ -1,5 +1,5 @@
-//! What reverse mode distinguishes about operations: the constructs that it takes apart and turns round, each in its
-//! own way, and everything else.
+//! What reverse mode distinguishes about operations: the constructs that it splits and transposes, each in its own way,
+//! and everything else.
 
 use cotangent_ir::{Control, DiffCall, Effect, Func, FuncId, LinCall, LoopInfo, Module, Op};
 

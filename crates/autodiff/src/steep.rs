@@ -120,7 +120,7 @@ impl Callees {
     }
 }
 
-/// The primal values that may be infinite or no number.
+/// The primal values that may be infinite or NaN.
 struct Wild<'a> {
     module: &'a Module,
     func: &'a Func,

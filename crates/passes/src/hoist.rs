@@ -27,10 +27,10 @@
 //! loops around it moves in front of the outermost of those, also from within an `if`, since most may as well
 //! run once too often.
 //!
-//! Not so what may have an infinite slope, such as a division: to run where it did not run before is harmless to its value,
-//! which nobody uses, but backwards its derivative is zero times that slope, which is no number. Before derivatives are taken it
-//! moves only as far as it is sure to run anyway: not out of an `if`, from behind an exit, or out of a loop that may have no
-//! rounds.
+//! An operation whose derivative may be infinite, such as a division, is an exception. Where it did not run before, its value is
+//! unused; but the backward pass would multiply a zero cotangent by an infinite derivative, which is NaN. Before derivatives are
+//! taken it moves only to where it runs anyway: not out of an `if`, not from after an exit, and not out of a loop that may have
+//! no iterations.
 //!
 //! Only what has no effect and cannot trap moves: not divisions of integers by what may be zero, not `extract`
 //! with a dynamic index, not loads, not calls, nothing with regions. Arrays stay too: one that all rounds share is

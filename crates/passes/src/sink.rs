@@ -24,8 +24,8 @@
 //! }
 //! ```
 //!
-//! It runs before a function is turned round. Forwards an unused value is a little work for nothing. Backwards its derivative
-//! is zero, and zero times an infinite slope, as of a root at zero, is no number.
+//! It runs before a function is differentiated. In the forward pass an unused value only costs a little time. In the backward
+//! pass its cotangent is zero, and zero times an infinite derivative, such as that of a square root at zero, is NaN.
 //!
 //! One walk, last instructions first, so that those who use a value have found their places before it looks for its own: the
 //! innermost region around all its uses that is in no more loops. Whole constructs move too, but not deeper than

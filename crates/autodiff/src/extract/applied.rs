@@ -8,7 +8,8 @@
 //!   return r.0, r.1                             return y_t
 //! ```
 //!
-//! What the user's first function gives beside the result is the context, and a caller keeps it. The call in the linear half stays opaque until it is turned round; that calls the second.
+//! The user's first function returns the result and the context, which the caller keeps. The call in the linear half stays
+//! opaque until it is transposed: that calls the second function.
 
 use super::halves::add_halves;
 use super::{Key, wrong_signature};

@@ -90,7 +90,7 @@ fn define(cx: &mut Context<'_>, key: &Key, linear: FuncId, inner: &Callee, sourc
     let outputs = |f: FuncId| cx.module.funcs[f].sig.outputs().map(|o| o.ty).collect::<Vec<Ty>>();
     let (all, tangent_types) = (outputs(inner.primal), outputs(half));
     let mut b = Builder::new(&mut cx.module.types, &mut func);
-    // A half that gives no tangents and is no source does nothing, and nothing in a linear half may do nothing.
+    // A half that gives no tangents and is not a source is left out: a linear half must not contain calls without effect.
     let call = (source || !tangent_types.is_empty()).then(|| {
         let mut operands: Vec<Value> = Vec::new();
         if inner.context.is_some() {

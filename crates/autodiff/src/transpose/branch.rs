@@ -1,4 +1,4 @@
-//! The transpose of `if` and `switch`: the same branches on the same condition, each turned round.
+//! The transpose of `if` and `switch`: the same construct on the same condition, with each branch transposed.
 //!
 //! ```text
 //! ~r = if %c { ~s = mul %p ~a; yield ~s } { yield ~b }

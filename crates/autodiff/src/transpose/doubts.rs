@@ -2,26 +2,26 @@
 //!
 //! ```text
 //! %root = sqrt %x
-//! for .. { if c { sum += root } }         sum_ct reaches root_ct in some rounds, perhaps in none
+//! for .. { if c { sum += root } }         sum_ct reaches root_ct in some iterations, perhaps in none
 //! ```
 //!
-//! A value that is not used does not matter, whatever its slope, but zero times a slope that is infinite, or no number, is no
-//! number. [`sink`](mod@cotangent_passes::sink) has moved most such values to where they are used. What it could not move is
-//! found here: what only some rounds of a loop use, or some parts of an aggregate, or the function that it is given to. There
-//! the product is guarded:
+//! An unused value has a zero cotangent. Zero times a derivative that is infinite or NaN is NaN, which must not spread.
+//! [`sink`](mod@cotangent_passes::sink) has moved most such values to where they are used. This pass finds those that it could
+//! not move: values that only some iterations of a loop use, only some parts of an aggregate, or only the callee. Their
+//! products are guarded:
 //!
 //! ```text
-//! ~root = mul %slope ~x       p = slope * root_ct;  x_ct += select(root_ct == 0 & p is no number, 0, p)
+//! ~root = mul %slope ~x       p = slope * root_ct;  x_ct += select(root_ct == 0 & p is NaN, 0, p)
 //! ```
 //!
 //! Only products that are [`steep`](mod@crate::steep) are guarded, and of them only those whose cotangent is not there for sure.
-//! A value that is used and has the cotangent zero all the same counts as not used, so where the slope is infinite the product
-//! is zero too. Where the slope is finite nothing is changed, since whoever differentiates again wants to know how the product
-//! grows with the cotangent.
+//! A value that is used but has a zero cotangent counts as unused, so its product is zero too where the derivative is infinite.
+//! Where the derivative is finite nothing changes, since a second derivative needs to know how the product grows with the
+//! cotangent.
 //!
 //! **What is sure.** One sweep from the end to the beginning, as in [`reach`](super::reach). Outputs are sure; what an
 //! operation hands on is as sure as its result, part by part; what an `if` captures is sure if it is in every branch; what a loop
-//! captures if there is a round for sure. A slot of a loop is taken to be as sure as the result, and the body is swept again with
+//! captures if there is at least one iteration for sure. A slot of a loop is taken to be as sure as the result, and the body is swept again with
 //! what came out, if that was less.
 //!
 //! It does not guard products of matrices with vectors and with each other, nor derivatives that the user wrote.

@@ -1,4 +1,4 @@
-//! The transpose of a counted loop: the same loop, its body turned round, in the other direction.
+//! The transpose of a counted loop: the same loop in the other direction, with its body transposed.
 //!
 //! ```text
 //! ~s = for n (~x) { (k, ~a)  %c = ..; ~w = extract ~W [k]; ~t = mul %c ~w; ~u = add ~a ~t; yield ~u }

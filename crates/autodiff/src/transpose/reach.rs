@@ -1,6 +1,6 @@
 //! Which linear values get a cotangent, given which outputs have one.
 //!
-//! Found before anything is emitted: a loop must know its slots before its body is turned round, and a caller
+//! Found before anything is emitted: a loop must know its slots before its body is transposed, and a caller
 //! must know which cotangents it gets back. One sweep from the end to the beginning; loops are swept until
 //! nothing new appears.
 

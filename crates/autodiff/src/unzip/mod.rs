@@ -12,7 +12,7 @@
 //!
 //! **The linear half** has the shape of the original wherever that has linear results. Each of its regions is a
 //! prologue, primal operations that fetch or repeat the residuals made in the region it mirrors, followed by
-//! linear operations only. Every loop in it is counted. So `transpose` can copy prologues and turn round the
+//! linear operations only. Every loop in it is counted. So `transpose` can copy prologues and transpose the
 //! rest.
 
 mod context;

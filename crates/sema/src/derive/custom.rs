@@ -154,7 +154,7 @@ impl Checked {
         self.derivative_wrapper(func, wanted, &members)
     }
 
-    /// Whether `derivative` takes references (`__ref`) where `original` takes none: pairs are passed by value and given back.
+    /// Whether `derivative` takes references (`__ref`) although `original` takes none. Pairs are passed by value.
     fn refers_more(&self, derivative: FuncId, original: FuncId) -> bool {
         let refers = |func: FuncId| self.program.funcs[func].params.iter().any(|p| p.by_ref);
         refers(derivative) && !refers(original)

@@ -23,7 +23,7 @@ impl Checked {
         if self.is_error(chosen) {
             return;
         }
-        // One that was not written has a place for every field, by the name of the field.
+        // A synthesized differential has a field of the same name for every field.
         let written = chosen != ty && !self.is_synthesised(chosen);
         let saved = std::mem::replace(&mut self.tables.env, bounds);
         if !written || self.is_own_differential(id, chosen) {

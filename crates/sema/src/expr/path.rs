@@ -103,7 +103,7 @@ impl BodyCx<'_> {
                     Entity::Value(self.error(span))
                 }
             },
-            // The name of a subscript is for asking after its accessors; a value it is only with indices.
+            // The name of a subscript leads to its accessors. It is a value only with indices.
             Item::Property(_) if name == attrs::SUBSCRIPT => {
                 let message = "a subscript is read with indices, not by its name";
                 let diagnostic = Diagnostic::new(codes::NO_SUBSCRIPT, span, message);
