@@ -2,12 +2,12 @@
 //!
 //! Inside a program a sum is the number of the member it is, and all members side by side: what is never read costs nothing. A sum
 //! that the host sees has the form the host knows: four words, of which the third says by the number of
-//! [`StructDef::ids`](cotangent_ir::StructDef) which member it is, and room for the largest member. Both are used alike:
+//! [`StructDef::ids`](cotangent_ir::StructDef) which member it is, and the words of the member. Both are used alike:
 //!
 //! ```text
 //! struct IShape {                              struct IShape {
 //!     std::int32_t number;                         std::uint32_t host[2] = {}, id = 7, zero = 0;
-//!     Circle Circle_1;                             alignas(4) unsigned char data[12];
+//!     Circle Circle_1;                             unsigned char data[12];
 //!     Rect Rect_1;                                 std::int32_t tag(int line) const; // stops if nobody has the number
 //!     std::int32_t tag(int line) const;            Circle get_Circle_1(int line) const;
 //!     Circle get_Circle_1(int line) const;         static IShape make_Circle_1(const Circle& value);
@@ -15,26 +15,35 @@
 
 use crate::Emitter;
 use cotangent_base::Scalar;
-use cotangent_ir::layout::{HEADER, Matrices, Memory};
-use cotangent_ir::{StructId, Type};
+use cotangent_ir::layout::{HEADER, Matrices, Memory, Move, Repack, Rules};
+use cotangent_ir::{StructId, Ty, Type};
 use std::fmt::Write;
 
 impl Emitter<'_> {
-    /// Size and alignment of what comes behind the header of a sum, if it has one.
-    fn room(&self, id: StructId) -> Option<(u32, u32)> {
+    fn rules(&self) -> Rules {
+        self.options.language.target().rules(Memory::Buffer, Matrices::Rows)
+    }
+
+    /// How many bytes come behind the header of a sum, if it has one.
+    fn room(&self, id: StructId) -> Option<u32> {
         let types = &self.module.types;
         if types.struct_def(id).ids.is_empty() {
             return None;
         }
-        let rules = self.options.language.target().rules(Memory::Buffer, Matrices::Rows);
-        let whole = rules.layout(types, types.find(Type::Sum(id))?)?;
-        Some((whole.size - HEADER, whole.align))
+        let whole = self.rules().layout(types, types.find(Type::Sum(id))?)?;
+        Some(whole.size - HEADER)
+    }
+
+    /// How the bytes of a member move from its own type to the sum.
+    fn moves(&self, member: Ty) -> Vec<Move> {
+        let repack = Repack::new(&self.module.types, member, self.rules(), Rules::HELD);
+        repack.map_or(vec![], |repack| repack.moves().to_vec())
     }
 
     /// The structure of a sum.
     pub fn sum(&mut self, id: StructId) {
         let text = match self.room(id) {
-            Some((size, align)) => self.host_sum(id, size, align),
+            Some(size) => self.host_sum(id, size),
             None => self.own_sum(id),
         };
         self.out += &format!("struct {} {{\n{text}}};\n\n", self.structs.name(id));
@@ -63,15 +72,14 @@ impl Emitter<'_> {
         out
     }
 
-    fn host_sum(&self, id: StructId, size: u32, align: u32) -> String {
+    fn host_sum(&self, id: StructId, size: u32) -> String {
         let def = self.module.types.struct_def(id);
         let (name, int, word) = (self.structs.name(id), self.scalar(Scalar::I32), self.scalar(Scalar::U32));
         let first = def.ids[0];
         let mut out = format!("    {word} host[2] = {{}}, id = {first}u, zero = 0;\n");
         if size > 0 {
-            _ = writeln!(out, "    alignas({align}) unsigned char data[{size}];");
+            _ = writeln!(out, "    unsigned char data[{size}];");
         }
-        let data = if size > 0 { "data" } else { "nullptr" };
         let mut known = Vec::new();
         let mut cases = String::new();
         for (tag, ((ty, field), (member, host))) in
@@ -79,11 +87,18 @@ impl Emitter<'_> {
         {
             known.push(format!("{host} {}", member.name));
             _ = write!(cases, " case {host}u: return {tag};");
-            let to = if size > 0 { "s.data" } else { "nullptr" };
+            let (mut get, mut put) = (String::new(), String::new());
+            for Move { from, to, size, flag } in self.moves(member.ty) {
+                _ = write!(put, " ct::put_bytes(value, {from}, s.data + {to}, {size});");
+                _ = match flag {
+                    true => write!(get, " ct::get_flag(value, {from}, data + {to});"),
+                    false => write!(get, " ct::get_bytes(value, {from}, data + {to}, {size});"),
+                };
+            }
             _ = writeln!(
                 out,
-                "    static CT_INLINE {name} make_{field}(const {ty}& value) {{ {name} s{{}}; s.id = {host}u; ct::put_bytes({to}, value); return s; }}\n    \
-                 CT_INLINE {ty} get_{field}(int line) const {{ return tag(line) == {tag} ? ct::get_bytes<{ty}>({data}) : {ty}{{}}; }}"
+                "    static CT_INLINE {name} make_{field}(const {ty}& value) {{ {name} s{{}}; s.id = {host}u; (void)value;{put} return s; }}\n    \
+                 CT_INLINE {ty} get_{field}(int line) const {{ {ty} value{{}}; if (tag(line) == {tag}) {{{get} }} return value; }}"
             );
         }
         let known = format!("{} has {}", def.name, known.join(", "));

@@ -87,6 +87,8 @@ pub struct StructDef {
     pub sum: bool,
     /// Of a sum that lies in memory the host sees: the numbers by which the host knows the members.
     pub ids: Vec<u32>,
+    /// Of a sum: how many bytes of memory that the host sees are for what it holds, if the interface says so.
+    pub room: Option<u32>,
     /// The fields whose matrix lies in memory in a way of its own.
     pub matrices: Vec<(u32, Matrices)>,
 }
@@ -156,7 +158,8 @@ impl Types {
     pub fn add_struct(&mut self, name: Symbol, fields: Vec<StructField>) -> StructId {
         let name = unique(name, |name| self.names.contains_key(&name));
         let weight = self.weight_of(&fields);
-        let id = self.structs.push(StructDef { name, fields, sum: false, ids: vec![], matrices: vec![] });
+        let def = StructDef { name, fields, sum: false, ids: vec![], room: None, matrices: vec![] };
+        let id = self.structs.push(def);
         self.weights.push(weight);
         self.names.insert(name, id);
         id
@@ -174,6 +177,11 @@ impl Types {
         self.structs[id].ids = ids;
     }
 
+    /// Says how many bytes of memory a sum has for what it holds.
+    pub fn set_room(&mut self, id: StructId, bytes: u32) {
+        self.structs[id].room = Some(bytes);
+    }
+
     /// Says how the matrices of some fields lie in memory.
     pub fn set_matrices(&mut self, id: StructId, matrices: Vec<(u32, Matrices)>) {
         self.structs[id].matrices = matrices;
@@ -182,7 +190,7 @@ impl Types {
     /// Makes a sum a structure with these fields. Its type stays the same number.
     pub fn sum_to_struct(&mut self, id: StructId, fields: Vec<StructField>) {
         let def = &mut self.structs[id];
-        (def.fields, def.sum, def.ids) = (fields, false, vec![]);
+        (def.fields, def.sum, def.ids, def.room) = (fields, false, vec![], None);
         if let Some(ty) = self.numbers.remove(&Type::Sum(id)) {
             self.list[ty] = Type::Struct(id);
             self.numbers.insert(Type::Struct(id), ty);

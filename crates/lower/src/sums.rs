@@ -27,7 +27,8 @@
 use crate::codes;
 use crate::instance::Lowerer;
 use cotangent_base::{Diagnostic, Map, Set, Span, Symbol};
-use cotangent_ir::{self as ir, DiffRow, StructField, StructId, Type, layout};
+use cotangent_ir::layout::Rules;
+use cotangent_ir::{self as ir, DiffRow, StructField, StructId, Type};
 use cotangent_sema::hir::{InterfaceRef, Ty, TyKind};
 
 /// The types of members may nest this deep. Real programs stay below five.
@@ -56,10 +57,19 @@ impl Lowerer<'_> {
     pub fn lower_interface(&mut self, ty: Ty) -> ir::Ty {
         let name = Symbol::new(&self.types.name(self.checked, ty));
         let id = self.module.types.add_sum(name, vec![]);
+        if let Some(room) = self.stated_room(ty) {
+            self.module.types.set_room(id, room);
+        }
         let sum = Sum { id, members: vec![], numbers: Map::default(), exposed: false };
         self.sums.all.insert(ty, sum);
         self.sums.order.push(ty);
         self.module.types.defined(id)
+    }
+
+    /// The bytes that `[anyValueSize(n)]` before an interface gives what its values hold.
+    fn stated_room(&self, ty: Ty) -> Option<u32> {
+        let size = self.checked.program.interfaces[self.interface(ty)?.interface].any_value_size?;
+        self.checked.program.types.known(size).and_then(|size| u32::try_from(size).ok())
     }
 
     /// The first member of a differential: nothing was added yet.
@@ -174,13 +184,11 @@ impl Lowerer<'_> {
     /// Reports members that take more room than their interface allows.
     pub fn check_sizes(&mut self) {
         for ty in self.sums.order.clone() {
-            let Some(interface) = self.interface(ty) else { continue };
-            let limit = self.checked.program.interfaces[interface.interface].any_value_size;
-            let Some(limit) = limit.and_then(|val| self.checked.program.types.known(val)) else { continue };
+            let Some(limit) = self.stated_room(ty) else { continue };
             let members = self.sums.all[&ty].members.clone();
             for member in members {
                 let lowered = self.lower_ty(member, Span::none());
-                let size = layout::layout(&self.module.types, lowered).map_or(0, |l| i64::from(l.size));
+                let size = Rules::HELD.layout(&self.module.types, lowered).map_or(0, |l| l.size);
                 if size > limit {
                     self.too_large_member(ty, member, size, limit);
                 }
@@ -188,7 +196,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn too_large_member(&mut self, sum: Ty, member: Ty, size: i64, limit: i64) {
+    fn too_large_member(&mut self, sum: Ty, member: Ty, size: u32, limit: u32) {
         let span = match self.checked.program.types.kind(member) {
             TyKind::Struct(id, _) => self.checked.program.structs[id].span,
             _ => Span::none(),

@@ -3,7 +3,7 @@
 use crate::data::Number;
 use cotangent_base::Scalar;
 use cotangent_interp::Val;
-use cotangent_ir::layout;
+use cotangent_ir::layout::{self, Rules};
 use cotangent_ir::{StructId, Ty, Type, Types};
 
 /// Reads and writes values of a module's types.
@@ -11,18 +11,35 @@ use cotangent_ir::{StructId, Ty, Type, Types};
 pub struct Codec<'t> {
     /// The types.
     pub types: &'t Types,
+    /// How the bytes lie.
+    pub rules: Rules,
 }
 
-impl Codec<'_> {
+impl<'t> Codec<'t> {
+    /// The codec of bytes in C layout.
+    pub fn new(types: &'t Types) -> Self {
+        Codec { types, rules: Rules::C }
+    }
+
+    /// The same of what a sum holds.
+    fn held(self) -> Self {
+        Codec { rules: Rules::HELD, ..self }
+    }
+
     /// The value of type `ty` at the start of `bytes`, which are long enough.
     pub fn decode(self, ty: Ty, bytes: &[u8]) -> Val {
         match self.types.get(ty) {
             Type::Unit => Val::Unit,
+            // Where it takes a word, all of the word counts.
+            Type::Scalar(Scalar::Bool) => {
+                let bytes = &bytes[..self.rules.scalar_bytes(Scalar::Bool) as usize];
+                read(Scalar::Bool, &[bytes.iter().any(|byte| *byte != 0).into()])
+            }
             Type::Scalar(scalar) => read(scalar, bytes),
             Type::Sum(id) => self.decode_sum(id, bytes),
             _ => {
                 let part = |index| {
-                    let (offset, inner) = layout::part(self.types, ty, index)?;
+                    let (offset, inner) = self.rules.part(self.types, ty, index)?;
                     Some(self.decode(inner, &bytes[offset as usize..]))
                 };
                 Val::aggregate((0..).map_while(part))
@@ -33,11 +50,14 @@ impl Codec<'_> {
     /// Writes `value` of type `ty` at the start of `bytes`. What was never written in the program stays as it is.
     pub fn encode(self, ty: Ty, value: &Val, bytes: &mut [u8]) {
         match (self.types.get(ty), value) {
-            (Type::Scalar(scalar), value) => write(scalar, value, bytes),
-            (Type::Sum(id), value) => self.encode_sum(id, value, bytes),
+            (Type::Scalar(scalar), value) => {
+                bytes[..self.rules.scalar_bytes(scalar) as usize].fill(0);
+                write(scalar, value, bytes);
+            }
+            (Type::Sum(id), value) => self.encode_sum(ty, id, value, bytes),
             (_, value) => {
                 for (index, part) in value.parts().iter().enumerate() {
-                    let Some((offset, inner)) = layout::part(self.types, ty, index as u32) else { return };
+                    let Some((offset, inner)) = self.rules.part(self.types, ty, index as u32) else { return };
                     self.encode(inner, part, &mut bytes[offset as usize..]);
                 }
             }
@@ -52,11 +72,12 @@ impl Codec<'_> {
         let Some(id) = bytes.get(at..at + 4) else { return Val::unknown(0) };
         let id = read(Scalar::U32, id).as_int().unwrap_or(0) as u32;
         let Some(member) = def.ids.iter().position(|known| *known == id) else { return Val::unknown(id) };
-        let value = self.decode(def.fields[member].ty, &bytes[layout::HEADER as usize..]);
+        let value = self.held().decode(def.fields[member].ty, &bytes[layout::HEADER as usize..]);
         Val::sum(member as u32, value)
     }
 
-    fn encode_sum(self, id: StructId, value: &Val, bytes: &mut [u8]) {
+    /// A value that was written takes all bytes there are for it; one that is as it was keeps what the host left beside it.
+    fn encode_sum(self, ty: Ty, id: StructId, value: &Val, bytes: &mut [u8]) {
         let def = self.types.struct_def(id);
         let [tag, inner] = value.parts() else { return };
         if def.ids.is_empty() || bytes.len() < layout::HEADER as usize {
@@ -67,9 +88,13 @@ impl Codec<'_> {
         }
         let Some(member) = tag.as_int().map(|tag| tag as usize) else { return };
         let (Some(id), Some(field)) = (def.ids.get(member), def.fields.get(member)) else { return };
-        bytes[..layout::HEADER as usize].fill(0);
+        let Some(whole) = self.rules.layout(self.types, ty).filter(|_| self.decode(ty, bytes) != *value)
+        else {
+            return;
+        };
+        bytes[..whole.size as usize].fill(0);
         bytes[layout::ID as usize..][..4].copy_from_slice(&id.to_le_bytes());
-        self.encode(field.ty, inner, &mut bytes[layout::HEADER as usize..]);
+        self.held().encode(field.ty, inner, &mut bytes[layout::HEADER as usize..]);
     }
 
     /// The elements of a buffer.
@@ -135,7 +160,7 @@ mod tests {
             bytes[8 + 4 * i..12 + 4 * i].copy_from_slice(&x.to_le_bytes());
         }
         bytes[24..].copy_from_slice(&u64::MAX.to_le_bytes());
-        let codec = Codec { types: &types };
+        let codec = Codec::new(&types);
         let value = codec.decode(ty, &bytes);
         assert_eq!(value.parts()[1].parts()[1].as_float(), Some(-2.0));
         assert_eq!(value.parts()[2].parts()[1].parts()[1].as_float(), Some(-4.5));

@@ -154,7 +154,7 @@ impl Params {
     }
 
     fn codec(&self) -> Codec<'_> {
-        Codec { types: &self.types }
+        Codec::new(&self.types)
     }
 
     /// The names of the buffers a program may write, in the order of declaration.

@@ -149,7 +149,7 @@ cotangent_base::codes! {
     /// Local variables have no place in memory, nor have parameters, constants and results.
     E0342 NOT_IN_MEMORY = "no pointer leads there";
 
-    /// The attribute is known, but it belongs before something else, or takes another number of arguments.
+    /// The attribute is known, but it belongs before something else, or takes other arguments.
     E0330 BAD_ATTRIBUTE = "an attribute out of place";
 
     /// Something that may stand behind the colon of a generic parameter or type must be an interface (or, for a structure,

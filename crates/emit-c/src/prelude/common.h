@@ -1,11 +1,12 @@
-// What a value of interface type holds, between bytes and a type.
-template <class T> CT_INLINE T get_bytes(const unsigned char* data) {
-    T value{};
-    if constexpr (!is_empty_v<T>) memcpy(&value, data, sizeof value);
-    return value;
+// Parts of what a value of interface type holds, between its bytes and those of a type that begin at `at`. A `bool` is a word there.
+template <class T> CT_INLINE void get_bytes(T& value, usize at, const unsigned char* data, usize size) {
+    memcpy(reinterpret_cast<unsigned char*>(&value) + at, data, size);
 }
-template <class T> CT_INLINE void put_bytes(unsigned char* data, const T& value) {
-    if constexpr (!is_empty_v<T>) memcpy(data, &value, sizeof value);
+template <class T> CT_INLINE void put_bytes(const T& value, usize at, unsigned char* data, usize size) {
+    memcpy(data, reinterpret_cast<const unsigned char*>(&value) + at, size);
+}
+template <class T> CT_INLINE void get_flag(T& value, usize at, const unsigned char* data) {
+    reinterpret_cast<unsigned char*>(&value)[at] = (data[0] | data[1] | data[2] | data[3]) != 0;
 }
 
 // The index `i` of one of `count` elements, checked unless COTANGENT_UNCHECKED is defined.

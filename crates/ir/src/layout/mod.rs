@@ -3,8 +3,8 @@
 //! [`Rules`] are the sets of rules that targets use, [`Target`] says which target uses which, and [`bind`] gives the
 //! parameters of a program their places. What the host hands in and gets back is in C layout: a scalar is aligned
 //! to its size, a vector or matrix to its scalar, a `bool` takes one byte, matrices are stored row by row, and a
-//! structure is as large as its alignment makes it. A sum is the number of the member it is and room for the largest
-//! member. The functions here that take no rules are about that one.
+//! structure is as large as its alignment makes it. A sum that the host sees is a
+//! header and the words of what it holds: as many as its interface says, or as the largest member needs. The functions here that take no rules are about that one.
 //!
 //! Sizes are worked out in 64 bits, where they saturate, since a source can name arrays of arrays that no memory holds.
 //! Only what is at most [`MAX_SIZE`] has a layout.
@@ -14,7 +14,7 @@ mod repack;
 mod rules;
 mod target;
 
-pub use repack::Repack;
+pub use repack::{Move, Repack};
 pub use rules::{Matrices, Rules, Set};
 pub use target::{Memory, Target};
 

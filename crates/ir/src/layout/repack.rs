@@ -15,12 +15,15 @@ pub struct Repack {
 
 /// A range of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Move {
-    from: usize,
-    to: usize,
-    size: usize,
+pub struct Move {
+    /// Where it begins.
+    pub from: usize,
+    /// Where it goes.
+    pub to: usize,
+    /// How many bytes it has.
+    pub size: usize,
     /// A `bool`, which may be larger on one side: its first byte tells.
-    flag: bool,
+    pub flag: bool,
 }
 
 impl Repack {
@@ -31,6 +34,11 @@ impl Repack {
         let mut repack = Repack::default();
         repack.collect(types, ty, (from, 0), (to, 0))?;
         Some(repack)
+    }
+
+    /// The ranges.
+    pub fn moves(&self) -> &[Move] {
+        &self.moves
     }
 
     /// The way back.
@@ -78,18 +86,24 @@ impl Repack {
                 }
                 Some(())
             }
+            // Its bytes are the same everywhere.
+            Type::Sum(id) if !types.struct_def(id).ids.is_empty() => {
+                let size = from.0.layout(types, ty)?.size as usize;
+                self.range(Move { from: from.1, to: to.1, size, flag: false });
+                Some(())
+            }
             Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => None,
         }
     }
 
     fn push(&mut self, s: Scalar, from: usize, to: usize) {
-        let next = Move { from, to, size: s.bytes() as usize, flag: s == Scalar::Bool };
+        self.range(Move { from, to, size: s.bytes() as usize, flag: s == Scalar::Bool });
+    }
+
+    fn range(&mut self, next: Move) {
+        let follows = |last: &Move| (last.from + last.size, last.to + last.size) == (next.from, next.to);
         match self.moves.last_mut() {
-            Some(last)
-                if !last.flag && !next.flag && last.from + last.size == from && last.to + last.size == to =>
-            {
-                last.size += next.size;
-            }
+            Some(last) if !last.flag && !next.flag && follows(last) => last.size += next.size,
             _ => self.moves.push(next),
         }
     }

@@ -18,7 +18,7 @@
 //! A matrix is a list of its rows, or of its columns ([`Matrices`]). Where vectors are aligned as their scalars it is
 //! just its numbers. What is empty takes no room and aligns nothing.
 
-use super::{Layout, MAX_SIZE, MAX_WEIGHT};
+use super::{HEADER, Layout, MAX_SIZE, MAX_WEIGHT};
 use crate::{StructDef, Ty, Type, Types};
 use cotangent_base::Scalar;
 
@@ -92,6 +92,10 @@ fn round_up(size: u64, align: u64) -> u64 {
 impl Rules {
     /// What the host uses.
     pub const C: Rules = Rules { set: Set::C, matrices: Matrices::Rows };
+
+    /// How what a sum holds lies in memory that the host sees, on every target: numbers as close as their sizes allow, a `bool` as a
+    /// word, and nothing at the end.
+    pub const HELD: Rules = Rules { set: Set::D3dBuffer, matrices: Matrices::Rows };
 
     /// How much room `ty` takes. Handles have no layout here, nor has what is too large.
     pub fn layout(self, types: &Types, ty: Ty) -> Option<Layout> {
@@ -208,17 +212,26 @@ impl Rules {
                 });
                 self.structure(all)
             }
-            Type::Sum(id) => {
-                let def = types.struct_def(id);
-                let members = def.fields.iter().map(|f| self.measure(types, f.ty, least));
-                let words = if def.ids.is_empty() { 1 } else { u64::from(super::HEADER) / 4 };
-                let (number, room) = (Measure::scalars(4, words), members.fold(Measure::EMPTY, Measure::or));
-                self.structure(self.followed_by(number, (room, false)).1)
-            }
+            Type::Sum(id) => self.sum(types, types.struct_def(id), least),
             Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => Measure { size: 8, align: 8, handle: true },
         };
         whole.size = whole.size.max(least);
         whole
+    }
+
+    /// Where the host sees a sum, it is words whose number does not depend on the target; elsewhere nobody asks for its bytes.
+    fn sum(self, types: &Types, def: &StructDef, least: u64) -> Measure {
+        let largest = |rules: Rules| {
+            let members = def.fields.iter().map(|f| rules.measure(types, f.ty, least));
+            members.fold(Measure::EMPTY, Measure::or)
+        };
+        if def.ids.is_empty() {
+            return self.structure(self.followed_by(Measure::scalars(4, 1), (largest(self), false)).1);
+        }
+        let room = largest(Rules::HELD);
+        let size = u64::from(HEADER).saturating_add(def.room.map_or(room.size, u64::from));
+        let align = if self.set == Set::D3dConstant { 16 } else { 4 };
+        Measure { size: round_up(size, 4), align, handle: room.handle }
     }
 
     fn vector(self, s: Scalar, n: u8) -> Measure {

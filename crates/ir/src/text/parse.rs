@@ -137,6 +137,12 @@ impl Parser<'_> {
             let ids = self.list(")", Self::number)?;
             self.module.types.set_ids(id, ids);
         }
+        if self.module.types.struct_def(id).sum && self.eat_word("room") {
+            self.expect("(")?;
+            let room = self.number()?;
+            self.expect(")")?;
+            self.module.types.set_room(id, room);
+        }
         let mut matrices = Vec::new();
         for (word, way) in [("rows", Matrices::Rows), ("columns", Matrices::Columns)] {
             if self.eat_word(word) {

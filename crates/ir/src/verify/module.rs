@@ -1,7 +1,10 @@
 //! What must hold of a module besides its functions' bodies.
 
 use super::{Check, ensure};
-use crate::{DiffRow, Func, FuncId, FuncKind, GlobalKind, Link, Module, Stage, StructId, Ty, Type};
+use crate::layout::Rules;
+use crate::{
+    DiffRow, Func, FuncId, FuncKind, GlobalKind, Link, Module, Stage, StructDef, StructId, Ty, Type,
+};
 use cotangent_base::{Scalar, Set};
 
 /// Checks types, globals, derivative rows and names.
@@ -13,6 +16,7 @@ pub(super) fn check(module: &Module) -> Check {
             "the members of ${} have other numbers of numbers",
             def.name
         );
+        ensure!(def.room.is_none_or(|room| fits(module, def, room)), "a member of ${} has no room", def.name);
     }
     for (id, row) in module.diff.iter() {
         let name = module.types.struct_def(id).name;
@@ -28,6 +32,12 @@ pub(super) fn check(module: &Module) -> Check {
         ensure!(names.insert(func.name), "there are two functions @{}", func.name);
     }
     Ok(())
+}
+
+/// Whether a definition is that of a sum whose members take no more bytes than `room`, where they have bytes at all.
+fn fits(module: &Module, def: &StructDef, room: u32) -> bool {
+    let mut sizes = def.fields.iter().filter_map(|f| Rules::HELD.layout(&module.types, f.ty));
+    def.sum && sizes.all(|layout| layout.size <= room)
 }
 
 /// Whether `inner` is among the structures that `outer` holds by value.

@@ -5,10 +5,13 @@
 use crate::Checked;
 use crate::attrs;
 use crate::codes;
-use crate::hir::{Conformance, ConformanceId, InterfaceId, InterfaceRef, StructId, Ty, TyKind};
+use crate::hir::{Conformance, ConformanceId, InterfaceId, InterfaceRef, StructId, Ty, TyKind, ValKind};
 use crate::tables::{ConformanceInfo, ExtId, GenericsId, Head, Owner, Progress};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
+
+/// The largest `n` of `[anyValueSize(n)]`.
+const MAX_ANY_VALUE: i64 = 32767;
 
 impl Checked {
     /// Files every extension under the head of the type it extends.
@@ -250,7 +253,13 @@ impl Checked {
         let (decl, scope) = (self.tables.interfaces[id].decl.clone(), self.tables.interfaces[id].scope);
         let attributes = self.tables.interfaces[id].attributes.clone();
         if let Some(size) = attrs::find(&attributes, "anyValueSize").and_then(|a| a.args.first()) {
-            self.program.interfaces[id].any_value_size = Some(self.const_val(size, scope));
+            let bytes = self.const_val(size, scope);
+            self.program.interfaces[id].any_value_size = Some(bytes);
+            let known = self.program.types.known(bytes).is_some_and(|n| (0..=MAX_ANY_VALUE).contains(&n));
+            if !known && !matches!(self.program.types.val_kind(bytes), ValKind::Error) {
+                let message = format!("the size must be a constant from 0 to {MAX_ANY_VALUE}");
+                self.diagnostics.push(Diagnostic::new(codes::BAD_ATTRIBUTE, size.span, message));
+            }
         }
         for base in &decl.bases {
             let Some(interface) = self.resolve_interface(base, scope) else {

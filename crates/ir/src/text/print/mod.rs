@@ -29,6 +29,9 @@ pub(super) fn module(module: &Module, linear: &LinearValues) -> String {
         if !def.ids.is_empty() {
             put!(out, " ids({})", List(def.ids.iter()));
         }
+        if let Some(room) = def.room {
+            put!(out, " room({room})");
+        }
         for (word, way) in [("rows", Matrices::Rows), ("columns", Matrices::Columns)] {
             let of = || def.matrices.iter().filter(|(_, matrices)| *matrices == way).map(|(field, _)| field);
             if of().next().is_some() {
