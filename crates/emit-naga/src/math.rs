@@ -184,6 +184,12 @@ impl FuncEmitter<'_, '_> {
             Math::Round => return self.round_away(shape, v[0]),
             Math::Log10 => return self.log10(shape, v[0]),
             Math::Abs => M::Abs,
+            // naga's SPIR-V has no sign of unsigned numbers.
+            Math::Sign if !s.is_float() && !s.is_signed() => {
+                let arg1 = Some(self.constant(Const::Int(1), shape)?);
+                let (fun, arg) = (M::Min, v[0]);
+                return Ok(self.expr(Expression::Math { fun, arg, arg1, arg2: None, arg3: None }));
+            }
             Math::Sign => M::Sign,
             Math::Min => M::Min,
             Math::Max => M::Max,

@@ -1,6 +1,7 @@
 //! Generic parameters: their bounds, and the environment of assumptions in which code is checked.
 
 use crate::Checked;
+use crate::codes;
 use crate::hir::{
     Arg, Args, Bound, FuncId, FuncRef, GenericParam, GenericParamId, Generics, InterfaceRef, Ty, TyKind, Val,
     ValKind,
@@ -34,6 +35,22 @@ impl Checked {
         all
     }
 
+    /// The type of a generic value: numbers that are counted, so that two instances are the same or not.
+    fn counted_type(&mut self, ty: Ty, span: Span) -> Ty {
+        let counted = match self.program.types.kind(ty) {
+            TyKind::Scalar(scalar) => !scalar.is_float(),
+            TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Array(..) | TyKind::Struct(..) => false,
+            _ => true,
+        };
+        if counted {
+            return ty;
+        }
+        let message = format!("a generic value cannot be of type `{}`", self.show_ty(ty));
+        let diagnostic = Diagnostic::new(codes::GENERIC_ARGS, span, message);
+        self.diagnostics.push(diagnostic.help("use an integer, `bool` or an enumeration"));
+        self.program.types.ty(TyKind::Error)
+    }
+
     fn resolve_bounds(&mut self, id: GenericsId) {
         let info = &self.tables.generics[id];
         let (syntax, scope, own) = (info.syntax.clone(), info.scope, info.own.clone());
@@ -45,9 +62,9 @@ impl Checked {
         }
         for (param, syntax) in own.into_iter().zip(&syntax.params) {
             match &syntax.kind {
-                ast::GenericParamKind::Value(ty) | ast::GenericParamKind::ValuePack(ty) => {
-                    let ty = self.resolve_ty(ty, scope);
-                    self.program.params[param].value = Some(ty);
+                ast::GenericParamKind::Value(syntax) | ast::GenericParamKind::ValuePack(syntax) => {
+                    let ty = self.resolve_ty(syntax, scope);
+                    self.program.params[param].value = Some(self.counted_type(ty, syntax.span));
                 }
                 ast::GenericParamKind::Type(bounds) | ast::GenericParamKind::Pack(bounds) => {
                     let ty = self.program.types.ty(TyKind::Param(param));
