@@ -119,6 +119,7 @@ impl<'l> Compiler<'l> {
         }
         let mut given = self.read_settings();
         given.partial = partial;
+        given.columns = self.options.matrices == Matrices::Columns;
         let mut inputs = self.library();
         inputs.extend(modules);
         given.unread = self.needs.unread();

@@ -185,6 +185,10 @@ fn item(types: &Types, bound: &Bound) -> Item {
 
 fn stride(types: &Types, rules: Rules, ty: Ty) -> Option<u32> {
     match types.get(ty) {
+        Type::Struct(id) => {
+            let elements = types.element_value(ty)?;
+            stride(types, rules.of_field(types.struct_def(id), 0), elements)
+        }
         Type::Array(elem, _) => rules.stride(types, elem),
         _ => None,
     }
@@ -194,6 +198,8 @@ fn stride(types: &Types, rules: Rules, ty: Ty) -> Option<u32> {
 fn fields(types: &Types, rules: Rules, ty: Ty) -> Vec<Item> {
     match types.get(ty) {
         Type::Array(elem, _) => fields(types, rules, elem),
+        // Matrices only.
+        Type::Struct(_) if types.element_value(ty).is_some() => vec![],
         Type::Struct(id) => {
             let def = types.struct_def(id);
             let all = def.fields.iter().enumerate();
@@ -241,6 +247,13 @@ pub(crate) fn type_name(types: &Types, ty: Ty) -> String {
                 elem = inner;
             }
             type_name(types, elem) + &lengths
+        }
+        Type::Struct(id) if let Some(value) = types.element_value(ty) => {
+            let word = match types.struct_def(id).own_matrices(0) {
+                Some(Matrices::Columns) => "column_major",
+                Some(Matrices::Rows) | None => "row_major",
+            };
+            format!("{word} {}", type_name(types, value))
         }
         Type::Struct(id) | Type::Sum(id) => {
             let name = types.struct_def(id).name.to_string();

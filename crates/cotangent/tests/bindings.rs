@@ -1,6 +1,6 @@
 //! Parameters are bound where the reference compiler binds them. Each program of `tests/layout` has a file of facts beside it,
-//! read off that compiler's reflection: a target, a path, and a place: `offset` and size, `space`, or a kind of slot with space,
-//! index and count. `main:x` is a parameter of the entry point. `name.columns.facts` are those where matrices lie column by column.
+//! read off that compiler's reflection: a target, a path, and a place: `offset` and size, `space`, how many bytes a block `holds`,
+//! the `stride` of the array in it, or a kind of slot with space, index and count. `main:x` is a parameter of the entry point. `name.columns.facts` are those where matrices lie column by column.
 
 use cotangent::ir::layout::{Matrices, Target};
 use cotangent::reflect::{Item, Reflection};
@@ -42,6 +42,8 @@ fn holds(item: &Item, fact: &[&str]) -> bool {
     match fact[0] {
         "offset" => item.offset == number(1) && item.size == number(2),
         "space" => item.space == number(1),
+        "holds" => item.holds == number(1),
+        "stride" => item.stride == number(1),
         // There is one range of push constants.
         "push_constant" => item.slots.iter().any(|s| s.kind.name() == "push_constant"),
         kind => item.slots.iter().any(|s| {

@@ -91,6 +91,8 @@ pub struct StructDef {
     pub room: Option<u32>,
     /// The fields whose matrix lies in memory in a way of its own.
     pub matrices: Vec<(u32, Matrices)>,
+    /// Whether it is the element of a resource that lies in a way of its own: to the program it is its only field.
+    pub element: bool,
 }
 
 impl StructDef {
@@ -158,7 +160,8 @@ impl Types {
     pub fn add_struct(&mut self, name: Symbol, fields: Vec<StructField>) -> StructId {
         let name = unique(name, |name| self.names.contains_key(&name));
         let weight = self.weight_of(&fields);
-        let def = StructDef { name, fields, sum: false, ids: vec![], room: None, matrices: vec![] };
+        let def =
+            StructDef { name, fields, sum: false, ids: vec![], room: None, matrices: vec![], element: false };
         let id = self.structs.push(def);
         self.weights.push(weight);
         self.names.insert(name, id);
@@ -185,6 +188,21 @@ impl Types {
     /// Says how the matrices of some fields lie in memory.
     pub fn set_matrices(&mut self, id: StructId, matrices: Vec<(u32, Matrices)>) {
         self.structs[id].matrices = matrices;
+    }
+
+    /// The element of a resource whose matrices lie in a way of its own.
+    pub fn add_element(&mut self, name: Symbol, ty: Ty, matrices: Matrices) -> Ty {
+        let id = self.add_struct(name, vec![StructField { name: "element".into(), ty }]);
+        self.structs[id].matrices = vec![(0, matrices)];
+        self.structs[id].element = true;
+        self.intern(Type::Struct(id))
+    }
+
+    /// What an element of a resource is to the program, if that differs from what lies there.
+    pub fn element_value(&self, ty: Ty) -> Option<Ty> {
+        let Type::Struct(id) = self.get(ty) else { return None };
+        let def = &self.structs[id];
+        def.element.then(|| def.fields[0].ty)
     }
 
     /// Makes a sum a structure with these fields. Its type stays the same number.

@@ -35,6 +35,8 @@ pub(crate) enum GlobalRef {
 pub(crate) enum Uniform {
     /// A buffer, or a value without buffers in it.
     Leaf(ir::Global),
+    /// A value that lies in a way of its own.
+    Element(ir::Global),
     /// A buffer that the program sees as a pointer of this type.
     Pointer(ir::Global, ir::Ty),
     /// A structure or array that holds buffers.
@@ -94,6 +96,9 @@ impl Lowerer<'_> {
             Shape::Resource(buffer) if matches!(self.module.types.get(ty), Type::Ref(_)) => {
                 return Uniform::Pointer(self.add_global(name, *buffer, ir::GlobalKind::Param, span), ty);
             }
+            Shape::Value(element) if self.module.types.element_value(*element).is_some() => {
+                return Uniform::Element(self.add_global(name, *element, ir::GlobalKind::Param, span));
+            }
             Shape::Value(_) | Shape::Packed(..) | Shape::Resource(_) | Shape::Counter(_) => {
                 return Uniform::Leaf(self.add_global(name, ty, ir::GlobalKind::Param, span));
             }
@@ -147,6 +152,10 @@ impl Frame<'_, '_> {
     pub fn uniform_value(&mut self, uniform: &Uniform) -> Value {
         match uniform {
             Uniform::Leaf(global) => self.global_value(*global),
+            Uniform::Element(global) => {
+                let element = self.global_value(*global);
+                self.b().part(element, 0)
+            }
             Uniform::Pointer(global, ty) => {
                 let buffer = self.global_value(*global);
                 let first = Path::part(0);

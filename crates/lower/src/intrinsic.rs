@@ -78,8 +78,12 @@ fn element(types: &Types, func: &Func) -> Option<(Op, Vec<Value>)> {
         let operands = [&[this, value], indices].concat();
         return Some((Op::Insert(dynamic(indices.len())), operands));
     }
-    let path = dynamic(indices.len());
+    let mut path = dynamic(indices.len());
     let op = match types.get(func.ty(this)) {
+        Type::Buffer(elem, _) if types.element_value(elem).is_some() => {
+            path.0.push(Step::Part(0));
+            Op::Load(path)
+        }
         Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => Op::Load(path),
         _ => Op::Extract(path),
     };

@@ -1,6 +1,7 @@
 //! The words `row_major` and `column_major`.
 //!
-//! A field that is a matrix, of a structure without resources, lies in memory as its word says. A matrix that is a parameter by
+//! A field that is a matrix, of a structure without resources, lies in memory as its word says. So does the element of a resource, a
+//! matrix or an array of matrices: `StructuredBuffer<column_major float3x3>`. In memory it is a structure of one field. A matrix that is a parameter by
 //! itself, or stands among resources, would have to and cannot yet: refused, unless all matrices lie so anyway. On anything else
 //! the word says nothing, on arrays of matrices too, as in slangc: a warning where it asks for something else than there is.
 
@@ -25,6 +26,21 @@ impl Lowerer<'_> {
         });
         let own = own.collect();
         self.module.types.set_matrices(made, own);
+    }
+
+    /// What the element of a resource is in memory, if it has a word: wrapped, where the word asks for something else than all
+    /// matrices do.
+    pub fn laid_element(&mut self, elem: hir::Ty, row_major: bool, span: Span) -> ir::Ty {
+        let lowered = self.lower_ty(elem, span);
+        let Some((word, _)) = self.contradicts(Some(row_major)) else { return lowered };
+        if let Some(known) = self.types.elements.get(&elem) {
+            return *known;
+        }
+        let way = if row_major { Matrices::Rows } else { Matrices::Columns };
+        let name = format!("{word} {}", self.types.name(self.checked, elem));
+        let wrapped = self.module.types.add_element(Symbol::new(&name), lowered, way);
+        self.types.elements.insert(elem, wrapped);
+        wrapped
     }
 
     /// What stands alone, or among resources, lies as all matrices do.
@@ -83,16 +99,16 @@ impl Lowerer<'_> {
     }
 }
 
-/// Refuses layout words inside types, as in `ConstantBuffer<column_major float3x3>`, that differ from the default layout.
+/// Refuses layout words inside types, other than before the element of a resource, that differ from the default layout.
 fn check_types(lowerer: &mut Lowerer<'_>) {
-    let mut told: Vec<Span> = vec![];
-    for (row_major, span) in lowerer.checked.program.layout_words.clone() {
+    let mut words = std::mem::take(&mut lowerer.checked.program.layout_words);
+    words.sort_by_key(|(_, span)| (span.file, span.start));
+    words.dedup();
+    for (row_major, span) in words {
         let Some((word, flag)) = lowerer.contradicts(Some(row_major)) else { continue };
-        if told.contains(&span) {
-            continue;
-        }
-        told.push(span);
-        let message = format!("`{word}` inside a type is not supported yet");
+        let message = format!(
+            "`{word}` is supported inside types only before a matrix that is the element of a buffer or block"
+        );
         let help = format!(
             "give the matrix a structure and write `{word}` before the field, or choose for all with `--matrix-layout {flag}`"
         );

@@ -81,7 +81,7 @@ fn entry_params(
 /// The globals of a parameter, in order.
 fn leaves(uniform: &Uniform) -> Vec<ir::Global> {
     match uniform {
-        Uniform::Leaf(global) | Uniform::Pointer(global, _) => vec![*global],
+        Uniform::Leaf(global) | Uniform::Element(global) | Uniform::Pointer(global, _) => vec![*global],
         Uniform::Parts(_, parts) => parts.iter().flat_map(leaves).collect(),
     }
 }
@@ -156,8 +156,17 @@ impl Lowerer<'_> {
             _ => None,
         };
         let elem = self.checked.program.types.list(args).first().copied();
-        if let (Some(block), Some(Arg::Ty(elem))) = (block, elem) {
-            return Shape::Block(block, Box::new(self.shape(elem, span)));
+        if let Some(block) = block {
+            let inner = match elem {
+                Some(Arg::Ty(elem)) => Some(self.shape(elem, span)),
+                Some(Arg::Laid(elem, row_major)) => {
+                    Some(Shape::Value(self.laid_element(elem, row_major, span)))
+                }
+                Some(Arg::Val(_)) | None => None,
+            };
+            if let Some(inner) = inner {
+                return Shape::Block(block, Box::new(inner));
+            }
         }
         let lowered = self.lower_ty(ty, span);
         if let Some(shape) = self.pointer_shape(lowered) {

@@ -170,7 +170,13 @@ impl Frame<'_, '_> {
             _ => self.place(base),
         };
         let index = self.index_below(index, self.parts(ty));
-        base.part(index)
+        let types = &self.lowerer.module.types;
+        match types.get(ty) {
+            Type::Buffer(elem, _) if types.element_value(elem).is_some() => {
+                base.part(index).part(Index::Known(0))
+            }
+            _ => base.part(index),
+        }
     }
 
     /// How many parts of a type a constant index can name. The length of a buffer is not known; [`LONGEST`] limits it.

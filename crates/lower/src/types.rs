@@ -30,6 +30,8 @@ pub(crate) struct TypeCache {
     names: Map<Ty, String>,
     /// Structures that are differentiable and have no row yet.
     rows: VecDeque<(Ty, ir::StructId)>,
+    /// What elements of resources are in memory that lie otherwise than all matrices.
+    pub elements: Map<Ty, ir::Ty>,
 }
 
 impl TypeCache {
@@ -54,10 +56,7 @@ impl TypeCache {
 
     /// How deep the types in a list of arguments nest.
     pub fn nesting(&mut self, checked: &Checked, args: Args) -> u32 {
-        let depth = |arg: &Arg| match arg {
-            Arg::Ty(ty) => self.depth(checked, *ty),
-            Arg::Val(_) => 0,
-        };
+        let depth = |arg: &Arg| arg.ty().map_or(0, |ty| self.depth(checked, ty));
         checked.program.types.list(args).iter().map(depth).max().unwrap_or(0)
     }
 
@@ -96,6 +95,8 @@ impl TypeCache {
     pub fn args_name(&mut self, checked: &Checked, args: Args) -> String {
         let name = |arg: &Arg| match arg {
             Arg::Ty(ty) => self.name(checked, *ty),
+            Arg::Laid(ty, true) => format!("row_major {}", self.name(checked, *ty)),
+            Arg::Laid(ty, false) => format!("column_major {}", self.name(checked, *ty)),
             Arg::Val(val) => checked.program.types.known(*val).map_or("?".into(), |n| n.to_string()),
         };
         let names: Vec<String> = checked.program.types.list(args).iter().map(name).collect();
@@ -277,11 +278,7 @@ impl Lowerer<'_> {
 
     /// The element types of a tuple.
     pub fn tuple_types(&self, args: Args) -> Vec<Ty> {
-        let elem = |arg: &Arg| match arg {
-            Arg::Ty(ty) => Some(*ty),
-            Arg::Val(_) => None,
-        };
-        self.checked.program.types.list(args).iter().filter_map(elem).collect()
+        self.checked.program.types.list(args).iter().filter_map(|arg| arg.ty()).collect()
     }
 
     fn make_struct(&mut self, ty: Ty, names: &[Symbol], types: &[Ty], span: Span) -> ir::Ty {
@@ -310,8 +307,11 @@ impl Lowerer<'_> {
     fn lower_magic(&mut self, ty: Ty, magic: Symbol, args: Args, span: Span) -> ir::Ty {
         let first = self.checked.program.types.list(args).first().copied();
         let elem = match first {
-            Some(Arg::Ty(elem)) => Some(self.lower_ty(elem, span)),
-            Some(Arg::Val(_)) | None => None,
+            // A block is the value that it holds; how that lies is a matter of its shape.
+            Some(Arg::Laid(elem, row_major)) if !self.is_block(ty) => {
+                Some(self.laid_element(elem, row_major, span))
+            }
+            _ => first.and_then(Arg::ty).map(|elem| self.lower_ty(elem, span)),
         };
         let kind = match (magic.as_str(), elem) {
             ("buffer" | "typedbuffer", Some(elem)) => Type::Buffer(elem, Access::Read),

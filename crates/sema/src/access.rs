@@ -9,7 +9,7 @@
 
 use crate::body::BodyCx;
 use crate::codes;
-use crate::hir::{Arg, Ty, TyKind};
+use crate::hir::{Ty, TyKind};
 use crate::lookup::Found;
 use crate::tables::{Item, Owner, ScopeId};
 use crate::{Checked, Input};
@@ -320,10 +320,7 @@ impl Checked {
         if self.item_access(around, item) != Access::Public {
             return Some(ty);
         }
-        types.list(args?).iter().find_map(|arg| match arg {
-            Arg::Ty(ty) => self.less_visible(*ty),
-            Arg::Val(_) => None,
-        })
+        types.list(args?).iter().find_map(|arg| self.less_visible(arg.ty()?))
     }
 }
 

@@ -4,6 +4,7 @@ use crate::Checked;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::hir::{Arg, Args, GenericParam, GenericParamId, Ty, TyKind, Val};
+use crate::subst::Rewrite;
 use crate::tables::{GenericsId, Item, Obligation, ScopeId};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast::{self, ExprKind};
@@ -180,10 +181,7 @@ impl Checked {
                 }
                 let arg = self.generic_arg(param, &default, scope);
                 self.end_foreign();
-                return Some(match arg {
-                    Arg::Ty(ty) => Arg::Ty(self.replace(ty, &params[..offset], args)),
-                    Arg::Val(val) => Arg::Val(self.replace_val(val, &params[..offset], args)),
-                });
+                return Some(self.rewrite_arg(arg, Rewrite { params: &params[..offset], args, at: None }));
             }
             at = info.parent;
         }

@@ -205,10 +205,7 @@ impl Checked {
         if !matches!(magic.as_str(), "constantbuffer" | "parameterblock") {
             return None;
         }
-        match self.program.types.list(args).first()? {
-            Arg::Ty(ty) => Some(*ty),
-            Arg::Val(_) => None,
-        }
+        self.program.types.list(args).first()?.ty()
     }
 
     /// Converts an expression, which must be possible. Literals become literals of the other type.
@@ -304,10 +301,7 @@ impl Checked {
         if self.tables.lang.get(&lang.into()) != Some(&Item::Struct(id)) {
             return None;
         }
-        match self.program.types.list(args).first()? {
-            Arg::Ty(ty) => Some(*ty),
-            Arg::Val(_) => None,
-        }
+        self.program.types.list(args).first()?.ty()
     }
 
     /// A call of the library's function from or to the conditional type `of`.

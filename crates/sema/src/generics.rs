@@ -295,7 +295,7 @@ impl Checked {
         match (self.elements_of(pack), self.program.types.kind(pack)) {
             (Some(items), _) => items.iter().any(|item| match item {
                 Arg::Ty(ty) if self.is_pack(*ty) => self.is_nonempty(*ty),
-                Arg::Ty(_) | Arg::Val(_) => true,
+                Arg::Ty(_) | Arg::Val(_) | Arg::Laid(..) => true,
             }),
             (None, TyKind::Expand(_, over)) => self.is_nonempty(over),
             (None, _) => {

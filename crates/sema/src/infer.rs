@@ -196,7 +196,7 @@ impl BodyCx<'_> {
         }
         let joined = match bindings.args[index] {
             Some(Arg::Ty(old)) => self.join_types(old, ty).unwrap_or(old),
-            Some(Arg::Val(_)) | None => ty,
+            Some(Arg::Val(_) | Arg::Laid(..)) | None => ty,
         };
         bindings.args[index] = Some(Arg::Ty(joined));
     }

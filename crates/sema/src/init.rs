@@ -12,7 +12,7 @@ use crate::access::Access;
 use crate::body::BodyCx;
 use crate::codes;
 use crate::convert::Cost;
-use crate::hir::{Arg, Const, Expr, ExprKind, StructId, Ty, TyKind};
+use crate::hir::{Const, Expr, ExprKind, StructId, Ty, TyKind};
 use crate::overload::Argument;
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, Span};
@@ -255,18 +255,9 @@ impl BodyCx<'_> {
                 Some(n) if n > MOST_LISTED => return self.too_long(ty, items, span),
                 n => n.map(|n| vec![element; n]),
             },
-            TyKind::Tuple(args) => Some(
-                self.cx
-                    .program
-                    .types
-                    .list(args)
-                    .iter()
-                    .filter_map(|a| match a {
-                        Arg::Ty(ty) => Some(*ty),
-                        Arg::Val(_) => None,
-                    })
-                    .collect(),
-            ),
+            TyKind::Tuple(args) => {
+                Some(self.cx.program.types.list(args).iter().filter_map(|arg| arg.ty()).collect())
+            }
             TyKind::Struct(id, args) if self.has_fields(id, ty) => {
                 return self.fill_struct(ty, id, args, items, span);
             }

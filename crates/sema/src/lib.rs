@@ -146,6 +146,8 @@ pub struct Given {
     pub unread: Vec<Symbol>,
     /// Whether the program may be a part of another: without entry points it need not say what it leaves open.
     pub partial: bool,
+    /// Whether matrices that say nothing themselves lie column by column.
+    pub columns: bool,
 }
 
 /// Checks a program: the files of the library first, then the user's.

@@ -6,7 +6,7 @@
 //! lowering, which knows the target.
 
 use crate::Checked;
-use crate::hir::{Arg, Measure, Ty, TyKind, Val, ValKind};
+use crate::hir::{Measure, Ty, TyKind, Val, ValKind};
 
 /// Size and alignment in bytes.
 #[derive(Clone, Copy)]
@@ -60,12 +60,7 @@ impl Checked {
                 self.joined(fields)
             }
             TyKind::Tuple(args) => {
-                let list = self.program.types.list(args).iter();
-                let fields = list.filter_map(|arg| match arg {
-                    Arg::Ty(ty) => Some(*ty),
-                    Arg::Val(_) => None,
-                });
-                let fields = fields.collect();
+                let fields = self.program.types.list(args).iter().filter_map(|arg| arg.ty()).collect();
                 self.joined(fields)
             }
             TyKind::Param(_)

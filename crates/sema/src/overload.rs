@@ -251,11 +251,7 @@ impl BodyCx<'_> {
     /// The types of the elements that the arguments of a pack are passed as.
     pub(crate) fn pack_types(&self, pack: Ty) -> Vec<Ty> {
         let Some(items) = self.cx.elements_of(pack) else { return vec![pack] };
-        let ty = |arg: Arg| match arg {
-            Arg::Ty(ty) => Some(ty),
-            Arg::Val(_) => None,
-        };
-        items.into_iter().filter_map(ty).collect()
+        items.into_iter().filter_map(Arg::ty).collect()
     }
 
     fn pack_cost(&mut self, args: &[Argument], pack: Ty, dir: Dir, number: usize) -> Result<Cost, Misfit> {

@@ -50,7 +50,7 @@ impl Checked {
                 TyKind::Pack(inner) => Some(inner),
                 _ => None,
             },
-            Arg::Val(_) => None,
+            Arg::Val(_) | Arg::Laid(..) => None,
         };
         if !types.list(list).iter().any(|arg| known(arg).is_some()) {
             return list;
@@ -129,7 +129,7 @@ impl Checked {
             let element = self.rewrite_arg(pattern, Rewrite { at: Some(index), ..by });
             given.push(match item {
                 Arg::Ty(ty) if self.is_pack(ty) => Arg::Ty(self.open_expand(element, ty)),
-                Arg::Ty(_) | Arg::Val(_) => element,
+                Arg::Ty(_) | Arg::Val(_) | Arg::Laid(..) => element,
             });
         }
         self.pack_of(&given)
@@ -139,6 +139,7 @@ impl Checked {
         let is_each = match pattern {
             Arg::Ty(pattern) => pattern == self.each_ty(over),
             Arg::Val(pattern) => pattern == self.each_val(over),
+            Arg::Laid(..) => false,
         };
         if is_each { over } else { self.program.types.ty(TyKind::Expand(pattern, over)) }
     }
@@ -155,7 +156,7 @@ impl Checked {
             return if items.is_empty() { self.error_ty() } else { open };
         };
         match (part, end) {
-            (PackPart::First | PackPart::Last, Arg::Ty(ty)) => return ty,
+            (PackPart::First | PackPart::Last, Arg::Ty(ty) | Arg::Laid(ty, _)) => return ty,
             (PackPart::First | PackPart::Last, Arg::Val(_)) => return self.error_ty(),
             (PackPart::TrimFirst, _) => drop(items.remove(0)),
             (PackPart::TrimLast, _) => drop(items.pop()),
@@ -199,7 +200,7 @@ impl Checked {
             TyKind::Each(pack) => {
                 let pack = self.rewrite(pack, whole);
                 match self.element(pack, by.at) {
-                    Some(Arg::Ty(ty)) => ty,
+                    Some(Arg::Ty(ty) | Arg::Laid(ty, _)) => ty,
                     Some(Arg::Val(_)) | None => self.each_ty(pack),
                 }
             }
@@ -256,7 +257,7 @@ impl Checked {
         for item in items {
             match item {
                 Arg::Ty(ty) if self.is_pack(ty) => types.push(self.each_ty(ty)),
-                Arg::Ty(ty) => types.push(ty),
+                Arg::Ty(ty) | Arg::Laid(ty, _) => types.push(ty),
                 Arg::Val(_) => {}
             }
         }

@@ -1,5 +1,6 @@
 //! Types as written to types as meant. What names stand for in the end is in [`named`].
 
+mod laid;
 mod named;
 
 use crate::Checked;
@@ -89,6 +90,10 @@ impl Checked {
                 None => None,
             },
             ExprKind::Paren(inner) | ExprKind::NoDiff(inner) => self.type_path(inner, scope, report),
+            ExprKind::Laid(row_major, inner) => {
+                self.note_idle_word(*row_major, expr.span);
+                self.type_path(inner, scope, report)
+            }
             ExprKind::Member(base, name) => self.member_path(base, *name, scope, report),
             ExprKind::Apply(base, args) => match self.type_path(base, scope, report)? {
                 Path::Open(found) => Some(Path::Ty(self.apply(&found, args, expr.span, scope))),
@@ -319,6 +324,14 @@ impl Checked {
         let hidden = self.hidden_this(found.item);
         let around = self.program.types.list(found.args).to_vec();
         let own = &params[(around.len() + hidden).min(params.len())..];
+        if let Item::Struct(id) = found.item
+            && let [ast::Expr { kind: ExprKind::Laid(row_major, elem), span: word }] = explicit
+            && self.is_resource(id)
+        {
+            let arg = self.laid_arg(elem, *row_major, *word, scope);
+            let args = self.program.types.args(&[arg]);
+            return self.struct_ty(id, args);
+        }
         let Some(args) = self.generic_args(generics, around, own, explicit, span, scope) else {
             return self.error_ty();
         };

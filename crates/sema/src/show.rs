@@ -147,6 +147,10 @@ impl Checked {
         match arg {
             Arg::Ty(ty) => self.write_ty(ty, out),
             Arg::Val(val) => out.push_str(&self.show_val(val)),
+            Arg::Laid(ty, row_major) => {
+                out.push_str(if row_major { "row_major " } else { "column_major " });
+                self.write_ty(ty, out);
+            }
         }
     }
 
@@ -263,6 +267,8 @@ pub(crate) fn syntax(expr: &ast::Expr) -> String {
         ast::ExprKind::This => "this".into(),
         ast::ExprKind::Each(inner) => format!("each {}", syntax(inner)),
         ast::ExprKind::Expand(inner) => format!("expand {}", syntax(inner)),
+        ast::ExprKind::Laid(true, inner) => format!("row_major {}", syntax(inner)),
+        ast::ExprKind::Laid(false, inner) => format!("column_major {}", syntax(inner)),
         _ => "..".into(),
     }
 }

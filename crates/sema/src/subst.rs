@@ -64,10 +64,7 @@ impl Checked {
 
     fn argument_ty(&self, param: GenericParamId, params: &[GenericParamId], args: Args) -> Option<Ty> {
         let index = params.iter().position(|p| *p == param)?;
-        match self.program.types.list(args).get(index)? {
-            Arg::Ty(ty) => Some(*ty),
-            Arg::Val(_) => None,
-        }
+        self.program.types.list(args).get(index)?.ty()
     }
 
     /// `val` with each of `params` replaced by its argument, computed as far as possible.
@@ -83,7 +80,7 @@ impl Checked {
                 let index = by.params.iter().position(|p| *p == param);
                 match index.and_then(|i| self.program.types.list(by.args).get(i)) {
                     Some(Arg::Val(val)) => *val,
-                    Some(Arg::Ty(_)) | None => val,
+                    Some(Arg::Ty(_) | Arg::Laid(..)) | None => val,
                 }
             }
             ValKind::Binary(op, scalar, a, b) => {
@@ -99,7 +96,7 @@ impl Checked {
                 let pack = self.rewrite(pack, Rewrite { at: None, ..by });
                 match self.element(pack, by.at) {
                     Some(Arg::Val(val)) => val,
-                    Some(Arg::Ty(_)) | None => self.each_val(pack),
+                    Some(Arg::Ty(_) | Arg::Laid(..)) | None => self.each_val(pack),
                 }
             }
             ValKind::Count(pack) => {
@@ -149,9 +146,21 @@ impl Checked {
     /// An argument with parameters replaced.
     pub(crate) fn rewrite_arg(&mut self, arg: Arg, by: Rewrite) -> Arg {
         match arg {
-            Arg::Ty(ty) => Arg::Ty(self.rewrite(ty, by)),
+            Arg::Ty(ty) => match self.laid_argument(ty, by) {
+                Some(laid) => laid,
+                None => Arg::Ty(self.rewrite(ty, by)),
+            },
             Arg::Val(val) => Arg::Val(self.rewrite_val(val, by)),
+            Arg::Laid(ty, row_major) => Arg::Laid(self.rewrite(ty, by), row_major),
         }
+    }
+
+    /// What stands for a parameter among arguments, if it says how its matrices lie: `This` of a resource's methods keeps that.
+    fn laid_argument(&self, ty: Ty, by: Rewrite) -> Option<Arg> {
+        let TyKind::Param(param) = self.program.types.kind(ty) else { return None };
+        let index = by.params.iter().position(|p| *p == param)?;
+        let arg = *self.program.types.list(by.args).get(index)?;
+        matches!(arg, Arg::Laid(..)).then_some(arg)
     }
 
     /// An interface with parameters replaced.

@@ -298,10 +298,8 @@ impl Checked {
 
     /// A signature in which known packs are replaced by their elements.
     fn unpacked(&self, mut signature: Signature) -> Signature {
-        let element = |param: &derive::SigParam, item: Arg| match item {
-            Arg::Ty(ty) => Some(derive::SigParam { ty, ..*param }),
-            Arg::Val(_) => None,
-        };
+        let element =
+            |param: &derive::SigParam, item: Arg| Some(derive::SigParam { ty: item.ty()?, ..*param });
         let params = std::mem::take(&mut signature.params);
         for param in params {
             match self.elements_of(param.ty).filter(|_| self.is_pack(param.ty)) {

@@ -128,6 +128,7 @@ impl Checked {
         match arg {
             Arg::Ty(ty) => pack == self.is_pack(ty) && (pack || value.is_none()),
             Arg::Val(_) => value.is_some() && !pack,
+            Arg::Laid(..) => false,
         }
     }
 

@@ -43,8 +43,6 @@ pub struct File {
     pub decls: Vec<Decl>,
     /// The version of the language it asks for with `#language`.
     pub version: Version,
-    /// The words `row_major` (true) and `column_major` (false) inside types, where they belong to no declaration.
-    pub layout_words: Vec<(bool, Span)>,
 }
 
 /// A version of the language. It decides what `(a, b)` means and how far an unmarked declaration is visible.

@@ -21,11 +21,7 @@ pub(super) fn function(
             func.regions[region].insts.push(inst);
         }
     }
-    let mut turn = |ty: &mut Ty| {
-        if matches!(types.get(*ty), Type::Buffer(..)) {
-            *ty = memory.stored(types, *ty);
-        }
-    };
+    let mut turn = |ty: &mut Ty| *ty = memory.held(types, *ty);
     func.values.values_mut().for_each(|value| turn(&mut value.ty));
     func.sig.params.iter_mut().for_each(|param| turn(&mut param.ty));
     func.sig.ret.iter_mut().for_each(|result| turn(&mut result.ty));
@@ -154,7 +150,7 @@ impl Turner<'_> {
             End::Whole(matrices) => {
                 let stored = self.memory.stored_as(self.types, ty, matrices);
                 let value = self.b().emit1(Op::Load(way.path), &operands, stored);
-                self.finish(value, ty);
+                self.finish(value, ty, matrices);
             }
             End::Row => {
                 let scalar = self.types.part(ty, None).expect("a row has lanes");
@@ -196,20 +192,20 @@ impl Turner<'_> {
     fn uniform(&mut self, global: Global, ty: Ty) {
         let stored = self.memory.stored(self.types, ty);
         let value = self.b().emit1(Op::Global(global), &[], stored);
-        self.finish(value, ty);
+        self.finish(value, ty, self.memory.matrices);
     }
 
     /// Makes the instruction give what was stored as `value`, of type `ty`.
-    fn finish(&mut self, value: Value, ty: Ty) {
+    fn finish(&mut self, value: Value, ty: Ty, matrices: Matrices) {
         let (op, operands) = match self.types.get(ty) {
             Type::Matrix(..) => (Op::Transpose, vec![value]),
-            _ => (Op::Pack, self.parts(value, ty, To::Value)),
+            _ => (Op::Pack, self.parts(value, ty, matrices, To::Value)),
         };
         self.put_back(op, 0, &operands);
     }
 
-    /// The parts of an aggregate of type `ty`.
-    fn parts(&mut self, value: Value, ty: Ty, to: To) -> Vec<Value> {
+    /// The parts of an aggregate of type `ty`: of a structure, or of an array that lies as `matrices` says.
+    fn parts(&mut self, value: Value, ty: Ty, matrices: Matrices, to: To) -> Vec<Value> {
         let def = match self.types.get(ty) {
             Type::Struct(id) => Some(self.types.struct_def(id).clone()),
             _ => None,
@@ -219,7 +215,7 @@ impl Turner<'_> {
             let inner = self.types.part(ty, Some(index)).expect("it has that many parts");
             let own = def.as_ref().map(|def| self.memory.field(def, index as usize));
             let part = self.b().part(value, index);
-            parts.push(self.turn(part, inner, own.unwrap_or(self.memory.matrices), to));
+            parts.push(self.turn(part, inner, own.unwrap_or(matrices), to));
         }
         parts
     }
@@ -236,7 +232,7 @@ impl Turner<'_> {
         match self.types.get(ty) {
             Type::Matrix(..) => self.b().emit1(Op::Transpose, &[value], result),
             _ => {
-                let parts = self.parts(value, ty, to);
+                let parts = self.parts(value, ty, matrices, to);
                 self.b().pack(&parts, result)
             }
         }

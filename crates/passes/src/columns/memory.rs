@@ -16,21 +16,26 @@ pub(super) struct Memory {
     differing: Set<StructId>,
     /// The structures and sums with matrices to turn where the pass does not get at them.
     beyond: Set<StructId>,
-    /// What structures become.
+    /// The structures with buffers of what looks different.
+    holding: Set<StructId>,
+    /// What structures become in memory.
     turned: Map<Ty, Ty>,
+    /// What structures with such buffers become.
+    held: Map<Ty, Ty>,
 }
 
 impl Memory {
     pub fn new(types: &Types, matrices: Matrices) -> Memory {
-        let (differing, beyond) = (Set::default(), Set::default());
-        let mut memory = Memory { matrices, differing, beyond, turned: Map::default() };
+        let (differing, beyond, holding) = (Set::default(), Set::default(), Set::default());
+        let (turned, held) = (Map::default(), Map::default());
+        let mut memory = Memory { matrices, differing, beyond, holding, turned, held };
         while memory.spread(types) {}
         memory
     }
 
     /// Takes in what holds something known; whether there was any.
     fn spread(&mut self, types: &Types) -> bool {
-        let known = (self.differing.len(), self.beyond.len());
+        let known = self.known();
         for (id, def) in types.structs() {
             let mut fields = def.fields.iter().enumerate();
             if fields.any(|(i, f)| self.differs_as(types, f.ty, self.field(def, i))) {
@@ -39,8 +44,15 @@ impl Memory {
             if def.fields.iter().any(|f| self.is_beyond(types, f.ty)) {
                 self.beyond.insert(id);
             }
+            if def.fields.iter().any(|f| self.holds_buffer(types, f.ty)) {
+                self.holding.insert(id);
+            }
         }
-        known != (self.differing.len(), self.beyond.len())
+        known != self.known()
+    }
+
+    fn known(&self) -> [usize; 3] {
+        [&self.differing, &self.beyond, &self.holding].map(Set::len)
     }
 
     /// How a field lies.
@@ -53,11 +65,12 @@ impl Memory {
         self.differs_as(types, ty, self.matrices)
     }
 
-    /// The same of what lies as `matrices` says, if it is a matrix.
+    /// The same of what lies as `matrices` says, if it is a matrix or an array of matrices.
     pub fn differs_as(&self, types: &Types, ty: Ty, matrices: Matrices) -> bool {
         match types.get(ty) {
             Type::Matrix(..) => matrices == Matrices::Columns,
-            Type::Array(elem, _) | Type::Buffer(elem, _) => self.differs(types, elem),
+            Type::Array(elem, _) => self.differs_as(types, elem, matrices),
+            Type::Buffer(elem, _) => self.differs(types, elem),
             Type::Struct(id) => self.differing.contains(&id),
             Type::Unit
             | Type::Scalar(_)
@@ -80,12 +93,12 @@ impl Memory {
         }
     }
 
-    /// Whether a variable of type `ty` holds a buffer whose elements change. Such a handle may stand for any buffer of its type.
+    /// Whether a value of type `ty` holds a buffer whose elements change.
     pub fn holds_buffer(&self, types: &Types, ty: Ty) -> bool {
         match types.get(ty) {
             Type::Buffer(elem, _) => self.differs(types, elem),
             Type::Array(inner, _) => self.holds_buffer(types, inner),
-            Type::Struct(id) => types.struct_def(id).fields.iter().any(|f| self.holds_buffer(types, f.ty)),
+            Type::Struct(id) => self.holding.contains(&id),
             Type::Unit
             | Type::Scalar(_)
             | Type::Vector(..)
@@ -96,12 +109,40 @@ impl Memory {
         }
     }
 
+    /// What a value is that holds such buffers: they become others, the rest of it stays.
+    pub fn held(&mut self, types: &mut Types, ty: Ty) -> Ty {
+        if !self.holds_buffer(types, ty) {
+            return ty;
+        }
+        match types.get(ty) {
+            Type::Array(elem, n) => {
+                let elem = self.held(types, elem);
+                types.intern(Type::Array(elem, n))
+            }
+            Type::Struct(id) => self.held_struct(types, ty, id),
+            _ => self.stored(types, ty),
+        }
+    }
+
+    fn held_struct(&mut self, types: &mut Types, ty: Ty, id: StructId) -> Ty {
+        if let Some(known) = self.held.get(&ty) {
+            return *known;
+        }
+        let def = types.struct_def(id).clone();
+        let fields = def.fields.iter().map(|f| StructField { ty: self.held(types, f.ty), ..f.clone() });
+        let fields = fields.collect();
+        let id = types.add_struct(Symbol::new(&format!("{}_held", def.name)), fields);
+        let new = types.intern(Type::Struct(id));
+        self.held.insert(ty, new);
+        new
+    }
+
     /// The type of memory that holds values of type `ty`.
     pub fn stored(&mut self, types: &mut Types, ty: Ty) -> Ty {
         self.stored_as(types, ty, self.matrices)
     }
 
-    /// The same of what lies as `matrices` says, if it is a matrix.
+    /// The same of what lies as `matrices` says, if it is a matrix or an array of matrices.
     pub fn stored_as(&mut self, types: &mut Types, ty: Ty, matrices: Matrices) -> Ty {
         if !self.differs_as(types, ty, matrices) {
             return ty;
@@ -109,7 +150,7 @@ impl Memory {
         match types.get(ty) {
             Type::Matrix(s, r, c) => types.intern(Type::Matrix(s, c, r)),
             Type::Array(elem, n) => {
-                let elem = self.stored(types, elem);
+                let elem = self.stored_as(types, elem, matrices);
                 types.intern(Type::Array(elem, n))
             }
             Type::Buffer(elem, access) => {

@@ -103,8 +103,7 @@ fn affected(memory: &Memory, module: &Module) -> Turned {
     let differs = |ty| memory.differs(&module.types, ty);
     let params: Vec<Symbol> = shader_params(module).filter(|g| differs(g.ty)).map(|g| g.name).collect();
     let mut given = module.funcs.values().flat_map(|func| &func.sig.params);
-    let is_handle = |ty| matches!(module.types.get(ty), Type::Buffer(..));
-    let any = !params.is_empty() || given.any(|param| is_handle(param.ty) && differs(param.ty));
+    let any = !params.is_empty() || given.any(|param| memory.holds_buffer(&module.types, param.ty));
     Turned { any, params }
 }
 

@@ -49,7 +49,8 @@ impl Memory {
                     let index = steps[at].0.known().unwrap_or(0);
                     matrices = self.field(types.struct_def(id), index as usize);
                 }
-                _ => matrices = self.matrices,
+                // The elements of an array lie as it does.
+                _ => {}
             }
             ty = types.part(ty, steps[at].0.known())?;
         }

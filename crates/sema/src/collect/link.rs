@@ -26,7 +26,7 @@ use cotangent_syntax::ast::{self, DeclKind, ModifierKind};
 pub(crate) struct Links {
     externs: Vec<Linked>,
     exports: Vec<Linked>,
-    given: Given,
+    pub(crate) given: Given,
     /// Where names on the command line are looked up.
     scope: Option<ScopeId>,
     /// What was linked to what.

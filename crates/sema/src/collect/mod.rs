@@ -79,7 +79,6 @@ impl Checked {
         for input in inputs {
             let (scope, defaults) = place_of(input.module);
             let place = Place { scope, owner: Owner::Module, generics: root, defaults };
-            self.program.layout_words.extend(input.tree.layout_words);
             self.collect_decls(input.tree.decls, place);
         }
         for (scope, _) in scopes {

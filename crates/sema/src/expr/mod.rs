@@ -96,6 +96,7 @@ impl BodyCx<'_> {
             ast::ExprKind::Index(base, indices) => self.index(base, indices, span),
             ast::ExprKind::Call(callee, args) => Entity::Value(self.call_expr(callee, args, span)),
             ast::ExprKind::Each(inner) => self.each(inner, span),
+            ast::ExprKind::Laid(..) => Entity::Type(self.cx.resolve_ty(expr, self.scope)),
             _ => Entity::Value(self.plain(expr)),
         }
     }
@@ -174,6 +175,7 @@ impl BodyCx<'_> {
             | ast::ExprKind::ThisType
             | ast::ExprKind::Index(..)
             | ast::ExprKind::Each(_)
+            | ast::ExprKind::Laid(..)
             | ast::ExprKind::Call(..) => self.expr(expr),
         }
     }

@@ -32,10 +32,7 @@ impl Checked {
         if self.program.structs[id].magic != Some("ptr".into()) {
             return None;
         }
-        match self.program.types.list(args).first()? {
-            Arg::Ty(ty) => Some(*ty),
-            Arg::Val(_) => None,
-        }
+        self.program.types.list(args).first()?.ty()
     }
 }
 

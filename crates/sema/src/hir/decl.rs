@@ -49,7 +49,7 @@ entity!(
 pub struct Program {
     /// Types, values and argument lists.
     pub types: Types,
-    /// The words `row_major` (true) and `column_major` (false) inside types.
+    /// The words `row_major` (true) and `column_major` (false) inside types that differ from the default layout and have no effect.
     pub layout_words: Vec<(bool, Span)>,
     /// Functions.
     pub funcs: EntityMap<FuncId, Func>,

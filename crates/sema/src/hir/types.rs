@@ -118,6 +118,19 @@ pub enum Arg {
     Ty(Ty),
     /// For a value parameter.
     Val(Val),
+    /// For the element of a resource: a matrix, or an array of matrices, that lies in memory row by row (true) or column by
+    /// column, otherwise than all do. A value of it is one of the type, without the word.
+    Laid(Ty, bool),
+}
+
+impl Arg {
+    /// The type, if it is one.
+    pub fn ty(self) -> Option<Ty> {
+        match self {
+            Arg::Ty(ty) | Arg::Laid(ty, _) => Some(ty),
+            Arg::Val(_) => None,
+        }
+    }
 }
 
 /// All types, values and argument lists.

@@ -363,6 +363,8 @@ impl Dump {
             ExprKind::Tuple(items) => list("tuple", self.exprs(items)),
             ExprKind::Paren(e) => unary("paren", e),
             ExprKind::NoDiff(e) => unary("no_diff", e),
+            ExprKind::Laid(true, t) => unary("row_major", t),
+            ExprKind::Laid(false, t) => unary("column_major", t),
             ExprKind::Diff(DiffMode::Forward, f) => unary("fwd_diff", f),
             ExprKind::Diff(DiffMode::Backward, f) => unary("bwd_diff", f),
             ExprKind::Measure(m, e) => unary(&format!("{m:?}").to_lowercase(), e),

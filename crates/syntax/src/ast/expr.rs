@@ -63,6 +63,8 @@ pub enum ExprKind {
     Paren(Box<Expr>),
     /// `no_diff f(x)`. As a type, `no_diff T`.
     NoDiff(Box<Expr>),
+    /// `row_major T` (true) or `column_major T`, inside a type.
+    Laid(bool, Box<Expr>),
     /// `fwd_diff(f)`, `bwd_diff(f)`.
     Diff(DiffMode, Box<Expr>),
     /// `sizeof(T)`, `alignof(T)`, `countof(T)`.

@@ -66,14 +66,14 @@ pub fn parse_tokens(
     diags: &mut Diagnostics,
 ) -> ast::File {
     let mut parser = Parser::new(stream, sources, limits, diags);
-    ast::File { decls: parser.file(), version: parser.version, layout_words: parser.layout_words }
+    ast::File { decls: parser.file(), version: parser.version }
 }
 
 /// The same for a file of the library, which has no mistakes: bodies of functions are read when they are needed.
 pub fn parse_library_tokens(stream: TokenStream, sources: &Sources, diags: &mut Diagnostics) -> ast::File {
     let mut parser = Parser::new(stream, sources, Limits::default(), diags);
     parser.lazy = true;
-    ast::File { decls: parser.file(), version: parser.version, layout_words: parser.layout_words }
+    ast::File { decls: parser.file(), version: parser.version }
 }
 
 /// Parses the tokens of a block of the library, from brace to brace.
@@ -102,8 +102,6 @@ struct Parser<'d> {
     diags: &'d mut Diagnostics,
     limits: Limits,
     version: Version,
-    /// The words `row_major` and `column_major` inside types; see [`ast::File`].
-    layout_words: Vec<(bool, Span)>,
     depth: u32,
     /// The height of the expression that was read last.
     height: u32,
@@ -138,7 +136,6 @@ impl<'d> Parser<'d> {
             diags,
             limits,
             version: stream.version,
-            layout_words: vec![],
             depth: 0,
             height: 0,
             peak: 0,

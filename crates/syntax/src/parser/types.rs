@@ -21,11 +21,10 @@ impl Parser<'_> {
             Kw::Expand => ExprKind::Expand,
             Kw::Each => ExprKind::Each,
             Kw::NoDiff => ExprKind::NoDiff,
+            Kw::RowMajor => |inner| ExprKind::Laid(true, inner),
+            Kw::ColumnMajor => |inner| ExprKind::Laid(false, inner),
             // `const`, `dyn`, `snorm` and the like change nothing about the type.
-            kw => {
-                if matches!(kw, Kw::RowMajor | Kw::ColumnMajor) {
-                    self.layout_words.push((kw == Kw::RowMajor, start));
-                }
+            _ => {
                 self.bump();
                 return self.ty();
             }

@@ -436,8 +436,7 @@ fn a_line_break_or_a_semicolon_ends_a_structure() {
 fn check_spans(parsed: &Parsed, decls: &[Decl]) -> usize {
     for decl in decls {
         let text = parsed.sources.snippet(decl.span);
-        let alone =
-            ast::File { decls: vec![decl.clone()], version: parsed.file.version, layout_words: vec![] };
+        let alone = ast::File { decls: vec![decl.clone()], version: parsed.file.version };
         assert_eq!(dump::file(&support::parse(text).file), dump::file(&alone), "{text}");
         if let DeclKind::Var(var) = &decl.kind
             && let Some(init) = &var.init

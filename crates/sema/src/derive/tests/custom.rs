@@ -49,10 +49,7 @@ fn a_generic_derivative_is_recorded_in_terms_of_the_original() {
         .types
         .list(backward.args)
         .iter()
-        .map(|a| match a {
-            crate::hir::Arg::Ty(ty) => program.checked.show(*ty),
-            crate::hir::Arg::Val(_) => "value".into(),
-        })
+        .map(|arg| arg.ty().map_or("value".into(), |ty| program.checked.show(ty)))
         .collect();
     assert_eq!(shown, ["T"]);
 }
