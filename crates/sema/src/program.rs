@@ -208,6 +208,10 @@ impl Checked {
             }
             TyKind::Struct(other, _) if other == id => true,
             TyKind::Struct(other, args) => {
+                // A block binds all that is in it, so that one of itself would bind without end. Buffers hold elements apart.
+                if let Some(content) = self.block_content(ty) {
+                    return self.contains(content, id, seen);
+                }
                 let plain = self.program.types.list(args).is_empty();
                 if self.program.structs[other].magic.is_some()
                     || plain && self.tables.finite.contains(&other)
