@@ -106,6 +106,7 @@ impl Emitter<'_> {
     /// The members of a block, unless one is at a place that naga does not take.
     fn members(&mut self, leaves: &[Leaf], block: BlockPlace) -> Result<Option<Vec<StructMember>>> {
         let (mut members, mut end, mut behind_aggregate) = (Vec::new(), 0, false);
+        let pushed = block.slot.is_some_and(|s| s.kind == Kind::PushConstant) && self.target != Target::Glsl;
         // Some writers go by the order of members alone, so that what is not used must be there.
         let word = self.plain(TypeInner::Scalar(naga::Scalar::U32));
         for leaf in leaves {
@@ -124,7 +125,9 @@ impl Emitter<'_> {
             let is_aggregate =
                 matches!(self.out.types[ty].inner, TypeInner::Struct { .. } | TypeInner::Array { .. });
             let align = if is_aggregate { natural.max(16) } else { natural };
-            if !leaf.offset.is_multiple_of(align) || leaf.offset < end {
+            let shares_aggregate =
+                behind_aggregate && !pushed && leaf.offset < u32::next_multiple_of(end, 16);
+            if !leaf.offset.is_multiple_of(align) || leaf.offset < end || shares_aggregate {
                 return Ok(None);
             }
             // WGSL says no offsets: they follow from the order. And it takes nothing in the same 16 bytes behind an aggregate.
