@@ -82,26 +82,19 @@ fn last_breaks_fit(stmt: &Stmt, label: Label) -> bool {
 
 /// Whether a statement contains a `break` of that label.
 pub fn breaks(stmt: &Stmt, label: Label) -> bool {
-    let any = |block: &Block| block.iter().any(|s| breaks(s, label));
-    match &stmt.kind {
-        StmtKind::Break(l) => *l == label,
-        StmtKind::Block(inner) => any(inner),
-        StmtKind::If(_, then, otherwise) => any(then) || any(otherwise),
-        StmtKind::Loop(l) => any(&l.body),
-        StmtKind::Switch(_, _, cases) => cases.iter().any(|c| any(&c.body)),
-        StmtKind::Expr(_)
-        | StmtKind::Let(..)
-        | StmtKind::Continue(_)
-        | StmtKind::Return(_)
-        | StmtKind::Discard => false,
-    }
+    contains(stmt, &|kind| matches!(kind, StmtKind::Break(l) if *l == label))
 }
 
 /// Whether a statement contains a `continue` of that label.
 pub fn continues(stmt: &Stmt, label: Label) -> bool {
-    let any = |block: &Block| block.iter().any(|s| continues(s, label));
+    contains(stmt, &|kind| matches!(kind, StmtKind::Continue(l) if *l == label))
+}
+
+/// Whether a statement is, or contains, one that is `wanted`.
+fn contains(stmt: &Stmt, wanted: &dyn Fn(&StmtKind) -> bool) -> bool {
+    let any = |block: &Block| block.iter().any(|s| contains(s, wanted));
     match &stmt.kind {
-        StmtKind::Continue(l) => *l == label,
+        kind if wanted(kind) => true,
         StmtKind::Block(inner) => any(inner),
         StmtKind::If(_, then, otherwise) => any(then) || any(otherwise),
         StmtKind::Loop(l) => any(&l.body),
@@ -109,6 +102,7 @@ pub fn continues(stmt: &Stmt, label: Label) -> bool {
         StmtKind::Expr(_)
         | StmtKind::Let(..)
         | StmtKind::Break(_)
+        | StmtKind::Continue(_)
         | StmtKind::Return(_)
         | StmtKind::Discard => false,
     }
