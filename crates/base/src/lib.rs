@@ -3,6 +3,7 @@
 //! Nothing here touches the environment. Files reach the compiler through [`Loader`], and diagnostics are
 //! values; somebody above decides how to show them.
 
+mod cow;
 mod diag;
 mod entity;
 pub mod fields;
@@ -14,6 +15,7 @@ mod symbol;
 mod visible;
 mod wish;
 
+pub use cow::CowMap;
 pub use diag::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use entity::{Entity, EntityMap, EntitySet};
 pub use scalar::Scalar;

@@ -34,7 +34,7 @@ use cotangent_base::{Diagnostic, EntityMap, Span};
 use cotangent_ir::{self as ir, DiffInfo, Dir, LoopInfo, Math, Mode, Op, Path, Region, Value};
 use cotangent_sema::Subst;
 use cotangent_sema::hir::{self, Arg, Body, FuncRef, Synth, Ty, TyKind};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A function that is written when all members are known.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -174,7 +174,7 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, deferred: Deferr
     let Some(sum) = deferred.sum(lowerer) else { return };
     let members = lowerer.members(sum, span);
     let args = lowerer.checked.program.types.args(&[]);
-    let body = Rc::new(Body { locals: EntityMap::new(), params: vec![], block: vec![], packs: false });
+    let body = Arc::new(Body { locals: EntityMap::new(), params: vec![], block: vec![], packs: false });
     let frame = Frame::new(lowerer, id, Subst { params: vec![], args, at: None }, body);
     Writer { frame, id, sum }.write(deferred, &members);
 }

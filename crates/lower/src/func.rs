@@ -15,7 +15,7 @@ use cotangent_base::{EntityMap, EntitySet, Map, Span, Symbol};
 use cotangent_ir::{self as ir, Builder, Const, Dir, Func, Op, Region, Ty, Value};
 use cotangent_sema::Subst;
 use cotangent_sema::hir::{self, Body, FuncRef, GlobalId, LocalId};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The function under construction.
 pub(crate) struct Frame<'a, 'c> {
@@ -29,7 +29,7 @@ pub(crate) struct Frame<'a, 'c> {
     transparent: bool,
     /// What the generic parameters are.
     pub subst: Subst,
-    pub body: Rc<Body>,
+    pub body: Arc<Body>,
     /// The current value of each variable in scope.
     pub vars: EntityMap<LocalId, Option<Value>>,
     /// The loops around, outermost first.
@@ -54,7 +54,7 @@ pub(crate) struct Frame<'a, 'c> {
 
 impl<'a, 'c> Frame<'a, 'c> {
     /// A function whose body is empty so far.
-    pub fn new(lowerer: &'a mut Lowerer<'c>, id: ir::FuncId, subst: Subst, body: Rc<Body>) -> Self {
+    pub fn new(lowerer: &'a mut Lowerer<'c>, id: ir::FuncId, subst: Subst, body: Arc<Body>) -> Self {
         let mut func = lowerer.module.funcs[id].clone();
         let site = lowerer.mentions.get(&id).copied().filter(|_| lowerer.in_library(id));
         let prologue = func.new_region();
@@ -129,7 +129,7 @@ impl<'a, 'c> Frame<'a, 'c> {
 
     /// Lowers the statements and puts the function into the module.
     pub fn finish(mut self, id: ir::FuncId) {
-        let body = Rc::clone(&self.body);
+        let body = Arc::clone(&self.body);
         self.block(&body.block);
         if !self.is_done() {
             self.span = self.func.span;
@@ -182,7 +182,11 @@ impl<'a, 'c> Frame<'a, 'c> {
     }
 
     /// Computes a constant of the module ahead of the body. `build` sees the variables of another body.
-    pub fn ahead(&mut self, body: Rc<Body>, build: impl FnOnce(&mut Self) -> Option<Value>) -> Option<Value> {
+    pub fn ahead(
+        &mut self,
+        body: Arc<Body>,
+        build: impl FnOnce(&mut Self) -> Option<Value>,
+    ) -> Option<Value> {
         let vars = EntityMap::filled(None, body.locals.len());
         let outer = (
             std::mem::replace(&mut self.region, self.prologue),

@@ -25,7 +25,7 @@ use crate::breaks;
 use crate::func::Frame;
 use cotangent_ir::{LoopInfo, Op, Unroll, Value};
 use cotangent_sema::hir::{self, Expr, ExprKind, Label, LocalId, Loop, LoopKind};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// An IR loop that is being built.
 pub(crate) struct Target {
@@ -36,7 +36,7 @@ pub(crate) struct Target {
     /// Whether the first carried value says that this is the first round.
     pub first: bool,
     /// What runs before the next round.
-    pub step: Option<Rc<Expr>>,
+    pub step: Option<Arc<Expr>>,
     /// Whether `continue` leaves a loop of one iteration inside, so that lanes meet at the step.
     pub meets: bool,
 }
@@ -71,7 +71,7 @@ impl Frame<'_, '_> {
         if l.kind != LoopKind::Post && !late && self.never_runs(cond, &init) {
             return;
         }
-        let step = l.step.as_ref().map(|e| Rc::new(e.clone()));
+        let step = l.step.as_ref().map(|e| Arc::new(e.clone()));
         let meets =
             l.step.as_ref().is_some_and(calls) && l.body.iter().any(|s| breaks::continues(s, l.label));
         self.targets.push(Target { label: Some(l.label), slots: slots.clone(), first, step, meets });

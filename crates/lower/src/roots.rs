@@ -2,7 +2,7 @@
 
 use crate::instance::{Lowerer, Origin};
 use crate::{codes, params};
-use cotangent_base::{Diagnostic, Diagnostics, EntityMap, Span, Symbol};
+use cotangent_base::{CowMap, Diagnostic, Diagnostics, Span, Symbol};
 use cotangent_ir::layout::{Matrices, Target};
 use cotangent_ir::shader::ShaderParams;
 use cotangent_ir::{FuncId, Mode, Module, Prefer, Stage};
@@ -184,7 +184,7 @@ fn root(lowerer: &mut Lowerer<'_>, func: hir::FuncId, found: &mut Found) -> Opti
     args.map(|args| hir::FuncRef { func, args })
 }
 
-fn generic_root(params: &EntityMap<GenericParamId, GenericParam>, func: &hir::Func) -> Diagnostic {
+fn generic_root(params: &CowMap<GenericParamId, GenericParam>, func: &hir::Func) -> Diagnostic {
     // A parameter of interface type is a generic one in disguise, declared where the parameter is.
     let is_disguised = |g: &GenericParamId| func.params.iter().any(|p| p.span == params[*g].span);
     let written = || func.generics.params.iter().filter(|g| !params[**g].witness);

@@ -23,25 +23,24 @@ use cotangent_sema::hir::{
     self, Block, Body, Case, Expr, ExprKind, FuncRef, Local, LocalId, Loop, PackPart, Stmt, StmtKind, Ty,
     TyKind,
 };
-use std::rc::Rc;
 use std::sync::Arc;
 
 impl Lowerer<'_> {
     /// The body of an instance and what generic parameters in it are.
-    pub fn instance_body(&mut self, func: FuncRef) -> Option<(Rc<Body>, Subst)> {
+    pub fn instance_body(&mut self, func: FuncRef) -> Option<(Arc<Body>, Subst)> {
         let body = self.checked.body(func.func)?;
         let subst = self.subst(func);
         Some(self.without_packs(body, subst))
     }
 
     /// A body without packs.
-    pub fn without_packs(&mut self, body: Rc<Body>, subst: Subst) -> (Rc<Body>, Subst) {
+    pub fn without_packs(&mut self, body: Arc<Body>, subst: Subst) -> (Arc<Body>, Subst) {
         if !body.packs {
             return (body, subst);
         }
         let args = self.checked.program.types.args(&[]);
         let unpacked = Unpacker::run(self, &body, subst);
-        (Rc::new(unpacked), Subst { params: vec![], args, at: None })
+        (Arc::new(unpacked), Subst { params: vec![], args, at: None })
     }
 
     /// The elements of a pack, which is known.

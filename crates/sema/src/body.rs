@@ -13,7 +13,7 @@ use crate::tables::{FuncSource, Progress, ScopeId};
 use crate::throws::Errors;
 use cotangent_base::{Diagnostic, Entity, EntityMap, Map, Scalar, Set, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The state of checking one body, or one expression outside any.
 pub(crate) struct BodyCx<'a> {
@@ -186,7 +186,7 @@ impl<'a> BodyCx<'a> {
 
 impl Checked {
     /// Checks the body of a function, once.
-    pub(crate) fn check_body(&mut self, id: FuncId) -> Option<Rc<Body>> {
+    pub(crate) fn check_body(&mut self, id: FuncId) -> Option<Arc<Body>> {
         self.ensure_func(id);
         if self.tables.funcs[id].checking != Progress::New {
             return self.tables.funcs[id].body.clone();
@@ -195,7 +195,7 @@ impl Checked {
         let syntax = self.body_syntax(id)?;
         let generics = self.tables.funcs[id].generics;
         let saved = self.enter(generics);
-        let body = Rc::new(self.check_block_of(id, &syntax));
+        let body = Arc::new(self.check_block_of(id, &syntax));
         self.tables.funcs[id].body = Some(body.clone());
         self.tables.funcs[id].checking = Progress::Done;
         self.check_returns(id, &body);
@@ -286,7 +286,7 @@ impl Checked {
     }
 
     /// Checks the initializer of a global, once.
-    pub(crate) fn check_initializer(&mut self, id: GlobalId) -> Option<Rc<Body>> {
+    pub(crate) fn check_initializer(&mut self, id: GlobalId) -> Option<Arc<Body>> {
         let info = &self.tables.globals[id];
         let (decl, scope, generics) = (info.decl.clone(), info.scope, info.generics);
         if info.checking == Progress::Busy {
@@ -305,7 +305,7 @@ impl Checked {
         let mut cx = BodyCx::new(self, scope);
         let value = if decl.ty.is_some() { cx.expr_as(init, ty) } else { cx.expr(init) };
         let block = vec![Stmt { span: value.span, kind: StmtKind::Return(Some(value)) }];
-        let body = Rc::new(cx.finish(vec![], block));
+        let body = Arc::new(cx.finish(vec![], block));
         self.check_readable(scope, &body);
         self.leave(saved);
         self.tables.globals[id].checking = Progress::Done;
@@ -324,8 +324,8 @@ impl Checked {
 
 /// Syntax that has a block, kept alive while it is checked.
 enum BodySyntax {
-    Func(Rc<ast::FuncDecl>),
-    Accessor(Rc<[ast::Accessor]>, usize),
+    Func(Arc<ast::FuncDecl>),
+    Accessor(Arc<[ast::Accessor]>, usize),
 }
 
 impl BodySyntax {

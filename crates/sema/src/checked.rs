@@ -10,10 +10,10 @@ use crate::hir::{
 };
 use crate::tables::Tables;
 use cotangent_base::{Diagnostics, Scalar};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A program without errors, or with those in `diagnostics`.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Checked {
     /// All declarations.
     pub program: Program,
@@ -42,15 +42,21 @@ impl Subst {
 }
 
 impl Checked {
+    /// Makes clones cheap: they share all that they do not change.
+    pub(crate) fn share(&mut self) {
+        self.program.share();
+        self.tables.share();
+    }
+
     /// The body of a function, or `None` if it has none. Checks it if that was not done yet.
-    pub fn body(&mut self, func: FuncId) -> Option<Rc<Body>> {
+    pub fn body(&mut self, func: FuncId) -> Option<Arc<Body>> {
         let body = self.check_body(func);
         self.settle();
         body
     }
 
     /// The initializer of a global, as a body with one `return`.
-    pub fn initializer(&mut self, global: GlobalId) -> Option<Rc<Body>> {
+    pub fn initializer(&mut self, global: GlobalId) -> Option<Arc<Body>> {
         let body = self.check_initializer(global);
         self.settle();
         body
@@ -175,5 +181,16 @@ impl Checked {
     /// A type as the user would write it.
     pub fn show(&self, ty: Ty) -> String {
         self.show_ty(ty)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Checked;
+
+    #[test]
+    fn a_checked_program_can_be_shared_between_threads() {
+        fn shared<T: Clone + Send + Sync>() {}
+        shared::<Checked>();
     }
 }

@@ -17,7 +17,7 @@ use cotangent_syntax::ast;
 const MAX_NESTED: u32 = 10_000;
 
 /// The foreign expressions that are being worked on.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Foreign {
     busy: Vec<Span>,
     nested: u32,

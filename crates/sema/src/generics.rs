@@ -9,17 +9,17 @@ use crate::hir::{
 use crate::tables::{GenericsId, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Scalar, Span};
 use cotangent_syntax::ast;
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Checked {
     /// All assumptions of a list and of those around it. Met again while it is being resolved, it is what is known
     /// so far: `<T : IFoo<T.A>>` may look at `T`'s earlier bounds.
-    pub(crate) fn bounds(&mut self, id: GenericsId) -> Rc<[Bound]> {
+    pub(crate) fn bounds(&mut self, id: GenericsId) -> Arc<[Bound]> {
         let info = &self.tables.generics[id];
         if let Some(bounds) = &info.bounds {
             return bounds.clone();
         }
-        let parent = info.parent.map_or_else(|| Rc::new([]) as Rc<[Bound]>, |p| self.bounds(p));
+        let parent = info.parent.map_or_else(|| Arc::new([]) as Arc<[Bound]>, |p| self.bounds(p));
         if self.tables.generics[id].resolved == Progress::New {
             self.tables.generics[id].resolved = Progress::Busy;
             let saved = std::mem::replace(&mut self.tables.env, parent.to_vec());
@@ -28,7 +28,7 @@ impl Checked {
             self.tables.generics[id].resolved = Progress::Done;
         }
         let own = &self.tables.generics[id].own_bounds;
-        let all: Rc<[Bound]> = parent.iter().chain(own).copied().collect();
+        let all: Arc<[Bound]> = parent.iter().chain(own).copied().collect();
         if self.tables.generics[id].resolved == Progress::Done {
             self.tables.generics[id].bounds = Some(all.clone());
         }

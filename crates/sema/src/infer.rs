@@ -13,7 +13,7 @@ use crate::misfit::Misfit;
 use crate::overload::{Argument, Callee, Candidate};
 use crate::tables::GenericsId;
 use cotangent_base::Scalar;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The cost of a generic parameter without bounds, which accepts anything.
 const UNBOUNDED: Cost = 20;
@@ -28,11 +28,11 @@ pub(crate) struct Inferred {
 
 /// Bindings in the making.
 struct Bindings {
-    params: Rc<[GenericParamId]>,
+    params: Arc<[GenericParamId]>,
     args: Vec<Option<Arg>>,
     /// Which were given and stay as they are.
     fixed: Vec<bool>,
-    bounds: Rc<[Bound]>,
+    bounds: Arc<[Bound]>,
 }
 
 impl BodyCx<'_> {
@@ -332,7 +332,7 @@ impl BodyCx<'_> {
 
 impl Bindings {
     /// Begins with what is given.
-    fn start(params: Rc<[GenericParamId]>, args: Vec<Option<Arg>>, bounds: Rc<[Bound]>) -> Self {
+    fn start(params: Arc<[GenericParamId]>, args: Vec<Option<Arg>>, bounds: Arc<[Bound]>) -> Self {
         let fixed = args.iter().map(Option::is_some).collect();
         Self { params, args, fixed, bounds }
     }

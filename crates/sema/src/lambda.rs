@@ -31,7 +31,7 @@ use crate::overload::Callee;
 use crate::tables::{AliasInfo, Item, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Entity, Map, Span, Symbol};
 use cotangent_syntax::ast;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The field that holds the object of the method around a lambda. No program can write this name.
 const OBJECT: &str = "(this)";
@@ -47,18 +47,37 @@ pub(crate) struct Outline {
     captured: Vec<Option<Symbol>>,
 }
 
-/// The outlines of lambdas, none of those in which something is wrong. The lambda is kept so that no other gets its address.
-pub(crate) type Outlines = Map<*const ast::Lambda, (Rc<ast::Lambda>, Option<Outline>)>;
+/// The outlines of lambdas, none of those in which something is wrong.
+pub(crate) type Outlines = Map<Written, Option<Outline>>;
+
+/// A lambda as it stands in the syntax tree. Two that are written alike are two.
+#[derive(Clone, Debug)]
+pub(crate) struct Written(Arc<ast::Lambda>);
+
+impl PartialEq for Written {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Written {}
+
+impl std::hash::Hash for Written {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
+}
 
 impl BodyCx<'_> {
     /// A lambda as an object.
-    pub(crate) fn lambda(&mut self, lambda: &Rc<ast::Lambda>, span: Span) -> Expr {
-        let outline = match self.cx.tables.outlines.get(&Rc::as_ptr(lambda)) {
-            Some((_, outline)) => outline.clone(),
+    pub(crate) fn lambda(&mut self, lambda: &Arc<ast::Lambda>, span: Span) -> Expr {
+        let written = Written(lambda.clone());
+        let outline = match self.cx.tables.outlines.get(&written) {
+            Some(outline) => outline.clone(),
             None => {
                 let (outline, fine) = self.quietly(|cx| cx.lambda_outline(&lambda.params, &lambda.body));
                 let outline = fine.then_some(outline);
-                self.cx.tables.outlines.insert(Rc::as_ptr(lambda), (lambda.clone(), outline.clone()));
+                self.cx.tables.outlines.insert(written, outline.clone());
                 outline
             }
         };
@@ -279,7 +298,7 @@ impl BodyCx<'_> {
         let call = ast::Expr { kind: ast::ExprKind::Call(function.into(), args), span };
         let body = ast::Stmt { attributes: vec![], kind: ast::StmtKind::Return(Some(call)), span };
         let around = std::mem::replace(&mut self.differentiable, signature.diff.is_differentiable());
-        let object = self.lambda(&Rc::new(ast::Lambda { params, body }), span);
+        let object = self.lambda(&Arc::new(ast::Lambda { params, body }), span);
         self.differentiable = around;
         Some(object)
     }
@@ -318,7 +337,7 @@ impl crate::Checked {
             ty: Some(expr.clone()),
         };
         let alias = self.tables.aliases.push(AliasInfo {
-            decl: Rc::new(decl),
+            decl: Arc::new(decl),
             scope,
             generics: self.tables.scopes[scope].generics,
             resolved: Progress::Done,

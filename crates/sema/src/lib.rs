@@ -134,7 +134,7 @@ impl Input {
 
 /// What the checker is told about a program beside its text: types and values for what the program leaves open, as the
 /// command line says.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Given {
     /// For `type_param` and `extern` declarations.
     pub globals: Vec<(Symbol, ast::Expr)>,
@@ -165,5 +165,6 @@ pub fn check_given(inputs: Vec<Input>, given: Given) -> Checked {
     checked.link_functions();
     derive::attach(&mut checked);
     checked.check_user_program();
+    checked.share();
     checked
 }

@@ -73,7 +73,7 @@ impl Checked {
             })
     }
 
-    fn all_generic_params(&self, func: FuncId) -> std::rc::Rc<[GenericParamId]> {
+    fn all_generic_params(&self, func: FuncId) -> std::sync::Arc<[GenericParamId]> {
         self.tables.generics[self.tables.funcs[func].generics].params.clone()
     }
 

@@ -12,7 +12,7 @@ use crate::hir::{
 use crate::tables::{FuncSource, GenericsInfo, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Symbol, fields, nearest};
 use cotangent_syntax::ast::{self, ModifierKind};
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Checked {
     /// Resolves the signature of a function.
@@ -220,12 +220,12 @@ impl Checked {
     fn hide_generic(&mut self, id: FuncId, hidden: GenericParamId, bound: Option<Bound>) {
         let parent = self.tables.funcs[id].generics;
         let around = self.tables.generics[parent].params.clone();
-        let bounds: Rc<[Bound]> = self.bounds(parent).iter().copied().chain(bound).collect();
+        let bounds: Arc<[Bound]> = self.bounds(parent).iter().copied().chain(bound).collect();
         let generics = self.tables.generics.push(GenericsInfo {
             parent: Some(parent),
             own: vec![hidden],
             params: around.iter().copied().chain([hidden]).collect(),
-            syntax: Rc::default(),
+            syntax: Arc::default(),
             scope: self.tables.funcs[id].scope,
             resolved: Progress::Done,
             own_bounds: bound.into_iter().collect(),

@@ -11,9 +11,9 @@ use crate::hir::{
     AssocId, Body, Bound, ConformanceId, EnumId, FuncId, GenericParamId, GlobalId, InterfaceId, Local,
     LocalId, StructId, Ty, Val,
 };
-use cotangent_base::{EntityMap, EntitySet, Map, Scalar, Set, Span, Symbol, entity};
+use cotangent_base::{CowMap, EntityMap, EntitySet, Map, Scalar, Set, Span, Symbol, entity};
 use cotangent_syntax::ast;
-use std::rc::Rc;
+use std::sync::Arc;
 
 entity!(
     /// A scope with names.
@@ -90,7 +90,7 @@ pub(crate) enum Owner {
 }
 
 /// Names and what is around them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scope {
     /// Where to look next.
     pub parent: Option<ScopeId>,
@@ -103,9 +103,9 @@ pub(crate) struct Scope {
     /// Those of them that `using` names.
     pub used: Vec<ScopeId>,
     /// `using` paths not looked up yet.
-    pub usings: Vec<(Rc<ast::Expr>, Span)>,
+    pub usings: Vec<(Arc<ast::Expr>, Span)>,
     /// Dotted names around, for display: `Outer.`.
-    pub path: Rc<str>,
+    pub path: Arc<str>,
     /// The generic parameters in force.
     pub generics: GenericsId,
     /// Whether it belongs to the library.
@@ -117,7 +117,7 @@ pub(crate) struct Scope {
 }
 
 /// A module.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Module {
     /// Its name.
     pub name: Symbol,
@@ -140,14 +140,14 @@ pub(crate) enum Progress {
 /// Attributes and modifiers of a declaration.
 #[derive(Clone, Debug)]
 pub(crate) struct Prefix {
-    pub attributes: Rc<[ast::Attribute]>,
-    pub modifiers: Rc<[ast::Modifier]>,
+    pub attributes: Arc<[ast::Attribute]>,
+    pub modifiers: Arc<[ast::Modifier]>,
 }
 
 impl Prefix {
     /// Nothing stands before the declaration.
     pub(crate) fn none() -> Self {
-        Self { attributes: Rc::new([]), modifiers: Rc::new([]) }
+        Self { attributes: Arc::new([]), modifiers: Arc::new([]) }
     }
 }
 
@@ -155,13 +155,13 @@ impl Prefix {
 #[derive(Clone, Debug)]
 pub(crate) enum FuncSource {
     /// A function, operator or constructor.
-    Func(Rc<ast::FuncDecl>),
+    Func(Arc<ast::FuncDecl>),
     /// An accessor of a property or subscript: which, and its number there.
     Accessor(PropId, usize),
 }
 
 /// A function beside its [`hir::Func`](crate::hir::Func).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FuncInfo {
     pub source: FuncSource,
     pub prefix: Prefix,
@@ -172,16 +172,16 @@ pub(crate) struct FuncInfo {
     pub is_static: bool,
     pub signature: Progress,
     pub checking: Progress,
-    pub body: Option<Rc<Body>>,
+    pub body: Option<Arc<Body>>,
     /// Which parameters are hidden generic ones made for parameters of interface type.
     pub hidden: usize,
 }
 
 /// A structure beside its [`hir::Struct`](crate::hir::Struct).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct StructInfo {
-    pub decl: Rc<ast::StructDecl>,
-    pub fields: Vec<(Rc<ast::VarDecl>, Prefix)>,
+    pub decl: Arc<ast::StructDecl>,
+    pub fields: Vec<(Arc<ast::VarDecl>, Prefix)>,
     pub scope: ScopeId,
     pub generics: GenericsId,
     pub resolved: Progress,
@@ -205,19 +205,19 @@ pub(crate) enum Builtin {
 }
 
 /// An interface beside its [`hir::Interface`](crate::hir::Interface).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct InterfaceInfo {
-    pub decl: Rc<ast::InterfaceDecl>,
+    pub decl: Arc<ast::InterfaceDecl>,
     pub scope: ScopeId,
     pub generics: GenericsId,
     pub bases: Progress,
-    pub attributes: Rc<[ast::Attribute]>,
+    pub attributes: Arc<[ast::Attribute]>,
 }
 
 /// An enumeration beside its [`hir::Enum`](crate::hir::Enum).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct EnumInfo {
-    pub decl: Rc<ast::EnumDecl>,
+    pub decl: Arc<ast::EnumDecl>,
     pub prefix: Prefix,
     pub scope: ScopeId,
     pub resolved: Progress,
@@ -226,7 +226,7 @@ pub(crate) struct EnumInfo {
 }
 
 /// The variables around a constant in a body. They are no constants, and a message should say so; but their sizes are.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Around {
     /// As in [`BodyCx`](crate::body::BodyCx).
     pub names: Vec<Map<Symbol, LocalId>>,
@@ -235,31 +235,31 @@ pub(crate) struct Around {
 }
 
 /// An associated type beside its [`hir::Assoc`](crate::hir::Assoc).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct AssocInfo {
-    pub decl: Rc<ast::AssocDecl>,
+    pub decl: Arc<ast::AssocDecl>,
     pub resolved: Progress,
     /// `where` clauses that equate types, in terms of the interface's parameters.
     pub equal: Vec<(Ty, Ty)>,
 }
 
 /// A global beside its [`hir::Global`](crate::hir::Global).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct GlobalInfo {
-    pub decl: Rc<ast::VarDecl>,
+    pub decl: Arc<ast::VarDecl>,
     pub scope: ScopeId,
     pub generics: GenericsId,
     pub resolved: Progress,
     pub checking: Progress,
-    pub init: Option<Rc<Body>>,
+    pub init: Option<Arc<Body>>,
     /// The type of the structure that stands behind a `cbuffer`.
     pub buffer: Option<StructId>,
 }
 
 /// A `typealias`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct AliasInfo {
-    pub decl: Rc<ast::AliasDecl>,
+    pub decl: Arc<ast::AliasDecl>,
     pub scope: ScopeId,
     pub generics: GenericsId,
     pub resolved: Progress,
@@ -267,15 +267,15 @@ pub(crate) struct AliasInfo {
 }
 
 /// A property or subscript.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PropInfo {
     /// Its name; none for a subscript.
     pub name: Option<Symbol>,
     pub span: Span,
     /// The indices.
-    pub params: Rc<[ast::Param]>,
-    pub ty: Rc<ast::Expr>,
-    pub accessors: Rc<[ast::Accessor]>,
+    pub params: Arc<[ast::Param]>,
+    pub ty: Arc<ast::Expr>,
+    pub accessors: Arc<[ast::Accessor]>,
     pub get: Option<FuncId>,
     pub set: Option<FuncId>,
     /// `ref`, or an intrinsic accessor: access is an [`Element`](crate::hir::ExprKind::Element).
@@ -299,9 +299,9 @@ pub(crate) enum ElementAccess {
 }
 
 /// An extension.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ExtInfo {
-    pub decl: Rc<ast::ExtensionDecl>,
+    pub decl: Arc<ast::ExtensionDecl>,
     pub scope: ScopeId,
     pub generics: GenericsId,
     pub resolved: Progress,
@@ -311,21 +311,21 @@ pub(crate) struct ExtInfo {
 }
 
 /// Generic parameters.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct GenericsInfo {
     pub parent: Option<GenericsId>,
     /// Parameters of this list alone.
     pub own: Vec<GenericParamId>,
     /// All, those around first.
-    pub params: Rc<[GenericParamId]>,
-    pub syntax: Rc<ast::Generics>,
+    pub params: Arc<[GenericParamId]>,
+    pub syntax: Arc<ast::Generics>,
     /// Where names in bounds are looked up.
     pub scope: ScopeId,
     pub resolved: Progress,
     /// Own assumptions so far.
     pub own_bounds: Vec<Bound>,
     /// All assumptions, once resolved.
-    pub bounds: Option<Rc<[Bound]>>,
+    pub bounds: Option<Arc<[Bound]>>,
     /// The interface whose list this is, which assumes that `This` conforms.
     pub interface: Option<InterfaceId>,
 }
@@ -342,7 +342,7 @@ pub(crate) enum Head {
 }
 
 /// A conformance beside its [`hir::Conformance`](crate::hir::Conformance).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ConformanceInfo {
     /// The structure or extension that states it.
     pub owner: Owner,
@@ -351,7 +351,7 @@ pub(crate) struct ConformanceInfo {
 }
 
 /// Generic arguments whose bounds are still to be checked, under the assumptions where they stand.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Obligation {
     pub generics: GenericsId,
     pub args: crate::hir::Args,
@@ -360,20 +360,20 @@ pub(crate) struct Obligation {
 }
 
 /// All of it.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Tables {
-    pub scopes: EntityMap<ScopeId, Scope>,
-    pub funcs: EntityMap<FuncId, FuncInfo>,
-    pub structs: EntityMap<StructId, StructInfo>,
-    pub interfaces: EntityMap<InterfaceId, InterfaceInfo>,
-    pub enums: EntityMap<EnumId, EnumInfo>,
-    pub assocs: EntityMap<AssocId, AssocInfo>,
-    pub globals: EntityMap<GlobalId, GlobalInfo>,
-    pub aliases: EntityMap<AliasId, AliasInfo>,
-    pub props: EntityMap<PropId, PropInfo>,
-    pub exts: EntityMap<ExtId, ExtInfo>,
-    pub generics: EntityMap<GenericsId, GenericsInfo>,
-    pub conformances: EntityMap<ConformanceId, ConformanceInfo>,
+    pub scopes: CowMap<ScopeId, Scope>,
+    pub funcs: CowMap<FuncId, FuncInfo>,
+    pub structs: CowMap<StructId, StructInfo>,
+    pub interfaces: CowMap<InterfaceId, InterfaceInfo>,
+    pub enums: CowMap<EnumId, EnumInfo>,
+    pub assocs: CowMap<AssocId, AssocInfo>,
+    pub globals: CowMap<GlobalId, GlobalInfo>,
+    pub aliases: CowMap<AliasId, AliasInfo>,
+    pub props: CowMap<PropId, PropInfo>,
+    pub exts: CowMap<ExtId, ExtInfo>,
+    pub generics: CowMap<GenericsId, GenericsInfo>,
+    pub conformances: CowMap<ConformanceId, ConformanceInfo>,
     /// The structures that describe built-in types.
     pub builtins: Map<Builtin, StructId>,
     /// Declarations marked `[__lang("..")]`, by that name.
@@ -411,7 +411,7 @@ pub(crate) struct Tables {
     /// Functions of the user's that a derivative goes into although they are not marked, as they are inlined early.
     pub inlined: EntitySet<FuncId>,
     /// The modules, the library first.
-    pub modules: EntityMap<ModuleId, Module>,
+    pub modules: CowMap<ModuleId, Module>,
     /// How far what is being declared can be seen.
     pub declaring: Option<Access>,
     /// The structures behind lambdas.
@@ -427,6 +427,23 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
+    /// Lets clones share the large tables.
+    pub(crate) fn share(&mut self) {
+        self.scopes.share();
+        self.funcs.share();
+        self.structs.share();
+        self.interfaces.share();
+        self.enums.share();
+        self.assocs.share();
+        self.globals.share();
+        self.aliases.share();
+        self.props.share();
+        self.exts.share();
+        self.generics.share();
+        self.conformances.share();
+        self.modules.share();
+    }
+
     /// The parameters of a function as they were written: of a `get`, the indices. (A `set` takes a value too, and is never called by
     /// name.)
     pub(crate) fn written_params(&self, func: FuncId) -> &[ast::Param] {

@@ -24,7 +24,7 @@ use crate::tables::{FuncInfo, FuncSource, GenericsId, GenericsInfo, Item, Owner,
 use crate::witness::Wanted;
 use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What a wrapper is seen as by those who call it.
 struct Head {
@@ -98,7 +98,7 @@ impl Checked {
             parent: Some(parent),
             own,
             params,
-            syntax: Rc::default(),
+            syntax: Arc::default(),
             scope: self.tables.generics[parent].scope,
             resolved: Progress::Done,
             own_bounds,
@@ -281,7 +281,7 @@ impl Checked {
             is_static: this.is_none(),
             signature: Progress::Done,
             checking: Progress::Done,
-            body: Some(Rc::new(body)),
+            body: Some(Arc::new(body)),
             hidden: 0,
         });
         func

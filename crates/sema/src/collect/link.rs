@@ -22,7 +22,7 @@ use cotangent_base::{Diagnostic, Map, Span, Symbol};
 use cotangent_syntax::ast::{self, DeclKind, ModifierKind};
 
 /// Declarations that other modules complete or are completed by.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Links {
     externs: Vec<Linked>,
     exports: Vec<Linked>,

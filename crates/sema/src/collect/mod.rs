@@ -20,7 +20,7 @@ use crate::tables::{GenericsId, GenericsInfo, Item, Module, Owner, Prefix, Progr
 use crate::{Checked, Input};
 use cotangent_base::{Diagnostic, Entity, Span, Symbol};
 use cotangent_syntax::ast::{self, DeclKind};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Where declarations are being collected.
 #[derive(Clone, Copy)]
@@ -120,12 +120,12 @@ impl Checked {
         self.tables.generics.push(GenericsInfo {
             parent: None,
             own: vec![],
-            params: Rc::new([]),
-            syntax: Rc::default(),
+            params: Arc::new([]),
+            syntax: Arc::default(),
             scope,
             resolved: Progress::Done,
             own_bounds: vec![],
-            bounds: Some(Rc::new([])),
+            bounds: Some(Arc::new([])),
             interface: None,
         })
     }
@@ -289,7 +289,7 @@ impl Checked {
             }
             own.push(id);
         }
-        self.push_generics(parent, own, Rc::new(syntax.clone()), scope, None)
+        self.push_generics(parent, own, Arc::new(syntax.clone()), scope, None)
     }
 
     /// A pack takes all arguments that are left, so that none are left for what follows it.
@@ -308,7 +308,7 @@ impl Checked {
         &mut self,
         parent: GenericsId,
         own: Vec<GenericParamId>,
-        syntax: Rc<ast::Generics>,
+        syntax: Arc<ast::Generics>,
         scope: ScopeId,
         interface: Option<InterfaceId>,
     ) -> GenericsId {

@@ -12,7 +12,7 @@ use crate::derive;
 use crate::tables::{ElementAccess, FuncSource, Item, Owner, Prefix, PropId, PropInfo};
 use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Checked {
     pub(super) fn collect_property(&mut self, decl: ast::PropertyDecl, prefix: &Prefix, place: Place) {
@@ -21,8 +21,8 @@ impl Checked {
             PropInfo {
                 name: Some(decl.name.name),
                 span: decl.name.span,
-                params: Rc::new([]),
-                ty: Rc::new(decl.ty),
+                params: Arc::new([]),
+                ty: Arc::new(decl.ty),
                 accessors: decl.accessors.into(),
                 get: None,
                 set: None,
@@ -58,7 +58,7 @@ impl Checked {
                 name: None,
                 span,
                 params: decl.params.into(),
-                ty: Rc::new(decl.result),
+                ty: Arc::new(decl.result),
                 accessors: decl.accessors.into(),
                 get: None,
                 set: None,
@@ -102,7 +102,7 @@ impl Checked {
             };
             let name = ast::Ident { name: Symbol::new(&format!("{base}.{word}")), span: accessor.span };
             let said = accessor.attributes.iter().chain(&shared).cloned();
-            let prefix = Prefix { attributes: said.collect(), modifiers: Rc::new([]) };
+            let prefix = Prefix { attributes: said.collect(), modifiers: Arc::new([]) };
             let source = FuncSource::Accessor(id, number);
             let func = self.push_func(name, source, prefix, is_static, place);
             self.program.funcs[func].has_body = accessor.body.is_some();

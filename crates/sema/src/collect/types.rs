@@ -12,7 +12,7 @@ use crate::tables::{
 };
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_syntax::ast::{self, DeclKind};
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Checked {
     pub(super) fn collect_struct(
@@ -24,7 +24,7 @@ impl Checked {
         let access = self.tables.declaring.unwrap_or(Access::Public);
         self.spread_bits(&mut decl, place.scope);
         let members = std::mem::take(&mut decl.members);
-        let decl = Rc::new(decl);
+        let decl = Arc::new(decl);
         let id = self.tables.structs.next_key();
         let owner = Owner::Struct(id);
         let scope = self.member_scope(place.scope, owner, place.generics, decl.name.name.as_str());
@@ -64,7 +64,7 @@ impl Checked {
     pub(super) fn collect_interface(&mut self, mut decl: ast::InterfaceDecl, prefix: &Prefix, place: Place) {
         let access = self.tables.declaring.unwrap_or(Access::Public);
         let members = std::mem::take(&mut decl.members);
-        let decl = Rc::new(decl);
+        let decl = Arc::new(decl);
         let id = self.tables.interfaces.next_key();
         let owner = Owner::Interface(id);
         let scope = self.member_scope(place.scope, owner, place.generics, decl.name.name.as_str());
@@ -86,9 +86,9 @@ impl Checked {
             any_value_size: None,
         });
         self.note_lang(&prefix.attributes, Item::Interface(id));
-        let around = self.push_generics(place.generics, vec![this], Rc::default(), scope, None);
+        let around = self.push_generics(place.generics, vec![this], Arc::default(), scope, None);
         let own = self.collect_generics(&decl.generics, scope, around);
-        let generics = self.push_generics(own, vec![], Rc::default(), scope, Some(id));
+        let generics = self.push_generics(own, vec![], Arc::default(), scope, Some(id));
         self.tables.interfaces.push(InterfaceInfo {
             decl: decl.clone(),
             scope,
@@ -105,7 +105,7 @@ impl Checked {
     pub(super) fn collect_extension(&mut self, mut decl: ast::ExtensionDecl, place: Place) {
         let access = self.tables.declaring.unwrap_or(Access::Public);
         let members = std::mem::take(&mut decl.members);
-        let decl = Rc::new(decl);
+        let decl = Arc::new(decl);
         let id = self.tables.exts.next_key();
         let owner = Owner::Extension(id);
         let name = crate::show::syntax(&decl.target);
@@ -124,7 +124,7 @@ impl Checked {
         self.collect_decls(members, Place { scope, owner, generics, defaults });
     }
 
-    pub(super) fn collect_enum(&mut self, decl: Rc<ast::EnumDecl>, prefix: Prefix, place: Place) {
+    pub(super) fn collect_enum(&mut self, decl: Arc<ast::EnumDecl>, prefix: Prefix, place: Place) {
         let id: EnumId = self.tables.enums.next_key();
         let anonymous = decl.name.is_none();
         let name = decl.name.map_or("enum", |n| n.name.as_str());
@@ -157,7 +157,7 @@ impl Checked {
         }
     }
 
-    pub(super) fn collect_alias(&mut self, decl: Rc<ast::AliasDecl>, place: Place) {
+    pub(super) fn collect_alias(&mut self, decl: Arc<ast::AliasDecl>, place: Place) {
         let library = self.tables.scopes[place.scope].library;
         let path = self.tables.scopes[place.scope].path.clone();
         let scope = self.new_scope(Some(place.scope), Owner::Module, place.generics, &path, library);
@@ -169,7 +169,7 @@ impl Checked {
         self.declare(place.scope, name, Item::Alias(id));
     }
 
-    pub(super) fn collect_assoc(&mut self, decl: Rc<ast::AssocDecl>, prefix: &Prefix, place: Place) {
+    pub(super) fn collect_assoc(&mut self, decl: Arc<ast::AssocDecl>, prefix: &Prefix, place: Place) {
         let Owner::Interface(interface) = place.owner else {
             let message = "`associatedtype` stands outside an interface";
             let help = "an interface requires an associated type; a structure states it with `typealias`";

@@ -10,10 +10,10 @@ use crate::hir::{Func, FuncDiff, FuncId, FuncKind, Generics, Global, GlobalKind,
 use crate::tables::{FuncInfo, FuncSource, GenericsId, GlobalInfo, Item, Owner, Prefix, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Wish};
 use cotangent_syntax::ast::{self, ModifierKind};
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Checked {
-    pub(super) fn collect_func(&mut self, decl: Rc<ast::FuncDecl>, prefix: Prefix, place: Place) {
+    pub(super) fn collect_func(&mut self, decl: Arc<ast::FuncDecl>, prefix: Prefix, place: Place) {
         let name = match decl.kind {
             ast::FuncKind::Constructor => ast::Ident { name: attrs::INIT.into(), span: decl.name.span },
             ast::FuncKind::Operator => operator_ident(decl.name, &prefix),
@@ -99,7 +99,7 @@ impl Checked {
         func
     }
 
-    pub(super) fn collect_var(&mut self, decl: Rc<ast::VarDecl>, prefix: Prefix, place: Place) {
+    pub(super) fn collect_var(&mut self, decl: Arc<ast::VarDecl>, prefix: Prefix, place: Place) {
         let has = |kind| prefix.modifiers.iter().any(|m| m.kind == kind);
         if let (Owner::Struct(id), false) = (place.owner, has(ModifierKind::Static)) {
             self.not_shared(&decl, &prefix);
@@ -165,7 +165,7 @@ impl Checked {
     /// A global with nothing resolved.
     pub(super) fn push_global(
         &mut self,
-        decl: Rc<ast::VarDecl>,
+        decl: Arc<ast::VarDecl>,
         kind: GlobalKind,
         buffer: Option<StructId>,
         place: Place,
@@ -218,7 +218,7 @@ impl Checked {
         let place = Place { scope, owner, generics, defaults: Defaults::PUBLIC };
         let early = ast::Ident { name: "ForceInline".into(), span };
         let early = ast::Attribute { name: early, args: vec![], span };
-        let prefix = Prefix { attributes: Rc::new([early]), ..Prefix::none() };
+        let prefix = Prefix { attributes: Arc::new([early]), ..Prefix::none() };
         let func = self.push_func(name, FuncSource::Func(decl.into()), prefix, true, place);
         self.program.funcs[func].has_body = true;
         func

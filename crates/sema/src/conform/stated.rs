@@ -241,7 +241,7 @@ impl Checked {
     }
 
     /// An interface's parameters: `This`, then its own.
-    pub(crate) fn interface_params(&self, id: InterfaceId) -> std::rc::Rc<[crate::hir::GenericParamId]> {
+    pub(crate) fn interface_params(&self, id: InterfaceId) -> std::sync::Arc<[crate::hir::GenericParamId]> {
         self.tables.generics[self.tables.interfaces[id].generics].params.clone()
     }
 

@@ -24,7 +24,7 @@ use crate::hir::{
 use crate::tables::{ConformanceInfo, GenericsId, Head, Item, Owner, Prefix, Progress, StructInfo};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
 use cotangent_syntax::ast;
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Checked {
     /// The `Differential` of a conformance that names none: the type itself or a new structure.
@@ -158,7 +158,7 @@ impl Checked {
             items.push(Item::Field(number as u32));
         }
         self.tables.structs.push(StructInfo {
-            decl: Rc::new(ast::StructDecl {
+            decl: Arc::new(ast::StructDecl {
                 name: ast::Ident { name, span },
                 is_class: false,
                 generics: ast::Generics::default(),
@@ -223,12 +223,12 @@ impl Checked {
 }
 
 fn no_prefix() -> Prefix {
-    Prefix { attributes: Rc::new([]), modifiers: Rc::new([]) }
+    Prefix { attributes: Arc::new([]), modifiers: Arc::new([]) }
 }
 
 /// A field as if somebody had written it, for those who look for initializers.
-fn field_syntax(field: &Field) -> Rc<ast::VarDecl> {
-    Rc::new(ast::VarDecl {
+fn field_syntax(field: &Field) -> Arc<ast::VarDecl> {
+    Arc::new(ast::VarDecl {
         name: ast::Ident { name: field.name, span: Span::none() },
         ty: None,
         init: None,

@@ -1,7 +1,7 @@
 //! Declarations of the typed program.
 
 use super::{Args, Func, Ty, Types, Val, Varying};
-use cotangent_base::{EntityMap, Map, Span, Symbol, Wish, entity};
+use cotangent_base::{CowMap, Map, Span, Symbol, Wish, entity};
 
 entity!(
     /// A function, method, constructor, accessor or requirement.
@@ -45,32 +45,60 @@ entity!(
 );
 
 /// All declarations.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Program {
     /// Types, values and argument lists.
     pub types: Types,
     /// The words `row_major` (true) and `column_major` (false) inside types that differ from the default layout and have no effect.
     pub layout_words: Vec<(bool, Span)>,
     /// Functions.
-    pub funcs: EntityMap<FuncId, Func>,
+    pub funcs: CowMap<FuncId, Func>,
     /// Structures.
-    pub structs: EntityMap<StructId, Struct>,
+    pub structs: CowMap<StructId, Struct>,
     /// Interfaces.
-    pub interfaces: EntityMap<InterfaceId, Interface>,
+    pub interfaces: CowMap<InterfaceId, Interface>,
     /// Enumerations.
-    pub enums: EntityMap<EnumId, Enum>,
+    pub enums: CowMap<EnumId, Enum>,
     /// Globals.
-    pub globals: EntityMap<GlobalId, Global>,
+    pub globals: CowMap<GlobalId, Global>,
     /// Generic parameters.
-    pub params: EntityMap<GenericParamId, GenericParam>,
+    pub params: CowMap<GenericParamId, GenericParam>,
     /// Associated types.
-    pub assocs: EntityMap<AssocId, Assoc>,
+    pub assocs: CowMap<AssocId, Assoc>,
     /// Conformances.
-    pub conformances: EntityMap<ConformanceId, Conformance>,
+    pub conformances: CowMap<ConformanceId, Conformance>,
     /// What the compiler must know of the library.
     pub lang: LangItems,
     /// Functions of the user's modules, in order: the roots of lowering a whole module.
     pub user_funcs: Vec<FuncId>,
+}
+
+impl Program {
+    /// Lets clones share all tables.
+    pub(crate) fn share(&mut self) {
+        let Program {
+            types: _,
+            layout_words: _,
+            funcs,
+            structs,
+            interfaces,
+            enums,
+            globals,
+            params,
+            assocs,
+            conformances,
+            lang: _,
+            user_funcs: _,
+        } = self;
+        funcs.share();
+        structs.share();
+        interfaces.share();
+        enums.share();
+        globals.share();
+        params.share();
+        assocs.share();
+        conformances.share();
+    }
 }
 
 /// Declarations of the library that the language itself speaks of; marked `[__lang("..")]` there.

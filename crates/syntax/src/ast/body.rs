@@ -7,12 +7,12 @@
 use super::{Block, Version};
 use crate::parser;
 use crate::token::Token;
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 /// The body of a function.
 #[derive(Clone, Debug)]
 pub struct Body {
-    block: OnceCell<Block>,
+    block: OnceLock<Block>,
     unread: Box<[Token]>,
     version: Version,
 }
@@ -20,7 +20,7 @@ pub struct Body {
 impl Body {
     /// A body whose tokens, braces included, nobody has read yet.
     pub(crate) fn unread(tokens: &[Token], version: Version) -> Body {
-        Body { block: OnceCell::new(), unread: tokens.into(), version }
+        Body { block: OnceLock::new(), unread: tokens.into(), version }
     }
 
     /// Its block.
@@ -31,6 +31,6 @@ impl Body {
 
 impl From<Block> for Body {
     fn from(block: Block) -> Body {
-        Body { block: OnceCell::from(block), unread: Box::default(), version: Version::default() }
+        Body { block: OnceLock::from(block), unread: Box::default(), version: Version::default() }
     }
 }

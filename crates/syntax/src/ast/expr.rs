@@ -2,7 +2,7 @@
 
 use super::{Ident, Param, Stmt};
 use cotangent_base::{Scalar, Span, Symbol};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// An expression, or a type.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ pub enum ExprKind {
     /// `try f()`.
     Try(Box<Expr>),
     /// `(float x) => x * k`, whose body is a `return`, or `(float x) => { .. }`, whose body is a block.
-    Lambda(Rc<Lambda>),
+    Lambda(Arc<Lambda>),
     /// `functype(float) -> float`.
     FuncType(Vec<Expr>, Box<Expr>),
     /// An expression that could not be read; the error is reported.

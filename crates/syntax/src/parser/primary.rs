@@ -6,7 +6,7 @@ use crate::ast::{DiffMode, Expr, ExprKind, Ident, Lambda, Measure, Stmt, StmtKin
 use crate::literal::{self, Number};
 use crate::token::{Kw, Punct, Token, TokenKind};
 use cotangent_base::{Diagnostic, Scalar, Symbol};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Deepest nesting of lambdas in lambdas. Each is checked once for every one around it.
 const MAX_LAMBDAS: u32 = 64;
@@ -244,7 +244,7 @@ impl Parser<'_> {
         let body = Stmt { attributes: vec![], kind, span: self.span_from(body_start) };
         self.grown(self.peak + 1)?;
         self.peak = self.peak.max(peak);
-        let kind = ExprKind::Lambda(Rc::new(Lambda { params, body }));
+        let kind = ExprKind::Lambda(Arc::new(Lambda { params, body }));
         Ok(Expr { kind, span: self.span_from(start) })
     }
 

@@ -6,7 +6,7 @@ use crate::codes;
 use crate::lexer::lex;
 use crate::token::{Punct, Token, TokenKind};
 use cotangent_base::{Diagnostic, FileId, Span};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// An `#if` that is not closed yet.
 pub(super) struct Conditional {
@@ -242,7 +242,7 @@ impl Preprocessor<'_> {
 
     /// The tokens of the file at `path`; nothing within if it wants to be included once and was.
     #[expect(clippy::option_option, reason = "not found, found but not wanted again, and found")]
-    fn load(&mut self, path: String) -> Option<Option<(FileId, Rc<[Token]>)>> {
+    fn load(&mut self, path: String) -> Option<Option<(FileId, Arc<[Token]>)>> {
         if !self.once.is_empty() && self.once.contains(&self.loader.identity(&path)) {
             return Some(None);
         }
@@ -251,7 +251,7 @@ impl Preprocessor<'_> {
         }
         let text = self.loader.load(&path)?;
         let id = self.sources.add(path.clone(), text.as_str());
-        let tokens: Rc<[Token]> = lex(id, &text).into();
+        let tokens: Arc<[Token]> = lex(id, &text).into();
         self.lexed.insert(path, (id, tokens.clone()));
         Some(Some((id, tokens)))
     }

@@ -14,7 +14,7 @@ use crate::codes;
 use crate::lexer::lex;
 use crate::token::{Flags, Punct, Token, TokenKind};
 use cotangent_base::{Diagnostic, Entity, FileId, Symbol};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Deepest chain of macros that expand to macros.
 const MAX_FRAMES: usize = 1000;
@@ -98,7 +98,7 @@ impl Preprocessor<'_> {
     }
 
     /// The macro that a name stands for, if it may be expanded.
-    fn usable(&self, name: Symbol, token: Token) -> Option<Rc<Macro>> {
+    fn usable(&self, name: Symbol, token: Token) -> Option<Arc<Macro>> {
         if token.flags.has(Flags::NO_EXPAND) || self.budget == 0 {
             return None;
         }

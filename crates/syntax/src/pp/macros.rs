@@ -4,7 +4,7 @@ use super::Preprocessor;
 use crate::codes;
 use crate::token::{Flags, Punct, Token, TokenKind};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A macro.
 pub(super) struct Macro {
@@ -56,7 +56,7 @@ impl Macro {
 }
 
 /// The macros that exist before the first line.
-pub(super) fn predefined() -> Map<Symbol, Rc<Macro>> {
+pub(super) fn predefined() -> Map<Symbol, Arc<Macro>> {
     let number = |text: &str| Body::Tokens(vec![Token::new(TokenKind::Number(text.into()), Span::none())]);
     let all = [
         ("__SLANG__", number("1")),
@@ -66,7 +66,7 @@ pub(super) fn predefined() -> Map<Symbol, Rc<Macro>> {
         ("__LINE__", Body::Line),
         ("__FILE__", Body::File),
     ];
-    let object = |body| Rc::new(Macro { params: None, variadic: false, body, span: Span::none() });
+    let object = |body| Arc::new(Macro { params: None, variadic: false, body, span: Span::none() });
     all.into_iter().map(|(name, body)| (Symbol::new(name), object(body))).collect()
 }
 
@@ -103,7 +103,7 @@ impl Preprocessor<'_> {
             }
             self.diags.push(warning.help(format!("write `#undef {name}` first if that is intended")));
         }
-        self.macros.insert(name, Rc::new(new));
+        self.macros.insert(name, Arc::new(new));
     }
 
     /// Reads the parameters up to the `)`; gives what follows it.

@@ -17,7 +17,7 @@ use crate::token::{LexError, Punct, Token, TokenKind};
 use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Map, Set, Sources, Span, Symbol};
 use directive::Conditional;
 use macros::Macro;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Deepest nesting of `#include`.
 const MAX_INCLUDE_DEPTH: u32 = 64;
@@ -63,7 +63,7 @@ pub fn preprocess(
         stray: 0,
     };
     pp.define_all(defines);
-    let tokens: Rc<[Token]> = lex(file, &pp.sources.text(file)).into();
+    let tokens: Arc<[Token]> = lex(file, &pp.sources.text(file)).into();
     pp.out.reserve(tokens.len());
     pp.file(file, &tokens, 0);
     pp.out.extend(tokens.last());
@@ -83,12 +83,12 @@ pub(crate) struct Preprocessor<'a> {
     sources: &'a mut Sources,
     loader: &'a dyn Loader,
     diags: &'a mut Diagnostics,
-    macros: Map<Symbol, Rc<Macro>>,
+    macros: Map<Symbol, Arc<Macro>>,
     out: Vec<Token>,
     /// The files with `#pragma once`, by [`Loader::identity`].
     once: Set<String>,
     /// Included files by path: each is read once.
-    lexed: Map<String, (FileId, Rc<[Token]>)>,
+    lexed: Map<String, (FileId, Arc<[Token]>)>,
     /// Files in which `#line` was met.
     renumbered: Map<FileId, Renumbered>,
     includes: u32,
@@ -115,7 +115,7 @@ impl Preprocessor<'_> {
     }
 
     /// Preprocesses one file into `out`.
-    fn file(&mut self, file: FileId, tokens: &Rc<[Token]>, depth: u32) {
+    fn file(&mut self, file: FileId, tokens: &Arc<[Token]>, depth: u32) {
         self.report_open_comment(tokens);
         self.renumbered.remove(&file);
         let mut conditionals = Vec::new();

@@ -12,7 +12,7 @@ use crate::tables::{AliasInfo, Item, Owner, Progress, ScopeId};
 use crate::{Checked, codes};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Checked {
     /// A scope from which all modules can be seen, in the first one's module.
@@ -82,7 +82,7 @@ impl Checked {
             generics,
             defaults: crate::access::Defaults::PUBLIC,
         };
-        self.push_global(Rc::new(decl), GlobalKind::Const, None, place)
+        self.push_global(Arc::new(decl), GlobalKind::Const, None, place)
     }
 
     /// The type of a shader parameter, where the command line says more than the program.
