@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 use xtask::{bench, fuzz, hunt, mutants, requirements, times};
 
-const USAGE: &str = "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] [--lines N,N..] |
+const USAGE: &str = "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] [--lines N,N..] [--functions N,N..] |
        hunt [--programs N] [--seed S] [--only laws|models] [--features A,B..] [--cpp EACH] | mutants [--only PATH] | fuzz STAGE [--seconds N] [--seed S] |
-       bench [--peer SLANGC] | conform [--target cpp|shaders|gpu|cuda [--package DIR [--peer SLANGC]]] |
+       bench [--peer SLANGC] | ulp | conform [--target cpp|shaders|gpu|cuda [--package DIR [--peer SLANGC]]] |
        conform --target cpp|cuda --only PATH
 
 requirements   counts which numbered requirements are named by tests; --missing lists the others
 times          how long checking and compiling takes, beside another compiler in the same run, and how that grows
-               with the length of a program
+               with the length of a program, or with its number of differentiable functions
 hunt           tries random programs against the laws of derivatives, and others against a model of what they mean, on the
                interpreter and as C++; shows small ones that fail
 mutants        changes one derivative rule at a time, and lists the changes that no test notices
@@ -19,7 +19,8 @@ conform        builds every run test as C++ and compares it with the interpreter
                needs to compare the programs and to time the kernels; --only takes the programs whose path contains that
 fuzz           takes random changes of the test programs through a stage (lex, preprocess, parse, check, lower, ir,
                whole) and keeps in target/fuzz what makes it fail; built with --release it sees more of them
-bench          how fast gradients are as C++, beside those of another compiler";
+bench          how fast gradients are as C++, beside those of another compiler
+ulp            how far elementary functions are from the exact results, over all of binary32";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         }
         ["bench"] => Some(bench::print(&root, None)),
         ["bench", "--peer", peer] => Some(bench::print(&root, Some(peer))),
+        ["ulp"] => Some(ulp()),
         ["mutants"] => Some(mutants::print(&root, "")),
         ["mutants", "--only", path] => Some(mutants::print(&root, path)),
         ["hunt", ref rest @ ..] => hunt::options(rest).map(|o| hunt::print(&root, &o)),
@@ -62,6 +64,9 @@ fn times_options<'a>(mut args: &[&'a str]) -> Option<times::Options<'a>> {
         match *name {
             "--peer" => options.peer = Some(value),
             "--lines" => options.lines = value.split(',').map(str::parse).collect::<Result<_, _>>().ok()?,
+            "--functions" => {
+                options.functions = value.split(',').map(str::parse).collect::<Result<_, _>>().ok()?;
+            }
             _ => return None,
         }
         args = rest;
@@ -83,6 +88,15 @@ fn fuzz_options<'a>(stage: &'a str, mut args: &[&'a str]) -> Option<fuzz::Option
 }
 
 /// The sample that the tests take, for all programs.
+fn ulp() -> ExitCode {
+    let mut command = std::process::Command::new("cargo");
+    command
+        .args(["test", "--release", "-p", "cotangent-maths", "--test", "accuracy", "--", "--nocapture"])
+        .env("COTANGENT_ULP", "1")
+        .current_dir(xtask::root());
+    if command.status().is_ok_and(|s| s.success()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 fn conform(tests: &[&str], settings: &[(&str, &str)]) -> ExitCode {
     let mut command = std::process::Command::new("cargo");
     command

@@ -9,11 +9,12 @@
 //! A custom derivative need not depend on the tangents or cotangents that it receives: it may read others from memory or
 //! write them there. A function is a *source* if it has a custom derivative or calls a source. The derivative of a source runs
 //! wherever the source is called, even if no argument and no result has a derivative. A function can be a source in one mode
-//! and not in the other: a custom forward derivative does not affect reverse mode.
+//! and not in the other: a custom forward derivative does not affect reverse mode. Where the other mode is taken, the call
+//! drops a derivative, which is worth a warning ([`dropped`]).
 
-use crate::kind::callees;
-use cotangent_base::{EntityMap, Map, Set};
-use cotangent_ir::{Func, FuncId, FuncKind, Mode};
+use cotangent_base::{EntityMap, Map, Set, Span};
+use cotangent_ir::{DiffInfo, Func, FuncId, FuncKind, Mode, Op};
+use cotangent_passes::calls::callees;
 
 /// How a call is differentiated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +54,11 @@ fn classify(funcs: &EntityMap<FuncId, Func>, func: FuncId) -> Callee {
     }
 }
 
+/// Whether a call of `func` is a source in some mode.
+pub(crate) fn is_source(funcs: &EntityMap<FuncId, Func>, func: FuncId) -> bool {
+    followed(funcs, func).is_some_and(|func| Sources::default().in_any_mode(funcs, func))
+}
+
 /// Which functions are sources, cached per function and mode.
 #[derive(Default)]
 pub(crate) struct Sources {
@@ -83,6 +89,54 @@ impl Sources {
         self.known.insert((func, mode), found);
         found
     }
+}
+
+/// The calls at which derivatives of the given mode drop what a custom derivative of the other mode gives, for a call of `func`
+/// at `span` that is not differentiated. They are that call itself, or calls below it.
+pub(crate) fn dropped(
+    funcs: &EntityMap<FuncId, Func>,
+    func: FuncId,
+    span: Span,
+    mode: Mode,
+) -> Vec<(FuncId, Span)> {
+    let (mut seen, mut open, mut dropped) = (Set::default(), vec![(func, span)], Vec::new());
+    while let Some((func, span)) = open.pop() {
+        let diff = &funcs[func].diff;
+        if diff.is_custom() && !has(diff, mode) {
+            dropped.push((func, span));
+        } else if seen.insert(func) {
+            let calls = calls(funcs, func).into_iter();
+            open.extend(calls.filter_map(|(callee, span)| Some((followed(funcs, callee)?, span))));
+        }
+    }
+    dropped
+}
+
+/// The calls in `func`. A request without a body makes those of the function it differentiates, unless that derivative is
+/// custom.
+fn calls(funcs: &EntityMap<FuncId, Func>, func: FuncId) -> Vec<(FuncId, Span)> {
+    let func = match funcs[func].kind {
+        FuncKind::Request(mode, of) if funcs[of].diff.is_custom_in(mode) => return Vec::new(),
+        FuncKind::Request(_, of) => &funcs[of],
+        FuncKind::Defined => &funcs[func],
+    };
+    let mut calls = Vec::new();
+    func.walk(func.body, &mut |inst| {
+        if let Op::Call(callee) = func.insts[inst].op {
+            calls.push((callee, func.insts[inst].span));
+        }
+    });
+    calls
+}
+
+/// Whether a function has a derivative of that mode, by hand or from its body.
+fn has(diff: &DiffInfo, mode: Mode) -> bool {
+    let generated = match diff.differentiable {
+        Some(Mode::Backward) => true,
+        Some(Mode::Forward) => mode == Mode::Forward,
+        None => false,
+    };
+    generated || diff.is_custom_in(mode)
 }
 
 /// The functions that `func` calls. A request without a body counts as a call of the function it differentiates.

@@ -1,87 +1,98 @@
-//! The diagnostics of the autodiff passes: E06.
+//! The diagnostics of the autodiff passes: E06 and W06.
 
 cotangent_base::codes! {
-    /// `fwd_diff` and `bwd_diff` need a function that has a derivative: one marked `[Differentiable]`, one with a
-    /// custom derivative (`[ForwardDerivative(g)]`, `[BackwardDerivative(g)]`) or one with a substitute
-    /// (`[PrimalSubstitute(g)]`).
+    /// `fwd_diff` and `bwd_diff` need a function with a derivative: one marked `[Differentiable]`, or with a custom derivative
+    /// (`[ForwardDerivative(g)]`, `[BackwardDerivative(g)]`) or a substitute (`[PrimalSubstitute(g)]`).
     ///
-    /// Mark the function, or give it a derivative of your own.
-    E0601 NOT_DIFFERENTIABLE = "the function is not differentiable";
+    /// Mark the function, or write a custom derivative.
+    E0601 NOT_DIFFERENTIABLE = "function is not differentiable";
 
-    /// A function marked `[ForwardDifferentiable]`, or one with a custom forward derivative only, has no backward
-    /// derivative: its body was not promised to work in reverse.
-    ///
-    /// Mark it `[Differentiable]`, or give it a backward derivative with `[BackwardDerivative(g)]`.
-    E0602 NO_REVERSE = "the function has no backward derivative";
-
-    /// A function with a custom backward derivative only, and which is not marked `[Differentiable]`, has no forward
+    /// A function that is marked `[ForwardDifferentiable]`, or that has only a custom forward derivative, has no backward
     /// derivative.
     ///
-    /// Mark it `[Differentiable]`, or give it a forward derivative with `[ForwardDerivative(g)]`.
-    E0603 NO_FORWARD = "the function has no forward derivative";
+    /// Mark it `[Differentiable]`, or give it a backward derivative with `[BackwardDerivative(g)]`.
+    E0602 NO_REVERSE = "function has no backward derivative";
 
-    /// The derivative reached an operation of the IR for which there is no rule. The library gives every such
-    /// operation a name and a rule, so this is a fault of the library or of the compiler.
+    /// A function that has only a custom backward derivative, and is not marked `[Differentiable]`, has no forward derivative.
     ///
-    /// Call the library's function instead of the operation, or wrap the call: `no_diff f(x)`, `detach(x)`.
+    /// Mark it `[Differentiable]`, or give it a forward derivative with `[ForwardDerivative(g)]`.
+    E0603 NO_FORWARD = "function has no forward derivative";
+
+    /// There is no derivative rule for an operation of the IR. The library wraps every such operation in a function with a rule,
+    /// so this is a bug in the library or the compiler.
+    ///
+    /// Call the library's function instead of the operation, or drop the derivative: `no_diff f(x)`, `detach(x)`.
     E0604 NO_RULE = "no derivative rule for an operation";
 
-    /// A rule of the library says how a function carries tangents. It must be linear in them: no product of two
-    /// tangents, no condition or index that depends on one.
-    E0605 NONLINEAR_RULE = "a derivative rule is not linear";
+    /// A derivative rule of the library computes the tangent of a function. It must be linear in its tangents: it cannot multiply
+    /// two tangents, and no condition or index can depend on one.
+    E0605 NONLINEAR_RULE = "derivative rule is not linear";
 
-    /// A function whose body uses its own derivative has derivatives of unlimited order: to write one, the compiler
-    /// would first need the next.
+    /// The body of the function uses its own derivative. Each derivative would need the next higher one first, without end.
     ///
-    /// Break the circle with a custom derivative, or with `no_diff` on the inner call.
-    E0606 ENDLESS_ORDER = "a derivative needs a derivative of itself";
+    /// Break the cycle with a custom derivative, or with `no_diff` on the inner call.
+    E0606 ENDLESS_ORDER = "derivative depends on itself";
 
-    /// The derivative function does not have the parameters that the derivative of this function has.
-    E0607 WRONG_SIGNATURE = "a derivative has the wrong signature";
+    /// The parameters of the derivative do not match those of the function.
+    E0607 WRONG_SIGNATURE = "derivative has the wrong signature";
 
-    /// The backward pass runs a loop in the other direction. Every iteration needs values that the forward pass computed in
-    /// that iteration. They are kept in an array, so the compiler must know the largest iteration count. It finds it for
-    /// loops that count to a constant, and for many others.
+    /// The backward pass runs a loop in reverse. Every iteration needs values that the forward pass computed in that iteration.
+    /// They are stored in an array, so the compiler must know the largest iteration count. It infers the count of loops that
+    /// count to a constant, and of many others.
     ///
     /// Write `[MaxIters(n)]` before the loop. A loop that exceeds it stops the program.
-    E0608 NO_BOUND = "a loop has no known bound";
+    E0608 NO_BOUND = "loop has no known bound";
 
-    /// The backward pass needs a buffer or variable that was chosen while the program ran, such as
-    /// `(i < 3 ? bufferA : bufferB)[i]`. A handle cannot be kept between the passes.
+    /// The backward pass needs a buffer or variable that is chosen at run time, such as `(i < 3 ? bufferA : bufferB)[i]`. A
+    /// resource cannot be stored between the passes.
     ///
     /// Load from both and choose between the values.
-    E0609 NOT_KEEPABLE = "the backward pass needs a resource chosen at run time";
+    E0609 NOT_KEEPABLE = "backward pass needs a resource chosen at run time";
 
-    /// What the forward pass keeps for the backward pass is a structure that contains those of the functions called.
-    /// That of a function which calls itself, directly or through others, would contain itself. So the backward pass of
-    /// such a function runs it again at every level instead, and it must be one that may run again: one that writes no
-    /// memory and reads none that changes.
+    /// The context of a function contains the contexts of its callees, so the context of a recursive function would contain
+    /// itself. The backward pass therefore runs a recursive function again at every level. That is possible only if the function
+    /// writes no memory and reads no memory that changes. If the derivative is differentiated again, the function must not call
+    /// functions with custom derivatives either: those would run twice per call.
     ///
-    /// Write the recursion as a loop with `[MaxIters(n)]`, or give the function a backward derivative of your own.
-    E0610 RECURSION = "a recursive function cannot run again";
+    /// Write the recursion as a loop with `[MaxIters(n)]`, or write a custom backward derivative.
+    E0610 RECURSION = "cannot recompute a recursive function";
 
-    /// A loop marked `[ForceUnroll]` is unrolled before derivatives are taken, so how often it runs must follow from
-    /// constants.
+    /// A loop marked `[ForceUnroll]` is unrolled before differentiation, so its iteration count must be a constant.
     ///
-    /// Make its bounds constants, or remove the attribute; a backward derivative then wants `[MaxIters(n)]`.
-    E0611 NOT_UNROLLED = "a loop cannot be unrolled";
+    /// Make its bounds constants, or remove the attribute; a backward derivative then needs `[MaxIters(n)]`.
+    E0611 NOT_UNROLLED = "cannot unroll a loop";
 
-    /// The derivative of a function with a custom derivative calls that. If the derivative is itself differentiated, as in
-    /// `fwd_diff(fwd_diff(f))`, the custom derivative must be differentiable.
+    /// The derivative of a function with a custom derivative calls the custom derivative. If that derivative is differentiated
+    /// again, as in `fwd_diff(fwd_diff(f))`, the custom derivative must be differentiable.
     ///
-    /// Mark it `[Differentiable]`, or give it a custom derivative in turn.
-    E0612 CUSTOM_NOT_DIFFERENTIABLE = "a custom derivative is not differentiable";
-    /// A loop may run so often that the values which the backward pass keeps would not fit in memory: one in every
-    /// iteration, as many as its bound allows.
+    /// Mark it `[Differentiable]`, or give it a custom derivative too.
+    E0612 CUSTOM_NOT_DIFFERENTIABLE = "custom derivative is not differentiable";
+    /// The backward pass stores values for every iteration of a loop, and the bound of the loop is so large that they would not
+    /// fit in memory.
     ///
-    /// Say with `[MaxIters(..)]` how often it really runs, or let the backward pass compute the values again: move the
-    /// body to a function marked `[PreferRecompute]`.
-    E0613 TOO_LARGE = "the backward pass would keep too much";
+    /// State the actual bound with `[MaxIters(..)]`, or make the backward pass recompute the values: move the body to a function
+    /// marked `[PreferRecompute]`.
+    E0613 TOO_LARGE = "backward pass would store too much";
 
-    /// The function has more instructions than any program that people write, so its derivative would be larger still.
-    /// Usually it is itself a derivative of high order: `fwd_diff(fwd_diff(f))` has four times the code of `f`, and so on.
+    /// The function is too large to differentiate. Usually it is itself a derivative of high order: `fwd_diff(fwd_diff(f))` has
+    /// four times the code of `f`, and so on.
     ///
-    /// Use a lower order, mark functions that are inlined `[noinline]`, or write a custom derivative. Control flow that nests
-    /// a thousand deep, as a chain of `else if` of that length does, is refused as well: use a `switch` or a table.
-    E0614 TOO_MUCH_CODE = "a function is too large to be differentiated";
+    /// Use a lower order, mark inlined functions `[noinline]`, or write a custom derivative. Control flow that nests a thousand
+    /// levels deep, such as a chain of `else if`, is refused too: use a `switch` or a table.
+    E0614 TOO_MUCH_CODE = "function is too large to differentiate";
+
+    /// A custom derivative serves one mode: `[ForwardDerivative(g)]` provides the forward derivative, `[BackwardDerivative(g)]`
+    /// the backward derivative. Here a function with a custom derivative of one mode is called in code that is differentiated in
+    /// the other mode. The function has no differentiable result, so the other mode has nothing to differentiate, and drops what
+    /// the custom derivative would read from memory or write to it.
+    ///
+    /// ```slang
+    /// [BackwardDerivative(store_bwd)] void store(int i, float v) { values[i] = v; }
+    /// [Differentiable] void square(float x) { store(0, x * x); }
+    /// fwd_diff(square)(diffPair(3.0, 1.0)); // warning: no tangent is stored
+    /// ```
+    ///
+    /// Give the function a custom derivative of the other mode. If no derivative is intended, write `no_diff` before the call;
+    /// then no custom derivative of it runs in any mode. A derivative of the other mode that does nothing serves one mode alone.
+    W0601 ONE_MODE = "custom derivative serves the other mode only";
 }

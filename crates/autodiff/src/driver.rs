@@ -1,22 +1,22 @@
-//! Finds the derivatives that a module asks for and has them written, inner ones before outer ones.
+//! Finds the derivatives that a module requests and writes their bodies, inner ones before outer ones.
 //!
-//! Only requests that can be reached count: those called, perhaps through others, from a function that is
-//! itself no request. Derivatives of callees are written on demand by the modes themselves. A request may be of
-//! another request (`fwd_diff(fwd_diff(f))`); the inner one then gets its body first and is, from there on, a
-//! function like any other.
+//! Only reachable requests count: those called, directly or indirectly, from a function that is not itself a request. The
+//! modes write derivatives of callees on demand. A request may be of another request (`fwd_diff(fwd_diff(f))`): the inner one
+//! gets its body first, and is an ordinary function from then on.
 
 use crate::conditions::conditions;
-use crate::kind::callees;
 use crate::report::{Report, report};
-use crate::stages::Stage;
 use crate::substitute::Substitutes;
-use crate::{codes, extract, forward};
+use crate::{codes, forward, reverse};
 use cotangent_base::{Diagnostic, Diagnostics, Set};
 use cotangent_ir::{Builder, DiffInfo, Func, FuncId, FuncKind, Inline, Mode, Module, Op, Prefer, Ty};
+use cotangent_passes::calls::callees;
 use cotangent_passes::effects::Effects;
 use cotangent_passes::inline::inline_calls;
-use cotangent_passes::optimize::{When, optimize_func};
+use cotangent_passes::optimize::optimize_func;
+use cotangent_passes::pass::{Facts, UNROLL, When};
 use cotangent_passes::unroll::unroll;
+use cotangent_passes::watch::Watch;
 
 /// The most instructions that unrolling the loops of one function may write.
 const UNROLL_LIMIT: usize = 1 << 16;
@@ -40,11 +40,11 @@ pub struct Context<'m> {
     /// What forward mode has written.
     pub forward: forward::Cache,
     /// What reverse mode has written.
-    pub reverse: extract::Cache,
+    pub reverse: reverse::Cache,
     /// Which functions are differentiated by way of a copy.
     pub substitutes: Substitutes,
-    /// What each pass made, if somebody wants to see it.
-    pub stages: Option<Vec<Stage>>,
+    /// Who observes the passes.
+    pub watch: Watch,
     /// The requests whose bodies are being written, to notice one that needs itself.
     filling: Set<FuncId>,
     /// The requests that are differentiated again, by themselves or inside another function.
@@ -66,33 +66,37 @@ pub fn differentiate(module: &mut Module) -> Diagnostics {
 
 /// As [`differentiate`], and gives `roots` their bodies too, called or not.
 pub fn differentiate_also(module: &mut Module, roots: &[FuncId]) -> Diagnostics {
-    write(start(module, None), roots).finish().0
+    differentiate_watched(module, roots, &mut Watch::default())
 }
 
-/// As [`differentiate_also`], and tells what the backward derivative `request` costs.
+/// As [`differentiate_watched`], and reports what the backward derivatives `requests` cost.
 pub fn differentiate_reporting(
     module: &mut Module,
     roots: &[FuncId],
-    request: FuncId,
-) -> (Diagnostics, Report) {
-    let cx = write(start(module, None), roots);
-    let report = report(&cx, request);
-    (cx.finish().0, report)
+    requests: &[FuncId],
+    watch: &mut Watch,
+) -> (Diagnostics, Vec<Report>) {
+    let cx = write(start(module, std::mem::take(watch)), roots);
+    let reports = requests.iter().map(|request| report(&cx, *request)).collect();
+    let diagnostics;
+    (diagnostics, *watch) = cx.finish();
+    (diagnostics, reports)
 }
 
-/// As [`differentiate_also`], and shows what each pass made.
-pub fn differentiate_showing(module: &mut Module, roots: &[FuncId]) -> (Diagnostics, Vec<Stage>) {
-    let (diagnostics, stages) = write(start(module, Some(Vec::new())), roots).finish();
-    (diagnostics, stages.unwrap_or_default())
+/// As [`differentiate_also`], observed by `watch`.
+pub fn differentiate_watched(module: &mut Module, roots: &[FuncId], watch: &mut Watch) -> Diagnostics {
+    let diagnostics;
+    (diagnostics, *watch) = write(start(module, std::mem::take(watch)), roots).finish();
+    diagnostics
 }
 
 /// Gets ready to write bodies.
-fn start(module: &mut Module, stages: Option<Vec<Stage>>) -> Context<'_> {
+fn start(module: &mut Module, watch: Watch) -> Context<'_> {
     let is_request = |f: &Func| f.kind != FuncKind::Defined;
     if module.funcs.values().any(is_request) {
         mark_arithmetic(module);
     }
-    Context { stages, ..Context::new(module) }
+    Context { watch, ..Context::new(module) }
 }
 
 /// Writes every body that is wanted.
@@ -159,9 +163,9 @@ impl<'m> Context<'m> {
             module,
             diagnostics: Diagnostics::new(),
             forward: forward::Cache::default(),
-            reverse: extract::Cache::default(),
+            reverse: reverse::Cache::default(),
             substitutes: Substitutes::default(),
-            stages: None,
+            watch: Watch::default(),
             filling: Set::default(),
             differentiated: 0,
             failed: Set::default(),
@@ -174,16 +178,21 @@ impl<'m> Context<'m> {
     }
 
     /// Ends the work: removes what was a step on the way.
-    fn finish(self) -> (Diagnostics, Option<Vec<Stage>>) {
-        let Context { module, diagnostics, reverse, stages, .. } = self;
+    fn finish(self) -> (Diagnostics, Watch) {
+        let Context { module, diagnostics, reverse, watch, .. } = self;
         reverse.finish(module);
-        (without_repetition(diagnostics), stages)
+        (without_repetition(diagnostics), watch)
     }
 
     /// Tells the user.
     pub fn report(&mut self, diagnostic: Diagnostic) -> Reported {
         self.diagnostics.push(diagnostic);
         Reported
+    }
+
+    /// Whether any diagnostic after the first `told` is an error.
+    pub(crate) fn has_errors_since(&self, told: usize) -> bool {
+        self.diagnostics.iter().skip(told).any(Diagnostic::is_error)
     }
 
     /// Makes sure that `func` has a body: if it is a request, the body is written now.
@@ -200,7 +209,7 @@ impl<'m> Context<'m> {
         let differentiated = self.substitutes.resolve(self.module, of);
         let result = match mode {
             Mode::Forward => forward::request(self, func, differentiated),
-            Mode::Backward => extract::backward_request(self, func, differentiated),
+            Mode::Backward => reverse::write_request(self, func, differentiated),
         };
         self.filling.remove(&func);
         match result {
@@ -238,7 +247,7 @@ impl<'m> Context<'m> {
 
     fn endless_order(&mut self, request: FuncId, of: FuncId) -> Reported {
         let (of, span) = (&self.module.funcs[of], self.module.funcs[request].span);
-        let message = format!("the derivative of `{}` needs a derivative of itself", of.name);
+        let message = format!("the derivative of `{}` depends on itself", of.name);
         let diagnostic = Diagnostic::new(codes::ENDLESS_ORDER, span, message)
             .label(of.span, "its body uses its own derivative")
             .help("put `no_diff` before the inner call, or give the function a custom derivative");
@@ -250,7 +259,7 @@ impl<'m> Context<'m> {
     /// derivative does not come from the body (a library rule, a substitute, none at all), the copy just calls `func`.
     pub fn body_of(&mut self, func: FuncId) -> Result<Func, Reported> {
         self.fill(func)?;
-        if !is_derived_from_body(&self.module.funcs[func].diff) {
+        if !self.module.funcs[func].diff.is_from_body() {
             return Ok(self.caller_of(func));
         }
         let original = self.module.funcs[func].clone();
@@ -271,23 +280,23 @@ impl<'m> Context<'m> {
             return Err(self.too_deep(&copy));
         }
         self.unroll(&mut copy)?;
-        optimize_func(&mut self.module.types, &mut copy, &self.effects, When::BeforeDerivatives);
+        let facts = Facts { effects: &self.effects, when: When::BeforeDerivatives };
+        optimize_func(self.module, &mut copy, &facts, &mut self.watch);
         conditions(&mut self.module.types, &mut copy, &self.effects);
         Ok(copy)
     }
 
     fn too_deep(&mut self, func: &Func) -> Reported {
-        let message =
-            format!("the control flow of `{}` is nested too deeply to be differentiated", func.name);
+        let message = format!("the control flow of `{}` is nested too deeply to differentiate", func.name);
         let diagnostic = Diagnostic::new(codes::TOO_MUCH_CODE, func.span, message)
             .help("write a long chain of `else if` as a `switch`, or as a loop over a table");
         self.report(diagnostic)
     }
 
     fn too_much_code(&mut self, func: &Func) -> Reported {
-        let message = format!("the code of `{}` is too large to be differentiated", func.name);
+        let message = format!("`{}` is too large to differentiate", func.name);
         let diagnostic = Diagnostic::new(codes::TOO_MUCH_CODE, func.span, message)
-            .help("every order of derivatives doubles the code: compute high orders another way");
+            .help("every order of derivatives doubles the code; use a lower order");
         self.report(diagnostic)
     }
 
@@ -296,6 +305,7 @@ impl<'m> Context<'m> {
         let original = &self.module.funcs[func];
         let outputs: Vec<Ty> = original.sig.outputs().map(|o| o.ty).collect();
         let mut caller = Func::new(original.name, original.sig.clone(), original.span);
+        caller.origin = original.origin;
         let inputs = caller.inputs().to_vec();
         let mut b = Builder::new(&mut self.module.types, &mut caller);
         let call = b.emit(Op::Call(func), &inputs, &outputs);
@@ -305,27 +315,25 @@ impl<'m> Context<'m> {
     }
 
     fn unroll(&mut self, func: &mut Func) -> Result<(), Reported> {
+        self.watch.begin(UNROLL, || func.size());
         let left = unroll(&mut self.module.types, func, UNROLL_LIMIT);
+        self.watch.end(|| func.size());
+        self.watch.after(UNROLL, self.module, func, true);
         let mut result = Ok(());
         for span in left {
-            let message = format!("a loop in `{}` cannot be unrolled", func.name);
+            let message = format!("cannot unroll a loop in `{}`", func.name);
             let diagnostic = Diagnostic::new(codes::NOT_UNROLLED, span, message)
                 .here("its iteration count is not a constant, or it is too large")
-                .help("remove `[ForceUnroll]`; for a backward derivative write `[MaxIters(n)]` in its place");
+                .help("remove `[ForceUnroll]`; for a backward derivative, write `[MaxIters(n)]` instead");
             result = Err(self.report(diagnostic));
         }
         result
     }
 }
 
-/// Whether derivatives that are generated come from the body, and not from something else that is known.
-fn is_derived_from_body(diff: &DiffInfo) -> bool {
-    diff.rule.is_none() && diff.substitute.is_none() && !diff.constant
-}
-
 /// Whether a call may be replaced by the body before derivatives are taken.
 fn is_inlined_early(func: &Func) -> bool {
     let diff = &func.diff;
-    let custom = diff.forward.is_some() || diff.has_custom_backward() || diff.prefer != Prefer::Auto;
-    func.inline == Inline::Early && is_derived_from_body(diff) && !custom
+    let special = diff.is_custom() || diff.prefer != Prefer::Auto;
+    func.inline == Inline::Early && diff.is_from_body() && !special
 }

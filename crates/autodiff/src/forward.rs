@@ -1,26 +1,30 @@
-//! Forward mode: a linearized function is already the forward derivative; what is left is to turn each call
-//! beside its derivative into a call of a forward derivative.
+//! Forward mode. Input: a linearized function. Output: the same function, in which each
+//! [`DiffCall`](cotangent_ir::Op::DiffCall) is a call of a forward derivative.
 //!
 //! ```text
 //! f(x, y) -> r           f.fwd(x, y, x_t, y_t) -> r, r_t         f.fwd.10(x, y, x_t) -> r, r_t
 //! ```
 //!
-//! There is one such function for each set of inputs that have a tangent; the digits of the name say which, if
-//! not all do. What the user asks for has pairs in place of values and tangents: a request unpacks them, calls,
-//! and packs again. A custom forward derivative has the signature of a request, so calling one is the same the
-//! other way round.
+//! There is one such function for each set of active inputs. If not all inputs are active, the digits in its name list those
+//! that are. The function that the user requests takes pairs: it unpacks them, calls this function, and packs the results. A
+//! custom forward derivative takes pairs too, so a call of one packs its arguments and unpacks its results.
 
 use crate::driver::{Context, Reported};
 use crate::linearize::{self, Linearized, linearize};
+use crate::stages::LINEARIZE;
 use crate::{codes, tangent};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
-use cotangent_ir::{Builder, DiffCall, Func, FuncId, FuncKind, Inst, InstData, Mode, Op, Region, Ty, Value};
+use cotangent_ir::{
+    Builder, DiffCall, Func, FuncId, FuncKind, InputMask, Inst, InstData, Mode, Op, OutputMask, Region, Ty,
+    Value,
+};
 use cotangent_passes::optimize::tidy;
+use cotangent_passes::pass::{Facts, When};
 
 /// The forward derivatives written so far, by function and inputs with a tangent.
 #[derive(Default)]
 pub struct Cache {
-    functions: Map<(FuncId, Box<[bool]>), FuncId>,
+    functions: Map<(FuncId, InputMask), FuncId>,
 }
 
 /// Gives `request`, the forward derivative of `of`, its body.
@@ -28,8 +32,8 @@ pub(crate) fn request(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Resu
     let span = cx.module.funcs[request].span;
     require_forward(cx, of, span)?;
     let original = &cx.module.funcs[of].sig;
-    let inputs: Box<[bool]> = original.inputs().map(|p| p.diff).collect();
-    let outputs: Box<[bool]> = original.outputs().map(|o| o.diff).collect();
+    let inputs: InputMask = original.inputs().map(|p| p.diff).collect();
+    let outputs: OutputMask = original.outputs().map(|o| o.diff).collect();
     let plain: Vec<Ty> = original.outputs().map(|o| o.ty).collect();
 
     let mut func = cx.module.funcs[request].clone();
@@ -70,14 +74,15 @@ pub(crate) fn request(cx: &mut Context<'_>, request: FuncId, of: FuncId) -> Resu
 }
 
 /// The function that computes `func` and, given tangents for `inputs`, the tangents of its outputs.
-pub fn function(cx: &mut Context<'_>, func: FuncId, inputs: &[bool]) -> Result<FuncId, Reported> {
-    let key = (func, inputs.into());
+pub fn function(cx: &mut Context<'_>, func: FuncId, inputs: &InputMask) -> Result<FuncId, Reported> {
+    let key = (func, inputs.clone());
     if let Some(&known) = cx.forward.functions.get(&key) {
         return Ok(known);
     }
     let body = cx.body_of(func)?;
     let (sig, _) = linearize::signature(&mut cx.module.types, &cx.module.diff, &body.sig, inputs);
     let mut declared = Func::new(forward_name(&body, inputs), sig, body.span);
+    declared.origin = body.origin;
     declared.diff = cx.derived_diff(func);
     declared.kind = FuncKind::Request(Mode::Forward, func);
     let id = cx.module.add_func(declared);
@@ -91,16 +96,19 @@ pub fn function(cx: &mut Context<'_>, func: FuncId, inputs: &[bool]) -> Result<F
 }
 
 /// Writes the body of the forward derivative `id`, which has been declared.
-fn write(cx: &mut Context<'_>, id: FuncId, body: Func, inputs: &[bool]) -> Result<(), Reported> {
-    let errors = cx.diagnostics.len();
+fn write(cx: &mut Context<'_>, id: FuncId, body: Func, inputs: &InputMask) -> Result<(), Reported> {
+    let told = cx.diagnostics.len();
+    cx.watch.begin(LINEARIZE, || body.size());
     let Linearized { mut func, lin, .. } =
         linearize(cx.module, body, inputs, Mode::Forward, &mut cx.diagnostics);
-    if cx.diagnostics.len() > errors {
+    cx.watch.end(|| func.size());
+    if cx.has_errors_since(told) {
         return Err(Reported);
     }
-    cx.after("linearize", &func, Some(&lin));
+    cx.after(LINEARIZE, &func, Some(&lin));
     resolve(cx, &mut func)?;
-    tidy(&mut cx.module.types, &mut func, &cx.effects);
+    let facts = Facts { effects: &cx.effects, when: When::BeforeDerivatives };
+    tidy(cx.module, &mut func, &facts, &mut cx.watch);
     let declared = &cx.module.funcs[id];
     func.name = declared.name;
     func.diff = declared.diff.clone();
@@ -111,7 +119,7 @@ fn write(cx: &mut Context<'_>, id: FuncId, body: Func, inputs: &[bool]) -> Resul
 }
 
 /// `f.fwd`, and which inputs have a tangent if some that could have none.
-fn forward_name(func: &Func, inputs: &[bool]) -> Symbol {
+fn forward_name(func: &Func, inputs: &InputMask) -> Symbol {
     let could = || func.sig.inputs().map(|p| p.diff);
     if could().eq(inputs.iter().copied()) {
         return Symbol::new(&format!("{}.fwd", func.name));
@@ -241,6 +249,6 @@ fn wrong_signature(cx: &mut Context<'_>, func: FuncId, span: Span) -> Reported {
     let message = format!("the forward derivative of `{}` has the wrong number of parameters", f.name);
     let diagnostic = Diagnostic::new(codes::WRONG_SIGNATURE, span, message)
         .label(f.span, "declared here")
-        .help("a forward derivative takes a pair for each differentiable parameter and gives a pair for each differentiable result");
+        .help("a forward derivative takes a pair for each differentiable parameter and returns a pair for each differentiable result");
     cx.report(diagnostic)
 }

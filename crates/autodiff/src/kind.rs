@@ -1,7 +1,7 @@
-//! What reverse mode distinguishes about operations: the constructs that it splits and transposes, each in its own way,
-//! and everything else.
+//! Classifies operations for reverse mode: the constructs that it splits and transposes in special ways, and all other
+//! operations.
 
-use cotangent_ir::{Control, DiffCall, Effect, Func, FuncId, LinCall, LoopInfo, Module, Op};
+use cotangent_ir::{Control, DiffCall, Effect, FuncId, LinCall, LoopInfo, Module, Op};
 
 /// What an operation is to the passes of reverse mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +41,7 @@ pub(crate) fn kind(op: &Op) -> Kind<'_> {
     }
 }
 
-/// What a reader calls an operation: a call by its function, without generic arguments; anything else by its own name.
+/// What a reader calls an operation: a call by its function as the program names it; anything else by its own name.
 pub(crate) fn reads_as<'a>(module: &'a Module, op: &Op) -> &'a str {
     let callee = match kind(op) {
         Kind::Call(callee) => callee,
@@ -50,23 +50,5 @@ pub(crate) fn reads_as<'a>(module: &'a Module, op: &Op) -> &'a str {
         Kind::Plain | Kind::Memory | Kind::Branches => return op.name(),
         Kind::Counted(_) | Kind::Conditional(_) | Kind::Exit => return op.name(),
     };
-    plain_name(module, callee)
-}
-
-/// The name of a function as the program has it: `f` for the copy `paired(f<4>)`, and for a half of it.
-pub(crate) fn plain_name(module: &Module, func: FuncId) -> &str {
-    let name = module.funcs[func].name.as_str();
-    let name = name.strip_prefix("paired(").map_or(name, |copied| copied.split(')').next().unwrap_or(copied));
-    name.split_once('<').map_or(name, |(plain, _)| plain).trim_end_matches(".primal")
-}
-
-/// The functions that `func` calls, in order and perhaps more than once.
-pub(crate) fn callees(func: &Func) -> Vec<FuncId> {
-    let mut callees = Vec::new();
-    func.walk(func.body, &mut |inst| {
-        if let Op::Call(callee) = func.insts[inst].op {
-            callees.push(callee);
-        }
-    });
-    callees
+    module.funcs[callee].plain_name().as_str()
 }

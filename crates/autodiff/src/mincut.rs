@@ -1,7 +1,7 @@
 //! Minimum cut in a directed graph with capacities, by Dinic's maximum flow.
 //!
-//! [`checkpoint`](crate::checkpoint) asks it which values to keep for the backward pass. Of all minimum cuts it
-//! gives the one nearest to the source: there, parameters win ties against what is computed from them.
+//! [`checkpoint`](crate::checkpoint) uses it to decide which values to store. Of all minimum cuts, it returns the one nearest
+//! to the source. There, parameters win ties against values computed from them.
 
 /// A capacity that no cut pays: an edge that must not be cut.
 pub const INFINITE: u64 = 1 << 60;

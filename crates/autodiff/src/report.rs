@@ -1,13 +1,14 @@
-//! What a backward derivative costs: what it keeps between its two passes, and what it computes twice.
+//! Reports the cost of a backward derivative: what it stores between the two passes, and what it recomputes.
 //!
-//! Everything here is read off the functions that [`extract`](crate::extract) wrote, so it is what will run and not what
-//! was once decided.
+//! Input: the functions that [`reverse`](crate::reverse) wrote. The report therefore describes the code that runs, not the
+//! plan of `checkpoint`.
 
 use crate::driver::Context;
-use crate::kind::{Kind, callees, kind, reads_as};
+use crate::kind::{Kind, kind, reads_as};
 use cotangent_base::{EntitySet, Set, Span, Symbol};
 use cotangent_ir::layout::layout;
 use cotangent_ir::{Again, Effect, Func, FuncId, Inst, Module, Op, Step, Ty, Type, Value, ValueDef, text};
+use cotangent_passes::calls::callees;
 
 /// The cost of a backward derivative.
 #[derive(Clone, Debug, Default)]
@@ -64,11 +65,11 @@ impl Why {
         match self {
             Why::Carried => "differs between iterations",
             Why::LoopResult => "was computed by a loop",
-            Why::Trips => "says how often a loop ran",
-            Why::Loaded => "comes from memory that may change",
-            Why::Effect => "comes from something that must not be done twice",
-            Why::Call => "is what a call keeps",
-            Why::Cheaper => "is cheaper to keep than to compute again",
+            Why::Trips => "is the trip count of a loop",
+            Why::Loaded => "was loaded from memory that may change",
+            Why::Effect => "is the result of a side effect",
+            Why::Call => "is the context of a call",
+            Why::Cheaper => "is cheaper to store than to recompute",
         }
     }
 }
@@ -115,7 +116,11 @@ fn kept(cx: &Context<'_>, primal: &Func, context: Ty) -> Vec<Kept> {
             ty: text::print_type(&module.types, field.ty),
             bytes: bytes(module, field.ty),
             span: value.map_or(primal.span, |v| span_of(primal, v)),
-            why: value.map_or(Why::Cheaper, |v| why(cx, primal, v, field.name)),
+            why: match value {
+                Some(_) if cx.reverse.is_trip_count(context, i as u32) => Why::Trips,
+                Some(value) => why(cx, primal, value),
+                None => Why::Cheaper,
+            },
         }
     };
     fields.map(field).collect()
@@ -150,14 +155,9 @@ fn span_of(func: &Func, value: Value) -> Span {
 
 /// Why a value was not computed again: what it is, or, if it could be computed again by itself, the first thing it is
 /// computed from that could not.
-fn why(cx: &Context<'_>, func: &Func, value: Value, field: Symbol) -> Why {
-    let ValueDef::Result(inst, _) = func.values[value].def else {
+fn why(cx: &Context<'_>, func: &Func, value: Value) -> Why {
+    if let ValueDef::Arg(..) = func.values[value].def {
         return Why::Carried;
-    };
-    if let Kind::Conditional(_) = kind(&func.insts[inst].op)
-        && field.as_str().starts_with("trips")
-    {
-        return Why::Trips;
     }
     let mut seen = EntitySet::new();
     let mut open = vec![value];

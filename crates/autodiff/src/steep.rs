@@ -1,19 +1,18 @@
-//! Which linear operations may multiply by something that is not finite, although the inputs are.
+//! Finds the linear operations that are *steep*: that may multiply by a non-finite number although the inputs are finite.
 //!
 //! ```text
 //! %q = div 1, %x        may be infinite
-//! %p = mul %q, %x       and so may be what is made of it
+//! %p = mul %q, %x       and so may values computed from it
 //! ~1 = mul %p, ~a       steep
-//! ~2 = mul %x, ~1       not steep: what a function is given counts as finite, and so does what memory holds
+//! ~2 = mul %x, ~1       not steep: inputs and loaded values count as finite
 //! ~3 = div ~2, %x       steep
 //! ```
 //!
-//! Whether a value may be infinite is found for whole values, not for their parts. A call gives something infinite if anything
-//! in the function called may. That numbers grow too large
-//! counts for exponentials and the like only, and what `min` or `max` keeps on one side of a constant counts as finite.
+//! The analysis covers whole values, not their parts. The result of a call may be infinite if any value in the callee may be.
+//! Overflow counts only for exponentials and similar functions. A value that `min` or `max` bounds on one side by a constant
+//! counts as finite.
 //!
-//! Asked before a function is taken apart: a factor that the linear half reads from its context shows no longer where it
-//! came from.
+//! It runs before `unzip`: afterwards, a factor that the linear half reads from its context no longer shows its origin.
 
 use cotangent_base::{EntitySet, Map, Scalar};
 use cotangent_ir::{Control, Func, FuncId, Inst, InstData, Linear, Math, Module, Op, Region, Value};
@@ -69,13 +68,9 @@ fn math(module: &Module, op: &Op) -> Option<Math> {
         return Some(*math);
     }
     let callee = &module.funcs[called(op)?];
-    match callee.regions[callee.body].insts[..] {
-        [only, _] => match callee.insts[only].op {
-            Op::Math(math) if callee.insts[only].operands[..] == *callee.inputs() => Some(math),
-            _ => None,
-        },
-        _ => None,
-    }
+    let [only, _] = callee.regions[callee.body].insts[..] else { return None };
+    let Op::Math(math) = callee.insts[only].op else { return None };
+    (callee.insts[only].operands[..] == *callee.inputs()).then_some(math)
 }
 
 /// Whether something is multiplied by itself here.

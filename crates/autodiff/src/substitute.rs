@@ -1,9 +1,9 @@
-//! Substitutes that are reached through calls.
+//! Finds substitutes that are reached through calls.
 //!
-//! Where a derivative is wanted, a substitute runs in place of the function it stands for, and so it does in the
-//! functions that are differentiated on the way. Reverse mode also runs those functions for their values alone: as
-//! primal halves that keep nothing, and again in the backward pass. The original would give another value there. So a
-//! function is differentiated by way of a copy if a call in it, perhaps through others, leads to a substitute:
+//! In differentiated code, a substitute runs in place of the original, also in functions that are differentiated on the way.
+//! Reverse mode runs those functions for their values too: as primal halves that store nothing, and again in the backward
+//! pass. There the original would compute a different value. So if a call in a function leads to a substitute, directly or
+//! indirectly, a copy of the function is differentiated:
 //!
 //! ```text
 //! func @rough substitute(@smooth)         func @inner.1 differentiable {
@@ -15,7 +15,7 @@
 //! }
 //! ```
 //!
-//! Functions whose derivative is not taken from their body are called as they are.
+//! Functions whose derivative does not come from their body are called unchanged.
 
 use cotangent_base::{Map, Set};
 use cotangent_ir::{Func, FuncId, FuncKind, Module, Op};
@@ -90,9 +90,11 @@ fn leads_to_substitute(module: &Module, func: FuncId) -> bool {
     false
 }
 
-/// Whether derivatives of the function come from its body. Those that are declared zero count too.
+/// Whether calls in the function run substitutes where its derivatives are wanted: they come from its body, or are zero.
+/// A custom derivative replaces the body, and the body of a derivative is not written yet.
 fn is_followed(func: &Func) -> bool {
     let diff = &func.diff;
-    let custom = diff.rule.or(diff.forward).is_some() || diff.has_custom_backward();
-    func.kind == FuncKind::Defined && diff.differentiable.is_some() && !custom
+    let is_zero = diff.constant && diff.differentiable.is_some() && diff.rule.is_none();
+    let is_open = func.kind == FuncKind::Defined && !diff.is_custom();
+    is_open && (func.is_differentiated_from_body() || is_zero)
 }

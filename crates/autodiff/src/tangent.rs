@@ -1,9 +1,9 @@
-//! Differentials of types: their zero, their sum, and the way to a part.
+//! Differentials of types: their zero, their sum, and access to their parts.
 //!
-//! The differential of a number is a number of the same type; of an array, the array of differentials; of a
-//! structure, what its row in the [`DiffTable`] says. Inside a differential some structure may have the user's
-//! own `dzero` and `dadd`. Everything here calls those where they exist, at any depth, and otherwise works part
-//! by part, so that nobody else needs to know. What contains none of them, and no sum, is *plain*.
+//! The differential of a number is a number of the same type, and that of an array is the array of differentials. The
+//! differential of a structure is in its row of the [`DiffTable`]. A structure inside a differential may have a user-defined
+//! `dzero` and `dadd`. The functions here call those where they exist, at any depth, and otherwise work part by part, so that
+//! no other module handles them. A differential that contains neither such a structure nor a sum is *plain*.
 
 use cotangent_ir::{
     Builder, DiffRow, DiffTable, FuncId, LoopInfo, Math, Op, Path, Step, StructId, Ty, Type, Types, Value,

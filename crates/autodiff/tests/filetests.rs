@@ -15,7 +15,9 @@ use cotangent_autodiff::prepare::prepare;
 use cotangent_autodiff::tangent;
 use cotangent_base::Diagnostics;
 use cotangent_filetest::{Case, Pass, run};
-use cotangent_ir::{Builder, DiffTable, Func, FuncId, Mode, Module, Op, Value, text, verify_linear};
+use cotangent_ir::{
+    Builder, DiffTable, Func, FuncId, InputMask, Mode, Module, Op, Value, text, verify_linear,
+};
 
 fn main() {
     run(
@@ -34,7 +36,7 @@ fn main() {
 
 fn run_linearize(case: &mut Case) -> String {
     let id = case.module.funcs.keys().last().expect("the file has a function");
-    let mask: Vec<bool> = case.args[0].chars().map(|c| c == 'd').collect();
+    let mask: InputMask = case.args[0].chars().map(|c| c == 'd').collect();
     let mut diagnostics = Diagnostics::new();
     let func = case.module.funcs[id].clone();
     let linearized = linearize(&mut case.module, func, &mask, Mode::Backward, &mut diagnostics);

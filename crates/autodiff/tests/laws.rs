@@ -61,7 +61,13 @@ fn every_linear_instruction_is_linear_and_no_primal_one_reads_a_tangent() {
                 }
                 let inputs: Vec<bool> = mask.into_iter().chain([false]).collect();
                 let mut diagnostics = Diagnostics::new();
-                let linearized = linearize(&mut module, body, &inputs, Mode::Forward, &mut diagnostics);
+                let linearized = linearize(
+                    &mut module,
+                    body,
+                    &inputs.iter().copied().collect(),
+                    Mode::Forward,
+                    &mut diagnostics,
+                );
                 assert!(diagnostics.is_empty());
                 let (func, lin) = (&linearized.func, &linearized.lin);
                 verify_linear(func, lin, &module).unwrap_or_else(|e| {
@@ -134,7 +140,7 @@ fn tangents_agree_with_central_differences() {
 
 fn forward(module: &mut Module, f: cotangent_ir::FuncId, mask: &[bool]) -> cotangent_ir::FuncId {
     let mut cx = cotangent_autodiff::Context::new(module);
-    let fwd = cotangent_autodiff::forward::function(&mut cx, f, mask);
+    let fwd = cotangent_autodiff::forward::function(&mut cx, f, &mask.iter().copied().collect());
     assert!(cx.diagnostics.is_empty(), "{:?}", cx.diagnostics);
     verify(module).unwrap_or_else(|e| panic!("{e}"));
     fwd.expect("nothing was told")

@@ -428,7 +428,7 @@ func @f(%x: f32) -> f32 differentiable(backward) {
             let mut machine = Machine::new(&trio.module, Options { wide: true, ..Options::default() });
             machine.set_global(count, Val::floats(&[1.0]));
             let outputs: Vec<Val> = machine.call(func, inputs).expect("it runs");
-            assert_eq!(machine.global(count), &Val::floats(&[6.0]), "five rounds, {prefer:?}");
+            assert_eq!(machine.global(count), Val::floats(&[6.0]), "five rounds, {prefer:?}");
             outputs
         };
         let (x, h) = (0.9, 1e-6);

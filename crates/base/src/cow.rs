@@ -1,8 +1,8 @@
-//! Tables that share what they have in common with their clones.
+//! Tables that share chunks with their clones.
 //!
-//! A [`CowMap`] is an [`EntityMap`](crate::EntityMap) in chunks. While it is filled, every chunk is its own and writing costs
-//! nothing extra. [`CowMap::share`] hands the chunks to reference counts: from then on a clone costs a count for each chunk, and
-//! whoever writes to a chunk first, the clone or the original, copies that chunk alone.
+//! A [`CowMap`] is an [`EntityMap`](crate::EntityMap) in chunks. While it is filled, it owns every chunk, and writes have no
+//! overhead. [`CowMap::share`] makes the chunks reference-counted: from then on, a clone costs one reference count per chunk,
+//! and the first write to a chunk, by the clone or the original, copies that chunk only.
 
 use crate::Entity;
 use std::fmt;

@@ -1,9 +1,9 @@
-//! Diagnostics as values: a code, a message, labelled places, notes and a way out.
+//! Diagnostics as values: a code, a message, labelled source locations, notes and help.
 //!
-//! Each stage declares its codes once, with [`codes!`](crate::codes): the number, what it means in a line,
-//! and the page that `cotangent explain` shows. Ranges: E01 lexing and preprocessing, E02 parsing, E03 names
-//! and types, E04 generics and interfaces, E05 derivatives in the front end, E06 derivatives in the IR,
-//! E07 constructs or targets not supported yet, E08 run-time traps, E09 command line; W for warnings likewise.
+//! Each stage declares its codes once, with [`codes!`](crate::codes): the number, the title, and the page that `cotangent
+//! explain` shows. Ranges: E01 lexing and preprocessing, E02 parsing, E03 names and types, E04 generics and interfaces, E05
+//! derivatives in the front end, E06 derivatives in the IR, E07 constructs or targets not supported yet, E08 run-time traps,
+//! E09 imports and modules. Warnings (W) have the same ranges.
 
 use crate::Span;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Fields that no user wrote, by the names that the checker gives them or the library has them under.
+//! Names of fields that the checker synthesizes or the library declares.
 
 /// The first field of a structure that derives from another: what it inherits.
 pub const BASE: &str = "__base";

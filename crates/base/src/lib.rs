@@ -1,7 +1,7 @@
-//! What every stage shares and none owns: typed indices, names, source positions and diagnostics.
+//! The parts that all stages share: typed indices, names, source positions and diagnostics.
 //!
-//! Nothing here touches the environment. Files reach the compiler through [`Loader`], and diagnostics are
-//! values; somebody above decides how to show them.
+//! This crate does not access the environment. Files reach the compiler through [`Loader`], and diagnostics are values; a
+//! caller decides how to show them.
 
 mod cow;
 mod diag;

@@ -1,12 +1,12 @@
-//! Formats of `printf`: what a conversion asks for, and how it shows a number.
+//! Formats of `printf`: their conversions, and how each prints a number.
 //!
-//! A format is text with conversions in it, as in C: `%[flags][width][.precision][length]letter`. The flags are `-`, `+`,
-//! space, `0` and `#`; lengths (`h`, `l`, `ll`, `z`) are accepted and say nothing, since the type of the value is known.
-//! The letters are `d i` for integers, `u o x X` for their bits, `c` for a character, `f F e E g G` for floats, `s` for
-//! text. `%%` is a percent sign. A width or precision taken from an argument (`*`) is not possible.
+//! A format is text with conversions, as in C: `%[flags][width][.precision][length]letter`. The flags are `-`, `+`, space,
+//! `0` and `#`. Lengths (`h`, `l`, `ll`, `z`) are accepted and ignored, since the type of the value is known. The letters are
+//! `d i` for integers, `u o x X` for their bits, `c` for a character, `f F e E g G` for floats, `s` for text. `%%` is a
+//! percent sign. A width or precision from an argument (`*`) is not supported.
 //!
-//! The checker compares conversions with arguments by [`Conversion::takes`]; the interpreter shows values by
-//! [`Conversion::show`].
+//! The checker compares conversions with arguments ([`Conversion::takes`]); the interpreter prints values
+//! ([`Conversion::show`]).
 
 use std::fmt::Write;
 
@@ -135,15 +135,17 @@ fn conversion(text: &str) -> Result<(Conversion, &str), String> {
             found.letter = letter;
             Ok((found, &rest[1..]))
         }
-        Some('*') => Err("a width or precision from an argument (`*`) is not possible".into()),
-        Some(other) => Err(format!("`%{}` is no conversion; `%%` is a percent sign", other.escape_default())),
-        None => Err("the format ends within a conversion; `%%` is a percent sign".into()),
+        Some('*') => Err("a width or precision from an argument (`*`) is not supported".into()),
+        Some(other) => {
+            Err(format!("`%{}` is not a conversion; `%%` is a percent sign", other.escape_default()))
+        }
+        None => Err("the format ends in the middle of a conversion; `%%` is a percent sign".into()),
     }
 }
 
 fn number(text: &str) -> Result<(usize, &str), String> {
     if text.starts_with('*') {
-        return Err("a width or precision from an argument (`*`) is not possible".into());
+        return Err("a width or precision from an argument (`*`) is not supported".into());
     }
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     if end == 0 {
@@ -337,7 +339,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        assert!(parse("50%").unwrap_err().contains("ends within"));
+        assert!(parse("50%").unwrap_err().contains("ends in the middle"));
         assert!(parse("%y").unwrap_err().contains("`%y`"));
         assert!(parse("%*d").unwrap_err().contains('*'));
         assert!(parse("%99999d").is_err());

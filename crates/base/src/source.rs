@@ -1,6 +1,6 @@
-//! Source files, positions in them, and the one way the compiler asks for a file.
+//! Source files, positions in them, and [`Loader`], the only way in which the compiler reads a file.
 
-use crate::{Entity, EntityMap};
+use crate::{CowMap, Entity};
 use std::sync::{Arc, OnceLock};
 
 crate::entity!(
@@ -137,10 +137,10 @@ impl File {
     }
 }
 
-/// All files read so far.
-#[derive(Default)]
+/// All files read so far. Clones are cheap: they share the texts.
+#[derive(Clone, Default)]
 pub struct Sources {
-    files: EntityMap<FileId, File>,
+    files: CowMap<FileId, Arc<File>>,
 }
 
 impl Sources {
@@ -160,7 +160,7 @@ impl Sources {
     }
 
     fn push(&mut self, path: String, text: Arc<str>, library: bool) -> FileId {
-        self.files.push(File { path, text, lines: OnceLock::new(), library })
+        self.files.push(Arc::new(File { path, text, lines: OnceLock::new(), library }))
     }
 
     /// The path of a file, as it was given.
@@ -176,6 +176,11 @@ impl Sources {
     /// Whether the file belongs to the standard library.
     pub fn is_library(&self, file: FileId) -> bool {
         self.files[file].library
+    }
+
+    /// Lets clones share the list of files, until one of them adds to it.
+    pub fn share(&mut self) {
+        self.files.share();
     }
 
     /// All files, in the order they were added.

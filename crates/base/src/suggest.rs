@@ -1,4 +1,4 @@
-//! "Did you mean": the nearest of some names.
+//! Finds the nearest of several names, for "did you mean".
 
 /// Longest name that anybody misspells.
 const MAX_LENGTH: usize = 100;

@@ -1,7 +1,7 @@
-//! Interned names. Two symbols are equal exactly when their texts are.
+//! Interned names. Two symbols are equal exactly if their texts are.
 //!
-//! The table is one per process and only grows: names are few and short, and a `Symbol` that needs no table
-//! to be printed keeps every signature in the compiler free of one.
+//! There is one table per process, and it only grows: names are few and short. A `Symbol` prints without access to a table,
+//! so no signature in the compiler takes one.
 
 use crate::Map;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Where a program wants a shader parameter: the checker reads it, and layouts follow it.
+//! Explicit bindings of shader parameters: the checker reads them, and layouts follow them.
 
 /// What a program says about the place of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

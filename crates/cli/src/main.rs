@@ -1,4 +1,4 @@
-//! The `cotangent` command: reads files, prints, exits. All else is in the library.
+//! The `cotangent` command: reads files, prints, and exits. Everything else is in the library.
 
 mod args;
 mod commands;

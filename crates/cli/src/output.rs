@@ -1,4 +1,4 @@
-//! What goes to the terminal and to files.
+//! Output to stdout, stderr and files.
 
 use crate::report::Failure;
 use std::io::{ErrorKind, Write};

@@ -1,9 +1,10 @@
-//! How a command fails: what it prints, and its exit code.
+//! Failures of commands: what they print, and their exit codes.
 
 use crate::args::Format;
 use cotangent::interp::Stopped;
+use cotangent::pipeline::Row;
 use cotangent::render::{self, Style};
-use cotangent::{Compiler, Diagnostic, Severity, Sources, Stop, visible};
+use cotangent::{Answer, Diagnostic, Severity, Sources, Stop, visible};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -68,11 +69,11 @@ impl From<cotangent::runtime::Error> for Failure {
     }
 }
 
-const DISAGREEMENT: &str = "A custom derivative may not be the derivative of its function. If the program has none, this \
-                            is a fault in cotangent: please report it.";
-const NOT_FINITE: &str = "A value that is computed and not used in the end, and whose slope is infinite or no number, does this: \
-                          compute it where it is used. Else a custom derivative may be wrong.";
-const PLEASE_REPORT: &str = "This is a fault in cotangent. Please report it with the program that caused it.";
+const DISAGREEMENT: &str = "A custom derivative may be wrong. If the program has none, this \
+                            is a bug in cotangent: please report it.";
+const NOT_FINITE: &str = "An unused value whose derivative is infinite or NaN can cause this: \
+                          compute it only where it is used. Or a custom derivative is wrong.";
+const PLEASE_REPORT: &str = "This is a bug in cotangent. Please report it with the program that caused it.";
 
 /// Shows a panic as what it is: our fault.
 pub fn internal_error(info: &std::panic::PanicHookInfo<'_>) {
@@ -123,17 +124,17 @@ fn remark(severity: &str, text: &str, format: Format) {
 /// Most errors, and most warnings, that one command shows.
 const MOST_SHOWN: usize = 200;
 
-/// Shows the diagnostics of a compilation, and for people how many there are.
-pub fn show(compiler: &Compiler<'_>, format: Format) {
+/// Shows the diagnostics of an answer, and for people how many there are.
+fn show<T>(answer: &Answer<T>, format: Format) {
     let (mut errors, mut warnings) = (0, 0);
-    for diagnostic in compiler.diagnostics.iter() {
+    for diagnostic in answer.diagnostics.iter() {
         let number = match diagnostic.code.severity() {
             Severity::Error => &mut errors,
             Severity::Warning => &mut warnings,
         };
         *number += 1;
         if *number <= MOST_SHOWN {
-            show_one(&compiler.sources, diagnostic, format);
+            show_one(&answer.sources, diagnostic, format);
         }
     }
     if format == Format::Json {
@@ -148,7 +149,7 @@ pub fn show(compiler: &Compiler<'_>, format: Format) {
         let warnings =
             if warnings > 0 { format!(" and {}", count(warnings, "warning")) } else { String::new() };
         tell(format_args!("{}{warnings}; run `cotangent explain CODE` for details", count(errors, "error")));
-    } else if warnings > 0 && compiler.warnings.deny {
+    } else if warnings > 0 && answer.denied {
         tell(format_args!("{}, denied by --deny-warnings", count(warnings, "warning")));
     }
 }
@@ -157,22 +158,44 @@ fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Shows what a compilation has to tell and turns its stop into ours.
-pub fn finish<T>(compiler: &Compiler<'_>, format: Format, result: Result<T, Stop>) -> Result<T, Failure> {
-    show(compiler, format);
-    let mut errors = compiler.diagnostics.iter().filter(|d| d.is_error()).peekable();
-    result.map_err(|stop| match stop {
-        Stop::Errors if compiler.diagnostics.iter().any(|d| cotangent::is_internal(d.code)) => {
-            Failure::Internal("the diagnostics above say which stage is at fault".into())
+/// The table of `--time-passes`: passes within a pass are indented under it. Empty unless passes were timed.
+fn time_table(rows: &[Row]) -> Vec<String> {
+    fn below(rows: &[Row], around: Option<usize>, depth: usize, table: &mut Vec<String>) {
+        for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.around == around) {
+            let (pass, ms) = (format!("{:1$}{2}", "", 2 * depth, row.pass), row.time.as_secs_f64() * 1e3);
+            table.push(format!("{pass:<24} {:>7} {ms:>10.3} {:>10} {:>10}", row.runs, row.before, row.after));
+            below(rows, Some(index), depth + 1, table);
+        }
+    }
+    if rows.is_empty() {
+        return vec![];
+    }
+    let mut table =
+        vec![format!("{:<24} {:>7} {:>10} {:>10} {:>10}", "pass", "runs", "ms", "before", "after")];
+    below(rows, None, 0, &mut table);
+    table
+}
+
+/// Shows the diagnostics of an answer, and gives its result or what its stop means for a command.
+pub fn finish<T>(answer: Answer<T>, format: Format) -> Result<T, Failure> {
+    show(&answer, format);
+    time_table(answer.watch.rows()).iter().for_each(|line| tell(format_args!("{line}")));
+    let stop = match answer.result {
+        Ok(value) => return Ok(value),
+        Err(ref stop) => stop,
+    };
+    let diagnostics = &answer.diagnostics;
+    let mut errors = diagnostics.iter().filter(|d| d.is_error()).peekable();
+    Err(match stop {
+        Stop::Errors if diagnostics.iter().any(|d| cotangent::is_internal(d.code)) => {
+            Failure::Internal("the diagnostics above name the stage that failed".into())
         }
         Stop::Errors
             if errors.peek().is_some() && errors.all(|d| cotangent::is_about_names_asked_for(d.code)) =>
         {
             Failure::NotThere
         }
-        Stop::Errors if compiler.diagnostics.iter().any(|d| compiler.is_setting(d.primary.span)) => {
-            Failure::NotThere
-        }
+        Stop::Errors if diagnostics.iter().any(|d| answer.is_setting(d.primary.span)) => Failure::NotThere,
         Stop::Errors => Failure::Program,
         Stop::NoFile { .. } | Stop::Usage(_) => Failure::Usage(stop.to_string()),
     })

@@ -7,7 +7,7 @@
 mod support;
 
 use cotangent::ir::layout::Target;
-use cotangent::{Compiler, Disk, Emitted, Roots};
+use cotangent::{Disk, Emitted, Request, Roots, Session};
 use cotangent_gpu::{Binding, Code, Content, Device, Dispatch, Needs, Program};
 use std::process::{Command, Output};
 use support::cotangent;
@@ -99,7 +99,7 @@ fn cpp_stops() {
     let beyond = Command::new(folder.join("main")).arg("5").output().unwrap();
     let said = String::from_utf8_lossy(&beyond.stderr);
     assert!(!beyond.status.success() && beyond.stdout.is_empty(), "{said}");
-    assert_eq!(said, "trap: line 6: the loop ran longer than it said it would\n");
+    assert_eq!(said, "trap: line 6: loop exceeded its bound\n");
 }
 
 /// The shader as `compile` writes it, run without anybody who looks for failures.
@@ -109,10 +109,10 @@ fn a_shader_that_others_run_leaves_nan() {
         return eprintln!("skipped: there is no device");
     }
     let folder = write("shader");
-    let disk = Disk::default();
-    let mut compiler = Compiler::new(&disk, vec![]);
     let file = folder.path("power.slang");
-    let lowered = compiler.compile(&file, Roots::Entries(vec![])).unwrap_or_else(|_| panic!("it compiles"));
+    let lowered =
+        Session::new(Disk::default()).program(&Request::new(file)).compile(Roots::Entries(vec![])).accept();
+    let lowered = lowered.unwrap_or_else(|rejected| panic!("{rejected}"));
     let code = |target| match cotangent::shader(&lowered, target, None) {
         Ok(Emitted::Text(text)) => Code::Wgsl(text),
         Ok(Emitted::Words(words)) => Code::SpirV(words),

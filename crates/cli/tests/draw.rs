@@ -6,7 +6,7 @@
 mod support;
 
 use cotangent::ir::layout::Target;
-use cotangent::{Compiler, Disk, Emitted, Roots, Symbol};
+use cotangent::{Disk, Emitted, Request, Roots, Session, Symbol};
 use cotangent_gpu::{Binding, Code, Content, Device, Drawing};
 use support::folder;
 
@@ -18,13 +18,11 @@ fn draw(program: &str, fragment: &str, bindings: Vec<Binding>) -> Vec<Vec<[f32; 
         eprintln!("skipped: there is no Vulkan device");
         return vec![];
     };
-    let disk = Disk::default();
-    let mut compiler = Compiler::new(&disk, vec![]);
     let path = folder("pipeline").join(program).display().to_string();
     let entries = ["corner", fragment].map(Symbol::new).to_vec();
-    let Ok(lowered) = compiler.compile(&path, Roots::Entries(entries)) else {
-        panic!("{}", compiler.complaints())
-    };
+    let compiled = Session::new(Disk::default()).program(&Request::new(path));
+    let lowered = compiled.compile(Roots::Entries(entries)).accept();
+    let lowered = lowered.unwrap_or_else(|rejected| panic!("{rejected}"));
     let pixels = [Target::Wgsl, Target::SpirV].map(|target| {
         let code = match cotangent::shader(&lowered, target, None) {
             Ok(Emitted::Text(text)) => Code::Wgsl(text),

@@ -37,8 +37,8 @@ fn a_table_then_the_worst_cases_then_kinks() {
         text.contains("d result / d x = -1.0000 to the left, 1.0000 to the right, by differences"),
         "{text}"
     );
-    assert_eq!(text.matches("The derivative is not a number, though").count(), 1, "{text}");
-    assert_eq!(text.matches("The modes disagree: one of them gives a finite number").count(), 1, "{text}");
+    assert_eq!(text.matches("The derivative is NaN, but").count(), 1, "{text}");
+    assert_eq!(text.matches("The modes disagree: only one of them").count(), 1, "{text}");
 }
 
 #[test]
@@ -103,14 +103,14 @@ fn grad_and_report_take_overloads_and_instances_as_well() {
         assert!(lines.iter().all(|line| text.contains(line)), "{text}");
     }
     let (code, text) = ask("report", "power<float, 3>", &[]);
-    assert!(code == Some(0) && text.starts_with("power<float, 3>: the backward pass keeps"), "{text}");
+    assert!(code == Some(0) && text.starts_with("power<float, 3>: the backward pass stores"), "{text}");
     for (function, says) in [
-        ("f", "say which one is meant, as in `f(float)`"),
+        ("f", "add the parameter types, as in `f(float)`"),
         ("f(int)", "there is no function named `f(int)`"),
         ("f(int)", "there is `f(float)`, `f(float2)`"),
         ("power<float>", "there is `power<T, N>(T)`"),
-        ("power<3>", "a type must stand here"),
-        ("both<2>", "more than one function is `both<2>`"),
+        ("power<3>", "expected a type"),
+        ("both<2>", "more than one function matches `both<2>`"),
     ] {
         for command in ["grad", "report"] {
             let (code, text) = ask(command, function, &[]);

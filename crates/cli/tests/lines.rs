@@ -7,7 +7,7 @@ mod support;
 
 use cotangent::ir::Stage;
 use cotangent::ir::layout::Target;
-use cotangent::{Compiler, Disk, Emitted, Lowered, Roots, Sources, capabilities};
+use cotangent::{Disk, Emitted, Lowered, Request, Roots, Session, Sources, capabilities};
 use std::collections::BTreeMap;
 use support::validators::{Made, validate};
 use support::{folder, programs};
@@ -53,12 +53,11 @@ fn lines_are_all_that_is_added() {
     let mut made = Vec::new();
     let compute = programs(&folder("run")).into_iter().step_by(6);
     for path in compute.chain(programs(&folder("pipeline"))) {
-        let disk = Disk::default();
-        let mut compiler = Compiler::new(&disk, vec![]);
         let program = path.file_stem().unwrap_or_default().display().to_string();
-        let Ok(lowered) = compiler.compile(&path.display().to_string(), Roots::Module) else { continue };
-        for target in capabilities::TARGETS {
-            let Some([with, without]) = both(&lowered, &compiler.sources, target) else { continue };
+        let compiled = Session::new(Disk::default()).program(&Request::new(path.display().to_string()));
+        let Ok(lowered) = compiled.compile(Roots::Module).result else { continue };
+        for target in capabilities::SHADERS {
+            let Some([with, without]) = both(&lowered, &compiled.sources(), target) else { continue };
             assert!(stripped(&with) == without, "{program} for {}", target.name());
             if let [entry] = lowered.entries[..] {
                 let entry = lowered.module.funcs[entry].entry.as_ref();
@@ -76,12 +75,11 @@ type Emit = fn(&Lowered, &Sources, &str, bool) -> Result<String, Box<cotangent::
 
 /// The program with numbers that are lines, in a language.
 fn numbered(target: Target) -> Emitted {
-    let disk = Disk::default();
-    let mut compiler = Compiler::new(&disk, vec![]);
     let path = folder("lines/numbered.slang").display().to_string();
-    let lowered = compiler.compile(&path, Roots::Module);
-    let lowered = lowered.unwrap_or_else(|_| panic!("{}", compiler.complaints()));
-    cotangent::shader(&lowered, target, Some(&compiler.sources)).unwrap_or_else(|e| panic!("{}", e.message))
+    let program = Session::new(Disk::default()).program(&Request::new(&*path));
+    let lowered = program.compile(Roots::Module).accept();
+    let lowered = lowered.unwrap_or_else(|rejected| panic!("{rejected}"));
+    cotangent::shader(&lowered, target, Some(&program.sources())).unwrap_or_else(|e| panic!("{}", e.message))
 }
 
 /// The numbers with a half in a line, as the lines that they name, of the imported file if they are above a hundred.
@@ -131,13 +129,13 @@ fn directives_say_the_line_that_code_is_on() {
 
 #[test]
 fn directives_of_cpp_and_cuda_do_so_too() {
-    let disk = Disk::default();
-    let mut compiler = Compiler::new(&disk, vec![]);
     let path = folder("lines/numbered.slang").display().to_string();
-    let lowered = compiler.compile(&path, Roots::Module);
-    let lowered = lowered.unwrap_or_else(|_| panic!("{}", compiler.complaints()));
+    let program = Session::new(Disk::default()).program(&Request::new(&*path));
+    let lowered = program.compile(Roots::Module).accept();
+    let lowered = lowered.unwrap_or_else(|rejected| panic!("{rejected}"));
     for (target, emit) in [(Target::Cpp, cotangent::cpp as Emit), (Target::Cuda, cotangent::cuda)] {
-        let text = emit(&lowered, &compiler.sources, &path, true).unwrap_or_else(|e| panic!("{}", e.message));
+        let text =
+            emit(&lowered, &program.sources(), &path, true).unwrap_or_else(|e| panic!("{}", e.message));
         // Before that stands what is the same in all programs.
         let (_, own) = text.split_once("\nnamespace numbered {").expect("a namespace");
         compare(target, own);

@@ -41,14 +41,14 @@ fn refused(args: &[String]) -> String {
 fn a_value_that_cannot_be_read_is_shown_one_that_can() {
     let folder = with_program("values");
     for (function, at, says) in [
-        ("f", "x=abc", "`abc` is not a number: `x` is of type float, as in `x=1.5`"),
-        ("f", "x=[1, 2]", "`x` takes one number, but `[1, 2]` has 2: `x` is of type float"),
-        ("g", "v=[1, q]", "`q` is not a number: `v` is of type float2, as in `v=[1.5, 2.5]`"),
-        ("g", "v=3", "`v` takes 2 numbers, but `3` has 1: `v` is of type float2, as in `v=[1.5, 2.5]`"),
-        ("g", "r=[1]", "`r` is of type Ray, as in `r=[1.5, 2.5, 3.5, 6]`"),
-        ("g", "r.n=1.5", "1.5 is not an integer, but the type is i32: `r.n` is of type int, as in `r.n=3`"),
-        ("g", "r.to=3", "there is no `r.to`: `r` is of type Ray"),
-        ("g", "k=Kind.Sqare", "`k` is of type int, as in `k=3`; did you mean `Kind.Square`?"),
+        ("f", "x=abc", "`abc` is not a number: `x` has type float, as in `x=1.5`"),
+        ("f", "x=[1, 2]", "`x` takes one number, but `[1, 2]` has 2: `x` has type float"),
+        ("g", "v=[1, q]", "`q` is not a number: `v` has type float2, as in `v=[1.5, 2.5]`"),
+        ("g", "v=3", "`v` takes 2 numbers, but `3` has 1: `v` has type float2, as in `v=[1.5, 2.5]`"),
+        ("g", "r=[1]", "`r` has type Ray, as in `r=[1.5, 2.5, 3.5, 6]`"),
+        ("g", "r.n=1.5", "1.5 is not an integer, but the type is i32: `r.n` has type int, as in `r.n=3`"),
+        ("g", "r.to=3", "there is no `r.to`: `r` has type Ray"),
+        ("g", "k=Kind.Sqare", "`k` has type int, as in `k=3`; did you mean `Kind.Square`?"),
     ] {
         let said = told(&folder, "grad", &format!("--fn {function} --at '{at}'"));
         assert!(said.contains(says), "{at}: {said}");
@@ -62,7 +62,7 @@ fn generic_arguments_of_a_function_are_pointed_at() {
         ("twice<Foo>", "unknown type `Foo`\n --> --fn:1:7\n  |\n1 | twice<Foo>\n  |       ^^^"),
         ("twice<flaot>", "did you mean `float`?"),
         ("twice<int>", "`int` does not conform to `__BuiltinFloatingPointType`"),
-        ("twice<float, 2>", "2 generic arguments given, 1 expected"),
+        ("twice<float, 2>", "expected 1 generic arguments, found 2"),
         ("twice<>", "there is `twice<T>(T)`"),
         ("twice<float;>", "expected `>`, found `;`"),
     ] {
@@ -131,8 +131,8 @@ fn what_gradcheck_skips_is_listed_with_the_reason() {
     let output = cotangent(&["gradcheck".into(), folder.path("program.slang")]);
     let text = String::from_utf8_lossy(&output.stdout);
     for line in [
-        "Table.read  skipped   no input carries a derivative; what its custom derivative writes, differences do not see",
-        "looked      skipped   `table` has a resource in it, for which there is no random value",
+        "Table.read  skipped   no input carries a derivative; finite differences do not cover what its custom derivative writes",
+        "looked      skipped   `table` contains a resource, which has no random value",
         "random value\n\n0 agree, 0 differ, 2 skipped.",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
@@ -171,7 +171,7 @@ fn what_is_not_finite_is_pointed_out() {
     ] {
         let text = grad(rest);
         let line = format!(
-            "\nNot finite: {says}. To find where this begins, take `cotangent grad` of the functions called.\n"
+            "\nNot finite: {says}. To find the cause, run `cotangent grad` on the functions that it calls.\n"
         );
         assert!(text.ends_with(&line), "{rest}: {text}");
     }

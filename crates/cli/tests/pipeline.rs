@@ -8,26 +8,23 @@
 mod support;
 
 use cotangent::ir::Stage;
-use cotangent::ir::layout::{Matrices, Target};
+use cotangent::ir::layout::Target;
 use cotangent::reflect::{EntryPoint, Varying};
-use cotangent::{Compiler, Disk, Emitted, Roots, Symbol, capabilities};
+use cotangent::{Disk, Emitted, Request, Roots, Session, Symbol, capabilities};
 use std::path::Path;
 use support::validators::{Made, listed, validate};
 use support::{folder, programs};
 
 fn entries(path: &Path) -> Vec<EntryPoint> {
-    let disk = Disk::default();
-    let mut compiler = Compiler::new(&disk, vec![]);
-    let found =
-        compiler.reflect(&path.display().to_string(), Roots::Entries(vec![]), Target::Wgsl, Matrices::Rows);
-    found.unwrap_or_else(|_| panic!("{}: {}", path.display(), compiler.complaints())).entries
+    let program = Session::new(Disk::default()).program(&Request::new(path.display().to_string()));
+    let found = program.reflect(Roots::Entries(vec![]), Target::Wgsl).accept();
+    found.unwrap_or_else(|rejected| panic!("{}: {rejected}", path.display())).entries
 }
 
 fn emit(path: &Path, entry: &EntryPoint, target: Target) -> Result<Emitted, Box<cotangent::Diagnostic>> {
-    let disk = Disk::default();
-    let mut compiler = Compiler::new(&disk, vec![]);
-    let lowered = compiler.compile(&path.display().to_string(), Roots::Entries(vec![entry.name]));
-    cotangent::shader(&lowered.unwrap_or_else(|_| panic!("{}", compiler.complaints())), target, None)
+    let program = Session::new(Disk::default()).program(&Request::new(path.display().to_string()));
+    let lowered = program.compile(Roots::Entries(vec![entry.name])).accept();
+    cotangent::shader(&lowered.unwrap_or_else(|rejected| panic!("{rejected}")), target, None)
 }
 
 #[test]
@@ -36,7 +33,7 @@ fn every_entry_point_is_accepted_or_refused_as_the_table_says() {
     for path in programs(&folder("pipeline")) {
         let mut all = true;
         for entry in entries(&path) {
-            for target in capabilities::TARGETS {
+            for target in capabilities::SHADERS {
                 let program = format!("{}_{}", path.file_stem().unwrap_or_default().display(), entry.name);
                 match emit(&path, &entry, target) {
                     Ok(emitted) => {
@@ -108,12 +105,12 @@ fn a_stage_that_is_not_written_can_be_said() {
     let refused = compile(&["--stage", "vertex"]);
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(said.contains("`fill` is a fragment shader, not a vertex shader"), "{said}");
-    let disk = Disk::default();
-    let mut compiler = Compiler::new(&disk, vec![]);
-    compiler.options.stage = Some(Stage::Vertex);
+    let mut request = Request::default();
+    request.options.stage = Some(Stage::Vertex);
     let path = folder("pipeline/modules/corner.slang").display().to_string();
-    let lowered = compiler.compile(&path, Roots::Entries(vec![Symbol::new("corner")]));
-    let Ok(lowered) = lowered else { panic!("{}", compiler.complaints()) };
+    let program = Session::new(Disk::default()).program(&Request { path, ..request });
+    let lowered = program.compile(Roots::Entries(vec![Symbol::new("corner")])).accept();
+    let lowered = lowered.unwrap_or_else(|rejected| panic!("{rejected}"));
     let text = cotangent::wgsl(&lowered).unwrap_or_else(|refusal| panic!("{}", refusal.message));
     assert!(text.contains("@vertex"), "{text}");
 }

@@ -39,22 +39,22 @@ fn numbers_of_another_type_than_the_parameters_are_warned_of() {
     for (value, says) in [
         (
             "a=i32[1, 2]",
-            "`a` is of type StructuredBuffer<float>, and the bytes of numbers of type i32 are other numbers there: write `a=f32[1, 2]`",
+            "`a` has type StructuredBuffer<float>, so i32 bytes would be reinterpreted; write `a=f32[1, 2]`",
         ),
-        ("a=f64[0.5]", "of type f64 are other numbers there: write `a=f32[0.5]`"),
+        ("a=f64[0.5]", "f64 bytes would be reinterpreted; write `a=f32[0.5]`"),
         ("a=zeros(f64, 9)", "write `a=f32[..]`"),
         (
             "a[1]=u32[7]",
-            "`a[1]` has numbers of type f32, and the bytes of numbers of type u32 are other numbers there: write `a[1]=f32[7]`",
+            "`a[1]` contains f32 numbers, so u32 bytes would be reinterpreted; write `a[1]=f32[7]`",
         ),
-        ("v=i32[3, 4]", "`v` is of type StructuredBuffer<float2>, and"),
-        ("u=f32[3]", "`u` is of type StructuredBuffer<uint>, and"),
+        ("v=i32[3, 4]", "`v` has type StructuredBuffer<float2>, so"),
+        ("u=f32[3]", "`u` has type StructuredBuffer<uint>, so"),
         ("wide=f32[3, 4]", "write `wide=f64[3, 4]`"),
-        ("dir=i32[1, 2, 3]", "`dir` is of type float3, and"),
-        ("count=f32[1]", "`count` is of type uint, and"),
-        ("scale=i32[1]", "`scale` has numbers of type f32, and"),
-        ("many=f32[1]", "`many` has numbers of type u32, and"),
-        ("held.plain=i32[1]", "`held.plain` has numbers of type f32, and"),
+        ("dir=i32[1, 2, 3]", "`dir` has type float3, so"),
+        ("count=f32[1]", "`count` has type uint, so"),
+        ("scale=i32[1]", "`scale` contains f32 numbers, so"),
+        ("many=f32[1]", "`many` contains u32 numbers, so"),
+        ("held.plain=i32[1]", "`held.plain` contains f32 numbers, so"),
     ] {
         let (code, said) = set(&folder, "text", value);
         assert_eq!(code, Some(0), "{value}: {said}");
@@ -62,7 +62,7 @@ fn numbers_of_another_type_than_the_parameters_are_warned_of() {
     }
     let (_, said) = set(&folder, "json", "a=i32[1]");
     assert!(
-        said.starts_with(r#"{"message":"`a` is of type"#) && said.contains(r#""severity":"warning""#),
+        said.starts_with(r#"{"message":"`a` has type"#) && said.contains(r#""severity":"warning""#),
         "{said}"
     );
 }
@@ -94,17 +94,11 @@ fn numbers_of_no_type_are_told_which() {
     for (value, says) in [
         (
             "a=[1, 2, 3]",
-            "`[1, 2, 3]` does not say the type of its numbers, as `a=f32[1, 2, 3]` does; `a` is of type StructuredBuffer<float>",
+            "`[1, 2, 3]` has no element type, unlike `a=f32[1, 2, 3]`; `a` has type StructuredBuffer<float>",
         ),
-        (
-            "n=1,2",
-            "`1,2` does not say the type of its numbers, as `n=i32[1,2]` does; `n` is of type StructuredBuffer<int>",
-        ),
-        (
-            "many=[1]",
-            "`[1]` does not say the type of its numbers, as `many=u32[1]` does; `many` has numbers of type u32",
-        ),
-        ("pairs=[1, 2]", "`[1, 2]` does not say the type of its numbers, as `pairs=f32[1, 2]` does"),
+        ("n=1,2", "`1,2` has no element type, unlike `n=i32[1,2]`; `n` has type StructuredBuffer<int>"),
+        ("many=[1]", "`[1]` has no element type, unlike `many=u32[1]`; `many` contains u32 numbers"),
+        ("pairs=[1, 2]", "`[1, 2]` has no element type, unlike `pairs=f32[1, 2]`"),
     ] {
         let (code, said) = set(&folder, "text", value);
         assert_eq!((code, said), (Some(2), format!("error: {says}\n")), "{value}");

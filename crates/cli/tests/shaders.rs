@@ -11,7 +11,7 @@ mod support;
 
 use cotangent::ir::Stage;
 use cotangent::ir::layout::Target;
-use cotangent::{Compiler, Disk, Roots, capabilities};
+use cotangent::{Disk, Request, Roots, Session, capabilities};
 use std::path::Path;
 use support::asked::Asked;
 use support::folder::Folder;
@@ -30,9 +30,7 @@ fn emit(path: &Path, targets: &[Target], refused: &mut Vec<String>, wrong: &mut 
         }
     };
     let roots = if program.starts_with("run") { asked.roots() } else { Roots::Module };
-    let disk = Disk::default();
-    let mut compiler = asked.compiler(path, &disk);
-    let Ok(lowered) = compiler.compile(&path.display().to_string(), roots) else {
+    let Ok(lowered) = asked.program(path, Disk::default()).compile(roots).result else {
         *wrong += &format!("{program} does not compile\n");
         return vec![];
     };
@@ -65,7 +63,7 @@ fn emit(path: &Path, targets: &[Target], refused: &mut Vec<String>, wrong: &mut 
 fn every_program_is_accepted_or_refused_as_the_table_says() {
     let (mut refused, mut wrong, mut made) = (Vec::new(), String::new(), Vec::new());
     for path in programs(&folder("run")) {
-        made.extend(emit(&path, &capabilities::TARGETS, &mut refused, &mut wrong));
+        made.extend(emit(&path, &capabilities::SHADERS, &mut refused, &mut wrong));
     }
     for path in programs(&folder("grad")) {
         made.extend(emit(&path, &[Target::Wgsl], &mut refused, &mut wrong));
@@ -88,7 +86,7 @@ fn every_program_is_accepted_or_refused_as_the_table_says() {
 
 fn validators(made: &[Made]) {
     let step = if std::env::var("COTANGENT_CONFORM").is_ok() { 1 } else { 6 };
-    for target in capabilities::TARGETS {
+    for target in capabilities::SHADERS {
         let of = made.iter().filter(|m| m.target == target).count();
         assert!(of > 50 * step, "only {of} programs for {}", target.name());
     }
@@ -101,7 +99,8 @@ fn the_guide_has_the_table_of_targets() {
     let text = std::fs::read_to_string(&file).expect("the page on targets");
     let (before, rest) = text.split_once("| |").expect("a table");
     let (_, after) = rest.split_once("\n\n").expect("text behind the table");
-    let real = format!("{before}{}\n{after}", capabilities::markdown());
+    let code = |target| if capabilities::SHADERS.contains(&target) { "E0761" } else { "E0763" };
+    let real = format!("{before}{}\n{after}", capabilities::markdown(code));
     if bless() {
         std::fs::write(&file, &real).expect("the page is written");
     }
@@ -113,7 +112,7 @@ fn identical_input_gives_identical_bytes() {
     for path in programs(&folder("run/resources")) {
         let emitted = || {
             let (mut refused, mut wrong) = (Vec::new(), String::new());
-            emit(&path, &capabilities::TARGETS, &mut refused, &mut wrong)
+            emit(&path, &capabilities::SHADERS, &mut refused, &mut wrong)
         };
         for (a, b) in emitted().iter().zip(&emitted()) {
             assert!(a.emitted == b.emitted, "{} for {}", a.program, a.target.name());
@@ -129,10 +128,9 @@ fn only_what_is_used_of_a_block_is_read() {
         [shader(\"compute\")] [numthreads(1, 1, 1)]
         void main() { result[0] = on ? scale * large[2].w : list[3]; }";
     let folder = Folder::new("block");
-    let disk = Disk::default();
-    let mut compiler = Compiler::new(&disk, vec![]);
-    let lowered = compiler.compile(&folder.file("block.slang", program), Roots::Module);
-    let lowered = lowered.unwrap_or_else(|_| panic!("{}", compiler.complaints()));
+    let request = Request::new(folder.file("block.slang", program));
+    let lowered = Session::new(Disk::default()).program(&request).compile(Roots::Module).accept();
+    let lowered = lowered.unwrap_or_else(|rejected| panic!("{rejected}"));
     let text = cotangent::wgsl(&lowered).unwrap_or_else(|refusal| panic!("{}", refusal.message));
     assert_eq!(text.matches("= Block[").count(), 4, "{text}");
 }

@@ -67,7 +67,7 @@ fn what_does_not_fit_is_told() {
         ),
         ("--set image=@DIR/empty.npy", "`image`: an image of shape [0] has no texels"),
         ("--set 's=image(2x2)'", "`s` is a sampler"),
-        ("--set 'copy=mips(image(2x2))'", "`copy` is written and has one level only"),
+        ("--set 'copy=mips(image(2x2))'", "`copy` is writable and has only one level"),
         ("--set s=cubic", "cannot read the value `cubic`"),
     ];
     let runs = copy("misfits", &cases.map(|(arguments, _)| arguments));

@@ -1,12 +1,15 @@
-//! Which functions `--fn` asks for.
+//! Resolves the names that `--fn` takes.
 //!
-//! A wish is a name, `energy` or `Ray.at`, and stands for all overloads of it; with the types of the parameters, `f(float2,
-//! int)`, it stands for one; with generic arguments, those of what stands around it first, for an instance: `sum<float, 3>`.
-//! Where any number of functions will do, no wish stands for every differentiable function of the file.
+//! A name, such as `energy` or `Ray.at`, selects all overloads. A name with parameter types, `f(float2, int)`, selects one of
+//! them. A name with generic arguments, `sum<float, 3>`, selects an instance; the arguments of the enclosing type come first.
+//! Commands that accept any number of functions use every differentiable function of the file if `--fn` is absent.
 
-use crate::{Compiler, Stop};
-use cotangent_base::{Diagnostic, Span, Symbol};
+use crate::Stop;
+use crate::given::read_instance;
+use crate::session::State;
+use cotangent_base::{Diagnostic, Diagnostics, Span, Symbol};
 use cotangent_sema::{Checked, hir};
+use cotangent_syntax::Limits;
 
 /// A function that is asked for.
 pub(crate) struct Chosen {
@@ -15,6 +18,13 @@ pub(crate) struct Chosen {
     pub(crate) func: hir::FuncId,
     /// As it is shown.
     pub(crate) name: Symbol,
+}
+
+/// Where wishes are read, and what is wrong with them reported.
+pub(crate) struct Asking<'s> {
+    pub state: &'s State,
+    pub limits: Limits,
+    pub diagnostics: Diagnostics,
 }
 
 /// A wish, taken apart.
@@ -55,7 +65,7 @@ fn param_types(checked: &Checked, func: hir::FuncId) -> String {
 
 /// The functions that are asked for, in the order of the program.
 pub(crate) fn choose(
-    compiler: &mut Compiler<'_>,
+    asking: &mut Asking<'_>,
     checked: &mut Checked,
     path: &str,
     wishes: &[String],
@@ -64,7 +74,7 @@ pub(crate) fn choose(
     if wishes.is_empty() {
         for func in checked.program.user_funcs.clone() {
             let span = checked.program.funcs[func].span;
-            let here = !span.is_none() && compiler.sources.path(span.file) == path;
+            let here = !span.is_none() && asking.state.sources().path(span.file) == path;
             if here && is_candidate(checked, func) {
                 chosen.push(plain(checked, func));
             }
@@ -77,18 +87,18 @@ pub(crate) fn choose(
         let candidates: Vec<hir::FuncId> =
             named.iter().copied().filter(|f| is_candidate(checked, *f)).collect();
         match (wish.args, named.first()) {
-            (_, None) => no_such(compiler, checked, &wish),
-            (_, Some(first)) if candidates.is_empty() => not_differentiable(compiler, checked, *first),
+            (_, None) => no_such(asking, checked, &wish),
+            (_, Some(first)) if candidates.is_empty() => not_differentiable(asking, checked, *first),
             (None, _) => {
                 chosen.extend(candidates.into_iter().map(|func| plain(checked, func)));
                 // What the command line gives may not fit.
-                compiler.diagnostics.append(std::mem::take(&mut checked.diagnostics));
+                asking.diagnostics.append(std::mem::take(&mut checked.diagnostics));
             }
-            (Some(args), _) => chosen.extend(instances(compiler, checked, &candidates, &wish, args)),
+            (Some(args), _) => chosen.extend(instances(asking, checked, &candidates, &wish, args)),
         }
     }
     chosen.sort_by_key(|c| checked.program.user_funcs.iter().position(|f| *f == c.func));
-    if compiler.diagnostics.has_errors() { Err(Stop::Errors) } else { Ok(chosen) }
+    if asking.diagnostics.has_errors() { Err(Stop::Errors) } else { Ok(chosen) }
 }
 
 /// Whether a text says more than a name.
@@ -98,26 +108,26 @@ pub(crate) fn is_exact(text: &str) -> bool {
 
 /// The one function that a text asks for.
 pub(crate) fn choose_one(
-    compiler: &mut Compiler<'_>,
+    asking: &mut Asking<'_>,
     checked: &mut Checked,
     text: &str,
 ) -> Result<hir::FuncRef, Stop> {
-    let chosen = choose(compiler, checked, "", &[text.to_string()])?;
+    let chosen = choose(asking, checked, "", &[text.to_string()])?;
     let instances: Vec<hir::FuncRef> = chosen.iter().filter_map(|c| c.instance).collect();
     match instances[..] {
         [instance] => return Ok(instance),
-        [] => no_such(compiler, checked, &Wish::of(text)),
+        [] => no_such(asking, checked, &Wish::of(text)),
         [_, _, ..] => {
             let spans = chosen.iter().map(|c| checked.program.funcs[c.func].span);
             let mut diagnostic = Diagnostic::new(
                 cotangent_lower::codes::NO_SUCH_FUNCTION,
                 Span::none(),
-                format!("more than one function is `{text}`"),
+                format!("more than one function matches `{text}`"),
             );
             for span in spans {
-                diagnostic = diagnostic.label(span, "this is one");
+                diagnostic = diagnostic.label(span, "one of them");
             }
-            compiler.diagnostics.push(diagnostic.help("give the types of its parameters, too"));
+            asking.diagnostics.push(diagnostic.help("add the parameter types"));
         }
     }
     Err(Stop::Errors)
@@ -150,14 +160,17 @@ fn plain(checked: &mut Checked, func: hir::FuncId) -> Chosen {
 /// The instances of generic functions under written arguments. What is wrong with them is told where only one function could be
 /// meant; of several nobody knows which.
 fn instances(
-    compiler: &mut Compiler<'_>,
+    asking: &mut Asking<'_>,
     checked: &mut Checked,
     candidates: &[hir::FuncId],
     wish: &Wish<'_>,
     args: &str,
 ) -> Vec<Chosen> {
-    let written = compiler.read_instance(&format!("{}<{args}>", wish.name));
-    if compiler.diagnostics.has_errors() {
+    let written = {
+        let text = format!("{}<{args}>", wish.name);
+        read_instance(asking.state, asking.limits, &text, &mut asking.diagnostics)
+    };
+    if asking.diagnostics.has_errors() {
         return vec![];
     }
     let (mut found, mut wrong) = (vec![], vec![]);
@@ -171,13 +184,13 @@ fn instances(
     }
     match (&found[..], &mut wrong[..]) {
         ([_, ..], _) => {}
-        ([], [only]) if only.has_errors() => compiler.diagnostics.append(std::mem::take(only)),
-        ([], _) => no_such(compiler, checked, wish),
+        ([], [only]) if only.has_errors() => asking.diagnostics.append(std::mem::take(only)),
+        ([], _) => no_such(asking, checked, wish),
     }
     found
 }
 
-fn no_such(compiler: &mut Compiler<'_>, checked: &Checked, wish: &Wish<'_>) {
+fn no_such(asking: &mut Asking<'_>, checked: &Checked, wish: &Wish<'_>) {
     let named = checked.program.user_funcs.iter().filter(|f| checked.program.funcs[**f].name == *wish.name);
     let others: Vec<String> = named
         .map(|f| {
@@ -192,17 +205,17 @@ fn no_such(compiler: &mut Compiler<'_>, checked: &Checked, wish: &Wish<'_>) {
     if others.is_empty() {
         let known = checked.program.user_funcs.iter().map(|f| checked.program.funcs[*f].name);
         let diagnostic = cotangent_lower::no_such(Symbol::new(wish.text), "function", known);
-        compiler.diagnostics.push(diagnostic);
+        asking.diagnostics.push(diagnostic);
         return;
     }
     let message = format!("there is no function named `{}`", wish.text);
     let diagnostic = Diagnostic::new(cotangent_lower::codes::NO_SUCH_FUNCTION, Span::none(), message);
-    compiler.diagnostics.push(diagnostic.note(format!("there is {}", others.join(", "))));
+    asking.diagnostics.push(diagnostic.note(format!("there is {}", others.join(", "))));
 }
 
-fn not_differentiable(compiler: &mut Compiler<'_>, checked: &Checked, func: hir::FuncId) {
+fn not_differentiable(asking: &mut Asking<'_>, checked: &Checked, func: hir::FuncId) {
     let data = &checked.program.funcs[func];
     let message = format!("`{}` is not differentiable", data.name);
     let diagnostic = Diagnostic::new(cotangent_lower::codes::NOT_DIFFERENTIABLE, data.span, message);
-    compiler.diagnostics.push(diagnostic.help("mark it `[Differentiable]`"));
+    asking.diagnostics.push(diagnostic.help("mark it `[Differentiable]`"));
 }

@@ -1,31 +1,31 @@
-//! Every diagnostic code there is.
+//! Collects the diagnostic codes of all stages, for `cotangent explain`.
 
 use cotangent_base::Code;
 
 cotangent_base::codes! {
-    /// An `import` names a module for which no file was found.
+    /// The compiler found no file for an imported module.
     ///
-    /// `import scene.lights;` looks for `scene/lights.slang`, and an underscore in the name may be a hyphen in
-    /// the file's. The file is searched beside the importing one and in the directories given with `-I`.
+    /// `import scene.lights;` looks for `scene/lights.slang`; an underscore in the name also matches a hyphen in the file name.
+    /// The compiler searches the folder of the importing file and the folders given with `-I`.
     E0901 NO_MODULE = "imported module not found";
 
-    /// Modules import each other in a circle, or one imports itself.
+    /// Modules import each other in a cycle, or a module imports itself.
     ///
-    /// Move what several of them need into a module of its own, which imports none of them. Parts of one module, which are
-    /// joined by `__include`, see each other in any order.
-    E0902 IMPORT_CYCLE = "modules import each other";
+    /// Move what several of them need into a separate module that imports none of them. The parts of one module, joined by
+    /// `__include`, can use each other in any order.
+    E0902 IMPORT_CYCLE = "cyclic import";
 
-    /// A file that begins with `implementing m;` is a part of module `m`: `m` names it with `__include`, and nobody
-    /// imports it. A file that is included says so in that way.
-    E0903 BAD_PART = "a part of a module out of place";
+    /// A file that begins with `implementing m;` is a part of module `m`. Module `m` must name it with `__include`, and no other
+    /// module can import it. A file that is included must begin with `implementing`.
+    E0903 BAD_PART = "misplaced part of a module";
 }
 
-/// Whether a diagnostic of this code is a fault of the compiler's, not of the program's.
+/// Whether a diagnostic of this code reports a bug in the compiler, not in the program.
 pub fn is_internal(code: Code) -> bool {
     [cotangent_lower::codes::INTERNAL, cotangent_emit_naga::codes::INVALID].contains(&code)
 }
 
-/// Whether a diagnostic of this code is about a function or conformance that was asked for by name, and not about the program.
+/// Whether a diagnostic of this code is about a name on the command line, and not about the program.
 pub fn is_about_names_asked_for(code: Code) -> bool {
     use cotangent_lower::codes::{BAD_CONFORMANCE, GENERIC_ROOT, NO_SUCH_FUNCTION};
     [NO_SUCH_FUNCTION, GENERIC_ROOT, BAD_CONFORMANCE].contains(&code)

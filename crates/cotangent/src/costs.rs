@@ -1,48 +1,86 @@
-//! What backward derivatives keep and compute twice.
+//! Reports what backward derivatives store and recompute.
 
 use crate::asked;
-use crate::compiler::{Compiler, Stop};
-use cotangent_autodiff::differentiate_reporting;
-use cotangent_autodiff::report::Report;
-use cotangent_base::Symbol;
-use cotangent_ir::Mode;
-use cotangent_lower::{Lowered, Roots};
-use cotangent_sema::hir::{DiffMode, Func};
+use crate::pipeline::{self, Watch};
+use crate::session::Counters;
+use cotangent_base::{Diagnostics, Symbol};
+use cotangent_ir::{FuncId, Mode};
+use cotangent_lower::{Options, Roots};
+use cotangent_sema::Checked;
+use cotangent_sema::hir::{self, DiffMode, Func};
 
-impl Compiler<'_> {
-    /// What the backward derivative of a function keeps and computes twice.
-    pub fn report(&mut self, path: &str, func: Symbol) -> Result<Report, Stop> {
-        let lowered = self.lower(path, Roots::Derivatives { func, modes: vec![Mode::Backward] })?;
-        self.report_lowered(lowered)
+/// The differentiable functions of a program, with the size of their contexts. What has no backward derivative of its own, or
+/// shares its name, is left out.
+pub(crate) fn contexts(checked: &Checked, options: &Options, counters: &Counters) -> Vec<(Symbol, u64)> {
+    let program = &checked.program;
+    // Operators, lambdas and functions that the compiler made have parentheses in their names. They are not listed.
+    let is_root = |f: &Func| {
+        f.diff.differentiable == Some(DiffMode::Backward)
+            && f.generics.params.is_empty()
+            && !asked::is_exact(f.name.as_str())
+    };
+    let named = |name: Symbol| {
+        let same = |id: &&hir::FuncId| {
+            let f = &program.funcs[**id];
+            f.name == name && f.has_body && f.generics.params.is_empty() != checked.is_given(**id)
+        };
+        program.user_funcs.iter().filter(same).count()
+    };
+    let roots = program.user_funcs.iter().filter(|id| {
+        let f = &program.funcs[**id];
+        is_root(f) && named(f.name) == 1
+    });
+    let roots: Vec<hir::FuncId> = roots.copied().collect();
+    let mut checked = checked.clone();
+    let mut found = vec![];
+    Contexts { checked: &mut checked, options, counters }.add(&roots, &mut found);
+    found
+}
+
+struct Contexts<'c> {
+    checked: &'c mut Checked,
+    options: &'c Options,
+    counters: &'c Counters,
+}
+
+impl Contexts<'_> {
+    /// Adds the contexts of some functions. They are lowered and differentiated together, so that what they call is lowered and
+    /// differentiated once. An error would hide the other functions: then halves are tried, down to the function that has it.
+    fn add(&mut self, funcs: &[hir::FuncId], found: &mut Vec<(Symbol, u64)>) {
+        match self.bytes(funcs) {
+            Some(bytes) => {
+                let names = funcs.iter().map(|func| self.checked.program.funcs[*func].name);
+                found.extend(names.zip(bytes));
+            }
+            None if funcs.len() > 1 => {
+                let (first, second) = funcs.split_at(funcs.len() / 2);
+                self.add(first, found);
+                self.add(second, found);
+            }
+            None => {}
+        }
     }
 
-    fn report_lowered(&mut self, mut lowered: Lowered) -> Result<Report, Stop> {
-        let Lowered { module, roots, .. } = &mut lowered;
-        let (diagnostics, report) = differentiate_reporting(module, roots, roots[1]);
-        self.tell(diagnostics)?;
-        Ok(report)
-    }
-
-    /// The differentiable functions of the module at `path`, with the size of their contexts. The program is checked once. Each
-    /// function is lowered alone, so that an error in one derivative does not hide the others.
-    pub(crate) fn contexts(&self, path: &str) -> Result<Vec<(Symbol, u64)>, Stop> {
-        let mut checked = self.fresh().check(path)?;
-        // Operators, lambdas and functions that the compiler made have parentheses in their names. They are not listed.
-        let is_root = |f: &Func| {
-            f.diff.differentiable == Some(DiffMode::Backward)
-                && f.generics.params.is_empty()
-                && !asked::is_exact(f.name.as_str())
-        };
-        let program = &checked.program;
-        let funcs = program.user_funcs.iter().map(|id| &program.funcs[*id]).filter(|f| is_root(f));
-        let names: Vec<Symbol> = funcs.map(|f| f.name).collect();
-        // What has no backward derivative of its own, or shares its name, is left out.
-        let context = |func: Symbol| {
-            let mut compiler = self.fresh();
-            let roots = Roots::Derivatives { func, modes: vec![Mode::Backward] };
-            let lowered = compiler.lower_checked(&mut checked, roots).ok()?;
-            Some((func, compiler.report_lowered(lowered).ok()?.bytes))
-        };
-        Ok(names.into_iter().filter_map(context).collect())
+    /// The sizes of the contexts of some functions, unless one of them has errors.
+    fn bytes(&mut self, funcs: &[hir::FuncId]) -> Option<Vec<u64>> {
+        let mut instances = vec![];
+        for &func in funcs {
+            instances.push(hir::FuncRef { func, args: self.checked.root_args(func)? });
+        }
+        self.counters.lowered.add(1);
+        self.checked.diagnostics = Diagnostics::new();
+        let roots = Roots::DerivativesOf { funcs: instances, modes: vec![Mode::Backward] };
+        let mut lowered = cotangent_lower::lower_with(self.checked, roots, self.options.clone());
+        if self.checked.diagnostics.has_errors() || lowered.diagnostics.has_errors() {
+            return None;
+        }
+        self.counters.derived.add(1);
+        let requests: Vec<FuncId> = lowered.roots.iter().copied().skip(1).step_by(2).collect();
+        if requests.len() != funcs.len() {
+            return None;
+        }
+        let (diagnostics, reports) =
+            pipeline::report_derivatives(&mut lowered, &requests, &mut Watch::default());
+        (!diagnostics.has_errors()).then(|| reports.iter().map(|report| report.bytes).collect())
     }
 }

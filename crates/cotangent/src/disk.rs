@@ -1,4 +1,4 @@
-//! Source files from disk: the one place in the library that reads any.
+//! Loads source files from disk. No other module of the library reads files.
 
 use crate::Loader;
 use cotangent_base::nearest;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Looks for a file beside the one that imports it, then in the include directories. A program may name any file by `..`, an
 /// absolute path or a link, and diagnostics quote source lines. To compile untrusted programs, give a root ([`Disk::within`]):
 /// no file outside it is read.
-#[derive(Default)]
+#[derive(Clone, Default, Debug)]
 pub struct Disk {
     /// The directories, in order.
     include: Vec<PathBuf>,
@@ -24,14 +24,14 @@ impl Loader for Disk {
     fn why_not(&self, path: &str) -> String {
         match self.read(path) {
             Err(_) if self.root.is_some() && self.inside(Path::new(path)).is_none() => {
-                "it is not in the root folder".to_string()
+                "it is outside the root folder".to_string()
             }
             Err(error) if error.kind() == ErrorKind::NotFound => match similar(Path::new(path)) {
                 Some(near) => format!("there is no such file; did you mean `{near}`?"),
                 None => "there is no such file".to_string(),
             },
             Err(error) => reason(error.kind()).map_or_else(|| error.to_string(), str::to_string),
-            Ok(_) => "it came to be only now".to_string(),
+            Ok(_) => "it was created after the compiler looked for it".to_string(),
         }
     }
 

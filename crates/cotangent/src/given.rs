@@ -1,14 +1,15 @@
-//! What the command line says about what a program leaves open: `--specialize f=float,4`, `--specialize-global T=Real`,
-//! `--set-type p=Real`.
+//! Parses specializations on the command line: `--specialize f=float,4`, `--specialize-global T=Real`, `--set-type p=Real`.
 //!
-//! Each becomes a file of its own with one line, `f=float, 4`, in which mistakes are shown. The parser reads it as `f<float, 4>
-//! _;`, as it reads everything. `--fn 'f<float, 4>'` is read in the same way.
+//! Each becomes a source file of one line, `f=float, 4`, so that diagnostics can point to it. The parser reads it as
+//! `f<float, 4> _;`. `--fn 'f<float, 4>'` is parsed in the same way.
 
-use crate::compiler::Compiler;
-use cotangent_base::{Span, Symbol};
+use crate::library::Needs;
+use crate::modules::Reader;
+use crate::session::State;
+use cotangent_base::{Diagnostics, Files, Sources, Span, Symbol};
 use cotangent_sema::Given;
 use cotangent_syntax::ast::{DeclKind, Expr, ExprKind};
-use cotangent_syntax::{Punct, Token, TokenKind};
+use cotangent_syntax::{Limits, Punct, Token, TokenKind};
 
 /// What a setting is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,18 +38,21 @@ impl Setting {
     }
 }
 
-impl Compiler<'_> {
-    /// Whether something stands on the command line and not in a file.
-    pub fn is_setting(&self, span: Span) -> bool {
-        let flags = Setting::ALL.iter().map(|setting| setting.flag());
-        !span.is_none() && flags.chain([FUNCTION]).any(|flag| flag == self.sources.path(span.file))
-    }
+/// Whether something stands on the command line and not in a file.
+pub(crate) fn is_setting(sources: &Sources, span: Span) -> bool {
+    let flags = Setting::ALL.iter().map(|setting| setting.flag());
+    !span.is_none() && flags.chain([FUNCTION]).any(|flag| flag == sources.path(span.file))
+}
 
+impl Reader<'_> {
     /// Reads all settings.
     pub(crate) fn read_settings(&mut self) -> Given {
         let mut given = Given::default();
-        for (setting, name, text) in self.settings.clone() {
-            let args = self.read_arguments(setting.flag(), &format!("{name}={text}"));
+        for (setting, name, text) in &self.key.settings {
+            let text = format!("{name}={text}");
+            let (args, needs) =
+                read_arguments(self.state, self.key.limits, setting.flag(), &text, &mut self.diagnostics);
+            self.needs.add(needs);
             let name = Symbol::new(&name.replace("::", "."));
             match setting {
                 Setting::Function => given.functions.push((name, args)),
@@ -58,28 +62,41 @@ impl Compiler<'_> {
         }
         given
     }
+}
 
-    /// The types and values in `f<float, 4>`, as `--fn` says it. Mistakes are told.
-    pub(crate) fn read_instance(&mut self, text: &str) -> Vec<Expr> {
-        self.read_arguments(FUNCTION, text)
-    }
+/// The types and values in `f<float, 4>`, as `--fn` says it.
+pub(crate) fn read_instance(
+    state: &State,
+    limits: Limits,
+    text: &str,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Expr> {
+    read_arguments(state, limits, FUNCTION, text, diagnostics).0
+}
 
-    /// The types and values of one setting. Mistakes are told.
-    fn read_arguments(&mut self, flag: &str, text: &str) -> Vec<Expr> {
-        let file = self.sources.add(flag, format!("{text}\n"));
-        let mut stream = self.preprocess(file, &[]);
-        self.needs.note(&stream);
-        as_declaration(&mut stream.tokens);
-        let tree = cotangent_syntax::parse_tokens(stream, &self.sources, self.limits, &mut self.diagnostics);
-        let declared = tree.decls.into_iter().find_map(|decl| match decl.kind {
-            DeclKind::Var(var) => var.ty,
-            _ => None,
-        });
-        match declared.map(|ty| ty.kind) {
-            Some(ExprKind::Apply(_, args)) => args,
-            _ => vec![],
-        }
-    }
+/// The types and values of one setting, and what they need of the library.
+fn read_arguments(
+    state: &State,
+    limits: Limits,
+    flag: &str,
+    text: &str,
+    diagnostics: &mut Diagnostics,
+) -> (Vec<Expr>, Needs) {
+    let mut sources = state.sources();
+    let file = sources.add(flag, format!("{text}\n"));
+    let mut stream = cotangent_syntax::preprocess(&mut sources, &Files(&[]), file, &[], diagnostics);
+    let needs = Needs::of(&stream);
+    as_declaration(&mut stream.tokens);
+    let tree = cotangent_syntax::parse_tokens(stream, &sources, limits, diagnostics);
+    let declared = tree.decls.into_iter().find_map(|decl| match decl.kind {
+        DeclKind::Var(var) => var.ty.clone(),
+        _ => None,
+    });
+    let args = match declared.map(|ty| ty.kind) {
+        Some(ExprKind::Apply(_, args)) => args,
+        _ => vec![],
+    };
+    (args, needs)
 }
 
 /// Makes `f<float, 4> _;` of the tokens of `f=float, 4` or `f<float, 4>`.

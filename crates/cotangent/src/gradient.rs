@@ -1,22 +1,29 @@
-//! A function and its derivatives at a point, all of them: the Jacobian.
+//! A function and its Jacobian at a point.
 //!
-//! Forward mode runs once per input number and gives a column each; reverse mode runs once per output number and
-//! gives a row each. Both go through the functions a program would call, `fwd_diff(f)` and `bwd_diff(f)`, so that
-//! what is shown is what a program gets. Central differences need neither; they are what both are checked with, in
-//! the interpreter's wide mode, where `float` is evaluated in double precision.
+//! Forward mode runs once per input number and computes a column each. Reverse mode runs once per output number and computes
+//! a row each. Both call `fwd_diff(f)` and `bwd_diff(f)`, as a program would, so the results are those of a program. Central
+//! differences use neither; both modes are checked against them, in the interpreter's wide mode, where `float` is evaluated
+//! in double precision.
+//!
+//! [`Function`] is for programs that evaluate a gradient often: points are plain numbers, one or many at once, and any back
+//! end that can call functions evaluates them. [`Evaluator`] has a point with named parts, and supports finite differences.
 
+mod function;
 mod given;
 mod places;
 mod show;
 
+pub use function::{Function, NoValue, Slot};
 pub(crate) use given::{check_once, items};
 pub use show::Form;
 
-use cotangent_interp::{Counters, Detached, Machine, Options, Stopped, Val};
-use cotangent_ir::{Const, Dir, FuncId, Global, Mode, Module, Param, Ret, Ty, Type, Types};
+use cotangent_interp::{Counters, Detached, Machine, Options, Program, Stopped, Val, Values};
+use cotangent_ir::texture::Opaque;
+use cotangent_ir::{Const, Dir, FuncId, Global, Mode, Module, Param, Ret, Ty, Type, Types, layout};
 use cotangent_lower::Lowered;
 use cotangent_runtime::Params;
 use cotangent_runtime::path::{Leaf, leaves};
+use std::sync::Arc;
 
 /// A function with the derivatives the module has of it.
 #[derive(Clone, Copy, Debug)]
@@ -72,13 +79,16 @@ pub struct Entry {
     pub leaf: Leaf,
 }
 
-/// Evaluates a function and its derivatives at a point.
-pub struct Evaluator<'m> {
-    module: &'m Module,
+/// Evaluates a function and its derivatives at a point. It owns what it needs; clones share the program.
+#[derive(Clone)]
+pub struct Evaluator {
+    program: Program,
     types: Types,
     functions: Functions,
-    options: Options,
+    /// What globals were given, to be shown.
     globals: Vec<(Global, Val)>,
+    /// The same as the program wants it.
+    values: Values,
     /// What is detached during differences.
     held: Option<Detached>,
     /// The inputs, in order; `out` parameters are none.
@@ -87,9 +97,11 @@ pub struct Evaluator<'m> {
     pub enumerators: Vec<(String, i64)>,
 }
 
-impl<'m> Evaluator<'m> {
+impl Evaluator {
     /// With every input zero.
-    pub fn new(module: &'m Module, functions: Functions, options: Options) -> Self {
+    pub fn new(module: impl Into<Arc<Module>>, functions: Functions, options: Options) -> Self {
+        let program = Program::new(module, options);
+        let module = program.module();
         let types = module.types.clone();
         let named = |p: &Param| Named {
             name: p.name.to_string(),
@@ -99,11 +111,11 @@ impl<'m> Evaluator<'m> {
         };
         let inputs = module.funcs[functions.primal].sig.inputs().map(named).collect();
         Evaluator {
-            module,
+            program,
             types,
             functions,
-            options,
             globals: vec![],
+            values: Values::default(),
             held: None,
             inputs,
             enumerators: vec![],
@@ -112,25 +124,50 @@ impl<'m> Evaluator<'m> {
 
     /// Gives the shader parameters that the function reads their values. Without this, uniforms are zero and buffers empty.
     pub fn set_params(&mut self, params: &Params) {
-        self.set_globals(params.values().collect());
+        self.set_globals(vec![]);
+        self.replace_params(params, &|_| true);
+    }
+
+    /// Gives the shader parameters that `which` accepts other values.
+    pub fn replace_params(&mut self, params: &Params, which: &dyn Fn(&str) -> bool) {
+        for (_, global, ty, bytes) in params.iter().filter(|(name, ..)| which(name.as_str())) {
+            match self.types.get(ty) {
+                Type::Opaque(Opaque::Texture(_)) => {
+                    self.values.set_texture(&self.program, global, params.extent(global), bytes);
+                    continue;
+                }
+                Type::Opaque(Opaque::Sampler | Opaque::Comparison) => {
+                    self.values.set_sampler(global, params.sampler(global));
+                    continue;
+                }
+                _ => self.values.set_bytes(&self.program, global, bytes),
+            }
+            let value = match self.types.get(ty) {
+                Type::Buffer(elem, _) => {
+                    let size = layout::layout(&self.types, elem).map_or(0, |l| l.size as usize).max(1);
+                    Val::aggregate(bytes.chunks_exact(size).map(|chunk| self.program.value(elem, chunk)))
+                }
+                _ => self.program.value(ty, bytes),
+            };
+            self.globals.retain(|(other, _)| *other != global);
+            self.globals.push((global, value));
+        }
     }
 
     /// Gives globals their values.
     pub fn set_globals(&mut self, globals: Vec<(Global, Val)>) {
+        self.values = Values::default();
+        globals.iter().for_each(|(global, value)| self.values.set(&self.program, *global, value));
         self.globals = globals;
     }
 
-    /// Gives some globals other values.
-    pub fn replace_globals(&mut self, some: &[(Global, Val)]) {
-        for (global, value) in some {
-            self.globals.retain(|(other, _)| other != global);
-            self.globals.push((*global, value.clone()));
-        }
+    fn module(&self) -> &Module {
+        self.program.module()
     }
 
     /// An input or output with something of interface type in it, of which there is no telling how many numbers it has.
     pub fn of_some_type(&self) -> Option<String> {
-        let sig = &self.module.funcs[self.functions.primal].sig;
+        let sig = &self.module().funcs[self.functions.primal].sig;
         let input = sig.inputs().find(|p| self.has_sum(p.ty)).map(|p| format!("`{}`", p.name));
         let output = || {
             let mut outputs = self.output_names().into_iter().zip(sig.outputs());
@@ -151,11 +188,9 @@ impl<'m> Evaluator<'m> {
     }
 
     /// A machine with what globals were given.
-    fn machine(&self) -> Machine<'m> {
-        let mut machine = Machine::new(self.module, self.options);
-        for (global, value) in &self.globals {
-            machine.set_global(*global, value.clone());
-        }
+    fn machine(&self) -> Machine<'_> {
+        let mut machine = self.program.machine();
+        machine.give(&self.values);
         machine
     }
 
@@ -179,7 +214,8 @@ impl<'m> Evaluator<'m> {
         let mut machine = self.machine();
         machine.note_detached();
         machine.call(self.functions.primal, self.inputs.iter().map(|i| i.value.clone()).collect())?;
-        self.held = Some(machine.take_detached());
+        let held = machine.take_detached();
+        self.held = Some(held);
         Ok(())
     }
 
@@ -190,7 +226,7 @@ impl<'m> Evaluator<'m> {
 
     /// The names of the outputs; the result has none.
     pub fn output_names(&self) -> Vec<String> {
-        let sig = &self.module.funcs[self.functions.primal].sig;
+        let sig = &self.module().funcs[self.functions.primal].sig;
         let result = sig.ret.iter().map(|_| String::new());
         result.chain(sig.params.iter().filter(|p| p.dir != Dir::In).map(|p| p.name.to_string())).collect()
     }
@@ -201,7 +237,7 @@ impl<'m> Evaluator<'m> {
     }
 
     fn name_outputs(&self, values: Vec<Val>) -> Vec<Named> {
-        let sig = &self.module.funcs[self.functions.primal].sig;
+        let sig = &self.module().funcs[self.functions.primal].sig;
         let named = |((name, value), out): ((String, Val), Ret)| {
             let value = written(&self.types, out.ty, value);
             Named { name, ty: out.ty, value, diff: out.diff }
@@ -226,7 +262,7 @@ impl<'m> Evaluator<'m> {
 
     /// The rows and columns there are, with zeros.
     pub fn shape(&mut self, wrt: &dyn Fn(&str) -> bool) -> Jacobian {
-        let sig = self.module.funcs[self.functions.primal].sig.clone();
+        let sig = self.module().funcs[self.functions.primal].sig.clone();
         let inputs = sig.inputs().enumerate().filter(|(_, p)| p.diff && wrt(p.name.as_str()));
         let columns: Vec<Entry> = inputs.flat_map(|(i, p)| self.entries(i, p.ty)).collect();
         let outputs = sig.outputs().enumerate().filter(|(_, o)| o.diff);
@@ -242,7 +278,7 @@ impl<'m> Evaluator<'m> {
     }
 
     fn differential(&mut self, ty: Ty) -> Ty {
-        self.module.diff.differential(&mut self.types, ty).unwrap_or(ty)
+        self.program.module().diff.differential(&mut self.types, ty).unwrap_or(ty)
     }
 
     /// The differential of `ty` that is one at `seed` and zero elsewhere.
@@ -291,7 +327,7 @@ impl<'m> Evaluator<'m> {
     /// The arguments of `bwd_diff(f)` with the derivative of one output number one, and which of our inputs come
     /// back as pairs, in order.
     fn backward_arguments(&mut self, row: &Entry) -> (Vec<Val>, Vec<usize>) {
-        let sig = self.module.funcs[self.functions.primal].sig.clone();
+        let sig = self.module().funcs[self.functions.primal].sig.clone();
         let (mut arguments, mut pairs) = (Vec::new(), Vec::new());
         let (mut input, mut output) = (0, usize::from(sig.ret.is_some()));
         for param in &sig.params {
@@ -336,7 +372,7 @@ impl<'m> Evaluator<'m> {
     /// The input number that `column` is the derivative by, if there is one: its position and what it is.
     pub fn input_number(&self, column: &Entry) -> Option<(usize, f64)> {
         let input = &self.inputs[column.of];
-        let index = places::of_differential(self.module, &self.types, input.ty)[column.index]?;
+        let index = places::of_differential(self.module(), &self.types, input.ty)[column.index]?;
         Some((index, number_at(&input.value, index)))
     }
 
@@ -413,7 +449,7 @@ impl<'m> Evaluator<'m> {
     }
 
     fn output_number(&self, output: &Named, row: &Entry) -> f64 {
-        let index = places::of_differential(self.module, &self.types, output.ty)[row.index];
+        let index = places::of_differential(self.module(), &self.types, output.ty)[row.index];
         index.map_or(f64::NAN, |i| number_at(&output.value, i))
     }
 }

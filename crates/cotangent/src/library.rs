@@ -1,19 +1,21 @@
-//! The standard library: its text, built in, and which files of it a program needs.
+//! The standard library: its text, built in, and the files of it that a program needs.
 //!
-//! Much of the library is about things that most programs never name, and reading it is most of what checking a small program
-//! costs. So a file may begin with the names that it declares,
+//! Most programs use only a small part of the library, and reading it dominates the time to check a small program. So a file
+//! may begin with the names that it declares,
 //!
 //! ```text
 //! //names: Atomic InterlockedAdd InterlockedAnd
 //! ```
 //!
-//! and is then read only if one of them stands in the program, or in another such file that is read. The others are always
-//! read, and need none of these. Tests compare the lines with the declarations, and check what is always read by itself.
+//! and is then read only if one of these names occurs in the program, or in another such file that is read. The other files
+//! are always read and use none of these names. Tests compare the lists with the declarations, and check the files that are
+//! always read by themselves.
 
-use crate::compiler::Compiler;
-use cotangent_base::{Map, Symbol};
-use cotangent_sema::Input;
-use cotangent_syntax::{TokenKind, TokenStream};
+use crate::session::Memo;
+use cotangent_base::{Diagnostics, Entity, FileId, Files, Map, Sources, Symbol};
+use cotangent_sema::{Checked, Input};
+use cotangent_syntax::{TokenKind, TokenStream, ast};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 macro_rules! library {
     ($($name:literal),* $(,)?) => {
@@ -54,66 +56,118 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map_while(|line| line.strip_prefix("//names: ")).flat_map(str::split_whitespace)
 }
 
-/// Which files of the library a program needs.
-pub(crate) struct Needs {
-    /// The file that declares a name, by its place among [`FILES`].
-    declared_in: Map<Symbol, usize>,
-    /// For each file, whether it is needed.
-    needed: Vec<bool>,
+/// The file that declares a name, by its place among [`FILES`].
+static DECLARED_IN: LazyLock<Map<Symbol, usize>> = LazyLock::new(|| {
+    let of_file = |(file, (_, text)): (usize, &(&str, &'static str))| {
+        names(text).map(move |name| (Symbol::new(name), file))
+    };
+    FILES.iter().enumerate().flat_map(of_file).collect()
+});
+
+/// The files of the library as source files: each has its place among [`FILES`] as its number, in every session.
+static SOURCES: LazyLock<Sources> = LazyLock::new(|| {
+    let mut sources = Sources::new();
+    for (path, text) in FILES {
+        sources.add_library(*path, *text);
+    }
+    sources.share();
+    sources
+});
+
+/// The files of the library, to add others to.
+pub(crate) fn sources() -> Sources {
+    SOURCES.clone()
 }
+
+/// A set of files of the library.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Needs(u32);
+
+const _: () = assert!(FILES.len() <= u32::BITS as usize);
 
 impl Needs {
-    /// What a program needs that names nothing.
-    pub(crate) fn new() -> Self {
-        let needed = FILES.iter().map(|(_, text)| !is_optional(text)).collect();
-        let of_file = |(file, (_, text)): (usize, &(&str, &'static str))| {
-            names(text).map(move |name| (Symbol::new(name), file))
-        };
-        Needs { declared_in: FILES.iter().enumerate().flat_map(of_file).collect(), needed }
+    /// What is always read.
+    pub(crate) fn always() -> Self {
+        let always = FILES.iter().enumerate().filter(|(_, (_, text))| !is_optional(text));
+        Needs(always.map(|(file, _)| 1 << file).sum())
     }
 
-    /// Adds what these tokens name.
-    pub(crate) fn note(&mut self, stream: &TokenStream) {
+    /// What these tokens name.
+    pub(crate) fn of(stream: &TokenStream) -> Self {
+        let mut needs = Needs::default();
         for token in &stream.tokens {
             if let TokenKind::Ident(name) = token.kind
-                && let Some(file) = self.declared_in.get(&name)
+                && let Some(file) = DECLARED_IN.get(&name)
             {
-                self.needed[*file] = true;
+                needs.0 |= 1 << file;
+            }
+        }
+        needs
+    }
+
+    /// Adds what another part of the program needs.
+    pub(crate) fn add(&mut self, other: Needs) {
+        self.0 |= other.0;
+    }
+
+    fn has(self, file: usize) -> bool {
+        self.0 >> file & 1 == 1
+    }
+
+    /// With what the files themselves need.
+    pub(crate) fn closed(mut self) -> Self {
+        loop {
+            let before = self;
+            for file in (0..FILES.len()).filter(|file| before.has(*file)) {
+                self.add(parsed(file).needs);
+            }
+            if self == before {
+                return self;
             }
         }
     }
 
-    /// The names of the library that were not needed.
-    pub(crate) fn unread(&self) -> Vec<Symbol> {
-        self.declared_in.iter().filter(|(_, file)| !self.needed[**file]).map(|(name, _)| *name).collect()
+    /// The names of the library that are not needed.
+    pub(crate) fn unread(self) -> Vec<Symbol> {
+        DECLARED_IN.iter().filter(|(_, file)| !self.has(**file)).map(|(name, _)| *name).collect()
+    }
+
+    /// These files, collected: once per process.
+    pub(crate) fn collected(self) -> Arc<Checked> {
+        static COLLECTED: LazyLock<Memo<Needs, Checked>> = LazyLock::new(Memo::default);
+        COLLECTED.get(&self, || {
+            let files = (0..FILES.len()).filter(|file| self.has(*file));
+            let inputs = files.map(|file| Input::library(FileId::new(file), parsed(file).tree.clone()));
+            cotangent_sema::collect_library(inputs.collect())
+        })
     }
 }
 
-impl Compiler<'_> {
-    /// Reads what the program read so far needs of the library.
-    pub(crate) fn library(&mut self) -> Vec<Input> {
-        let mut inputs: Vec<Option<Input>> = FILES.iter().map(|_| None).collect();
-        let next = |needs: &Needs, inputs: &[Option<Input>]| {
-            (0..FILES.len()).find(|file| needs.needed[*file] && inputs[*file].is_none())
-        };
-        while let Some(number) = next(&self.needs, &inputs) {
-            let (path, text) = FILES[number];
-            let file = self.sources.add_library(path, text);
-            let stream = self.preprocess(file, &[]);
-            if is_optional(text) {
-                self.needs.note(&stream);
-            }
-            let tree = cotangent_syntax::parse_library_tokens(stream, &self.sources, &mut self.diagnostics);
-            inputs[number] = Some(Input::library(file, tree));
-        }
-        inputs.into_iter().flatten().collect()
-    }
+/// A parsed file.
+struct Parsed {
+    tree: Arc<ast::File>,
+    /// What it needs beside what is always read.
+    needs: Needs,
+}
+
+/// A file of the library, parsed on first use: once per process.
+fn parsed(file: usize) -> &'static Parsed {
+    static PARSED: [OnceLock<Parsed>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+    PARSED[file].get_or_init(|| {
+        let (mut sources, mut diagnostics) = (sources(), Diagnostics::new());
+        let id = FileId::new(file);
+        let stream = cotangent_syntax::preprocess(&mut sources, &Files(&[]), id, &[], &mut diagnostics);
+        let needs = if is_optional(FILES[file].1) { Needs::of(&stream) } else { Needs::default() };
+        let tree = cotangent_syntax::parse_library_tokens(stream, &sources, &mut diagnostics);
+        debug_assert!(diagnostics.is_empty(), "the library has mistakes: {diagnostics:?}");
+        Parsed { tree: tree.into(), needs }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cotangent_base::Files;
+    use crate::{Request, Session, Texts};
     use cotangent_syntax::ast::{Decl, DeclKind};
     use std::collections::BTreeSet;
 
@@ -146,10 +200,8 @@ mod tests {
     #[test]
     fn files_say_what_they_declare_and_no_two_the_same() {
         let mut seen = BTreeSet::new();
-        for (path, text) in FILES.iter().filter(|(_, text)| is_optional(text)) {
-            let mut compiler = Compiler::new(&Files(&[]), vec![]);
-            let file = compiler.sources.add_library(*path, *text);
-            let tree = compiler.parse(file, &[]);
+        for (file, (path, text)) in FILES.iter().enumerate().filter(|(_, (_, text))| is_optional(text)) {
+            let tree = &parsed(file).tree;
             let found: BTreeSet<&str> = tree.decls.iter().filter_map(declared).map(Symbol::as_str).collect();
             let said: BTreeSet<&str> = names(text).collect();
             let line: Vec<&str> = found.iter().copied().collect();
@@ -163,14 +215,13 @@ mod tests {
 
     #[test]
     fn what_is_always_read_needs_nothing_else() {
-        let files = Files(&[("a.slang", "float f(float x) { return x * x; }")]);
-        let mut compiler = Compiler::new(&files, vec![]);
-        let mut checked = compiler.check("a.slang").unwrap();
-        let optional = FILES.iter().filter(|(_, text)| is_optional(text)).count();
-        assert_eq!(compiler.sources.files().count(), 1 + FILES.len() - optional);
-        for func in checked.program.funcs.keys() {
-            checked.body(func);
+        let session = Session::new(Texts::new([("a.slang", "float f(float x) { return x * x; }")]));
+        let program = session.program(&Request::new("a.slang"));
+        assert_eq!(program.needs(), Needs::always());
+        let mut queries = program.checked().unwrap().queries();
+        for func in queries.program.funcs.keys() {
+            queries.body(func);
         }
-        assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics);
+        assert!(queries.diagnostics.is_empty(), "{:?}", queries.diagnostics);
     }
 }

@@ -1,13 +1,109 @@
-//! Which files a program is made of: modules with their parts, and what they import.
+//! Finds the files of a program: modules with their parts and imports. Output: modules, each after those it imports.
 //!
-//! `import a.b;` is a module of its own, read once however often it is imported, with `-D` macros but none of the importing
-//! file's. `__include part;` adds a file to the module, which says `implementing m;`. Modules come out behind those they import.
+//! `import a.b;` names a separate module. It is read once, with the `-D` macros but without the macros of the importing file.
+//! `__include part;` adds a file to the module; that file begins with `implementing m;`.
 
 use crate::codes;
-use crate::compiler::{Compiler, Stop};
-use cotangent_base::{Diagnostic, Map, Symbol};
-use cotangent_sema::{Import, Input};
+use crate::library::Needs;
+use crate::session::{Key, State, Stop, Trace, Tracer};
+use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Map, Symbol};
+use cotangent_sema::{Given, Import, Input};
+use cotangent_syntax::Limits;
 use cotangent_syntax::ast::{self, DeclKind, ModifierKind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A file of the user's: the first stage.
+pub(crate) struct Parsed {
+    path: String,
+    file: FileId,
+    tree: Arc<ast::File>,
+    /// What it needs of the library.
+    needs: Needs,
+    diagnostics: Diagnostics,
+    /// What the loader answered about it and the files that it includes.
+    trace: Trace,
+}
+
+/// The macros and limits under which a file was parsed, and its path.
+type ParsedKey = (String, Vec<(String, String)>, Limits);
+
+/// The latest version of each file.
+#[derive(Default)]
+pub(crate) struct ParsedFiles(Mutex<Vec<(ParsedKey, Arc<Parsed>)>>);
+
+impl ParsedFiles {
+    fn latest(&self, key: &ParsedKey) -> Option<Arc<Parsed>> {
+        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.iter().find(|(other, _)| other == key).map(|(_, file)| file.clone())
+    }
+
+    fn keep(&self, key: ParsedKey, file: Arc<Parsed>) {
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match files.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, latest)) => *latest = file,
+            None => files.push((key, file)),
+        }
+    }
+}
+
+/// A program whose files have been read: the second stage.
+pub(crate) struct Loaded {
+    /// The files, in the order in which they are checked.
+    pub inputs: Vec<Input>,
+    /// What the request gives for what the program leaves open.
+    pub given: Given,
+    /// What it needs of the library.
+    pub needs: Needs,
+    /// What was found while files were read.
+    pub diagnostics: Diagnostics,
+    /// Why there is nothing to check.
+    pub stop: Option<Stop>,
+    files: Vec<Arc<Parsed>>,
+    /// What the loader answered about modules and imports.
+    trace: Trace,
+}
+
+impl Loaded {
+    /// Whether the loader gives the same answers now.
+    pub(crate) fn still_holds(&self, loader: &dyn Loader) -> bool {
+        self.trace.still_holds(loader) && self.files.iter().all(|file| file.trace.still_holds(loader))
+    }
+}
+
+/// Reads the files of a program.
+pub(crate) fn load(state: &State, key: &Key) -> Loaded {
+    let mut reader = Reader {
+        state,
+        key,
+        loader: Tracer::new(&*state.loader),
+        files: vec![],
+        diagnostics: Diagnostics::new(),
+        needs: Needs::always(),
+    };
+    let read = reader.load_modules();
+    // What a module would declare that was not read is not unknown; there is nothing to say about it.
+    let missing = reader.diagnostics.iter().any(|d| codes::CODES.contains(&d.code));
+    let (inputs, stop) = match read {
+        Ok(inputs) => (inputs, missing.then_some(Stop::Errors)),
+        Err(stop) => (vec![], Some(stop)),
+    };
+    let mut given = if stop.is_none() { reader.read_settings() } else { Given::default() };
+    given.columns = key.columns;
+    let Reader { loader, files, diagnostics, needs, .. } = reader;
+    let needs = needs.closed();
+    given.unread = needs.unread();
+    Loaded { inputs, given, needs, diagnostics, stop, files, trace: loader.finish() }
+}
+
+/// Reads a program.
+pub(crate) struct Reader<'s> {
+    pub state: &'s State,
+    pub key: &'s Key,
+    loader: Tracer<'s>,
+    files: Vec<Arc<Parsed>>,
+    pub diagnostics: Diagnostics,
+    pub needs: Needs,
+}
 
 /// What was read so far.
 #[derive(Default)]
@@ -19,14 +115,14 @@ struct Modules {
     inputs: Vec<Input>,
 }
 
-impl Compiler<'_> {
-    /// Reads the module at `path`, the others of the program, and what they import.
-    pub(crate) fn load_modules(&mut self, path: &str) -> Result<Vec<Input>, Stop> {
+impl Reader<'_> {
+    /// Reads the main module, the others of the program, and what they import.
+    fn load_modules(&mut self) -> Result<Vec<Input>, Stop> {
         let mut modules = Modules::default();
-        self.load_module(path, None, &mut modules)?;
-        for other in self.others.clone() {
-            if !modules.numbers.contains_key(&self.loader.identity(&other)) {
-                self.load_module(&other, None, &mut modules)?;
+        self.load_module(&self.key.path, None, &mut modules)?;
+        for other in &self.key.others {
+            if !modules.numbers.contains_key(&self.loader.identity(other)) {
+                self.load_module(other, None, &mut modules)?;
             }
         }
         Ok(modules.inputs)
@@ -68,14 +164,16 @@ impl Compiler<'_> {
             }
             next += 1;
         }
-        for File { file, path, tree } in files {
+        for parsed in files {
+            let Parsed { file, path, tree, .. } = &*parsed;
             let mut imports = vec![];
-            for (import, exported) in import_lines(&tree) {
-                if let Some(module) = self.load_import(&path, import, modules)? {
+            for (import, exported) in import_lines(tree) {
+                if let Some(module) = self.load_import(path, import, modules)? {
                     imports.push(Import { module, exported });
                 }
             }
-            modules.inputs.push(Input { file, tree, library: false, name, module, imports });
+            let (file, tree) = (*file, tree.clone());
+            modules.inputs.push(Input { file, tree, library: false, name, module, imports, known: false });
         }
         modules.open.pop();
         Ok(Some(module))
@@ -95,9 +193,9 @@ impl Compiler<'_> {
             let message = format!("module `{}` imports itself", stem(&found));
             let mut diagnostic = Diagnostic::new(codes::IMPORT_CYCLE, import.span, message);
             if circle.len() > 2 {
-                diagnostic = diagnostic.note(format!("by way of {}", circle.join(", ")));
+                diagnostic = diagnostic.note(format!("through {}", circle.join(", ")));
             }
-            let help = "move what both need into a third module";
+            let help = "move the shared declarations into a third module";
             self.diagnostics.push(diagnostic.help(help));
             return Ok(None);
         }
@@ -107,23 +205,56 @@ impl Compiler<'_> {
         }
     }
 
-    fn load_file(&mut self, path: &str) -> Result<File, Stop> {
-        let text = self
-            .loader
-            .load(path)
-            .ok_or_else(|| Stop::NoFile { path: path.to_string(), why: self.loader.why_not(path) })?;
-        let file = self.sources.add(path, text);
-        let defines = self.defines.clone();
-        let tree = self.parse(file, &defines);
-        Ok(File { file, path: path.to_string(), tree })
+    /// Reads a file, or finds it among those that the session has read.
+    fn load_file(&mut self, path: &str) -> Result<Arc<Parsed>, Stop> {
+        let key = (path.to_string(), self.key.defines.clone(), self.key.limits);
+        let loader = &*self.state.loader;
+        let known = self.state.files.latest(&key).filter(|file| file.trace.still_holds(loader));
+        let file = match known {
+            Some(file) => file,
+            None => {
+                let file = Arc::new(self.parse(path)?);
+                self.state.files.keep(key, file.clone());
+                file
+            }
+        };
+        self.needs.add(file.needs);
+        file.diagnostics.iter().for_each(|d| self.diagnostics.push(d.clone()));
+        self.files.push(file.clone());
+        Ok(file)
+    }
+
+    fn parse(&self, path: &str) -> Result<Parsed, Stop> {
+        let loader = Tracer::new(&*self.state.loader);
+        let Some(text) = loader.load(path) else {
+            // So that the program is read again when the file is there.
+            let _ = self.loader.load(path);
+            return Err(Stop::NoFile { path: path.to_string(), why: self.loader.why_not(path) });
+        };
+        let mut diagnostics = Diagnostics::new();
+        let mut sources = self.state.sources();
+        let file = sources.add(path, text);
+        let defines = &self.key.defines;
+        let stream = cotangent_syntax::preprocess(&mut sources, &loader, file, defines, &mut diagnostics);
+        let needs = Needs::of(&stream);
+        let tree = cotangent_syntax::parse_tokens(stream, &sources, self.key.limits, &mut diagnostics);
+        self.state.counters.parsed.add(1);
+        Ok(Parsed {
+            path: path.to_string(),
+            file,
+            tree: tree.into(),
+            needs,
+            diagnostics,
+            trace: loader.finish(),
+        })
     }
 
     /// An included file must say that it is a part of this module.
-    fn check_part(&mut self, file: &File, part: ast::Ident, module: Symbol) {
+    fn check_part(&mut self, file: &Parsed, part: ast::Ident, module: Symbol) {
         let message = match implemented(&file.tree) {
             Some(of) if of.name == module => return,
             Some(of) => format!("`{}` is a part of module `{}`, not of `{module}`", part.name, of.name),
-            None => format!("`{}` does not say which module it is a part of", part.name),
+            None => format!("`{}` does not name its module", part.name),
         };
         let help = format!("begin it with `implementing {module};`");
         self.diagnostics.push(Diagnostic::new(codes::BAD_PART, part.span, message).help(help));
@@ -139,7 +270,7 @@ impl Compiler<'_> {
         if let Some(found) = candidates.iter().find_map(|c| self.loader.resolve(from, c)) {
             return Some(found);
         }
-        let message = format!("there is no {what} `{}`", name.name);
+        let message = format!("cannot find {what} `{}`", name.name);
         let mut diagnostic = Diagnostic::new(codes::NO_MODULE, name.span, message);
         for place in candidates.iter().flat_map(|c| self.loader.places(from, c)) {
             diagnostic = diagnostic.note(format!("looked for `{place}`"));
@@ -147,16 +278,9 @@ impl Compiler<'_> {
         if let Some(limit) = self.loader.limit() {
             diagnostic = diagnostic.note(limit);
         }
-        self.diagnostics.push(diagnostic.help("name the folder of the file with -I"));
+        self.diagnostics.push(diagnostic.help("add the folder of the file with -I"));
         None
     }
-}
-
-/// A file that was read.
-struct File {
-    file: cotangent_base::FileId,
-    path: String,
-    tree: ast::File,
 }
 
 /// The name of a file without folders and ending.

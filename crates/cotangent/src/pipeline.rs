@@ -1,20 +1,27 @@
-//! The passes every program goes through, in order.
+//! The passes that every program goes through, in order, and the table of all passes.
 //!
-//! Each name is what `--dump-after` takes, and so are the names of the passes within `autodiff`. In debug builds the
-//! verifier runs after each.
+//! Input: a lowered program. Output: the same program, optimized, with its derivatives written and its matrices in the layout
+//! of the target. [`table`] lists these passes and those within them, from the tables of `passes` and `autodiff`;
+//! `--dump-after` takes their names. In debug builds the verifier runs after each.
 
-use cotangent_autodiff::{differentiate_showing, stages};
+use cotangent_autodiff::report::Report;
+use cotangent_autodiff::stages;
 use cotangent_base::{Diagnostic, Diagnostics};
+use cotangent_ir::FuncId;
 use cotangent_ir::layout::Matrices;
 use cotangent_ir::text::print_module;
 use cotangent_lower::Lowered;
 use cotangent_lower::codes::UNSUPPORTED_CONSTRUCT;
 use cotangent_passes::columns;
+use cotangent_passes::pass::{self, COLUMNS, OPTIMIZE, PRUNE, Pass, Run, SINK, UNROLL};
+pub use cotangent_passes::watch::{Row, Watch};
 
-/// A pass over a whole module.
-struct Pass {
-    name: &'static str,
-    run: fn(&mut Lowered, Memory) -> Diagnostics,
+/// A pass over a whole program.
+struct Step {
+    pass: &'static Pass,
+    /// The passes that run within it.
+    within: &'static [&'static [&'static Pass]],
+    run: fn(&mut Lowered, Memory, &mut Watch) -> Diagnostics,
 }
 
 /// How matrices lie in memory that the host sees, in what the passes make.
@@ -26,19 +33,33 @@ pub enum Memory {
     Rows(Matrices),
 }
 
-/// The passes, in order.
-const PASSES: &[Pass] = &[
-    Pass { name: "lower", run: |_, _| Diagnostics::new() },
-    Pass { name: "autodiff", run: |lowered, _| write_derivatives(lowered) },
-    Pass { name: "prune", run: |lowered, _| prune(lowered) },
-    Pass { name: "optimize", run: |lowered, _| optimize(lowered) },
-    Pass { name: "finish", run: |lowered, _| prune(lowered) },
-    Pass { name: "columns", run: lay_out_matrices },
+const LOWER: &Pass = &Pass { name: "lower", does: "makes IR from the typed program", run: Run::Stage };
+
+const AUTODIFF: &Pass =
+    &Pass { name: "autodiff", does: "writes the derivatives that the program takes", run: Run::Stage };
+
+const FINISH: &Pass = &Pass { name: "finish", does: "prunes again, after inlining", run: Run::Stage };
+
+/// The passes over a program, in order.
+const STEPS: &[Step] = &[
+    Step { pass: LOWER, within: &[], run: |_, _, _| Diagnostics::new() },
+    Step {
+        pass: AUTODIFF,
+        within: &[&[UNROLL, SINK], stages::PASSES],
+        run: |lowered, _, watch| differentiate(lowered, watch),
+    },
+    Step { pass: PRUNE, within: &[], run: |lowered, _, _| prune(lowered) },
+    Step {
+        pass: OPTIMIZE,
+        within: &[pass::WITHIN_OPTIMIZE],
+        run: |lowered, _, watch| optimize(lowered, watch),
+    },
+    Step { pass: FINISH, within: &[], run: |lowered, _, _| prune(lowered) },
+    Step { pass: COLUMNS, within: &[], run: transpose_matrices },
 ];
 
-/// Writes the derivatives that the program asks for: the last pass in which a program can be found wrong.
-pub fn write_derivatives(lowered: &mut Lowered) -> Diagnostics {
-    cotangent_autodiff::differentiate_also(&mut lowered.module, &lowered.roots)
+fn differentiate(lowered: &mut Lowered, watch: &mut Watch) -> Diagnostics {
+    cotangent_autodiff::differentiate_watched(&mut lowered.module, &lowered.roots, watch)
 }
 
 fn prune(lowered: &mut Lowered) -> Diagnostics {
@@ -49,82 +70,110 @@ fn prune(lowered: &mut Lowered) -> Diagnostics {
     Diagnostics::new()
 }
 
-fn optimize(lowered: &mut Lowered) -> Diagnostics {
-    cotangent_passes::optimize::optimize(&mut lowered.module);
+fn optimize(lowered: &mut Lowered, watch: &mut Watch) -> Diagnostics {
+    cotangent_passes::optimize::optimize(&mut lowered.module, watch);
     Diagnostics::new()
 }
 
-/// Turns the matrices of memory that lie column by column, so that for all targets they lie row by row.
+/// Transposes the matrices in memory that lie column by column, so that for all targets they lie row by row.
 pub(crate) fn lay_out_matrices(lowered: &mut Lowered, memory: Memory) -> Diagnostics {
+    transpose_matrices(lowered, memory, &mut Watch::default())
+}
+
+fn transpose_matrices(lowered: &mut Lowered, memory: Memory, watch: &mut Watch) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let Memory::Rows(matrices) = memory else { return diagnostics };
     match columns::columns(&mut lowered.module, &mut lowered.params, matrices) {
         Ok(turned) => {
             if turned.any {
-                cotangent_passes::optimize::optimize(&mut lowered.module);
+                cotangent_passes::optimize::optimize(&mut lowered.module, watch);
             }
             lowered.turned = turned.params;
         }
         Err(span) => {
-            let message = "matrices behind pointers, in interface values and in buffers that variables hold lie row by row";
+            let message = "matrices behind pointers, in interface values, and in buffers stored in variables are always row-major";
             diagnostics.push(
                 Diagnostic::new(UNSUPPORTED_CONSTRUCT, span, message)
-                    .help("leave out `column_major` and `--matrix-layout column`"),
+                    .help("remove `column_major` and `--matrix-layout column`"),
             );
         }
     }
     diagnostics
 }
 
-/// The names that `--dump-after` takes, in the order in which the passes run.
-pub fn names() -> Vec<&'static str> {
-    let inner = |pass: &Pass| if pass.name == "autodiff" { stages::PASSES } else { &[] };
-    PASSES.iter().flat_map(|pass| inner(pass).iter().copied().chain([pass.name])).collect()
+/// A row of the table of passes.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The pass.
+    pub pass: &'static Pass,
+    /// The pass over programs that it runs within, if any.
+    pub within: Option<&'static str>,
 }
 
-/// A listing of the code as some passes left it.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Listing {
-    /// After which passes to list it.
-    pub passes: Vec<String>,
-    /// The pass and the text, in the order in which they were made.
-    pub made: Vec<(&'static str, String)>,
-}
-
-impl Listing {
-    fn wants(&self, pass: &str) -> bool {
-        self.passes.iter().any(|p| p == pass)
+/// All passes over programs in the order in which they run, each after those within it. A pass that runs in several places is
+/// listed at the first.
+pub fn table() -> Vec<Entry> {
+    let mut table: Vec<Entry> = Vec::new();
+    for step in STEPS {
+        let inner = step.within.iter().copied().flatten();
+        let inner = inner.map(|pass| Entry { pass, within: Some(step.pass.name) });
+        table.extend(inner.chain([Entry { pass: step.pass, within: None }]));
     }
+    table
 }
 
-/// Runs the passes and lists what is wanted. Stops at the first that reports an error.
-pub fn run(lowered: &mut Lowered, memory: Memory, listing: &mut Listing) -> Diagnostics {
+/// The names that `--dump-after` takes, in the order of the table.
+pub fn names() -> Vec<&'static str> {
+    table().into_iter().map(|entry| entry.pass.name).collect()
+}
+
+/// Runs the passes, observed by `watch`. Stops at the first that reports an error.
+pub fn run(lowered: &mut Lowered, memory: Memory, watch: &mut Watch) -> Diagnostics {
+    run_steps(STEPS, lowered, memory, watch)
+}
+
+/// Writes the derivatives that the program asks for: the last pass in which a program can be found wrong.
+pub fn write_derivatives(lowered: &mut Lowered, watch: &mut Watch) -> Diagnostics {
+    run_steps(&STEPS[..after_autodiff()], lowered, Memory::Declared, watch)
+}
+
+/// As [`write_derivatives`], and reports what the backward derivatives `requests` cost.
+pub(crate) fn report_derivatives(
+    lowered: &mut Lowered,
+    requests: &[FuncId],
+    watch: &mut Watch,
+) -> (Diagnostics, Vec<Report>) {
+    watch.after_module(LOWER, &lowered.module);
+    watch.begin(AUTODIFF, || lowered.module.size());
+    let Lowered { module, roots, .. } = lowered;
+    let (diagnostics, reports) = cotangent_autodiff::differentiate_reporting(module, roots, requests, watch);
+    watch.end(|| lowered.module.size());
+    if !diagnostics.has_errors() {
+        watch.after_module(AUTODIFF, &lowered.module);
+    }
+    (diagnostics, reports)
+}
+
+/// Runs the passes on a program whose derivatives are written.
+pub(crate) fn run_derived(lowered: &mut Lowered, memory: Memory, watch: &mut Watch) -> Diagnostics {
+    run_steps(&STEPS[after_autodiff()..], lowered, memory, watch)
+}
+
+fn after_autodiff() -> usize {
+    STEPS.iter().position(|step| step.pass.name == AUTODIFF.name).map_or(0, |at| at + 1)
+}
+
+fn run_steps(steps: &[Step], lowered: &mut Lowered, memory: Memory, watch: &mut Watch) -> Diagnostics {
     let mut all = Diagnostics::new();
-    for pass in PASSES {
-        let watched = pass.name == "autodiff" && stages::PASSES.iter().any(|p| listing.wants(p));
-        all.append(if watched { watch(lowered, listing) } else { (pass.run)(lowered, memory) });
-        if listing.wants(pass.name) {
-            listing.made.push((pass.name, print_module(&lowered.module)));
-        }
+    for step in steps {
+        watch.begin(step.pass, || lowered.module.size());
+        all.append((step.run)(lowered, memory, watch));
+        watch.end(|| lowered.module.size());
         if all.has_errors() {
+            watch.list(step.pass, || print_module(&lowered.module));
             break;
         }
-        if cfg!(debug_assertions)
-            && let Err(error) = cotangent_ir::verify(&lowered.module)
-        {
-            panic!("internal error after {}: {error}", pass.name);
-        }
+        watch.after_module(step.pass, &lowered.module);
     }
     all
-}
-
-/// Runs `autodiff` and lists what is wanted of the passes within it.
-fn watch(lowered: &mut Lowered, listing: &mut Listing) -> Diagnostics {
-    let (diagnostics, stages) = differentiate_showing(&mut lowered.module, &lowered.roots);
-    for stage in stages {
-        if listing.wants(stage.pass) {
-            listing.made.push((stage.pass, stage.text));
-        }
-    }
-    diagnostics
 }

@@ -1,7 +1,7 @@
-//! What a host must know to call a program: the types of its parameters, where they are bound and how they lie in
-//! memory on one target; its entry points; and how much memory backward derivatives keep.
+//! Reflection: what a host needs to call a program. Output: parameter types with their bindings and layouts on one target,
+//! entry points, and the context sizes of backward derivatives.
 //!
-//! This is [`bind`] with everything written out: names of types, offsets of every field, elements of buffers.
+//! This is [`bind`] in full detail: names of types, offsets of every field, elements of buffers.
 
 use cotangent_base::{Scalar, Symbol};
 use cotangent_ir::layout::bind::{Bindings, BlockPlace, Bound, Slot};

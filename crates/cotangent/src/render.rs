@@ -1,4 +1,4 @@
-//! Diagnostics for people, drawn over the source, and for scripts, as JSON lines.
+//! Renders diagnostics: for people with source excerpts, and for scripts as JSON lines.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use cotangent_base::{Diagnostic, Label, Location, Severity, Sources, Span, visible, visible_line};

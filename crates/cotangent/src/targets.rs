@@ -1,12 +1,14 @@
-//! Programs in the languages of targets.
+//! Emits programs in the target languages.
 
 use cotangent_base::{Code, Diagnostic, Location, Map, Sources, Span};
 use cotangent_emit_c::Language;
-pub use cotangent_emit_naga::{Emitted, capabilities, disassemble, is_catching};
+pub use cotangent_emit_naga::{Emitted, disassemble, is_catching};
 use cotangent_emit_naga::{Line, Options, codes};
+pub use cotangent_ir::capabilities;
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::bind::{self, Bindings, BlockPlace};
 use cotangent_ir::layout::{Matrices, Target};
-use cotangent_ir::shader::ShaderParam;
+use cotangent_ir::shader::{ShaderParam, ShaderParams};
 use cotangent_ir::{FuncId, Module};
 use cotangent_lower::Lowered;
 use cotangent_passes::sums;
@@ -25,9 +27,9 @@ pub fn wgsl(lowered: &Lowered) -> Result<String, Refusal> {
 
 /// The program in one of the languages that naga writes. With `lines`, it says where in these sources each statement comes from.
 pub fn shader(lowered: &Lowered, target: Target, lines: Option<&Sources>) -> Result<Emitted, Refusal> {
-    check_layout(lowered, codes::UNSUPPORTED)?;
+    check_layout(&lowered.params, codes::UNSUPPORTED)?;
     let bindings = bind::bind(&lowered.module.types, &lowered.params, target, Matrices::Rows);
-    check_push_constants(lowered, &bindings)?;
+    check_push_constants(&lowered.params, &bindings)?;
     let module = without_sums(&lowered.module)?;
     let locate = |span| lines.and_then(|sources| locate(sources, span));
     let options = Options { lines: lines.is_some().then_some(&locate) };
@@ -72,11 +74,12 @@ pub(crate) fn without_sums(module: &Module) -> Result<Cow<'_, Module>, Refusal> 
 fn refuse_sums_in_memory(module: &Module) -> Result<(), Refusal> {
     let Some(global) = sums::in_memory(module) else { return Ok(()) };
     let data = &module.globals[global];
-    let message = format!("`{}` holds values of interface type, which cannot be emitted yet", data.name);
+    let message =
+        format!("`{}` contains interface values, which this target does not support yet", data.name);
     Err(Box::new(
         Diagnostic::new(codes::UNSUPPORTED, data.span, message)
-            .note(capabilities::note(capabilities::Feature::InterfaceInMemory))
-            .help("`cotangent run` runs the program on the CPU, and C++ has such values"),
+            .note(Feature::InterfaceInMemory.note())
+            .help("`cotangent run` and C++ support them"),
     ))
 }
 
@@ -98,7 +101,7 @@ fn c_like(
     file: &str,
     lines: bool,
 ) -> Result<String, Refusal> {
-    check_layout(lowered, cotangent_emit_c::codes::UNSUPPORTED)?;
+    check_layout(&lowered.params, cotangent_emit_c::codes::UNSUPPORTED)?;
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let name = name.strip_suffix(".slang").unwrap_or(name);
     let place = |span: Span| locate(sources, span).map(|at| (at.file, at.line));
@@ -107,27 +110,27 @@ fn c_like(
 }
 
 /// A shader has one block of push constants: another would lie in the same bytes.
-pub(crate) fn check_push_constants(lowered: &Lowered, bindings: &Bindings) -> Result<(), Refusal> {
+pub(crate) fn check_push_constants(params: &ShaderParams, bindings: &Bindings) -> Result<(), Refusal> {
     let is_pushed = |block: Option<BlockPlace>| {
         block.and_then(|block| block.slot).is_some_and(|slot| slot.kind == bind::Kind::PushConstant)
     };
     let used = |param: &&ShaderParam| !param.leaves.is_empty();
-    let globals = lowered.params.globals.iter().zip(&bindings.params);
+    let globals = params.globals.iter().zip(&bindings.params);
     let pushed: Vec<Span> = globals
         .filter(|(param, bound)| used(param) && is_pushed(bound.block))
         .map(|(param, _)| param.span)
         .collect();
-    for ((_, params), entry) in lowered.params.entries.iter().zip(&bindings.entries) {
-        let own = params.iter().find(used).filter(|_| is_pushed(entry.block)).map(|param| param.span);
+    for ((_, own_params), entry) in params.entries.iter().zip(&bindings.entries) {
+        let own = own_params.iter().find(used).filter(|_| is_pushed(entry.block)).map(|param| param.span);
         let mut all = pushed.iter().copied().chain(own);
         if let (Some(first), Some(second)) = (all.next(), all.next()) {
-            let target = capabilities::title(bindings.target);
-            let message = format!("two blocks of push constants are not possible in {target}");
+            let target = bindings.target.title();
+            let message = format!("{target} supports only one block of push constants");
             return Err(Box::new(
                 Diagnostic::new(codes::UNSUPPORTED, second, message)
-                    .label(first, "the other is here; uniform parameters of an entry point are one, too")
-                    .note(capabilities::note(capabilities::Feature::SeveralPushed))
-                    .help("leave `vk::push_constant` out of all but one"),
+                    .label(first, "the other is here; uniform parameters of an entry point count too")
+                    .note(Feature::SeveralPushed.note())
+                    .help("remove `vk::push_constant` from all but one"),
             ));
         }
     }
@@ -135,10 +138,9 @@ pub(crate) fn check_push_constants(lowered: &Lowered, bindings: &Bindings) -> Re
 }
 
 /// Where parameters are bound can only be said if all of them are known.
-pub(crate) fn check_layout(lowered: &Lowered, code: Code) -> Result<(), Refusal> {
-    let Some(span) = lowered.params.unknown else { return Ok(()) };
-    let message =
-        "the layout of this parameter is not known, so the places of the parameters behind it are not either";
+pub(crate) fn check_layout(params: &ShaderParams, code: Code) -> Result<(), Refusal> {
+    let Some(span) = params.unknown else { return Ok(()) };
+    let message = "cannot determine the layout of this parameter, nor of the parameters after it";
     Err(Box::new(
         Diagnostic::new(code, span, message).help("remove the parameter if the program does not use it"),
     ))

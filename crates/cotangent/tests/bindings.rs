@@ -4,7 +4,7 @@
 
 use cotangent::ir::layout::{Matrices, Target};
 use cotangent::reflect::{Item, Reflection};
-use cotangent::{Compiler, Disk, Roots};
+use cotangent::{Disk, Request, Roots, Session};
 use std::path::{Path, PathBuf};
 
 fn programs() -> Vec<PathBuf> {
@@ -16,11 +16,11 @@ fn programs() -> Vec<PathBuf> {
 }
 
 fn reflect(path: &Path, target: Target, matrices: Matrices) -> Reflection {
-    let disk = Disk::default();
-    let mut compiler = Compiler::new(&disk, vec![]);
-    let path = path.display().to_string();
-    let result = compiler.reflect(&path, Roots::Entries(vec![]), target, matrices);
-    result.unwrap_or_else(|_| panic!("{path} has errors:\n{}", compiler.complaints()))
+    let mut request = Request::new(path.display().to_string());
+    request.options.matrices = matrices;
+    let program = Session::new(Disk::default()).program(&request);
+    let found = program.reflect(Roots::Entries(vec![]), target).accept();
+    found.unwrap_or_else(|rejected| panic!("{}: {rejected}", path.display()))
 }
 
 fn find<'r>(found: &'r Reflection, path: &str) -> Option<&'r Item> {

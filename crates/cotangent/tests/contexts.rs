@@ -6,44 +6,42 @@
 
 use cotangent::interp::{Counters, Machine, Options, Val};
 use cotangent::ir::Mode;
-use cotangent::{Compiler, Disk, Files, Roots, Symbol, render};
+use cotangent::{Disk, Program, Request, Roots, Session, Symbol, Texts, render};
 use std::path::Path;
 
-static DISK: Disk = Disk::new(Vec::new());
-
-/// A kernel's path, and a compilation of it with `-D N=size` where there is a size.
-fn kernel(name: &str, size: Option<u32>) -> (String, Compiler<'static>) {
+/// A kernel, with `-D N=size` where there is a size.
+fn kernel(name: &str, size: Option<u32>) -> Program {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/kernels");
-    let defines = size.map(|n| ("N".to_string(), n.to_string())).into_iter().collect();
-    (folder.join(name).with_extension("slang").display().to_string(), Compiler::new(&DISK, defines))
+    let mut request = Request::new(folder.join(name).with_extension("slang").display().to_string());
+    request.defines = size.map(|n| ("N".to_string(), n.to_string())).into_iter().collect();
+    Session::new(Disk::default()).program(&request)
 }
 
 /// The bytes that `bwd_diff` of the function keeps.
 fn kept(name: &str, size: Option<u32>, function: &str) -> u64 {
-    let (path, mut compiler) = kernel(name, size);
-    match compiler.report(&path, Symbol::new(function)) {
+    match kernel(name, size).report(Symbol::new(function)).accept() {
         Ok(report) => {
             assert_eq!(report.bytes, report.kept.iter().map(|k| k.bytes).sum::<u64>(), "{name}: the parts");
             report.bytes
         }
-        Err(stop) => panic!("{name}: {stop:?}\n{}", compiler.complaints()),
+        Err(rejected) => panic!("{name}: {rejected}"),
     }
 }
 
 /// What one run of `bwd_diff` of the function costs, at zero.
 fn cost(name: &str, size: u32, function: &str) -> Counters {
-    let (path, mut compiler) = kernel(name, Some(size));
+    let program = kernel(name, Some(size));
     let roots = Roots::Derivatives { func: Symbol::new(function), modes: vec![Mode::Backward] };
-    let lowered = match compiler.compile(&path, roots) {
+    let lowered = match program.compile(roots).accept() {
         Ok(lowered) => lowered,
-        Err(stop) => panic!("{name}: {stop:?}\n{}", compiler.complaints()),
+        Err(rejected) => panic!("{name}: {rejected}"),
     };
     let backward = lowered.roots[1];
     let types = &lowered.module.types;
     let inputs = lowered.module.funcs[backward].sig.inputs().map(|p| Val::zero(types, p.ty)).collect();
     let mut machine = Machine::new(&lowered.module, Options::default());
     if let Err(stopped) = machine.call(backward, inputs) {
-        panic!("{}", render::render(&compiler.sources, &stopped.diagnostic(), render::Style::Plain));
+        panic!("{}", render::render(&program.sources(), &stopped.diagnostic(), render::Style::Plain));
     }
     machine.counters()
 }
@@ -84,11 +82,10 @@ fn the_gradient_of_an_updated_array_costs_as_much_per_element_at_every_size() {
 /// The names and bytes of what `bwd_diff(f)` keeps in a program.
 fn kept_in(text: &str) -> Vec<(String, u64)> {
     let files = [("program.slang", text)];
-    let loader = Files(&files);
-    let mut compiler = Compiler::new(&loader, Vec::new());
-    match compiler.report("program.slang", Symbol::new("f")) {
+    let program = Session::new(Texts::new(files)).program(&Request::new("program.slang"));
+    match program.report(Symbol::new("f")).accept() {
         Ok(report) => report.kept.iter().map(|k| (k.name.to_string(), k.bytes)).collect(),
-        Err(stop) => panic!("{stop:?}\n{}", compiler.complaints()),
+        Err(rejected) => panic!("{rejected}"),
     }
 }
 

@@ -4,7 +4,7 @@
 use cotangent::gradient::{Evaluator, Functions};
 use cotangent::interp::Options;
 use cotangent::ir::Mode;
-use cotangent::{Compiler, Files, Roots, Symbol};
+use cotangent::{Request, Roots, Session, Symbol, Texts};
 
 const PROGRAM: &str = include_str!("hessians.slang");
 
@@ -43,17 +43,16 @@ float slopeBackward(float3 v, no_diff float3 e)
 }
 
 /// Runs `work` with an evaluator of `func` and its derivatives.
-fn with<R>(name: &str, func: &str, work: impl FnOnce(&mut Evaluator<'_>) -> R) -> R {
+fn with<R>(name: &str, func: &str, work: impl FnOnce(&mut Evaluator) -> R) -> R {
     let text = program(name);
     let files = [("hessians.slang", text.as_str())];
-    let files = Files(&files);
-    let mut compiler = Compiler::new(&files, vec![]);
+    let program = Session::new(Texts::new(files)).program(&Request::new("hessians.slang"));
     let modes = [Mode::Forward, Mode::Backward];
     let roots = Roots::Derivatives { func: Symbol::new(func), modes: modes.to_vec() };
-    let lowered = compiler.compile("hessians.slang", roots);
-    let lowered = lowered.unwrap_or_else(|_| panic!("{name}: {}", compiler.complaints()));
+    let lowered = program.compile(roots).accept();
+    let lowered = lowered.unwrap_or_else(|rejected| panic!("{name}: {rejected}"));
     let options = Options { wide: true, ..Options::default() };
-    work(&mut Evaluator::new(&lowered.module, Functions::of(&lowered, &modes), options))
+    work(&mut Evaluator::new(lowered.module.clone(), Functions::of(&lowered, &modes), options))
 }
 
 /// The Hessian as the derivatives, by `mode`, of the slopes along the axes.

@@ -15,7 +15,7 @@ use cotangent::gradient::{Evaluator, Functions, Jacobian};
 use cotangent::interp::Options;
 use cotangent::ir::Mode;
 use cotangent::runtime::path::Leaf;
-use cotangent::{Compiler, Disk, Roots, Symbol, render};
+use cotangent::{Disk, Request, Roots, Session, Symbol, render};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 
@@ -95,19 +95,20 @@ fn check(path: &Path) -> Result<(), String> {
 }
 
 fn hold(path: &Path, law: &Law<'_>) -> Result<(), String> {
-    let disk = Disk::default();
-    let mut compiler = Compiler::new(&disk, law.defines.clone());
+    let mut request = Request::new(path.display().to_string());
+    request.defines.clone_from(&law.defines);
+    let program = Session::new(Disk::default()).program(&request);
     let modes = [Mode::Forward, Mode::Backward];
     let roots = Roots::Derivatives { func: Symbol::new(law.function), modes: modes.to_vec() };
-    let lowered = compiler.compile(&path.display().to_string(), roots).map_err(|_| compiler.complaints())?;
+    let lowered = program.compile(roots).accept().map_err(|rejected| rejected.complaints)?;
     let functions = Functions::of(&lowered, &modes);
     let evaluator = |wide: bool| {
         let mut evaluator =
-            Evaluator::new(&lowered.module, functions, Options { wide, ..Options::default() });
+            Evaluator::new(lowered.module.clone(), functions, Options { wide, ..Options::default() });
         evaluator.set_point(law.point).map(|()| evaluator).map_err(|e| e.to_string())
     };
     let said = |stopped: cotangent::interp::Stopped| {
-        render::render(&compiler.sources, &stopped.diagnostic(), render::Style::Plain)
+        render::render(&program.sources(), &stopped.diagnostic(), render::Style::Plain)
     };
     let all = |_: &str| true;
     let mut wide = evaluator(true)?;
@@ -162,7 +163,7 @@ fn hold(path: &Path, law: &Law<'_>) -> Result<(), String> {
 
 /// Every number of an input has a column, but for integers and what the law says is constant: a derivative that is lost
 /// would be missed by nobody, since all ways to compute the Jacobian go by the same columns.
-fn complete(evaluator: &Evaluator<'_>, jacobian: &Jacobian, constant: &[&str]) -> Result<(), String> {
+fn complete(evaluator: &Evaluator, jacobian: &Jacobian, constant: &[&str]) -> Result<(), String> {
     for (place, input) in evaluator.inputs.iter().enumerate() {
         let varies = |leaf: &Leaf| {
             leaf.scalar.is_float() && !constant.contains(&&*format!("{}{}", input.name, leaf.path))

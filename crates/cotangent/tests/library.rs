@@ -6,7 +6,7 @@
 //! forward is compared with differences of forward, and reverse over forward too.
 
 use cotangent::gradcheck::{Finding, Options, Outcome, gradcheck};
-use cotangent::{Compiler, Files};
+use cotangent::{Request, Session, Texts};
 
 /// Element-wise functions by how many arguments they take.
 const ELEMENT_WISE: &[(usize, &[&str])] = &[
@@ -89,11 +89,9 @@ const TYPES: [&str; 3] = ["half", "float", "double"];
 /// Checks every differentiable function of a program, none of which may be skipped or wrong.
 fn check(text: String, samples: u32) -> usize {
     let files = [("library.slang", text.as_str())];
-    let loader = Files(&files);
-    let mut compiler = Compiler::new(&loader, vec![]);
+    let program = Session::new(Texts::new(files)).program(&Request::new("library.slang"));
     let options = Options { samples, ..Options::default() };
-    let findings = gradcheck(&mut compiler, "library.slang", &options)
-        .unwrap_or_else(|stop| panic!("{stop:?}\n{}", compiler.complaints()));
+    let findings = gradcheck(&program, &options).accept().unwrap_or_else(|rejected| panic!("{rejected}"));
     let bad = |f: &&Finding| !matches!(f.outcome, Outcome::Agrees) || f.points < samples;
     let line = |f: &Finding| text[..f.span.end as usize].lines().last().unwrap_or("").to_string();
     let shown: Vec<String> = findings

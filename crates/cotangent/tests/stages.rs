@@ -7,8 +7,8 @@
 //! `BLESS=1` rewrites the snapshots. They are read, not trusted: the numbers of these functions are checked in `tests/grad`.
 
 use cotangent::ir::Mode;
-use cotangent::pipeline::{Listing, names};
-use cotangent::{Compiler, Files, Roots, Symbol};
+use cotangent::pipeline::table;
+use cotangent::{Request, Roots, Session, Symbol, Texts};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 
@@ -43,20 +43,24 @@ fn check(path: &Path) -> Result<(), String> {
     if expected == shown { Ok(()) } else { Err(format!("the stages are now\n\n{shown}")) }
 }
 
+/// Whether snapshots show the code after the pass.
+fn is_stage(pass: &str) -> bool {
+    pass == "finish" || cotangent_autodiff::stages::PASSES.iter().any(|stage| stage.name == pass)
+}
+
 /// The listing after every pass within `autodiff`, and what is left in the end.
 fn snapshot(text: &str, function: &str, mode: Mode) -> Result<String, String> {
     let files = [("program.slang", text)];
-    let loader = Files(&files);
-    let mut compiler = Compiler::new(&loader, vec![]);
-    let unwanted = ["lower", "autodiff", "prune", "optimize", "columns"];
-    let passes = names().into_iter().filter(|p| !unwanted.contains(p)).map(String::from).collect();
-    let mut listing = Listing { passes, made: vec![] };
+    let mut request = Request::new("program.slang");
+    let stages = table().into_iter().filter(|entry| is_stage(entry.pass.name));
+    request.watch.list_after(stages.map(|entry| entry.pass.name));
     let roots = Roots::Derivatives { func: Symbol::new(function), modes: vec![mode] };
-    let compiled = compiler.compile_listing("program.slang", roots, &mut listing);
-    compiled.map_err(|_| compiler.complaints())?;
+    let compiled = Session::new(Texts::new(files)).program(&request).compile(roots);
+    let watch = compiled.watch.clone();
+    compiled.accept().map_err(|rejected| rejected.complaints)?;
     let mut shown = String::new();
     let mut last = "";
-    for (pass, text) in &listing.made {
+    for (pass, text) in watch.listings() {
         if *pass != last {
             shown += &format!("==== after {pass}\n\n");
             last = pass;

@@ -1,6 +1,6 @@
-//! What cannot be emitted.
+//! The diagnostics of the C++ and CUDA emitter.
 
 cotangent_base::codes! {
-    /// C++ or CUDA output has no way to express this part of the program. The interpreter (`cotangent run`) has.
-    E0763 UNSUPPORTED = "not possible in C++ or CUDA";
+    /// C++ or CUDA output cannot express this part of the program. The interpreter (`cotangent run`) supports it.
+    E0763 UNSUPPORTED = "not supported in C++ or CUDA";
 }

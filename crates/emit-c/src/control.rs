@@ -1,7 +1,7 @@
-//! Branches, loops and exits.
+//! Emits branches, loops and exits.
 //!
-//! A region's results are written to their slots where the region is left. Everything kept back that reads what may
-//! change is made a statement before a region begins, since it could not be made one inside.
+//! Each exit of a region writes the region's results to their slots. Deferred expressions that read something the region may
+//! change are emitted as statements before the region, because inside it would be too late.
 
 use crate::Result;
 use crate::expr::Expr;

@@ -1,7 +1,8 @@
-//! The functions that the host calls, and the comment at the head of the file that documents them.
+//! Emits the functions that the host calls, and the comment at the start of the file that documents them.
 
 use crate::names::{namespace, plain};
 use crate::{Emitter, Language, Result};
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::{Matrices, Memory, bind};
 use cotangent_ir::{FuncId, GlobalKind, Link, SystemValue, Type};
 
@@ -186,8 +187,8 @@ extern \"C\" __global__ void __launch_bounds__({}) {} {{
         let size: u32 =
             bindings.block.into_iter().chain(entries).map(|b| b.size).fold(0, u32::saturating_add);
         if size > MOST_PARAMS {
-            let what = format!("{size} bytes of parameters are not possible (the most are {MOST_PARAMS})");
-            return self.unsupported(span, what);
+            let what = format!("{size} bytes of parameters exceed the limit of {MOST_PARAMS}");
+            self.require(Feature::LargeParams, span, &what)?;
         }
         let rules = target.rules(Memory::Buffer, Matrices::Rows);
         let shared = self.module.globals.values().filter(|g| g.kind == GlobalKind::Shared);
@@ -197,10 +198,8 @@ extern \"C\" __global__ void __launch_bounds__({}) {} {{
         });
         let size: u32 = bytes.map(|l| l.size).fold(0, u32::saturating_add);
         if size > MOST_SHARED {
-            let what = format!(
-                "{size} bytes of groupshared variables are not possible (the most are {MOST_SHARED})"
-            );
-            return self.unsupported(span, what);
+            let what = format!("{size} bytes of groupshared variables exceed the limit of {MOST_SHARED}");
+            self.require(Feature::LargeShared, span, &what)?;
         }
         Ok(())
     }

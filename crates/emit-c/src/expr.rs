@@ -1,8 +1,9 @@
-//! Expressions: text that knows how tightly it binds and what it reads.
+//! Expressions: C++ text with its precedence and the variables and memory that it reads.
 
 use crate::func::FuncEmitter;
 use crate::{Language, Result};
 use cotangent_base::Scalar;
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::{Const, InstData, Math, Op, Path, Step, Ty, Type, Value};
 use cotangent_passes::place::Slot;
 
@@ -58,6 +59,16 @@ impl Expr {
         let parts = [condition, a, b];
         let [c, a, b] = [0, 1, 2].map(|i: usize| parts[i].at_least(CHOICE + 1));
         Expr::of(format!("{c} ? {a} : {b}"), CHOICE, &parts)
+    }
+
+    /// This, after others of which nobody wants the value: what of them is more than a name may trap.
+    pub fn after<'e>(self, others: impl IntoIterator<Item = &'e Expr>) -> Expr {
+        let calls = others.into_iter().filter(|other| other.text.contains('('));
+        let first: String = calls.map(|other| format!("(void)({}), ", other.text)).collect();
+        match first.is_empty() {
+            true => self,
+            false => Expr { text: format!("({first}{})", self.text), level: PRIMARY, ..self },
+        }
     }
 
     pub fn call(name: &str, parts: &[Expr]) -> Expr {
@@ -145,7 +156,7 @@ impl FuncEmitter<'_, '_> {
             Op::Math(math) => self.math(*math, data, args),
             Op::Const(constant) => match self.e.module.types.get(ty) {
                 Type::Scalar(s) => self.literal(*constant, s),
-                _ => return self.e.unsupported(self.span, "a constant of this type is not possible"),
+                _ => return self.e.unsupported(self.span, "a constant of this type is not supported"),
             },
             Op::Zero | Op::Undef => self.zero(ty),
             Op::Select => self.select(data, args),
@@ -160,10 +171,7 @@ impl FuncEmitter<'_, '_> {
             Op::MatMat => Expr::call("ct::mat_mat", &args),
             Op::Outer => Expr::call("ct::outer", &args),
             Op::Transpose => Expr::call("ct::transpose", &args),
-            Op::Pack => {
-                let parts: Vec<&str> = args.iter().map(|a| a.text.as_str()).collect();
-                Expr::of(format!("{to}{{{}}}", parts.join(", ")), PRIMARY, &args)
-            }
+            Op::Pack => self.pack(data, ty, &args),
             Op::Extract(path) => {
                 let base = self.value(data.operands[0]);
                 self.access(base, self.func.ty(data.operands[0]), path, &data.operands[1..])
@@ -194,7 +202,10 @@ impl FuncEmitter<'_, '_> {
             Op::Sample(how) => self.sample(*how, args),
             Op::Texel => Expr { memory: true, ..Expr::call("ct::texel", &args) },
             Op::Dimensions => Expr::call("ct::dimensions", &args),
-            Op::Screen(_) => return self.e.unsupported(self.span, "a pixel is not possible"),
+            Op::Screen(_) => {
+                let what = "an operation on neighbouring pixels is not supported";
+                return self.e.refuse(Feature::Screen, self.span, what);
+            }
             Op::Point(path) => self.point(data, path),
             Op::Offset => self.offset(&args),
             Op::Address => self.address(&args),
@@ -213,7 +224,17 @@ impl FuncEmitter<'_, '_> {
     }
 
     fn misplaced(&self, data: &InstData) -> Result<Expr> {
-        self.e.unsupported(self.span, format!("`{}` is not possible here", data.op.name()))
+        self.e.unsupported(self.span, format!("`{}` is not supported here", data.op.name()))
+    }
+
+    /// A vector, array or structure of parts. A structure has no fields for what is empty.
+    fn pack(&self, data: &InstData, ty: Ty, args: &[Expr]) -> Expr {
+        let is_struct = matches!(self.e.module.types.get(ty), Type::Struct(_));
+        let left_out = |at: usize| is_struct && self.e.is_empty(self.func.ty(data.operands[at]));
+        let (gone, kept): (Vec<_>, Vec<_>) = args.iter().enumerate().partition(|(at, _)| left_out(*at));
+        let kept: Vec<&str> = kept.iter().map(|(_, a)| a.text.as_str()).collect();
+        let whole = Expr::of(format!("{}{{{}}}", self.e.ty(ty), kept.join(", ")), PRIMARY, args);
+        whole.after(gone.into_iter().map(|(_, a)| a))
     }
 
     /// Follows a path from a value.
@@ -221,8 +242,13 @@ impl FuncEmitter<'_, '_> {
         let (mut ty, mut indices) = (ty, indices.iter());
         let mut text = base.at_least(PRIMARY);
         let mut parts = vec![base];
+        // No object is there from here on: only the indices are checked.
+        let mut nowhere = self.e.is_empty(ty);
         for step in &path.0 {
+            let part = self.e.module.types.part(ty, step.known()).expect("the path fits");
+            nowhere |= self.e.is_empty(part);
             match (self.e.module.types.get(ty), step) {
+                (_, Step::Part(_)) if nowhere => {}
                 (Type::Struct(id) | Type::Sum(id), Step::Part(index)) => {
                     text += &format!(".{}", self.e.structs.field(id, *index));
                 }
@@ -231,13 +257,20 @@ impl FuncEmitter<'_, '_> {
                     let operand = *indices.next().expect("an index");
                     let index = self.value(operand);
                     let count = self.e.module.types.arity(ty).unwrap_or(0);
-                    text += &format!("[{}]", self.index(operand, &index, count));
+                    let checked = self.index(operand, &index, count);
+                    match nowhere {
+                        true => text = Expr::name(checked).after([&Expr::name(text)]).text,
+                        false => text += &format!("[{checked}]"),
+                    }
                     parts.push(index);
                 }
             }
-            ty = self.e.module.types.part(ty, step.known()).expect("the path fits");
+            ty = part;
         }
-        Expr::of(text, PRIMARY, &parts)
+        match nowhere {
+            true => Expr::of(self.zero(ty).after([&Expr::name(text)]).text, PRIMARY, &parts),
+            false => Expr::of(text, PRIMARY, &parts),
+        }
     }
 
     /// An index into that many elements, checked unless it is one of them for sure.

@@ -1,8 +1,9 @@
-//! One function: its signature, its variables, and when an expression becomes a statement.
+//! Emits one function: its signature, its variables and its body.
 //!
-//! Instructions are emitted in order. One that is pure, and whose only use is later in the same region, is kept back
-//! as text and stands where it is used. If something is written before that which the text reads, it becomes a
-//! statement first ([`FuncEmitter::write_slot`], [`FuncEmitter::write_memory`]). All else gets a name.
+//! Instructions are emitted in order. The text of a pure instruction with a single use, later in the same region, is deferred
+//! and inserted at that use. If a variable or memory that the text reads is written first, the text becomes a statement
+//! before the write ([`FuncEmitter::write_slot`], [`FuncEmitter::write_memory`]). Every other instruction becomes a named
+//! variable.
 
 use crate::expr::Expr;
 use crate::lanes::Votes;
@@ -240,7 +241,7 @@ impl<'m> Emitter<'m> {
 impl FuncEmitter<'_, '_> {
     /// Begins a recursive function with a check of the call depth. CUDA needs none: the hardware detects a full stack.
     fn count_calls(&mut self, id: FuncId) {
-        if self.e.options.language == Language::Cpp && self.e.recursive.contains(&id) {
+        if self.e.options.language == Language::Cpp && self.e.recursive.contains(id) {
             let (name, line) = (self.names.fresh("call"), self.line_number());
             self.line(&format!("const ct::Call {name}({line});"));
         }

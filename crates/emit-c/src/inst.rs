@@ -1,4 +1,4 @@
-//! Instructions, and those that change something.
+//! Emits instructions.
 
 use crate::expr::{Expr, PRIMARY};
 use crate::func::{FuncEmitter, Val};
@@ -6,6 +6,7 @@ use crate::literal::c_string;
 use crate::{Language, Result};
 use cotangent_base::Scalar;
 use cotangent_base::printf::{self, Piece, Takes};
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::{
     Barrier, FuncId, Global, GlobalKind, Inst, InstData, Memory, Op, Path, Trap, Type, Value,
 };
@@ -50,7 +51,7 @@ impl FuncEmitter<'_, '_> {
                 self.say_no(inst);
                 self.exit(&data);
             }
-            Op::Discard => return self.e.unsupported(self.span, "`discard` is not possible"),
+            Op::Discard => return self.e.refuse(Feature::Discard, self.span, "`discard` is not supported"),
             // A variable of the program that was not assigned is zero, as on the interpreter; nobody looks at others.
             Op::Undef if self.places.slot(data.results[0]).is_some() => {
                 if self.is_variable(data.results[0]) {
@@ -128,6 +129,9 @@ impl FuncEmitter<'_, '_> {
         let name = Expr::slot(self.slot_names[slot].clone(), slot);
         let place = self.access(name, self.func.ty(result), path, &data.operands[2..]);
         self.before_write(slot);
+        if self.e.is_empty(part_ty) {
+            return self.unwritten(&place, &value);
+        }
         let line = match (adds, self.e.module.types.get(part_ty)) {
             (false, _) => format!("{} = {};", place.text, value.text),
             (true, Type::Scalar(Scalar::F32 | Scalar::F64)) => format!("{} += {};", place.text, value.text),
@@ -135,6 +139,13 @@ impl FuncEmitter<'_, '_> {
             (true, _) => format!("ct::add_to({}, {});", place.text, value.text),
         };
         self.line(&line);
+    }
+
+    /// To write a place without data does nothing but what the place and the value say.
+    pub fn unwritten(&mut self, place: &Expr, value: &Expr) {
+        for expr in [place, value].into_iter().filter(|expr| expr.text.contains('(')) {
+            self.line(&format!("(void)({});", expr.text));
+        }
     }
 
     /// What threads do to memory is ordered, and they may wait for each other. In C++ threads take turns, so that there is nothing
@@ -204,17 +215,17 @@ impl FuncEmitter<'_, '_> {
         let condition = self.value(condition);
         let what = match trap {
             Trap::OutOfBounds => "index out of bounds",
-            Trap::LoopBound => "the loop ran longer than it said it would",
+            Trap::LoopBound => "loop exceeded its bound",
             Trap::DivisionByZero => "division by zero",
-            Trap::StepLimit => "the program ran too long",
+            Trap::StepLimit => "step limit reached",
             Trap::CallDepth => "calls nest too deeply",
-            Trap::NullPointer => "null pointer followed",
+            Trap::NullPointer => "null pointer dereference",
             Trap::Misaligned => "misaligned address",
-            Trap::Barrier => "a barrier that not all threads reach",
+            Trap::Barrier => "barrier not reached by all threads of the group",
             Trap::Abort => "the program aborted",
             Trap::NoValue => "value of an empty optional",
             Trap::UnknownType => "unknown type of an interface value",
-            Trap::NoPixel => "something that only pixels can do",
+            Trap::NoPixel => "pixel operation outside a fragment shader",
         };
         let line = self.line_number();
         self.line(&format!("if (!{}) ct::trap({line}, \"{what}\");", condition.at_least(PRIMARY)));

@@ -1,4 +1,4 @@
-//! The two languages: what is written differently in each.
+//! The differences between C++ and CUDA output.
 
 use cotangent_base::Scalar;
 use cotangent_ir::layout::Target;
@@ -28,10 +28,7 @@ pub struct Uses {
 impl Language {
     /// How people call it.
     pub const fn name(self) -> &'static str {
-        match self {
-            Language::Cpp => "C++",
-            Language::Cuda => "CUDA",
-        }
+        self.target().title()
     }
 
     /// Whose rules memory is laid out by.

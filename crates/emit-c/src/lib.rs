@@ -1,7 +1,7 @@
-//! From IR to C++17 and CUDA, by one writer: one file that includes nothing of ours and that any compiler builds.
+//! Emits C++17 and CUDA, with one writer. Output: one self-contained file.
 //!
-//! The text reads like a program somebody wrote: a value that is used once stands where it is used, values keep the
-//! names of the source, and an array that a loop updates is one variable ([`cotangent_passes::place`]). The parts:
+//! The output reads like hand-written code: a value with a single use is emitted at that use, values keep the names of the
+//! source, and an array that a loop updates is one variable ([`cotangent_passes::place`]). The modules:
 //!
 //! | module     | writes                                                                    |
 //! | ---------- | ------------------------------------------------------------------------- |
@@ -20,16 +20,17 @@
 //! | `expr`     | expressions                                                               |
 //! | `names`    | names that C++ accepts                                                    |
 //!
-//! **Calling convention.** A function returns its result if that is one small value; else it writes its results through
-//! references. What has an array in it is passed by reference, and where a result is an update of an argument
-//! one reference serves both. Functions that see parameters or `static` variables take the thread they run in.
+//! **Calling convention.** A function returns its result if that is one small value. Otherwise it writes its results through
+//! references. Values that contain an array are passed by reference. If a result is an update of an argument, one reference
+//! serves both. Functions that access parameters or `static` variables take the thread that they run in.
 //!
-//! **The host's side** is documented at the head of each file: a structure `Params`, laid out as `cotangent reflect`
-//! says for the target, and one function per entry point: in C++ it runs a range of thread groups, in CUDA it is a kernel.
+//! **The host side** is documented at the start of each file. There is a structure `Params`, with the layout that `cotangent
+//! reflect` prints for the target, and one function per entry point: in C++ it runs a range of thread groups, and in CUDA it
+//! is a kernel.
 //!
-//! **Barriers and waves.** In CUDA the hardware has them; which lanes of a wave are together is worked out ([`lanes`]). In C++
-//! the threads of a group run one after the other in a loop, unless the program has barriers or operations on waves: then each
-//! gets a thread of the host, and they take turns (`prelude/turns.h`).
+//! **Barriers and waves.** CUDA has both in hardware; the emitted code tracks the active lanes ([`lanes`]). In C++ the
+//! threads of a group run one after another in a loop. If the program has barriers or wave operations, each is a host thread,
+//! and they take turns (`prelude/turns.h`).
 
 pub mod codes;
 mod control;
@@ -50,9 +51,11 @@ mod texture;
 mod types;
 mod wave;
 
-use cotangent_base::{Diagnostic, Map, Set, Span};
+use cotangent_base::{Diagnostic, EntitySet, Map, Set, Span};
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::shader::ShaderParams;
-use cotangent_ir::{Effect, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage};
+use cotangent_ir::{Effect, FuncId, Global, Module, Op, Stage};
+use cotangent_passes::calls::Calls;
 use cotangent_passes::place::Places;
 use names::Names;
 use types::Structs;
@@ -94,7 +97,7 @@ pub fn emit(
         adds: false,
         funcs: Map::default(),
         places: Map::default(),
-        recursive: Set::default(),
+        recursive: EntitySet::new(),
         threaded: Set::default(),
         reading: Set::default(),
         writing: Set::default(),
@@ -113,7 +116,7 @@ pub fn emit(
 
 /// What the entry points of a module are called in a language.
 pub fn entry_names(module: &Module, language: Language) -> Map<FuncId, String> {
-    let (order, _) = order(module);
+    let order = Calls::emitted(module).callees_first;
     let mut names = function_names(module, &order, &mut Names::default());
     names.retain(|id, _| module.funcs[*id].entry.is_some());
     names.values_mut().for_each(|name| *name = entry::host_name(language, name).to_string());
@@ -139,7 +142,7 @@ pub(crate) struct Emitter<'m> {
     pub funcs: Map<FuncId, String>,
     pub places: Map<FuncId, Places>,
     /// The functions that call themselves, directly or through others.
-    pub recursive: Set<FuncId>,
+    pub recursive: EntitySet<FuncId>,
     /// The functions that take the thread they run in.
     pub threaded: Set<FuncId>,
     /// The functions that read memory, and those that write it or may stop.
@@ -167,7 +170,7 @@ pub(crate) struct Emitter<'m> {
 impl Emitter<'_> {
     /// A diagnostic that says what the language cannot do.
     pub fn unsupported<T>(&self, span: Span, what: impl Into<String>) -> Result<T> {
-        Err(Box::new(self.refusal(span, what.into()).help("`cotangent run` runs the program on the CPU")))
+        Err(Box::new(self.refusal(span, what.into()).help("`cotangent run` supports it on the CPU")))
     }
 
     fn refusal(&self, span: Span, what: String) -> Diagnostic {
@@ -175,14 +178,27 @@ impl Emitter<'_> {
         Diagnostic::new(codes::UNSUPPORTED, span, message)
     }
 
+    /// Refuses `what`, which needs `feature`, unless the language has it.
+    fn require(&self, feature: Feature, span: Span, what: &str) -> Result<()> {
+        if feature.is_in(self.options.language.target()) { Ok(()) } else { self.refuse(feature, span, what) }
+    }
+
+    /// Refuses `what`, which needs `feature`.
+    fn refuse<T>(&self, feature: Feature, span: Span, what: &str) -> Result<T> {
+        self.unsupported(span, what).map_err(|mut diagnostic: Box<Diagnostic>| {
+            diagnostic.notes.push(feature.note());
+            diagnostic
+        })
+    }
+
     /// Refuses the stages of a pipeline of triangles.
     fn check_stages(&self) -> Result<()> {
         for func in self.module.funcs.values() {
             let stage = func.entry.as_ref().map_or(Stage::Compute, |entry| entry.stage);
-            if stage != Stage::Compute {
-                let what = format!("a {} shader is not possible", stage.name());
+            if stage != Stage::Compute && !Feature::Stages.is_in(self.options.language.target()) {
+                let what = format!("a {} shader is not supported", stage.name());
                 // Nor does the CPU run it.
-                return Err(Box::new(self.refusal(func.span, what)));
+                return Err(Box::new(self.refusal(func.span, what).note(Feature::Stages.note())));
             }
         }
         Ok(())
@@ -190,11 +206,11 @@ impl Emitter<'_> {
 
     fn program(&mut self) -> Result<String> {
         self.check_stages()?;
-        let (order, recursive) = order(self.module);
+        let Calls { callees_first: order, recursive } = Calls::emitted(self.module);
         self.recursive = recursive;
         for id in &order {
             let mut places = Places::of(self.module, &self.module.funcs[*id], &self.places);
-            if self.recursive.contains(id) {
+            if self.recursive.contains(*id) {
                 // Who calls it before it is placed does not know what it updates.
                 places.passed.fill(None);
             }
@@ -253,53 +269,5 @@ impl Emitter<'_> {
                 return found;
             }
         }
-    }
-}
-
-/// The functions to emit, callees before callers, and those that call themselves, at whatever distance.
-fn order(module: &Module) -> (Vec<FuncId>, Set<FuncId>) {
-    let defined = |f: &cotangent_ir::Func| f.kind == FuncKind::Defined;
-    let entries: Vec<FuncId> =
-        module.funcs.iter().filter(|(_, f)| f.entry.is_some()).map(|(id, _)| id).collect();
-    let all = || module.funcs.iter().filter(|(_, f)| defined(f)).map(|(id, _)| id).collect();
-    let roots: Vec<FuncId> = if entries.is_empty() { all() } else { entries };
-    let inits = module.globals.values().filter_map(|g| match g.kind {
-        GlobalKind::Static(init) => init,
-        GlobalKind::Param | GlobalKind::Shared => None,
-    });
-    let mut walk =
-        Order { module, done: vec![], seen: Set::default(), open: vec![], recursive: Set::default() };
-    for root in inits.chain(roots) {
-        walk.visit(root);
-    }
-    (walk.done, walk.recursive)
-}
-
-struct Order<'m> {
-    module: &'m Module,
-    done: Vec<FuncId>,
-    seen: Set<FuncId>,
-    open: Vec<FuncId>,
-    recursive: Set<FuncId>,
-}
-
-impl Order<'_> {
-    fn visit(&mut self, id: FuncId) {
-        if let Some(at) = self.open.iter().position(|f| *f == id) {
-            self.recursive.extend(self.open[at..].iter().copied());
-            return;
-        }
-        if !self.seen.insert(id) {
-            return;
-        }
-        self.open.push(id);
-        let func = &self.module.funcs[id];
-        for inst in func.all_insts() {
-            if let Op::Call(callee) = func.insts[inst].op {
-                self.visit(callee);
-            }
-        }
-        self.open.pop();
-        self.done.push(id);
     }
 }

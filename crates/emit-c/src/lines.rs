@@ -1,7 +1,7 @@
-//! `#line` directives, which say where code comes from.
+//! Emits `#line` directives.
 //!
-//! The parts of a function are not written in order: the body of a loop comes before its head. So each line is preceded by a
-//! directive of its own, and when the function is together those go that say what a compiler counts to by itself:
+//! The parts of a function are not emitted in order: the body of a loop comes before its head. So every line first gets its
+//! own directive. Once the function is complete, directives that only repeat the compiler's own line count are removed:
 //!
 //! ```text
 //! #line 7 "f.slang"                       #line 7 "f.slang"

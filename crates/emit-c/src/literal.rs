@@ -1,4 +1,4 @@
-//! String literals.
+//! Emits string literals.
 
 /// A string literal.
 pub fn c_string(text: &str) -> String {

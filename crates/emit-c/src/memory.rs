@@ -1,12 +1,12 @@
-//! Memory: loads, stores, atomic operations and pointers.
+//! Emits loads, stores, atomic operations and pointers.
 //!
-//! A pointer is a place together with the array it may be moved in, which is looked at when the pointer is followed, as on the
-//! interpreter (`ct::Ptr` in the prelude).
+//! A pointer consists of an address and the array that it may move in. As on the interpreter, bounds are checked when the
+//! pointer is dereferenced (`ct::Ptr` in the prelude).
 
 use crate::expr::{Expr, PRIMARY};
 use crate::func::{FuncEmitter, Val};
 use cotangent_base::Scalar;
-use cotangent_ir::{Atomic, AtomicKind, InstData, Path, Step, Type, Value};
+use cotangent_ir::{Atomic, AtomicKind, InstData, Path, Step, Ty, Type, Value};
 
 impl FuncEmitter<'_, '_> {
     /// An element of a buffer or a part of a variable, as a place.
@@ -51,6 +51,9 @@ impl FuncEmitter<'_, '_> {
         let value = self.value(data.operands[1]);
         let place = self.memory(data.operands[0], path, &data.operands[2..]);
         self.write_memory();
+        if self.e.is_empty(self.func.ty(data.operands[1])) {
+            return self.unwritten(&place, &value);
+        }
         self.line(&format!("{} = {};", place.text, value.text));
     }
 
@@ -120,6 +123,10 @@ impl FuncEmitter<'_, '_> {
         };
         for step in steps {
             match (self.e.module.types.get(ty), step) {
+                (Type::Struct(_), step) if self.is_left_out(ty, *step) => {
+                    let part = self.e.module.types.part(ty, step.known()).expect("the path fits");
+                    text += &format!(".template nothing<{}>()", self.e.ty(part));
+                }
                 (Type::Struct(id) | Type::Sum(id), Step::Part(index)) => {
                     let (name, field) = (self.e.ty(ty), self.e.structs.field(id, *index));
                     text += &format!(".field(&{name}::{field})");
@@ -135,6 +142,11 @@ impl FuncEmitter<'_, '_> {
             ty = self.e.module.types.part(ty, step.known()).expect("the path fits");
         }
         Expr::of(text, PRIMARY, &parts)
+    }
+
+    /// Whether a structure has no field for a part.
+    fn is_left_out(&self, ty: Ty, step: Step) -> bool {
+        self.e.module.types.part(ty, step.known()).is_some_and(|part| self.e.is_empty(part))
     }
 
     /// `p` so many elements further on.

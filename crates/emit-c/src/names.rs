@@ -1,4 +1,4 @@
-//! Names that C++ accepts, close to those of the source.
+//! Chooses names that are valid in C++ and close to those of the source.
 
 use cotangent_base::{Map, Set};
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! What the host fills in, and what a thread knows.
+//! Emits the parameter structures that the host fills in, and the per-thread state.
 
 use crate::names::{Names, plain};
 use crate::{Emitter, Language, Result};
 use cotangent_base::{Scalar, Set, Span};
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::{Matrices, bind};
 use cotangent_ir::shader::{ShaderParam, Shape};
 use cotangent_ir::{FuncId, GlobalData, GlobalKind, Op, Ty, Type};
@@ -26,7 +27,8 @@ impl Emitter<'_> {
         }
         for (global, data) in self.module.globals.iter() {
             if data.kind == GlobalKind::Param && used.contains(&global) && !self.paths.contains_key(&global) {
-                return self.unsupported(data.span, format!("the parameter `{}` is not possible", data.name));
+                return self
+                    .unsupported(data.span, format!("the parameter `{}` is not supported", data.name));
             }
             if data.kind == GlobalKind::Param {
                 self.check_memory(data)?;
@@ -40,15 +42,10 @@ impl Emitter<'_> {
     fn check_memory(&self, data: &GlobalData) -> Result<()> {
         let mut found = Vec::new();
         self.in_memory(data.ty, &mut Set::default(), &mut found);
-        // In C++ it takes at least a byte, so all fields after it would move.
-        if found.iter().any(|ty| matches!(self.module.types.get(*ty), Type::Array(_, 0))) {
-            let what = format!("an array without elements, as in `{}`, is not possible in memory", data.name);
-            return self.unsupported(data.span, what);
-        }
         // A pointer carries the buffer it points into, which the host cannot derive from an address.
         if found.iter().any(|ty| matches!(self.module.types.get(*ty), Type::Ref(_))) {
-            let what = format!("a pointer in memory, as in `{}`, is not possible", data.name);
-            return self.unsupported(data.span, what);
+            let what = format!("a pointer in memory, as in `{}`, is not supported", data.name);
+            self.require(Feature::PointerInMemory, data.span, &what)?;
         }
         Ok(())
     }
@@ -101,6 +98,9 @@ impl Emitter<'_> {
     /// The declaration of one field.
     fn field(&self, shape: &Shape, name: &str, depth: usize, out: &mut String) {
         let indent = "    ".repeat(depth);
+        if self.is_nothing(shape) {
+            return;
+        }
         match shape {
             Shape::Value(ty) | Shape::Packed(ty, _) | Shape::Resource(ty) | Shape::Counter(ty) => {
                 _ = writeln!(out, "{indent}{} {name};", self.ty(*ty));
@@ -150,8 +150,11 @@ impl Emitter<'_> {
         out: &mut Vec<String>,
     ) -> Result<()> {
         match shape {
+            Shape::Value(ty) if self.is_empty(*ty) => out.push(format!("{}{{}}", self.ty(*ty))),
             Shape::Value(_) | Shape::Resource(_) | Shape::Counter(_) => out.push(base),
-            Shape::Packed(..) if used => return self.unsupported(span, "`packoffset` is not possible"),
+            Shape::Packed(..) if used => {
+                return self.refuse(Feature::PackOffset, span, "`packoffset` is not supported");
+            }
             Shape::Packed(..) => {}
             Shape::Block(_, inner) => {
                 let inner_base = match &**inner {
@@ -186,31 +189,19 @@ impl Emitter<'_> {
     fn check_size(&mut self) {
         let target = self.options.language.target();
         let bindings = bind::bind(&self.module.types, self.params, target, Matrices::Rows);
-        let empty = |p: &ShaderParam| matches!(p.shape, Shape::Value(ty) if self.has_empty(ty));
-        if let Some(block) = bindings.block
-            && !self.params.globals.iter().any(empty)
-        {
+        if let Some(block) = bindings.block {
             self.out +=
                 &format!("static_assert(sizeof(Params) == {}, \"the layout of Params\");\n\n", block.size);
         }
     }
 
-    /// C++ gives a byte to what is empty.
-    fn has_empty(&self, ty: Ty) -> bool {
-        let types = &self.module.types;
-        match types.get(ty) {
-            Type::Unit | Type::Sum(_) => true,
-            Type::Array(elem, n) => n == 0 || self.has_empty(elem),
-            Type::Struct(id) => {
-                let fields = &types.struct_def(id).fields;
-                fields.is_empty() || fields.iter().any(|f| self.has_empty(f.ty))
-            }
-            Type::Scalar(_)
-            | Type::Vector(..)
-            | Type::Matrix(..)
-            | Type::Buffer(..)
-            | Type::Opaque(_)
-            | Type::Ref(_) => false,
+    /// Whether a parameter has no data, and so no field.
+    fn is_nothing(&self, shape: &Shape) -> bool {
+        match shape {
+            Shape::Value(ty) | Shape::Packed(ty, _) => self.is_empty(*ty),
+            Shape::Resource(_) | Shape::Counter(_) | Shape::Block(..) => false,
+            Shape::Struct(fields) => fields.iter().all(|field| self.is_nothing(&field.shape)),
+            Shape::Array(elem, n) => *n == 0 || self.is_nothing(elem),
         }
     }
 

@@ -1,14 +1,14 @@
-//! Values of interface type.
+//! Emits interface values, which are sums in the IR.
 //!
-//! Inside a program a sum is the number of the member it is, and all members side by side: what is never read costs nothing. A sum
-//! that the host sees has the form the host knows: four words, of which the third says by the number of
-//! [`StructDef::ids`](cotangent_ir::StructDef) which member it is, and the words of the member. Both are used alike:
+//! Inside the program, a sum is a structure with the index of its member and one field per member. Fields that are never read
+//! cost nothing. A sum in host memory has the host's layout: four words, followed by the words of the member. The third word
+//! is the member's number from [`StructDef::ids`](cotangent_ir::StructDef). Both forms have the same methods:
 //!
 //! ```text
 //! struct IShape {                              struct IShape {
 //!     std::int32_t number;                         std::uint32_t host[2] = {}, id = 7, zero = 0;
 //!     Circle Circle_1;                             unsigned char data[12];
-//!     Rect Rect_1;                                 std::int32_t tag(int line) const; // stops if nobody has the number
+//!     Rect Rect_1;                                 std::int32_t tag(int line) const; // traps if no member has the number
 //!     std::int32_t tag(int line) const;            Circle get_Circle_1(int line) const;
 //!     Circle get_Circle_1(int line) const;         static IShape make_Circle_1(const Circle& value);
 //! ```

@@ -1,4 +1,4 @@
-//! Textures: calls of the sampler in the prelude, which computes what the interpreter does.
+//! Emits calls of the texture sampler in the prelude, which computes the same results as the interpreter.
 
 use crate::Result;
 use crate::expr::Expr;

@@ -1,4 +1,4 @@
-//! Types: how they are written, and the structures of a program.
+//! Emits types and structures.
 
 use crate::names::{Names, plain};
 use crate::{Emitter, texture};
@@ -14,6 +14,8 @@ pub(crate) struct Structs {
     names: Map<StructId, (String, Vec<String>)>,
     /// The names of the structures.
     all: Arc<Set<String>>,
+    /// Those without data: see [`Emitter::is_empty`].
+    empty: Set<StructId>,
 }
 
 impl Structs {
@@ -110,6 +112,7 @@ impl Emitter<'_> {
             self.structs.names.insert(*id, (name, vec![]));
         }
         self.structs.all = Arc::new(self.structs.names.values().map(|(name, _)| name.clone()).collect());
+        self.find_empty(&ids);
         // No field may have the name of a type, which it would hide from the fields behind it.
         for id in &ids {
             let mut names = self.structs.taken();
@@ -127,6 +130,32 @@ impl Emitter<'_> {
             self.inner(ty, &mut found);
         }
         self.has_textures = found.textures;
+    }
+
+    /// Finds the structures without data. A structure is one as soon as all its fields are found to be without.
+    fn find_empty(&mut self, ids: &[StructId]) {
+        let mut before = None;
+        while before != Some(self.structs.empty.len()) {
+            before = Some(self.structs.empty.len());
+            for id in ids {
+                let def = self.module.types.struct_def(*id);
+                if !def.sum && def.fields.iter().all(|field| self.is_empty(field.ty)) {
+                    self.structs.empty.insert(*id);
+                }
+            }
+        }
+    }
+
+    /// Whether a type has no data. C++ gives at least a byte to an object, our layout none to what is empty, so a structure does
+    /// not declare fields of such a type: to read one is to make one, and to write one does nothing.
+    pub fn is_empty(&self, ty: Ty) -> bool {
+        match self.module.types.get(ty) {
+            Type::Unit => true,
+            Type::Array(elem, n) => n == 0 || self.is_empty(elem),
+            Type::Struct(id) => self.structs.empty.contains(&id),
+            Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) | Type::Sum(_) => false,
+            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
+        }
     }
 
     /// The types that functions and parameters mention.
@@ -164,6 +193,9 @@ impl Emitter<'_> {
         }
         self.out += &format!("struct {name} {{\n");
         for (index, field) in def.fields.iter().enumerate() {
+            if self.is_empty(field.ty) {
+                continue;
+            }
             let line = format!("    {} {};\n", self.ty(field.ty), self.structs.field(id, index as u32));
             self.out += &line;
         }
@@ -217,6 +249,9 @@ impl Emitter<'_> {
         let inline = self.options.language.inline();
         self.out += &format!("{inline} void add_to({name}& a, const {name}& b) {{\n");
         for (index, field) in self.module.types.struct_def(id).fields.iter().enumerate() {
+            if self.is_empty(field.ty) {
+                continue;
+            }
             let name = self.structs.field(id, index as u32).to_string();
             let scope = match self.module.types.get(field.ty) {
                 Type::Struct(_) => "",
@@ -224,7 +259,7 @@ impl Emitter<'_> {
             };
             self.out += &format!("    {scope}add_to(a.{name}, b.{name});\n");
         }
-        let unused = self.module.types.struct_def(id).fields.is_empty();
+        let unused = self.structs.empty.contains(&id);
         self.out += if unused { "    (void)a;\n    (void)b;\n}\n" } else { "}\n" };
     }
 }

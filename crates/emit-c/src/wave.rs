@@ -1,4 +1,4 @@
-//! Operations on waves, and the votes by which lanes know which are together ([`lanes`](crate::lanes)).
+//! Emits wave operations, and the votes that track active lanes ([`lanes`](crate::lanes)).
 
 use crate::Result;
 use crate::expr::{Expr, PRIMARY};

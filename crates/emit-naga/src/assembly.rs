@@ -1,7 +1,7 @@
-//! SPIR-V as text.
+//! Disassembles SPIR-V.
 //!
-//! rspirv prints the cases of `OpSwitch` without a sign, which assemblers refuse where the selector has one: those lines are
-//! mended here.
+//! rspirv prints the cases of `OpSwitch` as unsigned numbers, which assemblers reject if the selector is signed. This module
+//! corrects those lines.
 
 use crate::Result;
 use crate::write::invalid;

@@ -1,21 +1,22 @@
-//! Atomic operations and barriers.
+//! Emits atomic operations and barriers.
 //!
-//! A type in WGSL says which numbers atomic operations are done on. Of a buffer or variable with any of those, all numbers
-//! of 32 bits that stand alone (not lanes of vectors) are declared atomic. Such a place is read and written number by
-//! number. A float is kept as its bits: WGSL has atomic integers only. What it does to integers is one operation here; what
-//! is done to floats is tried until no other thread has come between:
+//! In WGSL, the type of memory says which numbers are atomic. If a buffer or variable has atomic accesses, all its 32-bit
+//! scalars (except components of vectors) are declared atomic, and values of that type are read and written scalar by scalar.
+//! WGSL has only atomic integers, so a float is stored as its bits. An atomic operation on integers is one WGSL operation.
+//! One on floats is a loop that retries until no other thread has interfered:
 //!
 //! ```text
 //! old = load(place)
 //! loop { result = compare_exchange_weak(place, old, bits(f(float(old), v)))  break if result.exchanged  old = result.old }
 //! ```
 //!
-//! The same loop makes of the weak exchange, which may fail for no reason, one that does not.
+//! The same loop turns the weak exchange, which may fail spuriously, into one that does not.
 
-use crate::capabilities::{Feature, refuse};
 use crate::func::FuncEmitter;
+use crate::refuse::refuse;
 use crate::{Emitter, Result};
 use cotangent_base::{EntitySet, Scalar, Span};
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::{
     Atomic, AtomicKind, Barrier, FuncId, Global, InstData, Memory, Module, Op, Ty, Type, Value,
 };
@@ -163,7 +164,11 @@ impl FuncEmitter<'_, '_> {
         let shape = self.module().types.get(ty);
         let lane = self.leads_to_lane(data, atomic);
         let Some(scalar) = atomic_scalar(shape).filter(|_| !lane && self.is_atomic(handle)) else {
-            return refuse(Feature::OtherAtomic, self.span, "an atomic operation on this is not possible");
+            return refuse(
+                Feature::OtherAtomic,
+                self.span,
+                "an atomic operation on this type is not supported",
+            );
         };
         let (values, indices) = data.operands[1..].split_at(atomic.kind.values());
         let words = self.words_of(handle);
@@ -286,7 +291,7 @@ impl FuncEmitter<'_, '_> {
                 | AtomicKind::Xor
                 | AtomicKind::Exchange
                 | AtomicKind::CompareExchange => {
-                    let what = "an atomic operation on the bits of a float is not possible";
+                    let what = "an atomic operation on the bits of a float is not supported";
                     return refuse(Feature::OtherAtomic, e.span, what);
                 }
             };

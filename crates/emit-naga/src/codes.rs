@@ -1,12 +1,12 @@
-//! What cannot be emitted.
+//! The diagnostics of the shader emitter.
 
 cotangent_base::codes! {
-    /// The target language has no way to express this part of the program.
+    /// The target language cannot express this part of the program.
     ///
-    /// No shader language has recursion or pointers, some have no 64-bit floats or no 16-bit ones; the guide's page on targets
-    /// has the whole table. The interpreter (`cotangent run`) has all of them.
-    E0761 UNSUPPORTED = "not possible in the target language";
-    /// naga, the library that checks and prints shaders, refused what we built. This is our fault: please report
-    /// it with the program.
+    /// No shader language has recursion or pointers, and some have no 64-bit or 16-bit floats; the guide's page on targets has
+    /// the complete table. The interpreter (`cotangent run`) supports all of them.
+    E0761 UNSUPPORTED = "not supported by the target language";
+    /// naga, the library that validates and prints shaders, rejected the emitted shader. This is a bug in cotangent: please
+    /// report it with the program.
     E0762 INVALID = "the emitted shader is invalid";
 }

@@ -1,9 +1,9 @@
-//! Keeps WGSL from evaluating operations that would fail. Input: a naga expression. Output: the same expression, with an
-//! operand that is not constant where all were.
+//! Prevents WGSL from rejecting constant expressions. Input: a naga expression. Output: an equal expression with at least one
+//! operand that is not constant.
 //!
-//! WGSL evaluates constant expressions when a shader is created, and refuses the shader if a result overflows, is not finite
-//! or shifts bits out. Slang computes with such results. So one operand is hidden from the WGSL compiler: a literal goes
-//! through a variable, any other expression gets a name (`let`).
+//! WGSL evaluates constant expressions when a shader is created, and rejects the shader if a result overflows, is not finite,
+//! or shifts bits out. Slang allows such results. So one operand is hidden from the WGSL compiler: a literal goes through a
+//! variable, and any other expression gets a name (`let`).
 
 use crate::func::FuncEmitter;
 use cotangent_ir::layout::Target;

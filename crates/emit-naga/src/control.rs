@@ -1,13 +1,14 @@
-//! Regions, branches, loops and exits.
+//! Emits regions, branches, loops and exits.
 //!
-//! naga's `break` and `continue` reach the innermost loop only. An exit that goes further writes a `leave` variable
-//! for each loop it crosses; behind such a loop stands a test that goes on leaving. `break` also ends a `switch`
-//! there, so a switch with loop exits in it becomes a chain of `if`s.
+//! naga's `break` and `continue` apply to the innermost loop only. An exit from several loops sets a `leave` variable for
+//! each loop that it crosses, and a test after that loop continues the exit. In naga, `break` also ends a `switch`, so a
+//! switch that contains loop exits becomes a chain of `if`s.
 
 use crate::Result;
-use crate::capabilities::{Feature, refuse};
 use crate::func::FuncEmitter;
+use crate::refuse::refuse;
 use crate::values::Place;
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::{Inst, InstData, Op, Region, Value};
 use cotangent_passes::shape::choice;
 use naga::{Block, Expression, Handle, Literal, LocalVariable, Statement};
@@ -56,9 +57,9 @@ impl FuncEmitter<'_, '_> {
                 self.discard();
                 return Ok(());
             }
-            Op::Print(_) => return refuse(Feature::Printf, self.span, "`printf` is not possible"),
+            Op::Print(_) => return refuse(Feature::Printf, self.span, "`printf` is not supported"),
             Op::Point(_) | Op::Offset | Op::Address => {
-                let what = "a pointer that is not followed at once is not possible";
+                let what = "a pointer that is not dereferenced at once is not supported";
                 return refuse(Feature::PointerValue, self.span, what);
             }
             Op::Insert(path) => self.insert(data, path, false)?,

@@ -1,10 +1,10 @@
-//! From one type to another: by value, and by bits.
+//! Emits conversions between types: by value, and by bits.
 
-use crate::capabilities::Feature;
 use crate::func::FuncEmitter;
 use crate::words::is_narrow;
 use crate::{Result, unsupported};
 use cotangent_base::Scalar;
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::{Ty, Type, Value};
 use naga::{Expression, Handle, ScalarKind};
 
@@ -14,7 +14,7 @@ impl FuncEmitter<'_, '_> {
     pub fn convert(&mut self, a: Value, ty: Ty, convert: bool) -> Result<Expr> {
         let expr = self.value(a);
         let Some(scalar) = self.module().types.scalar_of(ty) else {
-            return unsupported(self.span, "this conversion is not possible");
+            return unsupported(self.span, "this conversion is not supported");
         };
         let target = self.emitter.scalar(scalar, self.span)?;
         let from = self.scalar_of(a);
@@ -48,7 +48,7 @@ impl FuncEmitter<'_, '_> {
         let types = &self.module().types;
         let (from, to) = (self.scalar_of(a), types.scalar_of(ty).unwrap_or(Scalar::U32));
         if from != to && [from, to].contains(&Scalar::F64) {
-            self.emitter.require(Feature::DoubleBits, self.span, "the bits of a double are not possible")?;
+            self.emitter.require(Feature::DoubleBits, self.span, "the bits of a double are not supported")?;
         }
         let lanes = |ty| if let Type::Vector(_, n) = types.get(ty) { n } else { 1 };
         match (from.bits(), to.bits(), lanes(self.func.ty(a)), lanes(ty)) {
@@ -68,7 +68,7 @@ impl FuncEmitter<'_, '_> {
                 Ok(self.of_two_words(low, high, to))
             }
             (_, _, n, m) if n == m => self.convert(a, ty, false),
-            _ => unsupported(self.span, "this change of type is not possible"),
+            _ => unsupported(self.span, "this reinterpretation is not supported"),
         }
     }
 

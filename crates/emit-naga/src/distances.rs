@@ -1,6 +1,6 @@
-//! Distances from planes: `SV_ClipDistance` and `SV_CullDistance`.
+//! Emits `SV_ClipDistance` and `SV_CullDistance`.
 //!
-//! In the IR each is a number of its own, like everything that goes from stage to stage. Shader languages have two arrays for them:
+//! In the IR each distance is a separate number, like all values between stages. Shader languages have two arrays:
 //!
 //! ```text
 //! out position: float4 [position]             @builtin(position) position: vec4<f32>,
@@ -8,12 +8,14 @@
 //! out right: float [clip_distance]
 //! ```
 //!
-//! naga's writers need help with two of them ([`redeclared`], [`in_rows`]). It knows distances as outputs of vertex shaders only. A fragment shader mostly just names them, in the structure that it shares with
-//! the stage before, and goes without; one that reads them is refused.
+//! Two of naga's writers need corrections ([`redeclared`], [`in_rows`]). naga supports distances only as outputs of vertex
+//! shaders. A fragment shader may declare them in the structure that it shares with the vertex shader, where they are
+//! omitted. A fragment shader that reads them is refused.
 
-use crate::capabilities::{Feature, refuse};
 use crate::func::FuncEmitter;
+use crate::refuse::refuse;
 use crate::{Emitter, Result};
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::{Entry, Func, Link, SystemValue};
 use naga::{Expression, Handle};
 
@@ -117,7 +119,7 @@ impl Emitter<'_> {
         let reads = |value| func.all_insts().iter().any(|inst| func.insts[*inst].operands.contains(value));
         for (link, value) in entry.inputs.iter().zip(func.inputs()) {
             let Some(distance) = distance(*link).filter(|_| reads(value)) else { continue };
-            let what = format!("a fragment shader that reads `{}` is not possible", distance.semantic());
+            let what = format!("a fragment shader that reads `{}` is not supported", distance.semantic());
             return refuse(Feature::DistanceRead, func.span, what);
         }
         Ok(())

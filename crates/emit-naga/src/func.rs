@@ -1,4 +1,4 @@
-//! One function: its arguments, variables and body.
+//! Emits one function: its arguments, variables and body.
 
 use crate::control::LoopFrame;
 use crate::distances::is_left_out;
@@ -8,7 +8,7 @@ use crate::uniforms::Uniform;
 use crate::values::Place;
 use crate::{Emitter, Result, unsupported};
 use cotangent_base::{Map, Set, Span, Symbol};
-use cotangent_ir::{Entry, Func, FuncId, Global, GlobalKind, Inst, Module, Op, Stage, Ty, Value};
+use cotangent_ir::{Entry, Func, FuncId, Global, GlobalKind, Inst, Link, Module, Op, Stage, Ty, Value};
 use cotangent_passes::place::{Places, Slot};
 use naga::{Block, Expression, Handle, Range, Span as NoSpan, Statement};
 
@@ -94,7 +94,7 @@ impl<'m> Emitter<'m> {
     fn arguments(&mut self, func: &Func) -> Result<Vec<naga::FunctionArgument>> {
         let mut arguments = Vec::new();
         for (i, param) in func.sig.inputs().enumerate() {
-            if is_left_out(func.entry.as_ref(), i) {
+            if is_left_out(func.entry.as_ref(), i) || first_alike(func.entry.as_ref(), i).is_some() {
                 continue;
             }
             let ty = self.ty(param.ty, func.span)?;
@@ -161,11 +161,11 @@ fn parted(func: &Func, values: &Map<Global, Uniform>) -> Set<Value> {
 fn check_limits(func: &Func) -> Result<()> {
     let [x, y, z] = func.entry.as_ref().map_or([1; 3], |entry| entry.threads);
     if [x, y, z].iter().any(|n| !(1..=MAX_THREADS).contains(n)) {
-        return unsupported(func.span, format!("a group of {x} by {y} by {z} threads is not possible"));
+        return unsupported(func.span, format!("a group of {x} by {y} by {z} threads is not supported"));
     }
     if func.nesting() > MAX_NESTING {
-        let what = format!("control flow of `{}` that nests more than {MAX_NESTING} deep", func.name);
-        return unsupported(func.span, format!("{what} is not possible"));
+        let what = format!("control flow of `{}` that nests more than {MAX_NESTING} levels deep", func.name);
+        return unsupported(func.span, format!("{what} is not supported"));
     }
     Ok(())
 }
@@ -173,6 +173,13 @@ fn check_limits(func: &Func) -> Result<()> {
 /// A name that shader languages accept: an entry point has it in SPIR-V.
 pub fn plain_name(name: Symbol) -> String {
     name.as_str().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect()
+}
+
+/// The first input that is the same system value as the input of that number: a shader takes it once.
+fn first_alike(entry: Option<&Entry>, number: usize) -> Option<usize> {
+    let inputs = &entry?.inputs;
+    let link = *inputs.get(number).filter(|link| matches!(link, Link::System(_)))?;
+    inputs[..number].iter().position(|other| *other == link)
 }
 
 fn entry_point(name: Symbol, entry: &Entry, function: naga::Function) -> naga::EntryPoint {
@@ -197,11 +204,17 @@ impl<'m> FuncEmitter<'_, 'm> {
 
     fn body(&mut self) -> Result<()> {
         let mut arguments = 0..;
+        let mut placed = vec![None; self.func.inputs().len()];
         for (i, input) in self.func.inputs().iter().enumerate() {
             if is_left_out(self.func.entry.as_ref(), i) {
                 continue;
             }
-            let argument = self.expr(Expression::FunctionArgument(arguments.next().unwrap_or_default()));
+            let argument = match first_alike(self.func.entry.as_ref(), i) {
+                Some(first) => placed[first],
+                None => Some(self.expr(Expression::FunctionArgument(arguments.next().unwrap_or_default()))),
+            };
+            let Some(argument) = argument else { continue };
+            placed[i] = Some(argument);
             let argument = self.without_first(i, argument);
             self.place(*input, Place::Expr(argument))?;
         }

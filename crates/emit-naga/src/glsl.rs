@@ -1,8 +1,8 @@
-//! GLSL for Vulkan, with the names and places that naga's writer does not know.
+//! GLSL for Vulkan. Input: naga's GLSL. Output: GLSL with Vulkan's bindings and built-in names.
 //!
-//! naga writes GLSL for OpenGL, and numbers resources in one sequence of bytes. Descriptor sets and push constants are Vulkan's, so
-//! such resources are given numbers that nothing else has, and the text then says where they are ([`Numbers`]). Vulkan has
-//! textures and samplers apart ([`textures`]), and other words for the numbers of vertices and instances ([`vulkan_words`]).
+//! naga writes GLSL for OpenGL, and numbers resources in one sequence of bytes. Descriptor sets and push constants exist only
+//! in Vulkan. So such resources get unique numbers, which are replaced in the text ([`Numbers`]). Vulkan has separate
+//! textures and samplers ([`textures`]), and other names for vertex and instance indices ([`vulkan_words`]).
 
 mod textures;
 

@@ -1,6 +1,6 @@
-//! Samplers in HLSL, in registers of their own.
+//! Gives HLSL samplers their own registers.
 //!
-//! naga reaches samplers through a heap that wgpu binds:
+//! naga accesses samplers through a heap that wgpu binds:
 //!
 //! ```text
 //! SamplerState nagaSamplerHeap[2048]: register(s0, space0);
@@ -9,7 +9,7 @@
 //! static const SamplerState smooth = nagaSamplerHeap[nagaGroup0SamplerIndexArray[1]];
 //! ```
 //!
-//! What is left is `SamplerState smooth : register(s0);`, where the register is that of the sampler whose binding is 1 to naga.
+//! The corrected output is `SamplerState smooth : register(s0);`, with the register of the sampler whose naga binding is 1.
 
 use crate::write::Slots;
 use cotangent_ir::layout::bind::Kind;

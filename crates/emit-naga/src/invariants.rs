@@ -1,7 +1,7 @@
-//! What is computed before a loop and used in it.
+//! Names loop-invariant expressions, so that naga does not compute them in every iteration.
 //!
-//! naga writes an expression without a name where it is used, if that is one place only: in a loop it would be computed in every
-//! round. A name makes it a statement where it is computed.
+//! naga writes an unnamed expression with a single use at that use, even if the use is inside a loop. A name makes it a
+//! statement where it is computed.
 
 use cotangent_base::{Map, Set};
 use cotangent_ir::{Func, Inst, Op, Region, Value, ValueDef};

@@ -1,22 +1,21 @@
-//! From our IR to naga's, and from there to WGSL, SPIR-V, GLSL, HLSL and Metal.
+//! Emits WGSL, SPIR-V, GLSL, HLSL and Metal, through naga's IR.
 //!
-//! naga has statements and mutable variables where we have regions and values. What regions give, what loops carry and what
-//! is updated lives in variables, as [`place`](cotangent_passes::place) says: values that are never needed at the same time
-//! share one, so that an update happens in place and a loop copies nothing. Everything else is an expression.
+//! naga has statements and mutable variables; our IR has regions and values. Results of regions, values that loops carry, and
+//! updated aggregates are variables, as [`place`](cotangent_passes::place) assigns them: values that are never live at the
+//! same time share a variable, so updates happen in place and loops copy nothing. Everything else is an expression.
 //!
-//! Our matrices are lists of rows and naga's of columns, so a matrix is emitted transposed: row `i` here is column
+//! Our matrices are lists of rows, and naga's are lists of columns. So a matrix is emitted transposed: row `i` here is column
 //! `i` there, and products swap their operands.
 //!
-//! A program cannot trap on a GPU; [`traps`] says what becomes of a failed `assert`.
+//! A program cannot trap on a GPU; [`traps`] describes what happens after a failed `assert`.
 //!
-//! Memory that the host sees is laid out by the target's own rules: values of parameters in [`uniforms`], buffers whose elements
-//! naga would lay out otherwise as [`words`]. What a target cannot do is in one table, [`capabilities`].
+//! Memory that the host sees has the layout of the target. Parameter values are in [`uniforms`]. Buffers whose elements naga
+//! would lay out differently are arrays of [`words`]. One table lists the limits of each target: [`cotangent_ir::capabilities`].
 //!
-//! naga's validator runs on everything emitted ([`write`]).
+//! naga's validator checks all output ([`write`]).
 
 mod assembly;
 mod atomic;
-pub mod capabilities;
 pub mod codes;
 mod constants;
 mod control;
@@ -31,6 +30,7 @@ mod math;
 mod matrices;
 mod memory;
 mod narrow;
+mod refuse;
 mod semantics;
 mod stage;
 mod texture;
@@ -43,15 +43,17 @@ mod words;
 mod write;
 
 pub use assembly::disassemble;
-use capabilities::{Feature, Support, refuse};
 use cotangent_base::{Diagnostic, EntitySet, Map, Span};
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::bind::{Kind, LeafPlace, Slot};
 use cotangent_ir::layout::{Matrices, Memory, Rules, Target};
 use cotangent_ir::texture::Touched;
-use cotangent_ir::{Access, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage, Ty, Type, Types};
+use cotangent_ir::{Access, Func, FuncId, Global, GlobalKind, Module, Op, Stage, Ty, Type, Types};
+use cotangent_passes::calls::Calls;
 pub use func::plain_name as entry_name;
 pub use lines::{Line, Locate};
 use naga::{Handle, Span as NoSpan};
+use refuse::refuse;
 use traps::Poison;
 pub use traps::{FLAG_BYTES, Site};
 use uniforms::Uniform;
@@ -186,9 +188,9 @@ fn build(
     options: Options<'_>,
 ) -> Result<Built> {
     try_build(module, places, target, flag, options).map_err(|mut diagnostic| {
-        diagnostic.message += &format!(" in {}", capabilities::title(target));
+        diagnostic.message += &format!(" in {}", target.title());
         match runs_on_cpu(module, target) {
-            true => Box::new((*diagnostic).help("`cotangent run` runs the program on the CPU")),
+            true => Box::new((*diagnostic).help("`cotangent run` supports it on the CPU")),
             false => diagnostic,
         }
     })
@@ -199,7 +201,7 @@ fn build(
 fn runs_on_cpu(module: &Module, target: Target) -> bool {
     let stages: Vec<Stage> =
         module.funcs.values().filter_map(|f| f.entry.as_ref()).map(|entry| entry.stage).collect();
-    let too_many = stages.len() > 1 && matches!(Feature::SeveralEntries.support(target), Support::No);
+    let too_many = stages.len() > 1 && !Feature::SeveralEntries.is_in(target);
     !too_many && stages.iter().all(|stage| *stage == Stage::Compute)
 }
 
@@ -272,48 +274,14 @@ fn asserts(module: &Module, id: FuncId) -> bool {
 
 /// The functions to emit, callees before callers.
 fn order(module: &Module) -> Result<Vec<FuncId>> {
-    let entries: Vec<FuncId> =
-        module.funcs.iter().filter(|(_, f)| f.entry.is_some()).map(|(id, _)| id).collect();
-    let all = || module.funcs.iter().filter(|(_, f)| f.kind == FuncKind::Defined).map(|(id, _)| id).collect();
-    let roots: Vec<FuncId> = if entries.is_empty() { all() } else { entries };
-    // Entry points begin by running the initializers of `static` variables.
-    let inits = module.globals.values().filter_map(|g| match g.kind {
-        GlobalKind::Static(init) => init,
-        GlobalKind::Param | GlobalKind::Shared => None,
-    });
-    let roots: Vec<FuncId> = inits.chain(roots).collect();
-    let mut order = Order { done: Vec::new(), seen: EntitySet::new(), open: EntitySet::new() };
-    for root in roots {
-        visit(module, root, &mut order)?;
-    }
-    Ok(order.done)
-}
-
-/// The functions whose callees are all listed, in order; those met so far; and those whose callees are being looked at.
-struct Order {
-    done: Vec<FuncId>,
-    seen: EntitySet<FuncId>,
-    open: EntitySet<FuncId>,
-}
-
-fn visit(module: &Module, id: FuncId, order: &mut Order) -> Result<()> {
-    let func = &module.funcs[id];
-    if order.open.contains(id) {
-        let what = format!("`{}` calls itself, which is not possible", func.name);
-        return refuse(Feature::Recursion, func.span, what);
-    }
-    if !order.seen.insert(id) {
-        return Ok(());
-    }
-    order.open.insert(id);
-    for inst in func.all_insts() {
-        if let Op::Call(callee) = func.insts[inst].op {
-            visit(module, callee, order)?;
+    let Calls { callees_first, recursive } = Calls::emitted(module);
+    match callees_first.iter().rfind(|func| recursive.contains(**func)) {
+        Some(&func) => {
+            let Func { name, span, .. } = &module.funcs[func];
+            refuse(Feature::Recursion, *span, format!("the recursion of `{name}` is not supported"))
         }
+        None => Ok(callees_first),
     }
-    order.open.remove(id);
-    order.done.push(id);
-    Ok(())
 }
 
 impl Emitter<'_> {
@@ -322,10 +290,10 @@ impl Emitter<'_> {
         let mut entries = self.module.funcs.values().filter(|f| f.entry.is_some());
         let (first, second) = (entries.next(), entries.next());
         if first.is_none() {
-            self.require(Feature::NoEntry, Span::none(), "a module without an entry point is not possible")?;
+            self.require(Feature::NoEntry, Span::none(), "a module without an entry point is not supported")?;
         }
         let Some(second) = second else { return Ok(()) };
-        let what = "several entry points in one file are not possible (choose one with `--entry`)";
+        let what = "several entry points in one file are not supported (choose one with `--entry`)";
         self.require(Feature::SeveralEntries, second.span, what)
     }
 
@@ -376,7 +344,7 @@ impl Emitter<'_> {
         if let Type::Buffer(elem, _) = types.get(data.ty)
             && holds_resource(types, elem)
         {
-            let what = format!("a resource in the elements of `{}` is not possible", data.name);
+            let what = format!("a resource in the elements of `{}` is not supported", data.name);
             return refuse(Feature::ResourceValue, data.span, what);
         }
         let ty = match types.get(data.ty) {
@@ -406,16 +374,16 @@ impl Emitter<'_> {
         match self.places.get(&global) {
             Some(LeafPlace::Slot(slot)) => return Ok(*slot),
             Some(LeafPlace::Element(_)) => {
-                self.require(Feature::ResourceArray, span, "an array of resources is not possible")?;
+                self.require(Feature::ResourceArray, span, "an array of resources is not supported")?;
             }
             Some(LeafPlace::Packed(_)) => {
-                self.require(Feature::PackOffset, span, "`packoffset` is not possible")?;
+                self.require(Feature::PackOffset, span, "`packoffset` is not supported")?;
             }
             None if !self.places.is_empty() => {
                 self.require(
                     Feature::ParameterBlock,
                     span,
-                    "a resource in a `ParameterBlock` is not possible",
+                    "a resource in a `ParameterBlock` is not supported",
                 )?;
             }
             Some(LeafPlace::Value(..)) | None => {}
@@ -430,16 +398,16 @@ impl Emitter<'_> {
         let binding = self.slots.binding(slot);
         match self.target {
             Target::Hlsl if slot.space > 255 => {
-                let what = format!("the register space {} (255 is the last) is not possible", slot.space);
+                let what = format!("the register space {} (the last is 255) is not supported", slot.space);
                 refuse(Feature::LargeNumbers, span, what)
             }
             // The buffer of sizes comes behind.
             Target::Metal if slot.index > 254 => {
-                let what = format!("the index {} (254 is the last) is not possible", slot.index);
+                let what = format!("the index {} (the last is 254) is not supported", slot.index);
                 refuse(Feature::LargeNumbers, span, what)
             }
             Target::Glsl if self.slots.len() > 256 => {
-                refuse(Feature::LargeNumbers, span, "a resource beyond the first 256 is not possible")
+                refuse(Feature::LargeNumbers, span, "a resource beyond the first 256 is not supported")
             }
             Target::Wgsl
             | Target::SpirV

@@ -1,14 +1,14 @@
-//! Where the code of a shader comes from, said in the shader.
+//! Adds line information to shaders.
 //!
-//! Every statement that we hand to naga has a span. naga knows spans as offsets into one file, and a program has several, so an
-//! offset is the number of a place in a table ([`Lines`]); number 0 is no place. What comes from the library counts as the line
-//! that asked for it.
+//! Every naga statement that we emit has a span. naga's spans are offsets into one file, but a program has several files. So
+//! an offset is an index into a table of source locations ([`Lines`]); 0 means none. Library code has the line of its caller.
 //!
-//! **SPIR-V.** naga writes an `OpLine` before each statement if it is given a source text. It gets one of line breaks alone, in
-//! which the line says the number of the place, and [`words::in_words`] puts the real file, line and column there.
+//! **SPIR-V.** naga writes an `OpLine` before each statement if it has a source text. The text here consists of line breaks
+//! only, so that the line number is the index of the location. [`words::in_words`] then inserts the real file, line and
+//! column.
 //!
-//! **Text.** naga's writers print no lines. In a copy of the module each statement is preceded by a marker, a store of the number
-//! into a variable that nothing reads ([`text::marked`]), and [`text::in_text`] replaces what was printed of them:
+//! **Text.** naga's text writers print no lines. In a copy of the module, each statement is preceded by a marker: a store of
+//! the index into an unused variable ([`text::marked`]). [`text::in_text`] replaces the printed markers:
 //!
 //! ```text
 //! var spot: u32;
@@ -16,11 +16,11 @@
 //! let _e3 = sin(x);         ->    let _e3 = sin(x);  or   let _e3 = sin(x);
 //! ```
 //!
-//! `#line` is a directive of HLSL, Metal and GLSL (there by an extension, since file names are none of its own). WGSL has none: it
+//! HLSL and Metal have the directive `#line`. GLSL has it with file names through an extension. WGSL has no directive and
 //! gets comments.
 //!
-//! The shader is otherwise the one without lines, byte for byte: it is written twice, and lines are only ever added to the
-//! plain one. The two must go in step; if they do not, that is a fault of ours and is reported as one.
+//! Apart from the lines, the shader is byte for byte the same: it is written with and without markers, and lines are added to
+//! the version without them. If the two versions do not match, the emitter reports an internal error.
 
 mod text;
 mod words;

@@ -1,12 +1,12 @@
-//! Operations on values that are one expression, or a few.
+//! Emits operations that are one naga expression, or a few.
 
-use crate::capabilities::Feature;
 use crate::func::FuncEmitter;
 use crate::narrow::may_overflow;
 use crate::types::{is_native_matrix, vector_size};
 use crate::words::is_narrow;
 use crate::{Result, unsupported};
 use cotangent_base::Scalar;
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::Target;
 use cotangent_ir::{Const, InstData, Math, Op, Ty, Type, Value};
 use naga::{BinaryOperator, Expression, Handle, MathFunction, ScalarKind, UnaryOperator};
@@ -36,7 +36,7 @@ impl FuncEmitter<'_, '_> {
     fn plain_operation(&mut self, data: &InstData) -> Result<Expr> {
         let ty = data.results.first().map(|v| self.func.ty(*v));
         let Some(ty) = ty else {
-            return unsupported(self.span, format!("`{}` is not possible", data.op.name()));
+            return unsupported(self.span, format!("`{}` is not supported", data.op.name()));
         };
         match &data.op {
             Op::Math(math) => self.math(*math, data, ty),
@@ -94,7 +94,7 @@ impl FuncEmitter<'_, '_> {
             | Op::Yield
             | Op::Break(_)
             | Op::Continue(_)
-            | Op::Return => unsupported(self.span, format!("`{}` is not possible here", data.op.name())),
+            | Op::Return => unsupported(self.span, format!("`{}` is not supported here", data.op.name())),
         }
     }
 
@@ -237,7 +237,7 @@ impl FuncEmitter<'_, '_> {
         let bits =
             [Math::CountBits, Math::FirstBitLow, Math::FirstBitHigh, Math::ReverseBits].contains(&math);
         if bits && (is_narrow(s) || s.bits() == 64) {
-            return unsupported(self.span, format!("`{}` of {s} is not possible", math.name()));
+            return unsupported(self.span, format!("`{}` of {s} is not supported", math.name()));
         }
         if s != Scalar::F64 {
             return Ok(());
@@ -259,7 +259,7 @@ impl FuncEmitter<'_, '_> {
             M::FirstBitLow | M::FirstBitHigh | M::ReverseBits => return Ok(()),
             M::Eq | M::Ne | M::Lt | M::Le | M::Gt | M::Ge | M::IsNan | M::IsInf => return Ok(()),
         };
-        self.emitter.require(feature, self.span, &format!("`{}` of a double is not possible", math.name()))
+        self.emitter.require(feature, self.span, &format!("`{}` of a double is not supported", math.name()))
     }
 
     /// Shift amounts are unsigned there. naga takes them modulo the width, which for narrow integers is ours to do.
@@ -322,7 +322,7 @@ impl FuncEmitter<'_, '_> {
     /// A number in every lane.
     fn float(&mut self, x: f64, s: Scalar, shape: Ty) -> Result<Expr> {
         let Some(scalar) = self.module().types.find(Type::Scalar(s)) else {
-            return unsupported(self.span, "this number is not possible");
+            return unsupported(self.span, "this number is not supported");
         };
         let value = self.literal(Const::float(x), scalar)?;
         if shape == scalar { Ok(value) } else { self.splat(value, shape) }
@@ -342,7 +342,7 @@ impl FuncEmitter<'_, '_> {
             return self.literal(value, ty);
         };
         let Some(scalar) = self.module().types.find(Type::Scalar(s)) else {
-            return unsupported(self.span, "this constant is not possible");
+            return unsupported(self.span, "this constant is not supported");
         };
         let one = self.literal(value, scalar)?;
         Ok(vector_size(n).map_or(one, |size| self.expr(Expression::Splat { size, value: one })))

@@ -1,7 +1,7 @@
-//! Operations on matrices.
+//! Emits operations on matrices.
 //!
-//! naga's matrices are of floats, with two to four rows and columns; others are arrays of rows here, and what naga would do to a
-//! matrix is done number by number.
+//! naga's matrices contain floats and have two to four rows and columns. Other matrices are arrays of rows here, and
+//! operations on them are expanded element by element.
 
 use crate::func::FuncEmitter;
 use crate::types::is_native_matrix;
@@ -22,7 +22,7 @@ impl FuncEmitter<'_, '_> {
         (s, r, c): (Scalar, u8, u8),
     ) -> Result<Expr> {
         let Some(row) = self.module().types.find(Type::Vector(s, c)) else {
-            return unsupported(self.span, "this matrix operation is not possible");
+            return unsupported(self.span, "this matrix operation is not supported");
         };
         let operands: Vec<Expr> = data.operands.iter().map(|v| self.value(*v)).collect();
         let mut rows = Vec::new();
@@ -95,7 +95,7 @@ impl FuncEmitter<'_, '_> {
             return self.compose(ty, rows.into_iter().flatten().collect());
         };
         let Some(row) = types.find(Type::Vector(s, c)) else {
-            return unsupported(self.span, "this matrix operation is not possible");
+            return unsupported(self.span, "this matrix operation is not supported");
         };
         let mut parts = Vec::new();
         for numbers in rows {

@@ -1,4 +1,4 @@
-//! Globals, loads and stores.
+//! Emits globals, loads and stores.
 
 use crate::Result;
 use crate::func::FuncEmitter;

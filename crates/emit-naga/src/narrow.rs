@@ -1,7 +1,7 @@
-//! Integers of 8 and 16 bits, which are kept in 32.
+//! Emits 8- and 16-bit integers as 32-bit integers.
 //!
-//! A signed one is kept with its sign, an unsigned one with zeros in front. Operations that may leave those bits otherwise
-//! are followed by [`FuncEmitter::wrapped`].
+//! The upper bits are the sign extension of a signed integer, and zero for an unsigned one. [`FuncEmitter::wrapped`] restores
+//! them after operations that may change them.
 
 use crate::func::FuncEmitter;
 use crate::words::is_narrow;

@@ -1,7 +1,7 @@
-//! The semantics of HLSL.
+//! Restores the semantics of the source in HLSL.
 //!
-//! naga calls what goes from stage to stage by its location, `LOC0`. A host that binds vertex buffers in Direct3D goes by the names in
-//! the source, so they are put back: in the structures that naga makes for an entry point, and between its parentheses.
+//! naga names values between stages by location: `LOC0`. A Direct3D host binds vertex buffers by the names in the source. So
+//! this module replaces the names in the structures and parameters of naga's entry points.
 //!
 //! ```text
 //! struct VertexOutput_main { float2 uv : LOC0; };      struct VertexOutput_main { float2 uv : TEXCOORD0; };

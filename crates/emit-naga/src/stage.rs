@@ -1,14 +1,15 @@
-//! Entry points of vertex and fragment shaders: what comes from the stage before is an argument with a binding, what goes to the one
-//! behind a result or the member of a structure of results.
+//! Emits entry points of vertex and fragment shaders. Inputs from the previous stage are arguments with bindings. Outputs to
+//! the next stage are a result, or members of a structure of results.
 //!
-//! `discard` ends a block in naga and not in our IR, where a thread goes on for the sake of its neighbours. So it stands in an `if`
-//! of its own, unless nothing comes behind it.
+//! In naga, `discard` ends a block. In our IR it does not: the thread continues, because its neighbours may need its values.
+//! So `discard` is emitted in its own `if`, unless it is the last statement.
 
-use crate::capabilities::{Feature, refuse};
 use crate::distances::{Member, array_name, distance, members};
 use crate::func::{FuncEmitter, plain_name};
+use crate::refuse::refuse;
 use crate::{Emitter, Result};
 use cotangent_base::{EntitySet, Scalar};
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::Target;
 use cotangent_ir::{
     Axis, Detail, Entry, Func, FuncId, InstData, Interpolation, Link, Location, Module, Op, Screen, Stage,
@@ -143,7 +144,7 @@ impl Emitter<'_> {
                 | SystemValue::SampleIndex
                 | SystemValue::Depth => continue,
             };
-            self.require(feature, func.span, &format!("`{}` is not possible", value.semantic()))?;
+            self.require(feature, func.span, &format!("`{}` is not supported", value.semantic()))?;
         }
         self.check_distances(func, entry)
     }
@@ -227,7 +228,7 @@ impl FuncEmitter<'_, '_> {
         let Reached { pixels, others } = &self.emitter.reached;
         match (pixels.contains(self.id), others.contains(self.id)) {
             (true, true) => {
-                let what = "sampling without a level, for pixels and by shaders of other stages, is not possible in one file \
+                let what = "sampling without a level in both fragment shaders and other stages is not supported in one file \
                             (choose one with `--entry`)";
                 refuse(Feature::SeveralEntries, self.span, what)
             }
@@ -250,7 +251,7 @@ impl FuncEmitter<'_, '_> {
             return refuse(
                 Feature::ScreenOther,
                 self.span,
-                "a difference between pixels of anything but `float` is not possible",
+                "a difference between pixels of a type other than `float` is not supported",
             );
         }
         let Type::Matrix(_, rows, _) = self.module().types.get(ty) else {

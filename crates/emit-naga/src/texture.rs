@@ -1,19 +1,20 @@
-//! Textures and samplers.
+//! Emits textures and samplers.
 //!
-//! naga keeps the layer apart from the other coordinates, and its texels always have four lanes of 32 bits. A texture that is
-//! written is declared with the format its texels have in memory (three lanes lie in four), and readable only if it is read.
-//! In a compute shader nothing has neighbours, so what follows from those is level 0.
+//! naga separates the layer from the other coordinates, and its texels always have four 32-bit components. A writable texture
+//! is declared with the format of its texels in memory (three components are stored as four), and as readable only if it is
+//! read. In a compute shader there are no neighbouring pixels, so implicit levels are level 0.
 //!
-//! A texture that is compared is one of depths to naga: it has one lane, and is otherwise sampled at level 0 only.
+//! A texture that is compared is a depth texture in naga: it has one component, and other sampling of it uses level 0 only.
 //!
-//! GLSL samples through a texture and a sampler together. To naga each pair that occurs is a texture of its own
-//! ([`Emitter::pair`]), which [`glsl`](crate::glsl) then prints as the pair that it is.
+//! GLSL samples a combination of texture and sampler. In naga each combination that occurs is a separate texture
+//! ([`Emitter::pair`]), which [`glsl`](crate::glsl) prints as a combination.
 
-use crate::capabilities::{Feature, refuse};
 use crate::func::FuncEmitter;
+use crate::refuse::refuse;
 use crate::write::Pair;
 use crate::{Emitter, Result, unsupported, variable};
 use cotangent_base::{Scalar, Span};
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::Target;
 use cotangent_ir::texture::{Dim, Opaque, Sampling, Texture, Touched};
 use cotangent_ir::{Access, Global, InstData, Op, Type, Value};
@@ -62,7 +63,7 @@ fn kind(texture: Texture) -> ScalarKind {
 impl Emitter<'_> {
     /// The type of a texture or sampler.
     pub fn opaque(&mut self, opaque: Opaque, global: Global, span: Span) -> Result<Handle<naga::Type>> {
-        self.require(Feature::Texture, span, "a texture or sampler is not possible")?;
+        self.require(Feature::Texture, span, "a texture or sampler is not supported")?;
         let texture = match opaque {
             Opaque::Sampler => return Ok(self.plain(TypeInner::Sampler { comparison: false })),
             Opaque::Comparison => return Ok(self.plain(TypeInner::Sampler { comparison: true })),
@@ -77,7 +78,7 @@ impl Emitter<'_> {
             Access::Read => ImageClass::Sampled { kind: kind(texture), multi: false },
             Access::ReadWrite => {
                 let Some(format) = format(texture) else {
-                    return unsupported(span, "a texture of these numbers is not possible");
+                    return unsupported(span, "a texture of these numbers is not supported");
                 };
                 ImageClass::Storage { format, access: access(touched) }
             }
@@ -99,7 +100,7 @@ impl Emitter<'_> {
     fn depths(&self, texture: Texture, span: Span) -> Result<ImageClass> {
         let flat = matches!(texture.dim, Dim::D2 | Dim::Cube);
         if !flat || texture.lanes != 1 || texture.scalar != Scalar::F32 {
-            let what = "comparing a texture that is not one of `float` in two dimensions is not possible";
+            let what = "comparing a texture other than a 2D texture of `float` is not supported";
             return refuse(Feature::OtherComparison, span, what);
         }
         Ok(ImageClass::Depth { multi: false })
@@ -123,7 +124,7 @@ impl Emitter<'_> {
         let ty = self.image(texture.1, class);
         let parts = [texture.0, sampler].map(|g| self.out.global_variables[self.globals[&g]].binding);
         let [Some(texture_at), Some(sampler_at)] = parts else {
-            return unsupported(span, "a texture without a place is not possible");
+            return unsupported(span, "a texture without a binding is not supported");
         };
         let binding = ResourceBinding { group: PAIRS, binding: self.pairs.len() as u32 };
         self.slots.pairs.push(Pair { pair: binding, texture: texture_at, sampler: sampler_at });
@@ -146,7 +147,7 @@ impl FuncEmitter<'_, '_> {
     fn texture_of(&self, handle: Value) -> Result<Texture> {
         match self.module().types.get(self.func.ty(handle)) {
             Type::Opaque(Opaque::Texture(texture)) => Ok(texture),
-            _ => unsupported(self.span, "this is no texture, which is not possible"),
+            _ => unsupported(self.span, "a texture operation on something else is not supported"),
         }
     }
 
@@ -190,7 +191,7 @@ impl FuncEmitter<'_, '_> {
         let (Some(Op::Global(global)), Some(Op::Global(sampler))) =
             (self.func.op(data.operands[0]), self.func.op(data.operands[1]))
         else {
-            return unsupported(self.span, "a texture that is chosen at run time is not possible");
+            return unsupported(self.span, "a texture chosen at run time is not supported");
         };
         let var = self.emitter.pair((*global, texture), *sampler, how.compares(), self.span)?;
         Ok(self.expr(Expression::GlobalVariable(var)))
@@ -199,13 +200,13 @@ impl FuncEmitter<'_, '_> {
     pub fn sample(&mut self, data: &InstData, how: Sampling) -> Result<Expr> {
         let texture = self.texture_of(data.operands[0])?;
         if texture.dim == Dim::D1 {
-            let what = "sampling a texture of one dimension is not possible";
+            let what = "sampling a 1D texture is not supported";
             self.emitter.require(Feature::SampledLine, self.span, what)?;
         }
         let depths = self.is_of_depths(data.operands[0]);
         if depths && matches!(how, Sampling::Bias | Sampling::Level | Sampling::Gradient) {
-            let what = "sampling a texture that is also compared at a level of choice is not possible";
-            return refuse(Feature::ComparedLevels, self.span, what);
+            let what = "sampling a texture at a chosen level is not supported if it is also compared";
+            self.emitter.require(Feature::ComparedLevels, self.span, what)?;
         }
         let image = self.sampled(data, texture, how)?;
         let [sampler, at] = [1, 2].map(|i| self.value(data.operands[i]));

@@ -1,9 +1,9 @@
-//! What becomes of a failed assertion.
+//! Emits assertions.
 //!
-//! A program cannot trap on a GPU. After a failed `assert` every floating-point number that the thread stores is NaN, so that
-//! no wrong number passes for a right one. Who runs the program can ask for more: a buffer of six words, bound where it
-//! says, in which the first thread that fails leaves the number of the assertion, counted from one, its own three
-//! numbers and, if an index was compared with a length, those two. [`Site`] says what each assertion is.
+//! A program cannot trap on a GPU. After a failed `assert`, every float that the thread stores is NaN, so that a wrong result
+//! cannot go unnoticed. The host can request a report: a buffer of six words, at a binding of its choice. The first thread
+//! that fails writes the number of the assertion (counted from one), its three thread indices and, if an index was compared
+//! with a length, those two numbers. [`Site`] describes each assertion.
 
 use crate::func::FuncEmitter;
 use crate::{Emitter, Result, variable};

@@ -1,9 +1,10 @@
-//! Types, and the layout that naga gives them, which is WGSL's.
+//! Emits types. naga lays them out by WGSL's rules.
 
-use crate::capabilities::{Feature, refuse};
 use crate::func::plain_name;
+use crate::refuse::refuse;
 use crate::{Emitter, Result, unsupported};
 use cotangent_base::{Scalar, Span};
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::{StructId, Ty, Type};
 use naga::{Handle, Span as NoSpan, StructMember, TypeInner, VectorSize};
 use std::num::NonZeroU32;
@@ -80,11 +81,11 @@ impl Emitter<'_> {
             Type::Struct(id) => self.structure(id, span)?,
             Type::Sum(_) => return unsupported(span, "a sum must have become a structure before"),
             Type::Opaque(_) => {
-                let what = "a texture or sampler in a value is not possible";
+                let what = "a texture or sampler in a value is not supported";
                 return refuse(Feature::ResourceValue, span, what);
             }
             Type::Ref(_) => {
-                let what = "a pointer that is chosen at run time is not possible";
+                let what = "a pointer chosen at run time is not supported";
                 return refuse(Feature::PointerValue, span, what);
             }
             Type::Buffer(..) => {

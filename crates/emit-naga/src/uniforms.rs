@@ -1,9 +1,9 @@
-//! Values of parameters, which lie in uniform buffers and push constants.
+//! Emits parameter values, which are in uniform buffers and push constants.
 //!
-//! A block that holds one value, laid out as naga does it, is a variable of that type. Else it is a structure with a member for
-//! each value that is used, at the offset that the target's rules give it: of its own type where naga lays it out alike, `u32`
-//! for a boolean, words for anything else ([`words`](crate::words)). If a member's place is not one that naga takes, the
-//! whole block is words.
+//! If a block holds one value and has naga's layout, it is a variable of that type. Otherwise it is a structure with a member
+//! for each used value, at the offset that the target's rules specify. A member has its own type if naga lays it out in the
+//! same way, `u32` for a boolean, and words for any other type ([`words`](crate::words)). If naga does not accept the offset
+//! of a member, the whole block is words.
 
 use crate::func::FuncEmitter;
 use crate::words::{Form, Words, is_native};
@@ -54,7 +54,7 @@ impl Emitter<'_> {
         let span =
             leaves.first().map_or(cotangent_base::Span::none(), |l| self.module.globals[l.global].span);
         let Some(slot) = block.slot else {
-            return unsupported(span, "a value that no buffer holds is not possible");
+            return unsupported(span, "a uniform value outside a buffer is not supported");
         };
         let (space, binding) = self.block_space(slot, span)?;
         let alone = self.alone_in(block);
@@ -214,7 +214,7 @@ impl FuncEmitter<'_, '_> {
     /// A known part of the value of a parameter that is words.
     pub fn uniform_part(&mut self, global: Global, path: &Path) -> Result<Handle<Expression>> {
         let Some(Uniform::Words(words)) = self.emitter.values.get(&global).copied() else {
-            return unsupported(self.span, "a part of this parameter is not possible");
+            return unsupported(self.span, "a part of this parameter is not supported");
         };
         let ty = self.module().globals[global].ty;
         let (at, ty) = self.follow(words, ty, path, &[])?;

@@ -1,4 +1,4 @@
-//! Values: as expressions, or as variables that are read when needed.
+//! Values: naga expressions, or variables that are loaded when needed.
 
 use crate::func::FuncEmitter;
 use crate::types::{is_native_matrix, vector_size};
@@ -78,7 +78,7 @@ impl FuncEmitter<'_, '_> {
     /// A constant of scalar type.
     pub fn literal(&mut self, constant: Const, ty: Ty) -> Result<Handle<Expression>> {
         let Type::Scalar(scalar) = self.module().types.get(ty) else {
-            return unsupported(self.span, "a constant of this type is not possible");
+            return unsupported(self.span, "a constant of this type is not supported");
         };
         let known = self.emitter.scalar(scalar, self.span)?;
         // What a module has no type of is not asked for at the head of a shader.
@@ -102,7 +102,7 @@ impl FuncEmitter<'_, '_> {
                 x => return Ok(self.special_of_width(x as f32, 8)),
             },
             _ => {
-                let what = format!("a {scalar} constant of another kind is not possible");
+                let what = format!("a {scalar} constant of this kind is not supported");
                 return unsupported(self.span, what);
             }
         };
@@ -154,7 +154,7 @@ impl FuncEmitter<'_, '_> {
                 return self.compose(ty, vec![row; r.into()]);
             }
             Type::Array(_, n) => n,
-            _ => return unsupported(self.span, "a splat of this type is not possible"),
+            _ => return unsupported(self.span, "a splat of this type is not supported"),
         };
         self.compose(ty, vec![a; count as usize])
     }
@@ -301,7 +301,7 @@ impl FuncEmitter<'_, '_> {
             Type::Struct(id) => types.struct_def(id).fields.iter().map(|f| f.ty).collect(),
             Type::Matrix(s, r, c) if !is_native_matrix(s, r, c) => {
                 let Some(row) = types.find(Type::Vector(s, c)) else {
-                    return unsupported(self.span, "this matrix operation is not possible");
+                    return unsupported(self.span, "this matrix operation is not supported");
                 };
                 vec![row; r.into()]
             }

@@ -1,12 +1,13 @@
-//! Operations on waves, which naga calls subgroups.
+//! Emits wave operations, which naga calls subgroup operations.
 //!
-//! Which lane a thread is and how many there are is told to entry points only, so they write it down in variables of the thread.
-//! naga tells it in groups of one dimension; in others a thread counts those before it, at the start, when all are active.
+//! The lane index and the number of lanes are available to entry points only, so an entry point stores them in variables of
+//! the thread. naga provides them for one-dimensional groups. In other groups, a thread computes its index at the start, when
+//! all lanes are active, by counting the lanes before it.
 
-use crate::capabilities::Feature;
 use crate::func::FuncEmitter;
 use crate::{Emitter, Result};
 use cotangent_base::Scalar;
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::wave::Wave;
 use cotangent_ir::{FuncId, InstData, Module, Op, Type};
 use naga::{
@@ -106,7 +107,7 @@ impl FuncEmitter<'_, '_> {
 
     fn lane_variable(&mut self, of: impl Fn(Lanes) -> Handle<naga::GlobalVariable>) -> Result<Expr> {
         let Some(lanes) = self.emitter.lanes else {
-            return crate::unsupported(self.span, "a wave without an entry point is not possible");
+            return crate::unsupported(self.span, "a wave without an entry point is not supported");
         };
         let pointer = self.expr(Expression::GlobalVariable(of(lanes)));
         Ok(self.expr(Expression::Load { pointer }))
@@ -115,7 +116,7 @@ impl FuncEmitter<'_, '_> {
     pub fn wave(&mut self, data: &InstData, kind: Wave) -> Result<Expr> {
         use CollectiveOperation::{ExclusiveScan, Reduce};
         use SubgroupOperation as Sub;
-        self.emitter.require(Feature::Wave, self.span, "an operation on a wave is not possible")?;
+        self.emitter.require(Feature::Wave, self.span, "an operation on a wave is not supported")?;
         let ty = self.func.ty(data.results[0]);
         let naga_ty = self.emitter.ty(ty, self.span)?;
         let args: Vec<Expr> = data.operands.iter().map(|v| self.value(*v)).collect();

@@ -1,17 +1,17 @@
-//! Memory that the host lays out otherwise than naga: an array of words.
+//! Emits memory whose layout differs from naga's, as arrays of words.
 //!
-//! naga lays memory out by WGSL's rules. Where the target's rules ([`Rules`]) put everything of a type in the same places, a
-//! buffer is an array of that type ([`is_native`]). Any other memory (booleans, 8- and 16-bit integers, vectors of three in a row
-//! in HLSL and Metal, uniform arrays of small elements) is words: `u32` in a buffer, `vec4<u32>` in a uniform block. A value is put
-//! together from its words where it is read, and taken apart where it is written.
+//! naga lays out memory by WGSL's rules. If the target's rules ([`Rules`]) give a type the same layout, a buffer is an array
+//! of that type ([`is_native`]). All other memory is words: `u32` in a buffer, `vec4<u32>` in a uniform block. Examples are
+//! booleans, 8- and 16-bit integers, arrays of three-component vectors in HLSL and Metal, and uniform arrays of small
+//! elements. Loads assemble values from words, and stores split them into words.
 //!
-//! What is smaller than a word is written by two atomic operations, so that threads may write neighbours at the same time:
+//! A store of less than a word is two atomic operations, so that threads can write neighbouring values at the same time:
 //! `atomicAnd(&memory[w], ~mask); atomicOr(&memory[w], bits);`
 
-use crate::capabilities::Feature;
 use crate::func::FuncEmitter;
 use crate::{Result, unsupported};
 use cotangent_base::Scalar;
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::{Rules, Set};
 use cotangent_ir::{Const, Op, Path, Ty, Type, Types, Value};
 use naga::{BinaryOperator, Expression, Handle, Literal, ScalarKind, Statement};
@@ -120,7 +120,7 @@ impl FuncEmitter<'_, '_> {
         if let Some(Op::Const(Const::Int(i))) = self.func.op(index) {
             return match u32::try_from(*i) {
                 Ok(i) => Ok(self.word_literal(i)),
-                Err(_) => unsupported(self.span, format!("the index {i} is not possible")),
+                Err(_) => unsupported(self.span, format!("the index {i} is not supported")),
             };
         }
         let value = self.value(index);
@@ -142,7 +142,7 @@ impl FuncEmitter<'_, '_> {
                 _ => {
                     let known = index.unwrap_or(0);
                     let Some((offset, inner)) = rules.part(types, ty, known) else {
-                        return unsupported(self.span, "this part of memory is not possible");
+                        return unsupported(self.span, "this part of memory is not supported");
                     };
                     if index.is_some() {
                         at.offset += offset;
@@ -161,7 +161,7 @@ impl FuncEmitter<'_, '_> {
                 Some(index) => at.offset += stride * index,
                 None => match indices.next() {
                     Some(index) => at = self.step(at, *index, stride)?,
-                    None => return unsupported(self.span, "this part of memory is not possible"),
+                    None => return unsupported(self.span, "this part of memory is not supported"),
                 },
             }
             ty = inner;
@@ -255,7 +255,7 @@ impl FuncEmitter<'_, '_> {
                 self.compose(ty, values)
             }
             Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => {
-                unsupported(self.span, "memory of this type is not possible")
+                unsupported(self.span, "memory of this type is not supported")
             }
         }
     }
@@ -321,7 +321,7 @@ impl FuncEmitter<'_, '_> {
             }
             Scalar::I64 | Scalar::U64 | Scalar::F64 => {
                 if s == Scalar::F64 {
-                    let what = "a double in memory that is words is not possible";
+                    let what = "a double in memory accessed as words is not supported";
                     self.emitter.require(Feature::DoubleBits, self.span, what)?;
                 }
                 let high = self.read_word(at.later(4));
@@ -343,7 +343,7 @@ impl FuncEmitter<'_, '_> {
             Scalar::F16 => self.bits_of_half(value),
             Scalar::I64 | Scalar::U64 | Scalar::F64 => {
                 if s == Scalar::F64 {
-                    let what = "a double in memory that is words is not possible";
+                    let what = "a double in memory accessed as words is not supported";
                     self.emitter.require(Feature::DoubleBits, self.span, what)?;
                 }
                 let [low, high] = self.two_words(value, s);

@@ -1,12 +1,10 @@
-//! From naga's module to the text or words of a target, through naga's validator and writer.
+//! Writes a naga module in a target language, with naga's validator and writers.
 //!
-//! Resources get numbers that are naga's own while the module is built, since HLSL numbers `b`, `t` and `u` apart and naga has
-//! one sequence per group; the tables that go to each writer say what they are called in the target ([`Slots`]).
+//! While the module is built, resources have naga's own numbers: HLSL numbers `b`, `t` and `u` separately, but naga has one
+//! sequence per group. The tables passed to each writer map them to the target's numbers ([`Slots`]).
 //!
-//! naga panics on some modules that its validator accepts. Such a panic is caught here and becomes a diagnostic: it is our
-//! fault, and the user is told so.
+//! naga panics on some modules that its validator accepts. This module catches such panics and reports an internal error.
 
-use crate::capabilities::title;
 use crate::hlsl::{is_sampler, sampler_buffers, with_registers};
 use crate::semantics::{Semantics, with_semantics};
 use crate::{Built, codes, lines};
@@ -124,7 +122,7 @@ fn catching<T>(target: Target, work: impl FnOnce() -> Result<T>) -> Result<T> {
     CATCHING.set(true);
     let written = catch_unwind(AssertUnwindSafe(work));
     CATCHING.set(false);
-    written.unwrap_or_else(|_| Err(invalid(&format!("naga cannot write it as {}", title(target)))))
+    written.unwrap_or_else(|_| Err(invalid(&format!("naga cannot emit it as {}", target.title()))))
 }
 
 /// Validates and writes `module`, which is that of `built` or one like it. `source` is what its spans are offsets into, for
@@ -148,7 +146,7 @@ fn write_module(
         Target::Glsl => (crate::glsl::write(module, &info, slots)?, vec!["main".to_string()]),
         Target::Hlsl => write_hlsl(module, &info, slots, semantics)?,
         Target::Metal => write_metal(module, &info, slots)?,
-        Target::Cuda | Target::Cpp => return Err(invalid("naga does not write this language")),
+        Target::Cuda | Target::Cpp => return Err(invalid("naga does not emit this language")),
     };
     Ok(Written { code: Emitted::Text(text), entries })
 }
@@ -162,10 +160,10 @@ fn refused(built: &Built, target: Target, error: ValidationError) -> Box<Diagnos
     let there = variables.iter().filter(|(_, var)| var.binding == variables[at].binding);
     let names: Vec<String> =
         there.map(|(_, var)| format!("`{}`", var.name.as_deref().unwrap_or("_"))).collect();
-    let what = format!("{} in one place are not possible in {}", names.join(" and "), title(target));
+    let what = format!("{} share one binding in {}", names.join(" and "), target.title());
     let span = built.declared.get(&at).copied().unwrap_or(Span::none());
     let refusal = Diagnostic::new(codes::UNSUPPORTED, span, what);
-    Box::new(refusal.help("each needs a `register` or `[[vk::binding]]` of its own, or none at all"))
+    Box::new(refusal.help("give each its own `register` or `[[vk::binding]]`, or none"))
 }
 
 /// Whether a panic of this thread would be caught here and told in a diagnostic, so that whoever reports panics need not.

@@ -17,7 +17,7 @@
 //! }
 //! ```
 //!
-//! Words behind the name of the pass are its arguments. The module is verified before the pass and after it.
+//! Words after the name of the pass are its arguments. The module is verified before the pass and after it.
 //! With `BLESS=1` in the environment the expectations are rewritten; read the difference before committing it.
 //!
 //! A crate's `tests/filetests.rs`, declared with `harness = false`, is then
@@ -34,6 +34,7 @@ use cotangent_ir::{Module, verify};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a pass works on.
 pub struct Case {
@@ -41,7 +42,7 @@ pub struct Case {
     pub module: Module,
     /// The values written with `~`, per function.
     pub linear: LinearValues,
-    /// The words behind the name of the pass.
+    /// The words after the name of the pass.
     pub args: Vec<String>,
 }
 
@@ -53,16 +54,16 @@ impl Case {
 }
 
 /// A pass by the name under which files ask for it.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Pass {
     name: &'static str,
-    run: fn(&mut Case) -> String,
+    run: Arc<dyn Fn(&mut Case) -> String + Send + Sync>,
 }
 
 impl Pass {
     /// A pass that changes the case and gives the text to compare.
-    pub const fn new(name: &'static str, run: fn(&mut Case) -> String) -> Self {
-        Pass { name, run }
+    pub fn new(name: &'static str, run: impl Fn(&mut Case) -> String + Send + Sync + 'static) -> Self {
+        Pass { name, run: Arc::new(run) }
     }
 }
 

@@ -1,22 +1,24 @@
 //! The runner on files of its own, and the texts it must refuse.
 
-use cotangent_filetest::{Pass, blessed, output, run};
+use cotangent_filetest::{Case, Pass, blessed, output, run};
 use cotangent_ir::Math;
 
-const PASSES: &[Pass] = &[
-    Pass::new("print", |case| case.text()),
-    Pass::new("args", |case| case.args.join("+")),
-    Pass::new("break", |case| {
-        let func = case.module.funcs.values_mut().next().expect("the file has a function");
-        let inst = func.all_insts()[0];
-        func.insts[inst].op = cotangent_ir::Op::Math(Math::Add);
-        case.text()
-    }),
-];
+fn passes() -> Vec<Pass> {
+    vec![
+        Pass::new("print", |case: &mut Case| case.text()),
+        Pass::new("args", |case: &mut Case| case.args.join("+")),
+        Pass::new("break", |case: &mut Case| {
+            let func = case.module.funcs.values_mut().next().expect("the file has a function");
+            let inst = func.all_insts()[0];
+            func.insts[inst].op = cotangent_ir::Op::Math(Math::Add);
+            case.text()
+        }),
+    ]
+}
 
 /// What is said of a text that must be refused.
 fn refusal(text: &str) -> String {
-    output(text, PASSES).expect_err("the text must be refused")
+    output(text, &passes()).expect_err("the text must be refused")
 }
 
 fn main() {
@@ -30,5 +32,5 @@ fn main() {
     let once = blessed(&file, func);
     assert_eq!(once, format!("{file}\n; expect\n{func}").replace("}\n\n;", "}\n;"));
     assert_eq!(blessed(&once, func), once);
-    run("tests/cases", PASSES);
+    run("tests/cases", &passes());
 }

@@ -1,6 +1,6 @@
-//! Textures of depths: the ones that a sampler may compare.
+//! Depth textures, which samplers can compare.
 //!
-//! Devices take no bytes for them, so they are drawn: a triangle over the whole of each layer of each level, whose depth at each
+//! Devices do not accept bytes for them, so they are drawn: a triangle covers each layer of each level, and its depth at each
 //! pixel is a texel of an ordinary texture. Depths are numbers from 0 to 1.
 
 use crate::Device;
@@ -24,7 +24,7 @@ impl Image {
         }
         let floats = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
         match floats.into_iter().find(|x| !(0.0..=1.0).contains(x)) {
-            Some(x) => Err(format!("holds {x}, but devices compare with numbers from 0 to 1 only")),
+            Some(x) => Err(format!("contains {x}, but devices compare only with numbers from 0 to 1")),
             None => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! Finding and opening devices.
+//! Enumerates and opens devices.
 
 use crate::{Error, Needs};
 use std::pin::pin;
@@ -107,7 +107,7 @@ impl Device {
         match now(adapter.request_device(&options)) {
             Some(Ok((device, queue))) => Ok(Device { device, queue, info }),
             Some(Err(e)) => Err(Error(format!("cannot open the device `{}`: {e}", info.name))),
-            None => Err(Error(format!("the device `{}` does not answer", info.name))),
+            None => Err(Error(format!("the device `{}` does not respond", info.name))),
         }
     }
 
@@ -125,9 +125,9 @@ impl Device {
     pub(crate) fn check(&self, needs: Needs) -> Result<(), Error> {
         let has = |feature| self.device.features().contains(feature);
         let missing = [
-            (needs.f16, wgpu::Features::SHADER_F16, "compute in half"),
-            (needs.f64, wgpu::Features::SHADER_F64, "compute in double"),
-            (needs.i64, wgpu::Features::SHADER_INT64, "compute in integers of 64 bits"),
+            (needs.f16, wgpu::Features::SHADER_F16, "support `half`"),
+            (needs.f64, wgpu::Features::SHADER_F64, "support `double`"),
+            (needs.i64, wgpu::Features::SHADER_INT64, "support 64-bit integers"),
             (needs.waves, wgpu::Features::SUBGROUP, "run waves"),
         ]
         .into_iter()
@@ -162,4 +162,4 @@ fn choose<'a>(adapters: &'a [wgpu::Adapter], choice: Option<&str>) -> Result<&'a
 }
 
 const NO_DEVICE: &str = "there is no Vulkan, Metal or Direct3D 12 device; on Linux, Mesa's lavapipe (Debian: \
-                         mesa-vulkan-drivers) is one in software";
+                         mesa-vulkan-drivers) provides one in software";

@@ -38,8 +38,8 @@ impl Device {
             self.layouts(bindings, wgpu::ShaderStages::VERTEX_FRAGMENT)
         })?;
         let pipeline =
-            self.caught("cannot make a pipeline", || self.drawing_pipeline(drawing, &module, &layouts))?;
-        let made = self.caught("cannot make the buffers", || self.make_all(bindings))?;
+            self.caught("cannot create a pipeline", || self.drawing_pipeline(drawing, &module, &layouts))?;
+        let made = self.caught("cannot create the buffers", || self.make_all(bindings))?;
         let bound = self.caught("cannot bind the parameters", || self.bind(bindings, &layouts, &made))?;
         let pixels = self.caught("cannot draw", || {
             let (target, pixels) = self.target(drawing.size, row);
@@ -65,7 +65,7 @@ impl Device {
             self.queue.submit([encoder.finish()]);
             pixels
         })?;
-        let bytes = self.read_back(&pixels, row as usize * height as usize)?;
+        let bytes = self.read_back(&pixels, 0, row as usize * height as usize)?;
         let used = width as usize * PIXEL as usize;
         let pixel = |bytes: &[u8]| {
             [0, 4, 8, 12].map(|at| f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or_default()))
@@ -128,13 +128,13 @@ impl Device {
 
 /// How many bytes a row takes in a copy of that many pixels. Refuses what the device cannot draw or copy.
 fn row_bytes([width, height]: [u32; 2], limits: &wgpu::Limits) -> Result<u32, Error> {
-    let refuse = |why: String| Err(Error(format!("{width} by {height} pixels cannot be drawn: {why}")));
+    let refuse = |why: String| Err(Error(format!("cannot draw {width} by {height} pixels: {why}")));
     if width == 0 || height == 0 {
-        return refuse("there must be one at least".into());
+        return refuse("there must be at least one".into());
     }
     let most = limits.max_texture_dimension_2d;
     if width.max(height) > most {
-        return refuse(format!("the device has at most {most} along an axis"));
+        return refuse(format!("the device supports at most {most} along an axis"));
     }
     let row = (u64::from(width) * u64::from(PIXEL)).next_multiple_of(u64::from(ROW));
     let (bytes, most) = (row.saturating_mul(height.into()), limits.max_buffer_size);
@@ -168,12 +168,12 @@ mod tests {
         assert_eq!(said([4, 2]), Ok(256));
         assert_eq!(said([17, 1]), Ok(512));
         for size in [[0, 4], [4, 0]] {
-            assert!(said(size).is_err_and(|e| e.ends_with("there must be one at least")), "{size:?}");
+            assert!(said(size).is_err_and(|e| e.ends_with("there must be at least one")), "{size:?}");
         }
         for size in [[u32::MAX, 1], [1, 8193]] {
             assert!(said(size).is_err_and(|e| e.ends_with("at most 8192 along an axis")), "{size:?}");
         }
-        let large = "8192 by 8192 pixels cannot be drawn: they are 1073741824 bytes, and the device copies at most 268435456";
+        let large = "cannot draw 8192 by 8192 pixels: they are 1073741824 bytes, and the device copies at most 268435456";
         assert_eq!(said([8192, 8192]), Err(large.to_string()));
     }
 }

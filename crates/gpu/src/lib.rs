@@ -1,13 +1,15 @@
-//! Runs compute shaders on a graphics processor, and draws with vertex and fragment shaders.
+//! Runs compute shaders on a GPU, and draws with vertex and fragment shaders.
 //!
-//! This crate knows nothing of the language, and of the IR only what textures and samplers are: a [`Program`] is a shader with
-//! what is bound to it, and running it ([`Device::run`]) gives back the bytes of what it may write. How values lie in those
-//! bytes is the caller's business.
+//! [`Gpu`] is a [`Backend`](cotangent_runtime::Backend): it loads programs, keeps their pipelines, buffers and textures on a
+//! [`Device`], and launches them. It is independent of shader languages: the caller supplies a translator.
 //!
-//! [`devices`] lists what there is, [`Device::open`] takes one. Everything that can go wrong between us and the driver
-//! (no device, a feature it does not have, a buffer it will not bind, a lost device) is an [`Error`]: a sentence for the
-//! user. Memory that a program does not write first is zero.
+//! Below that, [`Device`] does not know about programs of the language: a [`Program`] is a shader with its bindings, and
+//! [`Device::run`] returns the bytes of everything that it may write.
+//!
+//! [`devices`] lists the devices, and [`Device::open`] opens one. Every failure of the driver (no device, a missing feature,
+//! a buffer that cannot be bound, a lost device) is an [`Error`]: a sentence for the user. Uninitialized memory is zero.
 
+mod backend;
 mod depth;
 mod device;
 mod draw;
@@ -15,12 +17,14 @@ mod run;
 mod spirv;
 mod texture;
 
+pub use backend::{Buffer, Gpu, Loaded, Texture};
 pub use device::{Device, Info, devices};
 pub use draw::Drawing;
 pub use run::Dispatch;
 pub use texture::{Image, Number, Storage};
 
 use cotangent_ir::texture::SamplerState;
+use cotangent_runtime::Time;
 
 /// Why a program cannot be run; a sentence for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -93,6 +97,10 @@ pub enum Content {
     Read(Vec<u8>),
     /// A storage buffer that may be written.
     Write(Vec<u8>),
+    /// A storage buffer that is on the device already, and whether it may be written.
+    Buffer(wgpu::Buffer, bool),
+    /// A texture that is on the device already.
+    Bound(Image, wgpu::Texture),
     /// A texture, with its texels: level by level, layer by layer, row by row.
     Texture(Image, Vec<u8>),
     /// A sampler.
@@ -107,6 +115,7 @@ impl Content {
             Content::Uniform(bytes) | Content::Pushed(bytes) => bytes,
             Content::Read(bytes) | Content::Write(bytes) => bytes,
             Content::Texture(_, bytes) => bytes,
+            Content::Buffer(..) | Content::Bound(..) => &[],
             Content::Sampler(_) | Content::Comparison(_) => &[],
         }
     }
@@ -119,14 +128,4 @@ pub struct Outcome {
     pub written: Vec<Option<Vec<u8>>>,
     /// How long the program ran, if that was asked for.
     pub time: Option<Time>,
-}
-
-/// How long a program ran.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Time {
-    /// Seconds.
-    pub seconds: f64,
-    /// Whether the device took the time itself; else it is the time between handing the work over and hearing that it is
-    /// done, by the clock on the wall.
-    pub by_device: bool,
 }

@@ -1,12 +1,13 @@
-//! Runs a program: makes buffers, binds them, dispatches, and reads back what may have been written.
+//! Runs a program: creates and binds buffers, dispatches, and reads back the buffers that may have been written.
 //!
-//! wgpu reports mistakes of the caller to an error scope, which is opened around every step whose failure has a message of
-//! its own: making the shader, binding, running.
+//! wgpu reports errors of the caller to an error scope. Every step with its own error message has one: creating the shader,
+//! binding, and running.
 
 use crate::device::now;
 use crate::spirv::renumbered;
 use crate::texture::sampler_kind;
-use crate::{Binding, Code, Content, Device, Error, Outcome, Program, Time};
+use crate::{Binding, Code, Content, Device, Error, Outcome, Program};
+use cotangent_runtime::Time;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -37,18 +38,20 @@ impl Device {
         let Dispatch { groups, timed, limit } = options;
         self.check(program.needs)?;
         self.check_sizes(program, groups)?;
-        let (pipeline, layouts) = self.pipeline(program)?;
-        let made = self.caught("cannot make the buffers", || self.make_all(&program.bindings))?;
+        let (pipeline, layouts) = self.pipeline(&program.code, &program.entry, &program.bindings)?;
+        let made = self.caught("cannot create the buffers", || self.make_all(&program.bindings))?;
         let bound =
             self.caught("cannot bind the parameters", || self.bind(&program.bindings, &layouts, &made))?;
-        let clock = self.caught("cannot make a clock", || timed.then(|| self.clock()).flatten())?;
+        let clock = self.caught("cannot create a timer", || timed.then(|| self.clock()).flatten())?;
         let pass = Pass { pipeline: &pipeline, bound: &bound, pushed: pushed(&program.bindings) };
         self.warm_up(&pass)?;
         let time = self.dispatch(&pass, groups, clock.as_ref(), limit)?;
         let mut written = Vec::new();
         for (binding, made) in program.bindings.iter().zip(&made) {
             written.push(match (&binding.content, made) {
-                (Content::Write(bytes), Made::Buffer(buffer)) => Some(self.read_back(buffer, bytes.len())?),
+                (Content::Write(bytes), Made::Buffer(buffer)) => {
+                    Some(self.read_back(buffer, 0, bytes.len())?)
+                }
                 (Content::Texture(image, _), Made::Texture(texture, _)) if image.storage.is_some() => {
                     Some(self.read_texture(*image, texture)?)
                 }
@@ -60,6 +63,37 @@ impl Device {
             None => Time { seconds: time.as_secs_f64(), by_device: false },
         };
         Ok(Outcome { written, time: timed.then_some(time) })
+    }
+
+    /// Runs a pipeline with what is bound to it. Gives what is in the binding `flag` afterwards, and how long it took.
+    pub(crate) fn run_kernel(
+        &self,
+        pipeline: &wgpu::ComputePipeline,
+        layouts: &Layouts,
+        bindings: &[Binding],
+        Dispatch { groups, timed, limit }: Dispatch,
+        is_new: bool,
+        flag: Option<usize>,
+    ) -> Result<Ran, Error> {
+        self.check_groups(groups)?;
+        self.check_bindings(bindings)?;
+        let made = self.caught("cannot make the buffers", || self.make_all(bindings))?;
+        let bound = self.caught("cannot bind the parameters", || self.bind(bindings, layouts, &made))?;
+        let clock = self.caught("cannot make a clock", || timed.then(|| self.clock()).flatten())?;
+        let pass = Pass { pipeline, bound: &bound, pushed: pushed(bindings) };
+        if is_new {
+            self.warm_up(&pass)?;
+        }
+        let time = self.dispatch(&pass, groups, clock.as_ref(), limit)?;
+        let flag = match flag.map(|at| (&made[at], bindings[at].content.bytes().len())) {
+            Some((Made::Buffer(buffer), size)) => Some(self.read_back(buffer, 0, size)?),
+            _ => None,
+        };
+        let time = match clock {
+            Some(clock) => clock.read(self)?,
+            None => Time { seconds: time.as_secs_f64(), by_device: false },
+        };
+        Ok(Ran { flag, time: timed.then_some(time) })
     }
 
     /// What `step` gives, or what wgpu has to say against it.
@@ -79,22 +113,32 @@ impl Device {
     }
 
     fn check_sizes(&self, program: &Program, groups: [u32; 3]) -> Result<(), Error> {
+        self.check_groups(groups)?;
+        self.check_bindings(&program.bindings)
+    }
+
+    fn check_groups(&self, groups: [u32; 3]) -> Result<(), Error> {
         let most = self.device.limits().max_compute_workgroups_per_dimension;
         if let Some(n) = groups.iter().find(|n| **n > most) {
-            return Err(Error(format!("{n} groups along one axis are more than the {most} of the device")));
+            return Err(Error(format!("{n} groups along one axis exceed the device limit of {most}")));
         }
-        self.check_bindings(&program.bindings)
+        Ok(())
     }
 
     /// Refuses what is too large to be bound.
     pub(crate) fn check_bindings(&self, bindings: &[Binding]) -> Result<(), Error> {
         let limits = self.device.limits();
         for binding in bindings {
-            let size = binding.content.bytes().len() as u64;
+            let mut size = binding.content.bytes().len() as u64;
+            if let Content::Buffer(buffer, _) = &binding.content {
+                size = buffer.size();
+            }
             let limit = match binding.content {
                 Content::Pushed(_) => u64::from(limits.max_immediate_size),
                 Content::Uniform(_) => limits.max_uniform_buffer_binding_size,
-                Content::Read(_) | Content::Write(_) => limits.max_storage_buffer_binding_size,
+                Content::Read(_) | Content::Write(_) | Content::Buffer(..) => {
+                    limits.max_storage_buffer_binding_size
+                }
                 Content::Texture(image, ref bytes) => {
                     image
                         .check(&limits, size)
@@ -102,7 +146,7 @@ impl Device {
                         .map_err(|e| Error(format!("`{}` {e}", binding.name)))?;
                     continue;
                 }
-                Content::Sampler(_) | Content::Comparison(_) => continue,
+                Content::Bound(..) | Content::Sampler(_) | Content::Comparison(_) => continue,
             };
             if size > limit {
                 let name = &binding.name;
@@ -114,21 +158,24 @@ impl Device {
         Ok(())
     }
 
-    fn pipeline(&self, program: &Program) -> Result<(wgpu::ComputePipeline, Layouts), Error> {
-        let module = self.caught("cannot compile the shader", || {
-            self.shader(&program.code, &[&program.entry], &program.bindings)
-        })??;
+    pub(crate) fn pipeline(
+        &self,
+        code: &Code,
+        entry: &str,
+        bindings: &[Binding],
+    ) -> Result<(wgpu::ComputePipeline, Layouts), Error> {
+        let module = self.caught("cannot compile the shader", || self.shader(code, &[entry], bindings))??;
         let layouts = self.caught("cannot lay out the parameters", || {
-            self.layouts(&program.bindings, wgpu::ShaderStages::COMPUTE)
+            self.layouts(bindings, wgpu::ShaderStages::COMPUTE)
         })?;
-        let pipeline = self.caught("cannot make a pipeline", || {
-            let layout = self.pipeline_layout(&layouts, &program.bindings);
+        let pipeline = self.caught("cannot create a pipeline", || {
+            let layout = self.pipeline_layout(&layouts, bindings);
             self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: None,
                 layout: Some(&layout),
                 module: &module,
                 // A text has only one, whatever it calls it.
-                entry_point: matches!(program.code, Code::SpirV(_)).then_some(&program.entry[..]),
+                entry_point: matches!(code, Code::SpirV(_)).then_some(entry),
                 compilation_options: wgpu::PipelineCompilationOptions::default(),
                 cache: None,
             })
@@ -158,7 +205,7 @@ impl Device {
                 source: wgpu::ShaderSource::Wgsl(text.into()),
             })),
             Code::SpirV(_) if !self.takes_spirv() => {
-                Err(Error(format!("the device `{}` does not take SPIR-V as it is", self.info().name)))
+                Err(Error(format!("the device `{}` does not accept SPIR-V", self.info().name)))
             }
             Code::SpirV(words) => {
                 let bound = bindings.iter().filter(|b| !matches!(b.content, Content::Pushed(_)));
@@ -188,20 +235,26 @@ impl Device {
         unsafe { self.device.create_shader_module_passthrough(descriptor) }
     }
 
+    /// How a shader sees something; what comes with the command to run is not bound.
+    pub(crate) fn binding_type(&self, content: &Content) -> Option<wgpu::BindingType> {
+        let buffer = |ty| wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None };
+        let storage = |writes: bool| buffer(wgpu::BufferBindingType::Storage { read_only: !writes });
+        Some(match content {
+            Content::Pushed(_) => return None,
+            Content::Uniform(_) => buffer(wgpu::BufferBindingType::Uniform),
+            Content::Read(_) => storage(false),
+            Content::Write(_) => storage(true),
+            Content::Buffer(_, writes) => storage(*writes),
+            Content::Texture(image, _) | Content::Bound(image, _) => image.binding(self.filters_floats()),
+            Content::Sampler(state) => wgpu::BindingType::Sampler(sampler_kind(*state, false)),
+            Content::Comparison(state) => wgpu::BindingType::Sampler(sampler_kind(*state, true)),
+        })
+    }
+
     pub(crate) fn layouts(&self, bindings: &[Binding], visibility: wgpu::ShaderStages) -> Layouts {
         let mut entries: BTreeMap<u32, Vec<wgpu::BindGroupLayoutEntry>> = BTreeMap::new();
         for binding in bindings {
-            let buffer =
-                |ty| wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None };
-            let ty = match binding.content {
-                Content::Pushed(_) => continue,
-                Content::Uniform(_) => buffer(wgpu::BufferBindingType::Uniform),
-                Content::Read(_) => buffer(wgpu::BufferBindingType::Storage { read_only: true }),
-                Content::Write(_) => buffer(wgpu::BufferBindingType::Storage { read_only: false }),
-                Content::Texture(image, _) => image.binding(self.filters_floats()),
-                Content::Sampler(state) => wgpu::BindingType::Sampler(sampler_kind(state, false)),
-                Content::Comparison(state) => wgpu::BindingType::Sampler(sampler_kind(state, true)),
-            };
+            let Some(ty) = self.binding_type(&binding.content) else { continue };
             entries.entry(binding.group).or_default().push(wgpu::BindGroupLayoutEntry {
                 binding: binding.index,
                 visibility,
@@ -228,6 +281,8 @@ impl Device {
                 let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
                 Made::Buffer(self.buffer(usage, bytes))
             }
+            Content::Buffer(buffer, _) => Made::Buffer(buffer.clone()),
+            Content::Bound(image, texture) => Made::Texture(texture.clone(), Device::view(*image, texture)),
             Content::Texture(image, bytes) => {
                 let texture = self.make_texture(*image, bytes);
                 let view = Device::view(*image, &texture);
@@ -238,21 +293,26 @@ impl Device {
         }
     }
 
-    fn buffer(&self, usage: wgpu::BufferUsages, bytes: &[u8]) -> wgpu::Buffer {
+    pub(crate) fn buffer(&self, usage: wgpu::BufferUsages, bytes: &[u8]) -> wgpu::Buffer {
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: None,
             size: padded(bytes.len()),
             usage: usage | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
+        self.fill(&buffer, 0, bytes);
+        buffer
+    }
+
+    /// Writes bytes from the byte `start` on, which begins a word. The last word is filled up with zeros.
+    pub(crate) fn fill(&self, buffer: &wgpu::Buffer, start: usize, bytes: &[u8]) {
         let whole = bytes.len() / 4 * 4;
-        self.queue.write_buffer(&buffer, 0, &bytes[..whole]);
+        self.queue.write_buffer(buffer, start as u64, &bytes[..whole]);
         if whole < bytes.len() {
             let mut word = [0; 4];
             word[..bytes.len() - whole].copy_from_slice(&bytes[whole..]);
-            self.queue.write_buffer(&buffer, whole as u64, &word);
+            self.queue.write_buffer(buffer, (start + whole) as u64, &word);
         }
-        buffer
     }
 
     pub(crate) fn bind(&self, bindings: &[Binding], layouts: &Layouts, made: &[Made]) -> Bound {
@@ -327,22 +387,34 @@ impl Device {
                 // Closing the device would wait for the program, so it stays open until the process ends.
                 std::mem::forget((self.device.clone(), self.queue.clone()));
                 let seconds = limit.as_secs();
-                Err(Error(format!("the program did not end within {seconds} seconds; it may not end at all")))
+                Err(Error(format!(
+                    "the program did not finish within {seconds} seconds; it may not terminate"
+                )))
             }
             (Err(e), _) => Err(Error(format!("the device `{}` was lost: {e}", self.info().name))),
         }
     }
 
-    pub(crate) fn read_back(&self, buffer: &wgpu::Buffer, size: usize) -> Result<Vec<u8>, Error> {
+    /// The bytes from `start` on, which begins a word.
+    pub(crate) fn read_back(
+        &self,
+        buffer: &wgpu::Buffer,
+        start: usize,
+        size: usize,
+    ) -> Result<Vec<u8>, Error> {
+        if size == 0 {
+            return Ok(vec![]);
+        }
+        let words = padded(size);
         let copy = self.caught("cannot read a buffer back", || {
             let copy = self.device.create_buffer(&wgpu::BufferDescriptor {
                 label: None,
-                size: buffer.size(),
+                size: words,
                 usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
                 mapped_at_creation: false,
             });
             let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
+            encoder.copy_buffer_to_buffer(buffer, start as u64, &copy, 0, words);
             self.queue.submit([encoder.finish()]);
             copy
         })?;
@@ -373,6 +445,14 @@ impl Device {
         });
         Some(Clock { queries, ticks })
     }
+}
+
+/// What came of running a pipeline.
+pub(crate) struct Ran {
+    /// What is in the binding that was asked for.
+    pub(crate) flag: Option<Vec<u8>>,
+    /// How long it took, if that was asked for.
+    pub(crate) time: Option<Time>,
 }
 
 /// A program with what is bound to it, ready to run.
@@ -434,7 +514,7 @@ impl Clock {
     }
 
     fn read(&self, device: &Device) -> Result<Time, Error> {
-        let bytes = device.read_back(&self.ticks, 16)?;
+        let bytes = device.read_back(&self.ticks, 0, 16)?;
         let at = |i: usize| u64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().unwrap_or_default());
         let ticks = at(1).saturating_sub(at(0)) as f64;
         let seconds = ticks * f64::from(device.queue.get_timestamp_period()) * 1e-9;

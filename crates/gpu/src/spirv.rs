@@ -1,7 +1,7 @@
-//! The numbers of bindings in SPIR-V.
+//! Renumbers bindings in SPIR-V.
 //!
-//! wgpu numbers the bindings of a group anew for Vulkan, without gaps and in their order, and changes the shaders that it
-//! translates alike. Words that it hands on as they are must follow by themselves.
+//! For Vulkan, wgpu renumbers the bindings of a group without gaps, and adapts the shaders that it translates. It does not
+//! adapt SPIR-V that it passes through, so this module does.
 
 use std::collections::BTreeMap;
 

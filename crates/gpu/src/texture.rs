@@ -1,4 +1,4 @@
-//! Textures and samplers on a device.
+//! Creates textures and samplers on a device.
 
 use crate::{Device, Error};
 use cotangent_ir::texture::{Address, Compare, Dim, Filter, SamplerState};
@@ -128,11 +128,11 @@ impl Image {
             Dim::D3 => limits.max_texture_dimension_3d,
         };
         if let Some(n) = self.size.iter().find(|n| **n > most) {
-            return Err(format!("has {n} texels along one axis, but the device takes at most {most}"));
+            return Err(format!("has {n} texels along one axis, but the device supports at most {most}"));
         }
         let most = limits.max_texture_array_layers;
         if self.dim != Dim::D3 && self.layers > most {
-            return Err(format!("has {} layers, but the device takes at most {most}", self.layers));
+            return Err(format!("has {} layers, but the device supports at most {most}", self.layers));
         }
         let needed = (0..self.levels).fold(0, |sum: u64, level| sum.saturating_add(self.level_bytes(level)));
         if given < needed {
@@ -277,7 +277,7 @@ impl Device {
             self.queue.submit([encoder.finish()]);
             buffer
         })?;
-        let bytes = self.read_back(&buffer, padded * rows)?;
+        let bytes = self.read_back(&buffer, 0, padded * rows)?;
         Ok(bytes.chunks_exact(padded).flat_map(|line| line[..row].iter().copied()).collect())
     }
 }
@@ -310,10 +310,10 @@ mod tests {
     #[test]
     fn what_no_device_takes_is_told() {
         let limits = wgpu::Limits::default();
-        let axis = "has 16384 texels along one axis, but the device takes at most 8192";
+        let axis = "has 16384 texels along one axis, but the device supports at most 8192";
         assert_eq!(LARGE.check(&limits, 1 << 32), Err(axis.to_string()));
         let layers = Image { size: [1, 1, 1], layers: 257, ..LARGE };
-        let told = "has 257 layers, but the device takes at most 256";
+        let told = "has 257 layers, but the device supports at most 256";
         assert_eq!(layers.check(&limits, 1 << 32), Err(told.to_string()));
     }
 }

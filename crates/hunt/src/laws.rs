@@ -1,23 +1,24 @@
-//! The laws that every program obeys.
+//! The laws that every program must obey.
 //!
 //! At random inputs `x`, for a random direction `v` and random weights `u` of the outputs of `f` with Jacobian `J`:
 //!
-//! - every number of an input or output has a derivative, unless it is marked otherwise;
-//! - what the forward derivative gives besides derivatives is what `f` gives, bit by bit; the backward one leaves values as
-//!   they are; all three write the same to memory;
-//! - `<u, J v>` from the forward derivative, `<J' u, v>` from the backward one, and the central difference of `<u, f>`
-//!   along `v`, in the interpreter's wide mode, are one number;
-//! - so they are however much the backward pass keeps, and with loops unrolled;
-//! - and for functions that use derivatives of `f`, which makes those of second order.
+//! - Every number of an input or output has a derivative, unless it is marked otherwise.
+//! - The forward derivative computes the same values as `f`, bit by bit. The backward derivative leaves values unchanged. All
+//!   three write the same to memory.
+//! - `<u, J v>` from the forward derivative, `<J' u, v>` from the backward one, and the central difference of `<u, f>` along
+//!   `v`, in the interpreter's wide mode, are equal.
+//! - They are equal for every checkpointing preference, and with loops unrolled.
+//! - They are equal for functions that use derivatives of `f`, which have derivatives of second order.
 
 use crate::program::Program;
 use crate::random::Random;
 use crate::values::{inner, moved, random, varying};
 use cotangent::interp::{Machine, Options, Stopped, Val};
 use cotangent::ir::{Dir, FuncId, Mode, Module, Prefer, Signature, Ty};
-use cotangent::{Compiler, Files, Roots, Symbol, pipeline, render};
+use cotangent::{Request, Roots, Session, Symbol, Texts, pipeline, render};
 use cotangent_lower::Lowered;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// What went wrong. Shrinking keeps it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -92,14 +93,15 @@ pub fn check(program: &Program, seed: u64) -> Result<Tally, Failure> {
 }
 
 /// Lowers a function and requests for its derivatives.
-fn lowered(source: &str, name: &str, unroll: bool) -> Result<Lowered, Failure> {
-    let files = [("program.slang", source)];
-    let files = Files(&files);
+fn lowered(source: &str, name: &str, unroll: bool) -> Result<Arc<Lowered>, Failure> {
+    let session = Session::new(Texts::new([("program.slang", source)]));
     let word = if unroll { "[ForceUnroll]" } else { "" };
-    let mut compiler = Compiler::new(&files, vec![("LOOP".to_string(), word.to_string())]);
+    let mut request = Request::new("program.slang");
+    request.defines = vec![("LOOP".to_string(), word.to_string())];
     let modes = vec![Mode::Forward, Mode::Backward];
-    let result = compiler.lower("program.slang", Roots::Derivatives { func: Symbol::new(name), modes });
-    result.or_else(|_| refused(&compiler.sources, compiler.diagnostics.iter()))
+    let roots = Roots::Derivatives { func: Symbol::new(name), modes };
+    let answer = session.program(&request).lower(roots);
+    answer.result.or_else(|_| refused(&answer.sources, answer.diagnostics.iter()))
 }
 
 fn refused<'d, T>(
@@ -124,14 +126,14 @@ struct Trio {
 
 /// Writes the derivatives, with this preference; through all passes of the compiler, or just as they are written.
 fn written(from: &Lowered, prefer: Option<Prefer>, wide: bool) -> Result<Trio, Failure> {
-    let mut lowered = from.clone();
+    let mut lowered = Lowered::clone(from);
     lowered.module.types.wide = wide;
     let diagnostics = match prefer {
         Some(prefer) => {
             lowered.module.prefer = prefer;
             cotangent_autodiff::differentiate_also(&mut lowered.module, &lowered.roots)
         }
-        None => pipeline::run(&mut lowered, pipeline::Memory::Declared, &mut pipeline::Listing::default()),
+        None => pipeline::run(&mut lowered, pipeline::Memory::Declared, &mut pipeline::Watch::default()),
     };
     if diagnostics.has_errors() {
         let texts: Vec<String> =

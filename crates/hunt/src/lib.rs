@@ -1,8 +1,8 @@
-//! Hunts for programs whose derivatives are wrong.
+//! Searches for programs whose derivatives are wrong.
 //!
-//! [`generate`] makes random, well-typed, numerically tame differentiable programs; [`laws`] says what holds of each;
-//! [`mod@shrink`] makes one that fails small enough to read. Laws cannot say what a custom derivative gives or how often effects
-//! happen: [`model`] computes that for programs of its own. `cargo xtask hunt` tries as many programs as asked, and the tests try
+//! [`generate`] generates random, well-typed, numerically tame differentiable programs. [`laws`] checks each. [`mod@shrink`]
+//! reduces a failing program until it is readable. Laws cannot say what a custom derivative returns or how often effects
+//! happen: [`model`] computes that for its own programs. `cargo xtask hunt` tries any number of programs, and the tests try
 //! five hundred of each kind.
 
 pub mod generate;
@@ -105,7 +105,7 @@ pub fn hunt_models(
             }
             Err(failure) => caught(reduced_tree(seed, &tree, failure, asked)),
         }
-        if waiting.len() >= 60 {
+        if waiting.len() >= 120 {
             built += as_cpp(std::mem::take(&mut waiting), asked, caught);
         }
     }

@@ -1,4 +1,4 @@
-//! Programs as trees of text, which is all that printing and shrinking need to know of them.
+//! Programs as trees of text, for printing and shrinking.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Random numbers that are the same everywhere (SplitMix64).
+//! A random number generator with the same results on every host (SplitMix64).
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
-//! Makes a program that fails smaller, as long as it fails in the same way.
+//! Reduces a failing program while it fails in the same way.
 //!
-//! What is tried knows nothing of scopes: a program that no longer compiles fails in another way and is not taken.
+//! Edits ignore scopes: a program that no longer compiles fails in another way and is discarded.
 
 use crate::program::{Function, Node, Piece, Program};
 

@@ -37,7 +37,7 @@ fn models(number: u64) {
     if compiler.is_none() {
         eprintln!("no C++ compiler: only the interpreter is asked");
     }
-    let cpp = compiler.as_deref().map(|compiler| (compiler, &*folder.0, 5));
+    let cpp = compiler.as_deref().map(|compiler| (compiler, &*folder.0, 1));
     let asked = Asked { features: FEATURES, cpp, shrink: false };
     let seeds = 1 + number * EACH..1 + (number + 1) * EACH;
     let (compared, _) = hunt_models(seeds, asked, &mut |c| {

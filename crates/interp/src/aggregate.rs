@@ -1,4 +1,4 @@
-//! Parts of aggregates: reading, replacing and adding, in place where there is one owner.
+//! Reads, replaces and adds to parts of aggregates, in place if the aggregate has one owner.
 
 use crate::decode::Level;
 use crate::stop::Outside;
@@ -50,6 +50,29 @@ impl Machine<'_> {
             })
         };
         levels.iter().map(position).collect()
+    }
+
+    /// How many bytes lie before the part that a path leads to; `len` is the number of elements of the buffer, if it leads into
+    /// one.
+    pub(crate) fn bytes_to(&mut self, levels: &[Level], indices: &[Val], len: usize) -> Result<usize, Trap> {
+        let (mut offset, mut indices) = (0, indices.iter());
+        for level in levels {
+            let arity = level.arity.map_or(len, |n| n as usize);
+            if let Step::Part(part) = level.step {
+                if part as usize >= arity {
+                    return Err(self.out_of_bounds(part.into(), arity));
+                }
+                offset += level.bytes;
+                continue;
+            }
+            let index = self.scalar(indices.next().expect("the verifier counted"), Scalar::I32);
+            let Some(position) = eval::index(index, arity) else {
+                let index = if let Const::Int(index) = index { index } else { 0 };
+                return Err(self.out_of_bounds(index, arity));
+            };
+            offset += position * level.bytes;
+        }
+        Ok(offset)
     }
 
     /// The place of a part, its aggregates made this value's own.

@@ -1,10 +1,9 @@
-//! Running an entry point for every thread of some groups, one after the other.
+//! Runs an entry point for every thread of some groups, one group after another.
 //!
-//! The threads of a group run in order, each until it ends or comes to a barrier. Those that wait are set aside with all
-//! they hold: the slots of their frames and their `static` variables. When the last one has come they go on in the same
-//! order. So there is one order of everything that happens, and it is one of those allowed. A barrier that some threads do
-//! not reach stops the program. Before threads wait at a barrier, the waves have done what they do together
-//! ([`wave`](crate::wave)).
+//! The threads of a group run in order, each until it ends or reaches a barrier. A waiting thread is suspended with its
+//! frames and its `static` variables. When all threads have reached the barrier, they continue in the same order. So
+//! execution is deterministic, and is one of the allowed orders. A barrier that some threads do not reach traps. Wave
+//! operations ([`wave`](crate::wave)) complete before threads wait at a barrier.
 
 use crate::machine::{Pause, Thread};
 use crate::wave::{LANES, Lane, Point};

@@ -1,22 +1,21 @@
-//! Holds detached values fixed while finite differences are taken.
+//! Holds detached values constant while finite differences are taken.
 //!
-//! Derivatives treat the result of `detach` as constant, but it still changes with the inputs. To compare a derivative with
-//! differences, note the detached values in one run and give them back in runs at nearby points.
+//! Derivatives treat the result of `detach` as constant, but it changes with the inputs. To compare a derivative with finite
+//! differences, record the detached values in one run, and replay them in runs at nearby points.
 //!
-//! A value is identified by where and when it is made: its place in each function that is running, and the iteration of each
-//! loop around that place. A run that takes another branch, or makes more iterations, gets the values of the places that it
-//! has in common with the first run. If it detaches a value at a place that the first run did not reach, it has *strayed*:
-//! its results are not those of the function that was differentiated.
+//! A value is identified by the call stack, the instruction, and the iteration of each enclosing loop. A run that takes
+//! another branch, or runs more iterations, gets the values of the instructions that both runs reach. If it detaches a value
+//! that the first run did not record, it has *strayed*: its results are not those of the function that was differentiated.
 
 use crate::wave::Point;
 use crate::{Machine, Val};
 use cotangent_base::Map;
 use std::mem;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What was detached in a run.
 #[derive(Clone, Default, Debug)]
-pub struct Detached(Rc<Map<Point, Val>>);
+pub struct Detached(Arc<Map<Point, Val>>);
 
 /// What detached values are.
 #[derive(Default)]
@@ -40,7 +39,7 @@ impl Machine<'_> {
     /// What was detached since noting began.
     pub fn take_detached(&mut self) -> Detached {
         match mem::take(&mut self.held) {
-            Held::Noting(values) => Detached(Rc::new(values)),
+            Held::Noting(values) => Detached(Arc::new(values)),
             Held::No | Held::Given(_) => Detached::default(),
         }
     }

@@ -1,37 +1,46 @@
-//! The reference interpreter: what a program means.
+//! The reference interpreter: it defines what a program computes.
 //!
-//! It is simple, complete and slow; every other way to run a program is tested against it. [`Machine::call`] runs one
-//! function on values, [`Machine::dispatch`] runs an entry point for every thread of some groups, one after the other from
-//! barrier to barrier, and in waves where they do something together ([`wave`]).
+//! It is simple, complete and slow. All other executors are tested against it. [`Machine::call`] runs one function on values.
+//! [`Machine::dispatch`] runs an entry point for every thread of some groups, one thread after another between barriers.
+//! Lanes meet at wave operations ([`wave`]).
 //!
-//! How it works: a function is decoded once into a list of codes with jumps ([`decode`]), values live in slots
-//! of explicit frames, so that a deep recursion of the program is none of the host's, and scalar operations
-//! mean what [`cotangent_ir::eval`] says. An aggregate with one owner is changed in place: operands are moved at their
-//! last use ([`lifetimes`]), and parts about to be replaced are moved out ([`take_part`]). So an array that a loop
-//! carries is not copied per round; [`Counters`] say what was copied after all, for tests that count.
+//! A function is decoded once into a list of codes with jumps ([`decode`]). Values are in slots of explicit frames, so that
+//! recursion in the program does not use the host's stack. [`cotangent_ir::eval`] defines the scalar operations. An aggregate
+//! with one owner is changed in place: operands are moved at their last use ([`lifetimes`]), and parts that are about to be
+//! replaced are moved out ([`take_part`]). So an array that a loop carries is not copied per iteration. [`Counters`] count
+//! the remaining copies, for tests.
 //!
-//! In wide mode ([`Options::wide`]) half and float are evaluated in binary64, for finite differences.
+//! The memory of buffers, textures and uniforms is bytes in C layout, decoded when read ([`layout`]); variables hold values.
+//! [`Interpreter`] is the interpreter as a back end. A [`Program`] is loaded once and shared by machines in any thread.
+//!
+//! In wide mode ([`Options::wide`]) `half` and `float` are evaluated in binary64, for finite differences, and memory does not
+//! round.
 
 mod aggregate;
-mod codes;
+mod backend;
 mod decode;
 mod dispatch;
 mod held;
+mod layout;
 mod lifetimes;
 mod machine;
 mod memory;
 mod ops;
+mod params;
 mod pointer;
-mod stop;
+mod program;
 mod take_part;
 mod texture;
 mod value;
 mod wave;
 
-pub use codes::CODES;
+pub use backend::{Buffer, Interpreter, Texture};
+use cotangent_runtime::trap as stop;
+pub use cotangent_runtime::{CODES, OtherThread, Outside, Stopped, UnknownType};
 pub use held::Detached;
 pub use machine::{Counters, Machine, Options};
+pub use params::Values;
 pub use pointer::Pointer;
-pub use stop::{OtherThread, Outside, Stopped, UnknownType};
+pub use program::Program;
 pub use value::Val;
 pub use wave::LANES;

@@ -1,16 +1,17 @@
-//! Where values are used for the last time.
+//! Finds the last use of each value.
 //!
-//! An aggregate with one owner is changed in place, so an operand is *taken* out of its slot at its last use, and a
-//! value that some path does not use is *dropped* where that path begins. Then an array that a loop carries and
-//! updates is never copied. The rules:
+//! An aggregate with one owner is changed in place. So an operand is *taken* from its slot at its last use. If a path does
+//! not use a value, the value is *dropped* at the start of that path. Then an array that a loop carries and updates is never
+//! copied. The rules:
 //!
-//! - A use is the last if nothing that may run later, in this region or behind it, uses the value. Nothing runs
-//!   later behind a `return`; behind a `break` or `continue` nothing of the loop's body does.
-//! - A captured value that is dead after an `if` or `switch` may be taken in each branch; a branch that does not
-//!   use it drops it on entry.
-//! - A value from outside a loop is never taken inside, for the next round may use it; it is dropped behind the loop.
+//! - A use is the last if no instruction that may run later, in this region or after it, uses the value. No instruction runs
+//!   after a `return`, and none of the loop's body after a `break` or `continue`.
+//! - A captured value that is dead after an `if` or `switch` may be taken in each branch. A branch that does not use it drops
+//!   it on entry.
+//! - A value from outside a loop is never taken inside it, because the next iteration may use it. It is dropped after the
+//!   loop.
 //!
-//! This is one walk backwards over the function with the set of values used later.
+//! The analysis is one backward walk over the function with the set of live values.
 
 use cotangent_base::{EntityMap, EntitySet, Map};
 use cotangent_ir::{Func, Inst, Op, Region, Value};

@@ -1,16 +1,19 @@
 //! The machine: memory, frames, and the loop that runs codes.
 
-use crate::decode::{Arg, Code, Decoded, Level, Slot, decode};
+use crate::decode::{Arg, Code, Decoded, Level, Slot};
 use crate::held::Held;
+use crate::params::{Param, Store};
+use crate::program::{Function, Loaded};
 use crate::stop::{Outside, UnknownType};
 use crate::wave::{Lane, Point};
 use crate::{Stopped, Val};
 use cotangent_base::{Entity, EntityMap, Scalar, Span};
 use cotangent_ir::eval::Eval;
-use cotangent_ir::{Const, FuncId, Global, Math, Module, Op, Trap, Ty, Type};
+use cotangent_ir::{Const, FuncId, Global, GlobalData, Math, Module, Op, Trap, Ty, Type};
 use smallvec::SmallVec;
 use std::mem;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// How to run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,8 +78,14 @@ pub struct Machine<'m> {
     pub(crate) module: &'m Module,
     pub(crate) options: Options,
     pub(crate) eval: Eval,
-    /// The elements of each buffer, the value of each uniform and variable.
+    /// The functions and types of the module in the form in which they are used, shared with other machines.
+    pub(crate) loaded: Arc<Loaded>,
+    /// The value of each variable, and of each uniform that has been read.
     pub(crate) memory: EntityMap<Global, Val>,
+    /// What the parameters were given.
+    pub(crate) params: EntityMap<Global, Param>,
+    /// The memory of buffers and textures.
+    pub(crate) stores: Vec<Store>,
     pub(crate) counters: Counters,
     /// The thread being run, in a dispatch.
     pub(crate) thread: Option<[u32; 3]>,
@@ -90,9 +99,8 @@ pub struct Machine<'m> {
     pub(crate) strayed: bool,
     /// What the program has printed.
     pub(crate) output: String,
-    decoded: EntityMap<FuncId, Option<Rc<Decoded>>>,
-    /// Whether the iterations of all loops are counted, as for operations on waves.
-    counts_rounds: bool,
+    /// The functions that this machine has used. Their counts are its own, so that machines of several threads do not contend.
+    decoded: EntityMap<FuncId, Option<Rc<Function>>>,
     /// The slots of all frames of the thread being run.
     pub(crate) slots: Vec<Val>,
     /// The number of steps at which to stop.
@@ -118,7 +126,7 @@ pub(crate) enum Pause {
 /// A function that is running.
 struct Frame {
     func: FuncId,
-    decoded: Rc<Decoded>,
+    decoded: Rc<Function>,
     /// The next code.
     at: usize,
     /// Where its slots begin.
@@ -135,18 +143,23 @@ impl Thread {
 impl<'m> Machine<'m> {
     /// A machine whose buffers are empty and whose uniforms are zero. The module must be valid.
     pub fn new(module: &'m Module, options: Options) -> Self {
-        let initial = |ty: Ty| match module.types.get(ty) {
-            Type::Buffer(..) => Val::aggregate([]),
-            // No extent and no texels.
-            Type::Opaque(_) => Val::aggregate([Val::aggregate([]), Val::aggregate([])]),
+        Self::of(module, Arc::new(Loaded::new(module, options.wide, module.has_waves())), options)
+    }
+
+    /// A machine for a module that has been loaded with these options.
+    pub(crate) fn of(module: &'m Module, loaded: Arc<Loaded>, options: Options) -> Self {
+        let initial = |data: &GlobalData| match module.types.get(data.ty) {
             Type::Ref(inner) => Val::zero(&module.types, inner),
-            _ => Val::zero(&module.types, ty),
+            _ => Val::Undef,
         };
         Machine {
             module,
             options,
             eval: Eval { wide: options.wide },
-            memory: module.globals.values().map(|g| initial(g.ty)).collect(),
+            loaded,
+            memory: module.globals.values().map(initial).collect(),
+            params: EntityMap::filled(Param::Unset, module.globals.len()),
+            stores: Vec::new(),
             counters: Counters::default(),
             thread: None,
             outside: None,
@@ -155,21 +168,9 @@ impl<'m> Machine<'m> {
             strayed: false,
             output: String::new(),
             decoded: EntityMap::filled(None, module.funcs.len()),
-            counts_rounds: module.has_waves(),
             slots: Vec::new(),
             last_step: 0,
         }
-    }
-
-    /// Sets a uniform, or the elements of a buffer, given as an aggregate of any length.
-    pub fn set_global(&mut self, global: Global, value: Val) {
-        let ty = self.module.globals[global].ty;
-        self.memory[global] = value.conform(&self.module.types, ty, self.eval);
-    }
-
-    /// What a global holds now: the elements of a buffer are the parts of an aggregate.
-    pub fn global(&self, global: Global) -> &Val {
-        &self.memory[global]
     }
 
     /// What the program has printed, which is not kept.
@@ -204,15 +205,15 @@ impl<'m> Machine<'m> {
         self.last_step = self.counters.steps.saturating_add(self.options.max_steps);
     }
 
-    fn decoded(&mut self, func: FuncId) -> Rc<Decoded> {
-        let module = self.module;
-        let counts = self.counts_rounds;
-        self.decoded[func].get_or_insert_with(|| Rc::new(decode(module, &module.funcs[func], counts))).clone()
+    fn decoded(&mut self, func: FuncId) -> Rc<Function> {
+        let (module, loaded) = (self.module, &self.loaded);
+        self.decoded[func].get_or_insert_with(|| Rc::new(loaded.function(module, func))).clone()
     }
 
     /// Counts the iterations of all loops from the next call on.
     pub(crate) fn count_rounds(&mut self) {
-        if !mem::replace(&mut self.counts_rounds, true) {
+        if let Some(counting) = self.loaded.counting(self.module) {
+            self.loaded = counting;
             self.decoded = EntityMap::filled(None, self.module.funcs.len());
         }
     }

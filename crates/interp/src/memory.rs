@@ -1,25 +1,61 @@
-//! Loads, stores, atomics, assertions and text.
+//! Executes loads, stores, atomics, assertions and `printf`.
 
+use crate::aggregate::Positions;
 use crate::decode::Level;
-use crate::stop::Outside;
+use crate::pointer::Start;
 use crate::{Machine, Val};
 use cotangent_base::Scalar;
 use cotangent_base::printf::{self, Piece, Shown};
-use cotangent_ir::{AtomicKind, Const, Global, Trap, Type};
+use cotangent_ir::{AtomicKind, Const, Global, Trap, Ty, Type};
+use smallvec::SmallVec;
 use std::mem;
 
+/// A part of memory.
+enum Part {
+    /// Of a variable.
+    Variable(Start, Positions),
+    /// In the memory of a buffer: the memory, and the first byte.
+    Bytes(usize, usize),
+}
+
 impl Machine<'_> {
-    pub(crate) fn load(&mut self, levels: &[Level], args: &[Val]) -> Result<Val, Trap> {
-        let start = self.follow(&args[0])?;
-        let len = self.memory[start.global].parts().len();
-        let at = self.positions(levels, &args[1..], len)?;
-        let way = start.at.iter().chain(&at);
-        Ok(way.fold(&self.memory[start.global], |value, i| value.part(*i)).clone())
+    /// The part that a handle or pointer and a path lead to.
+    fn part(&mut self, levels: &[Level], handle: &Val, indices: &[Val]) -> Result<Part, Trap> {
+        let start = self.follow(handle)?;
+        if !self.is_buffer(start.global) {
+            let at = self.positions(levels, indices, 0)?;
+            return Ok(Part::Variable(start, at));
+        }
+        let (store, _, len) = self.buffer(start.global).unwrap_or((usize::MAX, 1, 0));
+        let offset = self.bytes_to(levels, indices, len)?;
+        Ok(Part::Bytes(store, start.offset + offset))
     }
 
-    pub(crate) fn store(&mut self, levels: &[Level], args: &mut [Val]) -> Result<Val, Trap> {
-        let value = mem::take(&mut args[1]);
-        self.change(levels, &args[0], &args[2..], |_, part| *part = value)?;
+    pub(crate) fn load(&mut self, levels: &[Level], ty: Ty, args: &[Val]) -> Result<Val, Trap> {
+        Ok(match self.part(levels, &args[0], &args[1..])? {
+            Part::Variable(start, at) => {
+                let way = start.at.iter().chain(&at);
+                way.fold(&self.memory[start.global], |value, i| value.part(*i)).clone()
+            }
+            Part::Bytes(store, offset) => {
+                let shape = self.shape(ty).expect("what lies in memory has a layout");
+                shape.decode(&self.stores[store].bytes()[offset..])
+            }
+        })
+    }
+
+    pub(crate) fn store(&mut self, levels: &[Level], ty: Ty, args: &mut [Val]) -> Result<Val, Trap> {
+        match self.part(levels, &args[0], &args[2..])? {
+            Part::Variable(start, at) => {
+                let value = mem::take(&mut args[1]);
+                self.change(levels, &start, &at, |_, part| *part = value);
+            }
+            Part::Bytes(store, offset) => {
+                let shape = self.loaded.layouts.shape(&self.module.types, ty);
+                let shape = shape.expect("what lies in memory has a layout");
+                shape.encode(&args[1], &mut self.stores[store].bytes_mut()[offset..]);
+            }
+        }
         Ok(Val::Unit)
     }
 
@@ -27,22 +63,35 @@ impl Machine<'_> {
     pub(crate) fn atomic(
         &mut self,
         kind: AtomicKind,
-        scalar: Scalar,
+        ty: Ty,
         levels: &[Level],
         args: &mut [Val],
     ) -> Result<Val, Trap> {
+        let scalar = self.module.types.get(ty).scalar().expect("the verifier checked the type");
         let (values, indices) = args[1..].split_at(kind.values());
-        let values: Vec<Const> = values.iter().map(|v| self.scalar(v, scalar)).collect();
-        if scalar.bytes() == 8
-            && let Some((global, first)) = self.first_word(levels, &args[0], indices)?
-        {
-            return self.atomic_words(kind, scalar, &values, global, first);
+        let values: SmallVec<[Const; 2]> = values.iter().map(|v| self.scalar(v, scalar)).collect();
+        match self.part(levels, &args[0], indices)? {
+            Part::Variable(start, at) => self.change(levels, &start, &at, |machine, part| {
+                let old = machine.scalar(part, scalar);
+                *part = Val::Scalar(machine.updated(kind, scalar, old, &values)?);
+                Ok(Val::Scalar(old))
+            }),
+            Part::Bytes(store, offset) => {
+                let global = self.follow(&args[0])?.global;
+                if scalar.bytes() == 8 && self.has_words(global) {
+                    return self.atomic_words(kind, scalar, &values, global, offset);
+                }
+                let shape = self.shape(ty).expect("what lies in memory has a layout");
+                let old = shape.scalar(&self.stores[store].bytes()[offset..]);
+                let old = old.expect("the verifier checked the type");
+                let new = Val::Scalar(self.updated(kind, scalar, old, &values)?);
+                let shape = self.loaded.layouts.shape(&self.module.types, ty);
+                shape
+                    .expect("what lies in memory has a layout")
+                    .encode(&new, &mut self.stores[store].bytes_mut()[offset..]);
+                Ok(Val::Scalar(old))
+            }
         }
-        self.change(levels, &args[0], indices, |machine, part| {
-            let old = machine.scalar(part, scalar);
-            *part = Val::Scalar(machine.updated(kind, scalar, old, &values)?);
-            Ok(Val::Scalar(old))
-        })?
     }
 
     /// What an atomic operation makes of what was there.
@@ -61,49 +110,25 @@ impl Machine<'_> {
         }
     }
 
-    /// If a handle and a path lead to a word of a buffer of words: the buffer, and which word.
-    fn first_word(
-        &mut self,
-        levels: &[Level],
-        handle: &Val,
-        indices: &[Val],
-    ) -> Result<Option<(Global, usize)>, Trap> {
-        let start = self.follow(handle)?;
-        let types = &self.module.types;
-        let is_word = match types.get(self.module.globals[start.global].ty) {
-            Type::Buffer(elem, _) => types.get(elem) == Type::Scalar(Scalar::U32),
-            _ => false,
-        };
-        if !is_word {
-            return Ok(None);
-        }
-        let len = self.memory[start.global].parts().len();
-        let at = self.positions(levels, indices, len)?;
-        Ok(start.at.iter().chain(&at).next().map(|first| (start.global, *first)))
-    }
-
-    /// An atomic operation on 64 bits of a buffer of words.
+    /// An atomic operation on 64 bits of a buffer of words, from a byte on.
     fn atomic_words(
         &mut self,
         kind: AtomicKind,
         scalar: Scalar,
         values: &[Const],
         global: Global,
-        first: usize,
+        offset: usize,
     ) -> Result<Val, Trap> {
-        let len = self.memory[global].parts().len();
+        let (store, stride, len) = self.buffer(global).unwrap_or((usize::MAX, 1, 0));
+        let first = offset / stride;
         if first + 1 >= len {
-            self.outside = Some(Outside { index: first as i64 + 1, len });
-            return Err(Trap::OutOfBounds);
+            return Err(self.out_of_bounds(first as i64 + 1, len));
         }
-        let word = |machine: &mut Self, i: usize| {
-            let part = machine.memory[global].part(i).clone();
-            match machine.scalar(&part, Scalar::U32) {
-                Const::Int(word) => word as u64 & 0xffff_ffff,
-                _ => 0,
-            }
-        };
-        let bits = word(self, first) | word(self, first + 1) << 32;
+        // In wide memory too, a word lies in the first four of its bytes.
+        let word =
+            |bytes: &[u8]| u64::from(u32::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default()));
+        let bytes = &self.stores[store].bytes()[offset..];
+        let bits = word(bytes) | word(&bytes[stride..]) << 32;
         let old = match scalar.is_float() {
             true => Const::Float(bits),
             false => Const::Int(bits as i64),
@@ -113,41 +138,36 @@ impl Machine<'_> {
             Const::Int(bits) => bits as u64,
             Const::Bool(_) => unreachable!("the verifier checked the type"),
         };
-        let mut memory = mem::take(&mut self.memory[global]);
-        let words = self.own(&mut memory, 0, true);
-        words[first] = Val::int(i64::from(bits as u32));
-        words[first + 1] = Val::int((bits >> 32) as i64);
-        self.memory[global] = memory;
+        let bytes = &mut self.stores[store].bytes_mut()[offset..];
+        bytes[..4].copy_from_slice(&(bits as u32).to_le_bytes());
+        bytes[stride..][..4].copy_from_slice(&((bits >> 32) as u32).to_le_bytes());
         Ok(Val::Scalar(old))
     }
 
-    /// Changes the part of memory that a handle or pointer and a path lead to.
+    /// Changes a part of a variable.
     fn change<R>(
         &mut self,
         levels: &[Level],
-        handle: &Val,
-        indices: &[Val],
+        start: &Start,
+        at: &[usize],
         change: impl FnOnce(&mut Self, &mut Val) -> R,
-    ) -> Result<R, Trap> {
-        let start = self.follow(handle)?;
-        let len = self.memory[start.global].parts().len();
-        let at = self.positions(levels, indices, len)?;
+    ) -> R {
         let mut memory = mem::take(&mut self.memory[start.global]);
         let mut part = &mut memory;
         for &i in &start.at {
             part = &mut self.own(part, 0, true)[i];
         }
-        let part = self.place(part, levels, &at);
+        let part = self.place(part, levels, at);
         let mut value = mem::take(part);
         let result = change(self, &mut value);
         *part = value;
         self.memory[start.global] = memory;
-        Ok(result)
+        result
     }
 
     pub(crate) fn length(&mut self, buffer: &Val) -> Result<Val, Trap> {
         let Val::Handle(global) = buffer else { return Err(Trap::NullPointer) };
-        Ok(Val::int(self.memory[*global].parts().len() as i64))
+        Ok(Val::int(self.buffer(*global).map_or(0, |(.., len)| len) as i64))
     }
 
     pub(crate) fn assert(&mut self, cond: &Val, trap: Trap) -> Result<Val, Trap> {

@@ -1,4 +1,4 @@
-//! What each instruction without regions does to values.
+//! Executes instructions without regions.
 
 use crate::aggregate::{Numbers, array_elements, build};
 use crate::decode::Level;
@@ -58,11 +58,11 @@ impl Machine<'_> {
             }
             Op::Global(global) => match shape {
                 Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => Val::Handle(*global),
-                _ => self.memory[*global].clone(),
+                _ => self.value_of(*global),
             },
-            Op::Load(_) => return self.load(levels, args),
-            Op::Store(_) => return self.store(levels, args),
-            Op::Atomic(atomic) => return self.atomic(atomic.kind, scalar_of(shape), levels, args),
+            Op::Load(_) => return self.load(levels, func.ty(data.results[0]), args),
+            Op::Store(_) => return self.store(levels, func.ty(data.operands[1]), args),
+            Op::Atomic(atomic) => return self.atomic(atomic.kind, func.ty(data.results[0]), levels, args),
             Op::Point(_) => self.point(levels, args),
             Op::Offset => self.offset(&args[0], &args[1]),
             Op::Address => self.address(&args[0], pointee(first)),

@@ -1,13 +1,11 @@
-//! Pointers: a buffer or variable of the group, and the way to a part of it.
+//! Pointers: a buffer or group-shared variable, and a path to a part of it.
 //!
-//! Steps of the way are kept as they were computed, and looked at when the pointer is followed: one behind the last
-//! element is fine until then. A pointer may move along the array or buffer its last step goes through. One whose last
-//! step is a field of a structure has nowhere to move; how far it was moved is kept all the same, and any distance but 0
-//! is outside.
+//! Path steps are stored as computed, and checked when the pointer is dereferenced: a pointer past the last element is valid
+//! until then. A pointer moves along the array or buffer of its last step. If the last step is a structure field, it cannot
+//! move: the offset is recorded, and any offset other than 0 is out of bounds.
 
 use crate::aggregate::Positions;
 use crate::decode::Level;
-use crate::stop::Outside;
 use crate::{Machine, Val};
 use cotangent_base::Scalar;
 use cotangent_ir::{Const, Global, Step, Trap, Ty, Type, eval, layout};
@@ -28,14 +26,17 @@ pub struct Pointer {
 /// Where an access begins: the memory, and the way to the part that a pointer leads to.
 pub(crate) struct Start {
     pub global: Global,
+    /// The way, in a variable.
     pub at: Positions,
+    /// The first byte, in a buffer.
+    pub offset: usize,
 }
 
 impl Machine<'_> {
     /// Follows a handle or pointer.
     pub(crate) fn follow(&mut self, handle: &Val) -> Result<Start, Trap> {
         match handle {
-            Val::Handle(global) => Ok(Start { global: *global, at: Positions::new() }),
+            Val::Handle(global) => Ok(Start { global: *global, at: Positions::new(), offset: 0 }),
             Val::Pointer(pointer) => self.follow_pointer(pointer),
             Val::Null | Val::Undef => Err(Trap::NullPointer),
             Val::Unit | Val::Scalar(_) | Val::Aggregate(_) => unreachable!("the verifier checked the type"),
@@ -43,31 +44,45 @@ impl Machine<'_> {
     }
 
     fn follow_pointer(&mut self, pointer: &Pointer) -> Result<Start, Trap> {
-        let mut at = Positions::new();
-        let mut value = &self.memory[pointer.global];
+        let types = &self.module.types;
+        let (mut at, mut offset) = (Positions::new(), 0);
+        let mut ty = match types.get(self.module.globals[pointer.global].ty) {
+            Type::Ref(inner) => inner,
+            _ => self.module.globals[pointer.global].ty,
+        };
         for &step in &pointer.steps {
-            let len = value.parts().len();
-            match usize::try_from(step).ok().filter(|i| *i < len) {
-                Some(i) => {
-                    at.push(i);
-                    value = value.part(i);
+            let len = match types.get(ty) {
+                Type::Buffer(..) => self.buffer(pointer.global).map_or(0, |(.., len)| len),
+                _ => types.arity(ty).unwrap_or(0) as usize,
+            };
+            let Some(index) = usize::try_from(step).ok().filter(|i| *i < len) else {
+                return Err(self.out_of_bounds(step, len));
+            };
+            at.push(index);
+            let layouts = &self.loaded.layouts;
+            (offset, ty) = match types.get(ty) {
+                Type::Buffer(elem, _) => (offset + index * layouts.part(types, ty, None), elem),
+                _ => {
+                    let part = types.part(ty, Some(index as u32)).expect("the path fits the type");
+                    (offset + layouts.part(types, ty, Some(index as u32)), part)
                 }
-                None => {
-                    self.outside = Some(Outside { index: step, len });
-                    return Err(Trap::OutOfBounds);
-                }
-            }
+            };
         }
         if pointer.strayed != 0 {
-            self.outside = Some(Outside { index: pointer.strayed, len: 1 });
-            return Err(Trap::OutOfBounds);
+            return Err(self.out_of_bounds(pointer.strayed, 1));
         }
-        Ok(Start { global: pointer.global, at })
+        Ok(Start { global: pointer.global, at, offset })
     }
 
-    /// `point`: a pointer to the part at a path.
+    fn is_empty_buffer(&self, global: Global) -> bool {
+        self.is_buffer(global) && self.buffer(global).is_none_or(|(.., len)| len == 0)
+    }
+
+    /// `point`: a pointer to the part at a path. A pointer into a buffer without elements is null.
     pub(crate) fn point(&mut self, levels: &[Level], args: &[Val]) -> Val {
         let mut pointer = match &args[0] {
+            // A pointer parameter that the host did not set is a buffer without elements.
+            Val::Handle(global) if self.is_empty_buffer(*global) => return Val::Null,
             Val::Handle(global) => {
                 Pointer { global: *global, steps: SmallVec::new(), moves: false, strayed: 0 }
             }

@@ -1,13 +1,14 @@
-//! Parts that are moved out of an aggregate because they are about to be replaced.
+//! Moves parts out of an aggregate that are about to be replaced.
 //!
 //! ```text
 //! %x  = extract %s [0]          the array in field 0
 //! %x2 = insert %x, %v [%i]
 //! %s2 = insert %s, %x2 [0]      the last use of %s
 //! ```
-//! While `%s` holds the array too, changing `%x` would copy it. But `%s` is only waiting for its field to be replaced,
-//! so `%x` may be moved out, leaving a hole that nobody sees. Between the two, `%s` may have other parts read, and
-//! other parts replaced, as long as it is known that they are other parts.
+//!
+//! While `%s` also holds the array, changing `%x` would copy it. But that field of `%s` is about to be replaced, so `%x` is
+//! moved out and leaves a hole that no instruction reads. In between, other parts of `%s` may be read and replaced, if they
+//! are provably different parts.
 
 use crate::lifetimes::Lifetimes;
 use cotangent_ir::{Func, Inst, InstData, Op, Path, Step, Value};

@@ -1,66 +1,22 @@
-//! Textures: how texels are found and mixed.
+//! Textures: addressing and filtering.
 //!
-//! A texture in memory is an aggregate of its extent and its scalars, level by level, layer by layer, row by row; a sampler is
-//! an aggregate of numbers ([`Val::texture`], [`Val::sampler`]). What is sampled is computed in binary64 and rounded once.
-//! Devices round where they like, many to 1/256 of a texel, so results differ in the last digits.
-//!
-//! At the edges of a cube the neighbouring face goes on.
+//! The texels of a texture are stored level by level, layer by layer, row by row. Samples are computed in binary64 and
+//! rounded once. Devices round differently, many to 1/256 of a texel, so results differ in the last digits. Filtering
+//! continues across the edges of a cube to the neighbouring face.
 
+use crate::layout::{read_texel, texel_bytes, write_texel};
+use crate::params::Param;
 use crate::{Machine, Val};
 use cotangent_base::Scalar;
-use cotangent_ir::texture::{Address, Compare, Dim, Extent, Filter, Opaque, SamplerState, Sampling, Texture};
+use cotangent_ir::texture::{Address, Dim, Extent, Filter, Opaque, SamplerState, Sampling, Texture};
 use cotangent_ir::{Const, Trap, Type};
-use std::mem;
-
-impl Val {
-    /// The content of a texture: its extent and its scalars.
-    pub fn texture(extent: Extent, scalars: impl IntoIterator<Item = Val>) -> Val {
-        let [x, y, z] = extent.size;
-        let extent = [x, y, z, extent.layers, extent.levels].map(|n| Val::int(n.into()));
-        Val::aggregate([Val::aggregate(extent), Val::aggregate(scalars)])
-    }
-
-    /// The content of a sampler.
-    pub fn sampler(state: SamplerState) -> Val {
-        let filters = [state.mag, state.min, state.mip].map(|f| Val::int((f == Filter::Linear).into()));
-        let address = state.address.map(|a| number(&Address::ALL, a));
-        let all = filters.into_iter().chain(address).chain([number(&Compare::ALL, state.compare)]);
-        Val::aggregate(all)
-    }
-}
-
-fn number<T: PartialEq>(all: &[(&str, T)], one: T) -> Val {
-    Val::int(all.iter().position(|(_, t)| *t == one).unwrap_or(0) as i64)
-}
-
-fn numbered<T: Copy>(all: &[(&str, T)], value: &Val, otherwise: T) -> T {
-    value.as_int().and_then(|i| all.get(i as usize)).map_or(otherwise, |(_, t)| *t)
-}
-
-fn sampler(value: &Val) -> SamplerState {
-    if value.parts().len() < 7 {
-        return SamplerState::default();
-    }
-    let filter = |i| if value.part(i).as_int() == Some(1) { Filter::Linear } else { Filter::Nearest };
-    SamplerState {
-        mag: filter(0),
-        min: filter(1),
-        mip: filter(2),
-        address: [3, 4, 5].map(|i| numbered(&Address::ALL, value.part(i), Address::Clamp)),
-        compare: numbered(&Compare::ALL, value.part(6), Compare::LessEqual),
-    }
-}
-
-fn extent(value: &Val) -> Extent {
-    let n = |i| value.part(0).parts().get(i).and_then(Val::as_int).unwrap_or(0) as u32;
-    Extent { size: [n(0), n(1), n(2)], layers: n(3), levels: n(4) }
-}
 
 /// A texture and how it is looked at.
 struct View<'v> {
     texture: Texture,
     extent: Extent,
-    scalars: &'v [Val],
+    texels: &'v [u8],
+    wide: bool,
     state: SamplerState,
 }
 
@@ -80,13 +36,14 @@ impl View<'_> {
         let [x, y, z] = at.map(|i| i as usize);
         let within = ((layer as usize * size[2] + z) * size[1] + y) * size[0] + x;
         let lanes = usize::from(self.texture.lanes);
-        let start = (self.extent.start(level) + within) * lanes;
+        let size = texel_bytes(self.texture.scalar, self.wide);
+        let start = (self.extent.start(level) + within) * lanes * size;
         let mut texel = NOTHING;
-        for (lane, value) in texel.iter_mut().zip(&self.scalars[start..start + lanes]) {
-            *lane = match value {
-                Val::Scalar(Const::Float(bits)) => f64::from_bits(*bits),
-                Val::Scalar(Const::Int(n)) => *n as f64,
-                _ => 0.0,
+        for (lane, bytes) in texel[..lanes].iter_mut().zip(self.texels[start..].chunks_exact(size)) {
+            *lane = match read_texel(self.texture.scalar, self.wide, bytes) {
+                Const::Float(bits) => f64::from_bits(bits),
+                Const::Int(n) => n as f64,
+                Const::Bool(b) => f64::from(b),
             };
         }
         texel
@@ -247,10 +204,13 @@ impl Machine<'_> {
     ) -> Result<Val, Trap> {
         let numbers: Vec<Vec<f64>> =
             types.iter().zip(args).skip(2).map(|(ty, v)| self.floats(*ty, v)).collect();
-        let (texture, memory) = self.texture(ty, &args[0])?;
         let Val::Handle(other) = &args[1] else { return Err(Trap::NullPointer) };
-        let state = sampler(&self.memory[*other]);
-        let view = View { texture, extent: extent(memory), scalars: memory.part(1).parts(), state };
+        let state = match self.params[*other] {
+            Param::Sampler(state) => state,
+            _ => SamplerState::default(),
+        };
+        let view = self.view(ty, &args[0], state)?;
+        let texture = view.texture;
         let lanes = match how.result(texture) {
             Type::Vector(_, n) => n.into(),
             _ => 1,
@@ -279,9 +239,8 @@ impl Machine<'_> {
     pub(crate) fn texel(&mut self, ty: Type, position: Type, args: &[Val]) -> Result<Val, Trap> {
         let at = self.floats(position, &args[1]);
         let level = args.get(2).map_or(0, |v| level(self.scalar(v, Scalar::I32)));
-        let (texture, memory) = self.texture(ty, &args[0])?;
-        let state = SamplerState::default();
-        let view = View { texture, extent: extent(memory), scalars: memory.part(1).parts(), state };
+        let view = self.view(ty, &args[0], SamplerState::default())?;
+        let texture = view.texture;
         let texel = match inside(texture, view.extent, level, &at) {
             Some((position, layer)) => view.fetch(level as u32, layer, position),
             None => NOTHING,
@@ -292,44 +251,47 @@ impl Machine<'_> {
     /// `store_texel`: outside nothing happens.
     pub(crate) fn store_texel(&mut self, ty: Type, position: Type, args: &[Val]) -> Result<Val, Trap> {
         let at = self.floats(position, &args[1]);
-        let Val::Handle(global) = args[0] else { return Err(Trap::NullPointer) };
-        let (texture, memory) = self.texture(ty, &args[0])?;
-        let extent = extent(memory);
+        let (texture, extent, store) = self.texture(ty, &args[0])?;
         let Some((position, layer)) = inside(texture, extent, 0, &at) else { return Ok(Val::Unit) };
         let size = extent.size.map(|n| n as usize);
         let [x, y, z] = position.map(|i| i as usize);
         let lanes = usize::from(texture.lanes);
         let start = (((layer as usize * size[2] + z) * size[1] + y) * size[0] + x) * lanes;
         let new = self.numbers(&args[2], texture.texel());
-        let mut memory = mem::take(&mut self.memory[global]);
-        let parts = self.own(&mut memory, 0, true);
-        let scalars = self.own(&mut parts[1], 0, true);
-        for (old, new) in scalars[start..].iter_mut().zip(new) {
-            *old = Val::Scalar(new);
+        let (wide, bytes) = (self.eval.wide, texel_bytes(texture.scalar, self.eval.wide));
+        let Some(store) = store else { return Ok(Val::Unit) };
+        let texels = self.stores[store].bytes_mut()[start * bytes..].chunks_exact_mut(bytes);
+        for (old, new) in texels.zip(new) {
+            write_texel(texture.scalar, wide, new, old);
         }
-        self.memory[global] = memory;
         Ok(Val::Unit)
     }
 
     /// `dimensions`.
     pub(crate) fn dimensions(&mut self, ty: Type, args: &[Val]) -> Result<Val, Trap> {
         let level = level(self.scalar(&args[1], Scalar::U32));
-        let (texture, memory) = self.texture(ty, &args[0])?;
-        let extent = extent(memory);
+        let (texture, extent, _) = self.texture(ty, &args[0])?;
         let [x, y, z] = extent.level(level.clamp(0, 31) as u32);
         let faces = if texture.dim == Dim::Cube { 6 } else { 1 };
         let third = if texture.array { extent.layers / faces } else { z };
         Ok(Val::ints(&[x, y, third, extent.levels].map(i64::from)))
     }
 
-    /// The texture that a handle stands for. An unassigned variable stands for none, and traps.
-    fn texture(&self, ty: Type, handle: &Val) -> Result<(Texture, &Val), Trap> {
-        match (ty, handle) {
-            (Type::Opaque(Opaque::Texture(texture)), Val::Handle(global)) => {
-                Ok((texture, &self.memory[*global]))
-            }
-            _ => Err(Trap::NullPointer),
-        }
+    /// The texture that a handle stands for, its extent and its memory. An unassigned variable stands for none, and traps.
+    fn texture(&self, ty: Type, handle: &Val) -> Result<(Texture, Extent, Option<usize>), Trap> {
+        let (Type::Opaque(Opaque::Texture(texture)), Val::Handle(global)) = (ty, handle) else {
+            return Err(Trap::NullPointer);
+        };
+        Ok(match self.params[*global] {
+            Param::Texture { store, extent } => (texture, extent, Some(store)),
+            _ => (texture, Extent { size: [0; 3], layers: 0, levels: 0 }, None),
+        })
+    }
+
+    fn view(&self, ty: Type, handle: &Val, state: SamplerState) -> Result<View<'_>, Trap> {
+        let (texture, extent, store) = self.texture(ty, handle)?;
+        let texels = store.map_or(&[][..], |store| self.stores[store].bytes());
+        Ok(View { texture, extent, texels, wide: self.eval.wide, state })
     }
 
     fn floats(&mut self, ty: Type, value: &Val) -> Vec<f64> {

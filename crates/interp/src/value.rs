@@ -1,4 +1,4 @@
-//! Values at run time.
+//! Run-time values of the interpreter.
 
 use crate::pointer::Pointer;
 use cotangent_ir::eval::{self, Eval};

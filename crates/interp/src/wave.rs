@@ -1,12 +1,12 @@
-//! Waves: threads that meet at operations and make something of their values together.
+//! Executes wave operations.
 //!
-//! A wave is [`LANES`] threads of a group that follow each other. A thread that comes to an operation on its wave stops there with
-//! its operands. When no thread of the group can go on, the one that is least far decides what happens next: all threads
-//! of its wave that are at the same point take part, get their results and go on. So threads that took different branches
-//! or left a loop earlier meet again behind it, as those do that hardware runs in step.
+//! A wave is [`LANES`] consecutive threads of a group. A thread that reaches a wave operation stops there with its operands.
+//! When no thread of the group can continue, the least advanced thread determines which lanes run: all threads of its wave at
+//! the same point take part, get their results, and continue. So threads that took different branches, or left a loop
+//! earlier, reconverge after it, as on hardware that runs lanes in lockstep.
 //!
-//! How far a thread is, its [`Point`], is where it stands in each function it is in, and in each loop around that place in which
-//! round: codes are in the order of the source, so points compare as lists of numbers do.
+//! The [`Point`] of a thread is its position in each active function, and its iteration of each enclosing loop. Codes are in
+//! source order, so points compare as lists of numbers.
 
 use crate::{Machine, Val};
 use cotangent_base::Scalar;

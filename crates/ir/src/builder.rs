@@ -1,4 +1,4 @@
-//! Appends instructions to a function, working out result types.
+//! Appends instructions to a function and computes their result types.
 
 use crate::{Class, Const, Func, Inst, LoopInfo, Math, Op, Path, Region, Ty, Types, Value};
 use cotangent_base::{Scalar, Span};

@@ -1,7 +1,7 @@
-//! Where a program goes: operations as seen by those who follow the control flow.
+//! The control flow of operations.
 //!
-//! Most operations are alike to them. [`Op::control`] says which, so that a pass, the verifier or the interpreter
-//! names calls, regions and exits and need not list the rest.
+//! [`Op::control`] classifies operations as calls, constructs with regions, exits, and all others. So code that follows
+//! control flow does not list the other operations.
 
 use crate::{DiffCall, Effect, FuncId, LinCall, LoopInfo, Op};
 

@@ -1,5 +1,5 @@
-//! What autodiff needs to know about types and functions. The specializer writes it; the passes only read it,
-//! except that they add rows for types they invent.
+//! What autodiff needs to know about types and functions. Lowering writes it; the passes only read it, except that they add
+//! rows for the types that they create.
 
 use crate::{FuncId, StructId, Ty, Type, Types};
 use cotangent_base::Map;
@@ -62,6 +62,12 @@ impl DiffInfo {
         }
         self.apply =
             self.apply.and_then(|a| Some(Apply { primal: to(a.primal)?, pullback: to(a.pullback)? }));
+    }
+
+    /// Whether derivatives that are generated come from the body. They do not if a library rule or a substitute gives them, or
+    /// if they are zero.
+    pub fn is_from_body(&self) -> bool {
+        self.rule.is_none() && self.substitute.is_none() && !self.constant
     }
 
     /// Whether the user wrote a derivative.
@@ -153,7 +159,15 @@ impl DiffTable {
                 let elem = self.differential(types, elem)?;
                 Some(types.intern(Type::Array(elem, n)))
             }
-            _ => self.find_differential(types, ty),
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Matrix(..)
+            | Type::Struct(_)
+            | Type::Sum(_)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => self.find_differential(types, ty),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Entry points: stages of the pipeline, and what goes in and out of them.
+//! Entry points: their stages, inputs and outputs.
 
 use crate::Type;
 use cotangent_base::{Scalar, Symbol};

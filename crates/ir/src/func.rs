@@ -30,6 +30,8 @@ entity!(
 pub struct Func {
     /// Unique in the module.
     pub name: Symbol,
+    /// The name in the program of the function that it is an instance, a copy or a half of, unless that is `name`.
+    pub origin: Option<Symbol>,
     /// Where it was declared.
     pub span: Span,
     /// Parameters and result, with directions.
@@ -178,6 +180,7 @@ impl Func {
         let body = regions.push(RegionData::default());
         let mut func = Func {
             name,
+            origin: None,
             span,
             sig,
             kind: FuncKind::Defined,
@@ -208,6 +211,11 @@ impl Func {
         let value = self.values.push(ValueData { ty, def, name: None });
         self.regions[region].args.push(value);
         value
+    }
+
+    /// What readers of the program call it: the name of what it was made from.
+    pub fn plain_name(&self) -> Symbol {
+        self.origin.unwrap_or(self.name)
     }
 
     /// Makes an instruction that is in no region yet.
@@ -289,6 +297,20 @@ impl Func {
         let insts = self.regions[region].insts.iter();
         let inner = insts.flat_map(|inst| self.insts[*inst].regions.iter());
         inner.map(|inner| 1 + self.nesting_of(*inner)).max().unwrap_or(0)
+    }
+
+    /// Whether derivatives of the function are taken from its body: it may be differentiated, or is itself a derivative that is
+    /// yet to be written, and nothing replaces the body ([`DiffInfo::is_from_body`]).
+    pub fn is_differentiated_from_body(&self) -> bool {
+        let is_marked = self.diff.differentiable.is_some() || matches!(self.kind, FuncKind::Request(..));
+        is_marked && self.diff.is_from_body()
+    }
+
+    /// How many instructions the function has.
+    pub fn size(&self) -> usize {
+        let mut size = 0;
+        self.walk(self.body, &mut |_| size += 1);
+        size
     }
 
     /// Every instruction of the function, outer before inner, in order.

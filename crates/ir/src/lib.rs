@@ -7,7 +7,7 @@
 //! two. So differentiating values needs no alias analysis.
 //!
 //! **Scope.** A value may be used by every later instruction of its region and of the regions nested in
-//! those ("capture"). Captures are not listed; whoever needs them derives them.
+//! those ("capture"). Captures are not listed; passes compute them where needed.
 //!
 //! **Evaluation.** Instructions run in order. `if`, `switch`, `while` and `for` run their regions and give
 //! as results what the region yielded. `break`, `continue` and `return` end a region early and carry all
@@ -17,7 +17,11 @@
 //!
 //! [`op`] is the one table of operations, those on each element in [`Math`]; rule files elsewhere match on it without a wildcard.
 
+// A new variant must be looked at wherever its enumeration is matched.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod builder;
+pub mod capabilities;
 mod control;
 mod copy;
 pub mod diff;
@@ -25,6 +29,7 @@ mod entry;
 pub mod eval;
 mod func;
 pub mod layout;
+mod mask;
 mod math;
 mod memory;
 mod module;
@@ -46,10 +51,13 @@ pub use func::{
     Dir, Func, FuncId, FuncKind, Inline, Inst, InstData, Param, Region, RegionData, Ret, Signature, Value,
     ValueData, ValueDef,
 };
+pub use mask::{InputMask, Mask, OutputMask, SlotMask, TangentMask};
 pub use math::{Class, Math};
 pub use memory::{Atomic, AtomicKind, Barrier, Memory};
 pub use module::{Global, GlobalData, GlobalKind, Module};
-pub use op::{Again, Const, DiffCall, Effect, LinCall, Linear, LoopInfo, Op, Path, Step, Trap, Unroll};
+pub use op::{
+    Again, Const, DiffCall, Effect, LinCall, Linear, LoopInfo, Op, Path, Step, Trap, TrapCause, Unroll,
+};
 pub use screen::{Axis, Detail, Screen};
 pub use types::{Access, StructDef, StructField, StructId, Ty, Type, Types};
 pub use verify::{VerifyError, verify, verify_func, verify_linear};

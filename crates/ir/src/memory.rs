@@ -1,4 +1,4 @@
-//! What atomic operations and barriers do.
+//! The kinds of atomic operations and barriers.
 
 use crate::math::Math;
 use crate::op::Path;

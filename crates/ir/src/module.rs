@@ -1,4 +1,4 @@
-//! Modules: all that is compiled together.
+//! Modules: the types, globals and functions that are compiled together.
 
 use crate::{DiffTable, Func, FuncId, Op, Prefer, Ty, Types};
 use cotangent_base::{EntityMap, Span, Symbol, entity};
@@ -63,6 +63,19 @@ impl Module {
     pub fn has_waves(&self) -> bool {
         let is_wave = |func: &Func| func.all_insts().iter().any(|i| matches!(func.insts[*i].op, Op::Wave(_)));
         self.funcs.values().any(is_wave)
+    }
+
+    /// How many instructions the functions have.
+    pub fn size(&self) -> usize {
+        self.funcs.values().map(Func::size).sum()
+    }
+
+    /// Takes a function out of the module, so that a pass may change both. A declaration stays in its place: callers can be
+    /// verified. Put the function back with `module.funcs[func] = ..`.
+    pub fn detach(&mut self, func: FuncId) -> Func {
+        let Func { name, origin, sig, span, .. } = &self.funcs[func];
+        let declaration = Func { origin: *origin, ..Func::new(*name, sig.clone(), *span) };
+        std::mem::replace(&mut self.funcs[func], declaration)
     }
 
     /// Adds a function. A name already taken gets a number appended.

@@ -1,19 +1,18 @@
 //! The table of operations.
 //!
-//! Operands and results below are written `name: type`. Shapes: *number* is a scalar, vector or matrix;
-//! element-wise operations act on each scalar of it. An instruction may have several results; only calls and
-//! control operations do.
+//! Operands and results are written `name: type`. A *number* is a scalar, vector or matrix; element-wise operations act on
+//! each scalar of it. Only calls and control operations can have several results.
 //!
-//! Three columns say what a pass may do with an operation without knowing it:
-//! [`Effect`] (may it be removed, repeated, moved?), [`Linear`] (in which operands is the result linear?) and,
-//! derived from the effect, [`Again`] (may a backward pass run it again in place of keeping its result?).
+//! Three columns say what a pass may do with an operation that it does not know: [`Effect`] (may it be removed, repeated,
+//! moved?), [`Linear`] (in which operands is the result linear?) and, derived from the effect, [`Again`] (may a backward pass
+//! recompute it instead of storing its result?).
 
 use crate::math::Math;
 use crate::memory::{Atomic, Barrier};
 use crate::screen::Screen;
 use crate::texture::Sampling;
 use crate::wave::Wave;
-use crate::{FuncId, Global};
+use crate::{FuncId, Global, InputMask, OutputMask};
 use cotangent_base::Symbol;
 use smallvec::SmallVec;
 
@@ -199,7 +198,8 @@ ops! {
     Wave(Wave) "wave" Write No;
     /// `(value..) -> ()`. Writes text, in the form of C's `printf`.
     Print(Symbol) "print" Write No;
-    /// `(handle, index..) -> ref<part>`. Points to a part. An index outside traps when the pointer is used.
+    /// `(handle, index..) -> ref<part>`. Points to a part; one of a buffer without elements is null. An index outside traps when the
+    /// pointer is used.
     Point(Path) "point" None No;
     /// `(p: ref<T>, n: integer) -> ref<T>`. Points `n` elements further on.
     Offset "offset" None No;
@@ -417,15 +417,39 @@ impl Trap {
     ];
 }
 
+/// What an operation without effect may trap on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TrapCause {
+    /// An integer divisor of zero, or of minus one.
+    Divisor,
+    /// An index.
+    Index,
+    /// The tag of a sum.
+    Tag,
+}
+
+impl Op {
+    /// What the operation may trap on, if it has no effect and may trap at all.
+    pub fn trap_cause(&self) -> Option<TrapCause> {
+        if let Op::Math(Math::Div | Math::Rem) = self {
+            Some(TrapCause::Divisor)
+        } else if let Op::Extract(path) | Op::Insert(path) | Op::InsertAdd(path) = self {
+            (path.indices() > 0).then_some(TrapCause::Index)
+        } else {
+            matches!(self, Op::Tag | Op::Project(_)).then_some(TrapCause::Tag)
+        }
+    }
+}
+
 /// A call beside its derivative.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DiffCall {
     /// The function called.
     pub func: FuncId,
     /// Which inputs have a tangent operand.
-    pub inputs: Box<[bool]>,
+    pub inputs: InputMask,
     /// Which outputs have a tangent result.
-    pub outputs: Box<[bool]>,
+    pub outputs: OutputMask,
 }
 
 /// The linear half of a [`DiffCall`].

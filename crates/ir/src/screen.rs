@@ -1,4 +1,4 @@
-//! Differences between the pixels of a quad.
+//! The kinds of differences between the pixels of a quad.
 
 /// A difference between neighbouring pixels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

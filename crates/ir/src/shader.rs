@@ -1,8 +1,8 @@
-//! The parameters of a shader as they were declared.
+//! Shader parameters as declared.
 //!
-//! In a module's code a parameter is one [`Global`] per leaf: a buffer, or a value without buffers in it. Where each
-//! is bound depends on all parameters that were declared, used or not, and on what stands around a leaf; that is kept
-//! here, beside the module, for [`layout::bind`](crate::layout::bind).
+//! In the code of a module, a parameter is one [`Global`] per leaf: a buffer, or a value without buffers. The binding of a
+//! leaf depends on all declared parameters, used or not, and on the structures around it. This module stores those
+//! declarations beside the module, for [`layout::bind`](crate::layout::bind).
 
 use crate::{Global, Ty};
 use cotangent_base::{Span, Symbol, Wish};
@@ -48,6 +48,8 @@ pub struct ShaderParam {
     pub ty: Option<Symbol>,
     /// What it is made of.
     pub shape: Shape,
+    /// Whether it is a buffer that is addressed by bytes, or an array of such buffers. In the code it has words.
+    pub bytes: bool,
     /// What the program says about its place.
     pub wish: Wish,
     /// Its leaves in the code, in order, arrays element by element; empty if nothing uses it.

@@ -1,8 +1,8 @@
-//! Textures and samplers: their types, the ways to sample, and what a sampler says.
+//! Textures and samplers: their types, the sampling methods, and sampler states.
 //!
-//! A texel has one to four lanes of one scalar type. Coordinates are one vector: along each axis from 0 to 1, for a cube a
-//! direction, and behind them, for an array, the number of the layer. Texels are counted from zero along each axis, and behind
-//! those comes the layer; the layers of a cube are its faces, in the order +x, -x, +y, -y, +z, -z.
+//! A texel has one to four components of one scalar type. Texture coordinates are one vector: a number from 0 to 1 per axis,
+//! or a direction for a cube, followed by the layer for an array. Texel coordinates are indices from zero per axis, followed
+//! by the layer. The layers of a cube are its faces, in the order +x, -x, +y, -y, +z, -z.
 
 use crate::{Access, Global, Module, Op, Type};
 use cotangent_base::{Map, Scalar};

@@ -1,4 +1,4 @@
-//! Types, interned: two [`Ty`] are the same type exactly when they are equal.
+//! Types, interned: two [`Ty`] are equal exactly if they are the same type.
 
 use crate::Path;
 use crate::eval::Eval;
@@ -146,6 +146,11 @@ impl Types {
         self.numbers.get(&ty).copied()
     }
 
+    /// How many types there are: each is less than this.
+    pub fn count(&self) -> usize {
+        self.list.len()
+    }
+
     /// What `ty` is.
     pub fn get(&self, ty: Ty) -> Type {
         self.list[ty]
@@ -225,7 +230,15 @@ impl Types {
     pub fn members(&self, ty: Ty) -> Option<&[StructField]> {
         match self.get(ty) {
             Type::Sum(id) => Some(&self.structs[id].fields),
-            _ => None,
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Matrix(..)
+            | Type::Array(..)
+            | Type::Struct(_)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => None,
         }
     }
 
@@ -315,7 +328,14 @@ impl Types {
         let (start, steps) = match self.get(ty) {
             Type::Buffer(elem, _) => (elem, path.0.get(1..)?),
             Type::Ref(inner) => (inner, &path.0[..]),
-            _ => (ty, &path.0[..]),
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Matrix(..)
+            | Type::Array(..)
+            | Type::Struct(_)
+            | Type::Sum(_)
+            | Type::Opaque(_) => (ty, &path.0[..]),
         };
         steps.iter().try_fold(start, |ty, step| self.part(ty, step.known()))
     }

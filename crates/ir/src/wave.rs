@@ -1,10 +1,9 @@
-//! What the lanes of a wave do together.
+//! Wave operations.
 //!
-//! The threads of a group are cut into waves, in order; the threads of a wave are its lanes. An operation on a wave concerns its
-//! *active* lanes: those that are at it in the same round of all loops around it. The others have taken another branch, have
-//! left a loop before, or have ended.
-//!
-//! How many lanes a wave has is the target's own business; four lanes that follow each other are a *quad* everywhere.
+//! The threads of a group are divided into waves, in order. The threads of a wave are its lanes. A wave operation applies to
+//! the *active* lanes: those that execute it in the same iteration of every enclosing loop. The other lanes have taken
+//! another branch, left a loop, or ended. The target determines the number of lanes. Four consecutive lanes are a *quad* on
+//! every target.
 
 use crate::Math;
 

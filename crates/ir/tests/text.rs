@@ -53,7 +53,7 @@ fn assert_same(a: &Module, b: &Module) {
     assert_eq!(a.funcs.len(), b.funcs.len());
     for (x, y) in a.funcs.values().zip(b.funcs.values()) {
         assert_eq!((x.name, &x.sig, x.kind, x.inline), (y.name, &y.sig, y.kind, y.inline));
-        assert_eq!((&x.diff, &x.entry), (&y.diff, &y.entry));
+        assert_eq!((&x.diff, &x.entry, x.origin), (&y.diff, &y.entry, y.origin));
         let mut compare = Compare { modules: (a, b), funcs: (x, y), values: Map::default() };
         compare.region(x.body, y.body);
     }

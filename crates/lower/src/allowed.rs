@@ -1,7 +1,7 @@
-//! Functions that are for some targets or stages only, and whether this program may call them.
+//! Checks that functions restricted to some targets or stages are called only where the program may call them.
 //!
-//! What a call is lowered for is known at once if all entry points are of one stage. If they are of several, a function may be
-//! reached from each, and only the whole module tells.
+//! If all entry points have the same stage, a call is checked when it is lowered. Otherwise a function may be reached from
+//! several stages, and the check runs on the complete module.
 
 use crate::codes;
 use crate::instance::Lowerer;
@@ -16,7 +16,7 @@ impl Lowerer<'_> {
     pub fn require_target(&mut self, func: hir::FuncId, span: Span) {
         self.resolve(func);
         let Some(target) = self.options.target else { return };
-        let allowed = self.checked.program.funcs[func].targets;
+        let allowed = self.queries.program.funcs[func].targets;
         if allowed == Targets::ALL {
             return;
         }
@@ -29,18 +29,18 @@ impl Lowerer<'_> {
 
     /// Refuses a function that is not for the stage.
     fn require_stage(&mut self, func: hir::FuncId, stage: Stage, span: Span) {
-        let allowed = self.checked.program.funcs[func].targets;
+        let allowed = self.queries.program.funcs[func].targets;
         if !allowed.contains_stage(stage.name()) {
             self.wrong_target(func, &format!("{} shader", stage.name()), &allowed.stages(), span);
         }
     }
 
     fn wrong_target(&mut self, func: hir::FuncId, what: &str, all: &[&str], span: Span) {
-        let name = self.checked.program.funcs[func].name;
-        let message = format!("`{name}` cannot be called in a {what}");
+        let name = self.queries.program.funcs[func].name;
+        let message = format!("`{name}` is not available in a {what}");
         let diagnostic = Diagnostic::new(codes::WRONG_TARGET, span, message)
-            .label(self.checked.program.funcs[func].span, format!("it is for {}", all.join(", ")));
-        self.diagnostics.push(diagnostic.help("choose by `__target_switch` what is called"));
+            .label(self.queries.program.funcs[func].span, format!("it requires {}", all.join(", ")));
+        self.diagnostics.push(diagnostic.help("select the call with `__target_switch`"));
     }
 
     /// The stage of all entry points, if it is one.

@@ -1,7 +1,7 @@
-//! Which variables a piece of code may assign.
+//! Finds the variables that a piece of code may assign.
 //!
-//! Where control flow joins, exactly these need a new value. Declarations do not count: a variable that is declared
-//! inside is not seen outside.
+//! Where control flow joins, exactly these variables need a new value. Variables declared inside the code do not count, since
+//! they are not visible outside.
 
 use cotangent_base::EntitySet;
 use cotangent_sema::hir::{Block, Dir, Expr, ExprKind, LocalId, Loop, Stmt, StmtKind};

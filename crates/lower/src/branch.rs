@@ -1,15 +1,14 @@
-//! Alternatives of which one runs: what `if`, `switch`, `?:`, `&&` and `||` have in common.
+//! Lowers alternatives: the common part of `if`, `switch`, `?:`, `&&` and `||`.
 //!
-//! Each arm starts from the variables as they were. An arm that reaches its end yields its value, if one is asked
-//! for, and the variables that some arm assigns; those are the results. A variable that every such arm leaves as it
-//! was gives no result. If all arms leave, and in the same way, the exit moves behind the construct, so that no dead
-//! end is left:
+//! Each arm starts with the same values of variables. An arm that reaches its end yields its value, if the construct has one,
+//! and the variables that some arm assigns. A variable that no such arm changes is not a result. If all arms exit in the same
+//! way, the exit moves after the construct, so that no unreachable code remains:
 //!
 //! ```text
 //! if %c { return %a } else { return %b }      %r = if %c { yield %a } else { yield %b }    return %r
 //! ```
 //!
-//! Where it is known which arm runs (`fold`), the others are not lowered.
+//! If the condition is known (`fold`), only the arm that runs is lowered.
 
 use crate::assigned::Assigned;
 use crate::fold;

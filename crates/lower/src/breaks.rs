@@ -1,7 +1,7 @@
-//! Where the cases of a `switch` break.
+//! Rewrites `break` in the cases of a `switch`.
 //!
-//! A region of the IR ends where it ends, so a `break` that is the last thing on its path needs no exit. One that is
-//! not, but stands in an `if`, is made so by moving what follows into the side that goes on:
+//! A `break` at the end of its path needs no exit, because the region ends there. A `break` inside an `if` is brought to the
+//! end of its path by moving the code after the `if` into the branch that continues:
 //!
 //! ```text
 //! if (c) { a; break; } b;           if (c) { a; } else { b; }

@@ -1,10 +1,10 @@
-//! Places that travel: `__ref` parameters and pointers.
+//! Lowers `__ref` parameters and pointers.
 //!
-//! A `__ref` parameter works on its argument where that lies. If it lies in memory (an element of a buffer, a
-//! `groupshared` or `static` variable, what a pointer leads to, or a part of these), a pointer to it is passed, and in the
-//! function the parameter stands for what the pointer leads to. A local variable has no place in memory; of a function
-//! that is given one there is another instance in which that parameter is `inout`. Nobody else sees the variable
-//! meanwhile, so that is the same. Atomics are for what others see, and are refused.
+//! A `__ref` parameter refers to its argument. If the argument is in memory (an element of a buffer, a `groupshared` or
+//! `static` variable, the target of a pointer, or a part of these), a pointer is passed, and the parameter stands for the
+//! pointer's target. A local variable has no address. A function that is called with one has a second instance in which that
+//! parameter is `inout`. This is equivalent, since no other code sees the variable during the call. Atomics are refused,
+//! since they need memory that other threads see.
 
 use crate::codes;
 use crate::declare::SourceSig;
@@ -27,6 +27,7 @@ pub(crate) fn copying(
     }
     let name = Symbol::new(&format!("copying({})", plain.name));
     let mut func = Func::new(name, lowerer.ir_sig(&sig, plain.span), plain.span);
+    func.origin = Some(plain.plain_name());
     func.inline = plain.inline;
     (func, sig)
 }
@@ -34,7 +35,7 @@ pub(crate) fn copying(
 impl Lowerer<'_> {
     /// Whether a function is the library's.
     pub fn in_library(&self, id: ir::FuncId) -> bool {
-        self.func_of(id).is_some_and(|func| self.checked.in_library(func.func))
+        self.func_of(id).is_some_and(|func| self.queries.in_library(func.func))
     }
 }
 
@@ -78,10 +79,10 @@ impl Frame<'_, '_> {
     /// The instance of a function for arguments that do not lie in memory.
     pub fn copying_callee(&mut self, call: &Call, callee: ir::FuncId, copied: u64) -> Option<ir::FuncId> {
         // All that the library takes by reference is meant for memory.
-        if !self.lowerer.checked.in_library(call.callee.func) {
+        if !self.lowerer.queries.in_library(call.callee.func) {
             return self.lowerer.copying(callee, copied);
         }
-        let message = "an atomic operation on what does not lie in memory";
+        let message = "an atomic operation needs an address in memory";
         let diagnostic = Diagnostic::new(codes::NOT_SHARED, self.span, message)
             .help("use an element of a writable buffer, or a `groupshared` variable");
         self.lowerer.diagnostics.push(diagnostic);
@@ -93,7 +94,7 @@ impl Frame<'_, '_> {
         match self.reference(place) {
             Ok(pointer) => Some(pointer),
             Err(_) => {
-                self.unsupported("a pointer to something that does not lie in memory is");
+                self.unsupported("a pointer to a value without an address is");
                 None
             }
         }

@@ -1,7 +1,7 @@
-//! Values in buffers that are addressed by bytes.
+//! Lowers accesses to byte-address buffers.
 //!
-//! Such a buffer is a buffer of 32-bit words, so nobody behind lowering knows of bytes. `load_bytes` and `store_bytes` of a
-//! type go through the scalars of it in C layout:
+//! Such a buffer is a buffer of 32-bit words in the IR, so no later stage knows about bytes. `load_bytes` and `store_bytes`
+//! of a type access each of its scalars, in C layout:
 //!
 //! | size of the scalar | loaded                          | stored                                           |
 //! | ------------------ | ------------------------------- | ------------------------------------------------ |
@@ -9,10 +9,9 @@
 //! | 8                  | two words                       | two words                                        |
 //! | 1, 2               | a word, shifted, cut            | a word is read, the bits replaced, written again |
 //!
-//! Two threads that store to the same word at the same time may undo what the other did, if what they store is less than
-//! a word.
+//! If two threads store less than a word to the same word at the same time, one of the stores may be lost.
 //!
-//! An address must be a multiple of the type's alignment, or of 4 if that is larger; else the program stops.
+//! An address must be a multiple of the type's alignment, or of 4 if that is larger; otherwise the program traps.
 
 use crate::instance::Lowerer;
 use cotangent_base::{Diagnostic, Scalar, Span};
@@ -46,14 +45,13 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: FuncId, bytes: Bytes) {
     };
     let span = lowerer.mentions.get(&id).copied().unwrap_or(func.span);
     let Some(ty) = ty.filter(|ty| layout::layout(&lowerer.module.types, *ty).is_some()) else {
-        let message = "a type that holds resources has no bytes";
+        let message = "a type that contains resources has no bytes";
         return lowerer.error(crate::codes::UNSUPPORTED_CONSTRUCT, span, message);
     };
     if has_sum(&lowerer.module.types, ty) {
-        let message = "values of interface type in a buffer of bytes are not supported yet";
+        let message = "interface values in a byte-address buffer are not supported yet";
         let diagnostic = Diagnostic::new(crate::codes::UNSUPPORTED_CONSTRUCT, span, message);
-        let help =
-            "use a `StructuredBuffer` of the interface, or load and store the types that conform to it";
+        let help = "use a `StructuredBuffer` of the interface, or load and store conforming types";
         return lowerer.diagnostics.push(diagnostic.help(help));
     }
     let words = Words::new(lowerer, &mut func, inputs[0], inputs[1], ty);

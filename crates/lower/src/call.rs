@@ -1,12 +1,12 @@
-//! Calls.
+//! Lowers calls.
 //!
-//! Arguments are evaluated from left to right: an `in` argument to its value, an `out` or `inout` argument to its
-//! place. Then `inout` places are read, so that `s.push(s.pop())` pushes onto what is left. After the call the
-//! places are written in the order of the parameters. So `out` and `inout` are copy-in, copy-out, as the language
-//! says, and of two parameters that name the same variable the last one wins.
+//! Arguments are evaluated from left to right: an `in` argument to its value, an `out` or `inout` argument to its address.
+//! Then the values of `inout` arguments are read, so that `s.push(s.pop())` pushes onto the shortened stack. After the call,
+//! the results are written back in parameter order. So `out` and `inout` are copy-in, copy-out, as the language specifies. If
+//! two parameters refer to the same variable, the last one wins.
 //!
-//! What stands for a requirement may take and give other numbers than the requirement says (`double` for `float`);
-//! arguments and results are converted then.
+//! The function that satisfies a requirement may have wider or narrower numbers than the requirement (`double` for `float`).
+//! Then arguments and results are converted.
 
 use crate::diff;
 use crate::dispatch::Deferred;
@@ -78,8 +78,8 @@ impl Frame<'_, '_> {
 
     /// Calls a static requirement of the type that a value of interface type is.
     fn call_through(&mut self, call: &Call, through: &Expr, no_diff: bool) -> Option<Value> {
-        let func = self.lowerer.checked.subst_func(call.callee, &self.subst);
-        let ty = self.lowerer.checked.subst(through.ty, &self.subst);
+        let func = self.lowerer.queries.subst_func(call.callee, &self.subst);
+        let ty = self.lowerer.queries.subst(through.ty, &self.subst);
         let mut inputs = vec![self.expr(through)];
         if call.args.iter().any(|(dir, _)| *dir != hir::Dir::In) {
             self.unsupported("a static method with `out` parameters, called through an interface value, is");
@@ -98,13 +98,13 @@ impl Frame<'_, '_> {
         inputs: Vec<Value>,
         no_diff: bool,
     ) -> Option<(Option<Value>, Vec<Value>)> {
-        let func = self.lowerer.checked.subst_func(func, &self.subst);
+        let func = self.lowerer.queries.subst_func(func, &self.subst);
         let callee = self.lowerer.callee(func, self.site())?;
         Some(self.emit_call(callee, inputs, no_diff))
     }
 
     fn callee(&mut self, call: &Call) -> Option<ir::FuncId> {
-        let func = self.lowerer.checked.subst_func(call.callee, &self.subst);
+        let func = self.lowerer.queries.subst_func(call.callee, &self.subst);
         let mut callee = self.lowerer.callee(func, self.site())?;
         if !call.diff.is_empty() {
             callee = self.lowerer.paired(callee)?;
@@ -155,7 +155,7 @@ impl Frame<'_, '_> {
             return Default::default();
         }
         let sig = self.lowerer.source_sig(callee);
-        let mut drops = |ty, diff: bool| !diff && self.lowerer.checked.differential(ty).is_some();
+        let mut drops = |ty, diff: bool| !diff && self.lowerer.queries.differential(ty).is_some();
         let inputs = sig.params.iter().filter(|p| p.dir != Dir::Out);
         (inputs.map(|p| drops(p.ty, p.diff)).collect(), sig.ret.is_some_and(|(ty, diff)| drops(ty, diff)))
     }

@@ -1,99 +1,98 @@
-//! The diagnostics of lowering. Most say that something is not supported yet; the last is our own fault.
+//! The diagnostics of lowering. Most report constructs that are not supported yet; the last reports a bug in lowering.
 
 cotangent_base::codes! {
-    /// A value has a type that has no form in the IR yet: an array without a length, a string, or a type whose values take
-    /// more than 2 GiB.
+    /// A value has a type that the compiler does not support yet: an array without a length, a string, a type larger than 2 GiB,
+    /// or a shader parameter of a structure with more than 65536 fields, counting nested ones.
     ///
     /// Give the array a length, or use a buffer.
     E0720 UNSUPPORTED_TYPE = "type not supported yet";
 
-    /// A statement or expression has no form in the IR yet. The message names it.
+    /// The compiler does not support this statement or expression yet. The message names it.
     E0721 UNSUPPORTED_CONSTRUCT = "construct not supported yet";
 
-    /// A generic function asks for itself with ever larger arguments (`f<T>` calls `f<Box<T>>`), so that there
-    /// would be infinitely many instances.
+    /// A generic function instantiates itself with ever larger arguments (`f<T>` calls `f<Box<T>>`), so it would have infinitely
+    /// many instances.
     ///
-    /// Make the chain end, for instance with a depth that is a generic value and an instance that stops at zero.
-    E0722 ENDLESS_INSTANCES = "generic instances nest without end";
+    /// End the recursion, for instance with a generic value parameter as depth and an instance that stops at zero.
+    E0722 ENDLESS_INSTANCES = "infinitely many generic instances";
 
-    /// A generic function was named as the thing to lower, but nothing says for which arguments.
+    /// The function is generic, and its generic arguments are not given.
     ///
-    /// Say so with `--specialize f=float`, or write a small function that calls it with concrete types, and name that one.
-    E0723 GENERIC_ROOT = "a generic function needs arguments";
+    /// Give them with `--specialize f=float`, or write a small function that calls it with concrete types, and name that one.
+    E0723 GENERIC_ROOT = "generic function needs arguments";
 
-    /// No function of the user's modules has the name that was asked for, or more than one has.
+    /// No function has the requested name, or more than one has.
     E0724 NO_SUCH_FUNCTION = "no such function";
 
-    /// The derivative of a function was asked for that has none: it is not marked `[Differentiable]` and has
-    /// no derivative of its own.
+    /// The function has no derivative: it is not marked `[Differentiable]` and has no custom derivative.
     E0725 NOT_DIFFERENTIABLE = "function is not differentiable";
 
-    /// A parameter or result of an entry point asks for a value that shaders of its stage do not get or give, gives it a type
-    /// that it cannot have, or takes a place that another one has. And a vertex shader must give a position.
+    /// A parameter or result of an entry point has a system value that its stage does not support, has the wrong type for it, or
+    /// uses a location that is taken. A vertex shader must also output a position.
     ///
-    /// Compute shaders take `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` (up to three integers) and
-    /// `SV_GroupIndex` (one integer). Vertex shaders take `SV_VertexID`, `SV_InstanceID`, `SV_StartVertexLocation`,
-    /// `SV_StartInstanceLocation`, `SV_DrawIndex` and `SV_ViewID` and give `SV_Position`, `SV_PointSize`, and up to eight
-    /// numbers or elements of arrays that are `SV_ClipDistance0`, `SV_CullDistance0` and their like. Fragment
-    /// shaders take `SV_Position`, `SV_IsFrontFace`, `SV_SampleIndex`, `SV_Coverage`, `SV_PrimitiveID`, `SV_Barycentrics` and
-    /// `SV_ViewID` and give `SV_Target0` and its like, `SV_Depth` and `SV_Coverage`. Any other semantic is a name of your own for
-    /// something that goes from stage to stage.
-    E0726 ENTRY_PARAMETER = "unsuitable entry-point parameter";
+    /// Inputs of compute shaders are `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` (up to three integers) and
+    /// `SV_GroupIndex` (one integer). Inputs of vertex shaders are `SV_VertexID`, `SV_InstanceID`, `SV_StartVertexLocation`,
+    /// `SV_StartInstanceLocation`, `SV_DrawIndex` and `SV_ViewID`; outputs are `SV_Position`, `SV_PointSize`, and up to eight
+    /// numbers in total for `SV_ClipDistance0`, `SV_CullDistance0` and so on. Inputs of fragment shaders are `SV_Position`,
+    /// `SV_IsFrontFace`, `SV_SampleIndex`, `SV_Coverage`, `SV_PrimitiveID`, `SV_Barycentrics` and `SV_ViewID`; outputs are
+    /// `SV_Target0` and so on, `SV_Depth` and `SV_Coverage`. Any other semantic is a user-defined name for a value passed between
+    /// stages.
+    E0726 ENTRY_PARAMETER = "invalid entry-point parameter";
 
-    /// Only pixels can be discarded, and only pixels have neighbours on the screen to differ from: `discard`, `clip`, `ddx` and
-    /// their like belong to fragment shaders, and here a shader of another stage comes to one.
-    E0734 WRONG_STAGE = "only in fragment shaders";
+    /// `discard`, `clip`, `ddx` and related functions need a fragment shader: only pixels can be discarded, and only pixels have
+    /// neighbours. Here a shader of another stage reaches one.
+    E0734 WRONG_STAGE = "only allowed in fragment shaders";
 
-    /// A value of interface type is one of the types that conform, kept in room for the largest of them. A type that holds
-    /// such a value and is one of those types would have to hold itself.
+    /// An interface value has space for the largest conforming type. A conforming type that contains a value of the same
+    /// interface would contain itself.
     ///
-    /// Keep the inner values in a buffer or an array, and hold an index.
-    E0727 ENDLESS_MEMBER = "a value of interface type would hold itself";
+    /// Store the inner values in a buffer or an array, and use an index.
+    E0727 ENDLESS_MEMBER = "interface value contains itself";
 
-    /// A member of an interface was asked for on a value of interface type, and nothing says which type is meant: a
-    /// static method or constructor takes no such value, and with two values of type `This` they may be of different types.
+    /// A member of an interface is used on an interface value, but no argument determines the type: a static method or
+    /// constructor takes no such value, and two values of type `This` can have different types.
     ///
-    /// Call it in a generic function: there the type parameter names the type.
-    E0728 UNKNOWN_MEMBER = "no value says which type is meant";
+    /// Call it in a generic function, where the type parameter determines the type.
+    E0728 UNKNOWN_MEMBER = "type of the call is unknown";
 
-    /// `[anyValueSize(n)]` before an interface says that conforming types take at most `n` bytes. One that is used as a value
-    /// of the interface takes more.
+    /// `[anyValueSize(n)]` limits the conforming types of an interface to `n` bytes. A type that is used as a value of the
+    /// interface is larger.
     ///
-    /// The attribute is not needed: without it there is room for the largest type that is used.
-    E0731 TOO_LARGE_MEMBER = "a type is larger than its interface allows";
+    /// The attribute is optional: without it, interface values have space for the largest type that is used.
+    E0731 TOO_LARGE_MEMBER = "type is larger than its interface allows";
 
-    /// `--conformance 'Type:Interface=number'` names a type or an interface that the program does not have, a type that does
-    /// not conform, or gives two types one number.
-    E0730 BAD_CONFORMANCE = "unsuitable conformance";
+    /// `--conformance 'Type:Interface=number'` names an unknown type or interface, a type that does not conform, or the same
+    /// number for two types.
+    E0730 BAD_CONFORMANCE = "invalid conformance";
 
-    /// An atomic operation reads and writes in one step something that other threads see: an element of a buffer that
-    /// can be written, a `groupshared` variable, or a number inside one of these. A local variable is seen by nobody else.
-    E0732 NOT_SHARED = "an atomic operation on a local variable";
+    /// An atomic operation needs memory that other threads can access: an element of a writable buffer, a `groupshared` variable,
+    /// or a number inside one of these. Other threads cannot access a local variable.
+    E0732 NOT_SHARED = "atomic operation on a local variable";
 
-    /// `expand` goes through all packs under `each` in it at once, so they must be equally long. `where countof(A) == countof(B)`
-    /// behind the parameters says so, and then a call that breaks it is the one that is reported.
+    /// `expand` iterates over all packs under `each` together, so they must have the same length. State that with `where
+    /// countof(A) == countof(B)` after the parameters; then the offending call is reported.
     E0733 PACK_LENGTHS = "packs of different lengths";
 
-    /// A group of threads is larger than devices run: Direct3D, CUDA and most Vulkan and Metal devices run up to 1024 threads in
-    /// one group, WebGPU 256 unless more is asked for. As C++ and in `cotangent run` there is no limit.
+    /// A thread group is larger than most devices support: Direct3D, CUDA and most Vulkan and Metal devices run up to 1024
+    /// threads per group, and WebGPU 256 by default. C++ and `cotangent run` have no limit.
     ///
     /// Make the groups smaller and dispatch more of them.
-    W0701 LARGE_GROUP = "a group of very many threads";
+    W0701 LARGE_GROUP = "very large thread group";
 
-    /// `row_major` and `column_major` say how a matrix lies in memory. Before anything else, an array of matrices or a structure of
-    /// them, they have no effect, in slangc neither, and here something else was asked for than there is.
+    /// `row_major` and `column_major` set the memory layout of a matrix. On an array of matrices or a structure they have no
+    /// effect, as in slangc, and here the layout differs from the requested one.
     ///
-    /// Give each matrix a field of its own, or choose for all matrices with `--matrix-layout`.
-    W0702 IDLE_WORD = "a layout for what is no matrix";
+    /// Give each matrix a field of its own, or set the layout of all matrices with `--matrix-layout`.
+    W0702 IDLE_WORD = "matrix layout has no effect";
 
-    /// A `__target_switch` or `__stage_switch` without `default` has no case for the target or stage, so there is nothing to run.
-    /// The stage is known only where all entry points are of one.
-    E0736 NO_CASE = "nothing for this target";
+    /// A `__target_switch` or `__stage_switch` has neither a `default` nor a case for the target or stage. The stage is known
+    /// only if all entry points have the same one.
+    E0736 NO_CASE = "no case for this target";
 
-    /// A function marked `[require(..)]` is called in a program for a target that cannot have what it requires. Choose by
-    /// `__target_switch` what is called.
-    E0735 WRONG_TARGET = "a function is not for this target";
+    /// A function marked `[require(..)]` is called in a program for a target that does not support its requirements. Select the
+    /// call with `__target_switch`.
+    E0735 WRONG_TARGET = "function not available for this target";
 
-    /// The compiler contradicts itself. It is not the program's fault; please report it.
+    /// This is a bug in the compiler, not in the program; please report it.
     E0729 INTERNAL = "internal error in lowering";
 }

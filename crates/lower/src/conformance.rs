@@ -1,8 +1,8 @@
-//! The numbers by which the host knows the types that conform to an interface.
+//! The numbers by which the host identifies the types that conform to an interface.
 //!
-//! The user gives them on the command line, `--conformance 'Circle:IShape=3'`; then only those types can come from outside. For
-//! an interface about which nothing is said, the conforming types of the program are numbered from 0, in the order of
-//! the program. `createDynamicObject` takes these numbers, and a value of interface type in a buffer begins with one.
+//! The user sets them on the command line, `--conformance 'Circle:IShape=3'`; then only those types can come from outside.
+//! For other interfaces, the conforming types are numbered from 0 in program order. `createDynamicObject` takes these
+//! numbers, and an interface value in a buffer contains one.
 
 use crate::codes;
 use crate::instance::Lowerer;
@@ -13,17 +13,17 @@ impl Lowerer<'_> {
     /// The types of the program that conform to an interface type: those the user numbered, or all.
     pub fn conformers(&mut self, sum: Ty) -> Vec<Ty> {
         let Some(interface) = self.interface(sum) else { return vec![] };
-        let all = self.checked.conformers(interface);
+        let all = self.queries.conformers(interface);
         let given = self.given_ids(sum);
         if given.is_empty() {
             return all;
         }
-        all.into_iter().filter(|ty| given.iter().any(|(name, _)| *name == self.checked.show(*ty))).collect()
+        all.into_iter().filter(|ty| given.iter().any(|(name, _)| *name == self.queries.show(*ty))).collect()
     }
 
     /// What the user says about an interface: types and numbers. Who has no number gets the next.
     fn given_ids(&self, sum: Ty) -> Vec<(String, u32)> {
-        let interface = self.checked.show(sum);
+        let interface = self.queries.show(sum);
         let mut next = 0;
         let mut ids = Vec::new();
         for given in self.options.conformances.iter().filter(|c| c.interface.as_str() == interface) {
@@ -40,7 +40,7 @@ impl Lowerer<'_> {
         if given.is_empty() {
             return self.conformers(sum).iter().position(|ty| *ty == member).map(|i| i as u32);
         }
-        let name = self.checked.show(member);
+        let name = self.queries.show(member);
         given.into_iter().find(|(ty, _)| *ty == name).map(|(_, id)| id)
     }
 
@@ -49,15 +49,15 @@ impl Lowerer<'_> {
         let given = self.options.conformances.clone();
         for (i, item) in given.iter().enumerate() {
             let (ty, interface) = (item.ty, item.interface);
-            let found = self.checked.program.interfaces.iter().find(|(_, data)| data.name == interface);
+            let found = self.queries.program.interfaces.iter().find(|(_, data)| data.name == interface);
             let Some(id) = found.map(|(id, _)| id) else {
                 self.bad_conformance(Span::none(), format!("there is no interface `{interface}`"));
                 continue;
             };
-            let span = self.checked.program.interfaces[id].span;
-            let args = self.checked.program.types.args(&[]);
-            let conformers = self.checked.conformers(InterfaceRef { interface: id, args });
-            if !conformers.iter().any(|c| self.checked.show(*c) == ty.as_str()) {
+            let span = self.queries.program.interfaces[id].span;
+            let args = self.queries.args(&[]);
+            let conformers = self.queries.conformers(InterfaceRef { interface: id, args });
+            if !conformers.iter().any(|c| self.queries.show(*c) == ty.as_str()) {
                 self.bad_conformance(span, format!("there is no type `{ty}` that conforms to `{interface}`"));
             }
             let same = |other: &&crate::ConformanceId| other.interface == interface && other.id == item.id;

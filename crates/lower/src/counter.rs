@@ -1,15 +1,16 @@
-//! The counters of structured buffers.
+//! Lowers the counters of structured buffers.
 //!
-//! Direct3D hides a number in the view of a buffer, which `IncrementCounter` and `DecrementCounter` change. Here it is a parameter
-//! of the shader of its own, a buffer of one word, named after the buffer: `pool.counter`. There is one for each buffer that the
-//! program counts with; it is bound behind all that the program declares ([`layout::bind`](cotangent_ir::layout::bind)).
+//! In Direct3D a buffer has a hidden counter, which `IncrementCounter` and `DecrementCounter` change. Here the counter is a
+//! separate shader parameter: a buffer of one word, named after its buffer (`pool.counter`). Each buffer whose counter the
+//! program uses has one. Counters are bound after all declared parameters ([`layout::bind`](cotangent_ir::layout::bind)).
 //!
 //! ```text
 //! uint at = pool.IncrementCounter();      %1: rwbuffer<u32> = global @pool.counter
 //!                                         %at: u32 = atomic add %1[0], 1
 //! ```
 //!
-//! Which buffer it is must be known before the program runs. To a function that takes one its callers pass the counter: [`passed`].
+//! The buffer must be known at compile time. If a function takes the buffer as a parameter, its callers pass the counter:
+//! [`passed`].
 
 mod passed;
 
@@ -39,7 +40,15 @@ pub(crate) fn params(lowerer: &Lowerer<'_>) -> Vec<ShaderParam> {
     let param = |&(_, counter): &(Global, Global)| {
         let GlobalData { name, ty, span, .. } = lowerer.module.globals[counter];
         let (shape, shown) = (Shape::Counter(ty), Some(Symbol::new("RWStructuredBuffer<uint>")));
-        ShaderParam { name, span, ty: shown, shape, wish: Wish::default(), leaves: vec![counter] }
+        ShaderParam {
+            name,
+            span,
+            ty: shown,
+            shape,
+            bytes: false,
+            wish: Wish::default(),
+            leaves: vec![counter],
+        }
     };
     lowerer.counters.iter().map(param).collect()
 }
@@ -62,7 +71,7 @@ impl Lowerer<'_> {
 impl Frame<'_, '_> {
     /// The result of a call that counts; nothing if it is another call.
     pub fn counting(&mut self, call: &Call) -> Option<Value> {
-        let count = match self.lowerer.checked.program.funcs[call.callee.func].intrinsic?.as_str() {
+        let count = match self.lowerer.queries.program.funcs[call.callee.func].intrinsic?.as_str() {
             "count_up" => Count::Up,
             "count_down" => Count::Down,
             _ => return None,
@@ -108,12 +117,12 @@ enum Source {
     Unknown,
 }
 
-const UNKNOWN: &str = "which buffer this counts with is not known before the program runs";
+const UNKNOWN: &str = "the buffer of this counter is chosen at run time";
 
 fn refuse(lowerer: &mut Lowerer<'_>, span: Span, message: &str) {
     let diagnostic =
         Diagnostic::new(codes::UNSUPPORTED_CONSTRUCT, span, format!("{message}, which is not supported"))
-            .help("count where the buffer is a parameter of the shader, and pass the number on");
+            .help("use the counter where the buffer is a shader parameter, and pass the number on");
     lowerer.diagnostics.push(diagnostic);
 }
 

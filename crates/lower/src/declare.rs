@@ -1,7 +1,7 @@
-//! What is known of a function before its body is written: its name, its signature, whether it is inlined.
+//! Declares functions: their names, signatures, and whether they are inlined. Bodies are written later.
 //!
-//! A signature is made twice. The first, [`SourceSig`], has types of the language, which know their differentials: from it the
-//! signatures of derivatives are made. The second is that of the IR.
+//! A signature is made twice. The first, [`SourceSig`], has types of the language, which know their differentials; the
+//! signatures of derivatives are made from it. The second has types of the IR.
 
 use crate::codes;
 use crate::dispatch::Deferred;
@@ -64,7 +64,7 @@ impl Lowerer<'_> {
             Origin::Frozen(of) => Some(self.declare_frozen(of)),
             Origin::Deferred(deferred) => self.declare_deferred(deferred),
             Origin::Init(global, args) => {
-                let span = self.checked.program.globals[global].span;
+                let span = self.queries.program.globals[global].span;
                 let (name, ty) = self.global_instance(global, args);
                 let sig = SourceSig { params: vec![], ret: Some((ty, false)) };
                 let func =
@@ -76,30 +76,34 @@ impl Lowerer<'_> {
 
     fn declare_func(&mut self, func: FuncRef) -> Option<(ir::Func, SourceSig)> {
         self.resolve(func.func);
-        let data = &self.checked.program.funcs[func.func];
+        let data = &self.queries.program.funcs[func.func];
         let (span, inline) = (data.span, data.inline);
         let count = self.instances.entry(func.func).or_default();
         *count += 1;
         let many = *count > MAX_INSTANCES;
-        if many || self.types.nesting(self.checked, func.args) > MAX_NESTING {
+        if many || self.types.nesting(self.queries, func.args) > MAX_NESTING {
             let message = match many {
                 true => {
-                    format!("`{}` has more than {MAX_INSTANCES} instances, perhaps without end", data.name)
+                    format!(
+                        "`{}` has more than {MAX_INSTANCES} instances, perhaps infinitely many",
+                        data.name
+                    )
                 }
-                false => format!("`{}` needs instances of itself without end", data.name),
+                false => format!("`{}` has infinitely many instances", data.name),
             };
             let at = if self.mention.is_none() { span } else { self.mention };
             let mut diagnostic = Diagnostic::new(codes::ENDLESS_INSTANCES, at, message);
             if at != span {
                 diagnostic = diagnostic.label(span, "declared here");
             }
-            let help = "end the chain of generic arguments with a condition that is known when compiling: `if (N > 0)`";
+            let help = "end the recursion with a condition known at compile time: `if (N > 0)`";
             self.diagnostics.push(diagnostic.help(help));
             return None;
         }
         let name = self.instance_name(func);
         let sig = self.source_signature(func);
         let mut declared = ir::Func::new(name, self.ir_sig(&sig, span), span);
+        declared.origin = self.origin_name(func, name);
         declared.inline = match inline {
             hir::Inline::Auto => ir::Inline::Auto,
             hir::Inline::Early => ir::Inline::Early,
@@ -115,54 +119,63 @@ impl Lowerer<'_> {
             Deferred::Static(func, through) => {
                 let (_, mut sig) = self.declare_func(func)?;
                 sig.params.insert(0, SourceParam::input("through", through, false));
-                let span = self.checked.program.funcs[func.func].span;
-                let func = ir::Func::new(self.instance_name(func), self.ir_sig(&sig, span), span);
-                return Some((func, sig));
+                let span = self.queries.program.funcs[func.func].span;
+                let name = self.instance_name(func);
+                let mut declared = ir::Func::new(name, self.ir_sig(&sig, span), span);
+                declared.origin = self.origin_name(func, name);
+                return Some((declared, sig));
             }
             Deferred::Convert(from, to) => ("convert", vec![from], to, to),
-            Deferred::Is(from, to) => ("is", vec![from], self.checked.scalar_ty(Scalar::Bool), to),
+            Deferred::Is(from, to) => ("is", vec![from], self.queries.scalar_ty(Scalar::Bool), to),
             Deferred::As(from, to, optional) => ("as", vec![from], optional, to),
             Deferred::Create(interface, data) => {
-                let id = self.checked.scalar_ty(Scalar::U32);
+                let id = self.queries.scalar_ty(Scalar::U32);
                 ("createDynamicObject", vec![id, data], interface, interface)
             }
         };
         let none = Span::none();
         let mut sig = SourceSig::default();
-        let diff = self.checked.differential(result).is_some();
+        let diff = self.queries.differential(result).is_some();
         for (i, ty) in inputs.into_iter().enumerate() {
-            let diff = diff && self.checked.differential(ty).is_some();
+            let diff = diff && self.queries.differential(ty).is_some();
             sig.params.push(SourceParam::input(["value", "data"][i], ty, diff));
         }
         sig.ret = Some((result, diff));
-        let from = self.types.name(self.checked, sig.params[0].ty);
-        let name = format!("{name}<{from},{}>", self.types.name(self.checked, to));
-        Some((ir::Func::new(Symbol::new(&name), self.ir_sig(&sig, none), none), sig))
+        let from = self.types.name(self.queries, sig.params[0].ty);
+        let full = format!("{name}<{from},{}>", self.types.name(self.queries, to));
+        let mut declared = ir::Func::new(Symbol::new(&full), self.ir_sig(&sig, none), none);
+        declared.origin = Some(Symbol::new(name));
+        Some((declared, sig))
     }
 
     /// `f<f32,3>`.
     fn instance_name(&mut self, func: FuncRef) -> Symbol {
-        let name = self.checked.program.funcs[func.func].name;
-        let args = self.types.args_name(self.checked, func.args);
+        let name = self.queries.program.funcs[func.func].name;
+        let args = self.types.args_name(self.queries, func.args);
         Symbol::new(&format!("{name}{args}"))
+    }
+
+    /// The name in the program of an instance called `name`, if it differs.
+    fn origin_name(&self, func: FuncRef, name: Symbol) -> Option<Symbol> {
+        Some(self.queries.program.funcs[func.func].name).filter(|plain| *plain != name)
     }
 
     /// The signature of an instance.
     fn source_signature(&mut self, func: FuncRef) -> SourceSig {
         let subst = self.subst(func);
         let hir::Func { this, params, result, no_diff_result, throws, .. } =
-            self.checked.program.funcs[func.func].clone();
+            self.queries.program.funcs[func.func].clone();
         let mut sig = SourceSig::default();
         if let Some(this) = this {
             let dir = if this.mutating { ir::Dir::InOut } else { ir::Dir::In };
-            let no_diff = this.no_diff || !self.checked.sees_derivatives(func.func, this.ty);
-            let ty = self.checked.subst(this.ty, &subst);
+            let no_diff = this.no_diff || !self.queries.sees_derivatives(func.func, this.ty);
+            let ty = self.queries.subst(this.ty, &subst);
             let param = self.source_param(Symbol::new("this"), ty, dir, no_diff);
             sig.params.push(SourceParam { by_ref: this.by_ref, ..param });
         }
         for hir::Param { name, ty, dir, by_ref, no_diff, .. } in params {
-            let no_diff = no_diff || !self.checked.sees_derivatives(func.func, ty);
-            let ty = self.checked.subst(ty, &subst);
+            let no_diff = no_diff || !self.queries.sees_derivatives(func.func, ty);
+            let ty = self.queries.subst(ty, &subst);
             let Some(elements) = self.pack_elements(ty) else {
                 let param = self.source_param(name, ty, ir_dir(dir), no_diff);
                 sig.params.push(SourceParam { by_ref, ..param });
@@ -174,22 +187,22 @@ impl Lowerer<'_> {
                 sig.params.push(param);
             }
         }
-        if let Some(error) = throws.and_then(|error| self.checked.optional_of(error)) {
-            let ty = self.checked.subst(error, &subst);
+        if let Some(error) = throws.and_then(|error| self.queries.optional_of(error)) {
+            let ty = self.queries.subst(error, &subst);
             sig.params.push(self.source_param(Symbol::new("error"), ty, ir::Dir::Out, true));
         }
-        let no_diff_result = no_diff_result || !self.checked.sees_derivatives(func.func, result);
-        let result = self.checked.subst(result, &subst);
-        if self.checked.program.types.kind(result) != hir::TyKind::Void {
-            let diff = !no_diff_result && self.checked.differential(result).is_some();
+        let no_diff_result = no_diff_result || !self.queries.sees_derivatives(func.func, result);
+        let result = self.queries.subst(result, &subst);
+        if self.queries.program.types.kind(result) != hir::TyKind::Void {
+            let diff = !no_diff_result && self.queries.differential(result).is_some();
             sig.ret = Some((result, diff));
         }
         sig
     }
 
     fn source_param(&mut self, name: Symbol, ty: hir::Ty, dir: ir::Dir, no_diff: bool) -> SourceParam {
-        let diff = !no_diff && self.checked.differential(ty).is_some();
-        let pair = if no_diff || dir != ir::Dir::In { None } else { self.checked.pointer_pair(ty) };
+        let diff = !no_diff && self.queries.differential(ty).is_some();
+        let pair = if no_diff || dir != ir::Dir::In { None } else { self.queries.pointer_pair(ty) };
         SourceParam { name, ty, dir, diff, by_ref: false, pair }
     }
 

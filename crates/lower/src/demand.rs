@@ -1,17 +1,17 @@
-//! Which custom derivatives are needed: those of functions that derivatives are taken of, and no others.
+//! Finds the custom derivatives that are needed: those of functions that are differentiated.
 //!
-//! A derivative written by hand may call its function with other generic arguments, as that of `power<N>` calls `power<N - 1>`.
-//! If every instance brought its derivative with it, there would be no end to them. So each function has an *order*, how
-//! often derivatives may be taken of it, one after the other:
+//! A custom derivative may call its function with other generic arguments: that of `power<N>` calls `power<N - 1>`. If every
+//! instance required its derivative, there would be infinitely many. So each function has an *order*, the number of times
+//! that it may be differentiated in sequence:
 //!
 //! | from                                  | to                                  | order of the latter |
 //! | ------------------------------------- | ----------------------------------- | ------------------- |
-//! | a request, not asked for itself       | its function                        | 1                   |
+//! | a request, not differentiated itself  | its function                        | 1                   |
 //! | a request of order `n`                | its function                        | `n + 1`             |
 //! | a function of order `n`               | what its body calls, its substitute | `n`                 |
 //! | a function of order `n`               | the derivatives written for it      | `n - 1`             |
 //!
-//! Derivatives are linked to functions of order one or more. Autodiff never takes one of the others.
+//! Custom derivatives are linked only to functions of order one or more. Autodiff never differentiates the others.
 
 use crate::diff;
 use crate::instance::{Lowerer, Origin};

@@ -1,11 +1,11 @@
-//! What autodiff must know: the differentials of structures, and functions that stand for derivatives.
+//! Records what autodiff needs: the differentials of structures, and requests for derivatives.
 //!
-//! **Rows.** Every structure that is lowered and conforms to `IDifferentiable` gets a row: the type of its
-//! derivatives, where the derivative of each field is kept, and the user's `dzero` and `dadd` if there are any.
-//! Lowering the differential type gives that its row in turn, so the table is closed.
+//! **Rows.** Every lowered structure that conforms to `IDifferentiable` gets a row: its differential type, the field that
+//! holds the derivative of each field, and the user's `dzero` and `dadd` if they exist. The differential type is lowered too
+//! and gets its own row, so the table is closed.
 //!
-//! **Requests.** A call of `fwd_diff(f)` or `bwd_diff(f)` is a call of a function without a body, whose signature
-//! follows from that of `f`:
+//! **Requests.** A call of `fwd_diff(f)` or `bwd_diff(f)` is a call of a function without a body. Its signature follows from
+//! that of `f`:
 //!
 //! | parameter of `f`   | of `fwd_diff(f)`     | of `bwd_diff(f)`             |
 //! | ------------------ | -------------------- | ---------------------------- |
@@ -19,7 +19,7 @@
 //! | result `T`, diff   | result `Pair<T>`     | last: `in T.Differential`    |
 //! | result `T`         | result `T`           | none                         |
 //!
-//! A request is a function like any other, so it may be requested again: `fwd_diff(bwd_diff(f))`.
+//! A request is an ordinary function, so it can be requested again: `fwd_diff(bwd_diff(f))`.
 
 use crate::declare::{SourceParam, SourceSig};
 use crate::demand;
@@ -30,7 +30,7 @@ use cotangent_sema::hir::{self, Arg, FuncRef, Ty, TyKind, Witness};
 
 /// What is known of an instance's derivatives, but for those that users wrote: [`link_customs`].
 pub(crate) fn info(lowerer: &mut Lowerer<'_>, func: FuncRef) -> DiffInfo {
-    let diff = lowerer.checked.program.funcs[func.func].diff;
+    let diff = lowerer.queries.program.funcs[func.func].diff;
     DiffInfo {
         differentiable: diff.differentiable.map(mode),
         rule: link(lowerer, func, diff.rule),
@@ -49,7 +49,7 @@ pub(crate) fn info(lowerer: &mut Lowerer<'_>, func: FuncRef) -> DiffInfo {
 /// A function with pointers but without pairs of them cannot be differentiated by hand: there is nowhere to add the
 /// derivatives to. What it loads is a constant then.
 pub(crate) fn link_customs(lowerer: &mut Lowerer<'_>, id: ir::FuncId, func: FuncRef) {
-    let diff = lowerer.checked.program.funcs[func.func].diff;
+    let diff = lowerer.queries.program.funcs[func.func].diff;
     let substitute = link(lowerer, func, diff.substitute);
     // What stands in for a function that takes pairs of pointers takes them as well.
     let substitute = match (substitute.map(|plain| (plain, lowerer.origin_of(plain))), lowerer.origin_of(id))
@@ -76,8 +76,8 @@ pub(crate) fn link_customs(lowerer: &mut Lowerer<'_>, id: ir::FuncId, func: Func
 /// The instance of what is written for `func`, under the arguments of that.
 fn link(lowerer: &mut Lowerer<'_>, func: FuncRef, to: Option<FuncRef>) -> Option<ir::FuncId> {
     let subst = lowerer.subst(func);
-    let to = lowerer.checked.subst_func(to?, &subst);
-    let span = lowerer.checked.program.funcs[func.func].span;
+    let to = lowerer.queries.subst_func(to?, &subst);
+    let span = lowerer.queries.program.funcs[func.func].span;
     lowerer.callee(to, span)
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn mode(mode: hir::DiffMode) -> Mode {
 
 /// Writes the row of a differentiable structure.
 pub(crate) fn row(lowerer: &mut Lowerer<'_>, ty: Ty, id: StructId) {
-    let Some(differential) = lowerer.checked.differential(ty) else {
+    let Some(differential) = lowerer.queries.differential(ty) else {
         return;
     };
     let places = derivative_names(lowerer, ty);
@@ -112,13 +112,13 @@ pub(crate) fn row(lowerer: &mut Lowerer<'_>, ty: Ty, id: StructId) {
         // A field of parameter type is left out of a synthesised differential if the parameter's bounds do not make it
         // differentiable, whatever the argument.
         if found.is_none() && !made {
-            let text = lowerer.checked.show(ty);
+            let text = lowerer.queries.show(ty);
             lowerer.internal(span, format!("the differential of `{text}` has no field `{name}`"));
         }
         fields.push(found.map(|i| i as u32));
     }
-    let zero = written(lowerer, ty, lowerer.checked.program.lang.dzero);
-    let add = written(lowerer, ty, lowerer.checked.program.lang.dadd);
+    let zero = written(lowerer, ty, lowerer.queries.program.lang.dzero);
+    let add = written(lowerer, ty, lowerer.queries.program.lang.dadd);
     // Derivatives of any order call them, and so are taken of them.
     [zero, add].into_iter().flatten().for_each(|func| lowerer.demand(func, demand::MOST));
     let row = DiffRow { differential, fields, zero, add };
@@ -127,25 +127,25 @@ pub(crate) fn row(lowerer: &mut Lowerer<'_>, ty: Ty, id: StructId) {
 
 /// Whether the compiler made this differential type.
 fn is_synthesised(lowerer: &Lowerer<'_>, differential: Ty) -> bool {
-    match lowerer.checked.program.types.kind(differential) {
-        TyKind::Struct(id, _) => lowerer.checked.program.structs[id].differential_of.is_some(),
+    match lowerer.queries.program.types.kind(differential) {
+        TyKind::Struct(id, _) => lowerer.queries.program.structs[id].differential_of.is_some(),
         _ => false,
     }
 }
 
 fn struct_span(lowerer: &Lowerer<'_>, ty: Ty) -> cotangent_base::Span {
-    match lowerer.checked.program.types.kind(ty) {
-        TyKind::Struct(id, _) => lowerer.checked.program.structs[id].span,
+    match lowerer.queries.program.types.kind(ty) {
+        TyKind::Struct(id, _) => lowerer.queries.program.structs[id].span,
         _ => cotangent_base::Span::none(),
     }
 }
 
 /// For each field, the name of the field of the differential that holds its derivative, if it has one.
 fn derivative_names(lowerer: &mut Lowerer<'_>, ty: Ty) -> Vec<Option<Symbol>> {
-    let (names, types): (Vec<Option<Symbol>>, Vec<Ty>) = match lowerer.checked.program.types.kind(ty) {
+    let (names, types): (Vec<Option<Symbol>>, Vec<Ty>) = match lowerer.queries.program.types.kind(ty) {
         TyKind::Struct(id, args) => {
-            let types = lowerer.checked.field_types(id, args);
-            let fields = &lowerer.checked.program.structs[id].fields;
+            let types = lowerer.queries.field_types(id, args);
+            let fields = &lowerer.queries.program.structs[id].fields;
             let name = |f: &hir::Field| (!f.no_diff).then(|| f.derivative.unwrap_or(f.name));
             let names = fields.iter().map(name).collect();
             (names, types)
@@ -158,15 +158,15 @@ fn derivative_names(lowerer: &mut Lowerer<'_>, ty: Ty) -> Vec<Option<Symbol>> {
         _ => (vec![], vec![]),
     };
     let pairs = names.into_iter().zip(types);
-    pairs.map(|(name, ty)| name.filter(|_| lowerer.checked.differential(ty).is_some())).collect()
+    pairs.map(|(name, ty)| name.filter(|_| lowerer.queries.differential(ty).is_some())).collect()
 }
 
 /// The function the user wrote for a requirement of `IDifferentiable`.
 fn written(lowerer: &mut Lowerer<'_>, ty: Ty, requirement: Option<hir::FuncId>) -> Option<ir::FuncId> {
     let func = requirement?;
-    let args = lowerer.checked.program.types.args(&[Arg::Ty(ty)]);
+    let args = lowerer.queries.args(&[Arg::Ty(ty)]);
     let span = struct_span(lowerer, ty);
-    match lowerer.checked.witness(FuncRef { func, args })? {
+    match lowerer.queries.witness(FuncRef { func, args })? {
         Witness::Func(func) => lowerer.callee(func, span),
         Witness::Field(_) | Witness::Synth(_) => None,
     }
@@ -196,21 +196,20 @@ pub(crate) fn request(
 
 /// `DifferentialPair<T>`, and whether it is differentiable itself.
 fn pair(lowerer: &mut Lowerer<'_>, ty: Ty) -> Option<(Ty, bool)> {
-    let Some(pair) = lowerer.checked.program.lang.pair else {
+    let Some(pair) = lowerer.queries.program.lang.pair else {
         lowerer.internal(cotangent_base::Span::none(), "the library has no pair type");
         return None;
     };
-    let types = &mut lowerer.checked.program.types;
-    let args = types.args(&[Arg::Ty(ty)]);
-    let pair = types.ty(TyKind::Struct(pair, args));
-    let diff = lowerer.checked.differential(pair).is_some();
+    let args = lowerer.queries.args(&[Arg::Ty(ty)]);
+    let pair = lowerer.queries.ty(TyKind::Struct(pair, args));
+    let diff = lowerer.queries.differential(pair).is_some();
     Some((pair, diff))
 }
 
 /// The type of derivatives, and whether it is differentiable itself.
 fn tangent(lowerer: &mut Lowerer<'_>, ty: Ty) -> Option<(Ty, bool)> {
-    let tangent = lowerer.checked.differential(ty)?;
-    let diff = lowerer.checked.differential(tangent).is_some();
+    let tangent = lowerer.queries.differential(ty)?;
+    let diff = lowerer.queries.differential(tangent).is_some();
     Some((tangent, diff))
 }
 

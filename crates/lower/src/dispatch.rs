@@ -1,9 +1,9 @@
-//! Functions that depend on all members of an interface type.
+//! Writes functions that depend on all members of an interface type.
 //!
-//! A call through a value of interface type is a call of a function that looks at the tag and calls what stands for the
-//! function in that member. More generally: a function with a type parameter `T : I` that is called with `T = I`, where one
-//! parameter is a `T`, is *opened*: per member it calls the instance for that member. A method of the interface is the
-//! case `T = This`, and `f(IShape s)`, which is `f<S : IShape>(S s)`, another.
+//! A call through an interface value calls a function that tests the tag and calls the implementation of that member. More
+//! generally: if a function with a type parameter `T : I` is called with `T = I` and has a parameter of type `T`, it is
+//! *opened*: for each member, it calls the instance for that member. A method of the interface is the case `T = This`.
+//! Another case is `f(IShape s)`, which is `f<S : IShape>(S s)`.
 //!
 //! ```text
 //! func @IShape.area(%this: $IShape) -> f32 {
@@ -17,15 +17,14 @@
 //! }
 //! ```
 //!
-//! Differentiating that needs nothing special: the tag has no derivative, and each call brings its own, be it generated, written
-//! by hand or constant.
+//! Differentiation needs no special case: the tag has no derivative, and each call has its own derivative.
 //!
-//! Types that depend on `T` are adapted: a result of type `T` or `T.A` is a value of interface type outside and of a known
-//! type inside. Where no parameter is a `T`, as for a field of an array of `T`, the function is an ordinary
-//! instance with `T = I`, and the calls inside it are opened in turn.
+//! Types that depend on `T` are adapted: a result of type `T` or `T.A` is an interface value outside and has a known type
+//! inside. If no parameter has type `T`, as for a field that is an array of `T`, the function is an ordinary instance with `T
+//! = I`, and the calls inside it are opened.
 //!
-//! `x is T`, `x as T` and the conversion of one interface to another are of the same kind. All of them are written when nothing
-//! else is left to do, and again if members were added.
+//! `x is T`, `x as T` and conversions between interfaces work in the same way. All these functions are written last, and
+//! rewritten if members were added.
 
 use crate::codes;
 use crate::func::Frame;
@@ -60,7 +59,7 @@ impl Deferred {
     fn sum(self, lowerer: &Lowerer<'_>) -> Option<Ty> {
         match self {
             Deferred::Open(func, at) => {
-                match lowerer.checked.program.types.list(func.args).get(at as usize) {
+                match lowerer.queries.program.types.list(func.args).get(at as usize) {
                     Some(Arg::Ty(ty)) => Some(*ty),
                     _ => None,
                 }
@@ -93,22 +92,22 @@ pub(crate) fn deferred(lowerer: &mut Lowerer<'_>, func: FuncRef, span: Span) -> 
     }
     let at = opened(lowerer, func)?;
     let opened = Deferred::Open(func, at);
-    let synth = lowerer.checked.synthesized(func.func).filter(|_| at == 0);
+    let synth = lowerer.queries.synthesized(func.func).filter(|_| at == 0);
     let differential = synth.zip(opened.sum(lowerer));
     Some(differential.map_or(opened, |(synth, sum)| Deferred::Differential(func, sum, synth)))
 }
 
 /// `createDynamicObject`: any conforming type may come of it.
 fn created(lowerer: &mut Lowerer<'_>, func: FuncRef, span: Span) -> Option<Deferred> {
-    let name = lowerer.checked.program.funcs[func.func].intrinsic?;
-    let &[Arg::Ty(interface), Arg::Ty(data)] = lowerer.checked.program.types.list(func.args) else {
+    let name = lowerer.queries.program.funcs[func.func].intrinsic?;
+    let &[Arg::Ty(interface), Arg::Ty(data)] = lowerer.queries.program.types.list(func.args) else {
         return None;
     };
     if name.as_str() != "create_dynamic_object" {
         return None;
     }
     if lowerer.interface(interface).is_none() {
-        let message = format!("`{}` is not an interface", lowerer.checked.show(interface));
+        let message = format!("`{}` is not an interface", lowerer.queries.show(interface));
         lowerer.error(cotangent_sema::codes::NOT_AN_INTERFACE, span, message);
     }
     lowerer.expose(interface);
@@ -118,8 +117,8 @@ fn created(lowerer: &mut Lowerer<'_>, func: FuncRef, span: Span) -> Option<Defer
 /// Whether a function must be opened: at which of its generic parameters.
 pub(crate) fn opened(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Option<u32> {
     lowerer.resolve(func.func);
-    let args = lowerer.checked.program.types.list(func.args).to_vec();
-    let data = &lowerer.checked.program.funcs[func.func];
+    let args = lowerer.queries.program.types.list(func.args).to_vec();
+    let data = &lowerer.queries.program.funcs[func.func];
     let is_requirement = matches!(data.kind, hir::FuncKind::Requirement(_));
     for (at, arg) in args.iter().enumerate() {
         let Arg::Ty(ty) = *arg else { continue };
@@ -127,7 +126,7 @@ pub(crate) fn opened(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Option<u32> {
         if !lowerer.is_sum(ty) {
             continue;
         }
-        let types = &lowerer.checked.program.types;
+        let types = &lowerer.queries.program.types;
         let is_param = |ty: Ty| types.kind(ty) == TyKind::Param(param);
         let bounded = |b: &hir::Bound| matches!(b, hir::Bound::Conforms(ty, _) if is_param(*ty));
         let count = opened_params(lowerer, func.func, param).len();
@@ -141,9 +140,9 @@ pub(crate) fn opened(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Option<u32> {
 
 /// The parameters, `this` first, whose type is just this generic parameter.
 fn opened_params(lowerer: &Lowerer<'_>, func: hir::FuncId, param: hir::GenericParamId) -> Vec<usize> {
-    let data = &lowerer.checked.program.funcs[func];
+    let data = &lowerer.queries.program.funcs[func];
     let types = data.this.iter().map(|this| this.ty).chain(data.params.iter().map(|p| p.ty));
-    let is_param = |ty: Ty| lowerer.checked.program.types.kind(ty) == TyKind::Param(param);
+    let is_param = |ty: Ty| lowerer.queries.program.types.kind(ty) == TyKind::Param(param);
     types.enumerate().filter(|(_, ty)| is_param(*ty)).map(|(i, _)| i).collect()
 }
 
@@ -152,7 +151,7 @@ pub(crate) fn info(lowerer: &Lowerer<'_>, deferred: Deferred) -> DiffInfo {
     let (Deferred::Open(func, _) | Deferred::Static(func, _)) = deferred else {
         return DiffInfo { differentiable: Some(Mode::Backward), ..DiffInfo::default() };
     };
-    let diff = lowerer.checked.program.funcs[func.func].diff;
+    let diff = lowerer.queries.program.funcs[func.func].diff;
     let generated = diff.differentiable.map(crate::diff::mode);
     DiffInfo {
         differentiable: generated.or(diff.is_differentiable().then_some(Mode::Backward)),
@@ -165,7 +164,7 @@ pub(crate) fn info(lowerer: &Lowerer<'_>, deferred: Deferred) -> DiffInfo {
 pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, deferred: Deferred) {
     let old = &lowerer.module.funcs[id];
     let mut fresh = ir::Func::new(old.name, old.sig.clone(), old.span);
-    (fresh.diff, fresh.inline) = (old.diff.clone(), old.inline);
+    (fresh.diff, fresh.inline, fresh.origin) = (old.diff.clone(), old.inline, old.origin);
     if !matches!(deferred, Deferred::Open(..) | Deferred::Static(..)) {
         fresh.span = lowerer.mentions.get(&id).copied().unwrap_or(fresh.span);
     }
@@ -173,8 +172,8 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, deferred: Deferr
     lowerer.module.funcs[id] = fresh;
     let Some(sum) = deferred.sum(lowerer) else { return };
     let members = lowerer.members(sum, span);
-    let args = lowerer.checked.program.types.args(&[]);
-    let body = Arc::new(Body { locals: EntityMap::new(), params: vec![], block: vec![], packs: false });
+    let args = lowerer.queries.args(&[]);
+    let body = Arc::new(Body::new(EntityMap::new(), vec![], vec![], false));
     let frame = Frame::new(lowerer, id, Subst { params: vec![], args, at: None }, body);
     Writer { frame, id, sum }.write(deferred, &members);
 }
@@ -262,7 +261,7 @@ impl Writer<'_, '_> {
             Deferred::As(..) | Deferred::Create(..) => return Some(0),
         };
         let lowerer = &*self.frame.lowerer;
-        let param = lowerer.checked.program.funcs[func.func].generics.params[at as usize];
+        let param = lowerer.queries.program.funcs[func.func].generics.params[at as usize];
         let params = opened_params(lowerer, func.func, param);
         let &[first] = &params[..] else { return None };
         let before = self.frame.func.sig.params[..first].iter().filter(|p| p.dir != Dir::Out).count();
@@ -404,11 +403,10 @@ impl Writer<'_, '_> {
 }
 
 fn no_member(lowerer: &mut Lowerer<'_>, func: FuncRef, sum: Ty, id: ir::FuncId) {
-    let hir::Func { name, span: declared, .. } = lowerer.checked.program.funcs[func.func].clone();
+    let hir::Func { name, span: declared, .. } = lowerer.queries.program.funcs[func.func].clone();
     let span = lowerer.mentions.get(&id).copied().unwrap_or(declared);
-    let sum = lowerer.checked.show(sum);
-    let message =
-        format!("`{name}` cannot be called for a `{sum}`: no argument alone says which type is meant");
+    let sum = lowerer.queries.show(sum);
+    let message = format!("cannot call `{name}` on a `{sum}`: no single argument determines the type");
     let diagnostic = Diagnostic::new(codes::UNKNOWN_MEMBER, span, message)
         .label(declared, "declared here")
         .help("call it in a generic function with a type parameter that conforms to the interface");
@@ -418,17 +416,17 @@ fn no_member(lowerer: &mut Lowerer<'_>, func: FuncRef, sum: Ty, id: ir::FuncId) 
 impl Lowerer<'_> {
     /// The instance of a function for a known type in place of an interface.
     fn instance_at(&mut self, func: FuncRef, at: u32, member: Ty) -> Option<ir::FuncId> {
-        let mut args = self.checked.program.types.list(func.args).to_vec();
+        let mut args = self.queries.program.types.list(func.args).to_vec();
         args[at as usize] = Arg::Ty(member);
-        let args = self.checked.program.types.args(&args);
-        let span = self.checked.program.funcs[func.func].span;
+        let args = self.queries.args(&args);
+        let span = self.queries.program.funcs[func.func].span;
         self.callee(FuncRef { args, ..func }, span)
     }
 
     /// Whether every value of a type is a value of another: the same type, or one that conforms.
     pub fn is_a(&mut self, ty: Ty, to: Ty) -> bool {
         match self.interface(to) {
-            Some(interface) => self.checked.satisfies(ty, interface),
+            Some(interface) => self.queries.satisfies(ty, interface),
             None => ty == to,
         }
     }
@@ -442,7 +440,7 @@ impl Frame<'_, '_> {
         }
         let span = self.span;
         let target = self.lowerer.lower_ty(to, span);
-        let held = |ty| self.lowerer.checked.optional_content(ty);
+        let held = |ty| self.lowerer.queries.optional_content(ty);
         if let (None, Some(content)) = (held(from), held(to)) {
             let value = self.adapt(value, from, content);
             let present = self.b().bool(true);
@@ -461,11 +459,11 @@ impl Frame<'_, '_> {
             }
             (false, false) => {}
         }
-        let types = &self.lowerer.checked.program.types;
+        let types = &self.lowerer.queries.program.types;
         match (types.kind(from), types.kind(to)) {
             (TyKind::Struct(a, x), TyKind::Struct(b, y)) if a == b => {
-                let from = self.lowerer.checked.field_types(a, x);
-                let to = self.lowerer.checked.field_types(b, y);
+                let from = self.lowerer.queries.field_types(a, x);
+                let to = self.lowerer.queries.field_types(b, y);
                 self.adapt_parts(value, &from, &to, target)
             }
             (TyKind::Tuple(x), TyKind::Tuple(y)) => {

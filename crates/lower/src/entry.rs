@@ -1,8 +1,8 @@
-//! Entry points.
+//! Lowers compute entry points.
 //!
-//! The host gives a thread its system values in one type each: three `u32` for ids, one for the index. A parameter
-//! may ask for fewer lanes or another integer type; the body starts with the conversion. A parameter without a
-//! semantic is a parameter of the shader and becomes a global of the same name.
+//! The host provides each system value in one type: three `u32` for ids, one for the index. A parameter may have fewer
+//! components or another integer type; the body starts with the conversion. A parameter without a semantic is a shader
+//! parameter and becomes a global of the same name.
 
 use crate::codes;
 use crate::func::Frame;
@@ -36,7 +36,7 @@ fn accepts(value: SystemValue, ty: Type) -> bool {
 
 /// The parameters, with what the host gives for those that have a semantic.
 fn semantics(lowerer: &Lowerer<'_>, func: FuncRef) -> Vec<(hir::Param, Option<SystemValue>)> {
-    let params = &lowerer.checked.program.funcs[func.func].params;
+    let params = &lowerer.queries.program.funcs[func.func].params;
     params.iter().map(|p| (*p, p.varying.semantic.and_then(|s| system_value(s.as_str())))).collect()
 }
 
@@ -52,32 +52,32 @@ pub(crate) fn unsuitable(lowerer: &mut Lowerer<'_>, span: Span, message: String,
 
 /// The stage of an entry point.
 fn stage_of(lowerer: &Lowerer<'_>, func: FuncRef) -> Stage {
-    let entry = lowerer.checked.program.funcs[func.func].entry;
-    entry.map_or(Stage::Compute, |entry| stage::ir_stage(entry.stage))
+    lowerer.entry(func.func).map_or(Stage::Compute, |entry| stage::ir_stage(entry.stage))
 }
 
 /// Declares an entry point.
 pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
     lowerer.resolve(func.func);
-    let hir::Func { name, span, this, .. } = lowerer.checked.program.funcs[func.func].clone();
+    let hir::Func { name, span, this, .. } = lowerer.queries.program.funcs[func.func].clone();
     if this.is_some() {
-        let message = format!("the entry point `{name}` needs an object, which no host gives");
+        let message = format!("the entry point `{name}` needs an object, which a host cannot provide");
         unsuitable(lowerer, span, message, "declare it `static`, or outside the structure");
     }
     if stage_of(lowerer, func) != Stage::Compute {
         return stage::declare(lowerer, func, stage_of(lowerer, func));
     }
-    let hir::Func { name, span, result, entry, .. } = lowerer.checked.program.funcs[func.func].clone();
-    if lowerer.checked.program.types.kind(result) != hir::TyKind::Void {
+    let hir::Func { name, span, result, .. } = lowerer.queries.program.funcs[func.func].clone();
+    let entry = lowerer.entry(func.func);
+    if lowerer.queries.program.types.kind(result) != hir::TyKind::Void {
         let message = format!("the entry point `{name}` has a result");
-        unsuitable(lowerer, span, message, "declare it `void`, and write what it computes to a buffer");
+        unsuitable(lowerer, span, message, "declare it `void`, and write its result to a buffer");
     }
     let mut sig = ir::Signature::default();
     let mut inputs = Vec::new();
     for (param, value) in semantics(lowerer, func) {
         let Some(value) = value else {
             if let Some(semantic) = param.varying.semantic {
-                let message = format!("the semantic `{semantic}` is not known to compute shaders");
+                let message = format!("compute shaders have no semantic `{semantic}`");
                 unsuitable(lowerer, param.span, message, SYSTEM_VALUES);
             }
             continue;
@@ -91,7 +91,7 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
     let threads = entry.map_or([1; 3], |e| e.threads.map(|val| thread_count(lowerer, val, &subst, e.span)));
     let all = threads.iter().fold(1, |all: u64, n| all.saturating_mul(u64::from(*n)));
     if let (Some(entry), true) = (entry, all > MOST_THREADS) {
-        let message = format!("a group of {all} threads is more than the {MOST_THREADS} that devices run");
+        let message = format!("a group of {all} threads exceeds the {MOST_THREADS} that devices support");
         let warning = Diagnostic::new(codes::LARGE_GROUP, entry.span, message);
         lowerer.diagnostics.push(warning.help("make the groups smaller and dispatch more of them"));
     }
@@ -100,10 +100,10 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
 }
 
 fn thread_count(lowerer: &mut Lowerer<'_>, val: hir::Val, subst: &Subst, span: Span) -> u32 {
-    let val = lowerer.checked.subst_val(val, subst);
-    let known = lowerer.checked.program.types.known(val).and_then(|n| u32::try_from(n).ok());
+    let val = lowerer.queries.subst_val(val, subst);
+    let known = lowerer.queries.program.types.known(val).and_then(|n| u32::try_from(n).ok());
     known.filter(|n| *n > 0).unwrap_or_else(|| {
-        let message = "the number of threads is not a positive constant";
+        let message = "the group size is not a positive constant";
         unsuitable(
             lowerer,
             span,
@@ -144,7 +144,7 @@ impl Frame<'_, '_> {
     fn system_value(&mut self, input: Value, value: SystemValue, param: &hir::Param) -> Value {
         let to = self.ty(param.ty);
         if !accepts(value, self.lowerer.module.types.get(to)) {
-            let text = self.lowerer.checked.show(param.ty);
+            let text = self.lowerer.queries.show(param.ty);
             let message = format!("a system value cannot have the type `{text}`");
             unsuitable(self.lowerer, param.span, message, SYSTEM_VALUES);
             return self.b().undef(to);
@@ -175,7 +175,7 @@ impl Frame<'_, '_> {
         if let Some(uniform) = self.lowerer.uniforms.get(&(func, number)) {
             return uniform.clone();
         }
-        let concrete = self.lowerer.checked.subst(param.ty, &self.subst);
+        let concrete = self.lowerer.queries.subst(param.ty, &self.subst);
         self.lowerer.check_matrix(param.row_major, concrete, param.span);
         let (shape, ty) = (self.lowerer.shape(concrete, param.span), self.ty(param.ty));
         let uniform = self.lowerer.uniform(name.as_str(), &shape, ty, param.span);

@@ -1,7 +1,7 @@
-//! Expressions.
+//! Lowers expressions.
 //!
-//! [`Frame::eval`] gives the value of an expression, or none if its type is `void`. Operands are evaluated from left to
-//! right; `&&`, `||` and `?:` evaluate what they need.
+//! [`Frame::eval`] returns the value of an expression, or none if its type is `void`. Operands are evaluated from left to
+//! right; `&&`, `||` and `?:` short-circuit.
 
 use crate::assigned::{self, Assigned};
 use crate::dispatch::Deferred;
@@ -70,8 +70,8 @@ impl Frame<'_, '_> {
             }
             ExprKind::Convert(a) => {
                 let value = self.expr(a);
-                let [from, to] = [a.ty, e.ty].map(|ty| self.lowerer.checked.subst(ty, &self.subst));
-                let optional = self.lowerer.checked.optional_content(to).is_some();
+                let [from, to] = [a.ty, e.ty].map(|ty| self.lowerer.queries.subst(ty, &self.subst));
+                let optional = self.lowerer.queries.optional_content(to).is_some();
                 if optional || self.lowerer.is_sum(to) {
                     self.adapt(value, from, to)
                 } else {
@@ -170,9 +170,9 @@ impl Frame<'_, '_> {
                 _ => false,
             };
         let message = if takes.len() != values.len() {
-            format!("the format asks for {} values, the pack makes it {}", takes.len(), values.len())
+            format!("the format expects {} values, but the pack provides {}", takes.len(), values.len())
         } else if !takes.iter().zip(values).all(shown) {
-            "the format shows other types than those of the pack".to_string()
+            "the format does not match the types in the pack".to_string()
         } else {
             return true;
         };
@@ -190,7 +190,7 @@ impl Frame<'_, '_> {
 
     /// `x is T`: known, unless `x` is of interface type.
     fn is(&mut self, a: &Expr, to: hir::Ty) -> Option<Value> {
-        let [from, to] = [a.ty, to].map(|ty| self.lowerer.checked.subst(ty, &self.subst));
+        let [from, to] = [a.ty, to].map(|ty| self.lowerer.queries.subst(ty, &self.subst));
         // Of `T is U` there is no value.
         if let ExprKind::Undef = a.kind {
             return Some(self.b().bool(from == to));
@@ -209,7 +209,7 @@ impl Frame<'_, '_> {
     fn as_(&mut self, a: &Expr, to: hir::Ty, optional: hir::Ty) -> Option<Value> {
         let value = self.expr(a);
         let ty = self.ty(optional);
-        let types = [a.ty, to, optional].map(|ty| self.lowerer.checked.subst(ty, &self.subst));
+        let types = [a.ty, to, optional].map(|ty| self.lowerer.queries.subst(ty, &self.subst));
         let [from, to, optional] = types;
         if from != to && self.lowerer.is_sum(from) {
             let callee = self.lowerer.origin(Origin::Deferred(Deferred::As(from, to, optional)))?;
@@ -233,9 +233,9 @@ impl Frame<'_, '_> {
 
     /// The size or alignment of a type.
     fn measure(&mut self, measure: hir::Measure, of: hir::Ty, ty: hir::Ty) -> Option<Value> {
-        let checked = &mut self.lowerer.checked;
-        let known = checked.subst(of, &self.subst);
-        let known = checked.measure_val(measure, known).and_then(|val| checked.program.types.known(val));
+        let queries = &mut self.lowerer.queries;
+        let known = queries.subst(of, &self.subst);
+        let known = queries.measure_val(measure, known).and_then(|val| queries.program.types.known(val));
         if let Some(bytes) = known {
             return Some(self.constant(hir::Const::Int(bytes), ty));
         }

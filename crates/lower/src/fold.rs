@@ -1,21 +1,23 @@
-//! Finds numbers that are known while a body is lowered. Input: values of the function being built. Output: their constants.
+//! Finds values that are constant while a body is lowered. Input: values of the function being built. Output: their
+//! constants.
 //!
-//! The condition of a branch is often made of generic arguments and constants. Where it is known, only the branch that runs is
-//! lowered. Programs depend on this: the other branch may need infinitely many instances, or parts that a type does not have.
+//! The condition of a branch often depends only on generic arguments and constants. If it is known, only the branch that runs
+//! is lowered. Programs rely on this: the other branch may need infinitely many instances, or members that a type does not
+//! have.
 //!
 //! ```slang
 //! float f<let N : int>(float x) { if (N > 0) return f<N - 1>(x) + 1; return x; }     // f<0> mentions no f<-1>
 //! float third<let N : int>(float v[N]) { return N > 2 ? v[2] : v[0]; }               // third<2> has no v[2]
 //! ```
 //!
-//! Numbers are found in the instructions that compute them, so it does not matter how the program writes a condition.
-//! They are not followed through calls, loops and memory.
+//! The analysis examines the instructions, not the source, so the form of a condition does not matter. It does not look
+//! through calls, loops and memory.
 
 use crate::func::Frame;
 use cotangent_base::{Map, Scalar};
 use cotangent_ir::eval::{self, Eval};
 use cotangent_ir::{
-    Const, Control, Effect, Exit, Func, Inst, Math, Op, Path, Region, Step, Type, Types, Value, ValueDef,
+    Const, Control, Effect, Exit, Func, Inst, Math, Op, Region, Step, Type, Types, Value, ValueDef,
 };
 
 /// How many instructions deep the search goes. Conditions made of constants are far below that; without a limit the search
@@ -149,13 +151,6 @@ pub(crate) fn arm(op: &Op, selector: Const) -> Option<usize> {
     }
 }
 
-/// Whether an operation without effect may trap: by its divisor, its index, or the tag of a sum.
-fn may_trap(op: &Op) -> bool {
-    let indexed = |path: &Path| path.0.contains(&Step::Index);
-    matches!(op, Op::Math(Math::Div | Math::Rem) | Op::Tag | Op::Project(_))
-        || matches!(op, Op::Extract(path) | Op::Insert(path) if indexed(path))
-}
-
 impl Frame<'_, '_> {
     /// The number that a value is in every run, if it is known.
     pub fn number(&mut self, value: Value) -> Option<Const> {
@@ -186,7 +181,7 @@ impl Frame<'_, '_> {
         self.func.regions[region].insts.iter().all(|inst| {
             let data = &self.func.insts[*inst];
             match data.op.control() {
-                Control::Plain => data.op.effect() == Effect::None && !may_trap(&data.op),
+                Control::Plain => data.op.effect() == Effect::None && data.op.trap_cause().is_none(),
                 Control::If | Control::Switch(_) => data.regions.iter().all(|r| self.only_computes(*r)),
                 Control::Exit(exit) => exit == Exit::Yield,
                 Control::Call(_) | Control::DiffCall(_) | Control::LinCall(_) => false,

@@ -1,14 +1,14 @@
-//! Calls under `no_diff`. Input: the function that is called. Output: a wrapper of it that has no derivative.
+//! Lowers calls under `no_diff`. Input: the callee. Output: a wrapper of it that has no derivative.
 //!
-//! A custom derivative runs even if nothing differentiable goes in or comes out. To keep it from running, the program calls
-//! a wrapper whose derivative is zero:
+//! A custom derivative runs even if no argument or result has a derivative. To prevent that, the program calls a wrapper
+//! whose derivative is zero:
 //!
 //! ```text
 //! float y = no_diff f(x);         %y: f32 = call @f.1(%x)       func @f.1(%x: f32) -> f32 constant { call @f(%x) .. }
 //! ```
 //!
-//! The wrapper is also marked differentiable, so that primal substitutes run in it as they do elsewhere. A function that has
-//! no derivative needs no wrapper.
+//! The wrapper is also marked differentiable, so that primal substitutes run in it as they do elsewhere. A callee without a
+//! derivative needs no wrapper.
 
 use crate::declare::SourceSig;
 use crate::instance::{Lowerer, Origin};
@@ -29,7 +29,7 @@ impl Lowerer<'_> {
     fn may_have_derivative(&self, id: FuncId) -> bool {
         let Func { diff, kind, .. } = &self.module.funcs[id];
         let by_hand = || {
-            let func = self.func_of(id).map(|func| self.checked.program.funcs[func.func].diff);
+            let func = self.func_of(id).map(|func| self.queries.program.funcs[func.func].diff);
             func.is_some_and(|diff| diff.is_custom())
         };
         let has_some = diff.differentiable.is_some() || *kind != ir::FuncKind::Defined || by_hand();
@@ -38,8 +38,8 @@ impl Lowerer<'_> {
 
     /// Declares the function that calls `of`.
     pub(crate) fn declare_frozen(&mut self, of: FuncId) -> (Func, SourceSig) {
-        let Func { name, sig, span, .. } = &self.module.funcs[of];
-        (Func::new(*name, sig.clone(), *span), self.source_sig(of))
+        let Func { name, origin, sig, span, .. } = &self.module.funcs[of];
+        (Func { origin: *origin, ..Func::new(*name, sig.clone(), *span) }, self.source_sig(of))
     }
 
     /// Writes its body.

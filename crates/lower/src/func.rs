@@ -1,11 +1,11 @@
-//! Bodies: the state while one is lowered.
+//! The state while a body is lowered.
 //!
-//! SSA form is made directly on the structured code, in one pass. [`Frame::vars`] holds the current value of each
-//! variable. An assignment replaces it. Where control flow joins (after an `if` or `switch`, at the head of a loop)
-//! the variables that are assigned inside become results or carried slots; [`assigned`](crate::assigned) finds them
-//! beforehand. A variable that was declared inside is out of scope by then and needs nothing.
+//! Lowering constructs SSA form directly from the structured code, in one pass. [`Frame::vars`] holds the current value of
+//! each variable; an assignment replaces it. Where control flow joins (after an `if` or `switch`, at the head of a loop), the
+//! variables that are assigned inside become results or carried slots. [`assigned`](crate::assigned) finds them in advance.
+//! Variables declared inside are out of scope by then.
 //!
-//! After an exit nothing may follow in a region, so statements behind one are dropped; [`Frame::is_done`] tells.
+//! No instruction may follow an exit in a region, so statements after one are dropped; [`Frame::is_done`] tests for this.
 
 use crate::codes;
 use crate::counter::Counters;
@@ -83,7 +83,7 @@ impl<'a, 'c> Frame<'a, 'c> {
     /// Writes the body of an instance.
     pub fn define(lowerer: &'a mut Lowerer<'c>, id: ir::FuncId, func: FuncRef) {
         let Some((body, subst)) = lowerer.instance_body(func) else {
-            let hir::Func { name, span, .. } = &lowerer.checked.program.funcs[func.func];
+            let hir::Func { name, span, .. } = &lowerer.queries.program.funcs[func.func];
             let (message, span) = (format!("`{name}` has no body"), *span);
             return lowerer.error(codes::UNSUPPORTED_CONSTRUCT, span, message);
         };
@@ -96,8 +96,8 @@ impl<'a, 'c> Frame<'a, 'c> {
 
     /// Writes the function that computes the first value of a `static` variable.
     pub fn define_init(lowerer: &'a mut Lowerer<'c>, id: ir::FuncId, global: GlobalId, args: hir::Args) {
-        let Some(body) = lowerer.checked.initializer(global) else {
-            let span = lowerer.checked.program.globals[global].span;
+        let Some(body) = lowerer.queries.initializer(global) else {
+            let span = lowerer.queries.program.globals[global].span;
             return lowerer.internal(span, "the initializer of a variable is gone");
         };
         let subst = lowerer.global_subst(global, args);
@@ -256,7 +256,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         if let Some(&lowered) = self.types.get(&ty) {
             return lowered;
         }
-        let concrete = self.lowerer.checked.subst(ty, &self.subst);
+        let concrete = self.lowerer.queries.subst(ty, &self.subst);
         let lowered = self.lowerer.lower_ty(concrete, self.span);
         self.types.insert(ty, lowered);
         lowered
@@ -264,8 +264,8 @@ impl<'a, 'c> Frame<'a, 'c> {
 
     /// A compile-time integer, if it is known by now, as it should be.
     pub fn known(&mut self, val: hir::Val) -> Option<i64> {
-        let val = self.lowerer.checked.subst_val(val, &self.subst);
-        let known = self.lowerer.checked.program.types.known(val);
+        let val = self.lowerer.queries.subst_val(val, &self.subst);
+        let known = self.lowerer.queries.program.types.known(val);
         if known.is_none() {
             self.internal("a compile-time value is not known");
         }

@@ -1,4 +1,4 @@
-//! Globals.
+//! Lowers globals.
 //!
 //! | of the program              | in the IR                                                              |
 //! | --------------------------- | ---------------------------------------------------------------------- |
@@ -49,7 +49,7 @@ impl Lowerer<'_> {
         if let Some(global) = self.globals.get(&(id, args)) {
             return global.clone();
         }
-        let hir::Global { kind, span, .. } = self.checked.program.globals[id];
+        let hir::Global { kind, span, .. } = self.queries.program.globals[id];
         let (name, ty) = self.global_instance(id, args);
         let global = match kind {
             hir::GlobalKind::Const => GlobalRef::Const,
@@ -58,7 +58,7 @@ impl Lowerer<'_> {
                 GlobalRef::Uniform(self.uniform(name.as_str(), &shape, ty, span))
             }
             hir::GlobalKind::Static => {
-                let init = self.checked.initializer(id).and_then(|_| self.origin(Origin::Init(id, args)));
+                let init = self.queries.initializer(id).and_then(|_| self.origin(Origin::Init(id, args)));
                 GlobalRef::Variable(self.variable(name, ty, ir::GlobalKind::Static(init), span))
             }
             hir::GlobalKind::Shared => {
@@ -72,14 +72,14 @@ impl Lowerer<'_> {
     /// The name and type of a global under arguments: `kept<f32>`.
     pub fn global_instance(&mut self, id: GlobalId, args: Args) -> (Symbol, hir::Ty) {
         let subst = self.global_subst(id, args);
-        let hir::Global { name, ty, .. } = self.checked.program.globals[id];
-        let shown = self.types.args_name(self.checked, args);
-        (Symbol::new(&format!("{name}{shown}")), self.checked.subst(ty, &subst))
+        let hir::Global { name, ty, .. } = self.queries.program.globals[id];
+        let shown = self.types.args_name(self.queries, args);
+        (Symbol::new(&format!("{name}{shown}")), self.queries.subst(ty, &subst))
     }
 
     /// The arguments of a global, by parameter.
     pub fn global_subst(&self, id: GlobalId, args: Args) -> Subst {
-        Subst { params: self.checked.program.globals[id].params.clone(), args, at: None }
+        Subst { params: self.queries.program.globals[id].params.clone(), args, at: None }
     }
 
     fn variable(&mut self, name: Symbol, ty: hir::Ty, kind: ir::GlobalKind, span: Span) -> ir::Global {
@@ -133,7 +133,7 @@ impl Lowerer<'_> {
 impl Frame<'_, '_> {
     /// A global as the root of a place.
     pub fn global(&mut self, id: GlobalId, args: Args) -> Root {
-        let args = self.lowerer.checked.subst_args(args, &self.subst);
+        let args = self.lowerer.queries.subst_args(args, &self.subst);
         match self.lowerer.global(id, args) {
             GlobalRef::Const => Root::Value(self.constant_global(id)),
             GlobalRef::Variable(global) => Root::Handle(self.global_value(global)),
@@ -170,7 +170,7 @@ impl Frame<'_, '_> {
 
     /// The value of a `static const`, computed once, ahead of the body.
     fn constant_global(&mut self, id: GlobalId) -> Value {
-        let hir::Global { name, ty, span, .. } = self.lowerer.checked.program.globals[id];
+        let hir::Global { name, ty, span, .. } = self.lowerer.queries.program.globals[id];
         let value = match self.constants.get(&id) {
             Some(&value) => value,
             None => {
@@ -190,7 +190,7 @@ impl Frame<'_, '_> {
     }
 
     fn initial_value(&mut self, id: GlobalId) -> Option<Value> {
-        let body = self.lowerer.checked.initializer(id)?;
+        let body = self.lowerer.queries.initializer(id)?;
         let stmts = body.clone();
         self.ahead(body, |f| {
             let (last, before) = stmts.block.split_last()?;

@@ -1,10 +1,11 @@
-//! The work list: every function of the module, from its first mention to its body.
+//! The work list: every function of the module, from its first use to its body.
 //!
-//! An [`Origin`] says where an IR function comes from. [`Lowerer::origin`] gives the function of an origin; the first
-//! time it declares it ([`crate::declare`]) and notes that the body is missing.
-//! [`Lowerer::run`] writes bodies until none is missing, and links custom derivatives where they are needed
-//! ([`crate::demand`]). Declaring mentions other origins (rules of the library), but only bodies take time, so declaring is
-//! done at once.
+//! An [`Origin`] says where an IR function comes from. [`Lowerer::origin`] returns the function of an origin. On the first
+//! use, it declares the function ([`crate::declare`]) and adds its body to the work list.
+//!
+//! [`Lowerer::run`] writes bodies until the list is empty, and links custom derivatives where they are needed
+//! ([`crate::demand`]). Declaring a function uses other origins (rules of the library), but only bodies take time, so
+//! declarations are made immediately.
 
 use crate::counter::Counters;
 use crate::declare::SourceSig;
@@ -19,7 +20,7 @@ use cotangent_base::{Code, Diagnostic, Diagnostics, Map, Span};
 use cotangent_ir as ir;
 use cotangent_ir::Mode;
 use cotangent_sema::hir::{self, Args, FuncRef, GlobalId, Synth, Witness};
-use cotangent_sema::{Checked, Subst};
+use cotangent_sema::{Queries, Subst};
 use std::collections::VecDeque;
 
 /// How often a requirement may stand for another one before we give up.
@@ -52,7 +53,10 @@ pub(crate) enum Origin {
 
 /// The state of lowering a program.
 pub(crate) struct Lowerer<'c> {
-    pub checked: &'c mut Checked,
+    /// The typed program, and what is found out about it while it is lowered.
+    pub queries: &'c mut Queries,
+    /// Functions that become entry points although the program does not declare them as such.
+    pub made_entries: Map<hir::FuncId, hir::Entry>,
     pub module: ir::Module,
     pub diagnostics: Diagnostics,
     pub types: TypeCache,
@@ -83,9 +87,10 @@ pub(crate) struct Lowerer<'c> {
 }
 
 impl<'c> Lowerer<'c> {
-    pub fn new(checked: &'c mut Checked, options: Options) -> Self {
+    pub fn new(queries: &'c mut Queries, options: Options) -> Self {
         Lowerer {
-            checked,
+            queries,
+            made_entries: Map::default(),
             module: ir::Module { prefer: options.prefer, ..ir::Module::default() },
             diagnostics: Diagnostics::new(),
             types: TypeCache::default(),
@@ -118,7 +123,7 @@ impl<'c> Lowerer<'c> {
             return;
         }
         let diagnostic = Diagnostic::new(codes::INTERNAL, span, message)
-            .note("this is a fault of the compiler, not of the program; please report it");
+            .note("this is a bug in the compiler, not in the program; please report it");
         self.diagnostics.push(diagnostic);
     }
 
@@ -179,7 +184,7 @@ impl<'c> Lowerer<'c> {
         | Origin::Synth(func, _) = origin
         {
             self.module.funcs[id].diff = diff::info(self, func);
-            let hir::Func { intrinsic, diff, .. } = &self.checked.program.funcs[func.func];
+            let hir::Func { intrinsic, diff, .. } = &self.queries.program.funcs[func.func];
             if intrinsic.is_some() && !diff.is_custom() {
                 intrinsic::inline(&mut self.module.funcs[id]);
             }
@@ -208,11 +213,11 @@ impl<'c> Lowerer<'c> {
             if let Some(deferred) = dispatch::deferred(self, func, span) {
                 return self.origin(Origin::Deferred(deferred));
             }
-            if !matches!(self.checked.program.funcs[func.func].kind, hir::FuncKind::Requirement(_)) {
+            if !matches!(self.queries.program.funcs[func.func].kind, hir::FuncKind::Requirement(_)) {
                 self.require_target(func.func, span);
                 return self.origin(Origin::Func(func));
             }
-            match self.checked.witness(func) {
+            match self.queries.witness(func) {
                 Some(Witness::Func(to)) if to.func == func.func => return self.origin(Origin::Func(to)),
                 Some(Witness::Func(to)) => func = to,
                 Some(Witness::Field(field)) => return self.origin(Origin::Field(func, field)),
@@ -220,7 +225,7 @@ impl<'c> Lowerer<'c> {
                 None => break,
             }
         }
-        let name = self.checked.program.funcs[func.func].name;
+        let name = self.queries.program.funcs[func.func].name;
         self.internal(span, format!("nothing stands for the requirement `{name}`"));
         None
     }
@@ -261,10 +266,15 @@ impl<'c> Lowerer<'c> {
         }
     }
 
+    /// How the host starts a function, if it is an entry point.
+    pub fn entry(&self, func: hir::FuncId) -> Option<hir::Entry> {
+        self.made_entries.get(&func).copied().or(self.queries.program.funcs[func].entry)
+    }
+
     /// Makes sure that what the program says of a function is complete: of the library, the checker knows only what
     /// somebody asked for.
     pub fn resolve(&mut self, func: hir::FuncId) {
-        self.checked.body(func);
+        self.queries.body(func);
     }
 
     /// The signature a function was declared with, in types of the language.
@@ -274,22 +284,22 @@ impl<'c> Lowerer<'c> {
 
     /// Whether a function is the library's and replaces its calls: what goes wrong in it went wrong there.
     pub fn is_transparent(&self, func: hir::FuncId) -> bool {
-        self.checked.is_library(func) && self.checked.program.funcs[func].inline == hir::Inline::Early
+        self.queries.is_library(func) && self.queries.program.funcs[func].inline == hir::Inline::Early
     }
 
     /// The arguments of an instance, by parameter.
     pub fn subst(&self, func: FuncRef) -> Subst {
-        Subst::new(&self.checked.program.funcs[func.func].generics, func.args)
+        Subst::new(&self.queries.program.funcs[func.func].generics, func.args)
     }
 
     /// Writes the body of a declared function.
     fn define(&mut self, origin: Origin, id: ir::FuncId) {
         match origin {
-            Origin::Func(func) => match self.checked.program.funcs[func.func].intrinsic {
+            Origin::Func(func) => match self.queries.program.funcs[func.func].intrinsic {
                 Some(name) => intrinsic::define(self, id, name),
                 None => Frame::define(self, id, func),
             },
-            Origin::Copying(func, _) => match self.checked.program.funcs[func.func].intrinsic {
+            Origin::Copying(func, _) => match self.queries.program.funcs[func.func].intrinsic {
                 Some(_) => self.internal(self.module.funcs[id].span, "an operation on memory is given none"),
                 None => Frame::define(self, id, func),
             },

@@ -1,11 +1,16 @@
-//! Library functions that stand for one operation: `[__intrinsic("sqrt")]`.
+//! Lowers library functions that stand for one operation: `[__intrinsic("sqrt")]`.
 //!
-//! The name is that of the operation in the IR's table, with its kind behind it if it has one (`atomic_add`); nothing here lists
-//! built-in functions. Few names are not in the table: `load_bytes` and `store_bytes` are in [`bytes`]; `present` asserts that
-//! there is a value; `element` is the accessor of an aggregate or a buffer and becomes `extract`, `insert` or `load`; `stride` is
-//! the constant number of bytes from one element of a buffer to the next. The result is an ordinary function whose body is that
-//! operation (of `reinterpret`: operations). If the library gives a rule for its derivative, calls of it stay calls until
-//! autodiff has seen the rule; otherwise the operation takes the place of the call as soon as possible.
+//! The name is that of the operation in the IR's table, followed by its kind if it has one (`atomic_add`). So no list of
+//! built-in functions exists here. A few names are not in the table:
+//!
+//! - `load_bytes` and `store_bytes` are in [`bytes`].
+//! - `present` asserts that there is a value.
+//! - `element` is the accessor of an aggregate or buffer and becomes `extract`, `insert` or `load`.
+//! - `stride` is the constant number of bytes between elements of a buffer.
+//!
+//! The result is an ordinary function whose body is that operation (for `reinterpret`, several). If the library declares a
+//! derivative rule for it, calls stay until autodiff has applied the rule. Otherwise the operation replaces the call as soon
+//! as possible.
 //!
 //! ```text
 //! [__intrinsic("sqrt")] float sqrt(float x);      func @sqrt(%x: f32) -> f32 { %1: f32 = sqrt %x  return %1 }
@@ -159,13 +164,13 @@ fn refused(types: &Types, func: &Func, op: &Op) -> Option<String> {
     };
     match how {
         _ if !texture.scalar.is_float() => {
-            Some(format!("`{}` of a texture of integers is not possible", func.name))
+            Some(format!("`{}` on a texture of integers is not supported", func.name))
         }
         Sampling::Gather(_) if texture.scalar != Scalar::F32 => {
-            Some(format!("`{}` of a texture of halves is not supported yet", func.name))
+            Some(format!("`{}` on a texture of `half` is not supported yet", func.name))
         }
         Sampling::Gather(lane) if *lane >= texture.lanes => {
-            Some(format!("`{}` of a texture without that lane is not possible", func.name))
+            Some(format!("`{}` on a texture without that component is not supported", func.name))
         }
         _ => None,
     }
@@ -180,7 +185,7 @@ fn define_reinterpret(lowerer: &mut Lowerer<'_>, id: ir::FuncId, mut func: Func)
     let input = b.func.inputs().first().copied();
     let result = input.zip(to).and_then(|(value, to)| reinterpret(&mut b, value, to));
     let Some(result) = result else {
-        let message = format!("`{text}` of a type that has no bytes, or too many, is not supported yet");
+        let message = format!("`{text}` on a type that is empty or too large is not supported yet");
         return lowerer.error(crate::codes::UNSUPPORTED_CONSTRUCT, span, message);
     };
     b.emit(Op::Return, &[result], &[]);

@@ -1,49 +1,52 @@
-//! From typed program to IR, specializing generics on the way.
+//! Lowers the typed program to IR, and instantiates generics.
 //!
-//! The typed program is generic and has variables, places and scopes; the IR is concrete and has only values. The
-//! way there is a work list of *instances*: a function with concrete generic arguments. `instance` declares one
-//! with its signature when it is first mentioned and fills in the body when its turn comes, so recursion needs no
-//! care and order is that of first mention. A call of an interface's requirement is resolved then and there, since
-//! the conforming type is known.
+//! Input: a checked program, which lowering does not change, and the [`Roots`] to lower. What the program does not contain
+//! yet (library bodies, instances of types, witnesses) comes from [`cotangent_sema::Queries`]. Output: [`Lowered`], a module
+//! that contains everything the roots need. If there are no errors, the verifier accepts it.
 //!
-//! Lowering closes the world for autodiff: for every instance that derivatives are taken of also its custom derivatives
-//! are instances, for every differentiable structure there is a row in the module's table (`diff`), and a call of
-//! `bwd_diff(f)` is a call of a *request*, a function without a body that autodiff will write.
+//! The typed program is generic and has variables, places and scopes; the IR is concrete and has only values. A work list
+//! holds *instances*: functions with concrete generic arguments. `instance` declares an instance on first use and writes its
+//! body later. So recursion is no special case, and functions are in the order of first use. A call of an interface's
+//! requirement is resolved at once, since the conforming type is known.
+//!
+//! Lowering provides everything that autodiff needs: the custom derivatives of every differentiated instance are instances
+//! too, every differentiable structure has a row in the module's table (`diff`), and a call of `bwd_diff(f)` is a call of a
+//! *request*, a function without a body that autodiff writes.
 //!
 //! | module                              | what it turns into IR                                         |
 //! | ----------------------------------- | ------------------------------------------------------------- |
-//! | `roots`                             | what the user asks for; where lowering starts                 |
+//! | `roots`                             | the functions that the user selects; lowering starts there    |
 //! | `instance`                          | functions with their arguments; the work list                 |
 //! | `declare`                           | their names and signatures                                    |
 //! | `allowed`                           | whether they may be called for this target and stage          |
 //! | `types`                             | types                                                         |
-//! | `unpack`                            | packs, taken apart                                            |
-//! | `sums`, `dispatch`, `conformance`   | interface types, and what depends on who conforms             |
+//! | `unpack`                            | packs                                                         |
+//! | `sums`, `dispatch`, `conformance`   | interface types, and functions that depend on conforming types |
 //! | `diff`                              | rows of the table of differentials; signatures of derivatives |
 //! | `demand`                            | which custom derivatives are needed                           |
 //! | `intrinsic`                         | library functions that stand for one operation                |
 //! | `reinterpret`                       | the one intrinsic that is many operations                     |
-//! | `synth`                             | members of `IDifferentiable` that nobody wrote                |
+//! | `synth`                             | synthesized members of `IDifferentiable`                      |
 //! | `global`                            | parameters of the shader, `static` and group-shared variables |
-//! | `params`                            | what the parameters of the shader are made of                 |
+//! | `params`                            | declared parameters of the shader                             |
 //! | `entry`                             | entry points                                                  |
-//! | `stage`, `varying`                  | what vertex and fragment shaders take and give                |
+//! | `stage`, `varying`                  | inputs and outputs of vertex and fragment shaders             |
 //! | `func`                              | bodies: the state while one is lowered                        |
 //! | `stmt`, `branch`, `loops`           | statements; how variables become values                       |
 //! | `assigned`                          | which variables need a new value where control flow joins     |
-//! | `switch`, `breaks`                  | the statement that falls through                              |
+//! | `switch`, `breaks`                  | `switch` statements                                           |
 //! | `by_ref`                            | `__ref` parameters and pointers                               |
 //! | `counter`                           | the counters of structured buffers                            |
-//! | `fold`                              | nothing; finds known numbers, so that dead branches are left out |
-//! | `zero`                              | nothing; reports integers that are divided by zero            |
+//! | `fold`                              | nothing; finds constants, so that dead branches are omitted   |
+//! | `zero`                              | nothing; reports integer divisions by zero                    |
 //! | `pairs_again`                       | nothing; reports second derivatives through pairs of pointers |
 //! | `frozen`                            | functions without derivatives, for calls under `no_diff`      |
 //! | `bytes`                             | values in buffers of words                                    |
 //! | `pairing`                           | functions that take pairs of pointers, for their derivatives  |
 //! | `expr`, `number`, `call`, `place`   | expressions; how assignments become values                    |
 //!
-//! What cannot be lowered yet gets a diagnostic of the E07 family at its place and lowering goes on, so one run
-//! tells everything. A module with such diagnostics is not meant to be used.
+//! An unsupported construct is reported with a code of the E07 family, and lowering continues, so that one run reports
+//! everything. A module with errors must not be used.
 
 mod allowed;
 mod assigned;
@@ -87,4 +90,4 @@ mod unpack;
 mod varying;
 mod zero;
 
-pub use roots::{ConformanceId, Lowered, Options, Roots, lower, lower_with, no_such};
+pub use roots::{ConformanceId, Lowered, Options, Roots, lower, lower_from, lower_with, no_such};

@@ -1,17 +1,17 @@
-//! Loops.
+//! Lowers loops.
 //!
-//! Variables assigned in the loop are its carried slots. Loops of the source become `while`:
+//! Variables assigned in the loop are its carried slots. Every loop of the source becomes a `while`:
 //!
 //! ```text
 //! for (; c; s) b           while (slots) cond { yield c } body { b; s; yield slots }
 //! do b while (c)           while (true, slots) cond(first) { if first {true} else {c} } body { b; yield false, slots }
 //! ```
 //!
-//! A condition that assigns a variable cannot stand in the condition's region, whose changes nobody sees; the loop
-//! then runs for ever and its body begins with `if c { yield slots } else { break slots }`. A bound on the number of
-//! rounds grows by one in this case, for the round that only finds out that it is over.
+//! A condition that assigns a variable cannot be in the condition's region, whose assignments are lost. Then the loop
+//! condition is `true`, and the body begins with `if c { yield slots } else { break slots }`. In this case a bound on the
+//! iteration count grows by one, for the iteration that only evaluates the condition.
 //!
-//! A loop whose condition is known to be false at first is left out (`fold`).
+//! A loop whose condition is initially known to be false is omitted (`fold`).
 //!
 //! The step of a `for` is also written before every `continue`. But if it calls a function, lanes that `continue` may have to
 //! meet the others there. Then the step is written once, after a loop of one iteration that `continue` leaves:

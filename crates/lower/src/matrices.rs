@@ -1,9 +1,10 @@
-//! The words `row_major` and `column_major`.
+//! Applies the modifiers `row_major` and `column_major`.
 //!
-//! A field that is a matrix, of a structure without resources, lies in memory as its word says. So does the element of a resource, a
-//! matrix or an array of matrices: `StructuredBuffer<column_major float3x3>`. In memory it is a structure of one field. A matrix that is a parameter by
-//! itself, or stands among resources, would have to and cannot yet: refused, unless all matrices lie so anyway. On anything else
-//! the word says nothing, on arrays of matrices too, as in slangc: a warning where it asks for something else than there is.
+//! The modifier sets the layout of a matrix that is a field of a structure without resources. It also sets that of the
+//! element of a resource, if it is a matrix or an array of matrices: `StructuredBuffer<column_major float3x3>`. In memory
+//! such an element is a structure of one field. On a matrix that is itself a parameter, or that is beside resources, the
+//! modifier is not supported yet: an error, unless it agrees with the default layout. Elsewhere, also on arrays of matrices,
+//! the modifier has no effect, as in slangc; a warning reports it if it differs from the actual layout.
 
 use crate::codes;
 use crate::instance::Lowerer;
@@ -37,7 +38,7 @@ impl Lowerer<'_> {
             return *known;
         }
         let way = if row_major { Matrices::Rows } else { Matrices::Columns };
-        let name = format!("{word} {}", self.types.name(self.checked, elem));
+        let name = format!("{word} {}", self.types.name(self.queries, elem));
         let wrapped = self.module.types.add_element(Symbol::new(&name), lowered, way);
         self.types.elements.insert(elem, wrapped);
         wrapped
@@ -46,13 +47,13 @@ impl Lowerer<'_> {
     /// What stands alone, or among resources, lies as all matrices do.
     pub fn check_matrix(&mut self, row_major: Option<bool>, ty: hir::Ty, span: Span) {
         let Some((word, flag)) = self.contradicts(row_major) else { return };
-        if !matches!(self.checked.program.types.kind(ty), TyKind::Matrix(..)) {
+        if !matches!(self.queries.program.types.kind(ty), TyKind::Matrix(..)) {
             return;
         }
         let message = format!("`{word}` is supported only on fields of structures without resources");
         self.diagnostics.push(
             Diagnostic::new(codes::UNSUPPORTED_CONSTRUCT, span, message)
-                .help(format!("`--matrix-layout {flag}` lays out all matrices so")),
+                .help(format!("`--matrix-layout {flag}` sets the layout of all matrices")),
         );
     }
 
@@ -70,7 +71,7 @@ impl Lowerer<'_> {
     }
 
     fn worded_fields(&self, id: StructId, lowered: ir::Ty) -> Vec<Worded> {
-        let fields = (0..).zip(&self.checked.program.structs[id].fields);
+        let fields = (0..).zip(&self.queries.program.structs[id].fields);
         let worded = fields.filter_map(|(index, field)| {
             let ty = self.module.types.part(lowered, Some(index))?;
             Some((field.row_major, field.name, ty, field.span))
@@ -80,18 +81,18 @@ impl Lowerer<'_> {
 
     /// What is declared of the types that were lowered, and as parameters.
     fn worded(&mut self, entries: &[(FuncId, FuncRef)]) -> Vec<Worded> {
-        let structs = self.types.structs(self.checked);
+        let structs = self.types.structs(self.queries);
         let mut all: Vec<Worded> =
             structs.into_iter().flat_map(|(id, lowered)| self.worded_fields(id, lowered)).collect();
-        let globals: Vec<hir::Global> = self.checked.program.globals.values().cloned().collect();
+        let globals: Vec<hir::Global> = self.queries.program.globals.values().cloned().collect();
         for global in globals.into_iter().filter(|global| global.row_major.is_some()) {
             let ty = self.lower_ty(global.ty, global.span);
             all.push((global.row_major, global.name, ty, global.span));
         }
         for (_, func) in entries {
             let subst = self.subst(*func);
-            for param in self.checked.program.funcs[func.func].params.clone() {
-                let ty = self.checked.subst(param.ty, &subst);
+            for param in self.queries.program.funcs[func.func].params.clone() {
+                let ty = self.queries.subst(param.ty, &subst);
                 all.push((param.row_major, param.name, self.lower_ty(ty, param.span), param.span));
             }
         }
@@ -101,16 +102,16 @@ impl Lowerer<'_> {
 
 /// Refuses layout words inside types, other than before the element of a resource, that differ from the default layout.
 fn check_types(lowerer: &mut Lowerer<'_>) {
-    let mut words = std::mem::take(&mut lowerer.checked.program.layout_words);
+    let mut words = lowerer.queries.program.layout_words.clone();
     words.sort_by_key(|(_, span)| (span.file, span.start));
     words.dedup();
     for (row_major, span) in words {
         let Some((word, flag)) = lowerer.contradicts(Some(row_major)) else { continue };
         let message = format!(
-            "`{word}` is supported inside types only before a matrix that is the element of a buffer or block"
+            "inside a type, `{word}` is supported only on a matrix that is the element of a buffer or block"
         );
         let help = format!(
-            "give the matrix a structure and write `{word}` before the field, or choose for all with `--matrix-layout {flag}`"
+            "put the matrix into a structure with `{word}` before the field, or use `--matrix-layout {flag}` for all matrices"
         );
         lowerer.diagnostics.push(Diagnostic::new(codes::UNSUPPORTED_CONSTRUCT, span, message).help(help));
     }
@@ -126,13 +127,13 @@ pub(crate) fn check(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, FuncRef)]) {
         if lowerer.is_matrix(ty) || found.iter().any(|(other, _)| *other == span) {
             continue;
         }
-        let message = format!("`{word}` says nothing of `{name}`, which is no matrix");
+        let message = format!("`{word}` has no effect on `{name}`, which is not a matrix");
         let help = match lowerer.module.types.get(ty) {
             Type::Array(..) => {
-                format!("matrices in arrays lie as all others; `--matrix-layout {flag}` chooses how")
+                format!("matrices in arrays have the default layout; `--matrix-layout {flag}` sets it")
             }
             _ => format!(
-                "write it before the matrices themselves, or choose for all with `--matrix-layout {flag}`"
+                "write it before the matrices themselves, or use `--matrix-layout {flag}` for all matrices"
             ),
         };
         found.push((span, Diagnostic::new(codes::IDLE_WORD, span, message).help(help)));

@@ -1,4 +1,4 @@
-//! Conversions and construction of numbers.
+//! Lowers conversions and construction of numbers.
 
 use crate::func::Frame;
 use cotangent_ir::{Op, Path, Step, Ty, Type, Value};

@@ -1,8 +1,8 @@
-//! What says where derivatives are kept: types that conform to `IDifferentiablePtrType`.
+//! Lowers types that conform to `IDifferentiablePtrType`: values that refer to the memory of derivatives.
 //!
-//! Such a value is not differentiated; it travels with another one that says where its derivatives are. So the
-//! derivatives of a function that takes one are those of the same function *paired*, in which every such parameter is a
-//! `DifferentialPtrPair` and nothing to differentiate:
+//! Such a value is not differentiated. It is paired with a value that refers to its derivatives. So the derivatives of a
+//! function that takes one are those of the *paired* function, in which every such parameter is a `DifferentialPtrPair`
+//! without a derivative:
 //!
 //! ```text
 //! float f(P p, float x) { return load(p, 0) * x; }
@@ -13,11 +13,11 @@
 //!   ..
 //! ```
 //!
-//! Custom derivatives are written for exactly these parameters: `load_bwd(DifferentialPtrPair<P> p, int i, float d)`. So
-//! autodiff knows nothing of pointers.
+//! Custom derivatives have exactly these parameters: `load_bwd(DifferentialPtrPair<P> p, int i, float d)`. So autodiff does
+//! not handle pointers.
 //!
-//! A pair is known for parameters, unchanged. A pointer that a differentiable function makes itself has none; what is
-//! loaded through it is a constant, and a function that is given both kinds is refused.
+//! Only unchanged parameters have a pair. A pointer that a differentiable function creates has none, and values loaded
+//! through it are constants. A function that is called with both kinds is refused.
 
 use crate::declare::SourceSig;
 use crate::func::Frame;
@@ -35,6 +35,7 @@ pub(crate) fn pair(lowerer: &mut Lowerer<'_>, plain: Func, mut sig: SourceSig) -
     }
     let name = Symbol::new(&format!("paired({})", plain.name));
     let mut func = Func::new(name, lowerer.ir_sig(&sig, plain.span), plain.span);
+    func.origin = Some(plain.plain_name());
     func.inline = plain.inline;
     (func, sig)
 }
@@ -43,8 +44,8 @@ impl<'a, 'c> Frame<'a, 'c> {
     /// Writes the body of a paired function: that of the plain one, with the first halves of its pairs.
     pub fn define_paired(lowerer: &'a mut Lowerer<'c>, id: FuncId, func: FuncRef) {
         let Some((body, subst)) = lowerer.instance_body(func) else {
-            let hir = &lowerer.checked.program.funcs[func.func];
-            let (span, message) = (hir.span, format!("`{}` has no body to take a derivative of", hir.name));
+            let hir = &lowerer.queries.program.funcs[func.func];
+            let (span, message) = (hir.span, format!("`{}` has no body to differentiate", hir.name));
             return lowerer.error(crate::codes::UNSUPPORTED_CONSTRUCT, span, message);
         };
         let mut frame = Frame::new(lowerer, id, subst, body);
@@ -76,7 +77,7 @@ impl<'a, 'c> Frame<'a, 'c> {
             return (callee, inputs);
         }
         if known < pointers.len() {
-            self.unsupported("a pointer without a place for derivatives beside one that has it is");
+            self.unsupported("mixing pointers with and without derivatives is");
             return (callee, inputs);
         }
         for i in pointers {

@@ -1,7 +1,6 @@
 //! Reports second derivatives through pairs of pointers. Input: the lowered module. Output: diagnostics at the inner calls.
 //!
-//! A pair of pointers says where values are and where their derivatives are. It does not say where the derivatives of *those*
-//! are:
+//! A pair of pointers refers to values and to their derivatives. It does not refer to the derivatives of the derivatives:
 //!
 //! ```slang
 //! float f(P p) { .. }
@@ -9,7 +8,7 @@
 //! fwd_diff(g)(..)         // what the custom derivatives of `f` write to `d` would have no derivative
 //! ```
 //!
-//! A load would even read gradients in place of tangents.
+//! A load would read gradients instead of tangents.
 
 use crate::codes;
 use crate::instance::{Lowerer, Origin};
@@ -54,9 +53,8 @@ fn request_of(func: &Func) -> Option<FuncId> {
 
 /// The calls in a function that a derivative of it differentiates.
 fn differentiated_calls(func: &Func) -> Vec<(Span, FuncId)> {
-    let diff = &func.diff;
     let mut calls = vec![];
-    if diff.differentiable.is_some() && !diff.constant && diff.rule.or(diff.substitute).is_none() {
+    if func.is_differentiated_from_body() {
         func.walk(func.body, &mut |inst| {
             let data = &func.insts[inst];
             calls.extend(if let Op::Call(callee) = data.op { Some((data.span, callee)) } else { None });
@@ -67,12 +65,11 @@ fn differentiated_calls(func: &Func) -> Vec<(Span, FuncId)> {
 
 fn report(lowerer: &mut Lowerer<'_>, span: Span, of: FuncId) {
     let Some(func) = lowerer.func_of(of) else { return };
-    let data = &lowerer.checked.program.funcs[func.func];
-    let message =
-        format!("a derivative of `{}` takes pairs of pointers, and has no derivative in turn", data.name);
+    let data = &lowerer.queries.program.funcs[func.func];
+    let message = format!("cannot differentiate a derivative of `{}`, which takes pointer pairs", data.name);
     let diagnostic = Diagnostic::new(codes::UNSUPPORTED_CONSTRUCT, span, message)
         .label(data.span, "declared here")
-        .note("a pair says where derivatives are kept, but not where the derivatives of those are")
-        .help("give the function around it a custom derivative, or write `no_diff` before the call to take its derivative for zero");
+        .note("a pointer pair has a place for derivatives, but none for second derivatives")
+        .help("give the enclosing function a custom derivative, or write `no_diff` before the call to make its derivative zero");
     lowerer.diagnostics.push(diagnostic);
 }

@@ -1,7 +1,8 @@
-//! The parameters of the shader as they were declared: all of them, since each moves those behind it.
+//! Collects all shader parameters as declared. Unused ones matter too, because each shifts the bindings of those after it.
 //!
-//! The code refers to the leaves that it uses; see [`global`](crate::global).
+//! The code refers only to the leaves that it uses; see [`global`](crate::global).
 
+use crate::codes;
 use crate::counter;
 use crate::global::{GlobalRef, Uniform};
 use crate::instance::Lowerer;
@@ -15,10 +16,10 @@ use cotangent_sema::hir::{self, Arg, Ty, TyKind};
 pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncRef)]) -> ShaderParams {
     let mut params = ShaderParams::default();
     // A parameter of the shader stands in no generic declaration.
-    let plain = lowerer.checked.program.types.args(&[]);
-    for id in lowerer.checked.program.globals.keys() {
+    let plain = lowerer.queries.args(&[]);
+    for id in lowerer.queries.program.globals.keys() {
         let hir::Global { name, ty, kind, span, wish, cbuffer, .. } =
-            lowerer.checked.program.globals[id].clone();
+            lowerer.queries.program.globals[id].clone();
         if kind != hir::GlobalKind::Param {
             continue;
         }
@@ -31,8 +32,9 @@ pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncRe
             Some(GlobalRef::Uniform(uniform)) => leaves(uniform),
             _ => vec![],
         };
-        let ty = cbuffer.is_none().then(|| Symbol::new(&lowerer.checked.show(ty)));
-        params.globals.push(ShaderParam { name, span, ty, shape, wish, leaves });
+        let bytes = lowerer.is_byte_buffer(ty);
+        let ty = cbuffer.is_none().then(|| Symbol::new(&lowerer.queries.show(ty)));
+        params.globals.push(ShaderParam { name, span, ty, shape, bytes, wish, leaves });
     }
     for (id, func) in entries {
         let list = entry_params(lowerer, *func, &mut params.unknown);
@@ -54,12 +56,12 @@ fn entry_params(
     unknown: &mut Option<Span>,
 ) -> Vec<ShaderParam> {
     let mut list = Vec::new();
-    let declared = lowerer.checked.program.funcs[func.func].params.clone();
+    let declared = lowerer.queries.program.funcs[func.func].params.clone();
     let subst = lowerer.subst(func);
-    let stage = lowerer.checked.program.funcs[func.func].entry.map(|e| e.stage);
+    let stage = lowerer.entry(func.func).map(|e| e.stage);
     for (number, param) in declared.into_iter().enumerate() {
         let (name, span) = (param.name, param.span);
-        let ty = lowerer.checked.subst(param.ty, &subst);
+        let ty = lowerer.queries.subst(param.ty, &subst);
         let varying = match stage {
             Some(hir::Stage::Compute) | None => param.varying.semantic.is_some(),
             _ => lowerer.quietly(|l| is_varying(l, ty, &param)).unwrap_or(false),
@@ -72,8 +74,9 @@ fn entry_params(
             continue;
         };
         let leaves = lowerer.uniforms.get(&(func.func, number)).map_or(vec![], leaves);
-        let ty = Some(Symbol::new(&lowerer.checked.show(ty)));
-        list.push(ShaderParam { name, span, ty, shape, wish: Wish::default(), leaves });
+        let bytes = lowerer.is_byte_buffer(ty);
+        let ty = Some(Symbol::new(&lowerer.queries.show(ty)));
+        list.push(ShaderParam { name, span, ty, shape, bytes, wish: Wish::default(), leaves });
     }
     list
 }
@@ -98,8 +101,8 @@ impl Lowerer<'_> {
 
     /// What a global parameter is made of. A `cbuffer` is a block whose members may have places.
     pub fn global_shape(&mut self, id: hir::GlobalId) -> Shape {
-        let hir::Global { ty, span, cbuffer, .. } = self.checked.program.globals[id].clone();
-        self.check_matrix(self.checked.program.globals[id].row_major, ty, span);
+        let hir::Global { ty, span, cbuffer, .. } = self.queries.program.globals[id].clone();
+        self.check_matrix(self.queries.program.globals[id].row_major, ty, span);
         let inner = self.shape(ty, span);
         let Some(offsets) = cbuffer else { return inner };
         let inner = match inner {
@@ -111,15 +114,20 @@ impl Lowerer<'_> {
 
     /// What a parameter of type `ty` is made of.
     pub fn shape(&mut self, ty: Ty, span: Span) -> Shape {
-        match self.checked.program.types.kind(ty) {
+        if self.queries.has_too_many_fields(ty) {
+            let message = format!("a parameter of the type `{}` has too many fields", self.queries.show(ty));
+            self.error(codes::UNSUPPORTED_TYPE, span, message);
+            return Shape::Value(self.module.types.intern(ir::Type::Unit));
+        }
+        match self.queries.program.types.kind(ty) {
             TyKind::Struct(id, args) => {
                 // Asked first, since it completes what the program says of the structure.
-                let types = self.checked.field_types(id, args);
-                if let Some(magic) = self.checked.program.structs[id].magic {
+                let types = self.queries.field_types(id, args);
+                if let Some(magic) = self.queries.program.structs[id].magic {
                     return self.magic_shape(ty, magic, args, span);
                 }
                 let names: Vec<Symbol> =
-                    self.checked.program.structs[id].fields.iter().map(|f| f.name).collect();
+                    self.queries.program.structs[id].fields.iter().map(|f| f.name).collect();
                 let fields = names.into_iter().zip(types.iter().copied());
                 let fields: Vec<Field> =
                     fields.map(|(name, ty)| Field { name, shape: self.shape(ty, span) }).collect();
@@ -127,12 +135,12 @@ impl Lowerer<'_> {
                     return Shape::Value(self.lower_ty(ty, span));
                 }
                 let own: Vec<_> =
-                    self.checked.program.structs[id].fields.iter().map(|f| (f.row_major, f.span)).collect();
+                    self.queries.program.structs[id].fields.iter().map(|f| (f.row_major, f.span)).collect();
                 let own = own.into_iter().zip(types);
                 own.for_each(|((row_major, span), ty)| self.check_matrix(row_major, ty, span));
                 Shape::Struct(fields)
             }
-            TyKind::Array(elem, n) => match (self.shape(elem, span), self.checked.program.types.known(n)) {
+            TyKind::Array(elem, n) => match (self.shape(elem, span), self.queries.program.types.known(n)) {
                 (Shape::Value(_), _) | (_, None) => Shape::Value(self.lower_ty(ty, span)),
                 (elem, Some(n)) => Shape::Array(Box::new(elem), u32::try_from(n).unwrap_or(0)),
             },
@@ -141,6 +149,16 @@ impl Lowerer<'_> {
                 self.pointer_shape(lowered).unwrap_or(Shape::Value(lowered))
             }
         }
+    }
+
+    /// Whether a parameter of type `ty` is a buffer that is addressed by bytes, or an array of such buffers.
+    fn is_byte_buffer(&self, mut ty: Ty) -> bool {
+        let program = &self.queries.program;
+        while let TyKind::Array(elem, _) = program.types.kind(ty) {
+            ty = elem;
+        }
+        let TyKind::Struct(id, _) = program.types.kind(ty) else { return false };
+        program.structs[id].magic.is_some_and(|magic| magic == *"bytebuffer" || magic == *"rwbytebuffer")
     }
 
     /// The buffer that the host gives for a pointer.
@@ -155,7 +173,7 @@ impl Lowerer<'_> {
             "parameterblock" => Some(Block::Parameters),
             _ => None,
         };
-        let elem = self.checked.program.types.list(args).first().copied();
+        let elem = self.queries.program.types.list(args).first().copied();
         if let Some(block) = block {
             let inner = match elem {
                 Some(Arg::Ty(elem)) => Some(self.shape(elem, span)),

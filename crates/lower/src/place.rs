@@ -1,9 +1,9 @@
-//! Places: what can be read and assigned.
+//! Lowers places: expressions that can be read and assigned.
 //!
-//! A place is evaluated once, its indices in order, and may then be read and written. Most are a [`Path`] from a root: a
-//! variable, memory behind a handle, or a plain value (which can only be read). Reading is one `extract` or `load`, writing one
-//! `insert` or `store`. What is not a path is a view of another place: lanes, elements of a matrix, fields of a tuple, a
-//! conversion, a property; writing one writes the place below.
+//! A place is evaluated once, its indices in order, and can then be read and written. Most are a [`Path`] from a root: a
+//! variable, the memory of a handle, or a plain value (which is read-only). A read is one `extract` or `load`, a write one
+//! `insert` or `store`. Other places are views of a place: components, elements of a matrix, fields of a tuple, a conversion,
+//! a property. A write to a view writes the underlying place.
 
 use crate::func::Frame;
 use crate::number::cell_path;
@@ -160,7 +160,7 @@ impl Frame<'_, '_> {
 
     fn element(&mut self, base: &Expr, index: &Expr) -> Place {
         let ty = self.ty(base.ty);
-        let source = self.lowerer.checked.subst(base.ty, &self.subst);
+        let source = self.lowerer.queries.subst(base.ty, &self.subst);
         if self.lowerer.is_block(source) {
             return self.place(base);
         }
@@ -406,8 +406,8 @@ impl Frame<'_, '_> {
         if property.this.is_some() || scalar.is_float() {
             return None;
         }
-        let get = self.lowerer.checked.subst_func(get, &self.subst);
-        let known = self.lowerer.checked.required_constant(get)?;
+        let get = self.lowerer.queries.subst_func(get, &self.subst);
+        let known = self.lowerer.queries.required_constant(get)?;
         let known = match scalar {
             Scalar::Bool => Const::Bool(known != 0),
             _ => Eval::default().constant(Const::Int(known), scalar),

@@ -1,8 +1,8 @@
-//! `reinterpret<To>(value)`: the bytes of a value as they would lie in memory, read as another type.
+//! Lowers `reinterpret<To>(value)`, which reads the bytes of a value as another type.
 //!
-//! Both types are taken apart into scalars at byte offsets, by the layout that buffers have. A scalar of the result is the
-//! one that lies at its place if there is one of its width; otherwise it is put together from all that it overlaps, with
-//! shifts. Bytes that the value does not have are zero, bytes that the result does not have are dropped.
+//! Both types are split into scalars at byte offsets, in the layout of buffers. If the value has a scalar of the same width
+//! at the same offset, the result takes it. Otherwise the scalar is assembled with shifts from all scalars that it overlaps.
+//! Bytes that the value does not have are zero, and bytes that the result does not have are dropped.
 //!
 //! ```text
 //! struct A { int16_t a, b; }     %lo = convert u32 (bitcast u16 %a)
@@ -22,7 +22,7 @@ impl Frame<'_, '_> {
     pub fn reinterpret(&mut self, value: Value, to: Ty) -> Option<Value> {
         let result = reinterpret(&mut self.b(), value, to);
         if result.is_none() {
-            self.unsupported("`createDynamicObject` with a resource or a value of interface type is");
+            self.unsupported("`createDynamicObject` with a resource or an interface value is");
         }
         result
     }

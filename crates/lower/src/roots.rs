@@ -1,4 +1,4 @@
-//! Where lowering starts: what the user asked for by name.
+//! The roots of lowering: the functions and entry points that the user selected by name.
 
 use crate::instance::{Lowerer, Origin};
 use crate::{codes, params};
@@ -6,8 +6,9 @@ use cotangent_base::{CowMap, Diagnostic, Diagnostics, Span, Symbol};
 use cotangent_ir::layout::{Matrices, Target};
 use cotangent_ir::shader::ShaderParams;
 use cotangent_ir::{FuncId, Mode, Module, Prefer, Stage};
-use cotangent_sema::Checked;
+
 use cotangent_sema::hir::{self, GenericParam, GenericParamId};
+use cotangent_sema::{Checked, Queries};
 
 /// What to lower. Whatever it needs comes along.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,11 +26,12 @@ pub enum Roots {
         /// Which derivatives, in the order wanted.
         modes: Vec<Mode>,
     },
-    /// The same for a function that a name may not say enough of: one of several overloads, an instance of a generic one.
+    /// The same for functions that a name may not say enough of, such as one of several overloads or an instance of a generic
+    /// one: each with its derivatives, in order.
     DerivativesOf {
-        /// The function, with its generic arguments if it takes any.
-        func: hir::FuncRef,
-        /// Which derivatives, in the order wanted.
+        /// The functions, with their generic arguments if they take any.
+        funcs: Vec<hir::FuncRef>,
+        /// Which derivatives of each, in the order wanted.
         modes: Vec<Mode>,
     },
 }
@@ -39,7 +41,7 @@ pub enum Roots {
 pub struct Lowered {
     /// The module; valid if there are no errors.
     pub module: Module,
-    /// What there is to tell.
+    /// What lowering reports, and what is wrong in library bodies that were checked on the way.
     pub diagnostics: Diagnostics,
     /// The entry points among the roots, in the order asked for.
     pub entries: Vec<FuncId>,
@@ -95,13 +97,19 @@ impl ConformanceId {
 }
 
 /// Lowers what was asked for and all that it needs.
-pub fn lower(checked: &mut Checked, roots: Roots) -> Lowered {
+pub fn lower(checked: &Checked, roots: Roots) -> Lowered {
     lower_with(checked, roots, Options::default())
 }
 
-/// The same under options.
-pub fn lower_with(checked: &mut Checked, roots: Roots, options: Options) -> Lowered {
-    let mut lowerer = Lowerer::new(checked, options);
+/// The same under options. The program stays as it is.
+pub fn lower_with(checked: &Checked, roots: Roots, options: Options) -> Lowered {
+    lower_from(&mut checked.queries(), roots, options)
+}
+
+/// The same through a query handle. To lower several roots of one program, pass one handle to all calls: library bodies that
+/// were checked for one are ready for the next.
+pub fn lower_from(queries: &mut Queries, roots: Roots, options: Options) -> Lowered {
+    let mut lowerer = Lowerer::new(queries, options);
     let mut found = Found::default();
     match roots {
         Roots::Entries(names) => entries(&mut lowerer, &names, &mut found),
@@ -116,8 +124,10 @@ pub fn lower_with(checked: &mut Checked, roots: Roots, options: Options) -> Lowe
                 derivatives(&mut lowerer, func, &modes, &mut found);
             }
         }
-        Roots::DerivativesOf { func, modes } => {
-            derivatives(&mut lowerer, func, &modes, &mut found);
+        Roots::DerivativesOf { funcs, modes } => {
+            for func in funcs {
+                derivatives(&mut lowerer, func, &modes, &mut found);
+            }
         }
     }
     lowerer.check_options();
@@ -132,10 +142,12 @@ pub fn lower_with(checked: &mut Checked, roots: Roots, options: Options) -> Lowe
     crate::pairs_again::check(&mut lowerer);
     crate::zero::check(&mut lowerer, found.entries.iter().chain(&found.roots).copied());
     check(&mut lowerer);
-    found.diagnostics.append(lowerer.diagnostics);
+    let mut diagnostics = lowerer.queries.take_diagnostics();
+    diagnostics.append(found.diagnostics);
+    diagnostics.append(lowerer.diagnostics);
     Lowered {
         module: lowerer.module,
-        diagnostics: found.diagnostics,
+        diagnostics,
         entries: found.entries,
         roots: found.roots,
         params,
@@ -176,9 +188,9 @@ impl Found {
 /// The reference to a function that nobody calls, under what the command line says of its generic parameters. Reports if
 /// that is not enough.
 fn root(lowerer: &mut Lowerer<'_>, func: hir::FuncId, found: &mut Found) -> Option<hir::FuncRef> {
-    let args = lowerer.checked.root_args(func);
-    if args.is_none() && !lowerer.checked.diagnostics.has_errors() {
-        let program = &lowerer.checked.program;
+    let args = lowerer.queries.root_args(func);
+    if args.is_none() && !lowerer.queries.diagnostics.has_errors() {
+        let program = &lowerer.queries.program;
         found.diagnostics.push(generic_root(&program.params, &program.funcs[func]));
     }
     args.map(|args| hir::FuncRef { func, args })
@@ -189,21 +201,21 @@ fn generic_root(params: &CowMap<GenericParamId, GenericParam>, func: &hir::Func)
     let is_disguised = |g: &GenericParamId| func.params.iter().any(|p| p.span == params[*g].span);
     let written = || func.generics.params.iter().filter(|g| !params[**g].witness);
     let message = if written().all(is_disguised) {
-        format!("`{}` takes a value of interface type, and nothing says of which type", func.name)
+        format!("`{}` takes an interface value, whose type is not specified", func.name)
     } else {
-        format!("`{}` is generic, and nothing says for which arguments", func.name)
+        format!("`{}` is generic, and its arguments are not specified", func.name)
     };
     let word = |g: &GenericParamId| if params[*g].value.is_some() { "NUMBER" } else { "TYPE" };
     let words: Vec<&str> = written().map(word).collect();
     Diagnostic::new(codes::GENERIC_ROOT, func.span, message).help(format!(
-        "say so: `--specialize {}={}`",
+        "specify them: `--specialize {}={}`",
         func.name,
         words.join(",")
     ))
 }
 
 fn user_entries(lowerer: &Lowerer<'_>) -> Vec<hir::FuncId> {
-    let program = &lowerer.checked.program;
+    let program = &lowerer.queries.program;
     let is_entry = |f: &hir::FuncId| program.funcs[*f].entry.is_some() && program.funcs[*f].has_body;
     program.user_funcs.iter().copied().filter(is_entry).collect()
 }
@@ -214,7 +226,7 @@ fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
         let single = all.len() == 1;
         for func in all {
             // What is generic may be left out if there is something else to run.
-            let skipped = !single && lowerer.checked.root_args(func).is_none();
+            let skipped = !single && lowerer.queries.root_args(func).is_none();
             if let Some(func) = (!skipped).then(|| root(lowerer, func, found)).flatten() {
                 found.entry(lowerer, func);
             }
@@ -227,11 +239,11 @@ fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
         } else {
             all.clone()
         };
-        let funcs = &lowerer.checked.program.funcs;
+        let funcs = &lowerer.queries.program.funcs;
         let Some(&func) = all.iter().find(|f| funcs[**f].name == name) else {
             let missing = no_such(name, "entry point", all.iter().map(|f| funcs[*f].name));
             let named = |f: &&hir::FuncId| funcs[**f].name == name && funcs[**f].has_body;
-            let plain = lowerer.checked.program.user_funcs.iter().find(named);
+            let plain = lowerer.queries.program.user_funcs.iter().find(named);
             found.diagnostics.push(plain.map_or(missing, |func| no_stage(name, funcs[*func].span)));
             continue;
         };
@@ -243,40 +255,40 @@ fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
 
 /// A function was named that could be an entry point, if only it said of which stage.
 fn no_stage(name: Symbol, span: Span) -> Diagnostic {
-    let message = format!("`{name}` is no entry point: nothing says for which stage it is");
+    let message = format!("`{name}` has no shader stage");
     Diagnostic::new(codes::NO_SUCH_FUNCTION, span, message)
         .help("write `[shader(\"compute\")]` before it (or `vertex`, `fragment`), or add `--stage compute`")
 }
 
 /// The entry points, with the function of that name made one if it is none.
 fn make_entry(lowerer: &mut Lowerer<'_>, name: Symbol, mut all: Vec<hir::FuncId>) -> Vec<hir::FuncId> {
-    let program = &lowerer.checked.program;
+    let program = &lowerer.queries.program;
     let named = |f: &hir::FuncId| program.funcs[*f].name == name && program.funcs[*f].has_body;
     let (Some(stage), false) = (lowerer.options.stage, all.iter().any(named)) else { return all };
     let Some(func) = program.user_funcs.iter().copied().find(named) else { return all };
-    let (span, one) = (program.funcs[func].span, lowerer.checked.int_val(1));
+    let (span, one) = (program.funcs[func].span, lowerer.queries.int_val(1));
     let stage = match stage {
         Stage::Compute => hir::Stage::Compute,
         Stage::Vertex => hir::Stage::Vertex,
         Stage::Fragment => hir::Stage::Fragment,
     };
-    lowerer.checked.program.funcs[func].entry = Some(hir::Entry { stage, threads: [one; 3], span });
+    lowerer.made_entries.insert(func, hir::Entry { stage, threads: [one; 3], span });
     all.push(func);
     all
 }
 
 fn whole(lowerer: &mut Lowerer<'_>, found: &mut Found) {
-    for func in lowerer.checked.program.user_funcs.clone() {
-        let data = &lowerer.checked.program.funcs[func];
+    for func in lowerer.queries.program.user_funcs.clone() {
+        let data = &lowerer.queries.program.funcs[func];
         let requirement = matches!(data.kind, hir::FuncKind::Requirement(_));
         if requirement || !data.has_body {
             continue;
         }
-        let is_entry = data.entry.is_some();
-        if !data.generics.params.is_empty() && !is_entry && !lowerer.checked.is_given(func) {
+        let is_entry = lowerer.entry(func).is_some();
+        if !data.generics.params.is_empty() && !is_entry && !lowerer.queries.is_given(func) {
             continue;
         }
-        let Some(args) = lowerer.checked.root_args(func) else { continue };
+        let Some(args) = lowerer.queries.root_args(func) else { continue };
         let func = hir::FuncRef { func, args };
         if is_entry {
             found.entry(lowerer, func);
@@ -287,22 +299,22 @@ fn whole(lowerer: &mut Lowerer<'_>, found: &mut Found) {
 }
 
 fn function(lowerer: &mut Lowerer<'_>, name: Symbol, found: &mut Found) -> Option<hir::FuncRef> {
-    let program = &lowerer.checked.program;
+    let program = &lowerer.queries.program;
     let named = |f: &hir::FuncId| program.funcs[*f].name == name && program.funcs[*f].has_body;
     let all: Vec<hir::FuncId> = program.user_funcs.iter().copied().filter(named).collect();
     let is_concrete =
-        |f: &hir::FuncId| program.funcs[*f].generics.params.is_empty() != lowerer.checked.is_given(*f);
+        |f: &hir::FuncId| program.funcs[*f].generics.params.is_empty() != lowerer.queries.is_given(*f);
     let concrete: Vec<hir::FuncId> = all.iter().copied().filter(is_concrete).collect();
     match (&concrete[..], &all[..]) {
         (&[func], _) => root(lowerer, func, found),
         (&[first, second, ..], _) => {
             let types: Vec<String> =
-                program.funcs[first].params.iter().map(|p| lowerer.checked.show(p.ty)).collect();
+                program.funcs[first].params.iter().map(|p| lowerer.queries.show(p.ty)).collect();
             let [first, second] = [first, second].map(|f| program.funcs[f].span);
             let message = format!("more than one function is named `{name}`");
             let diagnostic = Diagnostic::new(codes::NO_SUCH_FUNCTION, first, message)
                 .label(second, "another one")
-                .help(format!("say which one is meant, as in `{name}({})`", types.join(", ")));
+                .help(format!("add the parameter types, as in `{name}({})`", types.join(", ")));
             found.diagnostics.push(diagnostic);
             None
         }
@@ -319,7 +331,7 @@ fn function(lowerer: &mut Lowerer<'_>, name: Symbol, found: &mut Found) -> Optio
 }
 
 fn derivatives(lowerer: &mut Lowerer<'_>, func: hir::FuncRef, modes: &[Mode], found: &mut Found) {
-    let data = &lowerer.checked.program.funcs[func.func];
+    let data = &lowerer.queries.program.funcs[func.func];
     if !data.diff.is_differentiable() {
         let message = format!("`{}` is not differentiable", data.name);
         let diagnostic =

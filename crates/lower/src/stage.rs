@@ -1,13 +1,13 @@
-//! What vertex and fragment shaders take from the stage before them and give to the one behind: their *varyings*.
+//! Lowers entry points of vertex and fragment shaders. Their inputs from the previous stage and outputs to the next are
+//! *varyings*.
 //!
-//! The parameters and the result of such an entry point are taken apart into scalars and vectors, structures field by field, arrays
-//! element by element, matrices row by row. Each is a system value or has a location of its own. Locations are counted in the
-//! order of declaration, inputs and outputs apart, `out` parameters before the result, around those that `[[vk::location(n)]]`
-//! reserves; a target `SV_Target2` has the location of its number. A semantic of something that has parts is counted up over the
-//! parts and takes the place of theirs.
+//! Parameters and results are split into scalars and vectors: structures by field, arrays by element, matrices by row. Each
+//! is a system value or has a location. Locations are numbered in declaration order, inputs and outputs separately, `out`
+//! parameters before the result; numbers that `[[vk::location(n)]]` reserves are skipped. `SV_Target2` has location 2. A
+//! semantic on a composite value numbers its parts consecutively and overrides their semantics.
 //!
-//! The entry point itself becomes a function that puts its parameters together, calls the function that the user wrote, and
-//! takes apart what it gives; that one is inlined.
+//! The entry point becomes a function that assembles its parameters, calls the user's function, which is inlined, and splits
+//! the result.
 //!
 //! ```text
 //! [shader("fragment")] float4 main(V v) : SV_Target          struct V { float2 uv : UV; float4 at : SV_Position; };
@@ -39,11 +39,11 @@ pub(crate) fn ir_stage(stage: hir::Stage) -> Stage {
 
 /// Declares an entry point with varyings.
 pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef, stage: Stage) -> Func {
-    let hir::Func { name, span, .. } = lowerer.checked.program.funcs[func.func].clone();
+    let hir::Func { name, span, .. } = lowerer.queries.program.funcs[func.func].clone();
     let interface = Interface::of(lowerer, func, stage);
     if stage == Stage::Vertex && !interface.gives(SystemValue::Position) {
-        let message = format!("the vertex shader `{name}` gives no position");
-        unsuitable(lowerer, span, message, "mark a `float4` among its results with `: SV_Position`");
+        let message = format!("the vertex shader `{name}` has no position output");
+        unsuitable(lowerer, span, message, "mark a `float4` output with `: SV_Position`");
     }
     let mut sig = ir::Signature::default();
     let leaves = |leaves: &[Leaf], dir| -> Vec<ir::Param> {
@@ -69,7 +69,7 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, func: FuncRef, s
     let Some(callee) = lowerer.origin(Origin::Func(func)) else { return };
     lowerer.module.funcs[callee].inline = ir::Inline::Early;
     let Some((body, subst)) = lowerer.instance_body(func) else { return };
-    let params = lowerer.checked.program.funcs[func.func].params.clone();
+    let params = lowerer.queries.program.funcs[func.func].params.clone();
     let mut frame = Frame::new(lowerer, id, subst, body);
     let inputs = frame.func.inputs().to_vec();
     let mut arguments = Vec::new();
@@ -152,8 +152,10 @@ pub(crate) fn check_pixels(lowerer: &mut Lowerer<'_>, entries: &[ir::FuncId]) {
         let found =
             (stage != Stage::Fragment).then(|| pixels(lowerer, entry, func.span, &mut seen)).flatten();
         let Some((what, span)) = found else { continue };
-        let message =
-            format!("`{what}` belongs to fragment shaders, and `{name}` is a {} shader", stage.name());
+        let message = format!(
+            "`{what}` is only allowed in fragment shaders, but `{name}` is a {} shader",
+            stage.name()
+        );
         let mut diagnostic = Diagnostic::new(codes::WRONG_STAGE, span, message);
         if what == "discard" {
             diagnostic = diagnostic.help("`return` ends the thread");

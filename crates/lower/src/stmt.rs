@@ -1,4 +1,4 @@
-//! Statements.
+//! Lowers statements.
 
 use crate::assigned::{self, Assigned};
 use crate::func::Frame;

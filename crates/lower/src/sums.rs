@@ -1,10 +1,9 @@
-//! Interface types: the sums they become, and who their members are.
+//! Lowers interface types to sums, and determines their members.
 //!
-//! A value of an interface type is one of the types that conform to it. In the IR that is a sum, whose members are the types
-//! that the program really turns into such values, in the order in which lowering first sees them do so. The set grows
-//! while instances appear. What depends on all of it (a call through a value, a conversion to another interface, `as`) is a
-//! function whose body is written when nothing else is left to do, and written anew if the set has grown since: see
-//! `dispatch`.
+//! An interface value holds one of the conforming types. In the IR it is a sum. Its members are the types that the program
+//! actually converts to the interface, in the order in which lowering first sees a conversion. The set grows as instances are
+//! lowered. Functions that depend on the whole set (calls through a value, conversions to another interface, `as`) are
+//! written last, and rewritten if the set has grown since: see `dispatch`.
 //!
 //! ```text
 //! IShape s = Circle(2);          sum $IShape { Circle: $Circle }        %s: $IShape = inject 0 %circle
@@ -12,17 +11,17 @@
 //! ```
 //!
 //! **Differentials.** The differential of an interface that extends `IDifferentiable` is a value of the interface
-//! `IDifferentiable`. The first member of its sum is `NullDifferential`, which says that no derivative was added yet; then come the
-//! differentials of all members of all such interfaces.
+//! `IDifferentiable`. The first member of its sum is `NullDifferential`, which means that no derivative has been added yet.
+//! The differentials of all members of all such interfaces follow.
 //!
-//! **Members from outside.** A value that comes from a buffer or from `createDynamicObject` may be any conforming type
-//! of the program; then all of them are members. The host knows them by numbers: see `conformance`.
+//! **Members from outside.** A value from a buffer or from `createDynamicObject` may have any conforming type of the program,
+//! so all of them are members. The host identifies them by numbers: see `conformance`.
 //!
-//! **Associated types.** Let `i` be a value of interface type and `i.key()` return the associated type `Key`. The type of the
-//! result depends on the type that `i` holds. If the interface has no constraint on `Key`, the result is a sum too, of the types
-//! that such calls return. A method of `i` that takes it converts it back; a value from an object of another type traps there.
+//! **Associated types.** Let `i` be an interface value and `i.key()` return the associated type `Key`. The type of the result
+//! depends on the type of `i`. If the interface has no constraint on `Key`, the result is also a sum, of the types that such
+//! calls return. A method of `i` that takes it converts it back, and traps on a value from an object of another type.
 //!
-//! A type that holds a value of an interface it is itself a member of would have no size, and is refused.
+//! A type that contains a value of an interface that it is itself a member of would have infinite size, and is refused.
 
 use crate::codes;
 use crate::instance::Lowerer;
@@ -55,7 +54,7 @@ struct Sum {
 impl Lowerer<'_> {
     /// The sum of an interface type. It begins without members.
     pub fn lower_interface(&mut self, ty: Ty) -> ir::Ty {
-        let name = Symbol::new(&self.types.name(self.checked, ty));
+        let name = Symbol::new(&self.types.name(self.queries, ty));
         let id = self.module.types.add_sum(name, vec![]);
         if let Some(room) = self.stated_room(ty) {
             self.module.types.set_room(id, room);
@@ -68,30 +67,30 @@ impl Lowerer<'_> {
 
     /// The bytes that `[anyValueSize(n)]` before an interface gives what its values hold.
     fn stated_room(&self, ty: Ty) -> Option<u32> {
-        let size = self.checked.program.interfaces[self.interface(ty)?.interface].any_value_size?;
-        self.checked.program.types.known(size).and_then(|size| u32::try_from(size).ok())
+        let size = self.queries.program.interfaces[self.interface(ty)?.interface].any_value_size?;
+        self.queries.program.types.known(size).and_then(|size| u32::try_from(size).ok())
     }
 
     /// The first member of a differential: nothing was added yet.
     pub fn begin_interface(&mut self, ty: Ty, span: Span) {
-        if let Some(null) = self.checked.program.lang.null_differential.filter(|_| self.is_differential(ty)) {
-            let args = self.checked.program.types.args(&[]);
-            let null = self.checked.program.types.ty(TyKind::Struct(null, args));
+        if let Some(null) = self.queries.program.lang.null_differential.filter(|_| self.is_differential(ty)) {
+            let args = self.queries.args(&[]);
+            let null = self.queries.ty(TyKind::Struct(null, args));
             self.member(ty, null, span);
         }
     }
 
     /// Whether a type is `IDifferentiable`, values of which are differentials.
     pub fn is_differential(&self, ty: Ty) -> bool {
-        match self.checked.program.types.kind(ty) {
-            TyKind::Interface(id, _) => self.checked.program.lang.differentiable == Some(id),
+        match self.queries.program.types.kind(ty) {
+            TyKind::Interface(id, _) => self.queries.program.lang.differentiable == Some(id),
             _ => false,
         }
     }
 
     /// The interface of an interface type.
     pub fn interface(&self, ty: Ty) -> Option<InterfaceRef> {
-        match self.checked.program.types.kind(ty) {
+        match self.queries.program.types.kind(ty) {
             TyKind::Interface(interface, args) => Some(InterfaceRef { interface, args }),
             _ => None,
         }
@@ -99,7 +98,7 @@ impl Lowerer<'_> {
 
     /// Whether a type is a sum: an interface type, or an associated type of one.
     pub fn is_sum(&self, ty: Ty) -> bool {
-        match self.checked.program.types.kind(ty) {
+        match self.queries.program.types.kind(ty) {
             TyKind::Interface(..) => true,
             TyKind::Assoc(of, ..) => self.is_sum(of),
             _ => false,
@@ -112,12 +111,12 @@ impl Lowerer<'_> {
         if let Some(&number) = self.sums.all.get(&sum).and_then(|s| s.numbers.get(&member)) {
             return number;
         }
-        if self.types.depth(self.checked, member) > MAX_NESTING {
+        if self.types.depth(self.queries, member) > MAX_NESTING {
             self.endless_growth(sum, member, span);
             return 0;
         }
         let mut ty = self.lower_ty(member, span);
-        let name = Symbol::new(&self.types.name(self.checked, member));
+        let name = Symbol::new(&self.types.name(self.queries, member));
         let id = self.sums.all[&sum].id;
         if self.holds(ty, id) {
             self.endless_member(sum, member, span);
@@ -197,14 +196,14 @@ impl Lowerer<'_> {
     }
 
     fn too_large_member(&mut self, sum: Ty, member: Ty, size: u32, limit: u32) {
-        let span = match self.checked.program.types.kind(member) {
-            TyKind::Struct(id, _) => self.checked.program.structs[id].span,
+        let span = match self.queries.program.types.kind(member) {
+            TyKind::Struct(id, _) => self.queries.program.structs[id].span,
             _ => Span::none(),
         };
-        let [sum, member] = [sum, member].map(|ty| self.checked.show(ty));
-        let message = format!("`{member}` takes {size} bytes, and `{sum}` allows {limit}");
+        let [sum, member] = [sum, member].map(|ty| self.queries.show(ty));
+        let message = format!("`{member}` takes {size} bytes, but `{sum}` allows {limit}");
         let diagnostic = Diagnostic::new(codes::TOO_LARGE_MEMBER, span, message).help(format!(
-            "write `[anyValueSize({size})]` before the interface, or nothing: the size follows from the types"
+            "write `[anyValueSize({size})]` before the interface, or remove it: the size is then computed"
         ));
         self.diagnostics.push(diagnostic);
     }
@@ -242,20 +241,20 @@ impl Lowerer<'_> {
 
     /// Each value of the interface is made into one of a larger type.
     fn endless_growth(&mut self, sum: Ty, member: Ty, span: Span) {
-        let [sum, member] = [sum, member].map(|ty| self.checked.show(ty));
-        let message = format!("values of `{sum}` may be of types that nest without end");
+        let [sum, member] = [sum, member].map(|ty| self.queries.show(ty));
+        let message = format!("values of `{sum}` can nest without end");
         let start: String = member.chars().take(60).collect();
         let diagnostic = Diagnostic::new(codes::ENDLESS_INSTANCES, span, message)
             .note(format!("such as `{start}..`"))
-            .help("keep values in an array, and combine them when they are used");
+            .help("store values in an array, and combine them when they are used");
         self.diagnostics.push(diagnostic);
     }
 
     fn endless_member(&mut self, sum: Ty, member: Ty, span: Span) {
-        let [sum, member] = [sum, member].map(|ty| self.checked.show(ty));
-        let message = format!("`{member}` holds a `{sum}`, which may be a `{member}` again");
+        let [sum, member] = [sum, member].map(|ty| self.queries.show(ty));
+        let message = format!("`{member}` contains a `{sum}`, which can be a `{member}` again");
         let diagnostic = Diagnostic::new(codes::ENDLESS_MEMBER, span, message)
-            .help("keep the inner values in a buffer or an array, and hold their index");
+            .help("store the inner values in a buffer or an array, and use an index");
         self.diagnostics.push(diagnostic);
     }
 
@@ -265,7 +264,7 @@ impl Lowerer<'_> {
         let mut next = 0;
         while let Some(&ty) = self.sums.order.get(next) {
             next += 1;
-            if let Some(differential) = self.checked.differential(ty) {
+            if let Some(differential) = self.queries.differential(ty) {
                 self.sum_row(ty, differential);
             }
         }
@@ -283,7 +282,7 @@ impl Lowerer<'_> {
         // The list may grow while it is gone through: the differential of an interface may be that interface.
         while let Some(&member) = self.sums.all[&ty].members.get(number) {
             number += 1;
-            let inner = self.checked.differential(member);
+            let inner = self.queries.differential(member);
             fields.push(inner.map(|inner| self.member(differential, inner, span)));
         }
         let differential = self.lower_ty(differential, span);

@@ -1,17 +1,17 @@
-//! `switch`.
+//! Lowers `switch`.
 //!
-//! A case that does not end in a jump falls into the next; what follows is written out again for it, so every region
-//! stands for itself. A `break` that is the last thing a case does is the end of its region; `breaks` makes it the last
-//! thing where it can. One that is nested deeper still leaves a loop of one round around the `switch`:
+//! If a case falls through, the code of the next case is duplicated in it, so that every region is complete. A `break` at the
+//! end of a case is the end of its region; `breaks` moves code to achieve this where it can. Any other `break` leaves a loop
+//! of one iteration around the `switch`:
 //!
 //! ```text
 //! switch (i) { case 0: for (;;) { if (c) break outer; .. } }      for 1 (..) { switch %i { .. break 1 .. } yield .. }
 //! ```
 //!
-//! Several values for one case become one: the selector is mapped to the first of them.
+//! A case with several values becomes one: the selector is mapped to the first of them.
 //!
-//! Where writing out again would be too much, cases stand one behind the other, in the same kind of loop, and each runs if
-//! the selected one is not behind it:
+//! If duplication would produce too much code, the cases follow one another in the same kind of loop, and each runs if the
+//! selected case is not after it:
 //!
 //! ```text
 //! switch (i) { case 5: a; case 7: b; .. }      for 1 (..) { %first = ..; if %first <= 0 { a } if %first <= 1 { b } .. }
@@ -93,7 +93,7 @@ impl Frame<'_, '_> {
         {
             // Who asks for no target wants to know about all of them; the first case stands for them.
             match (target, cases.first()) {
-                (None, Some(first)) => return self.only_case(label, first),
+                (None, Some(first)) if !first.default => return self.only_case(label, first),
                 _ => return self.no_case(on, *span),
             }
         }
@@ -101,9 +101,9 @@ impl Frame<'_, '_> {
     }
 
     fn several_stages(&mut self) {
-        let message = "a `__stage_switch` in a program whose entry points are of several stages";
+        let message = "a `__stage_switch` needs entry points of a single stage";
         let diagnostic = Diagnostic::new(codes::NO_CASE, self.span, message);
-        self.lowerer.diagnostics.push(diagnostic.help("compile one of them at a time: `--entry NAME`"));
+        self.lowerer.diagnostics.push(diagnostic.help("compile one entry point at a time: `--entry NAME`"));
     }
 
     fn no_case(&mut self, on: Platform, span: Span) {

@@ -1,9 +1,8 @@
-//! Functions nobody wrote: accessors for fields that stand for a required property, and the members of
-//! `IDifferentiable` that follow from the fields. All of them are differentiable.
+//! Writes synthesized functions: accessors for fields that satisfy a required property, and the members of `IDifferentiable`
+//! that follow from the fields. All of them are differentiable.
 //!
-//! `dzero()`, `dadd(a, b)` and `dmul(s, d)` go through the parts of the differential type: numbers are zero, added or
-//! scaled, elements of arrays in a loop, and for a structure the member of *that* type is called, which may be one
-//! the user wrote.
+//! `dzero()`, `dadd(a, b)` and `dmul(s, d)` process the parts of the differential type: numbers are zero, added or scaled,
+//! elements of arrays in a loop. For a structure, they call the member of *that* type, which may be user-defined.
 
 use crate::instance::Lowerer;
 use cotangent_base::{Scalar, Span};
@@ -51,7 +50,7 @@ pub(crate) fn member(lowerer: &mut Lowerer<'_>, id: ir::FuncId, requirement: Fun
         _ => None,
     };
     let Some(result) = result else {
-        let text = lowerer.checked.show(ty);
+        let text = lowerer.queries.show(ty);
         return lowerer
             .internal(span, format!("cannot synthesise a member for differentials of type `{text}`"));
     };
@@ -78,8 +77,8 @@ impl Parts<'_, '_> {
     /// The zero of a type, structures in it being asked for theirs.
     fn zero(&mut self, ty: Ty) -> Option<Value> {
         let lowered = self.lowerer.lower_ty(ty, self.span);
-        let types = match self.lowerer.checked.program.types.kind(ty) {
-            TyKind::Struct(id, args) => self.lowerer.checked.field_types(id, args),
+        let types = match self.lowerer.queries.program.types.kind(ty) {
+            TyKind::Struct(id, args) => self.lowerer.queries.field_types(id, args),
             TyKind::Tuple(args) => self.lowerer.tuple_types(args),
             TyKind::Array(elem, _) if self.has_structs(elem) => {
                 let elem = self.zero_part(elem)?;
@@ -95,7 +94,7 @@ impl Parts<'_, '_> {
     }
 
     fn zero_part(&mut self, ty: Ty) -> Option<Value> {
-        if !matches!(self.lowerer.checked.program.types.kind(ty), TyKind::Struct(..)) {
+        if !matches!(self.lowerer.queries.program.types.kind(ty), TyKind::Struct(..)) {
             return self.zero(ty);
         }
         let callee = self.member_of(ty)?;
@@ -105,7 +104,7 @@ impl Parts<'_, '_> {
 
     /// Whether a type is or contains a structure, whose members the user may have written.
     fn has_structs(&mut self, ty: Ty) -> bool {
-        match self.lowerer.checked.program.types.kind(ty) {
+        match self.lowerer.queries.program.types.kind(ty) {
             TyKind::Struct(..) => true,
             TyKind::Array(elem, _) => self.has_structs(elem),
             TyKind::Tuple(args) => self.lowerer.tuple_types(args).iter().any(|ty| self.has_structs(*ty)),
@@ -115,12 +114,12 @@ impl Parts<'_, '_> {
 
     /// The sum of `a` and `b`, or `b` scaled by `a`. `ty` is the type of the result.
     fn combine(&mut self, ty: Ty, a: Value, b: Value) -> Option<Value> {
-        match self.lowerer.checked.program.types.kind(ty) {
+        match self.lowerer.queries.program.types.kind(ty) {
             TyKind::Scalar(s) if s.is_float() => Some(self.number(a, b)),
             TyKind::Vector(..) | TyKind::Matrix(..) => Some(self.number(a, b)),
             TyKind::Array(elem, _) => self.array(elem, a, b),
             TyKind::Struct(id, args) => {
-                let types = self.lowerer.checked.field_types(id, args);
+                let types = self.lowerer.queries.field_types(id, args);
                 self.fields(ty, &types, a, b)
             }
             TyKind::Tuple(args) => {
@@ -184,7 +183,7 @@ impl Parts<'_, '_> {
 
     /// A part: a structure's own member is called, since the user may have written it.
     fn part(&mut self, ty: Ty, a: Value, b: Value) -> Option<Value> {
-        if !matches!(self.lowerer.checked.program.types.kind(ty), TyKind::Struct(..)) {
+        if !matches!(self.lowerer.queries.program.types.kind(ty), TyKind::Struct(..)) {
             return self.combine(ty, a, b);
         }
         let callee = self.member_of(ty)?;
@@ -194,9 +193,9 @@ impl Parts<'_, '_> {
 
     /// The member that is being made, of another type.
     fn member_of(&mut self, ty: Ty) -> Option<ir::FuncId> {
-        let mut args = self.lowerer.checked.program.types.list(self.requirement.args).to_vec();
+        let mut args = self.lowerer.queries.program.types.list(self.requirement.args).to_vec();
         *args.first_mut()? = Arg::Ty(ty);
-        let args = self.lowerer.checked.program.types.args(&args);
+        let args = self.lowerer.queries.args(&args);
         self.lowerer.callee(FuncRef { args, ..self.requirement }, self.span)
     }
 }

@@ -1,4 +1,4 @@
-//! The values that the pipeline itself knows: their names in the source, and the types that a program may give them.
+//! System values: their names in the source, and the types that they can have.
 
 use cotangent_base::Scalar;
 use cotangent_ir::{SystemValue, Type};
@@ -36,7 +36,7 @@ pub fn accepts(value: SystemValue, input: bool, ty: Type) -> bool {
 
 pub fn words(value: SystemValue, input: bool) -> &'static str {
     match value {
-        SystemValue::Position if input => "a `float4`, or less of it",
+        SystemValue::Position if input => "a `float4`, or its first components",
         SystemValue::Position => "a `float4`",
         SystemValue::FrontFacing => "a `bool`",
         SystemValue::Depth | SystemValue::PointSize => "a `float`",

@@ -1,16 +1,16 @@
-//! Types of the language to types of the IR.
+//! Lowers types of the language to types of the IR.
 //!
-//! Structures are made once for each list of generic arguments. Enumerations are their integers, tuples are
-//! structures with fields `_0`, `_1` and so on. Interface types are sums: see `sums`. A structure of the library that is
-//! *magic* is something the IR knows: `[__magic("rwbuffer")]` is a buffer, `[__magic("ptr")]` a pointer, and a buffer
-//! addressed by bytes is a buffer of words. A constant buffer or parameter block is what it holds.
+//! A structure is lowered once for each list of generic arguments. An enumeration becomes its integer type, and a tuple a
+//! structure with fields `_0`, `_1` and so on. Interface types become sums: see `sums`. A *magic* structure of the library
+//! becomes a built-in type of the IR: `[__magic("rwbuffer")]` is a buffer, `[__magic("ptr")]` a pointer, and a byte-address
+//! buffer is a buffer of words. A constant buffer or parameter block becomes the type of its contents.
 
 use crate::codes;
 use crate::instance::Lowerer;
 use cotangent_base::{Diagnostic, Entity, Map, Scalar, Span, Symbol};
 use cotangent_ir::texture::{Dim, Opaque, Texture};
 use cotangent_ir::{self as ir, Access, StructField, Type, layout};
-use cotangent_sema::Checked;
+use cotangent_sema::Queries;
 use cotangent_sema::hir::{Arg, Args, StructId, Ty, TyKind, Val};
 use std::collections::VecDeque;
 
@@ -41,42 +41,42 @@ impl TypeCache {
     }
 
     /// The structures that were lowered, in the order in which they are declared, instances of one by their names.
-    pub fn structs(&mut self, checked: &Checked) -> Vec<(StructId, ir::Ty)> {
-        let is_struct = |(ty, lowered): (&Ty, &ir::Ty)| match checked.program.types.kind(*ty) {
+    pub fn structs(&mut self, queries: &Queries) -> Vec<(StructId, ir::Ty)> {
+        let is_struct = |(ty, lowered): (&Ty, &ir::Ty)| match queries.program.types.kind(*ty) {
             TyKind::Struct(id, _) => Some((*ty, id, *lowered)),
             _ => None,
         };
         let mut found: Vec<(Ty, StructId, ir::Ty)> = self.types.iter().filter_map(is_struct).collect();
         found.sort_by_cached_key(|(ty, id, _)| {
-            let span = checked.program.structs[*id].span;
-            (span.file, span.start, self.name(checked, *ty))
+            let span = queries.program.structs[*id].span;
+            (span.file, span.start, self.name(queries, *ty))
         });
         found.into_iter().map(|(_, id, lowered)| (id, lowered)).collect()
     }
 
     /// How deep the types in a list of arguments nest.
-    pub fn nesting(&mut self, checked: &Checked, args: Args) -> u32 {
-        let depth = |arg: &Arg| arg.ty().map_or(0, |ty| self.depth(checked, ty));
-        checked.program.types.list(args).iter().map(depth).max().unwrap_or(0)
+    pub fn nesting(&mut self, queries: &Queries, args: Args) -> u32 {
+        let depth = |arg: &Arg| arg.ty().map_or(0, |ty| self.depth(queries, ty));
+        queries.program.types.list(args).iter().map(depth).max().unwrap_or(0)
     }
 
     /// How deep a type nests. Asked once of each: written out, types may be far larger than the program.
-    pub fn depth(&mut self, checked: &Checked, ty: Ty) -> u32 {
+    pub fn depth(&mut self, queries: &Queries, ty: Ty) -> u32 {
         if let Some(&depth) = self.depths.get(&ty) {
             return depth;
         }
-        let depth = match checked.program.types.kind(ty) {
+        let depth = match queries.program.types.kind(ty) {
             TyKind::Array(elem, _)
             | TyKind::UnsizedArray(elem)
             | TyKind::Expand(_, elem)
             | TyKind::Each(elem)
             | TyKind::Part(_, elem)
-            | TyKind::Assoc(elem, ..) => self.depth(checked, elem).saturating_add(1),
-            TyKind::Pack(args) if checked.program.types.list(args).len() > MAX_PACK => u32::MAX,
+            | TyKind::Assoc(elem, ..) => self.depth(queries, elem).saturating_add(1),
+            TyKind::Pack(args) if queries.program.types.list(args).len() > MAX_PACK => u32::MAX,
             TyKind::Struct(_, args)
             | TyKind::Tuple(args)
             | TyKind::Pack(args)
-            | TyKind::Interface(_, args) => self.nesting(checked, args).saturating_add(1),
+            | TyKind::Interface(_, args) => self.nesting(queries, args).saturating_add(1),
             TyKind::Error
             | TyKind::Void
             | TyKind::Scalar(_)
@@ -92,14 +92,14 @@ impl TypeCache {
     }
 
     /// `<f32,3>`, or nothing for no arguments.
-    pub fn args_name(&mut self, checked: &Checked, args: Args) -> String {
+    pub fn args_name(&mut self, queries: &Queries, args: Args) -> String {
         let name = |arg: &Arg| match arg {
-            Arg::Ty(ty) => self.name(checked, *ty),
-            Arg::Laid(ty, true) => format!("row_major {}", self.name(checked, *ty)),
-            Arg::Laid(ty, false) => format!("column_major {}", self.name(checked, *ty)),
-            Arg::Val(val) => checked.program.types.known(*val).map_or("?".into(), |n| n.to_string()),
+            Arg::Ty(ty) => self.name(queries, *ty),
+            Arg::Laid(ty, true) => format!("row_major {}", self.name(queries, *ty)),
+            Arg::Laid(ty, false) => format!("column_major {}", self.name(queries, *ty)),
+            Arg::Val(val) => queries.program.types.known(*val).map_or("?".into(), |n| n.to_string()),
         };
-        let names: Vec<String> = checked.program.types.list(args).iter().map(name).collect();
+        let names: Vec<String> = queries.program.types.list(args).iter().map(name).collect();
         if names.is_empty() {
             return String::new();
         }
@@ -107,11 +107,11 @@ impl TypeCache {
     }
 
     /// The name of a type in names of instances; a number stands for what is too long to read.
-    pub fn name(&mut self, checked: &Checked, ty: Ty) -> String {
+    pub fn name(&mut self, queries: &Queries, ty: Ty) -> String {
         if let Some(name) = self.names.get(&ty) {
             return name.clone();
         }
-        let mut name = self.spell(checked, ty);
+        let mut name = self.spell(queries, ty);
         if name.len() > MAX_NAME {
             name.truncate(name.find('<').unwrap_or(MAX_NAME));
             name = format!("{name}<#{}>", ty.index());
@@ -120,22 +120,22 @@ impl TypeCache {
         name
     }
 
-    fn spell(&mut self, checked: &Checked, ty: Ty) -> String {
-        let known = |val: Val| checked.program.types.known(val).map_or("?".into(), |n| n.to_string());
-        match checked.program.types.kind(ty) {
+    fn spell(&mut self, queries: &Queries, ty: Ty) -> String {
+        let known = |val: Val| queries.program.types.known(val).map_or("?".into(), |n| n.to_string());
+        match queries.program.types.kind(ty) {
             TyKind::Void => "void".into(),
             TyKind::Scalar(s) => s.name().into(),
-            TyKind::Vector(elem, n) => format!("{}x{}", self.name(checked, elem), known(n)),
-            TyKind::Matrix(elem, r, c) => format!("{}x{}x{}", self.name(checked, elem), known(r), known(c)),
-            TyKind::Array(elem, n) => format!("{}[{}]", self.name(checked, elem), known(n)),
+            TyKind::Vector(elem, n) => format!("{}x{}", self.name(queries, elem), known(n)),
+            TyKind::Matrix(elem, r, c) => format!("{}x{}x{}", self.name(queries, elem), known(r), known(c)),
+            TyKind::Array(elem, n) => format!("{}[{}]", self.name(queries, elem), known(n)),
             TyKind::Struct(id, args) => {
-                format!("{}{}", checked.program.structs[id].name, self.args_name(checked, args))
+                format!("{}{}", queries.program.structs[id].name, self.args_name(queries, args))
             }
-            TyKind::Tuple(args) => format!("Tuple{}", self.args_name(checked, args)),
-            TyKind::Pack(args) => format!("pack{}", self.args_name(checked, args)),
-            TyKind::Enum(id) => checked.program.enums[id].name.to_string(),
+            TyKind::Tuple(args) => format!("Tuple{}", self.args_name(queries, args)),
+            TyKind::Pack(args) => format!("pack{}", self.args_name(queries, args)),
+            TyKind::Enum(id) => queries.program.enums[id].name.to_string(),
             TyKind::Interface(id, args) => {
-                format!("{}{}", checked.program.interfaces[id].name, self.args_name(checked, args))
+                format!("{}{}", queries.program.interfaces[id].name, self.args_name(queries, args))
             }
             TyKind::Error
             | TyKind::UnsizedArray(_)
@@ -145,7 +145,7 @@ impl TypeCache {
             | TyKind::Param(_)
             | TyKind::Assoc(..)
             | TyKind::String
-            | TyKind::None => checked.show(ty),
+            | TyKind::None => queries.show(ty),
         }
     }
 }
@@ -156,7 +156,7 @@ impl Lowerer<'_> {
         if let Some(&lowered) = self.types.types.get(&ty) {
             return lowered;
         }
-        let lowered = match self.checked.program.types.kind(ty) {
+        let lowered = match self.queries.program.types.kind(ty) {
             TyKind::Struct(id, args) => return self.lower_struct(ty, id, args, span),
             TyKind::Tuple(args) => return self.lower_tuple(ty, args, span),
             TyKind::Interface(..) | TyKind::Assoc(..) if self.is_sum(ty) => {
@@ -171,7 +171,7 @@ impl Lowerer<'_> {
             TyKind::Matrix(elem, r, c) => self.lower_matrix(elem, r, c),
             TyKind::Array(elem, n) => self.lower_array(ty, elem, n, span),
             TyKind::Enum(id) => {
-                let underlying = self.checked.program.enums[id].underlying;
+                let underlying = self.queries.program.enums[id].underlying;
                 return self.lower_ty(underlying, span);
             }
             TyKind::UnsizedArray(_)
@@ -195,8 +195,8 @@ impl Lowerer<'_> {
     }
 
     fn unsupported_ty(&mut self, ty: Ty, span: Span) {
-        let text = self.checked.show(ty);
-        let (message, help) = match self.checked.program.types.kind(ty) {
+        let text = self.queries.show(ty);
+        let (message, help) = match self.queries.program.types.kind(ty) {
             TyKind::UnsizedArray(_) => (
                 format!("the array type `{text}` without a length is not supported yet"),
                 "give the array a length",
@@ -210,14 +210,14 @@ impl Lowerer<'_> {
     }
 
     fn scalar(&self, ty: Ty) -> Option<Scalar> {
-        match self.checked.program.types.kind(ty) {
+        match self.queries.program.types.kind(ty) {
             TyKind::Scalar(s) => Some(s),
             _ => None,
         }
     }
 
     fn lanes(&self, val: Val) -> Option<u8> {
-        self.checked.program.types.known(val).filter(|n| (1..=4).contains(n)).map(|n| n as u8)
+        self.queries.program.types.known(val).filter(|n| (1..=4).contains(n)).map(|n| n as u8)
     }
 
     fn lower_vector(&mut self, elem: Ty, n: Val) -> Option<Type> {
@@ -229,7 +229,7 @@ impl Lowerer<'_> {
     }
 
     fn lower_array(&mut self, ty: Ty, elem: Ty, n: Val, span: Span) -> Option<Type> {
-        let n = self.checked.program.types.known(n).filter(|n| *n >= 0)?;
+        let n = self.queries.program.types.known(n).filter(|n| *n >= 0)?;
         let elem = self.lower_ty(elem, span);
         let Ok(n) = u32::try_from(n) else {
             self.too_large(ty, span);
@@ -250,21 +250,21 @@ impl Lowerer<'_> {
 
     fn too_large(&mut self, ty: Ty, span: Span) {
         let limit = layout::MAX_SIZE >> 30;
-        let message = format!("a value of the type `{}` takes more than {limit} GiB", self.checked.show(ty));
+        let message = format!("a value of the type `{}` takes more than {limit} GiB", self.queries.show(ty));
         let diagnostic = Diagnostic::new(codes::UNSUPPORTED_TYPE, span, message)
-            .help("make its arrays shorter, or keep the elements in a buffer");
+            .help("make its arrays shorter, or store the elements in a buffer");
         self.diagnostics.push(diagnostic);
     }
 
     fn lower_struct(&mut self, ty: Ty, id: StructId, args: Args, span: Span) -> ir::Ty {
         // Asked first, since it completes what the program says of the structure.
-        let types = self.checked.field_types(id, args);
-        if let Some(magic) = self.checked.program.structs[id].magic {
+        let types = self.queries.field_types(id, args);
+        if let Some(magic) = self.queries.program.structs[id].magic {
             let lowered = self.lower_magic(ty, magic, args, span);
             self.types.types.insert(ty, lowered);
             return lowered;
         }
-        let names: Vec<Symbol> = self.checked.program.structs[id].fields.iter().map(|f| f.name).collect();
+        let names: Vec<Symbol> = self.queries.program.structs[id].fields.iter().map(|f| f.name).collect();
         let lowered = self.make_struct(ty, &names, &types, span);
         self.note_matrices(id, lowered);
         lowered
@@ -278,11 +278,11 @@ impl Lowerer<'_> {
 
     /// The element types of a tuple.
     pub fn tuple_types(&self, args: Args) -> Vec<Ty> {
-        self.checked.program.types.list(args).iter().filter_map(|arg| arg.ty()).collect()
+        self.queries.program.types.list(args).iter().filter_map(|arg| arg.ty()).collect()
     }
 
     fn make_struct(&mut self, ty: Ty, names: &[Symbol], types: &[Ty], span: Span) -> ir::Ty {
-        let name = Symbol::new(&self.types.name(self.checked, ty));
+        let name = Symbol::new(&self.types.name(self.queries, ty));
         let id = self.module.types.add_struct(name, vec![]);
         let lowered = self.module.types.intern(Type::Struct(id));
         self.types.types.insert(ty, lowered);
@@ -290,7 +290,7 @@ impl Lowerer<'_> {
         let fields = names.iter().zip(&parts).map(|(&name, &ty)| StructField { name, ty });
         self.module.types.set_fields(id, fields.collect());
         self.check_size(ty, lowered, &parts, span);
-        if self.checked.differential(ty).is_some() {
+        if self.queries.differential(ty).is_some() {
             self.types.rows.push_back((ty, id));
         }
         lowered
@@ -298,14 +298,14 @@ impl Lowerer<'_> {
 
     /// Whether a type is a constant buffer or parameter block, which is written as a buffer of one element.
     pub fn is_block(&self, ty: Ty) -> bool {
-        let TyKind::Struct(id, _) = self.checked.program.types.kind(ty) else { return false };
-        let magic = self.checked.program.structs[id].magic;
+        let TyKind::Struct(id, _) = self.queries.program.types.kind(ty) else { return false };
+        let magic = self.queries.program.structs[id].magic;
         magic.is_some_and(|m| matches!(m.as_str(), "constantbuffer" | "parameterblock"))
     }
 
     /// What a magic structure of the library is.
     fn lower_magic(&mut self, ty: Ty, magic: Symbol, args: Args, span: Span) -> ir::Ty {
-        let first = self.checked.program.types.list(args).first().copied();
+        let first = self.queries.program.types.list(args).first().copied();
         let elem = match first {
             // A block is the value that it holds; how that lies is a matter of its shape.
             Some(Arg::Laid(elem, row_major)) if !self.is_block(ty) => {
@@ -327,7 +327,7 @@ impl Lowerer<'_> {
             }
             ("constantbuffer" | "parameterblock", Some(elem)) => return elem,
             _ => {
-                let message = format!("the resource type `{}` is not supported yet", self.checked.show(ty));
+                let message = format!("the resource type `{}` is not supported yet", self.queries.show(ty));
                 let diagnostic = Diagnostic::new(codes::UNSUPPORTED_TYPE, span, message)
                     .help("use `StructuredBuffer` or `RWStructuredBuffer`");
                 self.diagnostics.push(diagnostic);

@@ -1,8 +1,8 @@
-//! Packs taken apart: the body of an instance without them.
+//! Expands packs: produces the body of an instance without them.
 //!
-//! In a body as it is checked a variable may be a pack, and `expand e` stands for any number of expressions. An instance knows
-//! how many. A variable that is a pack becomes one for each element, and `expand e` as many copies of `e`, in each of which
-//! `each x` is one element:
+//! In a checked body, a variable may be a pack, and `expand e` stands for any number of expressions. In an instance, the
+//! number is known. A pack variable becomes one variable per element, and `expand e` becomes one copy of `e` per element, in
+//! which `each x` is that element:
 //!
 //! ```text
 //! void f<each T>(expand each T x)        void f<int, float>(int x_0, float x_1)
@@ -12,8 +12,8 @@
 //! }                                      }
 //! ```
 //!
-//! All types are those of the instance afterwards. Elements of a tuple are its fields. What `each` is applied to is evaluated
-//! once for each element.
+//! Afterwards all types are those of the instance. Elements of a tuple are its fields. The operand of `each` is evaluated
+//! once per element.
 
 use crate::codes;
 use crate::instance::Lowerer;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 impl Lowerer<'_> {
     /// The body of an instance and what generic parameters in it are.
     pub fn instance_body(&mut self, func: FuncRef) -> Option<(Arc<Body>, Subst)> {
-        let body = self.checked.body(func.func)?;
+        let body = self.queries.body(func.func)?;
         let subst = self.subst(func);
         Some(self.without_packs(body, subst))
     }
@@ -38,14 +38,14 @@ impl Lowerer<'_> {
         if !body.packs {
             return (body, subst);
         }
-        let args = self.checked.program.types.args(&[]);
+        let args = self.queries.args(&[]);
         let unpacked = Unpacker::run(self, &body, subst);
         (Arc::new(unpacked), Subst { params: vec![], args, at: None })
     }
 
     /// The elements of a pack, which is known.
     pub fn pack_elements(&self, pack: Ty) -> Option<Vec<Ty>> {
-        match self.checked.program.types.kind(pack) {
+        match self.queries.program.types.kind(pack) {
             TyKind::Pack(list) => Some(self.tuple_types(list)),
             _ => None,
         }
@@ -79,7 +79,7 @@ impl<'l, 'c> Unpacker<'l, 'c> {
         }
         let params = body.params.iter().flat_map(|local| unpacker.parts(*local)).collect();
         let block = unpacker.block(&body.block);
-        Body { locals: unpacker.locals, params, block, packs: false }
+        Body::new(unpacker.locals, params, block, false)
     }
 
     /// Gives a variable its type, or variables for its elements.
@@ -100,11 +100,11 @@ impl<'l, 'c> Unpacker<'l, 'c> {
     }
 
     fn ty(&mut self, ty: Ty) -> Ty {
-        self.lowerer.checked.subst(ty, &self.subst)
+        self.lowerer.queries.subst(ty, &self.subst)
     }
 
     fn func(&mut self, func: &mut FuncRef) {
-        *func = self.lowerer.checked.subst_func(*func, &self.subst);
+        *func = self.lowerer.queries.subst_func(*func, &self.subst);
     }
 
     fn block(&mut self, block: &Block) -> Block {
@@ -145,7 +145,7 @@ impl<'l, 'c> Unpacker<'l, 'c> {
                     max_iters: looping
                         .attrs
                         .max_iters
-                        .map(|n| self.lowerer.checked.subst_val(n, &self.subst)),
+                        .map(|n| self.lowerer.queries.subst_val(n, &self.subst)),
                     ..looping.attrs
                 },
             })),
@@ -166,14 +166,14 @@ impl<'l, 'c> Unpacker<'l, 'c> {
         let Some(first) = all.next() else { return self.nothing(expr.span) };
         all.fold(first, |a, b| {
             let (ty, span) = (b.ty, b.span);
-            Expr { kind: ExprKind::Sequence(a.into(), b.into()), ty, span }
+            Expr::new(ExprKind::Sequence(a.into(), b.into()), ty, span)
         })
     }
 
     /// A value that stands for what is missing.
     fn nothing(&mut self, span: Span) -> Expr {
-        let ty = self.lowerer.checked.scalar_ty(Scalar::Bool);
-        Expr { kind: ExprKind::Zero, ty, span }
+        let ty = self.lowerer.queries.scalar_ty(Scalar::Bool);
+        Expr::new(ExprKind::Zero, ty, span)
     }
 
     /// The expressions that an expression stands for: its elements if it is a pack.
@@ -181,7 +181,7 @@ impl<'l, 'c> Unpacker<'l, 'c> {
         let span = expr.span;
         match expr.kind {
             ExprKind::Local(local) if self.packs.contains_key(&local) => {
-                let part = |local| Expr { kind: ExprKind::Local(local), ty: self.locals[local].ty, span };
+                let part = |local| Expr::new(ExprKind::Local(local), self.locals[local].ty, span);
                 self.parts(local).into_iter().map(part).collect()
             }
             ExprKind::Pack(elements) => self.splice_all(elements),
@@ -230,14 +230,14 @@ impl<'l, 'c> Unpacker<'l, 'c> {
     fn check_lengths(&mut self, expr: &Expr, count: usize) {
         if let ExprKind::Each(pack) = &expr.kind {
             let ty = self.ty(pack.ty);
-            let length = match self.lowerer.checked.program.types.kind(ty) {
+            let length = match self.lowerer.queries.program.types.kind(ty) {
                 TyKind::Pack(list) | TyKind::Tuple(list) => self.lowerer.tuple_types(list).len(),
                 _ => count,
             };
             if length != count {
-                let message = format!("a pack of {length} is expanded together with one of {count}");
+                let message = format!("a pack of {length} elements is expanded together with one of {count}");
                 let diagnostic = Diagnostic::new(codes::PACK_LENGTHS, expr.span, message)
-                    .help("say where they are declared that they are equally long: `where countof(A) == countof(B)`");
+                    .help("require equal lengths in their declaration: `where countof(A) == countof(B)`");
                 self.lowerer.diagnostics.push(diagnostic);
             }
         }
@@ -272,9 +272,9 @@ impl<'l, 'c> Unpacker<'l, 'c> {
                 return;
             }
             ExprKind::Measure(_, ty) | ExprKind::Is(_, ty) | ExprKind::As(_, ty) => *ty = self.ty(*ty),
-            ExprKind::Global(_, args) => *args = self.lowerer.checked.subst_args(*args, &self.subst),
+            ExprKind::Global(_, args) => *args = self.lowerer.queries.subst_args(*args, &self.subst),
             ExprKind::Val(val) | ExprKind::Assert(val, _) => {
-                *val = self.lowerer.checked.subst_val(*val, &self.subst);
+                *val = self.lowerer.queries.subst_val(*val, &self.subst);
             }
             ExprKind::Local(local) => *local = self.renamed.get(local).copied().unwrap_or(*local),
             ExprKind::Property { get, set, .. } => {
@@ -308,12 +308,12 @@ impl<'l, 'c> Unpacker<'l, 'c> {
     fn element(&mut self, pack: Expr, span: Span) -> Expr {
         let index = self.subst.at.unwrap_or_default();
         let ty = self.ty(pack.ty);
-        let element = match self.lowerer.checked.program.types.kind(ty) {
+        let element = match self.lowerer.queries.program.types.kind(ty) {
             TyKind::Tuple(list) => {
                 let ty = self.lowerer.tuple_types(list).get(index).copied();
                 ty.map(|ty| {
                     let kind = ExprKind::Field(self.expr(&pack).into(), index as u32);
-                    Expr { kind, ty, span }
+                    Expr::new(kind, ty, span)
                 })
             }
             _ => self.splice(pack).into_iter().nth(index),

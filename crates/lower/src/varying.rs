@@ -1,4 +1,4 @@
-//! The varyings of an entry point: which scalars and vectors it takes and gives, and where they come from and go to.
+//! Collects the varyings of an entry point: its scalar and vector inputs and outputs, with their system values or locations.
 
 use crate::entry::unsuitable;
 use crate::instance::Lowerer;
@@ -49,7 +49,7 @@ impl Interface {
     pub fn of(lowerer: &mut Lowerer<'_>, func: FuncRef, stage: Stage) -> Interface {
         lowerer.resolve(func.func);
         let hir::Func { span, result, params, varying, .. } =
-            lowerer.checked.program.funcs[func.func].clone();
+            lowerer.queries.program.funcs[func.func].clone();
         let subst = lowerer.subst(func);
         let mut found = Interface::default();
         let mut finder = Finder {
@@ -62,7 +62,7 @@ impl Interface {
             system: vec![],
         };
         for param in &params {
-            let ty = finder.lowerer.checked.subst(param.ty, &subst);
+            let ty = finder.lowerer.queries.subst(param.ty, &subst);
             let mut plan = Plan::default();
             if is_varying(finder.lowerer, ty, param) {
                 let at = |input| At { input, varying: param.varying, name: param.name, span: param.span };
@@ -71,8 +71,8 @@ impl Interface {
             }
             finder.found.params.push(plan);
         }
-        let result = finder.lowerer.checked.subst(result, &subst);
-        if finder.lowerer.checked.program.types.kind(result) != TyKind::Void {
+        let result = finder.lowerer.queries.subst(result, &subst);
+        if finder.lowerer.queries.program.types.kind(result) != TyKind::Void {
             let tree = finder.whole(result, At { input: false, varying, name: "result".into(), span });
             finder.found.result = Some(tree);
         }
@@ -149,11 +149,10 @@ impl Finder<'_, '_> {
     /// The tree of a parameter or result.
     fn whole(&mut self, ty: hir::Ty, at: At) -> Tree {
         if self.places(ty) > MOST_PLACES {
-            let shown = self.lowerer.checked.show(ty);
-            let message = format!("a value of type `{shown}` is too large to go from stage to stage");
-            let help = format!(
-                "devices pass a few dozen numbers or vectors, and at most {MOST_PLACES} are possible here"
-            );
+            let shown = self.lowerer.queries.show(ty);
+            let message = format!("a value of type `{shown}` is too large to pass between stages");
+            let help =
+                format!("devices pass a few dozen numbers or vectors; the limit here is {MOST_PLACES}");
             unsuitable(self.lowerer, at.span, message, &help);
             return Tree::Parts(self.lowerer.lower_ty(ty, at.span), vec![]);
         }
@@ -164,9 +163,9 @@ impl Finder<'_, '_> {
 
     /// How many scalars, vectors and rows a value has, or something beyond [`MOST_PLACES`]: it is not counted further than that.
     fn places(&mut self, ty: hir::Ty) -> u64 {
-        match self.lowerer.checked.program.types.kind(ty) {
-            TyKind::Struct(id, args) if self.lowerer.checked.program.structs[id].magic.is_none() => {
-                let types = self.lowerer.checked.field_types(id, args);
+        match self.lowerer.queries.program.types.kind(ty) {
+            TyKind::Struct(id, args) if self.lowerer.queries.program.structs[id].magic.is_none() => {
+                let types = self.lowerer.queries.field_types(id, args);
                 let mut sum = 0;
                 for ty in types {
                     // Something without content counts, too: to look at it takes time.
@@ -178,11 +177,11 @@ impl Finder<'_, '_> {
                 sum
             }
             TyKind::Array(elem, n) => {
-                let count = self.lowerer.checked.program.types.known(n).unwrap_or(0);
+                let count = self.lowerer.queries.program.types.known(n).unwrap_or(0);
                 u64::try_from(count).unwrap_or(0).saturating_mul(self.places(elem).max(1))
             }
             TyKind::Matrix(_, rows, _) => {
-                let rows = self.lowerer.checked.program.types.known(rows).unwrap_or(1);
+                let rows = self.lowerer.queries.program.types.known(rows).unwrap_or(1);
                 u64::try_from(rows).unwrap_or(1)
             }
             _ => 1,
@@ -193,23 +192,23 @@ impl Finder<'_, '_> {
     fn semantic(&mut self, written: Option<Symbol>, span: Span) -> Semantic {
         Semantic::of(written).unwrap_or_else(|| {
             let message = format!("the number of `{}` is too large", written.unwrap_or("".into()));
-            unsuitable(self.lowerer, span, message, "semantics are numbered up to 65535");
+            unsuitable(self.lowerer, span, message, "the largest number of a semantic is 65535");
             Semantic { name: None, index: 0 }
         })
     }
 
     fn tree(&mut self, ty: hir::Ty, at: At, semantic: &mut Semantic, location: &mut Option<u32>) -> Tree {
-        match self.lowerer.checked.program.types.kind(ty) {
-            TyKind::Struct(id, args) if self.lowerer.checked.program.structs[id].magic.is_none() => {
-                let types = self.lowerer.checked.field_types(id, args);
-                let fields = self.lowerer.checked.program.structs[id].fields.clone();
+        match self.lowerer.queries.program.types.kind(ty) {
+            TyKind::Struct(id, args) if self.lowerer.queries.program.structs[id].magic.is_none() => {
+                let types = self.lowerer.queries.field_types(id, args);
+                let fields = self.lowerer.queries.program.structs[id].fields.clone();
                 let parts =
                     fields.iter().zip(types).map(|(field, ty)| self.field(field, ty, at, semantic, location));
                 let parts = parts.collect();
                 Tree::Parts(self.lowerer.lower_ty(ty, at.span), parts)
             }
             TyKind::Array(elem, n) => {
-                let count = self.lowerer.checked.program.types.known(n).unwrap_or(0);
+                let count = self.lowerer.queries.program.types.known(n).unwrap_or(0);
                 let parts = (0..count).map(|i| {
                     let name = Symbol::new(&format!("{}[{i}]", at.name));
                     self.tree(elem, At { name, ..at }, semantic, location)
@@ -259,7 +258,7 @@ impl Finder<'_, '_> {
         let first = if at.input { self.found.inputs.len() } else { self.found.outputs.len() };
         self.found.shown.push(ShaderVarying {
             name: at.name,
-            ty: Symbol::new(&self.lowerer.checked.show(ty)),
+            ty: Symbol::new(&self.lowerer.queries.show(ty)),
             input: at.input,
             semantic: "".into(),
             leaf: first,
@@ -330,7 +329,7 @@ impl Finder<'_, '_> {
         let scalar = self.lowerer.module.types.scalar_of(lowered).unwrap_or(Scalar::F32);
         if scalar.bytes() > 4 {
             let message =
-                format!("a value of type `{}` cannot go from stage to stage", self.lowerer.checked.show(ty));
+                format!("cannot pass a value of type `{}` between stages", self.lowerer.queries.show(ty));
             unsuitable(self.lowerer, at.span, message, "use numbers of up to 32 bits");
         }
         let interpolation = self.interpolation(scalar, at);
@@ -358,7 +357,7 @@ impl Finder<'_, '_> {
         let capitals = semantic.to_ascii_uppercase();
         let other = self.semantics.iter().find(|(other, input, _)| *other == capitals && *input == at.input);
         if let Some(&(_, _, other)) = other.filter(|(_, _, other)| *other != at.span) {
-            let message = format!("the semantic `{semantic}` is taken already");
+            let message = format!("the semantic `{semantic}` is already taken");
             self.lowerer.diagnostics.push(
                 Diagnostic::new(crate::codes::ENTRY_PARAMETER, at.span, message).label(other, "taken here"),
             );
@@ -371,7 +370,12 @@ impl Finder<'_, '_> {
         let smooth = scalar.is_float();
         if !smooth && !matches!(at.varying.interpolation, Written::Auto | Written::Flat) {
             let message = "only floats are interpolated between vertices";
-            unsuitable(self.lowerer, at.span, message.into(), "write `nointerpolation`, or nothing");
+            unsuitable(
+                self.lowerer,
+                at.span,
+                message.into(),
+                "write `nointerpolation`, or remove the modifier",
+            );
         }
         match at.varying.interpolation {
             _ if !smooth => Interpolation::Flat,
@@ -389,26 +393,26 @@ impl Finder<'_, '_> {
         taken.push((place, at.span));
         let Some(other) = other else { return };
         let what = if target { "target" } else { "location" };
-        let message = format!("the {what} {place} is taken already");
+        let message = format!("the {what} {place} is already taken");
         self.lowerer.diagnostics.push(
             Diagnostic::new(crate::codes::ENTRY_PARAMETER, at.span, message).label(other, "taken here"),
         );
     }
 
     fn system(&mut self, value: Option<SystemValue>, name: &str, lowered: Ty, ty: hir::Ty, at: At) -> Link {
-        let (stage, way) = (self.stage, if at.input { "takes" } else { "gives" });
+        let (stage, way) = (self.stage, if at.input { "input" } else { "output" });
         let fits = |v: &SystemValue| if at.input { v.is_input(stage) } else { v.is_output(stage) };
         let Some(value) = value.filter(fits) else {
-            let message = format!("a {} shader {way} no `{name}`", stage.name());
+            let message = format!("a {} shader has no {way} `{name}`", stage.name());
             let all =
                 SystemValue::ALL.iter().filter(|(_, _, v)| fits(v)).map(|(_, name, _)| format!("`{name}`"));
             let mut all: Vec<String> = all.collect();
             all.extend((stage == Stage::Fragment && !at.input).then(|| "`SV_Target0`".to_string()));
-            unsuitable(self.lowerer, at.span, message, &format!("it {way} {}", all.join(", ")));
+            unsuitable(self.lowerer, at.span, message, &format!("its {way}s are {}", all.join(", ")));
             return Link::System(SystemValue::GroupIndex);
         };
         if !accepts(value, at.input, self.lowerer.module.types.get(lowered)) {
-            let shown = self.lowerer.checked.show(ty);
+            let shown = self.lowerer.queries.show(ty);
             let message = format!("`{}` cannot have the type `{shown}`", value.semantic());
             unsuitable(self.lowerer, at.span, message, &format!("it is {}", words(value, at.input)));
         }
@@ -416,12 +420,12 @@ impl Finder<'_, '_> {
             self.system.iter().filter(|(other, input)| *input == at.input && same(*other)).count()
         };
         if value.is_distance() && before(&SystemValue::is_distance) == MOST_DISTANCES {
-            let message = format!("the shader {way} more than {MOST_DISTANCES} distances");
-            let help = "devices have that many planes to clip and to cull by, together";
+            let message = format!("the shader has more than {MOST_DISTANCES} {way} distances");
+            let help = "devices have that many clip and cull planes in total";
             unsuitable(self.lowerer, at.span, message, help);
         }
         if !value.is_distance() && before(&|other| other == value) > 0 {
-            let message = format!("the shader {way} `{}` already", value.semantic());
+            let message = format!("the shader already has the {way} `{}`", value.semantic());
             unsuitable(self.lowerer, at.span, message, "remove one of them");
         }
         self.system.push((value, at.input));
@@ -430,7 +434,7 @@ impl Finder<'_, '_> {
 
     fn misfit(&mut self, lowered: Ty, ty: hir::Ty, at: At) -> Tree {
         let message =
-            format!("a value of type `{}` cannot go from stage to stage", self.lowerer.checked.show(ty));
+            format!("cannot pass a value of type `{}` between stages", self.lowerer.queries.show(ty));
         unsuitable(
             self.lowerer,
             at.span,

@@ -1,14 +1,15 @@
-//! Integers that are divided by zero in every run that comes there.
+//! Reports integer divisions by zero that every execution of the line would reach.
 //!
-//! The checker finds divisors that are zero as they are written. One that is made of generic arguments is known in the instance only:
+//! The checker finds divisors that are literally zero. A divisor that depends on generic arguments is known only in the
+//! instance:
 //!
 //! ```slang
 //! int share<let N : int>(int x) { return x / N; }     // share<0> divides by zero, share<2> does not
 //! ```
 //!
-//! So all that can be reached from what was asked for is walked once, with the numbers that are known on the way. What a known condition
-//! keeps from running is not looked at, nor are functions that only it calls: `if (N > 0) x /= N;` is fine. Numbers are not followed
-//! through calls and memory, and a loop is known for its first question only.
+//! So one walk over everything that the roots reach tracks known constants. It skips branches that a known condition
+//! excludes, and functions that only those branches call: `if (N > 0) x /= N;` is fine. It does not track constants through
+//! calls and memory, and evaluates only the first test of a loop condition.
 
 use crate::fold;
 use crate::instance::Lowerer;

@@ -118,10 +118,10 @@ fn a_call_of_a_derivative_is_a_call_of_a_request() {
     expect![[r#"
         func @f(%x.0: f32) -> f32 differentiable(backward) {
         func @g(%x.0: f32) -> f32 {
-        func @"diffPair<f32>"(%primal.0: f32, %differential.1: f32) -> $"DifferentialPair<f32>" differentiable(backward) inline(early) {
+        func @"diffPair<f32>"(%primal.0: f32, %differential.1: f32) -> $"DifferentialPair<f32>" origin(diffPair) differentiable(backward) inline(early) {
         func @"bwd_diff(f)"(inout %x.0: $"DifferentialPair<f32>", %resultGradient.1: f32) differentiable(backward) request(backward @f)
-        func @"DifferentialPair.d.get<f32>"(%this.0: $"DifferentialPair<f32>") -> f32 differentiable(backward) inline(early) {
-        func @"DifferentialPair.__init<f32>"(%primal.0: f32, %differential.1: f32) -> $"DifferentialPair<f32>" differentiable(backward) inline(early) {
+        func @"DifferentialPair.d.get<f32>"(%this.0: $"DifferentialPair<f32>") -> f32 origin(DifferentialPair.d.get) differentiable(backward) inline(early) {
+        func @"DifferentialPair.__init<f32>"(%primal.0: f32, %differential.1: f32) -> $"DifferentialPair<f32>" origin(DifferentialPair.__init) differentiable(backward) inline(early) {
     "#]].assert_eq(&lines(source, "func"));
 }
 
@@ -135,14 +135,14 @@ fn a_derivative_of_a_derivative_is_a_request_of_a_request() {
     expect![[r#"
         func @f(%x.0: f32) -> f32 differentiable(backward) {
         func @g(%x.0: f32) -> f32 {
-        func @"diffPair<DifferentialPair<f32>>"(%primal.0: $"DifferentialPair<f32>", %differential.1: $"DifferentialPair<f32>") -> $"DifferentialPair<DifferentialPair<f32>>" differentiable(backward) inline(early) {
-        func @"diffPair<f32>"(%primal.0: f32, %differential.1: f32) -> $"DifferentialPair<f32>" differentiable(backward) inline(early) {
+        func @"diffPair<DifferentialPair<f32>>"(%primal.0: $"DifferentialPair<f32>", %differential.1: $"DifferentialPair<f32>") -> $"DifferentialPair<DifferentialPair<f32>>" origin(diffPair) differentiable(backward) inline(early) {
+        func @"diffPair<f32>"(%primal.0: f32, %differential.1: f32) -> $"DifferentialPair<f32>" origin(diffPair) differentiable(backward) inline(early) {
         func @"fwd_diff(f)"(%x.0: $"DifferentialPair<f32>") -> $"DifferentialPair<f32>" differentiable(backward) request(forward @f)
         func @"fwd_diff(fwd_diff(f))"(%x.0: $"DifferentialPair<DifferentialPair<f32>>") -> $"DifferentialPair<DifferentialPair<f32>>" differentiable(backward) request(forward @"fwd_diff(f)")
-        func @"DifferentialPair.d.get<DifferentialPair<f32>>"(%this.0: $"DifferentialPair<DifferentialPair<f32>>") -> $"DifferentialPair<f32>" differentiable(backward) inline(early) {
-        func @"DifferentialPair.d.get<f32>"(%this.0: $"DifferentialPair<f32>") -> f32 differentiable(backward) inline(early) {
-        func @"DifferentialPair.__init<DifferentialPair<f32>>"(%primal.0: $"DifferentialPair<f32>", %differential.1: $"DifferentialPair<f32>") -> $"DifferentialPair<DifferentialPair<f32>>" differentiable(backward) inline(early) {
-        func @"DifferentialPair.__init<f32>"(%primal.0: f32, %differential.1: f32) -> $"DifferentialPair<f32>" differentiable(backward) inline(early) {
+        func @"DifferentialPair.d.get<DifferentialPair<f32>>"(%this.0: $"DifferentialPair<DifferentialPair<f32>>") -> $"DifferentialPair<f32>" origin(DifferentialPair.d.get) differentiable(backward) inline(early) {
+        func @"DifferentialPair.d.get<f32>"(%this.0: $"DifferentialPair<f32>") -> f32 origin(DifferentialPair.d.get) differentiable(backward) inline(early) {
+        func @"DifferentialPair.__init<DifferentialPair<f32>>"(%primal.0: $"DifferentialPair<f32>", %differential.1: $"DifferentialPair<f32>") -> $"DifferentialPair<DifferentialPair<f32>>" origin(DifferentialPair.__init) differentiable(backward) inline(early) {
+        func @"DifferentialPair.__init<f32>"(%primal.0: f32, %differential.1: f32) -> $"DifferentialPair<f32>" origin(DifferentialPair.__init) differentiable(backward) inline(early) {
     "#]].assert_eq(&lines(source, "func"));
 }
 
@@ -151,11 +151,11 @@ fn a_built_in_brings_its_rule() {
     let source = "[Differentiable] float f(float x) { return sin(x); }";
     expect![[r#"
         func @f(%x.0: f32) -> f32 differentiable(backward) {
-        func @"sin<f32>"(%x.0: f32) -> f32 rule(@"sin_t<f32>") {
-        func @"sin_t<f32>"(%x.0: f32, %x_t.1: f32) -> f32 {
+        func @"sin<f32>"(%x.0: f32) -> f32 origin(sin) rule(@"sin_t<f32>") {
+        func @"sin_t<f32>"(%x.0: f32, %x_t.1: f32) -> f32 origin(sin_t) {
         func @float.mul(%this.0: f32, %other.1: f32) -> f32 differentiable(backward) inline(early) {
-        func @"cos<f32>"(%x.0: f32) -> f32 rule(@"cos_t<f32>") {
-        func @"cos_t<f32>"(%x.0: f32, %x_t.1: f32) -> f32 {
+        func @"cos<f32>"(%x.0: f32) -> f32 origin(cos) rule(@"cos_t<f32>") {
+        func @"cos_t<f32>"(%x.0: f32, %x_t.1: f32) -> f32 origin(cos_t) {
         func @float.neg(%this.0: f32) -> f32 differentiable(backward) inline(early) {
     "#]]
     .assert_eq(&lines(source, "func"));
@@ -167,12 +167,12 @@ fn custom_derivatives_are_instances_where_derivatives_are_taken() {
         void cube_bwd<T : IFloat>(inout DifferentialPair<T> x, T.Differential d) { x = diffPair(x.p, x.d); }
         [Differentiable] float f(float x) { return cube(x); }";
     let plain = lines(source, "func");
-    assert!(plain.contains("func @\"cube<f32>\"(%x.0: f32) -> f32 {"), "{plain}");
+    assert!(plain.contains("func @\"cube<f32>\"(%x.0: f32) -> f32 origin(cube) {"), "{plain}");
     assert!(!plain.contains("cube_bwd"), "{plain}");
     let slope = "float slope(float x) { var p = diffPair(x); bwd_diff(f)(p, 1.0); return p.d; }";
     let asked = lines(&format!("{source}\n{slope}"), "func");
     assert!(
-        asked.contains("func @\"cube<f32>\"(%x.0: f32) -> f32 backward(@\"cube_bwd<f32>\") {"),
+        asked.contains("func @\"cube<f32>\"(%x.0: f32) -> f32 origin(cube) backward(@\"cube_bwd<f32>\") {"),
         "{asked}"
     );
     assert!(asked.contains("func @\"cube_bwd<f32>\"(inout %x.0"), "{asked}");

@@ -1,4 +1,4 @@
-//! Between which numbers an integer lies: what tells whether an index is inside its array for sure, and whether a sum may wrap.
+//! Computes intervals of integer values, to show that an index is in bounds or that a sum does not wrap.
 //!
 //! ```text
 //! for 8 () body(%k: i32) {        %k is 0..=7
@@ -7,9 +7,9 @@
 //! }
 //! ```
 //!
-//! Intervals, computed backwards from the value that is asked for, a few steps deep. Where a sum or product might wrap
-//! around, and of whatever is not known (parameters, loads, values that loops carry), the answer is all of the type. It does
-//! not look at the conditions under which a value is used.
+//! The analysis works backwards from the queried value, a few steps deep. It returns the full range of the type for unknown
+//! values (parameters, loads, values that loops carry), and where a sum or product might wrap. It ignores the conditions
+//! under which a value is used.
 
 use crate::consts;
 use crate::interval::Interval;

@@ -1,15 +1,15 @@
-//! Who calls whom: which functions are recursive, and an order in which callees come before their callers.
+//! The call graph: which functions are recursive, and an order in which callees come before callers.
 //!
-//! Only calls count that are written: what a derivative not written yet will call is not known.
+//! Only calls in existing bodies count. The calls of a derivative that is not written yet are unknown.
 
 use cotangent_base::{EntitySet, Map};
-use cotangent_ir::{Func, FuncId, Module, Op};
+use cotangent_ir::{Func, FuncId, FuncKind, GlobalKind, Module, Op};
 
 /// The calls of functions of a module.
 pub struct Calls {
     /// The functions that call themselves, directly or through others.
     pub recursive: EntitySet<FuncId>,
-    /// The functions, callees before callers as far as recursion allows.
+    /// The functions, callees before callers as far as recursion allows: in the order in which a depth-first search leaves them.
     pub callees_first: Vec<FuncId>,
 }
 
@@ -17,6 +17,20 @@ impl Calls {
     /// Looks at all functions of a module.
     pub fn of(module: &Module) -> Calls {
         Calls::below(module, module.funcs.keys())
+    }
+
+    /// Looks at the functions that a target emits: initializers of `static` variables, which entry points run first, the entry points,
+    /// and what they call. Without an entry point, all functions that have a body.
+    pub fn emitted(module: &Module) -> Calls {
+        let inits = module.globals.values().filter_map(|global| match global.kind {
+            GlobalKind::Static(init) => init,
+            GlobalKind::Param | GlobalKind::Shared => None,
+        });
+        let has_entry = module.funcs.values().any(|func| func.entry.is_some());
+        let is_root =
+            |func: &Func| if has_entry { func.entry.is_some() } else { func.kind == FuncKind::Defined };
+        let roots = module.funcs.iter().filter(|(_, func)| is_root(func)).map(|(id, _)| id);
+        Calls::below(module, inits.chain(roots))
     }
 
     /// Looks at `roots` and at what they call, perhaps through others.
@@ -32,7 +46,8 @@ impl Calls {
     }
 }
 
-fn callees(func: &Func) -> Vec<FuncId> {
+/// The functions that `func` calls, in order and perhaps more than once.
+pub fn callees(func: &Func) -> Vec<FuncId> {
     let mut callees = Vec::new();
     func.walk(func.body, &mut |inst| {
         if let Op::Call(callee) = func.insts[inst].op {
@@ -83,9 +98,9 @@ impl Search<'_> {
             if component.len() > 1 {
                 self.found.recursive.extend(component.iter().copied());
             }
-            self.marks.extend(component.iter().map(|member| (*member, Mark::Done)));
-            self.found.callees_first.extend(component);
+            self.marks.extend(component.into_iter().map(|member| (member, Mark::Done)));
         }
+        self.found.callees_first.push(func);
         mark
     }
 }

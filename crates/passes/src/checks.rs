@@ -1,4 +1,4 @@
-//! Indices and divisors are tested where they are used, for targets on which they do not trap by themselves.
+//! Inserts tests of indices and divisors, for targets where they do not trap.
 //!
 //! ```text
 //! func @f(%a: [f32; 4], %i: i32) -> f32 {
@@ -6,7 +6,9 @@
 //!   return %x
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! func @f(%a: [f32; 4], %i: i32) -> f32 {
 //!   %u: u32 = bitcast %i
@@ -18,8 +20,8 @@
 //! }
 //! ```
 //!
-//! An index or divisor that is fine for sure is not tested. What happens behind a failed test is the target's affair:
-//! this pass does not keep the access from being made.
+//! Indices that are provably in bounds and divisors that are provably nonzero are not tested. The target decides what happens
+//! after a failed test; this pass does not prevent the access.
 
 use crate::bounds::Bounds;
 use cotangent_base::Scalar;
@@ -43,25 +45,22 @@ pub fn checks(module: &mut Module) {
 fn check(b: &mut Builder<'_>, bounds: &Bounds, inst: Inst) {
     let data = &b.func.insts[inst];
     let operands = data.operands.clone();
-    match &data.op {
-        Op::Math(Math::Div | Math::Rem) => divisor(b, operands[1]),
-        op => {
-            let Some(path) = op.path().filter(|path| path.indices() > 0).cloned() else { return };
-            // A pointer is tested where it is followed.
-            if !matches!(op, Op::Point(_)) {
-                let indices = &operands[operands.len() - path.indices()..];
-                path_of(b, bounds, operands[0], &path, indices);
-            }
-        }
+    if let Op::Math(Math::Div | Math::Rem) = data.op {
+        divisor(b, operands[1]);
+        return;
+    }
+    let Some(path) = data.op.path().filter(|path| path.indices() > 0).cloned() else { return };
+    // A pointer is tested where it is followed.
+    if !matches!(data.op, Op::Point(_)) {
+        let indices = &operands[operands.len() - path.indices()..];
+        path_of(b, bounds, operands[0], &path, indices);
     }
 }
 
 /// Tests the indices of a path that begins at `base`.
 fn path_of(b: &mut Builder<'_>, bounds: &Bounds, base: Value, path: &Path, indices: &[Value]) {
-    let mut ty = match b.types.get(b.func.ty(base)) {
-        Type::Ref(inner) => inner,
-        _ => b.func.ty(base),
-    };
+    let own = b.func.ty(base);
+    let mut ty = if let Type::Ref(inner) = b.types.get(own) { inner } else { own };
     let mut indices = indices.iter();
     for step in &path.0 {
         let known = step.known();
@@ -80,7 +79,15 @@ fn path_of(b: &mut Builder<'_>, bounds: &Bounds, base: Value, path: &Path, indic
 fn part(types: &Types, ty: Ty, index: Option<u32>) -> Option<Ty> {
     match types.get(ty) {
         Type::Buffer(elem, _) => Some(elem),
-        _ => types.part(ty, index),
+        Type::Unit
+        | Type::Scalar(_)
+        | Type::Vector(..)
+        | Type::Matrix(..)
+        | Type::Array(..)
+        | Type::Struct(_)
+        | Type::Sum(_)
+        | Type::Opaque(_)
+        | Type::Ref(_) => types.part(ty, index),
     }
 }
 
@@ -125,7 +132,15 @@ fn divisor(b: &mut Builder<'_>, divisor: Value) {
             let fine = b.math(Math::Ne, &[divisor, zero]);
             b.emit(Op::Assert(Trap::DivisionByZero), &[fine], &[]);
         }
-        _ => {
+        Type::Unit
+        | Type::Vector(..)
+        | Type::Matrix(..)
+        | Type::Array(..)
+        | Type::Struct(_)
+        | Type::Sum(_)
+        | Type::Buffer(..)
+        | Type::Opaque(_)
+        | Type::Ref(_) => {
             if is_known(b.func, divisor) {
                 return;
             }

@@ -1,4 +1,4 @@
-//! Which values are constants, and when two values are one.
+//! Tells which values are constants, and whether two values are equal.
 
 pub(crate) use cotangent_ir::eval::zero;
 use cotangent_ir::{Const, Func, Op, Type, Types, Value};

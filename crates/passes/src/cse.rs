@@ -1,5 +1,5 @@
-//! Computes nothing twice: an operation on the same operands as an earlier one, whose result is in scope, is
-//! replaced by that result.
+//! Common subexpression elimination: replaces an operation by the result of an earlier one with the same operands, if that is
+//! in scope.
 //!
 //! ```text
 //! func @f(%x: f32, %y: f32, %c: bool) -> f32 {
@@ -14,7 +14,9 @@
 //!   return %r
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! func @f(%x: f32, %y: f32, %c: bool) -> f32 {
 //!   %a: f32 = mul %x, %y
@@ -28,14 +30,16 @@
 //! }
 //! ```
 //!
-//! One walk with a table of what is available; on leaving a region its entries go. Only what has no effects
-//! counts, calls of such functions and loads of read-only buffers included; other memory is never assumed unchanged.
+//! One walk keeps a table of available values; the entries of a region are removed at its end. Only operations without
+//! effects are merged, including calls of pure functions and loads from read-only buffers. Other memory is never assumed
+//! unchanged.
 //!
-//! It does not merge values that hold an array: two names for one array mean a copy as soon as one of them is
-//! updated, and a read of an old version after an update is just what in-place updates cannot bear. Nor does it
-//! merge `zero` and `undef`: they cost nothing, a fresh one may be updated in place, and of two zeros one may be
-//! linear and the other not. The same holds of a call without arguments, which may be somebody's own zero. It does
-//! not look at equal regions.
+//! The pass does not merge:
+//!
+//! - values that contain an array: two names for one array force a copy as soon as one of them is updated in place;
+//! - `zero` and `undef`: they cost nothing, a fresh one can be updated in place, and of two zeros one may be linear;
+//! - calls without arguments, which may be a user-defined zero;
+//! - equal regions.
 
 use crate::edit::Renaming;
 use crate::effects::{Effects, is_read_only};
@@ -111,10 +115,8 @@ impl Cse<'_> {
     /// What makes the instruction equal to another, if it may be merged at all.
     fn key(&self, inst: Inst) -> Option<Key> {
         let data = &self.func.insts[inst];
-        let is_fresh = match data.op {
-            Op::Call(_) => data.operands.is_empty(),
-            _ => matches!(data.op, Op::Zero | Op::Undef),
-        };
+        let is_fresh = matches!(data.op, Op::Zero | Op::Undef)
+            || (matches!(data.op, Op::Call(_)) && data.operands.is_empty());
         if is_fresh || !data.regions.is_empty() || data.op.is_exit() || data.results.is_empty() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Removes what nobody needs: instructions, results of `if` and `switch`, and values carried by loops.
+//! Dead code elimination: removes unused instructions, results of `if` and `switch`, and values carried by loops.
 //!
 //! ```text
 //! func @f(%n: i32, %a: f32, %b: f32) -> f32 {
@@ -11,7 +11,9 @@
 //!   return %s
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! func @f(%n: i32, %a: f32, %b: f32) -> f32 {
 //!   %s: f32 = for %n (%a) body(%k: i32, %x: f32) {
@@ -22,16 +24,16 @@
 //! }
 //! ```
 //!
-//! Marks, then sweeps. The roots are what must stay (stores, asserts, calls that do either) and every
-//! `return`. A live instruction makes its operands and the control around it live; live control makes its
-//! condition live, and a live loop every exit that ends at it, since they decide how often it runs. But *values*
-//! passed along an edge are live one by one: the third operand of a `yield` only if the third result, or for a
-//! loop its third argument, is. So a slot that only feeds itself round the loop goes.
+//! The pass marks, then sweeps. The roots are instructions with effects (stores, asserts, calls that do either) and every
+//! `return`. A live instruction makes its operands and the enclosing control flow live. Live control flow makes its condition
+//! live. A live loop makes all its exits live, since they determine the trip count. *Values* passed along an edge are live
+//! one by one: the third operand of a `yield` is live only if the third result is, or for a loop its third argument. So a
+//! slot that only feeds itself is removed.
 //!
-//! An unused `extract` or division is removed even if it would have trapped. A `while` without a bound stays, for it may
-//! never end; a counted loop, or one that said how often it runs, goes if nobody uses its results.
+//! An unused `extract` or division is removed even if it would trap. A `while` without a bound stays, since it may not
+//! terminate. A counted loop, or one with `max_iters`, is removed if its results are unused.
 //!
-//! It does not remove code behind an instruction that always leaves, nor parameters of functions.
+//! The pass does not remove code after an instruction that always exits, nor parameters of functions.
 
 use crate::edit::{keep_args, keep_operands, keep_results};
 use crate::effects::Effects;

@@ -1,4 +1,4 @@
-//! What functions do besides computing results.
+//! Computes the effects of functions: the memory they read and write, and other observable actions.
 //!
 //! ```text
 //! fn bump(b: rw_buffer f32, i: i32)      reads, writes any buffer of that type
@@ -7,30 +7,29 @@
 //! fn sq(x)      return x*x               nothing
 //! ```
 //!
-//! [`Effects::of`] walks every body once and then lets summaries flow from callees to callers until nothing
-//! changes, so recursion needs no special case. Each function has two summaries: what running it does, and what
-//! running *a derivative* of it may do, which adds the custom derivatives of everything it calls. The second is
-//! what a derivative that is requested but not written yet, or an [`Op::DiffCall`], counts as.
+//! [`Effects::of`] walks every body once and propagates summaries from callees to callers until nothing changes, so recursion
+//! is no special case. Each function has two summaries: the effects of running it, and the effects of running *a derivative*
+//! of it, which include the custom derivatives of everything it calls. The second applies to derivatives that are requested
+//! but not written yet, and to an [`Op::DiffCall`].
 //!
-//! A function with a custom derivative, or that calls one, is a *source*: its derivative may give something even if no
-//! tangent or cotangent arrives, and need not be linear. As long as derivatives may be taken, calls of sources are not
-//! removed, merged or moved, even if they have no effect. [`Effects::of`] is for the time after that and ignores sources.
+//! A function with a custom derivative, or that calls one, is a *source*: its derivative may have a result even if no tangent
+//! or cotangent arrives, and need not be linear. While derivatives may still be taken, calls of sources are not removed,
+//! merged or moved, even if they have no effect. [`Effects::of`] is for the time after that and ignores sources.
 //!
-//! Memory is compared by global. A handle that is not a global itself (a parameter, a choice between two) may
-//! be any resource of its type; a pointer of unknown origin may lead anywhere. At a barrier other threads may have
-//! written anything.
+//! Memory is compared by global. A handle that is not itself a global (a parameter, a choice between two) may be any resource
+//! of its type. A pointer of unknown origin may point anywhere. At a barrier, other threads may have written any memory.
 //!
-//! [`Effects::below`] looks only at some functions and what they lead to, for a question about a few of many.
+//! [`Effects::below`] analyses only some functions and their callees, for queries about a few of many functions.
 //!
-//! It does not look at element indices, does not follow handles from arguments to parameters, and takes a
-//! function that it has not seen, or that did not exist then, to do everything.
+//! The analysis ignores element indices and does not follow handles from arguments to parameters. A function that did not
+//! exist when the analysis ran is assumed to have every effect.
 
 use crate::consts;
 use cotangent_base::{EntityMap, EntitySet, Map, Scalar, Set};
 use cotangent_ir::texture::{Opaque, Texture};
 use cotangent_ir::{
     Access, Const, Control, Effect, Func, FuncId, FuncKind, Global, Inst, InstData, Math, Module, Op, Region,
-    Ty, Type, Types, Value,
+    TrapCause, Ty, Type, Types, Value,
 };
 
 /// The memory effects of functions of a module.
@@ -297,10 +296,8 @@ pub fn place(types: &Types, func: &Func, handle: Value) -> Place {
     match func.def(handle) {
         Some(InstData { op: Op::Global(global), .. }) => Place::Global(*global),
         Some(InstData { op: Op::Point(_) | Op::Offset, operands, .. }) => place(types, func, operands[0]),
-        _ => match types.get(func.ty(handle)) {
-            Type::Ref(_) => Place::Any,
-            _ => Place::AnyOf(func.ty(handle)),
-        },
+        _ if matches!(types.get(func.ty(handle)), Type::Ref(_)) => Place::Any,
+        _ => Place::AnyOf(func.ty(handle)),
     }
 }
 
@@ -310,38 +307,46 @@ pub fn is_read_only(types: &Types, func: &Func, handle: Value) -> bool {
         Type::Buffer(_, access) | Type::Opaque(Opaque::Texture(Texture { access, .. })) => {
             access == Access::Read
         }
-        _ => false,
+        Type::Unit
+        | Type::Scalar(_)
+        | Type::Vector(..)
+        | Type::Matrix(..)
+        | Type::Array(..)
+        | Type::Struct(_)
+        | Type::Sum(_)
+        | Type::Opaque(_)
+        | Type::Ref(_) => false,
     }
 }
 
 /// Whether running an operation where it did not run before could stop the program or keep it from ending.
 pub fn may_trap(types: &Types, func: &Func, inst: Inst) -> bool {
     let data = &func.insts[inst];
-    match &data.op {
-        Op::Math(Math::Div | Math::Rem) => {
+    match data.op.trap_cause() {
+        Some(TrapCause::Divisor) => {
             !types.scalar_of(func.ty(data.operands[1])).is_some_and(Scalar::is_float)
                 && !divides_safely(func, data.operands[1])
         }
-        Op::Math(_) => false,
-        Op::Extract(path) | Op::Insert(path) | Op::InsertAdd(path) => path.indices() > 0,
-        Op::Const(_)
-        | Op::Zero
-        | Op::Undef
-        | Op::Select
-        | Op::Convert
-        | Op::Bitcast
-        | Op::Splat
-        | Op::Sum => false,
-        Op::Swizzle(_) | Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer | Op::Transpose => false,
-        Op::Pack | Op::Inject(_) | Op::Project(_) | Op::Tag => false,
-        Op::Detach | Op::Global(_) | Op::Length => false,
+        Some(TrapCause::Index) => true,
+        // Where a sum is, there is a tag.
+        Some(TrapCause::Tag) => false,
+        None => has_trapping_effect(&data.op),
+    }
+}
+
+/// Whether an operation that has an effect may stop the program, or must not happen where it did not.
+fn has_trapping_effect(op: &Op) -> bool {
+    match op {
+        Op::Math(_) | Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) => false,
+        Op::Const(_) | Op::Zero | Op::Undef | Op::Select | Op::Convert | Op::Bitcast | Op::Splat => false,
+        Op::Sum | Op::Swizzle(_) | Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => false,
+        Op::Transpose | Op::Pack | Op::Inject(_) | Op::Project(_) | Op::Tag => false,
+        Op::Detach | Op::Global(_) | Op::Length | Op::Point(_) | Op::Offset | Op::Address => false,
         // Outside a texture nothing happens.
         Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => false,
-        Op::Point(_) | Op::Offset | Op::Address => false,
         Op::Load(_) | Op::Store(_) | Op::Assert(_) => true,
         // Where a quad has parted, pixels have no neighbours any more.
-        Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) | Op::Discard | Op::Screen(_) => true,
-        Op::Wave(_) => true,
+        Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) | Op::Discard | Op::Screen(_) | Op::Wave(_) => true,
         Op::DiffCall(_) | Op::LinCall(_) | Op::Call(_) => true,
         Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => true,
         Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => true,
@@ -374,7 +379,7 @@ impl Need {
             Need::Derivative(used) => (used, Node::Derivative(used)),
         };
         let mut links = vec![(Node::Run(id), run), (Node::Derivative(id), Node::Derivative(used))];
-        links.extend(is_followed(user).then_some((Node::Source(id), Node::Source(used))));
+        links.extend(user.is_differentiated_from_body().then_some((Node::Source(id), Node::Source(used))));
         links
     }
 }
@@ -423,13 +428,6 @@ fn custom(id: FuncId, func: &Func) -> Vec<(Node, Node)> {
     links.extend(substitute.map(|used| (me, Node::Derivative(used))));
     links.extend(substitute.map(|used| (Node::Source(id), Node::Source(used))));
     links
-}
-
-/// Whether derivatives of a function come from its body.
-fn is_followed(func: &Func) -> bool {
-    let diff = &func.diff;
-    let known = diff.rule.or(diff.substitute).is_some() || diff.constant;
-    !known && (diff.differentiable.is_some() || matches!(func.kind, FuncKind::Request(..)))
 }
 
 /// Whether a function is a source by itself.

@@ -68,22 +68,34 @@ impl<'a> Trial<'a> {
         if let Some(constant) = consts::constant(self.types, self.func, value) {
             return Some(constant);
         }
-        let ValueDef::Result(inst, _) = self.func.values[value].def else {
+        let ValueDef::Result(inst, number) = self.func.values[value].def else {
             return None;
         };
+        if let Op::If | Op::Switch(_) = self.func.insts[inst].op {
+            return self.agreed(inst, number as usize);
+        }
         let (from, to) = scalars(self.types, self.func, inst)?;
         let operands = self.func.insts[inst].operands.clone();
         let constants = operands.iter().map(|v| self.value(*v)).collect::<Option<Vec<_>>>()?;
         scalar_op(self.eval, &self.func.insts[inst].op, from, to, &constants)
+    }
+
+    /// The result of a branch, if all its arms give the same.
+    fn agreed(&mut self, branch: Inst, number: usize) -> Option<Const> {
+        let func = self.func;
+        let exits = func.insts[branch].regions.iter().map(|region| func.exit(*region));
+        let mut given =
+            exits.filter(|exit| exit.op == Op::Yield).map(|exit| self.value(exit.operands[number]));
+        let first = given.next()??;
+        given.all(|other| other == Some(first)).then_some(first)
     }
 }
 
 /// The types of the last operand and of the result of an instruction without regions, if both are scalars.
 fn scalars(types: &Types, func: &Func, inst: Inst) -> Option<(Scalar, Scalar)> {
     let data = &func.insts[inst];
-    let scalar = |value: &Value| match types.get(func.ty(*value)) {
-        Type::Scalar(scalar) => Some(scalar),
-        _ => None,
+    let scalar = |value: &Value| {
+        if let Type::Scalar(scalar) = types.get(func.ty(*value)) { Some(scalar) } else { None }
     };
     let [result] = &data.results[..] else { return None };
     if !data.regions.is_empty() {

@@ -15,7 +15,9 @@
 //!   return %r
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! func @f(%c: bool, %x: f32, %y: f32) -> f32 {
 //!   %r: f32 = if %c {
@@ -28,20 +30,20 @@
 //! }
 //! ```
 //!
-//! [`inline_calls`](crate::inline) and [`unroll`](crate::unroll) write such loops, because a `break` out of one is the
-//! simplest form of "leave this piece of code": whatever they must stop early goes into a loop of one iteration. Programs
-//! write `do { .. } while (false)` for the same purpose. This pass makes branches of both:
+//! [`inline_calls`](crate::inline) and [`unroll`](crate::unroll) create such loops to express early exits: a `break` leaves
+//! the loop of one iteration. Programs write `do { .. } while (false)` for the same purpose. This pass turns both into
+//! branches:
 //!
-//! - An `if` (or `switch`) of which at most one branch goes on: the rest of the code moves into that branch, and
-//!   the `if` yields what the loop would have given.
-//! - Otherwise the `if` also yields whether it goes on, and the rest sits in an `if` on that.
+//! - If at most one branch of an `if` or `switch` continues, the rest of the code moves into that branch, and the `if` yields
+//!   the results of the loop.
+//! - Otherwise the `if` also yields whether it continues, and the rest moves into an `if` on that value.
 //!
-//! Nothing is duplicated. A loop of one round that is left from within a loop inside it, or in very many places, stays,
-//! and so do all other loops: to be rid of those exits too, as derivatives need, is the business of `prepare`.
+//! Nothing is duplicated. A loop of one iteration stays if an exit leaves it from within an inner loop, or if it has very
+//! many exits. All other loops stay too: `prepare` removes their exits where derivatives need it.
 
 use crate::consts;
 use crate::edit::{Renaming, change_exits};
-use crate::rounds;
+use crate::loop_bound;
 use crate::shape::{Loop, Shape};
 use cotangent_base::{EntitySet, Scalar};
 use cotangent_ir::{Exit, Func, Inst, Op, Region, Ty, Types, Value};
@@ -94,7 +96,7 @@ fn runs_once(types: &Types, func: &Func, shape: &Shape, inst: Inst) -> bool {
     let Some(looped) = Loop::of(func, inst) else { return false };
     match looped.cond {
         None => consts::int(types, func, func.insts[inst].operands[0]) == Some(1),
-        Some(_) => rounds::is_one(types, func, shape, looped),
+        Some(_) => loop_bound::is_one(types, func, shape, looped),
     }
 }
 

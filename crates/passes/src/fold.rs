@@ -1,4 +1,4 @@
-//! Computes at compile time what is known at compile time.
+//! Constant folding: evaluates operations whose operands are constants.
 //!
 //! ```text
 //! func @f(%y: f32) -> f32 {
@@ -16,7 +16,9 @@
 //!   return %r
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! func @f(%y: f32) -> f32 {
 //!   %t: f32 = const 6.0
@@ -25,16 +27,15 @@
 //! }
 //! ```
 //!
-//! Scalars and vectors of constants are computed by [`cotangent_ir::eval`], which is also what the interpreter uses, so
-//! folding never changes a result. What would trap is left to trap. A choice by a constant, or by a condition on which
-//! a branch around it was taken, becomes the branch chosen, also if that branch leaves; a loop whose condition fails at once, or that runs no round, becomes its
-//! initial values.
+//! [`cotangent_ir::eval`] evaluates scalars and vectors, as in the interpreter, so folding never changes a result. Operations
+//! that would trap stay. A branch on a constant, or on the condition of an enclosing branch, is replaced by the region that
+//! runs, even if that region exits. A loop without iterations is replaced by its initial values.
 //!
-//! The result of `zero`s is a `zero` again, not a constant: it may be linear, and a constant is not. What makes a negative zero or
-//! NaN of `zero` is left alone for the same reason.
+//! An operation on `zero`s folds to `zero`, not to a constant, because a `zero` may be linear and a constant is not. For the
+//! same reason, an operation that turns `zero` into a negative zero or NaN is not folded.
 //!
-//! It does not fold through aggregates ([`simplify`](crate::simplify) finds their parts), does not unroll
-//! ([`unroll`](crate::unroll)) and does not sum vectors, whose order of addition is the executor's.
+//! The pass does not fold through aggregates ([`simplify`](crate::simplify) finds their parts), does not unroll
+//! ([`unroll`](crate::unroll)), and does not sum vectors, because each executor has its own order of addition.
 
 use crate::consts::{self, is_zero};
 use crate::evaluate::{Trial, scalar_op};

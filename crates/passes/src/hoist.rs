@@ -1,4 +1,4 @@
-//! Moves what is the same in every round out of the loop.
+//! Moves loop-invariant instructions out of loops.
 //!
 //! ```text
 //! func @f(%n: i32, %x: f32) -> f32 {
@@ -10,7 +10,9 @@
 //!   return %s
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! func @f(%n: i32, %x: f32) -> f32 {
 //!   %c: f32 = cos %x
@@ -22,24 +24,23 @@
 //! }
 //! ```
 //!
-//! A value computed in a loop and needed by its derivative is kept once per round, an invariant one once: so
-//! this runs before derivatives are taken. One walk: an instruction whose operands are all made outside of some
-//! loops around it moves in front of the outermost of those, also from within an `if`, since most may as well
-//! run once too often.
+//! It runs before differentiation: a value that the derivative needs is stored once per iteration inside a loop, but only
+//! once outside it. One walk moves each instruction before the outermost loop in which its operands are invariant, also out
+//! of an `if`: an instruction that runs needlessly is cheap.
 //!
-//! An operation whose derivative may be infinite, such as a division, is an exception. Where it did not run before, its value is
-//! unused; but the backward pass would multiply a zero cotangent by an infinite derivative, which is NaN. Before derivatives are
-//! taken it moves only to where it runs anyway: not out of an `if`, not from after an exit, and not out of a loop that may have
-//! no iterations.
+//! An operation whose derivative may be infinite, such as a division, is an exception. Where it did not run before, its value
+//! is unused; but the backward pass would multiply a zero cotangent by an infinite derivative, which is NaN. Before
+//! differentiation, it moves only to where it runs anyway: not out of an `if`, not from after an exit, and not out of a loop
+//! that may have no iterations.
 //!
-//! Only what has no effect and cannot trap moves: not divisions of integers by what may be zero, not `extract`
-//! with a dynamic index, not loads, not calls, nothing with regions. Arrays stay too: one that all rounds share is
-//! copied by each round that updates it. A constant stays where it is until something that needs it moves; then a copy
-//! moves along. Of `zero` and `undef` there are no copies, since those may be linear, and who takes one stays with it.
+//! Only instructions without effects that cannot trap move. These stay: integer divisions by a possible zero, `extract` with
+//! a dynamic index, loads, calls, and instructions with regions. Arrays stay too, since every iteration that updates a shared
+//! array would copy it. A constant moves only as a copy, together with an instruction that needs it. `zero` and `undef` are
+//! not copied, because they may be linear, so instructions that use them stay.
 
 use crate::consts;
 use crate::effects::{is_steep, may_trap};
-use crate::optimize::When;
+use crate::pass::When;
 use crate::shape::Loop;
 use crate::types::holds_array;
 use cotangent_base::EntityMap;

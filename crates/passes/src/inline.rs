@@ -1,4 +1,4 @@
-//! Replaces calls by the bodies of the functions called.
+//! Replaces calls by the bodies of the callees.
 //!
 //! ```text
 //! func @g(%a: f32) -> f32 {
@@ -10,7 +10,9 @@
 //!   return %y
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! func @g(%a: f32) -> f32 {
 //!   %s: f32 = mul %a, %a
@@ -22,13 +24,12 @@
 //! }
 //! ```
 //!
-//! A body whose only `return` is its last instruction is put in as it is. Any other body goes into a loop of one
-//! round, where each `return` is a `break` out of it; [`exits`](crate::exits) then turns that loop into plain choices
-//! unless a `return` sits inside a loop of the body.
+//! A body whose only `return` is its last instruction replaces the call directly. Any other body goes into a loop of one
+//! iteration, where each `return` is a `break`. [`exits`](crate::exits) then turns that loop into branches, unless a `return`
+//! is inside a loop of the body.
 //!
-//! Calls in an inlined body are looked at too. Functions that call themselves, directly or through others, are
-//! never inlined, nor are derivatives not written yet. Spans stay those of the callee: that is the source the
-//! instructions stand for. What has none (the library) stands for the call.
+//! Calls in an inlined body are inlined too. Recursive functions and derivatives that are not written yet are never inlined.
+//! Inlined instructions keep the spans of the callee; those without a span (from the library) get that of the call.
 
 use crate::calls::Calls;
 use crate::edit::{Renaming, change_exits};

@@ -1,8 +1,8 @@
-//! Intervals of integers, and what operations make of them.
+//! Interval arithmetic on integers.
 //!
-//! Who asks knows where a value comes from: [`bounds`](crate::bounds) while a walk is under way, [`rounds`](crate::rounds) with
-//! the shape of the whole function at hand. What an operation does to intervals is said here, for both. Results are those of
-//! numbers without end: what leaves its type wraps around, which the one who asks has to see to.
+//! [`bounds`](crate::bounds) and [`loop_bound`](crate::loop_bound) share it. They find the operands of a value; this module computes
+//! what an operation does to their intervals. Results are exact, as if integers were unbounded: the caller must handle values
+//! that exceed their type and wrap.
 
 use cotangent_base::Scalar;
 use cotangent_ir::Math;
@@ -61,6 +61,7 @@ impl Interval {
     }
 
     /// What an operation on one number gives.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "nothing is known about any other operation")]
     pub fn unary(math: Math, a: Interval) -> Option<Interval> {
         match math {
             Math::Neg => Some(Interval { low: -a.high, high: -a.low }),
@@ -70,6 +71,7 @@ impl Interval {
     }
 
     /// What an operation on two numbers of this type gives.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "nothing is known about any other operation")]
     pub fn binary(math: Math, scalar: Scalar, a: Interval, b: Interval) -> Option<Interval> {
         let is_positive = b.low > 0;
         match math {

@@ -2,33 +2,42 @@
 //!
 //! | pass | does |
 //! | --- | --- |
-//! | [`fold`](mod@fold) | computes what is known |
-//! | [`simplify`](mod@simplify) | algebra of numbers, aggregates and carried values |
-//! | [`cse`](mod@cse) | computes nothing twice |
-//! | [`dce`](mod@dce) | removes what nobody needs |
+//! | [`fold`](mod@fold) | folds constants |
+//! | [`simplify`](mod@simplify) | simplifies numbers, aggregates and carried values |
+//! | [`cse`](mod@cse) | merges common subexpressions |
+//! | [`dce`](mod@dce) | removes dead code |
 //! | [`hoist`](mod@hoist) | moves invariant code out of loops |
 //! | [`sink`](mod@sink) | moves code into the branches that need it |
-//! | [`counted`](mod@counted) | makes loops that count counted loops |
-//! | [`unroll`](mod@unroll) | unrolls loops that ask for it |
-//! | [`inline`] | replaces calls by bodies |
-//! | [`pointers`](mod@pointers) | follows pointers whose origin is known |
-//! | [`prune`](mod@prune) | removes functions nobody needs |
+//! | [`counted`](mod@counted) | turns loops with a counter into counted loops |
+//! | [`unroll`](mod@unroll) | unrolls loops marked `[ForceUnroll]` |
+//! | [`inline`] | inlines calls |
+//! | [`pointers`](mod@pointers) | replaces pointers of known origin |
+//! | [`prune`](mod@prune) | removes unused functions |
 //! | [`checks`](mod@checks) | tests indices and divisors, for targets where they do not trap |
-//! | [`columns`](mod@columns) | transposes matrices that the host lays out column by column |
-//! | [`sums`](mod@sums) | makes sums structures, for targets |
-//! | [`exits`](mod@exits) | removes loops of one round, which unrolling and inlining leave behind |
+//! | [`idle`](mod@idle) | makes idle lanes exit, for drivers that run them |
+//! | [`columns`](mod@columns) | transposes matrices that the host stores column-major |
+//! | [`sums`](mod@sums) | replaces sums by structures, for targets without sums |
+//! | [`exits`](mod@exits) | removes loops of one iteration, which unrolling and inlining create |
 //!
-//! Five analyses serve them and others: [`effects`] says what functions do to memory, [`calls`] who calls whom, [`shape`]
-//! who contains and who leaves what, [`rounds`] how many rounds loops have at most, and [`place`] which values share storage when a target is written.
+//! Six analyses serve these and other crates: [`iterations`] bounds the iterations of a thread, [`effects`] summarizes what
+//! functions do to memory, [`calls`] is the call graph, [`shape`] maps instructions and exits to enclosing constructs,
+//! [`rounds`] bounds the iteration counts of loops, and [`place`] assigns storage when a target is emitted.
 //!
-//! What all passes keep: the results of a program, bit for bit (payloads of NaN and the sign of a zero that nothing was
-//! added to aside), its writes in order, that it stops if it would have stopped on purpose, and that it does not end if
-//! it would not have. What they may change: a program that would have trapped on an index or a division nobody needed
-//! may not. Spans stay with the instructions, names of variables with the values. Each pass takes time linear in the
-//! size of the function (times the depth of its loops at worst).
+//! All passes preserve:
 //!
-//! The passes of [`tidy`](optimize::tidy) keep the numbers of values and make no new ones but constants: a table of
-//! linear values beside the function stays right.
+//! - the results of a program, bit for bit, except the payload of a NaN and the sign of a zero that nothing was added to;
+//! - its writes, in order;
+//! - failed assertions;
+//! - nontermination.
+//!
+//! A pass may remove a trap on an unused index or division. Spans stay with the instructions, and names of variables with the
+//! values. Each pass takes time linear in the size of the function (times the depth of its loops at worst).
+//!
+//! The passes of [`tidy`](optimize::tidy) keep the numbers of values and add only constants, so a table of linear values
+//! beside the function stays valid.
+
+// A new variant must be looked at wherever its enumeration is matched.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod bounds;
 pub mod calls;
@@ -44,17 +53,21 @@ mod evaluate;
 pub mod exits;
 pub mod fold;
 pub mod hoist;
+pub mod idle;
 pub mod inline;
 mod interval;
+pub mod loop_bound;
 pub mod optimize;
+pub mod pass;
 pub mod place;
 pub mod pointers;
 pub mod prune;
 mod rewrite;
-pub mod rounds;
 pub mod shape;
 pub mod simplify;
 pub mod sink;
 pub mod sums;
+pub mod thread_iterations;
 mod types;
 pub mod unroll;
+pub mod watch;

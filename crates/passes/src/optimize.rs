@@ -1,83 +1,96 @@
-//! The order of the passes.
+//! The order of the passes that clean up and optimize.
 //!
-//! [`tidy`] is the cheap cleanup that runs after every pass that writes code: it does not change what a function is
-//! made of, only how much of it there is. [`optimize`] is the full list, for a finished module.
+//! [`tidy`] is a cheap cleanup that runs after every pass that generates code. [`optimize`] is the full list, for a finished
+//! module. Both take the passes from the [table](crate::pass) and run them through a [`Watch`].
 
 use crate::calls::Calls;
-use crate::counted::counted;
-use crate::cse::cse;
-use crate::dce::dce;
 use crate::effects::Effects;
-use crate::exits::exits;
-use crate::fold::fold;
-use crate::hoist::hoist;
 use crate::inline::{inline_known, is_single_exit};
-use crate::pointers::pointers;
-use crate::simplify::simplify;
+use crate::pass::{COUNTED, CSE, DCE, EXITS, FOLD, Facts, HOIST, INLINE, POINTERS, Pass, SIMPLIFY, When};
 use crate::types::holds_handle;
+use crate::watch::Watch;
 use cotangent_ir::{Func, Inline, Module, Types};
 
-/// How often [`tidy`] starts again at most. What the second round finds is little, and what the fourth finds is
+/// What [`tidy`] runs, in order.
+const TIDY: &[&Pass] = &[FOLD, SIMPLIFY, CSE, DCE];
+
+/// How often [`tidy`] starts again at most. What the second repetition finds is little, and what the fourth finds is
 /// not worth the time.
-const ROUNDS: usize = 4;
+const REPETITIONS: usize = 4;
+
+/// What [`optimize_func`] runs between two cleanups, in order.
+const LOOPS: &[&Pass] = &[POINTERS, EXITS, HOIST, COUNTED];
 
 /// Functions of at most this many instructions are inlined unless they ask not to be.
 const SMALL: usize = 12;
 
-/// Folds, simplifies, merges and removes until nothing changes, or nearly so.
-pub fn tidy(types: &mut Types, func: &mut Func, effects: &Effects) {
-    for _ in 0..ROUNDS {
-        let mut changed = fold(types, func);
-        changed |= simplify(types, func);
-        changed |= cse(types, func, effects);
-        changed |= dce(func, effects);
-        if !changed {
+/// Folds, simplifies, merges and removes until nothing changes, or nearly so. `func` is not in the module, or there is
+/// another version of it there.
+pub fn tidy(module: &mut Module, func: &mut Func, facts: &Facts<'_>, watch: &mut Watch) {
+    for _ in 0..REPETITIONS {
+        if !run(TIDY, module, func, facts, watch) {
             break;
         }
     }
 }
 
-/// Whether code that is optimized may be differentiated afterwards.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum When {
-    /// It may.
-    BeforeDerivatives,
-    /// All derivatives have been taken.
-    Last,
+/// Runs passes in order. Says whether one of them changed the function.
+fn run(passes: &[&Pass], module: &mut Module, func: &mut Func, facts: &Facts<'_>, watch: &mut Watch) -> bool {
+    passes.iter().fold(false, |changed, pass| watch.run(pass, module, func, facts) | changed)
+}
+
+/// Tidies every function of a module whose derivatives have been taken.
+pub fn tidy_module(module: &mut Module) {
+    let effects = Effects::of(module);
+    each(module, &Facts { effects: &effects, when: When::Last }, &mut Watch::default(), tidy);
+}
+
+/// Runs something on each function of a module.
+fn each(
+    module: &mut Module,
+    facts: &Facts<'_>,
+    watch: &mut Watch,
+    run: fn(&mut Module, &mut Func, &Facts<'_>, &mut Watch),
+) {
+    for id in module.funcs.keys() {
+        let mut func = module.detach(id);
+        run(module, &mut func, facts, watch);
+        module.funcs[id] = func;
+    }
 }
 
 /// Optimizes every function of a module, when all derivatives have been taken.
 ///
-/// Small functions are inlined, callees first, then loops of one round become choices, loops that count become
+/// Small functions are inlined, callees first, then loops of one iteration become choices, loops that count become
 /// counted, and invariant code leaves them. Functions that nobody calls any more stay: only the caller knows which
 /// ones the host may start.
-pub fn optimize(module: &mut Module) {
+pub fn optimize(module: &mut Module, watch: &mut Watch) {
     let effects = Effects::of(module);
-    for func in module.funcs.keys() {
-        tidy(&mut module.types, &mut module.funcs[func], &effects);
-    }
+    each(module, &Facts { effects: &effects, when: When::Last }, watch, tidy);
+    inline_small(module, watch);
+    let effects = Effects::of(module);
+    each(module, &Facts { effects: &effects, when: When::Last }, watch, optimize_func);
+}
+
+/// Inlines what is worth it, callees first.
+fn inline_small(module: &mut Module, watch: &mut Watch) {
+    watch.begin(INLINE, || module.size());
     let Calls { recursive, callees_first } = Calls::of(module);
     let types = module.types.clone();
     for func in callees_first {
         inline_known(module, func, &recursive, &|callee| is_worth_inlining(&types, callee));
     }
-    let effects = Effects::of(module);
-    for func in module.funcs.keys() {
-        optimize_func(&mut module.types, &mut module.funcs[func], &effects, When::Last);
-    }
+    watch.end(|| module.size());
+    watch.after_module(INLINE, module);
 }
 
-/// Optimizes one function by itself.
-pub fn optimize_func(types: &mut Types, func: &mut Func, effects: &Effects, when: When) {
-    tidy(types, func, effects);
-    let mut changed = pointers(types, func);
-    changed |= exits(types, func);
-    changed |= hoist(types, func, when);
-    changed |= counted(types, func);
-    if changed {
-        tidy(types, func, effects);
-        hoist(types, func, when);
-        tidy(types, func, effects);
+/// Optimizes one function by itself. It is not in the module, or there is another version of it there.
+pub fn optimize_func(module: &mut Module, func: &mut Func, facts: &Facts<'_>, watch: &mut Watch) {
+    tidy(module, func, facts, watch);
+    if run(LOOPS, module, func, facts, watch) {
+        tidy(module, func, facts, watch);
+        watch.run(HOIST, module, func, facts);
+        tidy(module, func, facts, watch);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Follows pointers whose origin is known, so that accesses name the buffer or variable itself.
+//! Replaces pointers of known origin by direct accesses to the buffer or variable.
 //!
 //! ```text
 //! global @data: rwbuffer<f32> param
@@ -10,7 +10,9 @@
 //!   return %x
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! global @data: rwbuffer<f32> param
 //! func @f(%i: i32, %n: i32) -> f32 {
@@ -21,10 +23,10 @@
 //! }
 //! ```
 //!
-//! Targets without pointers need this; what is left over (a choice between two pointers, a pointer that a loop moves) they
-//! refuse. An index outside traps where it did: at the access.
+//! Targets without pointers need this. They refuse the pointers that remain: a choice between two pointers, or a pointer that
+//! a loop moves. An index out of bounds still traps at the access.
 //!
-//! It does not look through branches, loops and calls.
+//! The pass does not look through branches, loops and calls.
 
 use cotangent_base::Scalar;
 use cotangent_ir::{
@@ -55,23 +57,23 @@ fn region(types: &mut Types, func: &mut Func, at: Region, changed: &mut bool) {
 /// Lets an access through a pointer begin where the pointer does.
 fn access(func: &mut Func, inst: Inst) -> bool {
     let data = &func.insts[inst];
-    let values = match &data.op {
-        Op::Load(_) | Op::Point(_) => 0,
-        Op::Store(_) => 1,
-        Op::Atomic(atomic) => atomic.kind.values(),
-        _ => return false,
+    let (values, with_path): (usize, Box<dyn Fn(Path) -> Op>) = if let Op::Load(_) = data.op {
+        (0, Box::new(Op::Load))
+    } else if let Op::Point(_) = data.op {
+        (0, Box::new(Op::Point))
+    } else if let Op::Store(_) = data.op {
+        (1, Box::new(Op::Store))
+    } else if let Op::Atomic(Atomic { kind, .. }) = data.op {
+        (kind.values(), Box::new(move |path| Op::Atomic(Atomic { kind, path })))
+    } else {
+        return false;
     };
     let Some((base, outer, indices)) = origin(func, data.operands[0]) else { return false };
     let inner = data.op.path().expect("an access has a path");
     let path = Path(outer.0.iter().chain(&inner.0).copied().collect());
     let (given, rest) = data.operands[1..].split_at(values);
     let operands = [&[base], given, &indices[..], rest].concat();
-    let op = match &data.op {
-        Op::Load(_) => Op::Load(path),
-        Op::Store(_) => Op::Store(path),
-        Op::Atomic(atomic) => Op::Atomic(Atomic { kind: atomic.kind, path }),
-        _ => Op::Point(path),
-    };
+    let op = with_path(path);
     func.insts[inst].op = op;
     func.insts[inst].operands = operands.into();
     true
@@ -80,10 +82,8 @@ fn access(func: &mut Func, inst: Inst) -> bool {
 /// Where a pointer comes from: a handle, the path and its indices.
 fn origin(func: &Func, pointer: Value) -> Option<(Value, Path, Vec<Value>)> {
     let data = func.def(pointer)?;
-    match &data.op {
-        Op::Point(path) => Some((data.operands[0], path.clone(), data.operands[1..].to_vec())),
-        _ => None,
-    }
+    let Op::Point(path) = &data.op else { return None };
+    Some((data.operands[0], path.clone(), data.operands[1..].to_vec()))
 }
 
 /// A pointer moved along an array or buffer points to another element.
@@ -124,7 +124,16 @@ fn ends_in_element(types: &Types, base: Ty, path: &Path) -> bool {
     let Some((_, outer)) = path.0.split_last() else { return false };
     let around = match types.get(base) {
         Type::Buffer(..) if outer.is_empty() => return true,
-        _ => types.part_at(base, &Path(outer.into())),
+        Type::Unit
+        | Type::Scalar(_)
+        | Type::Vector(..)
+        | Type::Matrix(..)
+        | Type::Array(..)
+        | Type::Struct(_)
+        | Type::Sum(_)
+        | Type::Buffer(..)
+        | Type::Opaque(_)
+        | Type::Ref(_) => types.part_at(base, &Path(outer.into())),
     };
     around.is_some_and(|ty| matches!(types.get(ty), Type::Array(..)))
 }

@@ -1,4 +1,4 @@
-//! Removes functions that nothing needs any more.
+//! Removes unused functions.
 //!
 //! ```text
 //! global @out: rwbuffer<f32> param
@@ -17,7 +17,9 @@
 //!   return
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! global @out: rwbuffer<f32> param
 //! func @f() {
@@ -32,11 +34,11 @@
 //! }
 //! ```
 //!
-//! Needed is what `roots` name, entry points, what those call, and what globals and differentials of types are computed
-//! with. That a function is the rule or the custom derivative of another does not keep it: run this after
-//! derivatives have been written.
+//! A function is used if it is in `roots`, is an entry point, is called by a used function, or initializes a global or a
+//! differential. Being the rule or the custom derivative of another function does not count: run this after derivatives have
+//! been written.
 //!
-//! The functions that stay get new numbers; the result says which. Types and globals stay as they are.
+//! The remaining functions are renumbered; the result maps old numbers to new ones. Types and globals do not change.
 
 use cotangent_base::{EntityMap, Map};
 use cotangent_ir::{Func, FuncId, FuncKind, GlobalKind, Module};

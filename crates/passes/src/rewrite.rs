@@ -1,12 +1,12 @@
 //! The walk that [`fold`](crate::fold) and [`simplify`](crate::simplify) share.
 //!
-//! One pass over the function in order of execution. Each instruction is first brought up to date (its operands
-//! may have become other values), then shown to the rules, which leave it, change it in place, replace its
-//! results by values that exist already, or put one of its regions in its place. Every use of a result comes
-//! later in this order, so nothing is ever visited twice because of a replacement.
+//! It visits the instructions of a function once, in order of execution. It first updates the operands of each instruction,
+//! since earlier rewrites may have replaced them. Then it applies the rules. A rule leaves the instruction, changes it in
+//! place, replaces its results by existing values, or replaces it by one of its regions. Every use of a result comes later in
+//! this order, so a replacement never needs a second visit.
 //!
-//! Rules change instructions in place where they can: the value keeps its number, so that tables beside the
-//! function (which values are linear) stay right. New instructions are only ever constants.
+//! Rules change instructions in place where possible, so that values keep their numbers and tables beside the function (which
+//! values are linear) stay valid. The only new instructions are constants.
 
 use crate::edit::Renaming;
 use cotangent_base::EntityMap;
@@ -126,7 +126,9 @@ impl Rewriter<'_> {
         if !self.func.insts[inst].regions.is_empty() {
             match rules.enter(self, inst) {
                 Change::Keep => {}
-                change => return self.apply(rules, inst, change),
+                change @ (Change::Again | Change::Values(_) | Change::Splice(_)) => {
+                    return self.apply(rules, inst, change);
+                }
             }
             for (index, region) in self.func.insts[inst].regions.clone().into_iter().enumerate() {
                 rules.begin(self, inst, index);
@@ -138,7 +140,7 @@ impl Rewriter<'_> {
             match rules.leave(self, inst) {
                 Change::Keep => break,
                 Change::Again => self.changed = true,
-                change => return self.apply(rules, inst, change),
+                change @ (Change::Values(_) | Change::Splice(_)) => return self.apply(rules, inst, change),
             }
         }
         self.out.push(inst);

@@ -1,13 +1,12 @@
-//! Who contains what and who leaves what: the two questions about structure that a [`Func`] does not answer
-//! by itself.
+//! The structure of a function, seen from the inside: which construct contains an instruction, and which exits leave a
+//! construct.
 //!
-//! A function is a tree that only points downwards. [`Shape`] is computed in one walk and points upwards: from
-//! an instruction to its region, from a region to the instruction that owns it, and from a control operation
-//! to every exit that ends at it. It is a snapshot: a pass that moves instructions computes it anew.
+//! A [`Func`] is a tree that points only downwards. [`Shape`] is computed in one walk and points upwards: from an instruction
+//! to its region, from a region to its owner, and from a control operation to every exit that ends at it. It is a snapshot: a
+//! pass that moves instructions must compute it again.
 //!
-//! Loops are counted as the exits count them: both regions of a `while` are inside it.
-//!
-//! Emitters ask one thing more: whether a branch is but a [`choice`].
+//! Loops are counted as in exits: both regions of a `while` are inside it. For emitters, [`choice`] tells whether a branch
+//! only chooses between values.
 
 use cotangent_base::EntityMap;
 use cotangent_ir::{Control, Exit, Func, Inst, InstData, Op, Region, Type, Types, Value};

@@ -1,4 +1,4 @@
-//! Moves what only some branches need into those branches.
+//! Moves computations that only some branches need into those branches.
 //!
 //! ```text
 //! func @f(%x: f32, %c: bool) -> f32 {
@@ -11,7 +11,9 @@
 //!   return %r
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! func @f(%x: f32, %c: bool) -> f32 {
 //!   %r: f32 = if %c {
@@ -24,16 +26,17 @@
 //! }
 //! ```
 //!
-//! It runs before a function is differentiated. In the forward pass an unused value only costs a little time. In the backward
-//! pass its cotangent is zero, and zero times an infinite derivative, such as that of a square root at zero, is NaN.
+//! It runs before differentiation. In the forward pass, an unused value only costs a little time. In the backward pass its
+//! cotangent is zero, and zero times an infinite derivative, such as that of a square root at zero, is NaN.
 //!
-//! One walk, last instructions first, so that those who use a value have found their places before it looks for its own: the
-//! innermost region around all its uses that is in no more loops. Whole constructs move too, but not deeper than
-//! [`MOST_DEPTH`]: a variable that a thousand `if`s overwrite one after the other would nest them a thousand deep. What several branches use and
-//! no path outside them is copied to each, if its slope may be infinite and it is small, until the function has twice its length.
+//! One walk, from the last instruction to the first, moves each value to the innermost region that contains all its uses and
+//! is in no additional loop. The uses of a value thus move before the value itself. Whole constructs move too, but not deeper
+//! than [`MOST_DEPTH`]: otherwise a variable that a thousand `if`s overwrite in sequence would nest them a thousand deep. A
+//! small value with a possibly infinite derivative that several branches use, and no path outside them, is copied into each,
+//! until the function has doubled in length.
 //!
-//! Only what has no effect and reads no memory moves, and constants stay where they are. What takes an array stays: moved
-//! behind an update of that array, it would keep the old one alive.
+//! Only instructions that have no effect and read no memory move. Constants stay. Instructions that take an array stay: after
+//! an update of that array, they would keep the old version alive.
 
 use crate::effects::{Effects, is_steep};
 use crate::shape::Shape;
@@ -44,8 +47,8 @@ use cotangent_ir::{Func, FuncId, Inst, Op, Region, Types, Value};
 /// How many regions may be around a construct that has moved.
 const MOST_DEPTH: usize = 16;
 
-/// Sinks code of `func` into branches. Calls of functions that are small may be copied.
-pub fn sink(types: &Types, func: &mut Func, effects: &Effects, is_small: &dyn Fn(FuncId) -> bool) {
+/// Sinks code of `func` into branches. Calls of functions that are small may be copied. Says whether something moved.
+pub fn sink(types: &Types, func: &mut Func, effects: &Effects, is_small: &dyn Fn(FuncId) -> bool) -> bool {
     let all = func.all_insts();
     let mut users: EntityMap<Value, Vec<Inst>> = EntityMap::filled(Vec::new(), func.values.len());
     for &inst in &all {
@@ -69,6 +72,7 @@ pub fn sink(types: &Types, func: &mut Func, effects: &Effects, is_small: &dyn Fn
         let arrive = arrivals.remove(&region).unwrap_or_default();
         func.regions[region].insts = arrive.into_iter().rev().chain(stay).collect();
     }
+    !moved.is_empty()
 }
 
 struct Sink<'a> {

@@ -1,7 +1,7 @@
-//! Sums become structures, for targets that have no other way to hold them.
+//! Replaces sums by structures, for targets without sums.
 //!
-//! A sum becomes a structure with the number of the member and then every member, of which one is set and the others are
-//! zero. That takes more room than one member needs, but registers that are never read cost nothing.
+//! A sum becomes a structure with the index of the member, followed by every member. One member is set and the others are
+//! zero. This takes more space than one member needs, but registers that are never read cost nothing.
 //!
 //! ```text
 //! struct $A { k: f32 }
@@ -13,7 +13,9 @@
 //!   return %a, %t
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! struct $A { k: f32 }
 //! struct $I { tag: i32, A: $A, n: i32 }
@@ -27,8 +29,8 @@
 //! }
 //! ```
 //!
-//! Types keep their numbers, so nothing but these three operations changes. A sum in memory that the host sees has a layout
-//! of its own, which this does not make: [`in_memory`] finds it, and who emits such a program refuses it.
+//! Types keep their numbers, so only these three operations change. A sum in host memory has a different layout, which this
+//! pass does not produce: [`in_memory`] finds such sums, and the emitters refuse them.
 
 use cotangent_base::{Scalar, Set, Symbol};
 use cotangent_ir::{
@@ -55,11 +57,12 @@ pub fn sums(module: &mut Module) {
 /// Rewrites the operations on sums in one region.
 fn lower(types: &mut Types, func: &mut Func, region: Region) {
     for inst in std::mem::take(&mut func.regions[region].insts) {
-        match func.insts[inst].op {
-            Op::Tag => func.insts[inst].op = Op::Extract(Path::part(0)),
-            Op::Project(member) => func.insts[inst].op = Op::Extract(Path::part(member + 1)),
-            Op::Inject(member) => inject(types, func, region, inst, member),
-            _ => {}
+        if let Op::Tag = func.insts[inst].op {
+            func.insts[inst].op = Op::Extract(Path::part(0));
+        } else if let Op::Project(member) = func.insts[inst].op {
+            func.insts[inst].op = Op::Extract(Path::part(member + 1));
+        } else if let Op::Inject(member) = func.insts[inst].op {
+            inject(types, func, region, inst, member);
         }
         func.regions[region].insts.push(inst);
     }

@@ -1,4 +1,4 @@
-//! Questions about types.
+//! Predicates on types.
 
 use cotangent_ir::{Ty, Type, Types};
 

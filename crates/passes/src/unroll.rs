@@ -1,4 +1,4 @@
-//! Unrolls loops that ask for it: `[ForceUnroll]`.
+//! Unrolls loops marked `[ForceUnroll]`.
 //!
 //! ```text
 //! func @f(%v: f32x2, %x: f32) -> f32 {
@@ -11,7 +11,9 @@
 //!   return %s
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! func @f(%v: f32x2, %x: f32) -> f32 {
 //!   %b: f32 = extract %v [0]
@@ -22,16 +24,16 @@
 //! }
 //! ```
 //!
-//! The number of rounds of a `for` must be a constant. A `while` is tried out: as long as the condition can be
-//! computed from the carried values that are known, whichever way a round ends, there is another round. So
-//! `i *= 2` counts as well as `i += 1`, and a `break` does not disturb; if every round leaves the loop, there is one.
+//! The trip count of a `for` must be a constant. A `while` is executed at compile time: as long as its condition can be
+//! computed from known carried values, whichever way an iteration ends, there is another iteration. So `i *= 2` works as well
+//! as `i += 1`, and a `break` is allowed. If every path through the body leaves the loop, there is one iteration.
 //!
-//! If the loop has a `break`, all its rounds go into a loop of one round which the `break` leaves; if it has a
-//! `continue`, each round goes into one, and the `continue` leaves that. [`exits`](crate::exits) turns those into plain
-//! choices unless they are left from within another loop.
+//! If the loop has a `break`, all its iterations go into a loop of one iteration, which the `break` leaves. If it has a
+//! `continue`, each iteration goes into such a loop, which the `continue` leaves. [`exits`](crate::exits) turns those into
+//! branches, unless an exit is inside another loop.
 //!
-//! Outer loops come first, then everything is folded, so that the bounds of inner loops may depend on the counters
-//! of outer ones. It does not unroll loops that do not ask for it, and it does not unroll in part.
+//! Outer loops are unrolled first, then everything is folded, so that the bounds of inner loops may depend on the counters of
+//! outer ones. The pass does not unroll other loops, and does not unroll partially.
 
 use crate::consts;
 use crate::edit::{Renaming, change_exits};

@@ -3,9 +3,8 @@
 use cotangent_ir::text::{parse_module, print_module};
 use cotangent_ir::{Const, Op, verify};
 use cotangent_passes::counted::counted;
-use cotangent_passes::effects::Effects;
 use cotangent_passes::inline::inline_calls;
-use cotangent_passes::optimize::tidy;
+use cotangent_passes::pass::{TIDY, When};
 
 /// A loop from `start` to `bound`, and a call of it with constants.
 fn source(ty: &str, compare: &str, step: i64, start: i64, bound: i64) -> String {
@@ -61,8 +60,7 @@ fn computed(text: &str) -> Option<i64> {
     }
     verify(&module).unwrap_or_else(|e| panic!("{e}\n{}", print_module(&module)));
     inline_calls(&mut module, main, &|_| true);
-    let effects = Effects::of(&module);
-    tidy(&mut module.types, &mut module.funcs[main], &effects);
+    TIDY.run_alone(&mut module, When::Last);
     let func = &module.funcs[main];
     let result = func.exit(func.body).operands[0];
     match func.op(result) {

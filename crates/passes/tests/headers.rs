@@ -7,10 +7,9 @@ use cotangent_ir::text::{parse_module, print_module};
 use cotangent_ir::{Module, verify};
 use cotangent_passes::dce::dce;
 use cotangent_passes::effects::Effects;
-use cotangent_passes::prune::prune;
 use std::fs;
 use std::path::Path;
-use support::PASSES;
+use support::run;
 
 /// The passes under `src`, each with its source: the files that begin the name of a public function with their own.
 /// The driver is none of them.
@@ -28,16 +27,6 @@ fn sources() -> Vec<(String, String)> {
     }
     found.sort();
     found
-}
-
-/// Runs the pass of that name on a module. Pruning keeps what entry points need.
-fn run(name: &str, module: &mut Module) {
-    if name == "prune" {
-        prune(module, &[]);
-        return;
-    }
-    let (_, pass) = PASSES.iter().find(|(pass, _)| *pass == name).expect("every pass is listed");
-    pass(module);
 }
 
 /// The modules listed at the head of a source file.

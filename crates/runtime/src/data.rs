@@ -1,4 +1,4 @@
-//! Values as the command line writes them, and as bytes.
+//! Parses and prints values of the command line, and converts them to bytes.
 //!
 //! ```text
 //! f32[1, 2.5, -3]      numbers of one scalar type
@@ -169,7 +169,7 @@ impl Data {
         let Some((name, list)) = text.strip_suffix(']').and_then(|t| t.split_once('[')) else {
             bail!(
                 "cannot read the value `{text}`: write f32[1, 2], zeros(f32, 4), bytes[00ff], @file.npy or a number; \
-                 image(4x4, f32[..]) for a texture; for a sampler linear,clamp or other words of {}",
+                 image(4x4, f32[..]) for a texture; for a sampler linear,clamp or other settings of {}",
                 crate::sampler::words()
             );
         };

@@ -1,9 +1,9 @@
-//! Images: what textures are set from and saved to.
+//! Images, which set textures and are saved from them.
 //!
-//! An image has a shape as NumPy gives it (layers or depth, then height, then width, and last, if there are several, lanes), and
-//! fits a texture if the numbers of axes agree. Its numbers are converted to the texels' type: those of a PNG file, which
-//! are whole, to the range from 0 to 1 if texels are floats. No colour space is applied. Lanes that an image does not have
-//! are 0, and 1 the fourth.
+//! An image has a NumPy shape: layers or depth, then height, then width, and last the components, if there are several. It
+//! fits a texture if the numbers of axes agree. Its numbers are converted to the type of the texels. The integers of a PNG
+//! file are scaled to the range from 0 to 1 if texels are floats. No colour space is applied. Missing components are 0,
+//! except that the fourth is 1.
 
 use crate::data::{Data, MOST_BYTES, Number};
 use crate::{Error, bail};
@@ -47,7 +47,7 @@ impl Image {
         };
         if let Some(side) = shape.iter().find(|n| **n > MOST_TEXELS) {
             bail!(
-                "an image of {} is too large: {side} texels in a row, and the most are {MOST_TEXELS}",
+                "an image of {} is too large: {side} texels in a row exceed the limit of {MOST_TEXELS}",
                 size.trim()
             );
         }
@@ -75,7 +75,7 @@ impl Image {
     pub fn from_png(bytes: &[u8]) -> Result<Image, Error> {
         let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
         decoder.set_transformations(png::Transformations::EXPAND);
-        let read = |e: png::DecodingError| Error(format!("not a PNG file that can be read: {e}"));
+        let read = |e: png::DecodingError| Error(format!("cannot read the PNG file: {e}"));
         let mut reader = decoder.read_info().map_err(read)?;
         let Some(size) = reader.output_buffer_size() else { bail!("the PNG file is too large") };
         let mut bytes = vec![0; size];
@@ -133,7 +133,7 @@ impl Image {
             Some(0) => 1,
             Some(1) if self.shape[spatial] <= 4 => self.shape[spatial],
             _ => bail!(
-                "an image of shape {:?} does not fit: the texture has {spatial} axes, and lanes may follow",
+                "an image of shape {:?} does not fit: the texture has {spatial} axes, optionally followed by components",
                 self.shape
             ),
         };
@@ -217,7 +217,7 @@ pub fn shape(texture: Texture, extent: Extent) -> Vec<usize> {
 /// A PNG file of an image with these texels: floats from 0 to 1, integers from 0 to 255, others cut off.
 pub fn to_png(texture: Texture, extent: Extent, bytes: &[u8]) -> Result<Vec<u8>, Error> {
     if texture.dim != Dim::D2 || texture.array {
-        bail!("only a texture of two dimensions is a PNG file; save it as .npy");
+        bail!("only a 2D texture can be saved as PNG; save it as .npy");
     }
     let color = [
         png::ColorType::Grayscale,
@@ -286,7 +286,7 @@ mod tests {
         let vast = Image::parse("image(99999x99999)").unwrap().unwrap_err().0;
         assert_eq!(
             vast,
-            "an image of 99999x99999 is too large: 99999 texels in a row, and the most are 65536"
+            "an image of 99999x99999 is too large: 99999 texels in a row exceed the limit of 65536"
         );
         assert!(Image::parse("f32[1]").is_none());
     }

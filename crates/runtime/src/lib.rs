@@ -1,28 +1,42 @@
-//! The host's side of a program: its parameters as bytes in C layout, and running it over them.
+//! The host side of running programs.
 //!
-//! [`Params`] holds one block of memory per shader parameter; paths such as `lights[2].pos` name places in it.
-//! [`data`] reads and prints the values of the command line, [`npy`] those of NumPy files, [`image`] and [`sampler`] what
-//! textures and samplers are set from, and [`run()`] decodes the bytes into the interpreter's values, dispatches, and encodes
-//! what the program wrote. [`device`] has the bytes as a graphics processor wants them.
+//! [`Backend`] is the interface to everything that runs a program: the interpreter, a GPU, later native code and CUDA. A back
+//! end loads a [`Compiled`] program once, owns buffers and textures, and launches entry points over them. This crate does not
+//! know how a back end represents values, and depends on none of them; they depend on it.
 //!
-//! Nothing here reads a file or prints: callers hand in bytes and text.
+//! Host memory is bytes in C layout with a typed description. [`Params`] holds one block of it per shader parameter; paths
+//! such as `lights[2].pos` select parts of it. A back end converts bytes once, at upload. [`Runner`] combines the two: a
+//! loaded program whose parameters are set by name. It can be launched many times, and its results are read on demand.
+//!
+//! [`data`] parses and prints values of the command line, [`npy`] reads NumPy files, and [`image`] and [`sampler`] set
+//! textures and samplers. [`trap`] says why a program stopped.
+//!
+//! This crate neither reads files nor prints: callers pass bytes and text.
 
-mod codec;
+pub mod backend;
+mod codes;
 pub mod data;
-pub mod device;
+pub mod element;
 pub mod image;
 pub mod npy;
 mod params;
 pub mod path;
-mod run;
+mod runner;
 pub mod sampler;
+pub mod shader;
+pub mod trap;
 mod tree;
 
-pub use codec::Codec;
+pub use backend::{
+    Argument, Arguments, Backend, Call, Called, Compiled, Failure, Launch, Launched, TextureType, Time,
+};
+pub use codes::CODES;
 pub use data::{Data, Number};
+pub use element::Element;
 pub use params::{Params, Place};
 pub use path::Leaf;
-pub use run::run;
+pub use runner::Runner;
+pub use trap::{OtherThread, Outside, Stopped, UnknownType};
 pub use tree::Tree;
 
 /// Why a request cannot be met; a sentence for the user.

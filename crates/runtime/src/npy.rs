@@ -1,4 +1,4 @@
-//! NumPy's `.npy` files, as bytes of one scalar type. Shapes are not ours to keep: a buffer is flat.
+//! NumPy's `.npy` files, as bytes of one scalar type. Shapes are ignored, since buffers are flat.
 
 use crate::{Error, bail};
 use cotangent_base::Scalar;
@@ -31,7 +31,7 @@ pub fn read_shaped(bytes: &[u8]) -> Result<(Scalar, Vec<usize>, Vec<u8>), Error>
     let size = count.and_then(|n| n.checked_mul(scalar.bytes().into())).and_then(|n| usize::try_from(n).ok());
     match size.and_then(|size| data(bytes)?.get(..size)) {
         Some(data) => Ok((scalar, file.shape().iter().map(|n| *n as usize).collect(), data.to_vec())),
-        None => bail!("the .npy file is cut short"),
+        None => bail!("the .npy file is truncated"),
     }
 }
 

@@ -1,11 +1,9 @@
-//! A program's parameters: one block of host memory each, and paths into them.
+//! The parameters of a program: one block of host memory each, and access by path.
 
-use crate::codec::Codec;
 use crate::image::Image;
 use crate::path::{descend, split};
-use crate::{Data, Error, Tree, bail, data};
+use crate::{Compiled, Data, Error, Tree, bail, data};
 use cotangent_base::{Map, Scalar, Symbol};
-use cotangent_interp::Val;
 use cotangent_ir::shader::{ShaderParams, Shape};
 use cotangent_ir::texture::{Extent, Opaque, SamplerState, Texture};
 use cotangent_ir::{Access, Global, GlobalKind, Module, Ty, Type, Types, layout};
@@ -31,6 +29,8 @@ struct Block {
     extent: Extent,
     /// What a sampler says.
     sampler: SamplerState,
+    /// Whether it was set since a back end was given it.
+    changed: bool,
 }
 
 /// What the words of a buffer are. One that is addressed by bytes has them too, and takes any numbers as the bytes they are.
@@ -53,6 +53,14 @@ pub struct Place {
 }
 
 impl Params {
+    /// The parameters of a program, with all that is known of them.
+    pub fn of(compiled: &Compiled) -> Params {
+        let mut params = Params::new(&compiled.module);
+        params.turned = compiled.turned.to_vec();
+        params.declare(&compiled.params);
+        params
+    }
+
     /// Zero for every uniform, no elements for every buffer.
     pub fn new(module: &Module) -> Params {
         let mut params =
@@ -68,6 +76,7 @@ impl Params {
                 given: None,
                 extent: NOTHING,
                 sampler: SamplerState::default(),
+                changed: true,
             };
             params.blocks.insert(data.name, block);
         }
@@ -79,10 +88,9 @@ impl Params {
     pub fn declare(&mut self, declared: &ShaderParams) {
         let of_entries = declared.entries.iter().flat_map(|(_, params)| params);
         for param in declared.globals.iter().chain(of_entries) {
-            let name = param.ty.map(|ty| ty.as_str().split('[').next().unwrap_or_default().to_string());
-            let words = match (&param.shape, name.as_deref()) {
-                (_, Some("ByteAddressBuffer" | "RWByteAddressBuffer")) => Words::Bytes,
-                (Shape::Resource(_) | Shape::Counter(_), _) => Words::Numbers,
+            let words = match &param.shape {
+                _ if param.bytes => Words::Bytes,
+                Shape::Resource(_) | Shape::Counter(_) => Words::Numbers,
                 _ => Words::Unknown,
             };
             let blocks = self.blocks.values_mut().filter(|block| param.leaves.contains(&block.global));
@@ -96,38 +104,6 @@ impl Params {
             let block = &self.blocks[name];
             (*name, block.global, block.ty, &block.bytes[..])
         })
-    }
-
-    /// All parameters as values of the interpreter.
-    pub fn values(&self) -> impl Iterator<Item = (Global, Val)> {
-        self.iter().map(|(_, global, ty, bytes)| {
-            let value = match self.types.get(ty) {
-                Type::Buffer(elem, _) => self.codec().decode_buffer(elem, bytes),
-                Type::Opaque(Opaque::Texture(texture)) => {
-                    let scalars = crate::codec::scalars(texture.scalar, bytes);
-                    Val::texture(self.extent(global), scalars)
-                }
-                Type::Opaque(Opaque::Sampler | Opaque::Comparison) => Val::sampler(self.sampler(global)),
-                _ => self.codec().decode(ty, bytes),
-            };
-            (global, value)
-        })
-    }
-
-    /// Takes over what the program left in its writable buffers.
-    pub fn update<'v>(&mut self, value_of: impl Fn(Global) -> &'v Val) {
-        for name in self.writable() {
-            let (global, ty, mut bytes) = self.block(name);
-            if let Type::Buffer(elem, _) = self.types.get(ty) {
-                self.codec().encode_buffer(elem, value_of(global), &mut bytes);
-            }
-            if let (Type::Opaque(Opaque::Texture(texture)), [_, scalars]) =
-                (self.types.get(ty), value_of(global).parts())
-            {
-                crate::codec::write_scalars(texture.scalar, scalars.parts(), &mut bytes);
-            }
-            self.replace(name, bytes);
-        }
     }
 
     fn of_global(&self, global: Global) -> Option<&Block> {
@@ -151,10 +127,6 @@ impl Params {
             Type::Opaque(Opaque::Texture(texture)) => Some((texture, block.extent, &block.bytes)),
             _ => None,
         }
-    }
-
-    fn codec(&self) -> Codec<'_> {
-        Codec::new(&self.types)
     }
 
     /// The names of the buffers a program may write, in the order of declaration.
@@ -221,7 +193,7 @@ impl Params {
             return Ok(Place { offset, ty: elem, ..place });
         }
         if self.turned.contains(&place.name) && matches!(self.types.get(place.ty), Type::Matrix(..)) {
-            bail!("`{path}` names a part of a matrix, which does not lie in one piece: set the whole matrix");
+            bail!("`{path}` names a part of a matrix that is not contiguous; set the whole matrix");
         }
         match descend(&self.types, place.ty, step) {
             Some((offset, ty)) => Ok(Place { offset: place.offset + offset as usize, ty, ..place }),
@@ -243,7 +215,7 @@ impl Params {
             (Data::Image(Image { scalar, bytes: Some(bytes), .. }), _) => {
                 self.as_numbers_of(path, place, *scalar, bytes)?.1
             }
-            (Data::Image(_) | Data::Sampler(_), _) => bail!("`{path}` is no texture and no sampler"),
+            (Data::Image(_) | Data::Sampler(_), _) => bail!("`{path}` is neither a texture nor a sampler"),
             (Data::Bytes(_, bytes), _) => bytes.clone(),
             (Data::Number(number), Type::Scalar(scalar)) => {
                 let mut bytes = vec![];
@@ -256,6 +228,7 @@ impl Params {
             bail!("`{path}` takes {} bytes, but the value has {}", size.size, bytes.len());
         }
         let block = self.blocks.get_mut(&place.name).expect("find checked the name");
+        block.changed = true;
         let Some(target) = block.bytes.get_mut(place.offset..place.offset + bytes.len()) else {
             bail!(
                 "`{path}` is outside the buffer, which has {} bytes: set the whole buffer first",
@@ -268,6 +241,7 @@ impl Params {
 
     fn set_opaque(&mut self, path: &str, place: Place, opaque: Opaque, data: &Data) -> Result<(), Error> {
         let block = self.blocks.get_mut(&place.name).expect("find checked the name");
+        block.changed = true;
         match (opaque, data) {
             (Opaque::Texture(texture), Data::Image(image)) => {
                 (block.extent, block.bytes) = match image.texels(texture) {
@@ -275,19 +249,19 @@ impl Params {
                     Err(e) => bail!("`{path}`: {e}"),
                 };
                 if texture.access == Access::ReadWrite && block.extent.levels > 1 {
-                    bail!("`{path}` is written and has one level only");
+                    bail!("`{path}` is writable and has only one level");
                 }
             }
             (Opaque::Texture(_), _) => {
                 bail!("`{path}` is a texture: write @image.png, @image.npy or image(4x4, f32[..])")
             }
             (Opaque::Sampler, Data::Sampler(state)) if state.compare != SamplerState::default().compare => {
-                bail!("`{path}` compares nothing: only a SamplerComparisonState does")
+                bail!("`{path}` cannot compare; only a SamplerComparisonState can")
             }
             (Opaque::Sampler | Opaque::Comparison, Data::Sampler(state)) => block.sampler = *state,
             (Opaque::Sampler | Opaque::Comparison, _) => {
                 bail!(
-                    "`{path}` is a sampler: write linear,clamp or other words of {}",
+                    "`{path}` is a sampler: write linear,clamp or other settings of {}",
                     crate::sampler::words()
                 )
             }
@@ -308,9 +282,10 @@ impl Params {
         };
         let size = layout::layout(&self.types, elem).map_or(0, |l| l.size as usize);
         if size == 0 || bytes.len() % size != 0 {
-            bail!("an element of `{path}` has {size} bytes, and {} is no multiple of that", bytes.len());
+            bail!("an element of `{path}` has {size} bytes, and {} is not a multiple of that", bytes.len());
         }
         let block = self.blocks.get_mut(&place.name).expect("find checked the name");
+        block.changed = true;
         (block.bytes, block.given) = (bytes, given);
         Ok(())
     }
@@ -333,14 +308,14 @@ impl Params {
             Some(Scalar::U32) if words == Words::Bytes => return Ok((from, bytes.to_vec())),
             Some(Scalar::U32) if words == Words::Unknown && from.is_float() => {
                 bail!(
-                    "`{path}` may be addressed by bytes, so it is not clear what a file of {from} is for it: \
+                    "`{path}` may be accessed by bytes, so the meaning of a file of {from} is ambiguous: \
                        write a list, or give a file of u32"
                 )
             }
             Some(to) => to,
             None if from == Scalar::U8 => return Ok((from, bytes.to_vec())),
             None => {
-                bail!("`{path}` has numbers of several types, and the file {from}: give its bytes, as u8")
+                bail!("`{path}` has elements of several types, and the file {from}: give its bytes, as u8")
             }
         };
         if from == to {
@@ -355,17 +330,25 @@ impl Params {
         Ok((to, converted))
     }
 
-    /// The global, type and bytes of a whole parameter.
-    fn block(&self, name: Symbol) -> (Global, Ty, Vec<u8>) {
-        let block = &self.blocks[&name];
-        (block.global, block.ty, block.bytes.clone())
+    /// The bytes of a whole parameter; none if there is none of that name.
+    pub(crate) fn bytes(&self, name: Symbol) -> &[u8] {
+        self.blocks.get(&name).map_or(&[], |block| &block.bytes)
     }
 
-    /// Replaces the bytes of a whole parameter.
-    pub(crate) fn replace(&mut self, name: Symbol, bytes: Vec<u8>) {
+    /// Replaces the bytes of a whole parameter by what a back end left there.
+    pub fn replace(&mut self, name: Symbol, bytes: Vec<u8>) {
         if let Some(block) = self.blocks.get_mut(&name) {
             block.bytes = bytes;
         }
+    }
+
+    /// The parameters that were set since this was last asked for, all of them at first.
+    pub(crate) fn take_changed(&mut self) -> Vec<(Symbol, Global)> {
+        let changed = |name: &Symbol| {
+            let block = self.blocks.get_mut(name)?;
+            std::mem::take(&mut block.changed).then_some((*name, block.global))
+        };
+        self.names.iter().filter_map(changed).collect()
     }
 
     /// The bytes at `path`, and the scalar type to show them in: that of the elements, or for structures the
@@ -393,9 +376,9 @@ impl Params {
         let ty = self.find(path)?.ty;
         Ok(match self.types.get(ty) {
             _ if scalar.is_some() => None,
-            Type::Buffer(elem, _) => Some(self.codec().buffer_tree(elem, bytes)),
+            Type::Buffer(elem, _) => Some(Tree::of_buffer(&self.types, elem, bytes)),
             Type::Opaque(_) => None,
-            _ => Some(self.codec().tree(ty, &self.codec().decode(ty, bytes))),
+            _ => Some(Tree::of(&self.types, ty, bytes)),
         })
     }
 

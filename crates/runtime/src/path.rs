@@ -1,4 +1,4 @@
-//! Paths such as `lights[2].pos`, and the parts of a type they lead to.
+//! Paths such as `lights[2].pos`, and the parts of a type that they select.
 
 use crate::{Error, bail};
 use cotangent_base::{Scalar, fields};

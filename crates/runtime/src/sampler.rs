@@ -1,4 +1,4 @@
-//! Samplers as the command line writes them: `linear,repeat`.
+//! Parses samplers of the command line: `linear,repeat`.
 
 use crate::{Error, bail};
 use cotangent_ir::texture::{Address, Compare, Filter, SamplerState};
@@ -41,13 +41,13 @@ fn state(text: &str) -> Result<SamplerState, Error> {
                 (Some(address), _) => addresses.push(address),
                 (None, Some(compare)) => state.compare = compare,
                 (None, None) => {
-                    bail!("`{word}` says nothing about a sampler: the words are {}", words());
+                    bail!("`{word}` is not a sampler setting; the settings are {}", words());
                 }
             },
         }
     }
     if addresses.len() > 3 {
-        bail!("a sampler has three axes, and `{text}` says what to do beyond {}", addresses.len());
+        bail!("a sampler has three axes, but `{text}` sets {}", addresses.len());
     }
     state.mip = mip.unwrap_or(state.min);
     match addresses[..] {
@@ -77,7 +77,7 @@ mod tests {
         assert!(beyond.starts_with("a sampler has three axes"), "{beyond}");
         let unknown = parse("linear,clmp").unwrap().unwrap_err().0;
         assert!(
-            unknown.starts_with("`clmp` says nothing about a sampler: the words are linear nearest"),
+            unknown.starts_with("`clmp` is not a sampler setting; the settings are linear nearest"),
             "{unknown}"
         );
     }

@@ -1,10 +1,9 @@
 //! Values as trees of numbers, for people and scripts to read: `{pos = [1, 2, 3], kind = 4}`.
 
-use crate::codec::Codec;
 use crate::data::Number;
 use cotangent_base::Scalar;
-use cotangent_interp::Val;
-use cotangent_ir::{Ty, Type, layout};
+use cotangent_ir::layout::{self, Rules};
+use cotangent_ir::{StructId, Ty, Type, Types};
 
 /// A value and what it is made of.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,34 +16,60 @@ pub enum Tree {
     Fields(Vec<(String, Tree)>),
 }
 
-impl Codec<'_> {
-    /// The elements of a buffer.
-    pub fn buffer_tree(self, elem: Ty, bytes: &[u8]) -> Tree {
-        let elements = self.decode_buffer(elem, bytes);
-        Tree::List(elements.parts().iter().map(|element| self.tree(elem, element)).collect())
+impl Tree {
+    /// The value of type `ty` at the start of `bytes`, which are long enough and in C layout.
+    pub fn of(types: &Types, ty: Ty, bytes: &[u8]) -> Tree {
+        Reader { types, rules: Rules::C }.tree(ty, bytes)
     }
 
-    /// The tree of a value of type `ty`.
-    pub fn tree(self, ty: Ty, value: &Val) -> Tree {
-        let inner = |index: usize| layout::part(self.types, ty, index as u32).map(|(_, inner)| inner);
-        match (self.types.get(ty), value.parts()) {
-            (Type::Scalar(scalar), _) => match value {
-                Val::Scalar(constant) => Tree::Number(Number::of(*constant, scalar), scalar),
-                _ => Tree::List(vec![]),
-            },
-            (Type::Sum(id), [tag, held]) => {
-                let member = tag.as_int().and_then(|tag| self.types.struct_def(id).fields.get(tag as usize));
-                Tree::Fields(member.iter().map(|m| (m.name.to_string(), self.tree(m.ty, held))).collect())
+    /// The elements of a buffer.
+    pub fn of_buffer(types: &Types, elem: Ty, bytes: &[u8]) -> Tree {
+        let stride = layout::layout(types, elem).map_or(0, |l| l.size as usize).max(1);
+        Tree::List(bytes.chunks_exact(stride).map(|chunk| Tree::of(types, elem, chunk)).collect())
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Reader<'t> {
+    types: &'t Types,
+    rules: Rules,
+}
+
+impl Reader<'_> {
+    fn tree(self, ty: Ty, bytes: &[u8]) -> Tree {
+        match self.types.get(ty) {
+            // Where it takes a word, all of the word counts.
+            Type::Scalar(Scalar::Bool) => {
+                let bytes = &bytes[..self.rules.scalar_bytes(Scalar::Bool) as usize];
+                let holds = bytes.iter().any(|byte| *byte != 0);
+                Tree::Number(Number::Int(holds.into()), Scalar::Bool)
             }
-            (Type::Struct(id), parts) => {
-                let fields = self.types.struct_def(id).fields.iter().zip(parts);
-                Tree::Fields(fields.map(|(f, part)| (f.name.to_string(), self.tree(f.ty, part))).collect())
+            Type::Scalar(scalar) => Tree::Number(Number::read(scalar, bytes), scalar),
+            Type::Sum(id) => Tree::Fields(self.member(id, bytes).into_iter().collect()),
+            Type::Struct(id) => {
+                let fields = self.types.struct_def(id).fields.iter().zip(self.parts(ty, bytes));
+                Tree::Fields(fields.map(|(field, part)| (field.name.to_string(), part)).collect())
             }
-            (_, parts) => {
-                let part = |(index, part)| inner(index).map(|ty| self.tree(ty, part));
-                Tree::List(parts.iter().enumerate().filter_map(part).collect())
-            }
+            _ => Tree::List(self.parts(ty, bytes)),
         }
+    }
+
+    fn parts(self, ty: Ty, bytes: &[u8]) -> Vec<Tree> {
+        let part = |index| {
+            let (offset, inner) = self.rules.part(self.types, ty, index)?;
+            Some(self.tree(inner, &bytes[offset as usize..]))
+        };
+        (0..).map_while(part).collect()
+    }
+
+    /// What a value of interface type holds, if its type is known.
+    fn member(self, id: StructId, bytes: &[u8]) -> Option<(String, Tree)> {
+        let def = self.types.struct_def(id);
+        let word = bytes.get(layout::ID as usize..)?.first_chunk()?;
+        let member = def.ids.iter().position(|known| *known == u32::from_le_bytes(*word))?;
+        let field = &def.fields[member];
+        let held = Reader { rules: Rules::HELD, ..self };
+        Some((field.name.to_string(), held.tree(field.ty, &bytes[layout::HEADER as usize..])))
     }
 }
 

@@ -1,9 +1,9 @@
-//! Capabilities: what `[require(..)]` asks of a target, and the names behind `case` in `__target_switch` and `__stage_switch`.
+//! Capabilities: the requirements in `[require(..)]`, and the names after `case` in `__target_switch` and `__stage_switch`.
 //!
-//! A capability is a target (`hlsl`), several of them (`cpp_cuda`), a stage (`compute`), a version (`sm_6_0`) or a feature
-//! (`atomic64`). Of each name this table knows which targets and stages can have it, and that is all that is checked; what a
-//! target really does is said by the emitters. Versions and features that are more than one target's are taken to be
-//! everybody's.
+//! A capability is a target (`hlsl`), several targets (`cpp_cuda`), a stage (`compute`), a version (`sm_6_0`) or a feature
+//! (`atomic64`). This table lists the targets and stages that may have each capability; the checker tests nothing else.
+//! Versions and features of more than one target are assumed to exist on all. The emitters know what a target actually
+//! supports.
 
 use crate::Checked;
 use crate::codes;
@@ -223,9 +223,9 @@ impl Checked {
             }
         }
         if known && targets.is_empty() && attribute.args.len() > 1 {
-            let message = "nothing has all of these capabilities";
+            let message = "no target has all of these capabilities";
             let diagnostic = Diagnostic::new(codes::UNKNOWN_CAPABILITY, attribute.span, message);
-            self.diagnostics.push(diagnostic.help("for one or the other, write one attribute for each"));
+            self.diagnostics.push(diagnostic.help("for alternatives, write one attribute for each"));
             return Targets::ALL;
         }
         if known { targets } else { Targets::ALL }

@@ -1,106 +1,68 @@
 //! The checker: from syntax tree to typed program.
 //!
-//! [`check`] takes the files of a program, those of the library first, and gives a [`Checked`]: the typed program of [`hir`] and
-//! the questions lowering asks about it. The way there:
+//! [`check`] takes the files of a program, those of the library first, and gives a [`Checked`]: the typed program of [`hir`].
+//! Lowering asks its questions through [`Queries`]. The way there:
 //!
-//! 1. `collect`: every declaration gets a number, a scope and an entry in a name table.
-//! 2. Extensions are filed under what they extend (`conform`).
+//! 1. `collect`: every declaration gets a number, a scope and an entry in a name table. The library comes first: [`collect_library`]
+//!    makes what every check begins with, so that it can be kept for the next one.
+//! 2. Extensions are filed under what they extend (`conformance`).
 //! 3. The user's declarations are resolved and their bodies checked. Whatever they mention is resolved on the way, so that
 //!    of the library only what is used costs anything. Resolution is on demand everywhere and remembered in `tables`.
 //!
-//! Where to find what:
+//! The folders follow the stages of checking; each `mod.rs` lists its files:
 //!
-//! | subject | modules |
+//! | module | subject |
 //! |---|---|
-//! | the state, and what lowering may ask | `checked`, `tables` |
-//! | names, attributes | `lookup`, `access`, `missing`, `attrs`, `known` |
-//! | types as written, types as shown | `resolve`, `show` |
-//! | generic parameters, bounds, arguments | `generics`, `arguments`, `matching`, `subst`, `substexpr`, `infer`, `packs` |
-//! | interfaces: who conforms, and how | `conform`, `witness`, `wrapper`, `inherited` |
-//! | signatures, fields, enumerators, globals | `signature`, `prototypes` |
-//! | where parameters are to be bound | `placement` |
-//! | conversions, operators, overloads | `convert`, `operators`, `overload`, `passing`, `misfit` |
-//! | expressions, places, construction, lists | `expr`, `place`, `construct`, `init`, `foreign` |
-//! | statements, bodies, whole programs | `stmt`, `loops`, `defer`, `body`, `returns`, `assigned`, `program` |
-//! | lambdas | `lambda` |
-//! | optional constraints | `optional` |
-//! | errors | `throws` |
-//! | targets and stages | `platform`, `capability` |
-//! | compile-time integers | `constant`, `measure` |
-//! | derivatives | `derive` |
+//! | [`hir`] | the typed program |
+//! | `checked`, [`Queries`] | what the checker hands out; what lowering asks |
+//! | `tables` | the syntax of declarations, and the progress of each |
+//! | `collect` | declarations get numbers and scopes; modules are linked |
+//! | `names` | what names mean |
+//! | `declarations` | signatures, fields, enumerators, attributes |
+//! | `types` | types as written, types as shown, substitution |
+//! | `generics` | parameters, bounds, arguments, inference |
+//! | `conformance` | which types conform to which interfaces, and how |
+//! | `bodies` | statements, expressions, overloads, conversions, constants |
+//! | [`mod@derive`] | derivatives |
+//! | [`capability`] | targets and stages |
+//! | `program` | the user's modules, checked whole |
+//! | [`codes`] | diagnostics |
 //!
 //! A mistake gives one diagnostic: what depends on it has the error type, which fits everywhere.
 
-mod access;
-mod arguments;
-mod assigned;
-mod attrs;
-mod body;
+mod bodies;
 pub mod capability;
 mod checked;
 pub mod codes;
 mod collect;
-mod conform;
-mod constant;
-mod construct;
-mod convert;
-mod defer;
+mod conformance;
+mod declarations;
 pub mod derive;
-mod direction;
-mod enums;
-mod expr;
-mod foreign;
 mod generics;
 pub mod hir;
-mod infer;
-mod inherited;
-mod init;
-mod known;
-mod lacking;
-mod lambda;
-mod lookup;
-mod loops;
-mod matching;
-mod measure;
-mod misfit;
-mod missing;
-mod operators;
-mod optional;
-mod overload;
-mod packs;
-mod passing;
-mod place;
-mod placement;
-mod platform;
+mod names;
 mod program;
-mod prototypes;
-mod resolve;
-mod returns;
-mod show;
-mod signature;
-mod stmt;
-mod subst;
-mod substexpr;
+mod queries;
 mod tables;
-mod throws;
-mod throws_each;
-mod unreadable;
-mod usings;
-mod varying;
-mod witness;
-mod wrapper;
+mod types;
 
 pub use checked::{Checked, Subst};
+pub use names::uses::{ExprPlace, Meaning, Use};
+pub use queries::Queries;
 
-use cotangent_base::{FileId, Symbol};
+use crate::hir::FuncId;
+use crate::tables::{ExtId, ScopeId};
+use cotangent_base::{Entity, FileId, Symbol};
 use cotangent_syntax::ast;
+use std::sync::Arc;
 
 /// A file to check.
+#[derive(Clone)]
 pub struct Input {
     /// Which file.
     pub file: FileId,
     /// Its syntax tree.
-    pub tree: ast::File,
+    pub tree: Arc<ast::File>,
     /// Whether it belongs to the standard library.
     pub library: bool,
     /// What its module is called if no `module` line says so.
@@ -109,6 +71,9 @@ pub struct Input {
     pub module: usize,
     /// What it imports.
     pub imports: Vec<Import>,
+    /// Whether its module was checked before and had nothing to report, with the same modules around it: of such a module
+    /// declarations are resolved, and bodies are checked when somebody asks for them, as those of the library are.
+    pub known: bool,
 }
 
 /// One module imported by another.
@@ -122,13 +87,15 @@ pub struct Import {
 
 impl Input {
     /// A file of the library.
-    pub fn library(file: FileId, tree: ast::File) -> Self {
-        Input { file, tree, library: true, name: "std".into(), module: 0, imports: vec![] }
+    pub fn library(file: FileId, tree: impl Into<Arc<ast::File>>) -> Self {
+        let tree = tree.into();
+        Input { file, tree, library: true, name: "std".into(), module: 0, imports: vec![], known: false }
     }
 
     /// A module of one file that imports nothing.
-    pub fn module(file: FileId, tree: ast::File) -> Self {
-        Input { file, tree, library: false, name: "main".into(), module: 0, imports: vec![] }
+    pub fn module(file: FileId, tree: impl Into<Arc<ast::File>>) -> Self {
+        let tree = tree.into();
+        Input { file, tree, library: false, name: "main".into(), module: 0, imports: vec![], known: false }
     }
 }
 
@@ -157,13 +124,33 @@ pub fn check(inputs: Vec<Input>) -> Checked {
 
 /// The same, under what the command line says.
 pub fn check_given(inputs: Vec<Input>, given: Given) -> Checked {
+    let (library, modules) = inputs.into_iter().partition(|input| input.library);
+    check_modules(&collect_library(library), modules, given)
+}
+
+/// The library without a program: what every check of a program that uses these files begins with.
+pub fn collect_library(inputs: Vec<Input>) -> Checked {
     let mut checked = Checked::default();
-    checked.collect(inputs);
+    checked.collect_library(inputs);
+    checked.index_extensions(ExtId::new(0));
+    checked.drop_prototypes(ScopeId::new(0));
+    derive::attach(&mut checked, FuncId::new(0));
+    checked.settle();
+    checked.share();
+    checked
+}
+
+/// Checks the user's modules against a library that [`collect_library`] made.
+pub fn check_modules(library: &Checked, modules: Vec<Input>, given: Given) -> Checked {
+    let mut checked = library.clone();
+    let tables = &checked.tables;
+    let (exts, scopes, funcs) = (tables.exts.next_key(), tables.scopes.next_key(), tables.funcs.next_key());
+    checked.collect_modules(modules);
     checked.link_modules(given);
-    checked.index_extensions();
-    checked.drop_prototypes();
+    checked.index_extensions(exts);
+    checked.drop_prototypes(scopes);
     checked.link_functions();
-    derive::attach(&mut checked);
+    derive::attach(&mut checked, funcs);
     checked.check_user_program();
     checked.share();
     checked

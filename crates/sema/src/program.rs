@@ -1,11 +1,11 @@
-//! The user's modules, checked whole.
+//! Checks all declarations and bodies of the user's modules.
 
 use crate::Checked;
-use crate::body::BodyCx;
+use crate::bodies::body::BodyCx;
 use crate::codes;
 use crate::derive;
 use crate::hir::{Arg, Func, FuncId, FuncKind, StructId, Ty, TyKind};
-use crate::tables::{FuncInfo, FuncSource, Owner, ScopeId, StructInfo};
+use crate::tables::{FuncInfo, FuncSource, Owner, ScopeId, StructInfo, Tables};
 use cotangent_base::{Diagnostic, Entity, Map, Set, Symbol};
 use cotangent_syntax::ast;
 
@@ -13,7 +13,7 @@ use cotangent_syntax::ast;
 const MOST_CONTAINED: usize = 2000;
 
 impl Checked {
-    /// Resolves every declaration of the user's and checks every body.
+    /// Resolves every declaration of the user's and checks every body, those of known modules excepted.
     pub(crate) fn check_user_program(&mut self) {
         self.resolve_user_types();
         let mut next = 0;
@@ -33,8 +33,7 @@ impl Checked {
         // Local types add functions while bodies are checked.
         let mut next = 0;
         while let Some(func) = self.tables.user_funcs.get(next).copied() {
-            self.check_body(func);
-            self.settle();
+            self.check_if_unknown(self.tables.funcs[func].scope, |checked| drop(checked.check_body(func)));
             next += 1;
         }
         derive::check_inlined(self);
@@ -49,6 +48,36 @@ impl Checked {
             .collect();
     }
 
+    /// Checks something in a scope, unless its module is known. Notes whether that declares anything.
+    fn check_if_unknown(&mut self, scope: ScopeId, check: impl FnOnce(&mut Checked)) {
+        let module = self.tables.scopes[scope].module();
+        if self.tables.modules[module].known {
+            return;
+        }
+        let counts = |tables: &Tables| (tables.user_funcs.len(), tables.globals.len(), tables.enums.len());
+        let (before, structs) = (counts(&self.tables), self.tables.structs.len());
+        check(self);
+        self.settle();
+        // Differentials are made for whoever first needs them.
+        let declared = |id: StructId| {
+            self.is_user(self.tables.structs[id].scope) && self.program.structs[id].differential_of.is_none()
+        };
+        if counts(&self.tables) != before || self.tables.structs.keys().skip(structs).any(declared) {
+            self.tables.modules[module].adds = true;
+        }
+    }
+
+    /// Whether checking bodies of a module of the user's, by its number, declared something. What it declares is part of the
+    /// program, so such a module cannot be [known](crate::Input::known).
+    pub fn has_local_declarations(&self, module: usize) -> bool {
+        self.tables.modules.values().any(|m| m.number == module && m.adds)
+    }
+
+    /// Whether the body of a function was checked so far.
+    pub fn is_body_checked(&self, func: FuncId) -> bool {
+        self.tables.funcs[func].body.is_some()
+    }
+
     /// Checks initializers of fields also if nobody constructs the structure.
     fn check_field_initializers(&mut self) {
         for id in self.tables.structs.keys() {
@@ -61,8 +90,9 @@ impl Checked {
             for (number, (decl, _)) in fields.iter().enumerate() {
                 if let Some(init) = &decl.init {
                     let ty = self.program.structs[id].fields[own + number].ty;
-                    BodyCx::new(self, scope).foreign(init, ty, scope, generics);
-                    self.settle();
+                    self.check_if_unknown(scope, |checked| {
+                        BodyCx::new(checked, scope).foreign(init, ty, scope, generics);
+                    });
                 }
             }
         }
@@ -78,8 +108,9 @@ impl Checked {
                 if let Some(default) = &param.default {
                     self.ensure_func(id);
                     let ty = self.program.funcs[id].params[number].ty;
-                    BodyCx::new(self, scope).foreign(default, ty, scope, generics);
-                    self.settle();
+                    self.check_if_unknown(scope, |checked| {
+                        BodyCx::new(checked, scope).foreign(default, ty, scope, generics);
+                    });
                 }
             }
         }
@@ -92,7 +123,7 @@ impl Checked {
             |p: &&ast::Param| p.default.is_none() && !matches!(p.ty.kind, ast::ExprKind::Expand(_));
         let Some(behind) = params[first..].iter().find(needs_value) else { return };
         let name = behind.name.map_or(String::new(), |name| format!(" `{}`", name.name));
-        let message = format!("the parameter{name} needs a default: one before it has one");
+        let message = format!("the parameter{name} needs a default, because one before it has one");
         let before = params[first].name.map_or(params[first].span, |name| name.span);
         self.diagnostics.push(
             Diagnostic::new(
@@ -101,12 +132,12 @@ impl Checked {
                 message,
             )
             .label(before, "this has a default")
-            .help("move what has a default to the end"),
+            .help("move the parameters with defaults to the end"),
         );
     }
 
     fn is_user(&self, scope: ScopeId) -> bool {
-        !self.tables.scopes[scope].library
+        !self.tables.scopes[scope].is_library()
     }
 
     fn resolve_user_types(&mut self) {
@@ -159,7 +190,7 @@ impl Checked {
         for func in self.tables.user_funcs.clone() {
             let info = &self.tables.funcs[func];
             let FuncSource::Func(decl) = &info.source else { continue };
-            let (Some(scope), true) = (self.tables.scopes[info.scope].parent, decl.body.is_some()) else {
+            let (Some(scope), true) = (self.tables.scopes[info.scope].parent(), decl.body.is_some()) else {
                 continue;
             };
             let Func { name, span, .. } = self.program.funcs[func];
@@ -172,7 +203,7 @@ impl Checked {
                 self.diagnostics.push(
                     Diagnostic::new(codes::REDECLARED, span, message)
                         .label(first, "first declared here")
-                        .help("functions of one name must differ in the types of their parameters"),
+                        .help("functions with the same name must have different parameter types"),
                 );
             }
         }
@@ -190,7 +221,7 @@ impl Checked {
             let message = format!("`{name}` contains itself through its field `{}`", field.name);
             self.diagnostics.push(
                 Diagnostic::new(codes::CYCLE, field.span, message)
-                    .help("keep an index into a buffer of such values instead"),
+                    .help("store an index into a buffer of such values instead"),
             );
             self.program.structs[id].fields[number].ty = self.error_ty();
         }
@@ -230,9 +261,10 @@ impl Checked {
 
     fn resolve_user_globals(&mut self) {
         for id in self.tables.globals.keys() {
-            if self.is_user(self.tables.globals[id].scope) {
+            let scope = self.tables.globals[id].scope;
+            if self.is_user(scope) {
                 self.ensure_global(id);
-                self.check_initializer(id);
+                self.check_if_unknown(scope, |checked| drop(checked.check_initializer(id)));
             }
         }
     }

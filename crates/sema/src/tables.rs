@@ -1,16 +1,19 @@
-//! What the checker remembers beside the typed program: scopes, the syntax of declarations, and how far each was
-//! resolved.
+//! The tables of the checker beside the typed program: scopes, the syntax of declarations, and the progress of each.
 //!
-//! Declarations are collected once ([`crate::collect`]): each gets its number in [`Program`](crate::hir::Program)
-//! with a placeholder, and an entry here that holds its syntax and its scope. Everything else (signatures, fields,
-//! bases, bodies) is resolved when somebody first needs it, so the order of declarations does not matter and the
-//! library costs what is used of it. A [`Progress`] guards against going round in circles.
+//! Declarations are collected once ([`crate::collect`]): each gets a number in [`Program`](crate::hir::Program) with a
+//! placeholder, and an entry here with its syntax and scope. Everything else (signatures, fields, bases, bodies) is resolved
+//! on first use. So the order of declarations does not matter, and unused parts of the library cost nothing. A [`Progress`]
+//! detects cycles.
 
-use crate::access::{Access, ModuleId};
+use crate::conformance::conform::{ConformanceIndex, Search};
+use crate::generics::assumptions::Assumptions;
+use crate::generics::worklist::WorkList;
 use crate::hir::{
     AssocId, Body, Bound, ConformanceId, EnumId, FuncId, GenericParamId, GlobalId, InterfaceId, Local,
     LocalId, StructId, Ty, Val,
 };
+use crate::names::access::{Access, ModuleId};
+use crate::names::scopes::Scopes;
 use cotangent_base::{CowMap, EntityMap, EntitySet, Map, Scalar, Set, Span, Symbol, entity};
 use cotangent_syntax::ast;
 use std::sync::Arc;
@@ -89,33 +92,6 @@ pub(crate) enum Owner {
     Enum(EnumId),
 }
 
-/// Names and what is around them.
-#[derive(Clone, Debug)]
-pub(crate) struct Scope {
-    /// Where to look next.
-    pub parent: Option<ScopeId>,
-    /// The names; functions may share one.
-    pub names: Map<Symbol, Vec<Item>>,
-    /// Whose members these are.
-    pub owner: Owner,
-    /// Scopes whose names are visible as if they stood here: `using`, `import`.
-    pub imports: Vec<ScopeId>,
-    /// Those of them that `using` names.
-    pub used: Vec<ScopeId>,
-    /// `using` paths not looked up yet.
-    pub usings: Vec<(Arc<ast::Expr>, Span)>,
-    /// Dotted names around, for display: `Outer.`.
-    pub path: Arc<str>,
-    /// The generic parameters in force.
-    pub generics: GenericsId,
-    /// Whether it belongs to the library.
-    pub library: bool,
-    /// The module it belongs to.
-    pub module: ModuleId,
-    /// Its items that are less than public.
-    pub access: Map<Item, Access>,
-}
-
 /// A module.
 #[derive(Clone, Debug)]
 pub(crate) struct Module {
@@ -123,6 +99,12 @@ pub(crate) struct Module {
     pub name: Symbol,
     /// Whether something in it may be less than public.
     pub guarded: bool,
+    /// Its number among the user's.
+    pub number: usize,
+    /// Whether bodies are checked only where somebody asks for them, since they were checked before.
+    pub known: bool,
+    /// Whether its bodies declare something: local types, lambdas, static variables.
+    pub adds: bool,
 }
 
 /// How far something was resolved.
@@ -228,9 +210,9 @@ pub(crate) struct EnumInfo {
 /// The variables around a constant in a body. They are no constants, and a message should say so; but their sizes are.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Around {
-    /// As in [`BodyCx`](crate::body::BodyCx).
+    /// As in [`BodyCx`](crate::bodies::body::BodyCx).
     pub names: Vec<Map<Symbol, LocalId>>,
-    /// As in [`BodyCx`](crate::body::BodyCx).
+    /// As in [`BodyCx`](crate::bodies::body::BodyCx).
     pub locals: EntityMap<LocalId, Local>,
 }
 
@@ -350,19 +332,10 @@ pub(crate) struct ConformanceInfo {
     pub witnesses: Progress,
 }
 
-/// Generic arguments whose bounds are still to be checked, under the assumptions where they stand.
-#[derive(Clone, Debug)]
-pub(crate) struct Obligation {
-    pub generics: GenericsId,
-    pub args: crate::hir::Args,
-    pub span: Span,
-    pub env: Vec<Bound>,
-}
-
 /// All of it.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Tables {
-    pub scopes: CowMap<ScopeId, Scope>,
+    pub scopes: Scopes,
     pub funcs: CowMap<FuncId, FuncInfo>,
     pub structs: CowMap<StructId, StructInfo>,
     pub interfaces: CowMap<InterfaceId, InterfaceInfo>,
@@ -378,30 +351,26 @@ pub(crate) struct Tables {
     pub builtins: Map<Builtin, StructId>,
     /// Declarations marked `[__lang("..")]`, by that name.
     pub lang: Map<Symbol, Item>,
-    pub exts_of: Map<Head, Vec<ExtId>>,
-    pub conformances_of: Map<Head, Vec<ConformanceId>>,
-    /// Whether bases of extensions of a head were looked at.
-    pub bases_of: Map<Head, Progress>,
+    /// Where extensions and conformances are found.
+    pub index: ConformanceIndex,
+    /// The search for conformances at hand.
+    pub search: Search,
     /// What may be assumed of generic parameters where the checker works now.
-    pub env: Vec<Bound>,
-    /// Structures mentioned by types whose fields nobody asked for yet.
-    pub pending: Vec<StructId>,
-    /// Bounds to check when there is time.
-    pub obligations: Vec<Obligation>,
-    /// How deep the search for conformances is, to end endless ones.
-    pub depth: u32,
-    /// The answers of the current search: whether the bounds of a declaration hold for some arguments.
-    pub met: Map<(GenericsId, crate::hir::Args), bool>,
+    pub assumptions: Assumptions,
+    /// What was put off.
+    pub work: WorkList,
     /// Variables around a type that is being resolved.
     pub locals: Around,
     /// What is known of lambdas.
-    pub outlines: crate::lambda::Outlines,
+    pub lambdas: crate::bodies::lambda::Lambdas,
     /// What constants of the module are as compile-time integers.
     pub folded: Map<GlobalId, Option<Val>>,
     /// Structures that are known not to contain themselves.
     pub finite: Set<StructId>,
+    /// How many numbers the fields of types hold, counting an array as one of its elements.
+    pub leaves: Map<Ty, u64>,
     /// Expressions written in one declaration that are being used in another.
-    pub foreign: crate::foreign::Foreign,
+    pub foreign: crate::bodies::foreign::Foreign,
     /// The generic parameters of the alias that is being resolved.
     pub alias: Option<GenericsId>,
     /// How many diagnostics there were when repetitions were last dropped.
@@ -414,14 +383,14 @@ pub(crate) struct Tables {
     pub modules: CowMap<ModuleId, Module>,
     /// How far what is being declared can be seen.
     pub declaring: Option<Access>,
-    /// The structures behind lambdas.
-    pub lambdas: Set<StructId>,
     /// What modules and the command line give each other.
     pub links: crate::collect::Links,
     /// The packs under `each` in the `expand` at hand, innermost last.
     pub expanding: Vec<Vec<Ty>>,
     /// The differentials of tuples, where nothing is assumed.
     pub tuple_differentials: Map<Ty, Ty>,
+    /// What names in the user's files mean.
+    pub uses: crate::names::uses::Uses,
     /// The scope of the library.
     pub core: Option<ScopeId>,
 }
@@ -442,6 +411,7 @@ impl Tables {
         self.generics.share();
         self.conformances.share();
         self.modules.share();
+        self.uses.finish();
     }
 
     /// The parameters of a function as they were written: of a `get`, the indices. (A `set` takes a value too, and is never called by

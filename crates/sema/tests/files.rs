@@ -75,11 +75,13 @@ fn programs_of_every_kind_are_accepted() {
 
 #[test]
 fn every_body_of_the_library_checks() {
-    let (mut checked, sources) = check_file(&folder("tests/accept")[0]);
+    let (checked, sources) = check_file(&folder("tests/accept")[0]);
+    let mut queries = checked.queries();
     for func in checked.program.funcs.keys() {
-        checked.body(func);
+        queries.body(func);
     }
-    let errors = checked.diagnostics.iter().filter(|d| d.is_error());
+    let diagnostics = queries.take_diagnostics();
+    let errors = diagnostics.iter().filter(|d| d.is_error());
     let shown: Vec<String> =
         errors.map(|d| format!("{}: {} {}", sources.place(d.primary.span), d.code.name, d.message)).collect();
     assert!(shown.is_empty(), "{}", shown.join("\n"));
@@ -156,9 +158,10 @@ fn mutilated_programs_are_checked_without_panic() {
                 let (to, from) = (below(words.len()), below(words.len()));
                 mutilated[to] = words[from];
             }
-            let (mut checked, _, _) = check_text(&path, mutilated.concat());
+            let (checked, _, _) = check_text(&path, mutilated.concat());
+            let mut queries = checked.queries();
             for func in checked.program.user_funcs.clone() {
-                checked.body(func);
+                queries.body(func);
             }
         }
     }

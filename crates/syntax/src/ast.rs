@@ -1,23 +1,23 @@
-//! The syntax tree: what was written, with nothing resolved.
+//! The syntax tree of the source, before name resolution.
 //!
-//! Types are expressions. `vector<float, 3>`, `Foo.Differential` and `float[4]` parse as [`Expr`], because
-//! whether a name is a type is not known before names are resolved; the checker reads an expression as a
-//! type where one stands. Every node has the span it was read from.
+//! Types are expressions. `vector<float, 3>`, `Foo.Differential` and `float[4]` parse as [`Expr`], because it is unknown
+//! before name resolution whether a name is a type. The checker interprets an expression as a type where one is expected.
+//! Every node has its source span.
 //!
-//! Arrays nest from the outside in: `Index(T, [n])` is an array of `n` elements of type `T`. The parser
-//! brings both notations to that form, so that nobody behind it needs to know them: `float[2][3] c` is
-//! `Index(Index(float, 2), 3)`, three elements of type `float[2]`, while the declarator in `float d[2][3]`
-//! reads as in C, two arrays of three, and is `Index(Index(float, 3), 2)`.
+//! Arrays nest from the outside in: `Index(T, [n])` is an array of `n` elements of type `T`. The parser converts both
+//! notations to this form, so that later stages need not distinguish them: `float[2][3] c` is `Index(Index(float, 2), 3)`,
+//! three elements of type `float[2]`, while the declarator in `float d[2][3]` reads as in C, two arrays of three, and is
+//! `Index(Index(float, 3), 2)`.
 //!
-//! Where only name resolution could tell two readings apart, the parser takes the likelier one:
-//! - `(A)(b)` and `(A) b` are a [`Cast`](ExprKind::Cast) if `A` looks like a type. Should `A` turn out to be a
-//!   function, it is a call.
-//! - `(A) - b` is a difference unless `A` is the name of a built-in type or carries brackets. Should the
-//!   [`Paren`](ExprKind::Paren) turn out to hold a type, it is a cast of `-b`.
-//! - `a < b > (c)` is a generic application if what stands in the brackets may be arguments.
+//! Where only name resolution could distinguish two readings, the parser takes the likelier one:
 //!
-//! No tree is deeper than the stack allows (see [`Limits`](crate::Limits)), so recursion over it
-//! is safe.
+//! - `(A)(b)` and `(A) b` are a [`Cast`](ExprKind::Cast) if `A` looks like a type. If `A` is a function, the checker treats
+//!   it as a call.
+//! - `(A) - b` is a difference unless `A` is the name of a built-in type or has brackets. If the [`Paren`](ExprKind::Paren)
+//!   contains a type, the checker treats it as a cast of `-b`.
+//! - `a < b > (c)` is a generic application if the brackets may contain generic arguments.
+//!
+//! The depth of a tree is limited (see [`Limits`](crate::Limits)), so recursion over it is safe.
 
 mod body;
 mod decl;

@@ -1,8 +1,7 @@
 //! The diagnostics of the lexer and the preprocessor (E01), and of what they and the parser do not support yet (E07).
 
 cotangent_base::codes! {
-    /// A character that no token of the language begins with. Often it came in by copying from a document:
-    /// a typographic quote, a dash, a space that is not the ordinary one.
+    /// No token begins with this character. Often it was copied from a document: a typographic quote, a dash, or a special space.
     ///
     /// ```slang
     /// float x = 1.0 – y;
@@ -15,7 +14,7 @@ cotangent_base::codes! {
     /// ```
     E0101 STRAY_CHARACTER = "stray character";
 
-    /// A `/*` has no `*/` behind it, so the rest of the file is part of the comment.
+    /// A `/*` has no matching `*/`, so the rest of the file is part of the comment.
     ///
     /// ```slang
     /// /* the loss
@@ -28,7 +27,7 @@ cotangent_base::codes! {
     /// /* the loss */
     /// float loss(float x) { return x * x; }
     /// ```
-    E0102 UNTERMINATED_COMMENT = "comment without an end";
+    E0102 UNTERMINATED_COMMENT = "unterminated comment";
 
     /// A string or character literal must end on the line it begins on.
     ///
@@ -36,21 +35,21 @@ cotangent_base::codes! {
     /// printf("x = %f\n, x);
     /// ```
     ///
-    /// Add the closing quote; a long text may be split into adjacent strings, which are joined.
+    /// Add the closing quote. Adjacent strings are joined, so a long text can be split.
     ///
     /// ```slang
     /// printf("x = %f\n", x);
     /// ```
-    E0103 UNTERMINATED_LITERAL = "string without a closing quote";
+    E0103 UNTERMINATED_LITERAL = "unterminated string";
 
-    /// The spelling is not a number: a digit that its base does not have, or an unknown suffix. An integer
-    /// takes no floating-point suffix.
+    /// The literal is malformed: it has a digit that its base does not have, or an unknown suffix. An integer cannot have a
+    /// floating-point suffix.
     ///
     /// ```slang
     /// float x = 2f;
     /// ```
     ///
-    /// Write the dot, or leave the suffix away: a literal with a dot is a `float` without any.
+    /// Write the dot, or omit the suffix: a literal with a dot is a `float` without a suffix.
     ///
     /// ```slang
     /// float x = 2.f;
@@ -70,21 +69,21 @@ cotangent_base::codes! {
     /// ```
     E0105 INTEGER_TOO_LARGE = "integer too large";
 
-    /// Single quotes hold exactly one character; its value is the character's number.
+    /// Single quotes enclose exactly one character; the value is the character's code.
     ///
     /// ```slang
     /// uint c = 'ab';
     /// ```
     ///
-    /// Use double quotes for a text.
+    /// Use double quotes for a string.
     ///
     /// ```slang
     /// uint c = 'a';
     /// ```
     E0106 BAD_CHARACTER = "malformed character literal";
 
-    /// A backslash in a string begins one of `\n \t \r \a \b \f \v \\ \' \" \?`, an octal number or `\x` and
-    /// a hexadecimal one.
+    /// A backslash in a string must begin one of `\n \t \r \a \b \f \v \\ \' \" \?`, an octal number, or `\x` and a hexadecimal
+    /// number.
     ///
     /// ```slang
     /// printf("100\%");
@@ -95,22 +94,22 @@ cotangent_base::codes! {
     /// ```slang
     /// printf("100%%");
     /// ```
-    E0107 BAD_ESCAPE = "unknown escape";
+    E0107 BAD_ESCAPE = "unknown escape sequence";
 
-    /// A `#` line does not have the form its directive needs.
+    /// The directive is malformed.
     ///
     /// ```slang
     /// #define 3 x
     /// ```
     ///
-    /// Write the name, the parameters or the file the directive is about.
+    /// Write the name, the parameters or the file that the directive needs.
     ///
     /// ```slang
     /// #define THREE x
     /// ```
     E0110 BAD_DIRECTIVE = "malformed directive";
 
-    /// A line begins with `#` but what follows is not a directive.
+    /// A line begins with `#`, but the word after it is not a directive.
     ///
     /// ```slang
     /// #if SMALL
@@ -128,23 +127,23 @@ cotangent_base::codes! {
     /// ```
     E0111 UNKNOWN_DIRECTIVE = "unknown directive";
 
-    /// An `#else`, `#elif` or `#endif` has no `#if` before it, or stands behind an `#else`.
+    /// An `#else`, `#elif` or `#endif` has no `#if` before it, or comes after an `#else`.
     ///
     /// ```slang
     /// float a;
     /// #endif
     /// ```
     ///
-    /// Remove it, or add the `#if` it belongs to.
+    /// Remove it, or add the `#if`.
     ///
     /// ```slang
     /// #if FAST
     /// float a;
     /// #endif
     /// ```
-    E0112 STRAY_CONDITIONAL = "conditional directive out of place";
+    E0112 STRAY_CONDITIONAL = "misplaced conditional directive";
 
-    /// The file ends inside an `#if`. Each file closes the conditionals it opens.
+    /// The file ends inside an `#if`. Each file must close its own conditionals.
     ///
     /// ```slang
     /// #ifdef FAST
@@ -160,8 +159,8 @@ cotangent_base::codes! {
     /// ```
     E0113 UNCLOSED_CONDITIONAL = "#if without #endif";
 
-    /// The condition of an `#if` is a constant integer expression of numbers, `defined(NAME)` and C
-    /// operators. Names that are no macros count as 0.
+    /// The condition of an `#if` is a constant integer expression of numbers, `defined(NAME)` and C operators. Names that are not
+    /// macros are 0.
     ///
     /// ```slang
     /// #if SIZE >
@@ -176,7 +175,7 @@ cotangent_base::codes! {
     /// ```
     E0114 BAD_CONDITION = "malformed #if condition";
 
-    /// No file of that name was found beside the including file or on the search path.
+    /// The compiler found no file with that name in the folder of the including file or on the search path.
     ///
     /// ```slang
     /// #include "lightning.slang"
@@ -189,21 +188,21 @@ cotangent_base::codes! {
     /// ```
     E0115 INCLUDE_NOT_FOUND = "included file not found";
 
-    /// Files include each other without end, or include more files than any program needs.
+    /// Files include each other without end, or include too many files.
     ///
     /// ```slang
     /// // in a.slang
     /// #include "a.slang"
     /// ```
     ///
-    /// Begin a file that is to be included with `#pragma once`.
+    /// Begin an included file with `#pragma once`.
     ///
     /// ```slang
     /// #pragma once
     /// ```
     E0116 INCLUDE_LIMIT = "too many nested includes";
 
-    /// A macro with parameters is used with more or fewer arguments than it has parameters.
+    /// The number of arguments differs from the number of the macro's parameters.
     ///
     /// ```slang
     /// #define SQUARE(x) ((x) * (x))
@@ -218,7 +217,7 @@ cotangent_base::codes! {
     /// ```
     E0117 MACRO_ARGUMENTS = "wrong number of macro arguments";
 
-    /// The file ends before the argument list of a macro does.
+    /// The file ends inside the arguments of a macro.
     ///
     /// ```slang
     /// #define SQUARE(x) ((x) * (x))
@@ -231,10 +230,9 @@ cotangent_base::codes! {
     /// #define SQUARE(x) ((x) * (x))
     /// float y = SQUARE(a);
     /// ```
-    E0118 UNCLOSED_MACRO_CALL = "macro arguments without a closing parenthesis";
+    E0118 UNCLOSED_MACRO_CALL = "unclosed macro arguments";
 
-    /// Macros that use each other produced more code than any program needs, or their arguments are nested
-    /// too deeply; usually each doubles the one before.
+    /// Macros expanded to too much code, or their arguments are nested too deeply. Usually each macro doubles the one before.
     ///
     /// ```slang
     /// #define A x x
@@ -256,7 +254,7 @@ cotangent_base::codes! {
     /// float y = CALL(g);
     /// ```
     ///
-    /// Remove the `##`: tokens that stand side by side need no gluing.
+    /// Remove the `##`: adjacent tokens need no joining.
     ///
     /// ```slang
     /// #define CALL(f) f(x)
@@ -277,7 +275,7 @@ cotangent_base::codes! {
     /// ```
     E0121 BAD_STRINGIZE = "# needs a parameter";
 
-    /// The program itself asks for this error with `#error`.
+    /// The program contains an `#error` directive.
     ///
     /// ```slang
     /// #ifndef SIZE
@@ -292,7 +290,7 @@ cotangent_base::codes! {
     /// ```
     E0122 USER_ERROR = "#error";
 
-    /// `#language` names the version of the language a file is written in.
+    /// `#language` names the language version of a file.
     ///
     /// ```slang
     /// #language slang 1999
@@ -305,13 +303,13 @@ cotangent_base::codes! {
     /// ```
     E0123 UNKNOWN_VERSION = "unknown language version";
 
-    /// The program itself asks for this warning with `#warning`.
+    /// The program contains a `#warning` directive.
     ///
     /// ```slang
     /// #warning the fast path is not tested
     /// ```
     ///
-    /// Do what the message says and remove the directive.
+    /// Do what the message says, and remove the directive.
     ///
     /// ```slang
     /// float f();
@@ -329,9 +327,9 @@ cotangent_base::codes! {
     /// ```slang
     /// int x = 10;
     /// ```
-    W0102 OCTAL = "number in base 8";
+    W0102 OCTAL = "octal number";
 
-    /// A decimal integer above 9223372036854775807 is unsigned although nothing in it says so.
+    /// A decimal integer above 9223372036854775807 is unsigned, even without a suffix.
     ///
     /// ```slang
     /// uint64_t x = 10000000000000000000;
@@ -342,7 +340,7 @@ cotangent_base::codes! {
     /// ```slang
     /// uint64_t x = 10000000000000000000ull;
     /// ```
-    W0103 LARGE_LITERAL = "integer fits no signed type";
+    W0103 LARGE_LITERAL = "integer too large for a signed type";
 
     /// A floating-point literal is larger than the largest value of its type.
     ///
@@ -357,7 +355,7 @@ cotangent_base::codes! {
     /// ```
     W0104 FLOAT_OVERFLOW = "number becomes infinity";
 
-    /// A macro is defined again with another meaning. The later one counts.
+    /// A macro is defined again with a different body. The later definition is used.
     ///
     /// ```slang
     /// #define SIZE 16
@@ -371,9 +369,9 @@ cotangent_base::codes! {
     /// #undef SIZE
     /// #define SIZE 32
     /// ```
-    W0105 MACRO_REDEFINED = "macro defined twice";
+    W0105 MACRO_REDEFINED = "macro redefined";
 
-    /// What follows a complete directive on its line is ignored.
+    /// Text after a complete directive is ignored.
     ///
     /// ```slang
     /// #ifdef FAST && SMALL
@@ -386,16 +384,15 @@ cotangent_base::codes! {
     /// #if defined(FAST) && defined(SMALL)
     /// #endif
     /// ```
-    W0106 EXTRA_TOKENS = "text behind a directive";
+    W0106 EXTRA_TOKENS = "text after a directive";
 
-    /// The construct is part of the language, but this compiler does not know it yet. It is refused rather
-    /// than misunderstood.
+    /// The construct is part of the language, but this compiler does not support it yet.
     ///
     /// ```slang
     /// void f() { __intrinsic_asm "x"; }
     /// ```
     ///
-    /// Rewrite the code without it; the message says how where there is a simple way.
+    /// Rewrite the code without it; the message suggests how if there is a simple way.
     ///
     /// ```slang
     /// f();

@@ -1,8 +1,8 @@
-//! The lexer: text to raw tokens, knowing nothing of macros and directives.
+//! The lexer: splits text into raw tokens. It does not handle macros and directives.
 //!
-//! It never fails: what is no token becomes a [`TokenKind::Bad`], which the preprocessor reports unless the
-//! text is skipped by a conditional. A backslash before a line break joins two lines; between tokens it is
-//! white space, and a name, number or string that runs across one is put together without it.
+//! It never fails: invalid text becomes a [`TokenKind::Bad`], which the preprocessor reports unless a conditional skips it. A
+//! backslash before a line break joins two lines. Between tokens it is white space; inside a name, number or string it is
+//! removed.
 
 use crate::token::{Flags, LexError, Punct, Token, TokenKind};
 use cotangent_base::{FileId, Span, Symbol};

@@ -1,11 +1,11 @@
-//! The first stage: text to syntax tree.
+//! The first stage: parses text to a syntax tree.
 //!
-//! [`lex`] makes raw tokens of a text, [`preprocess`] acts on directives and expands macros, [`parse_tokens`]
-//! builds the tree of [`ast`]; [`parse`] is all three. Each is a pure function of its input: files come
-//! through the [`Loader`], and what is wrong goes to the [`Diagnostics`]. There is always a tree, with error
-//! nodes where the text made no sense, and nothing here panics, recurses without bound or loops on any input.
+//! [`lex`] splits a text into raw tokens, [`preprocess`] executes directives and expands macros, and [`parse_tokens`] builds
+//! the tree of [`ast`]; [`parse`] does all three. Each is a pure function of its input: files come through the [`Loader`],
+//! and errors go to the [`Diagnostics`]. There is always a tree, with error nodes for invalid text. On no input does this
+//! stage panic, recurse without bound or loop forever.
 //!
-//! This stage knows no names: whether `a` is a type or a variable is decided by the checker.
+//! This stage does not resolve names: the checker decides whether `a` is a type or a variable.
 
 pub mod ast;
 pub mod codes;

@@ -1,8 +1,8 @@
-//! What literals stand for: the value and type that a spelling gives a number, character or string.
+//! Evaluates literals: the value and type of a number, character or string.
 //!
-//! An integer takes the first type it fits: `int`, then `int64_t` for a decimal one; `int`, `uint`,
-//! `int64_t`, `uint64_t` for other bases. A floating-point literal is a `float` unless its suffix says
-//! otherwise, and is rounded once, straight from its decimal form.
+//! An integer has the first type that it fits: `int`, then `int64_t` for decimal literals; `int`, `uint`, `int64_t`,
+//! `uint64_t` for other bases. A floating-point literal is a `float` unless it has a suffix, and is rounded once, directly
+//! from its decimal form.
 
 use crate::codes;
 use cotangent_base::{Diagnostic, Scalar, Span};
@@ -42,7 +42,7 @@ pub fn number(spelling: &str, span: Span, report: &mut dyn FnMut(Diagnostic)) ->
     let result = if is_float { float(radix, digits, span) } else { integer(radix, digits, span) };
     if radix == 8 && !is_float {
         report(
-            Diagnostic::new(codes::OCTAL, span, format!("`{spelling}` is read in base 8"))
+            Diagnostic::new(codes::OCTAL, span, format!("`{spelling}` is an octal number"))
                 .help("remove the leading zero, or write the number in base 10 or 16"),
         );
     }
@@ -83,7 +83,7 @@ fn bad_suffix(suffix: &str, span: Span) -> Diagnostic {
     let error = Diagnostic::new(codes::BAD_NUMBER, span, format!("`{suffix}` is not a suffix of a number"));
     match suffix {
         "f" | "h" | "hf" | "lf" => error
-            .here("an integer has no floating-point suffix")
+            .here("an integer cannot have a floating-point suffix")
             .help(format!("write `.{suffix}` or `.0{suffix}` at its end")),
         _ => {
             error.help("integers take `u`, `l`, `ll`, `ul`, `ull`, `z`; floating-point numbers `f`, `h`, `l`")
@@ -120,8 +120,12 @@ fn integer(radix: u32, digits: &str, span: Span) -> Read {
     };
     let odd = value > i64_max && (scalar == Scalar::I64 || (radix == 10 && !suffix.contains('u')));
     let warning = odd.then(|| {
-        Diagnostic::new(codes::LARGE_LITERAL, span, "this integer fits no signed type and is a `uint64_t`")
-            .help("add the suffix `ull` to say so")
+        Diagnostic::new(
+            codes::LARGE_LITERAL,
+            span,
+            "this integer is too large for a signed type, so it is a `uint64_t`",
+        )
+        .help("add the suffix `ull`")
     });
     let scalar = if odd { Scalar::U64 } else { scalar };
     Ok((Number::Int(value, scalar), warning))
@@ -195,7 +199,7 @@ pub fn character(spelling: &str, span: Span) -> Result<u64, Box<Diagnostic>> {
         _ => {
             let error =
                 Diagnostic::new(codes::BAD_CHARACTER, span, "a character literal holds one character");
-            Err(error.help("a text of several characters is written in double quotes").into())
+            Err(error.help("use double quotes for a string").into())
         }
     }
 }
@@ -233,8 +237,8 @@ fn unescape(text: &str, span: Span) -> Result<String, Box<Diagnostic>> {
         match escaped {
             Some(c) => out.push(c),
             None => {
-                let error = Diagnostic::new(codes::BAD_ESCAPE, span, "a `\\` here begins no known escape");
-                return Err(error.help("a backslash itself is written `\\\\`").into());
+                let error = Diagnostic::new(codes::BAD_ESCAPE, span, "unknown escape sequence");
+                return Err(error.help("write a backslash as `\\\\`").into());
             }
         }
     }

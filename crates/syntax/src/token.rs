@@ -1,9 +1,9 @@
-//! Tokens: what the lexer makes and the preprocessor and the parser consume.
+//! Tokens: the output of the lexer and the preprocessor.
 //!
-//! A token is small and `Copy`. Its text is never cloned: names, numbers and strings are interned
-//! [`Symbol`]s of their *spelling*, because `#` and `##` work on spellings; the parser reads a number's value
-//! from it (see [`literal`](crate::literal)). No word is reserved, so a keyword is an ordinary name whose
-//! [`Kw`] is known; the parser decides from the context whether it acts as one.
+//! A token is small and `Copy`. Names, numbers and strings are interned [`Symbol`]s of their *spelling*, because `#` and `##`
+//! work on spellings; the parser computes the value of a number from it (see [`literal`](crate::literal)). No word is
+//! reserved: a keyword is an ordinary name with a known [`Kw`], and the parser decides from the context whether it acts as a
+//! keyword.
 
 use cotangent_base::{Map, Span, Symbol};
 use std::sync::LazyLock;

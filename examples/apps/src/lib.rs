@@ -5,20 +5,18 @@ pub mod field;
 pub mod materials;
 pub mod splats;
 
-use cotangent::interp::Options;
-use cotangent::runtime::{Data, Params, run};
-use cotangent::{Compiler, Disk, Roots, Scalar, ir};
+use cotangent::interp::Interpreter;
+use cotangent::runtime::{Data, Launch, Runner};
+use cotangent::{Disk, Request, Roots, Scalar, Session};
 use std::error::Error;
 use std::path::Path;
+use std::sync::Arc;
 
 /// How an application ends.
 pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// A compiled module and the memory of its parameters.
-pub struct Program {
-    module: ir::Module,
-    params: Params,
-}
+/// A compiled module, loaded once, and the memory of its parameters, which stays where the module runs.
+pub struct Program(Runner<Interpreter>);
 
 impl Program {
     /// Compiles `examples/apps/NAME`, with every entry point.
@@ -26,28 +24,26 @@ impl Program {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         // The applications keep here what they share.
         let disk = Disk::new(vec![folder.into()]);
-        let mut compiler = Compiler::new(&disk, vec![]);
-        let compiled = compiler.compile(&folder.join(name).display().to_string(), Roots::Module);
-        let module = compiled.map_err(|_| compiler.complaints())?.module;
-        let params = Params::new(&module);
-        Ok(Program { module, params })
+        let program = Session::new(disk).program(&Request::new(folder.join(name).display().to_string()));
+        let lowered = program.compile(Roots::Module).accept()?;
+        Ok(Program(Runner::new(Arc::new(Interpreter::default()), cotangent::compiled(&lowered))?))
     }
 
     /// Sets a uniform integer.
     pub fn set(&mut self, name: &str, value: u32) -> Outcome {
-        Ok(self.params.set(name, &Data::Bytes(Some(Scalar::U32), value.to_le_bytes().to_vec()))?)
+        Ok(self.0.params.set(name, &Data::Bytes(Some(Scalar::U32), value.to_le_bytes().to_vec()))?)
     }
 
     /// Fills a buffer of floats.
     pub fn fill(&mut self, name: &str, values: &[f32]) -> Outcome {
         let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        Ok(self.params.set(name, &Data::Bytes(Some(Scalar::F32), bytes))?)
+        Ok(self.0.params.set(name, &Data::Bytes(Some(Scalar::F32), bytes))?)
     }
 
     /// Fills a buffer of integers.
     pub fn integers(&mut self, name: &str, values: &[i32]) -> Outcome {
         let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        Ok(self.params.set(name, &Data::Bytes(Some(Scalar::I32), bytes))?)
+        Ok(self.0.params.set(name, &Data::Bytes(Some(Scalar::I32), bytes))?)
     }
 
     /// Makes a buffer of that many zeros.
@@ -56,18 +52,16 @@ impl Program {
     }
 
     /// The floats in a buffer.
-    pub fn read(&self, name: &str) -> Outcome<Vec<f32>> {
-        let (_, bytes) = self.params.get(name)?;
+    pub fn read(&mut self, name: &str) -> Outcome<Vec<f32>> {
+        let bytes = self.0.read(name)?;
         Ok(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
     }
 
     /// Runs an entry point for at least `threads` threads, in groups of 64.
     pub fn run(&mut self, entry: &str, threads: usize) -> Outcome {
-        let found = self.module.funcs.iter().find(|(_, f)| f.entry.is_some() && f.name == *entry);
-        let (id, _) = found.ok_or_else(|| format!("there is no entry point `{entry}`"))?;
         let groups = [threads.div_ceil(64) as u32, 1, 1];
-        let stopped = run(&self.module, id, groups, &mut self.params, Options::default(), &mut String::new());
-        stopped.map_err(|stopped| stopped.diagnostic().message.into())
+        let launched = self.0.launch(entry, groups, Launch::default())?;
+        launched.ended.map_err(|stopped| stopped.diagnostic().message.into())
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Programs are changed by tokens and by lines ([`mutate`]), so that most of them get past the lexer and many past the
 //! parser. The stage runs on a thread with a fixed stack, panics are caught there, and a second thread watches the
-//! clock. A stack that overflows ends the process; the program that did it is then in `target/fuzz/current-STAGE.slang`. A
+//! clock. A stack that overflows ends the process; the program that did it is then in `target/fuzz/current-STAGE-SEED.slang`. A
 //! program that fails is made smaller ([`shrink`]) as long as it fails in the same way, and each way is told once.
 
 mod mutate;
@@ -48,9 +48,12 @@ pub fn run(root: &Path, options: &Options<'_>) -> ExitCode {
         eprintln!("cannot make {}: {e}", folder.display());
         return ExitCode::FAILURE;
     }
-    let corpus = Corpus::read(root, stage.ending());
-    // Stages may run at the same time, so each has a file of its own.
-    let current = folder.join(format!("current-{}.{}", stage.name(), stage.ending()));
+    let mut corpus = Corpus::read(root, stage.ending());
+    if stage.ending() == "slang" {
+        corpus.generate(options.seed);
+    }
+    // Stages and seeds may run at the same time, so each has a file of its own.
+    let current = folder.join(format!("current-{}-{}.{}", stage.name(), options.seed, stage.ending()));
     let seed = options.seed;
     let end = Instant::now() + Duration::from_secs(options.seconds);
     let clock = Arc::new(Clock::default());
@@ -58,12 +61,13 @@ pub fn run(root: &Path, options: &Options<'_>) -> ExitCode {
         stage,
         corpus,
         folder,
+        seed,
         current: current.clone(),
         clock: clock.clone(),
         found: BTreeMap::new(),
         counts: [0; 3],
     };
-    let work = std::thread::Builder::new().stack_size(STACK).spawn(move || fuzzer.run(seed, end));
+    let work = std::thread::Builder::new().stack_size(STACK).spawn(move || fuzzer.run(end));
     let Ok(work) = work else { return ExitCode::FAILURE };
     let patience = if stage == Stage::Whole { LONG_PATIENCE } else { PATIENCE };
     while !work.is_finished() {
@@ -105,6 +109,7 @@ struct Fuzzer {
     stage: Stage,
     corpus: Corpus,
     folder: PathBuf,
+    seed: u64,
     /// Where the program at hand is kept.
     current: PathBuf,
     clock: Arc<Clock>,
@@ -116,7 +121,7 @@ struct Fuzzer {
 
 impl Fuzzer {
     /// Goes on until the time is over; gives the number of ways to fail.
-    fn run(mut self, seed: u64, end: Instant) -> usize {
+    fn run(mut self, end: Instant) -> usize {
         let place = Arc::new(Mutex::new(String::new()));
         let noted = place.clone();
         std::panic::set_hook(Box::new(move |info| {
@@ -125,7 +130,7 @@ impl Fuzzer {
                 *place = at;
             }
         }));
-        let mut random = Random::new(seed);
+        let mut random = Random::new(self.seed);
         while Instant::now() < end {
             let text = self.corpus.mutated(&mut random);
             match self.outcome(&text, &place) {
@@ -164,7 +169,9 @@ impl Fuzzer {
         }
         let fails = |text: &str| matches!(self.outcome(text, place), Outcome::Failed(other) if other == *how);
         let small = shrink::shrink(text, &fails);
-        let name = format!("{}-{}.{}", self.stage.name(), self.found.len(), self.stage.ending());
+        // Runs with other seeds must not overwrite what this one found.
+        let (stage, ending) = (self.stage.name(), self.stage.ending());
+        let name = format!("{stage}-{}-{}.{ending}", self.seed, self.found.len());
         let path = self.folder.join(name);
         println!("{how}: {}", path.display());
         if let Err(e) = std::fs::write(&path, small) {

@@ -90,6 +90,34 @@ const BEFORE: [&str; 22] = [
     "-",
 ];
 
+/// What may stand around a statement.
+const AROUND: [(&str, &str); 9] = [
+    ("if (0 < 1) { ", " }"),
+    ("if (1 < 0) {} else { ", " }"),
+    ("for (int wrap = 0; wrap < 2; wrap++) { ", " }"),
+    (
+        "[MaxIters(3)] for (int wrap = 0; wrap < 3; wrap++) { if (wrap == 1) continue; ",
+        " if (wrap == 2) break; }",
+    ),
+    ("[ForceUnroll] for (int wrap = 0; wrap < 2; wrap++) { ", " }"),
+    ("do { ", " } while (false);"),
+    ("switch (1) { case 0: break; default: ", " break; }"),
+    ("{ ", " }"),
+    ("defer { ", " }"),
+];
+/// What may stand around an expression.
+const CALLS: [(&str, &str); 7] = [
+    ("(", ")"),
+    ("detach(", ")"),
+    ("(1 > 0 ? ", " : {})"),
+    ("no_diff(", ")"),
+    ("-(", ")"),
+    ("((float)", ")"),
+    ("(", ").x"),
+];
+/// How many random programs a corpus gets.
+const GENERATED: u64 = 200;
+
 /// Random numbers that are the same everywhere.
 pub struct Random(u64);
 
@@ -114,13 +142,20 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// All files of the repository's tests with this ending.
+    /// All files of the repository's tests, examples and benchmarks with this ending.
     pub fn read(root: &Path, ending: &str) -> Self {
-        let files = ["tests", "examples", "crates"].map(|folder| crate::files(&root.join(folder), &[ending]));
+        let files = ["tests", "examples", "crates", "bench"]
+            .map(|folder| crate::files(&root.join(folder), &[ending]));
         let read = |path| std::fs::read_to_string(path).ok();
         // Long programs take long; what is wrong with them shows in shorter ones.
         let programs = files.into_iter().flatten().filter_map(read).filter(|text| text.len() < 6000);
         Corpus { programs: programs.collect() }
+    }
+
+    /// Adds random programs, which are well typed and differentiable.
+    pub fn generate(&mut self, seed: u64) {
+        let seeds = (seed * GENERATED..).take(GENERATED as usize);
+        self.programs.extend(seeds.map(|seed| cotangent_hunt::generate::program(seed).source()));
     }
 
     fn any(&self, random: &mut Random) -> &str {
@@ -191,14 +226,28 @@ impl Corpus {
     }
 }
 
-/// Replaces a token by one of the same kind, or removes, repeats or moves a statement. The result is often still a valid program.
+/// Replaces a token by one of the same kind, a type by another throughout, or removes, repeats, moves or wraps a statement or an
+/// expression. The result is often still a valid program.
 fn change_kindly(text: &str, random: &mut Random) -> String {
     let mut tokens = tokens(text);
     if tokens.is_empty() {
         return String::new();
     }
-    match random.below(6) {
+    match random.below(10) {
         0 => change_statements(&mut tokens, random),
+        6 => {
+            let at = next(&tokens, random, |t| TYPES.contains(&t));
+            let (old, new) = (tokens[at], TYPES[random.below(TYPES.len())]);
+            tokens.iter_mut().filter(|t| **t == old).for_each(|t| *t = new);
+        }
+        7 => wrap_statement(&mut tokens, random),
+        8 => {
+            let at = next(&tokens, random, |t| is_word(t) && !TYPES.contains(&t));
+            let (before, after) = CALLS[random.below(CALLS.len())];
+            tokens.insert(at + 1, after);
+            tokens.insert(at, before);
+        }
+        9 => swap_arguments(&mut tokens, random),
         1 => {
             let at = next(&tokens, random, is_word);
             tokens.insert(at, BEFORE[random.below(BEFORE.len())]);
@@ -213,7 +262,14 @@ fn change_kindly(text: &str, random: &mut Random) -> String {
                 old if TYPES.contains(&old) => TYPES[random.below(TYPES.len())],
                 old if OPERATORS.contains(&old) => OPERATORS[random.below(OPERATORS.len())],
                 old if old.starts_with(|c: char| c.is_ascii_digit()) => NUMBERS[random.below(NUMBERS.len())],
-                _ => tokens[next(&tokens, random, is_name)],
+                _ => {
+                    // A name that is used alike: as a member, a function, a type or a variable.
+                    let used = usage(&tokens, at);
+                    let alike: Vec<usize> = (0..tokens.len())
+                        .filter(|i| is_name(tokens[*i]) && usage(&tokens, *i) == used)
+                        .collect();
+                    alike.get(random.below(alike.len())).map_or(tokens[at], |i| tokens[*i])
+                }
             };
         }
     }
@@ -234,6 +290,33 @@ fn change_statements<'t>(tokens: &mut Vec<&'t str>, random: &mut Random) {
         let to = (next(tokens, random, ends) + 1).min(tokens.len());
         tokens.splice(to..to, statement);
     }
+}
+
+/// Whether a name is a member, is called, and is followed by another name.
+fn usage(tokens: &[&str], at: usize) -> [bool; 3] {
+    let after = tokens.get(at + 1).copied().unwrap_or("");
+    let second = tokens.get(at + 2).copied().unwrap_or("");
+    [at > 0 && tokens[at - 1] == ".", after == "(", after == " " && is_name(second)]
+}
+
+/// Puts a branch, a loop or the like around a statement.
+fn wrap_statement(tokens: &mut Vec<&str>, random: &mut Random) {
+    let from = (next(tokens, random, |t| matches!(t, ";" | "{" | "}")) + 1).min(tokens.len());
+    let Some(end) = tokens[from..].iter().position(|t| *t == ";").map(|at| from + at + 1) else { return };
+    let (before, after) = AROUND[random.below(AROUND.len())];
+    tokens.insert(end, after);
+    tokens.insert(from, before);
+}
+
+/// Exchanges what stands before and after a comma, as far as the next comma or bracket.
+fn swap_arguments(tokens: &mut Vec<&str>, random: &mut Random) {
+    let comma = next(tokens, random, |t| t == ",");
+    let end = |t: &&str| matches!(*t, "," | "(" | ")" | "{" | "}" | "[" | "]" | ";" | "<" | ">");
+    let from = tokens[..comma].iter().rposition(end).map_or(0, |at| at + 1);
+    let after = (comma + 1).min(tokens.len());
+    let to = tokens[after..].iter().position(end).map_or(tokens.len(), |at| after + at);
+    let swapped: Vec<&str> = [&tokens[after..to], &tokens[comma..after], &tokens[from..comma]].concat();
+    tokens.splice(from..to, swapped);
 }
 
 fn is_name(token: &str) -> bool {

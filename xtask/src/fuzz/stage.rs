@@ -2,7 +2,7 @@
 
 use super::whole::whole;
 use cotangent::ir::{text, verify};
-use cotangent::{Compiler, Diagnostics, Files, Roots, Sources, Stop};
+use cotangent::{Answer, Diagnostics, Request, Roots, Session, Sources, Texts};
 use cotangent_lower::Lowered;
 
 /// A stage, with all that come before it.
@@ -59,9 +59,8 @@ impl Stage {
         let mut sources = Sources::new();
         let mut diagnostics = Diagnostics::new();
         let file = sources.add(PATH, text);
-        let files = [(PATH, text)];
-        let loader = Files(&files);
-        let mut compiler = Compiler::new(&loader, vec![]);
+        let loader = Texts::new([(PATH, text)]);
+        let program = || Session::new(loader.clone()).program(&Request::new(PATH));
         match self {
             Stage::Lex => {
                 cotangent_syntax::lex(file, text);
@@ -73,11 +72,13 @@ impl Stage {
                 let limits = Default::default();
                 cotangent_syntax::parse(&mut sources, &loader, file, &[], limits, &mut diagnostics);
             }
-            Stage::Check => return judge(&compiler.check(PATH), &compiler),
+            Stage::Check => return judge(&program().check()),
             Stage::Lower => {
-                let Ok(mut checked) = compiler.check(PATH) else { return Ok(false) };
-                let lowered = cotangent_lower::lower(&mut checked, Roots::Module);
-                return verified(lowered, checked.diagnostics);
+                let program = program();
+                let (Ok(()), Some(checked)) = (program.check().result, program.checked()) else {
+                    return Ok(false);
+                };
+                return verified(cotangent_lower::lower(&checked, Roots::Module));
             }
             Stage::Ir => return ir(text),
             Stage::Whole => return whole(text),
@@ -94,10 +95,10 @@ pub fn render(sources: &Sources, diagnostics: &Diagnostics) {
     }
 }
 
-pub fn judge<T>(result: &std::result::Result<T, Stop>, compiler: &Compiler<'_>) -> Result {
-    render(&compiler.sources, &compiler.diagnostics);
-    blameless(&compiler.diagnostics)?;
-    Ok(result.is_ok())
+pub fn judge<T>(answer: &Answer<T>) -> Result {
+    render(&answer.sources, &answer.diagnostics);
+    blameless(&answer.diagnostics)?;
+    Ok(answer.result.is_ok())
 }
 
 /// An error if a diagnostic says that the compiler is at fault. Numbers are left out of it: they differ from program to
@@ -110,10 +111,9 @@ pub fn blameless(diagnostics: &Diagnostics) -> std::result::Result<(), String> {
     })
 }
 
-fn verified(lowered: Lowered, checked: Diagnostics) -> Result {
-    blameless(&checked)?;
+fn verified(lowered: Lowered) -> Result {
     blameless(&lowered.diagnostics)?;
-    if lowered.diagnostics.has_errors() || checked.has_errors() {
+    if lowered.diagnostics.has_errors() {
         return Ok(false);
     }
     let wrong = verify(&lowered.module);

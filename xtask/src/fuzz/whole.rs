@@ -5,7 +5,7 @@
 //! | every target | the module as WGSL, SPIR-V, GLSL, HLSL, Metal, C++ and CUDA; for one of them also compiled for it alone |
 //! | `run` | every compute entry point, over small buffers, with a limit on steps |
 //! | `grad` | both modes of a few differentiable functions, with a limit on steps |
-//! | `report`, `reflect` | the same functions; the module, for the target that was chosen |
+//! | `report`, `reflect` | the first of these functions; the module, for the target that was chosen |
 //!
 //! A program may be refused and may trap anywhere. It fails if a diagnostic says that the compiler is at fault, or if
 //! something panics.
@@ -13,10 +13,11 @@
 use super::stage::{PATH, Result, blameless, judge, kind};
 use cotangent::gradient::{Evaluator, Functions};
 use cotangent::interp;
-use cotangent::ir::layout::{Matrices, Target, layout};
+use cotangent::ir::layout::{Target, layout};
 use cotangent::ir::{Mode, Stage, Type, text as listing};
-use cotangent::runtime::{Data, Params, run as dispatch};
-use cotangent::{Compiler, Diagnostic, Emitted, Files, Lowered, Roots, Sources, Symbol};
+use cotangent::runtime::{Data, Launch, Params, Runner};
+use cotangent::{Diagnostic, Emitted, Lowered, Program, Request, Roots, Session, Sources, Symbol, Texts};
+use std::sync::Arc;
 
 /// The most steps that a run or a derivative may take.
 const STEPS: u64 = 100_000;
@@ -32,59 +33,51 @@ const TARGETS: [Target; 7] =
 
 /// Takes a program through everything.
 pub fn whole(text: &str) -> Result {
-    let files = [(PATH, text)];
-    let loader = Files(&files);
-    let compiler = || Compiler::new(&loader, vec![]);
-    let mut plain = compiler();
-    let result = plain.compile(PATH, Roots::Module);
-    judge(&result, &plain)?;
-    let Ok(lowered) = result else { return Ok(false) };
+    let session = Session::new(Texts::new([(PATH, text)]));
+    let plain = session.program(&Request::new(PATH));
+    let compiled = plain.compile(Roots::Module);
+    judge(&compiled)?;
+    let Ok(lowered) = compiled.result else { return Ok(false) };
     listing::print_module(&lowered.module);
     for target in TARGETS {
-        emit(&lowered, &plain.sources, target)?;
+        emit(&lowered, &compiled.sources, target)?;
     }
 
     // Compile for one target alone too, since lowering depends on it. The text determines which, so that shrinking mostly keeps it.
     let target = TARGETS[text.len() % TARGETS.len()];
-    let mut chosen = compiler();
-    chosen.options.target = Some(target);
-    let result = chosen.compile(PATH, Roots::Module);
-    judge(&result, &chosen)?;
-    if let Ok(lowered) = result {
-        emit(&lowered, &chosen.sources, target)?;
+    let chosen = session.program(&for_target(target)).compile(Roots::Module);
+    judge(&chosen)?;
+    if let Ok(lowered) = &chosen.result {
+        emit(lowered, &chosen.sources, target)?;
     }
-    let mut reflecting = compiler();
-    let result = reflecting.reflect(PATH, Roots::Module, target, Matrices::Rows);
-    judge(&result, &reflecting)?;
+    judge(&plain.reflect(Roots::Module, target))?;
 
-    let mut running = compiler();
-    running.options.target = Some(Target::Cpp);
-    let result = running.compile(PATH, Roots::Entries(vec![]));
-    judge(&result, &running)?;
-    if let Ok(lowered) = result {
-        execute(&lowered, text);
+    let running = session.program(&for_target(Target::Cpp)).compile(Roots::Entries(vec![]));
+    judge(&running)?;
+    if let Ok(lowered) = &running.result {
+        execute(lowered, text);
     }
-    derivatives(&lowered, compiler)?;
+    derivatives(&lowered, &plain)?;
     Ok(true)
 }
 
-fn derivatives<'l>(
-    lowered: &Lowered,
-    compiler: impl Fn() -> Compiler<'l>,
-) -> std::result::Result<(), String> {
+fn for_target(target: Target) -> Request {
+    let mut request = Request::new(PATH);
+    request.options.target = Some(target);
+    request
+}
+
+fn derivatives(lowered: &Lowered, program: &Program) -> std::result::Result<(), String> {
     let marked = |f: &&cotangent::ir::Func| f.diff.differentiable == Some(Mode::Backward);
     let names: Vec<Symbol> = lowered.module.funcs.values().filter(marked).map(|f| f.name).collect();
     for name in names.into_iter().take(DERIVATIVES) {
-        let mut asked = compiler();
         let modes = vec![Mode::Forward, Mode::Backward];
-        let result = asked.compile(PATH, Roots::Derivatives { func: name, modes });
-        judge(&result, &asked)?;
-        if let Ok(lowered) = result {
-            evaluate(&lowered);
+        let compiled = program.compile(Roots::Derivatives { func: name, modes });
+        judge(&compiled)?;
+        if let Ok(lowered) = &compiled.result {
+            evaluate(lowered);
         }
-        let mut reporting = compiler();
-        let result = reporting.report(PATH, name);
-        judge(&result, &reporting)?;
+        judge(&program.report(name))?;
     }
     Ok(())
 }
@@ -132,7 +125,10 @@ fn execute(lowered: &Lowered, text: &str) {
             // The header may not fit the changed program.
             let _ = params.set(&name, &data);
         }
-        let _ = dispatch(&lowered.module, entry, [1, 1, 1], &mut params, options, &mut String::new());
+        let backend = Arc::new(interp::Interpreter::new(options));
+        if let Ok(mut runner) = Runner::with_params(backend, cotangent::compiled(lowered), params) {
+            let _ = runner.launch_id(entry, [1, 1, 1], Launch::default());
+        }
     }
 }
 
@@ -171,7 +167,7 @@ fn evaluate(lowered: &Lowered) {
     let [primal, forward, backward] = lowered.roots[..] else { return };
     let functions = Functions { primal, forward: Some(forward), backward: Some(backward) };
     let options = interp::Options { max_steps: STEPS, ..interp::Options::default() };
-    let mut evaluator = Evaluator::new(&lowered.module, functions, options);
+    let mut evaluator = Evaluator::new(lowered.module.clone(), functions, options);
     if evaluator.resource().is_some() || evaluator.outputs().is_err() {
         return;
     }

@@ -5,7 +5,8 @@
 //!
 //! Compiling once per change would take hours. So the tree is copied, an environment variable selects among the changes of
 //! every site, and the library is read from a folder. The tests are built once and run per change, the fastest first, and only
-//! those that can notice it. A test program is stopped as soon as one of its tests has failed.
+//! those that can notice it. How long a test program may take is measured with nothing changed. A test program is stopped as soon
+//! as one of its tests has failed.
 
 mod library;
 mod sites;
@@ -45,7 +46,7 @@ struct Test {
     rust: bool,
 }
 
-/// The tests, fastest first.
+/// The tests that may notice a change.
 const TESTS: &[Test] = &[
     Test { package: "cotangent-autodiff", name: "filetests", library: false, rust: true },
     Test { package: "cotangent-autodiff", name: "numbers", library: false, rust: true },
@@ -58,8 +59,12 @@ const TESTS: &[Test] = &[
     Test { package: "cotangent-cli", name: "run", library: true, rust: true },
 ];
 
-/// How long a test may take. A change may well make a loop endless.
-const LIMIT: Duration = Duration::from_secs(300);
+/// How many times as long a test program may take with a change as without. A change may well make a loop endless.
+const SLOWER: u32 = 4;
+/// How long a test program may always take, since how busy a machine is changes.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a test program may take with nothing changed.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// Makes the changes, runs the tests for those in files whose path contains `only`, and prints what survived and the score.
 pub fn print(root: &Path, only: &str) -> ExitCode {
@@ -110,41 +115,64 @@ fn build(root: &Path, copy: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(executables)
 }
 
-fn score(copy: &Path, mutants: &[Mutant], tests: &[PathBuf]) -> ExitCode {
+/// A test program that was built.
+struct Built<'t> {
+    test: &'t Test,
+    executable: &'t Path,
+    /// How long it may take.
+    limit: Duration,
+}
+
+fn score(copy: &Path, mutants: &[Mutant], executables: &[PathBuf]) -> ExitCode {
     let unchanged = Mutant { what: "nothing".into(), switch: Switch::Number(0) };
-    if let Some(test) = killer(copy, &unchanged, tests) {
-        eprintln!("{test} fails with nothing changed");
-        return ExitCode::FAILURE;
+    let mut tests: Vec<Built<'_>> = TESTS
+        .iter()
+        .zip(executables)
+        .map(|(test, executable)| Built { test, executable, limit: LONGEST })
+        .collect();
+    for built in &mut tests {
+        let start = Instant::now();
+        if !passes(copy, built, &unchanged) {
+            eprintln!("{} fails with nothing changed", built.test.name);
+            return ExitCode::FAILURE;
+        }
+        let elapsed = start.elapsed();
+        println!("{:<10} takes {:.1} s with nothing changed", built.test.name, elapsed.as_secs_f64());
+        built.limit = elapsed * SLOWER + PATIENCE;
     }
+    // The fastest first.
+    tests.sort_by_key(|built| built.limit);
+    let start = Instant::now();
     let mut survivors = 0;
     for mutant in mutants {
-        match killer(copy, mutant, tests) {
-            Some(test) => println!("{test:<10} {}", mutant.what),
-            None => {
-                survivors += 1;
-                println!("SURVIVED   {}", mutant.what);
-            }
-        }
+        let begun = Instant::now();
+        let killer = killer(copy, mutant, &tests).unwrap_or("SURVIVED");
+        survivors += usize::from(killer == "SURVIVED");
+        println!("{killer:<10} {:6.1} s {}", begun.elapsed().as_secs_f64(), mutant.what);
     }
-    println!("{} of {} changes noticed", mutants.len() - survivors, mutants.len());
+    println!(
+        "{} of {} changes noticed in {} s",
+        mutants.len() - survivors,
+        mutants.len(),
+        start.elapsed().as_secs()
+    );
     if survivors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// The first test that notices a change.
-fn killer(copy: &Path, mutant: &Mutant, tests: &[PathBuf]) -> Option<&'static str> {
+fn killer(copy: &Path, mutant: &Mutant, tests: &[Built<'_>]) -> Option<&'static str> {
     let sees = |test: &Test| match mutant.switch {
-        // With nothing changed all must pass.
-        Switch::Number(0) => true,
         Switch::Number(_) => test.rust,
         Switch::Library(_) => test.library,
     };
-    let mut all = TESTS.iter().zip(tests).filter(|(test, _)| sees(test));
-    all.find(|(test, program)| !passes(copy, test, mutant, program)).map(|(test, _)| test.name)
+    let mut all = tests.iter().filter(|built| sees(built.test));
+    all.find(|built| !passes(copy, built, mutant)).map(|built| built.test.name)
 }
 
-fn passes(copy: &Path, test: &Test, mutant: &Mutant, program: &Path) -> bool {
-    let folder = copy.join("crates").join(test.package.strip_prefix("cotangent-").unwrap_or(test.package));
-    let mut command = Command::new(program);
+fn passes(copy: &Path, built: &Built<'_>, mutant: &Mutant) -> bool {
+    let package = built.test.package;
+    let folder = copy.join("crates").join(package.strip_prefix("cotangent-").unwrap_or(package));
+    let mut command = Command::new(built.executable);
     command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::null());
     // C++ is not needed to notice a wrong derivative, and building it takes longer than everything else.
     command.env(LIBRARY, copy).env("CXX", "none");
@@ -159,7 +187,7 @@ fn passes(copy: &Path, test: &Test, mutant: &Mutant, program: &Path) -> bool {
     let passed = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status.success(),
-            Ok(None) if failed.load(Ordering::Relaxed) || start.elapsed() > LIMIT => break false,
+            Ok(None) if failed.load(Ordering::Relaxed) || start.elapsed() > built.limit => break false,
             Ok(None) => std::thread::sleep(Duration::from_millis(5)),
             Err(_) => break false,
         }

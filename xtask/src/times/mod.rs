@@ -1,11 +1,14 @@
 //! How long the compiler takes, beside a peer in the same run, since machines differ and are busy.
 //!
 //! Whole commands are timed, start of the process included, and the best of several runs counts. With a list of lengths,
-//! programs of that many lines are made and timed as well: twice the lines should take twice the time.
+//! programs of that many lines are made and timed as well: twice the lines should take twice the time. With a list of counts,
+//! programs of that many differentiable functions are compiled, reflected and reported on.
 
+mod functions;
 mod modules;
 mod program;
 
+use functions::Shape;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -19,6 +22,8 @@ pub struct Options<'a> {
     pub peer: Option<&'a str>,
     /// How long the programs are that are made.
     pub lines: Vec<usize>,
+    /// How many differentiable functions other programs have that are made.
+    pub functions: Vec<usize>,
 }
 
 /// Prints the times of `cotangent`, and of a peer if there is one.
@@ -52,6 +57,13 @@ pub fn print(root: &Path, options: &Options<'_>) -> ExitCode {
     for lines in &options.lines {
         made(&ours, *lines, root);
     }
+    if !options.functions.is_empty() {
+        println!("{:<16} {:>12} {:>12} {:>12}", "functions", "compile", "reflect", "report");
+    }
+    for count in &options.functions {
+        made_functions(&ours, *count, "apart", Shape::Apart, root);
+        made_functions(&ours, *count, "chained", Shape::Chained, root);
+    }
     ExitCode::SUCCESS
 }
 
@@ -67,6 +79,29 @@ fn made(ours: &Path, lines: usize, root: &Path) {
     let run = best(ours, &["run", &file, "--set", "result=zeros(f32, 1)"], root);
     let modules = made_modules(ours, lines, root);
     println!("{lines:<16} {:>12} {:>12} {:>12} {:>12}", show(check), show(compile), show(run), show(modules));
+    let _ = std::fs::remove_file(path);
+    let _ = std::fs::remove_file(out);
+}
+
+/// Prints the times of a program with many differentiable functions: what is asked about them should cost about as much as
+/// compiling them.
+fn made_functions(ours: &Path, count: usize, word: &str, shape: Shape, root: &Path) {
+    let path = std::env::temp_dir().join(format!("cotangent-times-{count}-{word}.slang"));
+    if std::fs::write(&path, functions::functions(count, shape)).is_err() {
+        return;
+    }
+    let (file, out) = (path.display().to_string(), path.with_extension("wgsl").display().to_string());
+    let last = format!("f_{}", count.saturating_sub(1));
+    let compile = best(ours, &["compile", &file, "--target", "wgsl", "-o", &out], root);
+    let reflect = best(ours, &["reflect", &file, "--target", "wgsl"], root);
+    let report = best(ours, &["report", &file, "--fn", &last], root);
+    println!(
+        "{:<16} {:>12} {:>12} {:>12}",
+        format!("{count} {word}"),
+        show(compile),
+        show(reflect),
+        show(report)
+    );
     let _ = std::fs::remove_file(path);
     let _ = std::fs::remove_file(out);
 }

@@ -1,8 +1,7 @@
-//! Variables that step along with a counted loop.
+//! Finds induction variables of counted loops: slots to which every iteration adds the same constant.
 //!
-//! [`prepare`](mod@crate::prepare) finds the variables of loops with a condition that are known in every round, because
-//! after it early exits hide them. Counted loops have no exits left, so their other variables are found here, on
-//! the function as it is: those whose every round adds the same constant.
+//! [`prepare`](mod@crate::prepare) finds the induction variables of `while` loops before it removes early exits, which hide
+//! them. Counted loops have no early exits, so this module finds their variables in the prepared function.
 
 use crate::prepare::Induction;
 use crate::prepare::induction::step_of;

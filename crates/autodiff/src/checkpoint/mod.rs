@@ -1,32 +1,31 @@
-//! `checkpoint`: decides what the backward pass gets from the forward pass, and how.
+//! `checkpoint`: decides how the backward pass gets each primal value that it needs.
 //!
-//! The linear operations of a linearized function read primal values: coefficients, indices, conditions, trip
-//! counts, the contexts of calls. These are the [`Residual`]s. Each must be at hand when the linear part runs
-//! alone, later, and there are three ways: keep it (a field of the context), compute it again from others, or,
-//! if it is a parameter, ask the caller for it. This pass only decides; [`unzip`](mod@crate::unzip) emits.
+//! Input: a linearized function. Output: a [`Plan`], which [`unzip`](mod@crate::unzip) carries out. The linear operations
+//! read primal values: coefficients, indices, conditions, trip counts, and contexts of calls. These are the [`Residual`]s.
+//! There are three ways to provide a residual: store it in the context, recompute it from other values, or, if it is a
+//! parameter, take it from the caller.
 //!
 //! ```text
 //! p1 = while .. (p, p_t) {            reads:       s, c
-//!   s = sin x; c = cos p              kept:        p, per round (4 bytes each)
-//!   p' = p * s                        again:       s from x, c from p
-//!   p'_t = s * p_t + ..               asked for:   x
+//!   s = sin x; c = cos p              stored:      p, per iteration (4 bytes each)
+//!   p' = p * s                        recomputed:  s from x, c from p
+//!   p'_t = s * p_t + ..               from caller: x
 //! ```
 //!
 //! # The cut
 //!
-//! The choice is a minimum cut, one for the function with all its loop nests. A residual `v` is two nodes:
+//! The decision is one minimum cut for the function with all its loop nests. A residual `v` is two nodes:
 //!
 //! ```text
-//! in(v)  -> out(v) : bytes(v) * trips       cut: keep v
-//! SOURCE -> in(v)  : work(v) * trips        cut: compute v again; infinite if that is impossible
-//! out(u) -> in(v)  : infinite               for each u that computing v again takes
+//! in(v)  -> out(v) : bytes(v) * trips       cut: store v
+//! SOURCE -> in(v)  : work(v) * trips        cut: recompute v; infinite if that is impossible
+//! out(u) -> in(v)  : infinite               for each u that recomputing v reads
 //! out(v) -> SINK   : infinite               if a linear operation reads v
 //! ```
 //!
-//! What costs nothing to have (constants, globals, loop counters) has no node. Parameters have a weight like any
-//! value, because whoever calls pays for them: a loop that calls `update(a, i)` must not be asked to keep the
-//! whole array `a` per round. Only where the user calls, and for arguments that cost the caller nothing, are
-//! parameters free.
+//! Values that are always available (constants, globals, loop counters) have no node. Parameters have a weight like other
+//! values, because the caller must provide them: a loop that calls `update(a, i)` should not store the whole array `a` per
+//! iteration. Parameters are free only if the user is the caller, or if the argument costs the caller nothing.
 
 pub mod induction;
 pub mod nest;
@@ -43,7 +42,7 @@ use crate::mincut::{INFINITE, Network, Node, SINK, SOURCE};
 use crate::prepare::Induction;
 use cotangent_base::{Diagnostic, EntitySet, Map};
 use cotangent_ir::layout::layout;
-use cotangent_ir::{FuncId, Inst, Module, Prefer, Region, Ty, Value, ValueDef};
+use cotangent_ir::{FuncId, InputMask, Inst, Module, Prefer, Region, Ty, Value, ValueDef};
 use nest::Nest;
 use recipe::Recipes;
 use work::Works;
@@ -71,7 +70,7 @@ pub struct Callee {
     /// What the primal half gives besides the outputs.
     pub context: Option<Ty>,
     /// Which inputs the linear half takes.
-    pub needed: Box<[bool]>,
+    pub needed: InputMask,
     /// Whether it is a source: it runs a custom backward derivative even if no cotangent arrives.
     pub source: bool,
     /// Whether the primal half may run twice.
@@ -100,7 +99,7 @@ pub struct Input<'a> {
     /// What functions cost.
     pub works: &'a Works,
     /// Which inputs cost nothing.
-    pub free: &'a [bool],
+    pub free: &'a InputMask,
 }
 
 impl<'a> Input<'a> {

@@ -1,4 +1,4 @@
-//! Where things are: the region of each instruction, and the loops around each region.
+//! Maps each instruction to its region, and each region to its enclosing loops.
 
 use cotangent_base::EntityMap;
 use cotangent_ir::{Const, Func, Inst, Op, Region, Value, ValueDef};

@@ -1,13 +1,13 @@
-//! What was decided, in the form in which `unzip` carries it out.
+//! The plan: for each residual, whether it is stored, recomputed or taken from the caller.
 
 use super::nest::{Nest, loop_bound};
 use super::recipe::Recipes;
 use super::{Input, Recipe, Residual};
 use crate::codes;
-use crate::kind::{plain_name, reads_as};
+use crate::kind::reads_as;
 use cotangent_base::{Diagnostic, Entity, Map, Set, Span, Symbol};
 use cotangent_ir::layout::layout;
-use cotangent_ir::{Inst, Ty, ValueDef};
+use cotangent_ir::{InputMask, Inst, Ty, ValueDef};
 
 /// Where the linear part gets a residual from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +41,7 @@ pub struct Plan {
     /// The source of each residual that the linear part needs.
     pub sources: Map<Residual, Source>,
     /// Which inputs the linear part needs.
-    pub needed: Box<[bool]>,
+    pub needed: InputMask,
 }
 
 /// The most that a context may take on account of loops.
@@ -56,7 +56,7 @@ pub fn plan(
 ) -> Result<Plan, Box<Diagnostic>> {
     let recipes = Recipes { input, nest };
     let mut planner = Planner { input, recipes, plan: Plan::default(), kept: Vec::new() };
-    planner.plan.needed = vec![false; input.free.len()].into();
+    planner.plan.needed = InputMask::filled(false, input.free.len());
     let mut open: Vec<Residual> = reads.to_vec();
     while let Some(residual) = open.pop() {
         planner.source(residual, &is_kept, &mut open);
@@ -79,7 +79,7 @@ impl Planner<'_, '_> {
         }
         let recipe = self.recipes.of(residual);
         let source = if let Some(index) = self.input_number(residual) {
-            self.plan.needed[index as usize] = true;
+            self.plan.needed.set(index as usize);
             Source::Input(index)
         } else if recipe != Recipe::Free && is_kept(residual) {
             self.kept.push(residual);
@@ -144,12 +144,12 @@ impl Planner<'_, '_> {
             return Ok(bytes);
         };
         let span = self.input.linearized.func.insts[*outermost].span;
-        let diagnostic = Diagnostic::new(codes::TOO_LARGE, span, "the backward pass would keep too much of this loop")
-            .here(format!("with it the backward pass would keep {bytes} bytes"))
+        let diagnostic = Diagnostic::new(codes::TOO_LARGE, span, "the backward pass would store too much for this loop")
+            .here(format!("it would store {bytes} bytes"))
             .help("give the loop a smaller bound with `[MaxIters(..)]`, or move its body to a function with `[PreferRecompute]`");
         Err(Box::new(match self.span(residual) {
             at if at.is_none() || at == span => diagnostic,
-            at => diagnostic.label(at, "this value is kept in every iteration"),
+            at => diagnostic.label(at, "this value is stored in every iteration"),
         }))
     }
 
@@ -167,11 +167,11 @@ impl Planner<'_, '_> {
         let diagnostic =
             Diagnostic::new(codes::NO_BOUND, span, "the backward pass needs a bound for this loop")
                 .here("cannot determine the iteration count")
-                .note("the backward pass keeps a value per iteration, so it must know the largest count")
-                .help("write `[MaxIters(64)]` before the loop, with a constant that it never exceeds");
+                .note("the backward pass stores a value per iteration, so it must know the largest count")
+                .help("write `[MaxIters(64)]` before the loop, with a constant bound that it never exceeds");
         Box::new(match self.span(residual) {
             at if at.is_none() || at == span => diagnostic,
-            at => diagnostic.label(at, "this value is kept in every iteration"),
+            at => diagnostic.label(at, "this value is stored in every iteration"),
         })
     }
 
@@ -187,7 +187,9 @@ impl Planner<'_, '_> {
         let func = &self.input.linearized.func;
         match residual {
             Residual::Trips(_) => "trips".into(),
-            Residual::Context(inst) => plain_name(self.input.module, self.input.callee(inst).func).into(),
+            Residual::Context(inst) => {
+                self.input.module.funcs[self.input.callee(inst).func].plain_name().to_string()
+            }
             Residual::Value(value) => match (func.values[value].name, func.op(value)) {
                 (Some(name), _) => name.to_string(),
                 (None, Some(op)) => reads_as(self.input.module, op).into(),
@@ -200,9 +202,9 @@ impl Planner<'_, '_> {
 /// The diagnostic for a function whose backward pass needs what cannot be kept: a handle chosen at run time.
 pub fn not_keepable(input: &Input<'_>) -> Box<Diagnostic> {
     let func = &input.linearized.func;
-    let message = format!("the backward pass of `{}` needs a resource that is chosen at run time", func.name);
+    let message = format!("the backward pass of `{}` needs a resource chosen at run time", func.name);
     let diagnostic = Diagnostic::new(codes::NOT_KEEPABLE, func.span, message);
-    Box::new(diagnostic.help("choose between values loaded from the resources, not between the resources"))
+    Box::new(diagnostic.help("load from each resource and choose between the values"))
 }
 
 fn unique(taken: &mut Set<Symbol>, name: String) -> Symbol {

@@ -1,4 +1,4 @@
-//! How a residual is computed again, if it can be.
+//! Finds how to recompute a residual, if that is possible.
 
 use super::nest::{Nest, init_of, loop_bound};
 use super::{Input, Residual};

@@ -1,4 +1,4 @@
-//! What an operation costs to run once more, in units of one addition.
+//! The cost of recomputing an operation, in units of one addition.
 
 use super::nest::Nest;
 use cotangent_base::Map;

@@ -1,14 +1,14 @@
-//! Which values may have a tangent.
+//! Activity analysis: finds the values that may have a tangent.
 //!
-//! A value is active if its type has a differential and a tangent reaches it: through its operands, through a
-//! branch that yields it, or through any edge round or out of a loop. Loops make this a fixpoint, found by going
-//! over the code until nothing changes. The answer decides which results of branches and slots of loops carry a
-//! tangent; elsewhere the rules find out for themselves, and may find fewer.
+//! A value is active if its type has a differential and a tangent reaches it: through its operands, through a branch that
+//! yields it, or through an edge of a loop. Loops make this a fixpoint, so the analysis repeats until nothing changes. The
+//! result determines which results of branches and slots of loops carry a tangent. Elsewhere the rules decide, and may find
+//! fewer active values.
 
 use super::loops::counters;
 use super::{Linearizer, rules};
 use crate::callee::{Callee, resolve};
-use cotangent_ir::{FuncId, Inst, InstData, Op, Value};
+use cotangent_ir::{FuncId, Inst, InstData, Op, SlotMask, Value};
 
 impl Linearizer<'_> {
     /// Finds the active values of a piece of code, given those it captures.
@@ -18,7 +18,7 @@ impl Linearizer<'_> {
     }
 
     /// Which of `values` are active.
-    pub(super) fn active_mask(&self, values: &[Value]) -> Box<[bool]> {
+    pub(super) fn active_mask(&self, values: &[Value]) -> SlotMask {
         values.iter().map(|v| self.active.contains(*v)).collect()
     }
 

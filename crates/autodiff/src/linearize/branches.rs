@@ -1,4 +1,4 @@
-//! `if` and `switch`.
+//! Linearizes `if` and `switch`.
 //!
 //! ```text
 //! r = if c {            r, r_t = if c {
@@ -9,8 +9,8 @@
 //! }                     }
 //! ```
 //!
-//! The branch taken does not depend on tangents, so the derivative of a branch is the branch of the derivatives.
-//! A result gets a tangent if it gets one from any branch; a branch that has none for it yields zero.
+//! The condition does not depend on tangents, so each branch is linearized separately. A result has a tangent if any branch
+//! yields one for it; the other branches yield zero.
 
 use super::Linearizer;
 use cotangent_ir::Inst;

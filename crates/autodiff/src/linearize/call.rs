@@ -1,22 +1,22 @@
-//! Calls.
+//! Linearizes calls.
 //!
 //! ```text
 //! r = call f x, y          r, r_t = diff_call f[10] x, y, x_t
 //! ```
 //!
-//! What becomes of a call depends on what is known about the function:
+//! The callee determines how:
 //!
-//! - a *substitute* is called in its place, there and then;
-//! - a function without derivatives, or whose derivatives are zero, is called as before, and so is one whose
-//!   arguments have no tangents or that gives nothing differentiable, unless it is a *source*
-//!   (see [`callee`](crate::callee)), whose custom derivative runs even so;
-//! - a function with a *library rule* is called as before, and the rule is written out after the call;
-//! - any other call becomes a call beside its derivative; each mode makes of it what it needs.
+//! - If it has a *substitute*, the substitute is called instead.
+//! - If it has no derivatives, or its derivatives are zero, the call does not change. The same holds if no argument has a
+//!   tangent or no output is differentiable, unless the callee is a *source* (see [`callee`](crate::callee)), whose custom
+//!   derivative still runs.
+//! - If it has a *library rule*, the call does not change, and the rule is expanded after it.
+//! - Any other call becomes a call beside its derivative, which each mode translates in its own way.
 //!
-//! **Writing out a rule.** A rule computes tangents of outputs from inputs and tangents of inputs, in which it is
-//! linear: `sin_t(x, x_t) = cos(x) * x_t`. The derivative of a linear function is the function itself. So the
-//! rule's body is copied with *stand-ins* for its tangent parameters, and that copy is linearized like any other
-//! code, the tangents of the arguments being the tangents of the stand-ins:
+//! **Expanding a rule.** A rule computes tangents of outputs from inputs and tangents of inputs, and is linear in the
+//! tangents: `sin_t(x, x_t) = cos(x) * x_t`. The derivative of a linear function is the function itself. So the rule's body
+//! is copied with *stand-ins* for its tangent parameters, and the copy is linearized like any other code. The tangents of the
+//! stand-ins are the tangents of the arguments:
 //!
 //! ```text
 //! y = call sin x           y = call sin x
@@ -24,17 +24,18 @@
 //!                          y_t = mul c, x_t
 //! ```
 //!
-//! What the copy computes from stand-ins (here, `mul c, z`) is left out; only its tangent is emitted. The arguments
-//! themselves have no tangents inside the rule. A tangent that is symbolically zero thus stays so, and there is no
-//! second set of rules. A function called with a tangent inside a rule is linear in it, so its body is written out
-//! in turn.
+//! Instructions of the copy that depend on stand-ins (here, `mul c, z`) are omitted; only their tangents are emitted. The
+//! arguments themselves have no tangents inside the rule. So a tangent that is symbolically zero stays so, and no second set
+//! of rules is needed. A function that a rule calls with a tangent is linear in it, so its body is expanded too.
 
 use super::Linearizer;
-use crate::callee::{Callee, resolve};
+use crate::callee::{self, Callee, resolve};
 use crate::codes;
 use crate::prepare::prepare;
 use cotangent_base::Diagnostic;
-use cotangent_ir::{Builder, Copier, DiffCall, Func, FuncId, Inst, InstData, Op, Value};
+use cotangent_ir::{
+    Builder, Copier, DiffCall, Func, FuncId, InputMask, Inst, InstData, Mode, Op, OutputMask, Value,
+};
 use std::rc::Rc;
 
 /// How deep rules may call each other before that looks like a circle.
@@ -89,16 +90,13 @@ impl Linearizer<'_> {
         let Some(of) = of else { return };
         let custom = &self.funcs[func];
         let message = format!(
-            "`{}` is not differentiable, and a derivative of `{}` needs its derivative",
+            "`{}` is not differentiable, but a derivative of `{}` needs its derivative",
             custom.name, of.name
         );
         let diagnostic = Diagnostic::new(codes::CUSTOM_NOT_DIFFERENTIABLE, custom.span, message)
             .here("a custom derivative")
-            .label(of.span, "the derivative of this is differentiated again")
-            .help(format!(
-                "mark `{}` `[Differentiable]`, or give it a custom derivative in turn",
-                custom.name
-            ));
+            .label(of.span, "this derivative is differentiated again")
+            .help(format!("mark `{}` `[Differentiable]`, or give it a custom derivative", custom.name));
         self.diagnostics.push(diagnostic);
     }
 
@@ -114,11 +112,12 @@ impl Linearizer<'_> {
     fn diff_call(&mut self, inst: Inst, func: FuncId) {
         let sig = &self.funcs[func].sig;
         let operands = self.func.insts[inst].operands.clone();
-        let inputs: Box<[bool]> =
+        let inputs: InputMask =
             sig.inputs().zip(&operands).map(|(p, x)| p.diff && self.get(*x).is_some()).collect();
-        let outputs: Box<[bool]> = sig.outputs().map(|o| o.diff).collect();
+        let outputs: OutputMask = sig.outputs().map(|o| o.diff).collect();
         let varies = outputs.contains(&true) && (inputs.contains(&true) || self.reaches_custom(func));
         if !varies && !self.sources.contain(self.funcs, func, self.mode) {
+            self.warn_dropped(func);
             return self.push(inst);
         }
         let tangents: Vec<Value> =
@@ -127,6 +126,27 @@ impl Linearizer<'_> {
         self.func.insts[inst].op = Op::DiffCall(DiffCall { func, inputs, outputs: outputs.clone() });
         self.push(inst);
         self.add_results(inst, &outputs);
+    }
+
+    /// Warns if a call of `func`, which stays as it is, drops what a custom derivative of the other mode gives.
+    fn warn_dropped(&mut self, func: FuncId) {
+        for (custom, span) in callee::dropped(self.funcs, func, self.span, self.mode) {
+            let custom = &self.funcs[custom];
+            let (other, this, attribute) = match self.mode {
+                Mode::Forward => ("backward", "forward mode", "ForwardDerivative"),
+                Mode::Backward => ("forward", "reverse mode", "BackwardDerivative"),
+            };
+            let message = format!(
+                "`{}` has a {other} derivative only, and {this} drops the derivative here",
+                custom.name
+            );
+            let diagnostic = Diagnostic::new(codes::ONE_MODE, span, message)
+                .label(custom.span, "declared here")
+                .help(format!(
+                    "name its derivative with `[{attribute}(g)]`, or write `no_diff` before the call"
+                ));
+            self.diagnostics.push(diagnostic);
+        }
     }
 
     /// Writes out the rule of a call of `func` that has just been placed.
@@ -168,7 +188,7 @@ impl Linearizer<'_> {
     fn write_out(&mut self, inst: Inst, func: FuncId, operands: &[Value]) {
         if self.rules.len() >= RULE_DEPTH {
             let name = self.funcs[func].name;
-            return self.nonlinear(format!("the rules around `{name}` call each other without end"));
+            return self.nonlinear(format!("the derivative rules of `{name}` call each other without end"));
         }
         self.rules.push(func);
         let outputs = self.splice(func, operands);

@@ -1,11 +1,10 @@
-//! `yield`, `break`, `continue` and `return`.
+//! Linearizes `yield`, `break`, `continue` and `return`.
 //!
 //! ```text
 //! break L(x, k)        break L(x, k, x_t)
 //! ```
 //!
-//! An exit carries every value that its target takes, and so every tangent: those of the slots that the target
-//! has made active, in their order, behind the values.
+//! An exit carries the values that its target takes. After them come the tangents of the target's active slots, in order.
 
 use super::Linearizer;
 use cotangent_ir::{Inst, Op};

@@ -1,4 +1,4 @@
-//! `while` and `for`.
+//! Linearizes `while` and `for`.
 //!
 //! ```text
 //! r = while (x0) { c(x) } do (x) {        r, r_t = while (x0, x0_t) { c(x) } do (x, x_t) {
@@ -7,9 +7,9 @@
 //! }                                       }
 //! ```
 //!
-//! A slot has a tangent in every round or in none: it does if its first value has one, or any value that a
-//! `yield`, `continue` or `break` of this loop carries. The condition does not depend on tangents and stays as it
-//! is, but for arguments it does not read.
+//! A slot has a tangent in every iteration or in none. It has one if its initial value has one, or if a `yield`, `continue`
+//! or `break` of this loop carries one. The condition does not depend on tangents; it only gets additional arguments, which
+//! it does not read.
 
 use super::Linearizer;
 use cotangent_ir::{Inst, Op, Region, Value};

@@ -1,8 +1,8 @@
-//! Adds to a function its derivative as a linear map.
+//! Linearization: adds the derivative of a function to it, as a linear map.
 //!
-//! Beside each instruction whose operands have tangents come the instructions that compute the tangents of its
-//! results. Nothing else changes: instructions of the original keep their identity and their order, so side
-//! tables stay valid, and a function without active inputs comes out as it went in.
+//! Input: a function and its active inputs. Output: the same function, in which the instructions that compute tangents follow
+//! each active instruction. The original instructions keep their identity and their order, so side tables stay valid. A
+//! function without active inputs does not change.
 //!
 //! ```text
 //! f(a, b) -> r {               f(a, b, a_t, b_t) -> r, r_t {
@@ -12,13 +12,13 @@
 //! }                            }
 //! ```
 //!
-//! A value without a tangent has the tangent zero, and no rule emits anything for it: zeros are symbolic until
-//! something must carry one (a sibling branch, a loop slot, a part of an aggregate, an output).
+//! A value without a tangent has the tangent zero, and no rule emits code for it. Zeros are symbolic until a construct must
+//! carry one (a sibling branch, a loop slot, a part of an aggregate, an output).
 //!
-//! - `activity` decides beforehand which results of branches and which slots of loops need a tangent.
-//! - `rules` has the operations, `branches`, `loops`, `exits` and `call` the constructs, each with its derivation.
+//! - `activity` decides in advance which results of branches and which slots of loops need a tangent.
+//! - `rules` handles operations. `branches`, `loops`, `exits` and `call` handle the constructs, each with its derivation.
 //!
-//! All exits are handled as they are, so forward mode needs no preparation.
+//! Early exits are supported directly, so forward mode needs no preparation.
 
 mod activity;
 mod branches;
@@ -31,7 +31,8 @@ use crate::callee::Sources;
 use crate::tangent;
 use cotangent_base::{Diagnostics, EntityMap, EntitySet, Map, Span, Symbol};
 use cotangent_ir::{
-    Builder, DiffTable, Dir, Func, FuncId, Inst, Mode, Module, Op, Param, Region, Signature, Ty, Types, Value,
+    Builder, DiffTable, Dir, Func, FuncId, InputMask, Inst, Mode, Module, Op, OutputMask, Param, Region,
+    Signature, SlotMask, Ty, Types, Value,
 };
 use std::rc::Rc;
 
@@ -46,9 +47,9 @@ pub struct Linearized {
     /// The linear values that are chosen by a `select` of the original, and not by one in a rule.
     pub choices: EntitySet<Value>,
     /// Which of the original's inputs have a tangent.
-    pub inputs: Box<[bool]>,
+    pub inputs: InputMask,
     /// Which of the original's outputs have a tangent: all that carry a derivative.
-    pub outputs: Box<[bool]>,
+    pub outputs: OutputMask,
 }
 
 /// Linearizes `func`, a copy of a function of `module`, for derivatives of the given mode. `inputs` says which inputs have a
@@ -56,7 +57,7 @@ pub struct Linearized {
 pub fn linearize(
     module: &mut Module,
     func: Func,
-    inputs: &[bool],
+    inputs: &InputMask,
     mode: Mode,
     diagnostics: &mut Diagnostics,
 ) -> Linearized {
@@ -76,7 +77,7 @@ pub fn linearize(
         active: EntitySet::new(),
         yields: Vec::new(),
         loops: Vec::new(),
-        outputs: outputs.clone(),
+        outputs: outputs.iter().copied().collect(),
         rules: Vec::new(),
         prepared: Map::default(),
         mode,
@@ -85,7 +86,7 @@ pub fn linearize(
     l.function(inputs);
     let mut func = l.func;
     func.sig = sig;
-    Linearized { func, lin: l.lin, choices: l.choices, inputs: inputs.into(), outputs }
+    Linearized { func, lin: l.lin, choices: l.choices, inputs: inputs.clone(), outputs }
 }
 
 /// The signature of a linearized function, and which outputs have a tangent. Tangents are ordinary
@@ -94,8 +95,8 @@ pub fn signature(
     types: &mut Types,
     diff: &DiffTable,
     sig: &Signature,
-    inputs: &[bool],
-) -> (Signature, Box<[bool]>) {
+    inputs: &InputMask,
+) -> (Signature, OutputMask) {
     let mut params = sig.params.clone();
     let mut tangent = |name: &dyn std::fmt::Display, ty: Ty, dir: Dir| {
         let ty = diff.differential(types, ty).expect("what is active is differentiable");
@@ -142,11 +143,11 @@ struct Linearizer<'m> {
     /// The values that may have a tangent.
     active: EntitySet<Value>,
     /// Which values of a `yield` take their tangent along, innermost region last.
-    yields: Vec<Box<[bool]>>,
+    yields: Vec<SlotMask>,
     /// The same for `break` and `continue`, innermost loop last.
-    loops: Vec<Box<[bool]>>,
+    loops: Vec<SlotMask>,
     /// The same for `return`.
-    outputs: Box<[bool]>,
+    outputs: SlotMask,
     /// The library rules being written out, innermost last; see `call`.
     rules: Vec<FuncId>,
     /// Bodies of rules without early exits.
@@ -158,7 +159,7 @@ struct Linearizer<'m> {
 }
 
 impl Linearizer<'_> {
-    fn function(&mut self, inputs: &[bool]) {
+    fn function(&mut self, inputs: &InputMask) {
         let body = self.func.body;
         let chosen: Vec<Value> =
             self.func.inputs().iter().zip(inputs).filter(|(_, a)| **a).map(|(v, _)| *v).collect();

@@ -1,8 +1,8 @@
-//! The operations.
+//! Linearizes operations, by linearity class.
 //!
-//! By linearity class: an operation linear in its operands jointly acts on tangents as on values; one linear in
-//! each alone has the product rule; division is linear in the first and has the quotient rule. No other
-//! operation of the IR has a rule here: the library's functions bring their own.
+//! An operation that is jointly linear in its operands acts on tangents as on values. One that is linear in each operand
+//! follows the product rule, and division the quotient rule. No other operation of the IR has a rule here: library functions
+//! bring their own rules.
 //!
 //! ```text
 //! y = op a, b      jointly     y_t = op a_t, b_t
@@ -230,7 +230,7 @@ impl Linearizer<'_> {
         }
         let message = format!("no derivative rule for `{}` in `{}`", data.op.name(), self.func.name);
         let diagnostic = Diagnostic::new(codes::NO_RULE, data.span, message).help(
-            "call the library function of that name, which has a rule, or stop the derivative with `detach`",
+            "call the library function of that name, which has a rule, or drop the derivative with `detach`",
         );
         self.diagnostics.push(diagnostic);
         None

@@ -1,4 +1,4 @@
-//! Where the paths of a function lead: which exits leave a construct, and which regions reach their end.
+//! Finds which exits leave a construct, and which regions reach their end.
 
 use cotangent_base::Map;
 use cotangent_ir::{Func, Inst, Op, Region};

@@ -1,10 +1,9 @@
-//! What the edges of a loop show: slots that are known in every round, and a bound on the rounds.
+//! Finds the induction variables of a loop, and a bound on its iteration count.
 //!
-//! A slot is `init + step * k` in round `k` if every edge into the next round (the end of the body, and each
-//! `continue`) passes its argument plus the same constant. What a `break` passes does not matter. Once early exits
-//! are slots themselves, nobody can see this any more; so it is found here, on the original.
-//!
-//! The bound is found on the original too, by [`rounds`](cotangent_passes::rounds).
+//! A slot is `init + step * k` in iteration `k` if every edge into the next iteration (the end of the body, and each
+//! `continue`) adds the same constant to it. A `break` does not matter. Once early exits have become slots, this is no longer
+//! visible, so the analysis runs on the original loop. [`rounds`](cotangent_passes::rounds) computes the bound, also on the
+//! original.
 
 use cotangent_ir::{Const, Func, Inst, Math, Op, Region, Types, Value};
 use cotangent_passes::shape::{Loop, Shape};
@@ -53,8 +52,8 @@ fn inner_edges(func: &Func, region: Region, loops: u32, edges: &mut Edges) {
 
 /// What is known of a loop. Of a counted one the counter says how it steps.
 pub(super) fn of_loop(types: &Types, func: &Func, shape: &Shape, inst: Inst) -> Known {
-    let rounds =
-        Loop::of(func, inst).and_then(|looped| cotangent_passes::rounds::most(types, func, shape, looped));
+    let rounds = Loop::of(func, inst)
+        .and_then(|looped| cotangent_passes::loop_bound::most(types, func, shape, looped));
     let data = &func.insts[inst];
     let Op::While(_) = data.op else {
         return Known { steps: vec![], rounds };

@@ -1,4 +1,4 @@
-//! What becomes of the values at the end of a region.
+//! Landings: where the values at the end of a region go.
 
 use super::Preparer;
 use super::exits::{Code, FALL, Group, RETURN, break_of, continue_of, group, groups};

@@ -1,4 +1,4 @@
-//! Loops.
+//! Removes early exits from loops.
 //!
 //! ```text
 //! r = while (x0) {                r, .. = while (x0, true) {

@@ -1,4 +1,4 @@
-//! Removes early exits from a copy of a function, so that it can be run backwards.
+//! `prepare`: removes early exits from a copy of a function, so that reverse mode can run it backwards.
 //!
 //! ```text
 //! f(x) {                              f(x) {
@@ -12,24 +12,24 @@
 //!                                     }
 //! ```
 //!
-//! One recursive pass. It goes along a region to its end, at which there are values and an *outcome*: the code 0
-//! if the end was reached, else the code of an exit. What is done with them is the region's `Landing`.
+//! One recursive pass processes each region to its end. There it has values and an *outcome*: the code 0 if control reached
+//! the end, and otherwise the code of an exit. The region's `Landing` says where they go.
 //!
-//! - **Sink.** If at most one branch of an `if` or `switch` reaches its end, what follows moves into that branch.
-//!   Nothing is duplicated and no flag is needed.
-//! - **Guard.** Otherwise the construct also yields the code and the values that go with each exit, and what
-//!   follows stands in `if code == 0 {..} else {..}`, whose other side hands them on.
-//! - **Loops.** A loop that can be left gets a slot `live`, and its condition becomes
-//!   `if live {condition} else {false}`: it is never evaluated once more than before. Only a loop that can be left
-//!   for something further out carries the code and the values for that.
-//! - **Pass through.** A path that leaves a slot unset yields the current value of that slot, not some undefined
-//!   one, so that neither an array nor its derivative is ever filled anew.
+//! - **Sink.** If at most one branch of an `if` or `switch` reaches its end, the code after the construct moves into that
+//!   branch. Nothing is duplicated and no flag is needed.
+//! - **Guard.** Otherwise the construct also yields the code and the values of each exit, and the code after it moves into
+//!   `if code == 0 {..} else {..}`, whose other branch passes them on.
+//! - **Loops.** A loop with early exits gets a slot `live`, and its condition becomes `if live {condition} else {false}`, so
+//!   that it is never evaluated more often than before. Only a loop with exits to an outer construct carries their code and
+//!   values.
+//! - **Pass through.** A path that leaves a slot unset yields the current value of that slot, not an undefined one, so that
+//!   neither an array nor its derivative is ever filled again.
 //!
-//! Slots: one group per loop, shared by its `break`, its `continue` and the end of its body, and one group for
-//! `return`. A counted loop that can be left becomes a `while`.
+//! Each loop has one group of slots, shared by its `break`, its `continue` and the end of its body; `return` has another
+//! group. A counted loop with early exits becomes a `while`.
 //!
-//! What only the exits' edges show is recorded on the way (see `induction`): slots that are known in every round,
-//! and how many rounds a loop can have at most.
+//! The pass also records what only the original edges show (see `induction`): induction variables, and bounds on iteration
+//! counts.
 
 mod exits;
 pub(crate) mod induction;
@@ -60,6 +60,7 @@ pub type Induction = Map<Value, i64>;
 /// Removes the early exits of `func`.
 pub fn prepare(types: &mut Types, func: &Func) -> Prepared {
     let mut to = Func::new(func.name, func.sig.clone(), func.span);
+    to.origin = func.origin;
     to.inline = func.inline;
     to.diff = func.diff.clone();
     let mut copier = Copier::new();

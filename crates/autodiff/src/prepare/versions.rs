@@ -1,9 +1,9 @@
-//! The current values of slots, which paths that leave a slot unset pass through.
+//! Tracks the current value of each slot, for paths that leave the slot unset.
 //!
-//! A slot begins a round with the argument of the loop's body. Code then makes new versions of it: an `insert` into an
-//! array, a loop over it, an `if` that updates it in one branch. A path that leaves early and does not care about the
-//! slot could pass any version; it passes the latest, for if it passed an older one, that would still be needed after
-//! the newer was made, and the whole array would have to be copied.
+//! At the start of an iteration, the current value is the argument of the loop's body. Code then creates new versions: an
+//! `insert` into an array, a loop over it, an `if` that updates it in one branch. A path that exits early without setting the
+//! slot could pass any version. It passes the latest: an older one would stay live after the update, and the whole array
+//! would be copied.
 
 use super::exits::Group;
 use cotangent_ir::Value;

@@ -7,9 +7,9 @@
 //!                     { w = add b_ct r_ct;              yield a_ct, w }
 //! ```
 //!
-//! Each branch begins with the cotangents that captured values have so far and yields them updated; a branch
-//! that does not touch one yields it unchanged. Summing up in the branch from zero and adding behind it would
-//! cost a whole array for every element touched.
+//! Each branch starts with the current cotangents of captured values and yields them updated. A branch that does not use one
+//! yields it unchanged. Accumulating from zero in the branch and adding afterwards would cost a whole array for every element
+//! touched.
 
 use super::Transposer;
 use super::cotangent::Cotangents;

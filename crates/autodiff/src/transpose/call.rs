@@ -1,19 +1,19 @@
 //! The transpose of calls.
 //!
-//! A call of a linear half becomes a call of that function's own transpose, made for exactly the cotangents that
-//! are known here. The cotangent that an argument has so far is handed over to be added to:
+//! A call of a linear half becomes a call of its transpose, made for exactly the cotangents that are known here. The callee
+//! adds to the current cotangent of each argument:
 //!
 //! ```text
 //! ~r = call g.linear %ctx %i ~a       a_ct' = call g.bwd ctx i r_ct a_ct
 //! ```
 //!
-//! A value passed twice is handed over once; what the second place gives is added. A call of the user's
-//! `dadd` is an addition, and one of `dzero` a zero.
+//! A value passed twice is passed once to add to; the contribution of its second use is added afterwards. A call of a
+//! user-defined `dadd` is an addition, and one of `dzero` a zero.
 
 use super::{Seeds, Transposer};
 use crate::driver::Reported;
-use crate::extract;
-use cotangent_ir::{FuncId, Inst, Ty, Value};
+use crate::reverse::backward;
+use cotangent_ir::{FuncId, Inst, OutputMask, TangentMask, Ty, Value};
 
 impl Transposer<'_, '_> {
     pub(super) fn call(&mut self, inst: Inst, callee: FuncId) -> Result<(), Reported> {
@@ -21,14 +21,14 @@ impl Transposer<'_, '_> {
             return self.sum(inst);
         }
         let data = &self.func().insts[inst];
-        let outputs: Box<[bool]> = data.results.iter().map(|r| self.cotangents.has(*r)).collect();
-        let contributes = extract::contributions(self.cx, callee, &outputs)?;
+        let outputs: OutputMask = data.results.iter().map(|r| self.cotangents.has(*r)).collect();
+        let contributes = backward::contributions(self.cx, callee, &outputs)?;
         let (primal, tangents) = data.operands.split_at(data.operands.len() - contributes.len());
         let inputs = self.handed_over(tangents, &contributes);
         let is_doubtful = data.results.iter().any(|r| self.doubtful.contains(*r));
-        let certain = !(is_doubtful && extract::is_steep(self.cx, callee));
+        let certain = !(is_doubtful && backward::is_steep(self.cx, callee));
         let seeds = Seeds { outputs, inputs, certain };
-        let turned = extract::backward(self.cx, callee, &seeds)?;
+        let transposed = backward::backward(self.cx, callee, &seeds)?;
 
         let mut operands = self.copy.all(primal);
         operands.extend(data.results.iter().filter_map(|r| self.take(*r)).collect::<Vec<_>>());
@@ -42,14 +42,14 @@ impl Transposer<'_, '_> {
             .map(|((tangent, given), _)| (*tangent, *given))
             .collect();
         let types: Vec<Ty> = given.iter().map(|(tangent, _)| self.func().ty(*tangent)).collect();
-        let call = self.build(|b, _| b.emit(cotangent_ir::Op::Call(turned), &operands, &types));
+        let call = self.build(|b, _| b.emit(cotangent_ir::Op::Call(transposed), &operands, &types));
         let results = self.out.insts[call].results.clone();
         self.collect(&given, &results);
         Ok(())
     }
 
     /// Which tangents have a cotangent that the callee may add to.
-    fn handed_over(&self, tangents: &[Value], contributes: &[bool]) -> Box<[bool]> {
+    fn handed_over(&self, tangents: &[Value], contributes: &TangentMask) -> TangentMask {
         let is_first = |i: usize| !tangents[..i].contains(&tangents[i]);
         (0..tangents.len())
             .map(|i| contributes[i] && self.cotangents.has(tangents[i]) && is_first(i))

@@ -1,8 +1,8 @@
-//! Which linear values each construct captures: those made outside of it to which instructions inside contribute.
+//! Finds the linear values that each construct captures: values defined outside it to which instructions inside contribute.
 //!
-//! Found for all constructs in one walk, the inner ones first. What an inner construct captures is made in the region it
-//! stands in or further out, so one look at where a value is made tells whether the next one captures it too. (To ask
-//! of every construct about everything in it would take the cube of the depth.)
+//! One walk handles all constructs, inner ones first. A value that an inner construct captures is defined in the enclosing
+//! region or further out, so one look at its definition tells whether the enclosing construct captures it too. (Examining the
+//! contents of every construct separately would take time cubic in the nesting depth.)
 
 use crate::checkpoint::nest::Nest;
 use cotangent_base::{EntitySet, Map, Set};

@@ -1,7 +1,7 @@
-//! The table of cotangents, and how contributions add up.
+//! The table of cotangents, and the accumulation of contributions.
 //!
-//! Contributions to fields, lanes and rows with known numbers are held apart, as a tree, until somebody needs the
-//! value; then one `pack` makes it. So `v.x + v.y + v.z` gives one vector and no zero-filled ones:
+//! Contributions to fields, components and rows with constant indices are collected in a tree. One `pack` builds the value
+//! when it is needed. So `v.x + v.y + v.z` makes one vector and no zero-filled ones:
 //!
 //! ```text
 //! forward  a = extract v [0]; b = extract v [1]; c = extract v [2]

@@ -1,13 +1,13 @@
-//! The transpose of a call whose backward derivative the user wrote.
+//! The transpose of a call with a custom backward derivative.
 //!
-//! The user's function has the signature of a backward request: an input with a derivative is an `inout` pair,
-//! an output with a derivative is an `in` cotangent. [`roles`] lists, parameter by parameter, what it gets.
+//! The custom derivative has the signature of a backward request: an input with a derivative is an `inout` pair, and an
+//! output with a derivative is an `in` cotangent. [`roles`] lists what each parameter gets.
 
 use super::Transposer;
 use crate::driver::Reported;
-use crate::extract::wrong_signature;
+use crate::reverse::wrong_signature;
 use crate::tangent;
-use cotangent_ir::{Dir, FuncId, Inst, LinCall, Op, Signature, Ty, Value};
+use cotangent_ir::{Dir, FuncId, Inst, LinCall, Op, OutputMask, Signature, Ty, Value};
 
 /// The part of a pair that holds the value.
 pub const PRIMAL: u32 = 0;
@@ -134,7 +134,7 @@ impl Transposer<'_, '_> {
     }
 
     /// The cotangent of each output of the original function, if it has one.
-    fn seeds(&mut self, outputs: &[bool], results: &[Value]) -> Vec<Option<Value>> {
+    fn seeds(&mut self, outputs: &OutputMask, results: &[Value]) -> Vec<Option<Value>> {
         let mut results = results.iter();
         let mut seed = |active: &bool| {
             if *active { results.next().and_then(|r| self.take(*r)) } else { None }

@@ -1,4 +1,4 @@
-//! Which cotangents may be zero because the value is not used: the *doubtful* ones.
+//! Finds the *doubtful* cotangents: those that may be zero because the value is not used.
 //!
 //! ```text
 //! %root = sqrt %x
@@ -6,35 +6,35 @@
 //! ```
 //!
 //! An unused value has a zero cotangent. Zero times a derivative that is infinite or NaN is NaN, which must not spread.
-//! [`sink`](mod@cotangent_passes::sink) has moved most such values to where they are used. This pass finds those that it could
-//! not move: values that only some iterations of a loop use, only some parts of an aggregate, or only the callee. Their
+//! [`sink`](mod@cotangent_passes::sink) has moved most such values to where they are used. This pass finds those that it
+//! could not move: values that only some iterations of a loop use, only some parts of an aggregate, or only the callee. Their
 //! products are guarded:
 //!
 //! ```text
 //! ~root = mul %slope ~x       p = slope * root_ct;  x_ct += select(root_ct == 0 & p is NaN, 0, p)
 //! ```
 //!
-//! Only products that are [`steep`](mod@crate::steep) are guarded, and of them only those whose cotangent is not there for sure.
-//! A value that is used but has a zero cotangent counts as unused, so its product is zero too where the derivative is infinite.
-//! Where the derivative is finite nothing changes, since a second derivative needs to know how the product grows with the
-//! cotangent.
+//! Only [`steep`](mod@crate::steep) products with a doubtful cotangent are guarded. A value that is used but has a zero
+//! cotangent counts as unused, so its product is zero too where the derivative is infinite. Where the derivative is finite,
+//! nothing changes, since a second derivative depends on how the product grows with the cotangent.
 //!
-//! **What is sure.** One sweep from the end to the beginning, as in [`reach`](super::reach). Outputs are sure; what an
-//! operation hands on is as sure as its result, part by part; what an `if` captures is sure if it is in every branch; what a loop
-//! captures if there is at least one iteration for sure. A slot of a loop is taken to be as sure as the result, and the body is swept again with
-//! what came out, if that was less.
+//! **Certain cotangents.** One backward sweep, as in [`reach`](super::reach), finds the cotangents that are not doubtful.
+//! Those of outputs are certain. The cotangent of an operand is as certain as that of the result, part by part. A value that
+//! an `if` captures is certain if every branch makes it so. A value that a loop captures is certain if the loop surely has an
+//! iteration. A slot of a loop is first assumed to be as certain as the result; if the sweep of the body finds less, the body
+//! is swept again.
 //!
-//! It does not guard products of matrices with vectors and with each other, nor derivatives that the user wrote.
+//! The pass does not guard products with matrices, nor custom derivatives.
 
 use super::reach::is_wanted;
 use super::sure::Sure;
 use crate::Context;
 use crate::driver::Reported;
-use crate::extract;
 use crate::kind::{Kind, kind};
+use crate::reverse::backward;
 use crate::unzip::LinearFunc;
 use cotangent_base::{EntitySet, Map};
-use cotangent_ir::{Const, Func, FuncId, InstData, Math, Op, Path, Region, Value};
+use cotangent_ir::{Const, Func, FuncId, InstData, Math, Op, OutputMask, Path, Region, TangentMask, Value};
 
 /// How often the body of a loop is swept, before none of its slots counts as sure.
 const ROUNDS: usize = 4;
@@ -44,7 +44,7 @@ pub struct Doubts {
     /// The results of steep operations and of calls whose cotangent may be zero because nobody used them.
     pub doubtful: EntitySet<Value>,
     /// The tangent inputs that get a cotangent for sure.
-    pub inputs: Box<[bool]>,
+    pub inputs: TangentMask,
 }
 
 impl Doubts {
@@ -54,7 +54,7 @@ impl Doubts {
         cx: &mut Context<'_>,
         linear: &LinearFunc,
         reach: &EntitySet<Value>,
-        outputs: &[bool],
+        outputs: &OutputMask,
         certain: bool,
     ) -> Result<Self, Reported> {
         let mut sweep = Sweep { cx, source: linear, reach, sure: Map::default(), doubtful: EntitySet::new() };
@@ -178,10 +178,10 @@ impl<'a> Sweep<'a, '_> {
     }
 
     fn call(&mut self, data: &'a InstData, callee: FuncId) -> Result<(), Reported> {
-        let outputs: Box<[bool]> = data.results.iter().map(|r| self.reach.contains(*r)).collect();
+        let outputs: OutputMask = data.results.iter().map(|r| self.reach.contains(*r)).collect();
         let reached: Vec<Value> = data.results.iter().copied().filter(|r| self.reach.contains(*r)).collect();
         if reached.iter().all(|result| self.is_sure(*result)) {
-            let inputs = extract::certain(self.cx, callee, &outputs)?;
+            let inputs = backward::certain(self.cx, callee, &outputs)?;
             let tangents = &data.operands[data.operands.len() - inputs.len()..];
             for (&tangent, _) in tangents.iter().zip(&inputs).filter(|(_, sure)| **sure) {
                 self.add(tangent, Some(Sure::Whole));

@@ -1,4 +1,4 @@
-//! The transpose of a counted loop: the same loop in the other direction, with its body transposed.
+//! The transpose of a counted loop: the same loop in the opposite direction, with its body transposed.
 //!
 //! ```text
 //! ~s = for n (~x) { (k, ~a)  %c = ..; ~w = extract ~W [k]; ~t = mul %c ~w; ~u = add ~a ~t; yield ~u }
@@ -7,9 +7,9 @@
 //!     c = ..; w_ct = mul c u_ct; W_ct2 = insert_add W_ct w_ct [k]; yield u_ct, W_ct2 }
 //! ```
 //!
-//! A carried slot carries the cotangent of what the body yields into it; at the end of the turned body that of
-//! the slot's argument is yielded, which is what the round before yielded. Captured values have slots of their
-//! own, which begin with the cotangent found so far: one accumulator for all rounds.
+//! A slot carries the cotangent of the value that the body yields into it. The transposed body yields the cotangent of the
+//! slot's argument, which is what the previous iteration yielded. Each captured value has its own slot, which starts with the
+//! current cotangent: one accumulator for all iterations.
 
 use super::Transposer;
 use crate::driver::Reported;

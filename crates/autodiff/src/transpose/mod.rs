@@ -5,25 +5,25 @@
 //! after    B(context, x', y_ct.., x_ct..) -> x_ct'..
 //! ```
 //!
-//! `D` maps tangents of inputs to tangents of outputs; `B` maps cotangents of outputs to cotangents of inputs,
-//! which it adds to what it is given. Both know the same primal values.
+//! `D` maps tangents of inputs to tangents of outputs. `B` maps cotangents of outputs to cotangents of inputs, which it adds
+//! to the cotangents passed to it. Both take the same primal values.
 //!
-//! A region of `D` is a prologue of primal operations and then linear ones. The prologue is copied as it is; the
-//! linear operations are visited from the last to the first. A table holds for every linear value the sum of
-//! the cotangents found so far; a value without an entry has cotangent zero, and an operation none of whose
-//! results has an entry contributes nothing, unless it is or contains a call of a source. Every rule takes the cotangents
-//! of an operation's results out of the table and adds something to those of its operands:
+//! A region of `D` is a prologue of primal operations, followed by linear ones. The prologue is copied unchanged. The linear
+//! operations are visited from the last to the first. A table holds the sum of the cotangents found so far for every linear
+//! value. A value without an entry has cotangent zero. An operation contributes nothing if none of its results has an entry,
+//! unless it is or contains a call of a source. Every rule removes the cotangents of an operation's results from the table
+//! and adds to those of its operands:
 //!
-//! - [`rules`] has the operations on numbers and aggregates,
-//! - [`branch`] `if` and `switch`, [`loops`] loops, [`call`] calls,
-//! - [`captures`] what those capture,
-//! - [`cotangent`] the table, and how contributions to parts become one value,
-//! - [`reach`] which values get a cotangent at all, found before anything is emitted,
-//! - [`doubts`] which of them may be zero because the value was not used: those stay zero even where the derivative is infinite.
+//! - [`rules`] transposes operations on numbers and aggregates.
+//! - [`branch`] transposes `if` and `switch`, [`loops`] loops, and [`call`] calls.
+//! - [`captures`] finds the values that those constructs capture.
+//! - [`cotangent`] is the table, and builds values from contributions to their parts.
+//! - [`reach`] finds the values that get a cotangent, before code is emitted.
+//! - [`doubts`] finds the cotangents that may be zero because the value is not used. They stay zero even where the derivative
+//!   is infinite.
 //!
-//! `B` is made for one set of seeds: which outputs have a cotangent and which inputs already have one to add to.
-//! What is zero is neither passed nor computed; that is what keeps a loop that calls `read(a, i)` from adding
-//! whole arrays of zeros in every iteration.
+//! `B` is made for one set of seeds: which outputs have a cotangent, and which inputs already have one to add to. Zeros are
+//! neither passed nor computed. So a loop that calls `read(a, i)` does not add whole arrays of zeros in every iteration.
 
 pub mod branch;
 pub mod call;
@@ -46,16 +46,17 @@ use captures::Captures;
 use cotangent::Cotangents;
 use cotangent_base::{EntitySet, Span, Symbol};
 use cotangent_ir::{
-    Builder, Copier, DiffTable, Dir, Func, Inst, Mode, Module, Op, Region, Signature, Ty, Value,
+    Builder, Copier, DiffTable, Dir, Func, Inst, Mode, Module, Op, OutputMask, Region, Signature,
+    TangentMask, Ty, Value,
 };
 
 /// Which cotangents a backward function is given.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Seeds {
     /// Of which outputs of the linear function; the others are zero.
-    pub outputs: Box<[bool]>,
+    pub outputs: OutputMask,
     /// Of which of its tangent inputs, to be added to; the others are made.
-    pub inputs: Box<[bool]>,
+    pub inputs: TangentMask,
     /// Whether the cotangents of outputs are there for sure, all of them; else they may be zero because nobody used the output.
     pub certain: bool,
 }
@@ -63,26 +64,28 @@ pub struct Seeds {
 /// The transpose of `linear` with an empty body, named after what `linear` is a half of. Its inputs are the primal inputs of
 /// `linear`, the cotangents of the outputs that have one, and those of the inputs that have one already; its outputs
 /// are the cotangents of the inputs in `contributes`.
-pub fn declare(module: &mut Module, linear: &LinearFunc, seeds: &Seeds, contributes: &[bool]) -> Func {
+pub fn declare(module: &mut Module, linear: &LinearFunc, seeds: &Seeds, contributes: &TangentMask) -> Func {
     let sig = signature(module, linear, seeds, contributes);
     let mut func = Func::new(Symbol::new(&format!("{}.bwd", linear.name)), sig, linear.func.span);
+    func.origin = linear.func.origin;
     func.diff.differentiable = Some(Mode::Backward);
     func
 }
 
-/// Gives `declared`, the transpose of `linear`, its body. The inputs in `contributes` are at least those that
-/// [`Reach`](reach::Reach) finds.
+/// Gives `declared`, the transpose of `linear`, its body. `reach` is what [`Reach::of`](reach::Reach::of) finds for these seeds;
+/// the inputs in `contributes` are at least its.
 pub fn transpose(
     cx: &mut Context<'_>,
     declared: Func,
     linear: &LinearFunc,
     seeds: &Seeds,
-    contributes: &[bool],
+    reach: &reach::Reach,
+    contributes: &TangentMask,
 ) -> Result<Func, Reported> {
-    let reach = reach::Reach::of(cx, linear, &seeds.outputs)?.into_values();
-    let doubts = doubts::Doubts::of(cx, linear, &reach, &seeds.outputs, seeds.certain)?;
+    let reach = reach.values();
+    let doubts = doubts::Doubts::of(cx, linear, reach, &seeds.outputs, seeds.certain)?;
     let mut transposer = Transposer {
-        captures: Captures::of(&linear.func, &reach),
+        captures: Captures::of(&linear.func, reach),
         cx,
         source: linear,
         reach,
@@ -104,7 +107,12 @@ pub fn tangents(linear: &LinearFunc) -> &[Value] {
     &inputs[first..]
 }
 
-fn signature(module: &mut Module, linear: &LinearFunc, seeds: &Seeds, contributes: &[bool]) -> Signature {
+fn signature(
+    module: &mut Module,
+    linear: &LinearFunc,
+    seeds: &Seeds,
+    contributes: &TangentMask,
+) -> Signature {
     let func = &linear.func;
     let tangents = tangents(linear);
     let mut named: Vec<(String, Ty, Dir)> = Vec::new();
@@ -124,14 +132,14 @@ fn signature(module: &mut Module, linear: &LinearFunc, seeds: &Seeds, contribute
     Signature { params, ret: None }
 }
 
-/// The state of turning one function round.
+/// The state of transposing one function.
 pub struct Transposer<'a, 'm> {
     cx: &'a mut Context<'m>,
     source: &'a LinearFunc,
     /// What constructs capture.
     captures: Captures,
     /// The linear values that get a cotangent.
-    reach: EntitySet<Value>,
+    reach: &'a EntitySet<Value>,
     /// The results of steep operations and calls whose cotangent may be zero because nobody used them.
     doubtful: EntitySet<Value>,
     out: Func,
@@ -164,7 +172,7 @@ impl<'a> Transposer<'a, '_> {
         emit(&mut b, diff)
     }
 
-    fn run(&mut self, seeds: &Seeds, contributes: &[bool]) -> Result<(), Reported> {
+    fn run(&mut self, seeds: &Seeds, contributes: &TangentMask) -> Result<(), Reported> {
         let func = self.func();
         let tangents = tangents(self.source);
         let primal = func.inputs().len() - tangents.len();

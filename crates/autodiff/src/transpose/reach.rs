@@ -1,55 +1,56 @@
-//! Which linear values get a cotangent, given which outputs have one.
+//! Finds the linear values that get a cotangent. Input: a linear function and which of its outputs have a cotangent.
 //!
-//! Found before anything is emitted: a loop must know its slots before its body is transposed, and a caller
-//! must know which cotangents it gets back. One sweep from the end to the beginning; loops are swept until
-//! nothing new appears.
+//! The analysis runs before code is emitted: a loop must know its slots before its body is transposed, and a caller must know
+//! which cotangents the callee returns. It is one backward sweep, repeated over loops until nothing changes.
 
 use crate::Context;
 use crate::driver::Reported;
-use crate::extract;
 use crate::kind::{Kind, kind};
+use crate::reverse::backward;
 use crate::unzip::LinearFunc;
 use cotangent_base::EntitySet;
-use cotangent_ir::{Func, FuncId, Inst, InstData, Op, Region, Value};
+use cotangent_ir::{Func, FuncId, Inst, InstData, Op, OutputMask, Region, TangentMask, Value};
 
 /// The values that get a cotangent.
 pub struct Reach {
     values: EntitySet<Value>,
+    /// Which tangent inputs are among them.
+    contributions: TangentMask,
 }
 
 impl Reach {
     /// What is reached in `linear` if the given outputs have a cotangent.
-    pub fn of(cx: &mut Context<'_>, linear: &LinearFunc, outputs: &[bool]) -> Result<Self, Reported> {
+    pub fn of(cx: &mut Context<'_>, linear: &LinearFunc, outputs: &OutputMask) -> Result<Self, Reported> {
         let mut sweep = Sweep { cx, source: linear, values: EntitySet::new() };
         let returned = &linear.func.exit(linear.func.body).operands;
         for (&value, _) in returned.iter().zip(outputs).filter(|(_, seeded)| **seeded) {
             sweep.mark(value);
         }
         sweep.region(linear.func.body)?;
-        Ok(Reach { values: sweep.values })
+        let values = sweep.values;
+        let contributions = super::tangents(linear).iter().map(|t| values.contains(*t)).collect();
+        Ok(Reach { values, contributions })
     }
 
     /// Which tangent inputs get a cotangent.
-    pub fn contributions(&self, linear: &LinearFunc) -> Box<[bool]> {
-        super::tangents(linear).iter().map(|t| self.values.contains(*t)).collect()
+    pub fn contributions(&self) -> &TangentMask {
+        &self.contributions
     }
 
     /// The values.
     pub fn values(&self) -> &EntitySet<Value> {
         &self.values
     }
-
-    /// The values themselves.
-    pub fn into_values(self) -> EntitySet<Value> {
-        self.values
-    }
 }
 
 /// Whether contributions to `value` go anywhere: it is linear and not zero. A call of the user's `dzero` is a zero.
 pub(super) fn is_wanted(cx: &Context<'_>, linear: &LinearFunc, value: Value) -> bool {
-    let is_zero = |data: &InstData| match data.op {
-        Op::Call(callee) => data.operands.is_empty() && !cx.reverse.is_linear_half(callee),
-        ref op => matches!(op, Op::Zero | Op::Undef),
+    let is_zero = |data: &InstData| {
+        if let Op::Call(callee) = data.op {
+            data.operands.is_empty() && !cx.reverse.is_linear_half(callee)
+        } else {
+            matches!(data.op, Op::Zero | Op::Undef)
+        }
     };
     linear.lin.contains(value) && !linear.func.def(value).is_some_and(is_zero)
 }
@@ -152,9 +153,9 @@ impl<'a> Sweep<'a, '_> {
 
     fn call(&mut self, inst: Inst, callee: FuncId) -> Result<(), Reported> {
         let data = &self.func().insts[inst];
-        let outputs: Box<[bool]> = data.results.iter().map(|r| self.is_marked(*r)).collect();
-        if self.is_source(inst) || outputs.contains(&true) {
-            let contributes = extract::contributions(self.cx, callee, &outputs)?;
+        let outputs: OutputMask = data.results.iter().map(|r| self.is_marked(*r)).collect();
+        if self.is_source(inst) || outputs.any() {
+            let contributes = backward::contributions(self.cx, callee, &outputs)?;
             let tangents = &data.operands[data.operands.len() - contributes.len()..];
             for (&tangent, _) in tangents.iter().zip(&contributes).filter(|(_, c)| **c) {
                 self.mark(tangent);

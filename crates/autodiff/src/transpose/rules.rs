@@ -1,6 +1,6 @@
 //! The transposes of operations on numbers and aggregates.
 //!
-//! `y` is the cotangent of the result; a primal operand is written `%p`, a linear one `~a`.
+//! `y` is the cotangent of the result. A primal operand is written `%p`, a linear one `~a`.
 //!
 //! ```text
 //! ~r = add ~a ~b             a += y; b += y
@@ -22,8 +22,8 @@
 //! ~r = insert_add ~a ~v [p]  v += extract y [p]; a += y
 //! ```
 //!
-//! The clearing in the rule of `insert` matters: without it, the value that was overwritten would get the cotangent of
-//! the one that took its place.
+//! The rule of `insert` clears the part that was overwritten. Otherwise the old value of that part would get the cotangent of
+//! the new one.
 
 use super::Transposer;
 use super::cotangent::Cotangent;
@@ -290,7 +290,15 @@ impl Transposer<'_, '_> {
         let types = &mut self.cx.module.types;
         match types.get(ty) {
             Type::Matrix(s, r, c) => types.intern(Type::Matrix(s, c, r)),
-            _ => ty,
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Array(..)
+            | Type::Struct(_)
+            | Type::Sum(_)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => ty,
         }
     }
 

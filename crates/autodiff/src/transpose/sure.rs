@@ -1,4 +1,4 @@
-//! Which parts of a cotangent are there for sure.
+//! The parts of a cotangent that are certain: not zero merely because the value is unused.
 
 use cotangent_ir::{Step, Ty, Type, Types};
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! The type of contexts, and its row in the table of differentiable types: a context can be differentiated
-//! again like any structure of the user's.
+//! The types of contexts. Each has a row in the table of differentiable types, so a context can be differentiated again like
+//! any structure.
 
 use crate::checkpoint::{Field, Plan};
 use cotangent_base::Symbol;

@@ -1,4 +1,4 @@
-//! The linear half of a function.
+//! Writes the linear half of a function.
 
 use super::primal::{Primal, counter_type, place};
 use super::{LinearFunc, Whole, param, sources};
@@ -18,6 +18,7 @@ pub fn half(module: &mut Module, name: Symbol, whole: Whole<'_>, context: Option
     let sig = signature(module, whole, context);
     let is_steep = steep(module, source, &whole.linearized.lin);
     let mut func = Func::new(Symbol::new(&format!("{name}.linear")), sig, source.span);
+    func.origin = source.origin;
     func.diff.differentiable = Some(Mode::Backward);
     let mut b = Builder::new(&mut module.types, &mut func);
     let mut linear = Linear {

@@ -1,4 +1,4 @@
-//! `unzip`: takes a linearized function apart, as [`checkpoint`](mod@crate::checkpoint) decided.
+//! `unzip`: splits a linearized function into a primal and a linear half, as [`checkpoint`](mod@crate::checkpoint) decided.
 //!
 //! ```text
 //! before   f(x, x_t)      -> (y, y_t)      primal and linear operations, mixed
@@ -6,14 +6,13 @@
 //!          D(context, x', x_t) -> y_t      the linear ones; x' are the inputs the plan asks for
 //! ```
 //!
-//! **The primal half** threads one value through, the context: `context' = insert context, v, [field, k..]`
-//! right behind whatever makes `v`, with the counters `k` of the loops around it. Only loops and branches
-//! that keep something inside carry it. A `while` that keeps something counts its rounds.
+//! **The primal half** threads the context through the code: `context' = insert context, v, [field, k..]` directly after the
+//! instruction that computes `v`, with the counters `k` of the enclosing loops. Only loops and branches that store something
+//! carry the context. A `while` that stores something counts its iterations.
 //!
-//! **The linear half** has the shape of the original wherever that has linear results. Each of its regions is a
-//! prologue, primal operations that fetch or repeat the residuals made in the region it mirrors, followed by
-//! linear operations only. Every loop in it is counted. So `transpose` can copy prologues and transpose the
-//! rest.
+//! **The linear half** has the structure of the original wherever that has linear results. Each of its regions starts with a
+//! prologue of primal operations, which load or recompute the residuals of the corresponding region. Only linear operations
+//! follow. Every loop in it is counted. So `transpose` can copy prologues and transpose the rest.
 
 mod context;
 mod linear;

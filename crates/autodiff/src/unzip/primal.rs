@@ -1,4 +1,4 @@
-//! The primal half of a function, and the primal half of single instructions for prologues.
+//! Writes the primal half of a function, and the primal half of single instructions for prologues.
 
 use super::{Whole, param};
 use crate::checkpoint::nest::{Nest, constant_count};
@@ -16,6 +16,7 @@ pub fn half(module: &mut Module, name: Symbol, whole: Whole<'_>, context: Option
     let mut sig = whole.sig.clone();
     sig.params.extend(context.map(|ty| param(module, "context", ty, Dir::Out)));
     let mut func = Func::new(Symbol::new(&format!("{name}.primal")), sig, source.span);
+    func.origin = Some(source.plain_name());
     func.diff.differentiable = Some(Mode::Backward);
     let mut b = Builder::new(&mut module.types, &mut func);
     let mut primal = Primal::new(whole);

@@ -2,7 +2,7 @@
 //!
 //! - `unzip <mask> <prefer> <free>`: takes the last function of the file apart; `d` marks inputs that have a tangent,
 //!   policies are `all`, `cut` and `min`, and `free` has a `d` for each input that costs nothing.
-//! - `transpose <outputs> <inputs>`: turns the last function round; `d` marks what has a cotangent.
+//! - `transpose <outputs> <inputs>`: transposes the last function; `d` marks what has a cotangent.
 
 use cotangent_autodiff::checkpoint::work::Works;
 use cotangent_autodiff::checkpoint::{self, checkpoint};
@@ -16,11 +16,11 @@ use cotangent_autodiff::{Context, codes};
 use cotangent_base::{Diagnostics, EntitySet, Map};
 use cotangent_filetest::Case;
 use cotangent_ir::layout::layout;
-use cotangent_ir::{Mode, Op, Prefer, Value, text, verify_func, verify_linear};
+use cotangent_ir::{InputMask, Mask, Mode, Op, Prefer, TangentMask, Value, text, verify_func, verify_linear};
 use cotangent_passes::dce::dce;
 use cotangent_passes::effects::Effects;
 
-fn mask(word: &str) -> Box<[bool]> {
+fn mask<Of>(word: &str) -> Mask<Of> {
     word.chars().map(|c| c == 'd').collect()
 }
 
@@ -39,13 +39,13 @@ fn last(case: &Case) -> LinearFunc {
 pub fn run_unzip(case: &mut Case) -> String {
     let id = case.module.funcs.keys().last().expect("the file has a function");
     let (name, sig) = (case.module.funcs[id].name, case.module.funcs[id].sig.clone());
-    let inputs = mask(&case.args[0]);
+    let inputs: InputMask = mask(&case.args[0]);
     case.module.prefer = match case.args.get(1).map(String::as_str) {
         Some("all") => Prefer::Checkpoint,
         Some("min") => Prefer::Recompute,
         _ => Prefer::Auto,
     };
-    let free = case.args.get(2).map_or_else(|| vec![false; inputs.len()].into(), |w| mask(w));
+    let free = case.args.get(2).map_or_else(|| InputMask::filled(false, inputs.len()), |w| mask(w));
     let prepared = prepare(&mut case.module.types, &case.module.funcs[id]);
     let mut diagnostics = Diagnostics::new();
     let mut linearized =
@@ -91,24 +91,26 @@ pub fn run_unzip(case: &mut Case) -> String {
     shown + &text::print_linear_func(&case.module, &linear.func, &linear.lin)
 }
 
-/// Turns a linear function round.
+/// Transposes a linear function.
 pub fn run_transpose(case: &mut Case) -> String {
     let linear = last(case);
     let outputs = mask(&case.args[0]);
-    let inputs = case.args.get(1).map_or_else(|| vec![false; tangents(&linear).len()].into(), |w| mask(w));
+    let inputs =
+        case.args.get(1).map_or_else(|| TangentMask::filled(false, tangents(&linear).len()), |w| mask(w));
     let mut cx = Context::new(&mut case.module);
     let seeds = Seeds { outputs, inputs, certain: true };
-    let turned = Reach::of(&mut cx, &linear, &seeds.outputs).and_then(|reach| {
-        let contributes = reach.contributions(&linear);
-        let declared = declare(cx.module, &linear, &seeds, &contributes);
-        transpose(&mut cx, declared, &linear, &seeds, &contributes)
+    let transposed = Reach::of(&mut cx, &linear, &seeds.outputs).and_then(|reach| {
+        let contributes = reach.contributions();
+        let declared = declare(cx.module, &linear, &seeds, contributes);
+        transpose(&mut cx, declared, &linear, &seeds, &reach, contributes)
     });
     let diagnostics: Diagnostics = std::mem::take(&mut cx.diagnostics);
-    match turned {
-        Ok(mut turned) => {
-            dce(&mut turned, &Effects::default());
-            verify_func(&case.module, &turned).unwrap_or_else(|e| panic!("the transpose is not valid: {e}"));
-            text::print_linear_func(&case.module, &turned, &Default::default())
+    match transposed {
+        Ok(mut transposed) => {
+            dce(&mut transposed, &Effects::default());
+            verify_func(&case.module, &transposed)
+                .unwrap_or_else(|e| panic!("the transpose is not valid: {e}"));
+            text::print_linear_func(&case.module, &transposed, &Default::default())
         }
         Err(_) => {
             assert!(diagnostics.iter().all(|d| codes::CODES.contains(&d.code)));

@@ -1,17 +1,20 @@
-//! `cotangent check`: all diagnostics of whole modules.
+//! `cotangent check`: reports all diagnostics of modules.
 
 use super::show_path;
 use crate::args::Check;
 use crate::report::{Failure, finish};
+use cotangent::{Request, Session};
 
 /// Checks the modules as one program, so that one may export what another leaves open.
 pub fn check(args: &Check) -> Result<(), Failure> {
     let loader = args.search.loader()?;
-    let mut compiler = args.search.compiler(&loader)?;
-    compiler.settings = args.given.settings()?;
     let mut files = args.files.iter().map(|file| show_path(file));
-    let first = files.next().unwrap_or_default();
-    compiler.others = files.collect();
-    let result = compiler.check_whole(&first, args.derivatives);
-    finish(&compiler, args.format, result)
+    let request = Request {
+        path: files.next().unwrap_or_default(),
+        others: files.collect(),
+        settings: args.given.settings()?,
+        ..args.search.request()?
+    };
+    let program = Session::new(loader).program(&request);
+    finish(program.check_whole(args.derivatives), args.format)
 }

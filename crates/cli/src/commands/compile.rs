@@ -1,11 +1,11 @@
-//! `cotangent compile`: a module as IR or a target's source.
+//! `cotangent compile`: emits a module as IR or in a target language.
 
 use crate::args::{Compile, CompileTarget, Stage};
 use crate::output::{print, print_bytes, write};
 use crate::report::{Failure, finish};
 use cotangent::ir::layout::Target;
-use cotangent::pipeline::{self, Listing};
-use cotangent::{Diagnostic, Emitted, Lowered, Roots, Sources, Stop, Symbol, ir};
+use cotangent::pipeline;
+use cotangent::{Answer, Diagnostic, Emitted, Lowered, Roots, Session, Sources, Stop, Symbol, ir};
 use std::io::IsTerminal;
 
 pub fn compile(args: &Compile) -> Result<(), Failure> {
@@ -14,33 +14,35 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("there is no pass `{pass}`; there are {}", names.join(", "))));
     }
     if args.lines && args.target == CompileTarget::Ir {
-        return Err(Failure::Usage("--lines is for the languages of targets, not for the IR".into()));
+        return Err(Failure::Usage("--lines does not apply to --target ir".into()));
     }
     let loader = args.source.search.loader()?;
-    let mut compiler = args.source.compiler(&loader)?;
-    compiler.options.stage = args.stage.map(stage);
-    compiler.options.target = target_of(args.target);
-    compiler.options.matrices = args.matrix_layout.into();
+    let mut request = args.source.request()?;
+    request.options.stage = args.stage.map(stage);
+    request.options.target = target_of(args.target);
+    request.options.matrices = args.matrix_layout.into();
     let roots = if args.entry.is_empty() {
         Roots::Module
     } else {
         Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect())
     };
-    let mut listing = Listing { passes: args.dump_after.iter().cloned().collect(), made: vec![] };
-    let result = compiler.compile_listing(&args.source.path(), roots, &mut listing);
-    for (pass, text) in &listing.made {
+    request.watch.list_after(args.dump_after.iter().cloned());
+    let answer = Session::new(loader).program(&request).compile(roots);
+    let sources = answer.sources.clone();
+    for (pass, text) in answer.watch.listings() {
         print(&format!("; after {pass}\n{}\n\n", text.trim_end()))?;
     }
-    let lowered = finish(&compiler, args.format, result)?;
+    let lowered = finish(answer, args.format)?;
     check_stage(args, &lowered)?;
-    let lines = args.lines.then_some(&compiler.sources);
+    let lines = args.lines.then_some(&sources);
     let made = match args.target {
         CompileTarget::Ir => Ok(ir::text::print_module(&lowered.module).into_bytes()),
-        CompileTarget::Cpp => cotangent::cpp(&lowered, &compiler.sources, &args.source.path(), args.lines)
-            .map(String::into_bytes),
+        CompileTarget::Cpp => {
+            cotangent::cpp(&lowered, &sources, &args.source.path(), args.lines).map(String::into_bytes)
+        }
         CompileTarget::Cuda => {
             let file = args.source.path();
-            cotangent::cuda(&lowered, &compiler.sources, &file, args.lines).map(String::into_bytes)
+            cotangent::cuda(&lowered, &sources, &file, args.lines).map(String::into_bytes)
         }
         CompileTarget::Wgsl => shader(&lowered, Target::Wgsl, lines),
         CompileTarget::Spirv => shader(&lowered, Target::SpirV, lines),
@@ -57,15 +59,23 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     let bytes = match made {
         Ok(bytes) => bytes,
         Err(diagnostic) => {
-            compiler.diagnostics = cotangent::Diagnostics::new();
-            compiler.diagnostics.push(*diagnostic);
-            return finish(&compiler, args.format, Err(Stop::Errors));
+            let mut diagnostics = cotangent::Diagnostics::new();
+            diagnostics.push(*diagnostic);
+            let refused = Answer {
+                result: Err(Stop::Errors),
+                diagnostics,
+                sources,
+                denied: false,
+                watch: Default::default(),
+            };
+            return finish(refused, args.format);
         }
     };
     match args.output.as_str() {
         "-" if args.dump_after.is_some() => Ok(()),
         "-" if args.target == CompileTarget::Spirv && std::io::stdout().is_terminal() => {
-            let why = "SPIR-V is binary and not written to a terminal: name a file with -o, or use --target spirv-asm";
+            let why =
+                "cannot write binary SPIR-V to a terminal: name a file with -o, or use --target spirv-asm";
             Err(Failure::Usage(why.to_string()))
         }
         "-" => print_bytes(&bytes),

@@ -1,4 +1,4 @@
-//! `cotangent explain`: the page of one diagnostic.
+//! `cotangent explain`: prints the page of a diagnostic.
 
 use crate::args::Explain;
 use crate::output::print;

@@ -1,4 +1,4 @@
-//! `cotangent grad`: a function and its derivatives at a point.
+//! `cotangent grad`: evaluates a function and its derivatives at a point.
 
 use super::INTERPRETED;
 use super::run::number;
@@ -10,7 +10,7 @@ use cotangent::gradient::{Entry, Evaluator, Form, Functions, Jacobian, Named};
 use cotangent::interp::Options;
 use cotangent::ir::Mode;
 use cotangent::runtime::{Number, Params};
-use cotangent::{Roots, Symbol};
+use cotangent::{Roots, Session, Symbol};
 use serde_json::{Map, Value, json};
 
 pub fn grad(args: &Grad) -> Result<(), Failure> {
@@ -20,29 +20,27 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
         GradMode::Both => vec![Mode::Forward, Mode::Backward],
     };
     let loader = args.source.search.loader()?;
-    let mut compiler = args.source.compiler(&loader)?;
-    compiler.options.target = Some(INTERPRETED);
+    let mut request = args.source.request()?;
+    request.options.target = Some(INTERPRETED);
+    let program = Session::new(loader.clone()).program(&request);
     let roots = Roots::Derivatives { func: Symbol::new(&args.function), modes: modes.clone() };
-    let result = compiler.compile(&args.source.path(), roots);
-    let lowered = finish(&compiler, args.format, result)?;
+    let lowered = finish(program.compile(roots), args.format)?;
     let mut options = Options::default();
     options.max_steps = args.max_steps.unwrap_or(options.max_steps);
-    let mut evaluator = Evaluator::new(&lowered.module, Functions::of(&lowered, &modes), options);
+    let mut evaluator = Evaluator::new(lowered.module.clone(), Functions::of(&lowered, &modes), options);
     if let Some(input) = evaluator.resource() {
-        let message = format!(
-            "`{}` takes the resource `{}`, which has no value to write down",
-            args.function, input.name
-        );
-        return Err(Failure::Usage(format!("{message}; make it a shader parameter and give it with --set")));
+        let message =
+            format!("`{}` takes the resource `{}`, which --at cannot set", args.function, input.name);
+        return Err(Failure::Usage(format!("{message}; make it a shader parameter and set it with --set")));
     }
     if let Some(value) = evaluator.of_some_type() {
         let message = format!(
-            "{value} of `{}` has something of interface type in it, and which numbers that has is not known",
+            "{value} of `{}` contains an interface value, whose numbers are not known",
             args.function
         );
-        return Err(Failure::Usage(format!("{message}; ask for a function of known types")));
+        return Err(Failure::Usage(format!("{message}; use a function with known types")));
     }
-    evaluator.enumerators = std::mem::take(&mut compiler.enumerators);
+    evaluator.enumerators = program.enumerators();
     evaluator.set_point(&args.at)?;
     let mut params = Params::new(&lowered.module);
     params.turned = lowered.turned.clone();
@@ -54,7 +52,8 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
         }
     }
     let wrt = |name: &str| args.wrt.is_empty() || args.wrt.iter().any(|w| w == name);
-    let trap = |stopped| trapped(&compiler.sources, &stopped, args.format);
+    let sources = program.sources();
+    let trap = |stopped| trapped(&sources, &stopped, args.format);
     let outputs = evaluator.outputs().map_err(trap)?;
     let mut jacobians = Vec::new();
     for mode in modes.iter().copied() {
@@ -104,7 +103,7 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    fn text(&self, evaluator: &Evaluator<'_>, worst: Option<f64>) -> String {
+    fn text(&self, evaluator: &Evaluator, worst: Option<f64>) -> String {
         let inputs = evaluator.inputs.clone();
         let mut out = format!("{}({})", self.function, evaluator.show_inputs());
         match &self.outputs[..] {
@@ -134,6 +133,7 @@ impl Shown<'_> {
         }
         match worst {
             _ if self.jacobian.columns.is_empty() => out += "No input carries a derivative.\n",
+            _ if self.jacobian.rows.is_empty() => out += "No output carries a derivative.\n",
             Some(worst) if worst <= AGREEMENT => out += "\nForward and reverse mode agree.\n",
             _ => {}
         }
@@ -141,7 +141,7 @@ impl Shown<'_> {
     }
 
     /// A line that says so if something is no finite number, and how to go on. If the modes differ there is more to say, elsewhere.
-    fn not_finite(&self, evaluator: &Evaluator<'_>, worst: Option<f64>) -> String {
+    fn not_finite(&self, evaluator: &Evaluator, worst: Option<f64>) -> String {
         let is_bad = |output: &Named| evaluator.numbers(output).iter().any(|(_, n)| !n.as_f64().is_finite());
         let value = if self.outputs.iter().any(is_bad) { "the value" } else { "" };
         let derivatives = match self.jacobian.entries.iter().flatten().filter(|x| !x.is_finite()).count() {
@@ -154,7 +154,7 @@ impl Shown<'_> {
         }
         let and = if value.is_empty() || derivatives.is_empty() { "" } else { " and " };
         format!(
-            "\nNot finite: {value}{and}{derivatives}. To find where this begins, take `cotangent grad` of the functions called.\n"
+            "\nNot finite: {value}{and}{derivatives}. To find the cause, run `cotangent grad` on the functions that it calls.\n"
         )
     }
 
@@ -163,7 +163,7 @@ impl Shown<'_> {
         format!("{name}{path}")
     }
 
-    fn json(&self, evaluator: &Evaluator<'_>, mode: GradMode, worst: Option<f64>) -> String {
+    fn json(&self, evaluator: &Evaluator, mode: GradMode, worst: Option<f64>) -> String {
         let inputs = evaluator.inputs.clone();
         let name =
             |output: &Named| if output.name.is_empty() { "result".to_string() } else { output.name.clone() };
@@ -193,7 +193,7 @@ impl Shown<'_> {
     }
 }
 
-fn json_value(evaluator: &Evaluator<'_>, named: &Named) -> Value {
+fn json_value(evaluator: &Evaluator, named: &Named) -> Value {
     let (form, numbers) = (evaluator.form(named), evaluator.numbers(named));
     let mut numbers = numbers.into_iter().map(|(leaf, n)| {
         let value = number(n, leaf.scalar);

@@ -1,4 +1,4 @@
-//! `cotangent gradcheck`: derivatives compared with differences.
+//! `cotangent gradcheck`: compares derivatives with finite differences.
 
 use super::INTERPRETED;
 use super::set::setting;
@@ -7,14 +7,14 @@ use crate::output::print;
 use crate::report::{Failure, finish};
 use cotangent::gradcheck::{Disagreement, Finding, Hidden, Kink, Options, Outcome, Why};
 use cotangent::ir::Mode;
-use cotangent::{Sources, gradcheck as check};
+use cotangent::{Session, Sources, gradcheck as check};
 use serde_json::{Value, json};
 
 pub fn gradcheck(args: &Gradcheck) -> Result<(), Failure> {
     let format = if args.json { Format::Json } else { args.format };
     let loader = args.source.search.loader()?;
-    let mut compiler = args.source.compiler(&loader)?;
-    compiler.options.target = Some(INTERPRETED);
+    let mut request = args.source.request()?;
+    request.options.target = Some(INTERPRETED);
     let set = args.set.iter().map(|item| setting(item, &loader)).collect::<Result<_, _>>()?;
     let options = Options {
         functions: args.function.clone(),
@@ -24,11 +24,12 @@ pub fn gradcheck(args: &Gradcheck) -> Result<(), Failure> {
         seed: args.seed,
         ..Options::default()
     };
-    let result = check::gradcheck(&mut compiler, &args.source.path(), &options);
-    let findings = finish(&compiler, format, result)?;
+    let program = Session::new(loader).program(&request);
+    let findings = finish(check::gradcheck(&program, &options), format)?;
+    let sources = program.sources();
     print(&match format {
-        Format::Text => text(&compiler.sources, &findings),
-        Format::Json => format!("{}\n", json(&compiler.sources, &findings)),
+        Format::Text => text(&sources, &findings),
+        Format::Json => format!("{}\n", json(&sources, &findings)),
     })?;
     match findings.iter().any(|f| matches!(f.outcome, Outcome::Differs(_))) {
         true => Err(Failure::Program),
@@ -128,9 +129,9 @@ fn difference(sources: &Sources, finding: &Finding, worst: &Disagreement) -> Str
     }
     let finite = [forward, backward].map(|x| x.map(f64::is_finite));
     if matches!(finite, [Some(one), Some(other)] if one != other) {
-        out += "  The modes disagree: one of them gives a finite number, the other does not.\n";
+        out += "  The modes disagree: only one of them gives a finite number.\n";
     } else if [forward, backward].into_iter().flatten().any(|x| x.is_nan()) {
-        out += "  The derivative is not a number, though the function has a value and slopes here.\n";
+        out += "  The derivative is NaN, but the function has a value and finite slopes here.\n";
     }
     out
 }
@@ -170,9 +171,9 @@ fn hidden_text(finding: &Finding, hidden: &Hidden) -> String {
 
 fn why(hidden: &Hidden) -> &'static str {
     match hidden.why {
-        Why::NotFinite => "something inside is not finite, which the result hides",
-        Why::Waves => "the function goes up and down too fast for differences",
-        Why::Detached => "beside the point the function detaches what it does not detach there",
+        Why::NotFinite => "an intermediate value is not finite, but the result is",
+        Why::Waves => "the function oscillates too fast for differences",
+        Why::Detached => "near the point the function detaches a value that it does not detach at the point",
     }
 }
 

@@ -17,8 +17,10 @@ mod set;
 use crate::args::{Command, Given, MatrixLayout, Prefer, Search, Source};
 use crate::report::Failure;
 use cotangent::ir::layout::{Matrices, Target};
-use cotangent::{Compiler, ConformanceId, Disk, Limits, Options, Setting, Warnings, ir};
+use cotangent::{ConformanceId, Disk, Limits, Options, Request, Setting, Warnings, ir};
 use std::path::Path;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// Does what was asked.
 pub fn run(command: Command) -> Result<(), Failure> {
@@ -61,13 +63,15 @@ impl Source {
         show_path(&self.file)
     }
 
-    /// A compilation of the module under everything the command line says.
-    fn compiler<'l>(&self, loader: &'l Disk) -> Result<Compiler<'l>, Failure> {
-        let mut compiler = self.search.compiler(loader)?;
-        compiler.options = self.options()?;
-        compiler.settings = self.given.settings()?;
-        compiler.others = self.others.iter().map(|path| show_path(path)).collect();
-        Ok(compiler)
+    /// The program under everything the command line says.
+    fn request(&self) -> Result<Request, Failure> {
+        Ok(Request {
+            path: self.path(),
+            others: self.others.iter().map(|path| show_path(path)).collect(),
+            settings: self.given.settings()?,
+            options: self.options()?,
+            ..self.search.request()?
+        })
     }
 
     fn options(&self) -> Result<Options, Failure> {
@@ -95,14 +99,14 @@ impl Given {
                 Ok((setting, name.trim().to_string(), text.trim().to_string()))
             }
             _ => Err(Failure::Usage(format!(
-                "`{item}` is not of the form NAME=TYPE, as {} takes it",
+                "`{item}` is not of the form NAME=TYPE, which {} expects",
                 setting.flag()
             ))),
         };
         let settings = items.map(split).collect::<Result<Vec<_>, _>>()?;
         for (number, (setting, name, _)) in settings.iter().enumerate() {
             if settings[..number].iter().any(|(s, n, _)| s == setting && n == name) {
-                return Err(Failure::Usage(format!("{} says twice what `{name}` is", setting.flag())));
+                return Err(Failure::Usage(format!("{} sets `{name}` twice", setting.flag())));
             }
         }
         Ok(settings)
@@ -125,8 +129,8 @@ impl Search {
         }
     }
 
-    /// A compilation with the macros and the wishes about warnings, on the large stack that commands run on.
-    fn compiler<'l>(&self, loader: &'l Disk) -> Result<Compiler<'l>, Failure> {
+    /// A program without files, with the macros and the choice of warnings, on the large stack that commands run on.
+    fn request(&self) -> Result<Request, Failure> {
         let is_warning = |code: &str| {
             code == "all" || (code.starts_with(['W', 'w']) && cotangent::explain(code).is_some())
         };
@@ -137,10 +141,12 @@ impl Search {
         if let Some((name, _)) = defines.iter().find(|(name, _)| !is_macro(name)) {
             return Err(Failure::Usage(format!("-D: `{name}` is not the name of a macro")));
         }
-        let mut compiler = Compiler::new(loader, defines);
-        compiler.warnings = Warnings { silent: self.no_warn.clone(), deny: self.deny_warnings };
-        compiler.limits = Limits::LARGE_STACK;
-        Ok(compiler)
+        let warnings = Warnings { silent: self.no_warn.clone(), deny: self.deny_warnings };
+        let mut request = Request { defines, warnings, limits: Limits::LARGE_STACK, ..Request::default() };
+        if self.time_passes {
+            request.watch.time_with(clock);
+        }
+        Ok(request)
     }
 
     /// `NAME=VAL`, or `NAME` for 1.
@@ -151,6 +157,12 @@ impl Search {
         };
         self.define.iter().map(split).collect()
     }
+}
+
+/// The time since the first call.
+fn clock() -> Duration {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed()
 }
 
 /// Whether `-D` may define this: `NAME`, or `NAME(x)` with parameters.

@@ -1,15 +1,15 @@
-//! Keeps what drivers print out of the user's sight.
+//! Suppresses the stderr output of drivers.
 //!
-//! Loaders and drivers of graphics processors write to the standard error as they please: without a session of a window system, a
-//! layer of Mesa complains twice that `XDG_RUNTIME_DIR` is not set, though nobody wants a window. Nothing but an environment
-//! variable would silence it, and setting one is not safe while other threads run. So the standard error leads into a pipe while
-//! devices are looked for, and what was written there is shown only if that fails or panics: then it may say why.
+//! GPU loaders and drivers print to stderr: without a window system, a Mesa layer complains twice that `XDG_RUNTIME_DIR` is
+//! not set. Only an environment variable would silence it, and setting one is not safe while other threads run. So stderr is
+//! redirected to a pipe while devices are enumerated. The captured output is printed only if the enumeration fails or panics,
+//! since it may contain the reason.
 //!
-//! A thread empties the pipe, so that it never fills. It is done when nobody can write there any more, which may be never: a
-//! driver may have copied the descriptor, a process that it started may hold it. So it is waited for a moment and then left alone;
-//! it goes on reading, since whoever writes into a pipe that nobody reads may be ended.
+//! A thread drains the pipe, so that it never fills. It ends when all writers have closed the pipe, which may never happen: a
+//! driver may have copied the descriptor, or started a process that holds it. So the main thread waits only a moment. The
+//! reader then continues, since a process that writes to a pipe without a reader may be killed.
 //!
-//! Somebody who sets `VK_LOADER_DEBUG` wants to see it all.
+//! If `VK_LOADER_DEBUG` is set, nothing is suppressed.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! `cotangent reflect`: what a host must know to call a program.
+//! `cotangent reflect`: prints what a host needs to call a program.
 
 use crate::args::{Format, Reflect};
 use crate::output::print;
@@ -7,7 +7,7 @@ use cotangent::ir::Stage;
 use cotangent::ir::layout::Target;
 use cotangent::ir::layout::bind::{BlockPlace, Slot};
 use cotangent::reflect::{EntryPoint, Item, Reflection, Varying};
-use cotangent::{Roots, Symbol};
+use cotangent::{Roots, Session, Symbol};
 use serde_json::{Value, json};
 
 pub fn reflect(args: &Reflect) -> Result<(), Failure> {
@@ -16,11 +16,12 @@ pub fn reflect(args: &Reflect) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("there is no target `{}`; there are {names}", args.target)));
     };
     let loader = args.source.search.loader()?;
-    let mut compiler = args.source.compiler(&loader)?;
-    compiler.options.target = Some(target);
+    let mut request = args.source.request()?;
+    request.options.target = Some(target);
+    request.options.matrices = args.matrix_layout.into();
     let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
-    let result = compiler.reflect(&args.source.path(), roots, target, args.matrix_layout.into());
-    let found = finish(&compiler, args.format, result)?;
+    let program = Session::new(loader).program(&request);
+    let found = finish(program.reflect(roots, target), args.format)?;
     match args.format {
         Format::Text => print(&text(&found)),
         Format::Json => print(&format!("{}\n", json(&found))),
@@ -49,7 +50,7 @@ fn text(found: &Reflection) -> String {
         varyings_text(&entry.varyings, &mut out);
     }
     if !found.contexts.is_empty() {
-        out += "\nbackward derivatives keep\n";
+        out += "\nbackward contexts\n";
     }
     for (name, bytes) in &found.contexts {
         out += &format!("  {name}: {bytes} bytes\n");

@@ -1,33 +1,34 @@
-//! `cotangent report`: what the backward pass of a function keeps and computes twice.
+//! `cotangent report`: prints what the backward pass of a function stores and recomputes.
 
 use super::INTERPRETED;
 use crate::args::{Format, Report};
 use crate::output::print;
 use crate::report::{Failure, finish};
 use cotangent::report::Report as Costs;
-use cotangent::{Sources, Symbol};
+use cotangent::{Session, Sources, Symbol};
 use serde_json::json;
 
 pub fn report(args: &Report) -> Result<(), Failure> {
     let loader = args.source.search.loader()?;
-    let mut compiler = args.source.compiler(&loader)?;
-    compiler.options.target = Some(INTERPRETED);
-    let result = compiler.report(&args.source.path(), Symbol::new(&args.function));
-    let costs = finish(&compiler, args.format, result)?;
+    let mut request = args.source.request()?;
+    request.options.target = Some(INTERPRETED);
+    let program = Session::new(loader).program(&request);
+    let costs = finish(program.report(Symbol::new(&args.function)), args.format)?;
+    let sources = program.sources();
     match args.format {
-        Format::Text => print(&text(&args.function, &costs, &compiler.sources)),
-        Format::Json => print(&format!("{}\n", json(&args.function, &costs, &compiler.sources))),
+        Format::Text => print(&text(&args.function, &costs, &sources)),
+        Format::Json => print(&format!("{}\n", json(&args.function, &costs, &sources))),
     }
 }
 
 fn text(function: &str, costs: &Costs, sources: &Sources) -> String {
-    let mut out = format!("{function}: the backward pass keeps {} bytes\n", costs.bytes);
+    let mut out = format!("{function}: the backward pass stores {} bytes\n", costs.bytes);
     for kept in &costs.kept {
         let (place, why) = (sources.place(kept.span), kept.why.text());
         out += &format!("  {:>8} bytes  {}: {}  at {place} ({why})\n", kept.bytes, kept.name, kept.ty);
     }
     let values = if costs.repeated.len() == 1 { "value" } else { "values" };
-    out += &format!("\nand computes {} {values} again\n", costs.repeated.len());
+    out += &format!("\nand recomputes {} {values}\n", costs.repeated.len());
     for repeated in &costs.repeated {
         out += &format!("  {} at {}\n", repeated.name, sources.place(repeated.span));
     }

@@ -1,44 +1,45 @@
-//! `cotangent run`: an entry point over buffers.
+//! `cotangent run`: runs an entry point over buffers.
 
 use super::INTERPRETED;
 use super::set::set_all;
 use crate::args::{Backend, Format, Run, RunTarget};
 use crate::output::{print, write};
-use crate::report::{Failure, finish, tell, trapped};
-use cotangent::interp::Options;
+use crate::report::{Failure, finish, show_one, tell, trapped};
+use cotangent::interp::Interpreter;
 use cotangent::ir::layout::Target;
 use cotangent::runtime::image::{shape, to_png};
-use cotangent::runtime::{Params, Tree, data, npy, run as dispatch};
-use cotangent::{Compiler, Lowered, Roots, Scalar, Symbol, ir};
+use cotangent::runtime::{self, Launch, Params, Runner, Tree, data, npy};
+use cotangent::{Lowered, Roots, Scalar, Session, Sources, Symbol, ir};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::time::Duration;
 
 pub fn run(args: &Run) -> Result<(), Failure> {
     refuse_what_is_not_built(args)?;
     let groups = groups(&args.groups)?;
     let loader = args.source.search.loader()?;
-    let mut compiler = args.source.compiler(&loader)?;
-    compiler.options.target = Some(match args.backend {
+    let mut request = args.source.request()?;
+    request.options.target = Some(match args.backend {
         Backend::Interp | Backend::Cpu => INTERPRETED,
         Backend::Gpu if args.target == Some(RunTarget::Spirv) => Target::SpirV,
         Backend::Gpu => Target::Wgsl,
     });
-    compiler.options.matrices = args.matrix_layout.into();
+    request.options.matrices = args.matrix_layout.into();
     let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
-    let result = compiler.compile(&args.source.path(), roots);
-    let lowered = finish(&compiler, args.format, result)?;
+    let program = Session::new(loader.clone()).program(&request);
+    let lowered = finish(program.compile(roots), args.format)?;
+    let sources = program.sources();
     let entry = entry(&lowered.module, &lowered.entries, args.entry.as_deref())?;
     let mut params = Params::new(&lowered.module);
     params.turned = lowered.turned.clone();
     set_all(&mut params, &lowered, &args.set, &loader, args.format)?;
     let prints = prints(args, &params)?;
     let saves = saves(args, &params)?;
-    let mut output = String::new();
-    match args.backend {
-        Backend::Interp | Backend::Cpu => {
-            interpret(args, &compiler, &lowered, entry, groups, &mut params, &mut output)?;
-        }
-        Backend::Gpu => on_device(args, &compiler, &lowered, groups, &mut params)?,
-    }
+    let job = Job { args, sources: &sources, lowered: &lowered, entry, groups };
+    let (params, output) = match args.backend {
+        Backend::Interp | Backend::Cpu => job.launch(Interpreter::default(), params)?,
+        Backend::Gpu => on_device(&job, params)?,
+    };
     for (name, path) in saves {
         save(&params, &name, &path)?;
     }
@@ -48,69 +49,82 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     }
 }
 
-fn interpret(
-    args: &Run,
-    compiler: &Compiler<'_>,
-    lowered: &Lowered,
+/// What to run, and how.
+pub struct Job<'a> {
+    pub args: &'a Run,
+    pub sources: &'a Sources,
+    pub lowered: &'a Lowered,
     entry: ir::FuncId,
     groups: [u32; 3],
-    params: &mut Params,
-    output: &mut String,
-) -> Result<(), Failure> {
-    let mut options = Options::default();
-    options.max_steps = args.max_steps.unwrap_or(options.max_steps);
-    let start = std::time::Instant::now();
-    let ended = dispatch(&lowered.module, entry, groups, params, options, output);
-    let time = start.elapsed().as_secs_f64();
-    if args.format == Format::Text {
-        print(output)?;
+}
+
+impl Job<'_> {
+    /// Runs the entry point on a back end; gives the parameters as it left them, and what was printed.
+    pub fn launch<B: runtime::Backend>(
+        &self,
+        backend: B,
+        params: Params,
+    ) -> Result<(Params, String), Failure> {
+        let Job { args, .. } = self;
+        let failed = |failure| self.failed(failure);
+        let compiled = cotangent::compiled(self.lowered);
+        let mut runner = Runner::with_params(Arc::new(backend), compiled, params).map_err(failed)?;
+        let launch = Launch {
+            max_steps: args.max_steps,
+            max_time: args.max_seconds.map(Duration::from_secs),
+            timed: args.timings,
+        };
+        let launched = runner.launch_id(self.entry, self.groups, launch).map_err(failed)?;
+        if args.format == Format::Text {
+            print(&launched.printed)?;
+        }
+        if let Some(time) = launched.time {
+            let clock = match (time.by_device, args.backend) {
+                (true, _) => "on the device",
+                (false, Backend::Gpu) => "of wall-clock time",
+                (false, Backend::Interp | Backend::Cpu) => "on the interpreter",
+            };
+            tell(format_args!("ran for {:.3} ms {clock}", time.seconds * 1e3));
+        }
+        launched.ended.map_err(|stopped| trapped(self.sources, &stopped, args.format))?;
+        runner.download().map_err(failed)?;
+        Ok((runner.params, launched.printed))
     }
-    if args.timings {
-        tell_time(time, "on the interpreter");
+
+    fn failed(&self, failure: runtime::Failure) -> Failure {
+        match failure {
+            runtime::Failure::Refused(refusal) => {
+                show_one(self.sources, &refusal, self.args.format);
+                Failure::Refused
+            }
+            runtime::Failure::Usage(error) => error.into(),
+            runtime::Failure::Device(why) => Failure::Device(why),
+        }
     }
-    ended.map_err(|stopped| trapped(&compiler.sources, &stopped, args.format))
 }
 
 #[cfg(feature = "gpu")]
-fn on_device(
-    args: &Run,
-    compiler: &Compiler<'_>,
-    lowered: &Lowered,
-    groups: [u32; 3],
-    params: &mut Params,
-) -> Result<(), Failure> {
-    if let Some(time) = super::device::run(args, &compiler.sources, lowered, groups, params)? {
-        let clock = if time.by_device { "by the clock of the device" } else { "by the clock on the wall" };
-        tell_time(time.seconds, clock);
-    }
-    Ok(())
+fn on_device(job: &Job<'_>, params: Params) -> Result<(Params, String), Failure> {
+    job.launch(super::device::open(job)?, params)
 }
 
 #[cfg(not(feature = "gpu"))]
-fn on_device(_: &Run, _: &Compiler<'_>, _: &Lowered, _: [u32; 3], _: &mut Params) -> Result<(), Failure> {
+fn on_device(_: &Job<'_>, _: Params) -> Result<(Params, String), Failure> {
     Err(super::without_gpu())
-}
-
-fn tell_time(seconds: f64, how: &str) {
-    tell(format_args!("ran for {:.3} ms {how}", seconds * 1e3));
 }
 
 fn refuse_what_is_not_built(args: &Run) -> Result<(), Failure> {
     let refuse = |why: &str| Err(Failure::Usage(why.to_string()));
     match args.backend {
         Backend::Cpu => refuse("--backend cpu is not supported yet"),
-        Backend::Interp if args.device.is_some() => {
-            refuse("--device says where `--backend gpu` runs, and this is the interpreter")
-        }
+        Backend::Interp if args.device.is_some() => refuse("--device needs `--backend gpu`"),
         Backend::Interp if args.max_seconds.is_some() => {
             refuse("--max-seconds limits `--backend gpu`; --max-steps limits the interpreter")
         }
         Backend::Gpu if args.max_steps.is_some() => {
             refuse("--max-steps limits the interpreter; --max-seconds limits `--backend gpu`")
         }
-        Backend::Interp if args.target.is_some() => {
-            refuse("--target says what `--backend gpu` hands to the device, and this is the interpreter")
-        }
+        Backend::Interp if args.target.is_some() => refuse("--target needs `--backend gpu`"),
         Backend::Interp | Backend::Gpu => Ok(()),
     }
 }
@@ -139,9 +153,9 @@ fn entry(module: &ir::Module, entries: &[ir::FuncId], name: Option<&str>) -> Res
     }
     found.ok_or_else(|| {
         Failure::Usage(match (name, entries) {
-            (_, []) => "the module has no entry point: mark one with [numthreads(x, y, z)]".into(),
+            (_, []) => "the module has no entry point: mark a function with [numthreads(x, y, z)]".into(),
             (Some(name), _) => format!("there is no entry point `{name}`; the module has {list}"),
-            (None, _) => format!("the module has several entry points, name one with --entry: {list}"),
+            (None, _) => format!("the module has several entry points; choose one with --entry: {list}"),
         })
     })
 }
@@ -155,7 +169,7 @@ fn groups(text: &str) -> Result<[u32; 3], Failure> {
     for (group, word) in groups.iter_mut().zip(words) {
         let count = word.trim().parse().ok().filter(|n| *n > 0);
         *group =
-            count.ok_or_else(|| Failure::Usage(format!("--groups: `{word}` is not a count of groups")))?;
+            count.ok_or_else(|| Failure::Usage(format!("--groups: `{word}` is not a number of groups")))?;
     }
     Ok(groups)
 }
@@ -189,7 +203,7 @@ fn saves(args: &Run, params: &Params) -> Result<Vec<(String, String)>, Failure> 
             Some("png") if is_texture => {}
             Some("png") => {
                 return Err(Failure::Usage(format!(
-                    "`{name}` is no texture: save it as FILE.npy, not `{path}`"
+                    "`{name}` is not a texture: save it as FILE.npy, not `{path}`"
                 )));
             }
             _ => {

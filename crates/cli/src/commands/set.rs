@@ -1,8 +1,8 @@
-//! `--set`: values for shader parameters.
+//! `--set`: sets values of shader parameters.
 //!
-//! Numbers are written to memory in the type that they are given in, since a buffer may hold anything. So numbers of another type
-//! than the parameter's are other numbers to the program, and that is told where the parameter has numbers of one type only. What
-//! is addressed by bytes takes any; so may a buffer of words in a structure, of which it is not known how it is addressed.
+//! Numbers are written to memory in the type of the argument, since a buffer may hold any data. If that differs from the type
+//! of the parameter, the bytes are reinterpreted. A warning reports this if all numbers of the parameter have one type.
+//! Byte-address buffers accept any type. So do buffers of words in a structure, since they may be byte-address buffers.
 
 use crate::args::Format;
 use crate::report::{Failure, note, warning};
@@ -61,7 +61,7 @@ impl Known<'_> {
         let param = self.param(root(path));
         let may_be_bytes = param.is_some_and(|param| match &param.shape {
             Shape::Value(_) | Shape::Packed(..) | Shape::Counter(_) => false,
-            Shape::Resource(_) => param.ty.is_none_or(|ty| ty.as_str().contains("ByteAddressBuffer")),
+            Shape::Resource(_) => param.bytes,
             Shape::Block(_, inner) => !matches!(**inner, Shape::Value(_) | Shape::Packed(..)),
             Shape::Struct(_) | Shape::Array(..) => true,
         });
@@ -72,8 +72,8 @@ impl Known<'_> {
     /// What is at a path, in words.
     fn described(&self, path: &str, scalar: Scalar) -> String {
         match self.param(path).and_then(|param| param.ty) {
-            Some(ty) => format!("`{path}` is of type {ty}"),
-            None => format!("`{path}` has numbers of type {scalar}"),
+            Some(ty) => format!("`{path}` has type {ty}"),
+            None => format!("`{path}` contains {scalar} numbers"),
         }
     }
 
@@ -92,9 +92,7 @@ impl Known<'_> {
         let scalar = self.scalar(name);
         let is = scalar.map_or_else(String::new, |s| format!("; {}", self.described(name, s)));
         let example = format!("{name}={}[{list}]", scalar.unwrap_or(Scalar::F32));
-        Err(Failure::Usage(format!(
-            "`{value}` does not say the type of its numbers, as `{example}` does{is}"
-        )))
+        Err(Failure::Usage(format!("`{value}` has no element type, unlike `{example}`{is}")))
     }
 
     fn warn_of_another_type(&self, path: &str, data: &Data, format: Format) {
@@ -111,8 +109,8 @@ impl Known<'_> {
             0..=8 => data::numbers(*given, bytes).map(|n| n.show(*given)).collect::<Vec<_>>().join(", "),
             _ => "..".into(),
         };
-        let text = format!("{is}, and the bytes of numbers of type {given} are other numbers there");
-        warning(&format!("{text}: write `{path}={scalar}[{list}]`"), format);
+        let text = format!("{is}, so {given} bytes would be reinterpreted");
+        warning(&format!("{text}; write `{path}={scalar}[{list}]`"), format);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{header, words};
 use cotangent::ir::layout::Matrices;
 use cotangent::runtime::Data;
-use cotangent::{Compiler, ConformanceId, Loader, Roots, Setting, Symbol};
+use cotangent::{ConformanceId, Disk, Program, Request, Roots, Session, Setting, Symbol};
 use std::path::Path;
 
 /// What a program is run with.
@@ -66,15 +66,16 @@ impl Asked {
         Some(())
     }
 
-    /// A compiler for the program at `path` that is told all this.
-    pub fn compiler<'l>(&self, path: &Path, loader: &'l dyn Loader) -> Compiler<'l> {
-        let mut compiler = Compiler::new(loader, self.defines.clone());
-        compiler.options.conformances = self.conformances.clone();
-        compiler.options.matrices = self.matrices;
-        compiler.settings = self.settings.clone();
-        compiler.others =
-            self.others.iter().map(|other| path.with_file_name(other).display().to_string()).collect();
-        compiler
+    /// The program at `path` under all this.
+    pub fn program(&self, path: &Path, disk: Disk) -> Program {
+        let others = self.others.iter().map(|other| path.with_file_name(other).display().to_string());
+        let mut request = Request::new(path.display().to_string());
+        request.others = others.collect();
+        request.defines.clone_from(&self.defines);
+        request.settings.clone_from(&self.settings);
+        request.options.conformances.clone_from(&self.conformances);
+        request.options.matrices = self.matrices;
+        Session::new(disk).program(&request)
     }
 
     /// The entry point, or all.

@@ -13,15 +13,16 @@ use cotangent::ir::layout::{Matrices, Rules, Target};
 use cotangent::ir::shader::{ShaderParam, Shape};
 use cotangent::ir::texture::{Address, Compare, Filter, Opaque};
 use cotangent::ir::{Global, Ty, Type, Types};
-use cotangent::runtime::{Number, Params, run};
+use cotangent::runtime::{Failure, Launch, Number, Params, Runner};
 use cotangent::{Disk, Lowered, Scalar, Symbol, interp};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A program, ready to be built and compared.
 pub struct Case {
     pub path: PathBuf,
-    pub lowered: Lowered,
+    pub lowered: Arc<Lowered>,
     /// What the target is given.
     pub text: String,
     pub namespace: String,
@@ -83,9 +84,9 @@ pub fn prepare_all(paths: Vec<PathBuf>, emit: Emit, language: &str) -> (Vec<Case
 pub fn prepare_asked(path: &Path, asked: &Asked, emit: Emit) -> Result<Result<Case, String>, String> {
     // One folder up is where the applications keep what they share.
     let disk = Disk::new(path.ancestors().nth(2).map(Path::to_path_buf).into_iter().collect());
-    let mut compiler = asked.compiler(path, &disk);
+    let program = asked.program(path, disk);
     let file = path.display().to_string();
-    let lowered = compiler.compile(&file, asked.roots()).map_err(|_| format!("{file} does not compile"))?;
+    let lowered = program.compile(asked.roots()).result.map_err(|_| format!("{file} does not compile"))?;
     let params = || {
         let mut params = Params::new(&lowered.module);
         for (name, data) in &asked.set {
@@ -96,12 +97,15 @@ pub fn prepare_asked(path: &Path, asked: &Asked, emit: Emit) -> Result<Result<Ca
         }
         Ok::<Params, String>(params)
     };
-    let (before, mut after) = (params()?, params()?);
+    let (before, after) = (params()?, params()?);
     let groups = asked.groups.unwrap_or([1; 3]);
-    let mut said = String::new();
-    let ran =
-        run(&lowered.module, lowered.entries[0], groups, &mut after, interp::Options::default(), &mut said);
-    let text = match emit(&lowered, &compiler.sources, &file, false) {
+    let failed = |why: Failure| why.to_string();
+    let backend = Arc::new(interp::Interpreter::default());
+    let mut runner = Runner::with_params(backend, cotangent::compiled(&lowered), after).map_err(failed)?;
+    let launched = runner.launch_id(lowered.entries[0], groups, Launch::default()).map_err(failed)?;
+    runner.download().map_err(failed)?;
+    let (ran, said, after) = (launched.ended, launched.printed, runner.params);
+    let text = match emit(&lowered, &program.sources(), &file, false) {
         Ok(text) => text,
         Err(refusal) => return Ok(Err(refusal.message.clone())),
     };

@@ -35,7 +35,7 @@ pub fn validate(made: &[Made], step: usize) {
         Folder::new("shaders"),
         Validators { missing: BTreeMap::new(), seen: BTreeMap::new(), wrong: String::new() },
     );
-    for target in capabilities::TARGETS {
+    for target in capabilities::SHADERS {
         let step = if target == Target::Wgsl { 1 } else { step };
         let of: Vec<&Made> = made.iter().filter(|m| m.target == target).step_by(step).collect();
         match target {
@@ -55,9 +55,8 @@ pub fn validate(made: &[Made], step: usize) {
 
 /// The row of the guide's table of targets that a refusal names.
 pub fn listed(refusal: &Diagnostic, target: Target) -> Option<&'static capabilities::Feature> {
-    let features =
-        capabilities::Feature::ALL.iter().filter(|f| f.support(target) == capabilities::Support::No);
-    features.into_iter().find(|f| refusal.notes.contains(&capabilities::note(**f)))
+    let mut lacking = capabilities::Feature::ALL.iter().filter(|f| !f.is_in(target));
+    lacking.find(|f| refusal.notes.contains(&f.note()))
 }
 
 /// Runs a validator; what it has to say if it refuses, nothing if it accepts, `None` if it is not there.

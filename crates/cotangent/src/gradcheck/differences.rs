@@ -1,13 +1,13 @@
-//! Slopes of a function along one input number, from its values alone.
+//! Slopes of a function along one input number, by finite differences.
 //!
-//! With `D(h)` the central difference over `h` either way, whose error goes with `h²`, the combination
-//! `E(h) = (4 D(h/2) - D(h)) / 3` has one that goes with `h⁴`, and `(16 E(h/2) - E(h)) / 15` one that goes with `h⁶`: twelve digits
-//! where a function is smooth. How far it is from `E(h/2)` tells how far to trust it. Steps go from large to small, since
-//! large ones suffer least from rounding and small ones step over no kink. What cancels inside rounds more than the result
-//! shows; so where a derivative differs, the uncertainty is at least how far the estimates of two steps are apart.
+//! Let `D(h)` be the central difference over `h`, with an error of order `h²`. Then `E(h) = (4 D(h/2) - D(h)) / 3` has an
+//! error of order `h⁴`, and `(16 E(h/2) - E(h)) / 15` one of order `h⁶`: twelve digits where the function is smooth. Its
+//! distance from `E(h/2)` estimates the error. Steps go from large to small: large steps suffer least from rounding, and
+//! small steps cross no kink. Cancellation inside the function may round more than its result shows. So where a derivative
+//! differs, the uncertainty is at least the distance between the estimates of two steps.
 //!
-//! What happens on the two sides of a point is in [`super::sides`]. Slopes at points around tell which kinks meet, but only
-//! where the function is all of a piece: what jumps ever nearer to the point has any slope in between.
+//! [`super::sides`] handles one-sided slopes. Slopes at nearby points show which kinks meet, but only if the function does
+//! not jump there: across jumps that approach the point, a difference can have any value.
 
 use super::point::Random;
 use super::sides::{NEAR, Side, Sides, Span};
@@ -32,8 +32,8 @@ const HALVES: usize = 7;
 const ALONG: [f64; 7] = [0.13, 0.29, 0.41, 0.58, 0.71, 0.86, 1.0];
 
 /// Values near a point along one input number.
-pub(super) struct Line<'e, 'm> {
-    evaluator: &'e mut Evaluator<'m>,
+pub(super) struct Line<'e> {
+    evaluator: &'e mut Evaluator,
     rows: &'e [Entry],
     column: &'e Entry,
     input: usize,
@@ -61,10 +61,10 @@ pub(super) struct Estimate {
     pub(super) step: f64,
 }
 
-impl<'e, 'm> Line<'e, 'm> {
+impl<'e> Line<'e> {
     /// The line through the point along `column`, if that is the derivative by one number.
     pub(super) fn new(
-        evaluator: &'e mut Evaluator<'m>,
+        evaluator: &'e mut Evaluator,
         rows: &'e [Entry],
         column: &'e Entry,
     ) -> Result<Option<Self>, Stopped> {

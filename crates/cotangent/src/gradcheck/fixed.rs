@@ -1,9 +1,8 @@
-//! What stays the same at every point: inputs and shader parameters that the user gave.
+//! Inputs and shader parameters that the user fixed, which are the same at every point.
 
 use crate::gradcheck::Options;
 use crate::gradient::{Evaluator, items};
-use cotangent_interp::Val;
-use cotangent_ir::{Global, Module};
+use cotangent_ir::Module;
 use cotangent_runtime::{Data, Error, Params};
 use std::collections::BTreeSet;
 
@@ -12,14 +11,15 @@ use std::collections::BTreeSet;
 pub(super) struct Fixed {
     /// Inputs: `x=3`.
     inputs: Vec<String>,
-    /// Shader parameters.
-    globals: Vec<(Global, Val)>,
+    /// Shader parameters, and which of them were given.
+    params: Option<Params>,
+    given: BTreeSet<String>,
 }
 
 impl Fixed {
     /// What of the options concerns the function of `evaluator`; notes the names in `used`.
     pub(super) fn new(
-        evaluator: &mut Evaluator<'_>,
+        evaluator: &mut Evaluator,
         module: &Module,
         options: &Options,
         used: &mut BTreeSet<String>,
@@ -34,30 +34,26 @@ impl Fixed {
             }
         }
         let mut params = Params::new(module);
-        let mut given = BTreeSet::new();
         for (path, data) in &options.set {
             let name = root(path);
             if params.iter().any(|(param, ..)| param == *name) {
                 used.insert(name.to_string());
-                given.insert(name);
+                fixed.given.insert(name.to_string());
                 params.set(path, data)?;
             }
         }
-        let names: Vec<Global> = params
-            .iter()
-            .filter(|(name, ..)| given.contains(name.as_str()))
-            .map(|(_, global, ..)| global)
-            .collect();
-        fixed.globals = params.values().filter(|(global, _)| names.contains(global)).collect();
+        fixed.params = Some(params);
         Ok(fixed)
     }
 
     /// Puts them in place of what the point has there.
-    pub(super) fn restore(&self, evaluator: &mut Evaluator<'_>) {
+    pub(super) fn restore(&self, evaluator: &mut Evaluator) {
         for item in &self.inputs {
             evaluator.set_point(item).expect("it has been set before");
         }
-        evaluator.replace_globals(&self.globals);
+        if let Some(params) = &self.params {
+            evaluator.replace_params(params, &|name| self.given.contains(name));
+        }
     }
 }
 

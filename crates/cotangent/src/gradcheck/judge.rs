@@ -1,4 +1,4 @@
-//! All derivatives at one point, compared with differences.
+//! Compares all derivatives at one point with finite differences.
 
 use super::differences::{Estimate, Line};
 use super::point::Random;
@@ -21,7 +21,7 @@ const STEADY: f64 = 1e-4;
 const MOST: usize = 24;
 
 /// Why nothing is said of a function whose differences do not settle on a slope.
-const UNSETTLED: &str = "it is too rough for differences";
+const UNSETTLED: &str = "it is too rough for finite differences";
 
 /// What a point is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) enum Look {
 /// Compares at the point where the evaluator is. Gives whether some derivative is not singular there, or the reason why nothing
 /// can be compared.
 pub(super) fn judge(
-    evaluator: &mut Evaluator<'_>,
+    evaluator: &mut Evaluator,
     functions: Functions,
     look: Look,
     finding: &mut Finding,
@@ -52,7 +52,7 @@ pub(super) fn judge(
     let numbers = outputs.iter().filter(|o| o.diff).flat_map(|o| evaluator.numbers(o));
     // A number that is none spoils in reverse mode what does not even depend on it.
     if !numbers.into_iter().all(|(_, n)| n.as_f64().is_finite()) {
-        return Err("it is not finite at any point that was tried".to_string());
+        return Err("it is not finite at any sampled point".to_string());
     }
     let mut shape = evaluator.shape(&|_| true);
     choose(&mut shape.rows, random);
@@ -73,7 +73,11 @@ pub(super) fn judge(
     // The next point has values of its own, whatever came of this one.
     evaluator.let_detached_go();
     let found = found.map_err(stopped)?;
-    let (mut compared, mut reason) = (false, "no differences can be taken of its types".to_string());
+    let unsuited = match rows.is_empty() {
+        true => "no output carries a derivative",
+        false => "its types have no finite differences",
+    };
+    let (mut compared, mut reason) = (false, unsuited.to_string());
     // Where an output ends or jumps, an infinite slope by one input makes those by all others no numbers.
     let is_break = |(r, _, verdict): &(usize, &Entry, Verdict)| verdict.is_break().then_some(*r);
     let broken: Vec<usize> = found.iter().filter_map(is_break).collect();
@@ -89,7 +93,7 @@ pub(super) fn judge(
             Verdict::Agrees(error) => finding.error = finding.error.max(error),
             Verdict::Unclear(why) => reason = why.to_string(),
             Verdict::Hidden(given) => {
-                reason = "something inside is not finite at any point that was tried".to_string();
+                reason = "an intermediate value is not finite at any sampled point".to_string();
                 note_hidden(evaluator, finding, place, (Why::NotFinite, given));
             }
             Verdict::Waves(given) => {
@@ -97,7 +101,7 @@ pub(super) fn judge(
                 note_hidden(evaluator, finding, place, (Why::Waves, given));
             }
             Verdict::Elsewhere(given) => {
-                reason = "beside each point that was tried it detaches something else".to_string();
+                reason = "near each sampled point it detaches different values".to_string();
                 note_hidden(evaluator, finding, place, (Why::Detached, given));
             }
             Verdict::Kink(at) => note_kink(evaluator, finding, place, at),
@@ -110,7 +114,7 @@ pub(super) fn judge(
 
 /// What is to be said of each row and column, with what is detached held still.
 fn verdicts<'c>(
-    evaluator: &mut Evaluator<'_>,
+    evaluator: &mut Evaluator,
     look: Look,
     (rows, columns): (&[Entry], &'c [Entry]),
     jacobians: [&Option<Jacobian>; 2],
@@ -182,7 +186,7 @@ struct Case {
     error: f64,
 }
 
-fn verdict(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>; 2]) -> Verdict {
+fn verdict(line: &mut Line<'_>, look: Look, row: usize, given: [Option<f64>; 2]) -> Verdict {
     match compare(line, look, row, given) {
         Verdict::Differs(_) | Verdict::Unclear(_) if line.strays() => Verdict::Elsewhere(shown(given)),
         Verdict::Kink(at) if at.ends() && line.strays() => Verdict::Elsewhere(shown(given)),
@@ -197,7 +201,7 @@ fn verdict(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>;
 /// differences cannot tell which. At a kink, and on the edge of the domain of what is inside, modes may take different sides.
 /// The other way round nothing is wrong: forward mode multiplies what is not finite by the tangents of inputs that do not move,
 /// which are zero, where reverse mode knows that they have no part in it.
-fn is_split(line: &mut Line<'_, '_>, case: &Case) -> bool {
+fn is_split(line: &mut Line<'_>, case: &Case) -> bool {
     let [forward, backward] = case.given.map(|given| given.map(f64::is_finite));
     forward == Some(true)
         && backward == Some(false)
@@ -209,7 +213,7 @@ fn is_split(line: &mut Line<'_, '_>, case: &Case) -> bool {
 /// how it treats what is no number, and nothing binds the derivative. If that happens at this very point only, and a
 /// function of one number is smooth across it, it is in the domain by all that can be seen. (One of several numbers need not be:
 /// where all are zero, a factor may hide anything.)
-fn is_hidden(line: &mut Line<'_, '_>, case: &Case) -> bool {
+fn is_hidden(line: &mut Line<'_>, case: &Case) -> bool {
     match line.hides() {
         [true, _, _] | [_, _, true] => true,
         [false, true, false] => case.sides.is_some() || !line.is_alone(),
@@ -219,14 +223,14 @@ fn is_hidden(line: &mut Line<'_, '_>, case: &Case) -> bool {
 
 /// Whether every derivative wavers within the step of the differences by as much as it differs from them: a right one does where
 /// the function has waves that they step over, a wrong one seldom.
-fn derivatives_waver(line: &mut Line<'_, '_>, row: usize, case: &Case) -> bool {
+fn derivatives_waver(line: &mut Line<'_>, row: usize, case: &Case) -> bool {
     [Mode::Forward, Mode::Backward].into_iter().zip(case.given).all(|(mode, given)| match given {
         Some(given) => given.is_finite() && line.wavers(row, mode, given, case.estimate),
         None => true,
     })
 }
 
-fn compare(line: &mut Line<'_, '_>, look: Look, row: usize, given: [Option<f64>; 2]) -> Verdict {
+fn compare(line: &mut Line<'_>, look: Look, row: usize, given: [Option<f64>; 2]) -> Verdict {
     // Even where a result is zero, what cancels in it may be of the size of one, and rounds like that.
     let floor = 1e-3 * line.here(row).abs().max(1.0);
     if matches!(look, Look::ForKinks { .. })
@@ -269,7 +273,7 @@ fn differs(given: [Option<f64>; 2], estimate: Estimate, floor: f64) -> Verdict {
 /// function ends or gets ever steeper, the derivative need not be a finite number. Where it jumps and values tie inside as well, the
 /// sides of the jump are those of the tie too, and the share that its rule gives is none of them.
 fn at_kink(
-    line: &mut Line<'_, '_>,
+    line: &mut Line<'_>,
     look: Look,
     row: usize,
     given: [Option<f64>; 2],
@@ -295,7 +299,7 @@ fn at_kink(
 /// cross other lines, as those of `min(max(x, 0), max(y, 0))` at zero: then slopes differ around the point. Nor is it if values
 /// tie inside: rules for ties give each its share, and in `clamp(x, 0, 1) + max(x - 1, 0)` the shares at one are a half too many.
 fn beside_kinks(
-    line: &mut Line<'_, '_>,
+    line: &mut Line<'_>,
     look: Look,
     row: usize,
     given: [Option<f64>; 2],
@@ -312,7 +316,7 @@ fn beside_kinks(
 }
 
 /// Whether the derivative may be made of shares that rules for ties give: values tie inside, and the compiler made it.
-fn is_shared(line: &mut Line<'_, '_>, look: Look, given: [Option<f64>; 2]) -> bool {
+fn is_shared(line: &mut Line<'_>, look: Look, given: [Option<f64>; 2]) -> bool {
     let (Look::Random { made } | Look::ForKinks { made }) = look;
     made && given.into_iter().flatten().all(f64::is_finite) && line.ties()
 }
@@ -331,7 +335,7 @@ fn apart(given: [Option<f64>; 2], slope: f64, floor: f64) -> f64 {
     given.into_iter().flatten().map(one).fold(0.0, f64::max)
 }
 
-fn names(evaluator: &Evaluator<'_>, row: &Entry, column: &Entry) -> (String, String) {
+fn names(evaluator: &Evaluator, row: &Entry, column: &Entry) -> (String, String) {
     let output = match evaluator.output_names().swap_remove(row.of) {
         result if result.is_empty() => "result".to_string(),
         output => output,
@@ -340,7 +344,7 @@ fn names(evaluator: &Evaluator<'_>, row: &Entry, column: &Entry) -> (String, Str
     (format!("{output}{}", row.leaf.path), format!("{input}{}", column.leaf.path))
 }
 
-fn note_kink(evaluator: &Evaluator<'_>, finding: &mut Finding, (row, column): (&Entry, &Entry), at: At) {
+fn note_kink(evaluator: &Evaluator, finding: &mut Finding, (row, column): (&Entry, &Entry), at: At) {
     let (output, input) = names(evaluator, row, column);
     let At { left, right, given, jumps, breaks } = at;
     let same =
@@ -354,7 +358,7 @@ fn note_kink(evaluator: &Evaluator<'_>, finding: &mut Finding, (row, column): (&
 }
 
 fn note_hidden(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator,
     finding: &mut Finding,
     (row, column): (&Entry, &Entry),
     (why, given): (Why, f64),
@@ -366,7 +370,7 @@ fn note_hidden(
 }
 
 fn note_difference(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator,
     finding: &mut Finding,
     (row, column): (&Entry, &Entry),
     case: Case,

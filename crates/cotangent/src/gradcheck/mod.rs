@@ -1,32 +1,32 @@
-//! Whether derivatives are derivatives: every differentiable function of a module against differences of itself.
+//! Checks derivatives: compares every differentiable function of a module with finite differences.
 //!
-//! At random points ([`point`]) forward mode, reverse mode and central differences give the same Jacobian, all in the
-//! interpreter's wide mode. Beside random points there are three where kinks like to be: all zero, all one and all a half. A point
-//! where the function is not finite, or traps, is replaced by another. What is detached is held still, since a derivative that
-//! was dropped on purpose is no mistake.
+//! At each point ([`point`]), forward mode, reverse mode and central differences compute the Jacobian, all in the
+//! interpreter's wide mode. In addition to random points there are three where kinks are common: all zero, all one and all
+//! one half. A point where the function is not finite, or traps, is replaced by another. Detached values are held constant,
+//! since their derivatives are dropped on purpose.
 //!
-//! The rule for the derivative of an output by an input number, at a point:
+//! The rule for the derivative of an output with respect to an input number, at a point:
 //!
-//! 1. It *agrees* if it is the slope by central differences, which come with an estimate of their own error ([`differences`]).
-//! 2. Where the sides have two slopes however near one looks ([`sides`]) it is at a *kink*, or a jump, and must lie between them,
-//!    or between the slopes around, where kinks of several inputs meet. (Slopes around say nothing of a function that jumps
-//!    there, as `abs(x) > y ? max(x, y) : 3 * x` does at zero.) Something that is not a number lies between no slopes. Where
-//!    `min`, `max` or `abs` inside cannot tell what to choose, the compiler's rules give each a share, whose sum is not judged if
-//!    there is but one slope.
-//! 3. Where a side ends or gets ever steeper the function is *singular*. A derivative that is not finite is not judged there.
-//!    A finite one must lie between the slopes; zero counts as a slope where the function gets ever steeper. Between two poles
-//!    any derivative is accepted.
-//! 4. Where the function makes of finite numbers one that is not, and its result hides it, as `saturate(sqrt(x))` does below
-//!    zero, the derivative is reported and not judged. It is judged where that happens at a single point which the function
-//!    crosses smoothly, as `select(x == 0, 1, sin(x) / x)` does at zero.
-//!    Where one mode is finite and the other is not, they disagree all the same, unless this begins or ends at the very point:
-//!    differences need not tell which of them is wrong.
-//! 5. Where a derivative goes to and fro within the step of the differences by as much as it is apart from them, as that of
-//!    `x + 1e-9 * sin(1e12 * x)` does, it is reported and not judged: they step over such waves.
-//! 6. Detached values are held by place: by call and by iteration of each loop. If the function, near the point, detaches a value
-//!    at a place that it does not reach at the point, that value is unknown. A derivative that disagrees with differences there
+//! 1. It *agrees* if it equals the slope by central differences, within their estimated error ([`differences`]).
+//! 2. If the one-sided slopes differ at every scale ([`sides`]), the point is a *kink* or a jump. The derivative must lie
+//!    between the slopes, or, where kinks of several inputs meet, between the slopes at nearby points. (Nearby slopes are
+//!    ignored if the function jumps there, as `abs(x) > y ? max(x, y) : 3 * x` does at zero.) NaN lies between no slopes. At
+//!    a tie of `min`, `max` or `abs` inside, the compiler's rules give each operand a share; their sum is not judged if there
+//!    is only one slope.
+//! 3. If a side ends or becomes infinitely steep, the function is *singular*. A derivative that is not finite is not judged
+//!    there. A finite one must lie between the slopes; zero counts as a slope where the function becomes infinitely steep.
+//!    Between two poles any derivative is accepted.
+//! 4. If the function computes a non-finite intermediate value from finite inputs but has a finite result, as
+//!    `saturate(sqrt(x))` does below zero, the derivative is reported and not judged. It is judged if that happens at a
+//!    single point which the function crosses smoothly, as `select(x == 0, 1, sin(x) / x)` does at zero. If one mode is
+//!    finite and the other is not, they still disagree, unless the non-finite value begins or ends exactly at the point: then
+//!    differences need not show which of them is wrong.
+//! 5. If a derivative oscillates within the step of the differences by as much as it differs from them, as that of `x + 1e-9
+//!    * sin(1e12 * x)` does, it is reported and not judged: the differences step over such waves.
+//! 6. Detached values are identified by call and by the iteration of each loop. If the function detaches a value near the
+//!    point that it does not detach at the point, that value is unknown. A derivative that disagrees with differences there
 //!    is reported and not judged.
-//! 7. All else is a *disagreement*.
+//! 7. Everything else is a *disagreement*.
 
 mod differences;
 mod fixed;
@@ -36,8 +36,9 @@ mod sides;
 
 use crate::asked::{self, Chosen};
 use crate::gradient::{self, Evaluator, Functions};
-use crate::pipeline::{self, Listing, Memory};
-use crate::{Compiler, Stop};
+use crate::pipeline::{self, Memory, Watch};
+use crate::session::Counters;
+use crate::{Answer, Program, Stop};
 use cotangent_base::{Diagnostics, Span, Symbol};
 use cotangent_interp::Options as Machine;
 use cotangent_ir::{Mode, Module};
@@ -47,6 +48,7 @@ use cotangent_sema::{Checked, hir};
 use fixed::Fixed;
 use judge::Look;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// What to check, and how thoroughly.
 #[derive(Clone, Debug)]
@@ -187,28 +189,34 @@ pub enum Why {
     Detached,
 }
 
-/// Checks the functions of the module at `path`.
-pub fn gradcheck(compiler: &mut Compiler<'_>, path: &str, options: &Options) -> Result<Vec<Finding>, Stop> {
-    let mut checked = compiler.check(path)?;
-    gradient::check_once(&options.at).map_err(|error| Stop::Usage(error.0))?;
-    let options = &Options { enumerators: compiler.enumerators.clone(), ..options.clone() };
-    let chosen = asked::choose(compiler, &mut checked, path, &options.functions)?;
-    let mut used = BTreeSet::new();
-    let mut findings = vec![];
-    for chosen in chosen {
-        findings.push(check_function(&mut checked, &chosen, options, &mut used)?);
-    }
-    match fixed::unknown(options, &used) {
-        Some(name) => Err(Stop::Usage(format!("no function that is checked has a parameter `{name}`"))),
-        None => Ok(findings),
-    }
+/// Checks the functions of a program's main module.
+pub fn gradcheck(program: &Program, options: &Options) -> Answer<Vec<Finding>> {
+    program.ask(|telling| {
+        let mut checked = Checked::clone(&*program.accepted(false, telling)?);
+        checked.diagnostics = Diagnostics::new();
+        gradient::check_once(&options.at).map_err(|error| Stop::Usage(error.0))?;
+        let options = &Options { enumerators: checked.user_enumerators(), ..options.clone() };
+        let mut asking = program.asking();
+        let chosen = asked::choose(&mut asking, &mut checked, &program.request().path, &options.functions);
+        telling.add(&asking.diagnostics);
+        let mut used = BTreeSet::new();
+        let mut findings = vec![];
+        for chosen in chosen? {
+            findings.push(check_function(&checked, &chosen, options, &mut used, program.counters())?);
+        }
+        match fixed::unknown(options, &used) {
+            Some(name) => Err(Stop::Usage(format!("no checked function has a parameter `{name}`"))),
+            None => Ok(findings),
+        }
+    })
 }
 
 fn check_function(
-    checked: &mut Checked,
+    checked: &Checked,
     chosen: &Chosen,
     options: &Options,
     used: &mut BTreeSet<String>,
+    counters: &Counters,
 ) -> Result<Finding, Stop> {
     let data = &checked.program.funcs[chosen.func];
     let mut finding = Finding {
@@ -226,12 +234,12 @@ fn check_function(
     let func = match (unsuitable(data), chosen.instance) {
         (None, Some(func)) => func,
         (reason, _) => {
-            let generic = "it is generic: ask for an instance, as in `--fn 'f<float, 3>'`";
+            let generic = "it is generic: select an instance, as in `--fn 'f<float, 3>'`";
             finding.outcome = Outcome::Skipped(reason.unwrap_or(generic).into());
             return Ok(finding);
         }
     };
-    match compile(checked, func) {
+    match compile(checked, func, counters) {
         Ok((mut lowered, functions, unchecked)) => {
             finding.unchecked = unchecked;
             finding.modes.extend(functions.forward.map(|_| Mode::Forward));
@@ -247,8 +255,8 @@ fn check_function(
 /// Why a function cannot be run as it is.
 fn unsuitable(func: &hir::Func) -> Option<&'static str> {
     match func.kind {
-        hir::FuncKind::Requirement(_) => Some("a requirement is checked where it is met"),
-        _ if func.diff.constant => Some("its derivative is zero on purpose"),
+        hir::FuncKind::Requirement(_) => Some("an interface requirement is checked in the conforming types"),
+        _ if func.diff.constant => Some("it is `[TreatAsDifferentiable]`, so its derivative is zero"),
         _ => None,
     }
 }
@@ -256,12 +264,13 @@ fn unsuitable(func: &hir::Func) -> Option<&'static str> {
 /// The function and the derivatives it has, and why it has only one of them, if so: a function with only one custom
 /// derivative need not have the other, and a loop without a bound cannot.
 fn compile(
-    checked: &mut Checked,
+    checked: &Checked,
     func: hir::FuncRef,
+    counters: &Counters,
 ) -> Result<(Lowered, Functions, Option<String>), String> {
     let mut reason = None;
     for modes in [&[Mode::Forward, Mode::Backward][..], &[Mode::Backward], &[Mode::Forward]] {
-        match compile_modes(checked, func, modes) {
+        match compile_modes(checked, func, modes, counters) {
             Ok(lowered) => {
                 let functions = Functions::of(&lowered, modes);
                 return Ok((lowered, functions, reason));
@@ -276,16 +285,23 @@ fn compile(
     Err(reason.unwrap_or_default())
 }
 
-fn compile_modes(checked: &mut Checked, func: hir::FuncRef, modes: &[Mode]) -> Result<Lowered, Diagnostics> {
+fn compile_modes(
+    checked: &Checked,
+    func: hir::FuncRef,
+    modes: &[Mode],
+    counters: &Counters,
+) -> Result<Lowered, Diagnostics> {
+    counters.lowered.add(1);
     let options = cotangent_lower::Options { show_dropped: true, ..Default::default() };
-    let roots = Roots::DerivativesOf { func, modes: modes.to_vec() };
+    let roots = Roots::DerivativesOf { funcs: vec![func], modes: modes.to_vec() };
     let mut lowered = cotangent_lower::lower_with(checked, roots, options);
     // Constants keep their digits too.
     lowered.module.types.wide = true;
-    let mut diagnostics = std::mem::take(&mut checked.diagnostics);
-    diagnostics.append(std::mem::take(&mut lowered.diagnostics));
+    let mut diagnostics = std::mem::take(&mut lowered.diagnostics);
     if !diagnostics.has_errors() {
-        diagnostics.append(pipeline::run(&mut lowered, Memory::Declared, &mut Listing::default()));
+        counters.derived.add(1);
+        counters.optimized.add(1);
+        diagnostics.append(pipeline::run(&mut lowered, Memory::Declared, &mut Watch::default()));
     }
     if diagnostics.has_errors() { Err(diagnostics) } else { Ok(lowered) }
 }
@@ -305,17 +321,18 @@ fn compare(
 ) -> Result<(), Error> {
     let handles = point::give_buffers(module, functions.primal);
     let machine = Machine { wide: true, max_steps: MAX_STEPS, ..Machine::default() };
-    let mut evaluator = Evaluator::new(module, functions, machine);
+    let module = &Arc::new(std::mem::take(module));
+    let mut evaluator = Evaluator::new(module.clone(), functions, machine);
     evaluator.enumerators.clone_from(&options.enumerators);
     let mut random = point::Random::new(options.seed, finding.name.as_str());
     if evaluator.shape(&|_| true).columns.is_empty() {
-        let elsewhere = "; what its custom derivative writes, differences do not see";
+        let elsewhere = "; finite differences do not cover what its custom derivative writes";
         let reason = "no input carries a derivative".to_string();
         finding.outcome = Outcome::Skipped(if finding.made { reason } else { reason + elsewhere });
         return Ok(());
     }
     if let Some(name) = point::without_value(module, &evaluator) {
-        let reason = format!("`{name}` has a resource in it, for which there is no random value");
+        let reason = format!("`{name}` contains a resource, which has no random value");
         finding.outcome = Outcome::Skipped(reason);
         return Ok(());
     }

@@ -1,8 +1,8 @@
-//! Points to check at.
+//! Chooses the points to check at.
 //!
-//! Real numbers come from a range; which range is used changes from point to point, so that functions that are defined
-//! on a part of the line only (logarithms, inverse sines) find points in it. Integers are small and not negative, because they tend
-//! to be indices and counts. Buffers and uniforms that a function reads are filled in the same way.
+//! Real numbers come from a range that changes from point to point, so that functions with a restricted domain (logarithms,
+//! inverse sines) are defined at some points. Integers are small and not negative, because they tend to be indices and
+//! counts. Buffers and uniforms that a function reads are filled in the same way.
 
 use crate::gradient::{Evaluator, Named};
 use cotangent_base::Scalar;
@@ -68,7 +68,7 @@ pub(super) fn give_buffers(module: &mut Module, func: FuncId) -> Vec<(usize, Glo
 }
 
 /// An input that is more than a buffer and has a resource in it.
-pub(super) fn without_value(module: &Module, evaluator: &Evaluator<'_>) -> Option<String> {
+pub(super) fn without_value(module: &Module, evaluator: &Evaluator) -> Option<String> {
     let types = &module.types;
     let has_no_value = |input: &&Named| {
         !matches!(types.get(input.ty), Type::Buffer(..)) && layout::layout(types, input.ty).is_none()
@@ -78,7 +78,7 @@ pub(super) fn without_value(module: &Module, evaluator: &Evaluator<'_>) -> Optio
 
 /// Moves to a point: every input, uniform and buffer gets new values.
 pub(super) fn set_all(
-    evaluator: &mut Evaluator<'_>,
+    evaluator: &mut Evaluator,
     module: &Module,
     handles: &[(usize, Global)],
     range: Range,

@@ -1,9 +1,9 @@
-//! What a function does on either side of a point, from its values ever nearer to it.
+//! The behaviour of a function on either side of a point, from its values at shrinking distances.
 //!
-//! With each step a tenth of the one before, what is between the point and its neighbour shrinks to a tenth where there is a
-//! slope, to more than that where the function gets ever steeper (to a third for a square root), and not at all where it jumps. A
-//! side that jumps has the slope of its own values, without the point; if that grows, it is a pole. Rounding does not shrink
-//! either; so what counts as a jump must be larger.
+//! Each step is a tenth of the previous one. The difference between the point and its neighbour shrinks to a tenth where
+//! there is a slope, to more than that where the function becomes infinitely steep (to a third for a square root), and not at
+//! all at a jump. A side that jumps has the slope of its own values, without the point; if that slope grows, it is a pole.
+//! Rounding errors do not shrink either, so a jump must be larger than those.
 
 /// How near the values are, relative to the larger of the input number and one.
 pub(super) const NEAR: [f64; 3] = [1e-6, 1e-7, 1e-8];

@@ -1,4 +1,4 @@
-//! The point at which a function is evaluated, as users write it: `x=3, p.dir=[1, 0, 0]`.
+//! Parses the point at which a function is evaluated: `x=3, p.dir=[1, 0, 0]`.
 
 use super::{Evaluator, Named, replace};
 use crate::reflect::type_name;
@@ -8,7 +8,7 @@ use cotangent_runtime::Error;
 use cotangent_runtime::data::Number;
 use cotangent_runtime::path::{Leaf, descend, leaves, split};
 
-impl Evaluator<'_> {
+impl Evaluator {
     /// An input that is a resource, which has no value to write down.
     pub fn resource(&self) -> Option<&Named> {
         self.inputs.iter().find(|i| layout::layout(&self.types, i.ty).is_none())
@@ -36,7 +36,7 @@ impl Evaluator<'_> {
         let (ty, places) = self.part(whole, &steps).ok_or_else(|| self.no_part(whole, name, path))?;
         let leaves: Vec<&Leaf> = places.iter().map(|(_, leaf)| leaf).collect();
         let wanted = || {
-            format!("`{path}` is of type {}, as in `{path}={}`", type_name(&self.types, ty), example(&leaves))
+            format!("`{path}` has type {}, as in `{path}={}`", type_name(&self.types, ty), example(&leaves))
         };
         let mut numbers = vec![];
         for word in words(value)? {
@@ -63,7 +63,7 @@ impl Evaluator<'_> {
 
     /// What is said of a path that leads nowhere.
     fn no_part(&self, ty: Ty, name: &str, path: &str) -> Error {
-        Error(format!("there is no `{path}`: `{name}` is of type {}", type_name(&self.types, ty)))
+        Error(format!("there is no `{path}`: `{name}` has type {}", type_name(&self.types, ty)))
     }
 
     /// A number as it is written, or by the name of an enumerator.
@@ -140,7 +140,7 @@ fn words(value: &str) -> Result<Vec<&str>, Error> {
             _ => true,
         };
         if !fits {
-            return Err(Error(format!("the brackets of `{value}` do not fit")));
+            return Err(Error(format!("the brackets of `{value}` do not match")));
         }
     }
     if !open.is_empty() {

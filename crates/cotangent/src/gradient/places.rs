@@ -1,7 +1,7 @@
-//! Which number of a value each number of its differential belongs to.
+//! Maps each number of a differential to the number of the value that it belongs to.
 //!
-//! In most types they are named alike, but a hand-written differential may name its fields as it likes, leave some out, or
-//! have numbers that are no derivative of any one number.
+//! In most types they have the same names. But a hand-written differential may rename or omit fields, or have numbers that
+//! are not the derivative of any single number.
 
 use cotangent_ir::{Module, Ty, Type, Types};
 use cotangent_runtime::path::leaves;

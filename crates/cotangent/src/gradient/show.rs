@@ -1,4 +1,4 @@
-//! Values of a function as people read them.
+//! Formats values of a function for people.
 
 use super::{Evaluator, Named};
 use cotangent_interp::Val;
@@ -20,7 +20,7 @@ pub enum Form {
     Record,
 }
 
-impl Evaluator<'_> {
+impl Evaluator {
     /// The numbers of a value with their places.
     pub fn numbers(&self, named: &Named) -> Vec<(Leaf, Number)> {
         let places = leaves(&self.types, named.ty).into_iter();
@@ -56,7 +56,7 @@ impl Evaluator<'_> {
         let mut globals: Vec<_> = self.globals.iter().collect();
         globals.sort_by_key(|(global, _)| *global);
         for (global, value) in globals {
-            let data = &self.module.globals[*global];
+            let data = &self.module().globals[*global];
             let value = match self.types.get(data.ty) {
                 Type::Buffer(elem, _) => self.show_elements(elem, value),
                 _ => self.show(&self.unnamed(data.ty, value)),

@@ -1,9 +1,9 @@
-//! Which lanes of a wave are together.
+//! Tracks the active lanes of a wave in emitted code.
 //!
-//! An operation on a wave concerns the lanes that come to it in the same round of all loops around it. What the hardware happens
-//! to have at one place is no answer: lanes that went apart may come there one after the other. So a function that has such
-//! operations, or calls one that has, is told which lanes are together when it begins, and carries that along. `lanes` is what it was
-//! told; wherever lanes may go apart they vote, and those that go the same way know of each other:
+//! The active lanes of a wave operation are those that reach it in the same iteration of every enclosing loop. The hardware's
+//! own mask is not reliable: lanes that diverged may reach the operation one after another. So a function that contains wave
+//! operations, or calls one that does, takes a parameter `lanes`, the set of lanes that are active when it starts. Where
+//! lanes may diverge, they vote, and each lane keeps the set of lanes that voted the same way:
 //!
 //! ```text
 //! ct::Lanes lanes_1 = lanes;
@@ -13,17 +13,18 @@
 //! s = ct::wave_sum(lanes, s);              // all are back
 //! ```
 //!
-//! Three kinds of votes are enough:
+//! There are three kinds of votes:
 //!
 //! | vote | where | who |
 //! | --- | --- | --- |
-//! | *part* | before a branch with operations inside | all: which way |
-//! | *round* | at the head of a loop with operations inside | those in the loop: whether they go on |
-//! | *join* | behind a branch or loop that exits go past, if operations follow | all that came to it: those that are still here say yes |
+//! | *part* | before a branch with operations inside | all active lanes: which branch they take |
+//! | *round* | at the head of a loop with operations inside | the lanes in the loop: whether they continue |
+//! | *join* | after a branch or loop that exits skip, if operations follow | all lanes that entered it: those that arrive vote yes |
 //!
-//! An exit goes past joins and leaves rounds; on its way a lane says no to each, from the inside out (`ct::leave`), so that nobody
-//! waits for it. A loop that some leave from inside has a round even if its condition is the same for all. Where a
-//! condition is the same for all ([`uniform`]), and where nothing comes that asks, there is no vote.
+//! An exit skips joins and leaves loops. On its way a lane votes no in each of them, from the innermost outwards
+//! (`ct::leave`), so that no lane waits for it. A loop that lanes can leave from inside votes every iteration, even if its
+//! condition is uniform. There is no vote where a condition is uniform ([`uniform`]), nor where no operation follows that
+//! reads the set.
 
 mod uniform;
 

@@ -1,15 +1,17 @@
-//! Which values are the same for all lanes that meet where they are made.
+//! Finds the values that are uniform: equal in all lanes that execute the instruction together.
 //!
-//! Lanes *meet* at an instruction in the same round of all loops around it. A value *varies* if two lanes that meet where it is
-//! made may have different ones. Everything is taken for the same until something shows that it varies:
+//! Input: a function. Output: the set of values that may *vary*. Two lanes execute an instruction together if both are in the
+//! same iteration of every enclosing loop. The analysis assumes that every value is uniform until one of these rules applies:
 //!
-//! - a thread's own number, what is in memory that may change, what other functions give, what one lane among others gets;
-//! - what is made of something that varies;
-//! - what a branch gives whose condition varies, and a loop that lanes do not leave together;
-//! - what a loop carries, if lanes begin a round with it from different places.
+//! - Thread indices, loads from memory that may change, results of calls, and results of wave operations that differ by lane
+//!   vary.
+//! - A value computed from a varying operand varies.
+//! - The results of a branch with a varying condition vary, and so do those of a loop that lanes leave in different
+//!   iterations.
+//! - A carried value varies if lanes may enter the same iteration along different edges.
 //!
-//! What a loop carries does not vary just because some lanes go on longer than others: those that meet in a round have all
-//! gone through the rounds before.
+//! A carried value does not vary merely because some lanes run more iterations: lanes that execute an iteration together have
+//! executed all earlier iterations together.
 
 use cotangent_base::EntitySet;
 use cotangent_ir::wave::Wave;

@@ -67,7 +67,7 @@ template <class T> struct Ptr {
     CT_INLINE bool inside() const { return place >= first && place < last; }
     CT_INLINE u64 address() const { return u64(reinterpret_cast<usize>(place)); }
     CT_INLINE T& at(int line) const {
-        if (CT_UNLIKELY(!place)) trap(line, "null pointer followed");
+        if (CT_UNLIKELY(!place)) trap(line, "null pointer dereference");
         if (CT_UNLIKELY(!inside())) trap(line, "index out of bounds");
         return *place;
     }
@@ -86,6 +86,12 @@ template <class T> struct Ptr {
     template <class M, class S> CT_INLINE Ptr<M> field(M S::* member) const {
         if (!inside()) return nowhere<M>();
         M* at = &(place->*member);
+        return {at, at, at + 1};
+    }
+    // A part without data, for which there is no field: it is where the whole is.
+    template <class M> CT_INLINE Ptr<M> nothing() const {
+        if (!inside()) return nowhere<M>();
+        M* at = reinterpret_cast<M*>(place);
         return {at, at, at + 1};
     }
     template <class I> CT_INLINE auto element(I i) const {
@@ -108,9 +114,10 @@ template <class T> struct Buffer {
     T* CT_RESTRICT data;
     usize count;
     template <class I> CT_INLINE T& at(I i, int line) const { return data[ct::at(i, count, line)]; }
+    // A pointer into a buffer without elements is null.
     template <class I> CT_INLINE auto point(I i) const {
         using M = decay_t<T>;
-        M* at = const_cast<M*>(data);
+        M* at = count ? const_cast<M*>(data) : nullptr;
         return Ptr<M>{at, at, at + count}.moved(i64(i));
     }
 };

@@ -46,7 +46,7 @@ class Turns {
             if (one.place == team[0].place) continue;
             const int line = one.line ? one.line : team[0].line;
             lock.unlock();
-            trap(line, "a barrier that not all threads reach");
+            trap(line, "barrier not reached by all threads of the group");
         }
         if (team[0].place != ended)
             for (One& one : team) one.place = running;

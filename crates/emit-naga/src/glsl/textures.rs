@@ -1,7 +1,7 @@
-//! Textures and samplers apart, as Vulkan has them.
+//! Separates textures and samplers in GLSL, as Vulkan requires.
 //!
-//! naga writes textures that are samplers too (`sampler2D`), and no samplers. To it, each texture together with a sampler that
-//! samples it is a variable of its own, beside the texture itself:
+//! naga writes combined samplers (`sampler2D`) and no separate ones. Each combination of a texture and a sampler is a
+//! variable in its output, beside the texture itself:
 //!
 //! ```text
 //! uniform sampler2D _group_0_binding_0_cs;             uniform texture2D _group_0_binding_0_cs;

@@ -1,4 +1,4 @@
-//! Lines in text: markers in naga's module, and what is printed in their place.
+//! Line information in text: inserts markers into naga's module, and replaces them in the output.
 
 use super::{Line, out_of_step, place};
 use crate::Result;

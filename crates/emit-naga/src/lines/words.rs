@@ -1,4 +1,4 @@
-//! Lines in SPIR-V: the `OpLine`s that naga writes, with the places that they stand for.
+//! Line information in SPIR-V: replaces the indices in naga's `OpLine`s by source locations.
 
 use super::{Line, out_of_step, place};
 use crate::Result;

@@ -1,4 +1,5 @@
-//! Random expressions. They are tame: functions are bounded or their arguments kept where they are smooth.
+//! Generates random expressions. They are numerically tame: functions are bounded, or their arguments stay where they are
+//! smooth.
 
 use super::Generator;
 use super::scope::Scope;

@@ -1,9 +1,9 @@
-//! Makes random programs.
+//! Generates random programs.
 //!
-//! A program has a fixed set of types and small functions, one or two random functions, and the function `f`, which may
-//! call them. Statements write to variables of every type, so that everything depends on everything; what is
-//! written is bounded, so that numbers stay tame however often a loop runs. `LOOP` stands before the loops that
-//! may be unrolled: a macro that says whether they are.
+//! A program has a fixed set of types and small functions, one or two random functions, and the function `f`, which may call
+//! them. Statements write to variables of every type, so that values depend on each other. Written values are bounded, so
+//! that numbers stay tame however often a loop runs. The macro `LOOP` is before the loops that may be unrolled, and
+//! determines whether they are.
 
 mod expr;
 mod orders;

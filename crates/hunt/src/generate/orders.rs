@@ -1,5 +1,5 @@
-//! Functions that use derivatives of `f`, so that derivatives of those are of second order: along fixed directions, and
-//! with fixed weights.
+//! Generates functions that use derivatives of `f` along fixed directions and with fixed weights. Their derivatives are of
+//! second order.
 
 use super::Parameter;
 use crate::program::Ty;

@@ -1,4 +1,4 @@
-//! What the generator knows where it stands.
+//! The generator's scope: the variables and functions that are visible at the current point.
 
 use crate::program::Ty;
 

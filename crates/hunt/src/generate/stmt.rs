@@ -1,4 +1,4 @@
-//! Random statements, biased towards loops and ways out of them.
+//! Generates random statements, biased towards loops and exits from them.
 
 use super::Generator;
 use super::scope::{Loop, Scope, Var};

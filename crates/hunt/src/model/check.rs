@@ -11,8 +11,9 @@ use super::walk;
 use crate::laws::{Failure, Kind};
 use crate::random::Random;
 use cotangent::runtime::{self, Data, Number, Params};
-use cotangent::{Compiler, Files, Lowered, Roots, Scalar, Sources, Symbol, interp, render};
+use cotangent::{Lowered, Request, Roots, Scalar, Session, Sources, Symbol, Texts, interp, render};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// A comparison closer than this may turn out differently in single precision.
 const MARGIN: f64 = 2e-4;
@@ -29,7 +30,7 @@ pub struct Case {
     pub point: Point,
     /// Per mode: what is expected.
     pub expected: Vec<(Mode, Outcome)>,
-    pub lowered: Lowered,
+    pub lowered: Arc<Lowered>,
     pub sources: Sources,
 }
 
@@ -110,19 +111,18 @@ pub fn check(tree: &Tree, seed: u64) -> Result<Option<Case>, Failure> {
     Ok(Some(Case { tree: tree.clone(), point, expected, lowered, sources }))
 }
 
-fn compiled(tree: &Tree) -> Result<(Lowered, Sources), Failure> {
+fn compiled(tree: &Tree) -> Result<(Arc<Lowered>, Sources), Failure> {
     let modes = walk::modes(tree);
     let source = print::source(tree, &modes);
-    let files = [("program.slang", &*source)];
-    let files = Files(&files);
-    let mut compiler = Compiler::new(&files, vec![]);
+    let session = Session::new(Texts::new([("program.slang", source)]));
     let names = modes.iter().map(|m| Symbol::new(entry(*m))).collect();
-    match compiler.compile("program.slang", Roots::Entries(names)) {
-        Ok(lowered) => Ok((lowered, compiler.sources)),
+    let answer = session.program(&Request::new("program.slang")).compile(Roots::Entries(names));
+    match answer.result {
+        Ok(lowered) => Ok((lowered, answer.sources)),
         Err(_) => {
-            let all: Vec<_> = compiler.diagnostics.iter().filter(|d| d.is_error()).collect();
+            let all: Vec<_> = answer.diagnostics.iter().filter(|d| d.is_error()).collect();
             let code = all.first().map_or(String::new(), |d| d.code.name.to_string());
-            let shown = all.iter().map(|d| render::render(&compiler.sources, d, render::Style::Plain));
+            let shown = all.iter().map(|d| render::render(&answer.sources, d, render::Style::Plain));
             let text = shown.collect::<Vec<_>>().join("\n");
             Err(Failure { kind: Kind::Refused(code), text })
         }
@@ -164,9 +164,15 @@ fn interpreted(tree: &Tree, lowered: &Lowered, point: &Point, mode: Mode) -> Res
     let entries = &lowered.entries;
     let func = entries.iter().find(|f| lowered.module.funcs[**f].name == name).copied();
     let func = func.ok_or_else(|| stopped("the entry point is gone".into()))?;
-    let options = interp::Options { max_steps: 20_000_000, ..interp::Options::default() };
-    runtime::run(&lowered.module, func, [1; 3], &mut params, options, &mut String::new())
-        .map_err(|s| stopped(s.to_string()))?;
+    let backend = Arc::new(interp::Interpreter::default());
+    let failed = |why: runtime::Failure| stopped(why.to_string());
+    let compiled = cotangent::compiled(lowered);
+    let mut runner = runtime::Runner::with_params(backend, compiled, params).map_err(failed)?;
+    let limit = runtime::Launch { max_steps: Some(20_000_000), ..Default::default() };
+    let launched = runner.launch_id(func, [1; 3], limit).map_err(failed)?;
+    launched.ended.map_err(|s| stopped(s.to_string()))?;
+    runner.download().map_err(failed)?;
+    let params = runner.params;
     let read = |name: &str, scalar: Scalar| -> Option<Vec<f64>> {
         let (.., bytes) = params.iter().find(|(n, ..)| *n == Symbol::new(name))?;
         Some(bytes.chunks(4).map(|b| Number::read(scalar, b).as_f64()).collect())

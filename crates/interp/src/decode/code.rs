@@ -1,8 +1,7 @@
-//! The form in which functions run: a list of codes, with jumps in place of regions.
+//! The executable form of a function: a list of codes, with jumps instead of regions.
 //!
-//! Every value has a slot in the frame of its function. An exit moves the values it carries into the slots where its
-//! target expects them, all at once, and jumps; so `break`, `continue` and `yield` are one code, and no exit needs
-//! to unwind anything.
+//! Every value has a slot in the frame of its function. An exit moves its operands to the slots of its target in parallel,
+//! and jumps. So `break`, `continue` and `yield` are the same code, and no exit unwinds anything.
 
 use cotangent_base::{Scalar, Span};
 use cotangent_ir::{Const, FuncId, Inst, Math, Step};
@@ -26,6 +25,8 @@ pub(crate) struct Level {
     pub(crate) arity: Option<u32>,
     /// Whether they are elements of an array, which are counted when copied.
     pub(crate) array: bool,
+    /// In memory: where the part begins, or how far parts are apart that an index chooses from.
+    pub(crate) bytes: usize,
 }
 
 /// What to do next.

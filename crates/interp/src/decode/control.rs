@@ -1,6 +1,7 @@
-//! Branches and loops to jumps.
+//! Decodes branches and loops to jumps.
 //!
-//! The state of a loop lives in the slots of its results:
+//! The state of a loop is in the slots of its results:
+//!
 //! ```text
 //!         results <- init                            results <- init, rounds <- n, round <- 0
 //! head:   condition's args <- copies of results      head: if round == rounds goto end

@@ -1,11 +1,12 @@
-//! Functions to the form in which they run ([`code`]): every value gets a slot, every instruction becomes a code, and
-//! [`control`] makes jumps of regions.
+//! Decodes functions to their executable form ([`code`]): assigns a slot to every value, turns instructions into codes, and
+//! turns regions into jumps ([`control`]).
 
 mod code;
 mod control;
 
 pub(crate) use code::{Arg, Code, Decoded, Level, Rounds, Slot};
 
+use crate::layout::Layouts;
 use crate::lifetimes::Lifetimes;
 use crate::take_part::moves_out;
 use cotangent_base::{EntityMap, Span};
@@ -31,7 +32,7 @@ struct Label(usize);
 /// # Panics
 /// If the function is not one that can run: a derivative not written yet, or one half way through the autodiff
 /// passes. Those are faults of the compiler.
-pub(crate) fn decode(module: &Module, func: &Func, counts: bool) -> Decoded {
+pub(crate) fn decode(module: &Module, func: &Func, layouts: &Layouts, counts: bool) -> Decoded {
     assert!(
         !func.regions[func.body].insts.is_empty(),
         "internal error: @{} has no body yet and cannot run",
@@ -41,6 +42,7 @@ pub(crate) fn decode(module: &Module, func: &Func, counts: bool) -> Decoded {
     let mut decoder = Decoder {
         module,
         func,
+        layouts,
         lifetimes,
         slots: EntityMap::filled(None, func.values.len()),
         next_slot: 0,
@@ -61,6 +63,7 @@ pub(crate) fn decode(module: &Module, func: &Func, counts: bool) -> Decoded {
 struct Decoder<'a> {
     module: &'a Module,
     func: &'a Func,
+    layouts: &'a Layouts,
     lifetimes: Lifetimes,
     slots: EntityMap<Value, Option<Slot>>,
     next_slot: Slot,
@@ -268,7 +271,9 @@ impl Decoder<'_> {
         if let Type::Ref(inner) = types.get(ty) {
             ty = inner;
         }
+        let in_memory = matches!(data.op, Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::Point(_));
         let level = |&step: &Step| {
+            let bytes = if in_memory { self.layouts.part(types, ty, step.known()) } else { 0 };
             let (arity, array) =
                 (types.arity(ty), matches!(types.get(ty), Type::Array(..) | Type::Buffer(..)));
             let part = match types.get(ty) {
@@ -276,7 +281,7 @@ impl Decoder<'_> {
                 _ => types.part(ty, step.known()),
             };
             ty = part.expect("the path fits the type");
-            Level { step, arity, array }
+            Level { step, arity, array, bytes }
         };
         path.0.iter().map(level).collect()
     }

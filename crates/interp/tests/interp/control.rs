@@ -177,7 +177,7 @@ fn a_stop_says_where_and_for_whom() {
         (Trap::OutOfBounds, span(7), &[span(9)][..])
     );
     assert_eq!(stopped.thread, Some([6, 0, 0]));
-    assert_eq!(stopped.to_string(), "index outside its array in `g`, thread (6, 0, 0)");
+    assert_eq!(stopped.to_string(), "index out of bounds in `g`, thread (6, 0, 0)");
     let diagnostic = stopped.diagnostic();
     assert_eq!(
         (diagnostic.code.name, diagnostic.primary.span, diagnostic.labels.len()),

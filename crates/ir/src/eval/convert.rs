@@ -1,4 +1,4 @@
-//! Conversions between scalar types, by value and by bits.
+//! Evaluates conversions between scalar types, by value and by bits.
 
 use super::{Eval, int, round};
 use crate::Const;
@@ -53,7 +53,16 @@ const fn format(scalar: Scalar) -> Option<(u32, u32)> {
     match scalar {
         Scalar::F16 => Some((5, 10)),
         Scalar::F32 => Some((8, 23)),
-        _ => None,
+        Scalar::Bool
+        | Scalar::I8
+        | Scalar::I16
+        | Scalar::I32
+        | Scalar::I64
+        | Scalar::U8
+        | Scalar::U16
+        | Scalar::U32
+        | Scalar::U64
+        | Scalar::F64 => None,
     }
 }
 

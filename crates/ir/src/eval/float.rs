@@ -1,4 +1,4 @@
-//! Operations on floats.
+//! Evaluates operations on floats.
 
 use super::Eval;
 use crate::Const;
@@ -9,7 +9,16 @@ pub fn round(value: f64, scalar: Scalar) -> f64 {
     match scalar {
         Scalar::F16 => round_f16(value),
         Scalar::F32 => f64::from(value as f32),
-        _ => value,
+        Scalar::Bool
+        | Scalar::I8
+        | Scalar::I16
+        | Scalar::I32
+        | Scalar::I64
+        | Scalar::U8
+        | Scalar::U16
+        | Scalar::U32
+        | Scalar::U64
+        | Scalar::F64 => value,
     }
 }
 
@@ -59,4 +68,9 @@ pub(super) fn fma(eval: Eval, scalar: Scalar, a: f64, b: f64, c: f64) -> Const {
         return eval.float(sum, scalar);
     }
     eval.float(if error > 0.0 { sum.next_up() } else { sum.next_down() }, scalar)
+}
+
+/// Inverse hyperbolic cosine, which has no value below 1.
+pub(super) fn acosh(a: f64) -> f64 {
+    if a < 1.0 { f64::NAN } else { libm::acosh(a) }
 }

@@ -1,4 +1,4 @@
-//! Operations on integers, given and computed in 64 bits; [`wrap`] reduces the result to the width of the type.
+//! Evaluates operations on integers in 64 bits; [`wrap`] reduces the result to the width of the type.
 
 use cotangent_base::Scalar;
 use std::cmp::Ordering;

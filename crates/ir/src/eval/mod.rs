@@ -3,9 +3,9 @@
 //! A scalar is held as a [`Const`], in one form only:
 //! - an integer is its value, sign- or zero-extended to 64 bits as its type says (a `u64` is its bits);
 //! - a float is a binary64, rounded to its type after every operation. For `+ - * /` and square roots, rounding the
-//!   binary64 result once more gives exactly what the narrow type would; the other functions are computed to
-//!   nearly full binary64 accuracy, so that their rounding is right almost always. A NaN that an operation makes is
-//!   the one positive quiet NaN.
+//!   binary64 result once more gives exactly what the narrow type would. Elementary functions of half and float are those of
+//!   [`cotangent_maths`], computed in binary32, as native code computes them; a half result is then rounded. A NaN that an
+//!   operation makes is the one positive quiet NaN.
 //!
 //! In *wide* mode [`Eval`] does not round, so that a program can be evaluated in binary64 throughout, for finite
 //! differences. Bit casts round first even then.
@@ -19,6 +19,7 @@ mod operands;
 
 use crate::{Const, Math, Trap};
 use cotangent_base::Scalar;
+use cotangent_maths as maths;
 use operands::Operands;
 use std::cmp::Ordering;
 
@@ -78,25 +79,25 @@ impl Eval {
             Math::Trunc => x.float1(libm::trunc),
             Math::Sqrt => x.float1(libm::sqrt),
             Math::Rsqrt => x.float1(|a| 1.0 / libm::sqrt(a)),
-            Math::Exp => x.float1(libm::exp),
-            Math::Exp2 => x.float1(libm::exp2),
-            Math::Log => x.float1(libm::log),
-            Math::Log2 => x.float1(libm::log2),
-            Math::Log10 => x.float1(libm::log10),
-            Math::Pow => x.float2(libm::pow),
-            Math::Sin => x.float1(libm::sin),
-            Math::Cos => x.float1(libm::cos),
-            Math::Tan => x.float1(libm::tan),
-            Math::Asin => x.float1(libm::asin),
-            Math::Acos => x.float1(libm::acos),
-            Math::Atan => x.float1(libm::atan),
-            Math::Atan2 => x.float2(libm::atan2),
-            Math::Sinh => x.float1(libm::sinh),
-            Math::Cosh => x.float1(libm::cosh),
-            Math::Tanh => x.float1(libm::tanh),
-            Math::Asinh => x.float1(libm::asinh),
-            Math::Acosh => x.float1(libm::acosh),
-            Math::Atanh => x.float1(libm::atanh),
+            Math::Exp => x.function1(maths::exp, libm::exp),
+            Math::Exp2 => x.function1(maths::exp2, libm::exp2),
+            Math::Log => x.function1(maths::log, libm::log),
+            Math::Log2 => x.function1(maths::log2, libm::log2),
+            Math::Log10 => x.function1(maths::log10, libm::log10),
+            Math::Pow => x.function2(maths::pow, libm::pow),
+            Math::Sin => x.function1(maths::sin, libm::sin),
+            Math::Cos => x.function1(maths::cos, libm::cos),
+            Math::Tan => x.function1(maths::tan, libm::tan),
+            Math::Asin => x.function1(maths::asin, libm::asin),
+            Math::Acos => x.function1(maths::acos, libm::acos),
+            Math::Atan => x.function1(maths::atan, libm::atan),
+            Math::Atan2 => x.function2(maths::atan2, libm::atan2),
+            Math::Sinh => x.function1(maths::sinh, libm::sinh),
+            Math::Cosh => x.function1(maths::cosh, libm::cosh),
+            Math::Tanh => x.function1(maths::tanh, libm::tanh),
+            Math::Asinh => x.function1(maths::asinh, libm::asinh),
+            Math::Acosh => x.function1(maths::acosh, float::acosh),
+            Math::Atanh => x.function1(maths::atanh, libm::atanh),
         };
         Ok(value.unwrap_or_else(|| panic!("`{}` is not defined on these operands", op.name())))
     }

@@ -1,11 +1,12 @@
-//! The operands of a scalar operation, taken apart by their type.
+//! Decodes the operands of a scalar operation by type.
 //!
-//! Each method is a kind of operation. It gives the result in the form in which it is held, or nothing if the operands
-//! are of another type or number.
+//! Each method handles one kind of operation. It returns the encoded result, or nothing if the operands have another type or
+//! number.
 
 use super::{Eval, float, int};
 use crate::Const;
 use cotangent_base::Scalar;
+use cotangent_maths::Scalar as Machine;
 use std::cmp::Ordering;
 
 /// Operands of type `scalar`.
@@ -30,6 +31,31 @@ impl Operands<'_> {
     pub fn float2(&self, f: impl Fn(f64, f64) -> f64) -> Option<Const> {
         let [Const::Float(a), Const::Float(b)] = *self.values else { return None };
         Some(self.eval.float(f(f64::from_bits(a), f64::from_bits(b)), self.scalar))
+    }
+
+    /// An elementary function of a float: as defined in binary32, and in binary64.
+    pub fn function1(&self, narrow: fn(&mut Machine, f32) -> f32, wide: fn(f64) -> f64) -> Option<Const> {
+        match self.is_narrow() {
+            true => self.float1(|a| narrow(&mut Machine, a as f32).into()),
+            false => self.float1(wide),
+        }
+    }
+
+    /// The same of two floats.
+    pub fn function2(
+        &self,
+        narrow: fn(&mut Machine, f32, f32) -> f32,
+        wide: fn(f64, f64) -> f64,
+    ) -> Option<Const> {
+        match self.is_narrow() {
+            true => self.float2(|a, b| narrow(&mut Machine, a as f32, b as f32).into()),
+            false => self.float2(wide),
+        }
+    }
+
+    /// Whether floats have at most the bits of a binary32.
+    fn is_narrow(&self) -> bool {
+        !self.eval.wide && self.scalar != Scalar::F64
     }
 
     /// A product and a sum of floats.

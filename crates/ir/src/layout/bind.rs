@@ -1,22 +1,22 @@
-//! Gives the parameters of a program their places: slots for resources, offsets for values.
+//! Assigns bindings to the parameters of a program: slots for resources, offsets for values.
 //!
-//! Values of all global parameters are gathered in one block, those of an entry point in another. A block is
-//! memory with rules of its own ([`Target::rules`]). What takes slots depends on the target:
+//! The values of all global parameters form one block, and those of each entry point another. Each block has the layout of
+//! [`Target::rules`]. The target determines which parameters take slots:
 //!
 //! | target              | slots                                                | an array of resources    |
 //! | ------------------- | ---------------------------------------------------- | ------------------------ |
 //! | WGSL, SPIR-V, GLSL  | one sequence per space; `ParameterBlock` has a space | takes one slot           |
 //! | HLSL                | `b`, `t`, `u` numbered apart                         | takes one for each       |
 //! | Metal               | buffers; what is in a `ParameterBlock` takes none    | takes one for each       |
-//! | CUDA, C++           | none: handles are pointers among the values          | lies in memory           |
+//! | CUDA, C++           | none: handles are pointers among the values          | is in memory             |
 //!
-//! Numbers that the program asks for are reserved first. A register of Direct3D is the number of a binding or of a buffer elsewhere,
-//! where all are numbered together: there `t0` takes the first free place if `b0` is 0 already ([`wishes`]). Then the global block gets a slot, then each parameter, in the
-//! order of declaration, the first free range that is large enough for all it needs of a kind; entry points follow.
-//! SPIR-V and GLSL pass the values of an entry point as push constants.
+//! Explicit numbers are reserved first. On targets with one numbering, a Direct3D register is a binding or buffer index; if
+//! `b0` takes number 0, `t0` takes the first free one ([`wishes`]). Then the global block gets a slot. Then each parameter,
+//! in declaration order, gets the first free range that is large enough. Entry points follow. SPIR-V and GLSL pass the values
+//! of an entry point as push constants.
 //!
-//! Counters that have no slot of their own in the reference compiler get one behind all others: those that HLSL hides in the
-//! register of a buffer, and those of buffers that a program counts with (`IncrementCounter`).
+//! Counters without a slot in the reference compiler come after all others: those that HLSL hides in the register of a
+//! buffer, and those of buffers that use `IncrementCounter`.
 
 mod leaves;
 mod place;
@@ -111,7 +111,12 @@ pub fn bind(types: &Types, params: &ShaderParams, target: Target, matrices: Matr
     for ((param, offset), wished) in params.globals.iter().zip(offsets).zip(wishes) {
         let mut cursor = match param.shape {
             Shape::Counter(_) => Cursor::default(),
-            _ => placer.cursor(param, wished, &mut free),
+            Shape::Value(_)
+            | Shape::Packed(..)
+            | Shape::Resource(_)
+            | Shape::Block(..)
+            | Shape::Struct(_)
+            | Shape::Array(..) => placer.cursor(param, wished, &mut free),
         };
         bound.push(placer.top(param, offset, placer.rules(Memory::Constant), &mut cursor));
     }

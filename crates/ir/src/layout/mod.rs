@@ -1,13 +1,13 @@
-//! Sizes and offsets of types in memory, and where shader parameters are bound.
+//! Sizes and offsets of types in memory, and bindings of shader parameters.
 //!
-//! [`Rules`] are the sets of rules that targets use, [`Target`] says which target uses which, and [`bind`] gives the
-//! parameters of a program their places. What the host hands in and gets back is in C layout: a scalar is aligned
-//! to its size, a vector or matrix to its scalar, a `bool` takes one byte, matrices are stored row by row, and a
-//! structure is as large as its alignment makes it. A sum that the host sees is a
-//! header and the words of what it holds: as many as its interface says, or as the largest member needs. The functions here that take no rules are about that one.
+//! [`Rules`] are the sets of layout rules, [`Target`] says which target uses which, and [`bind`] assigns bindings. Host
+//! memory has C layout: a scalar is aligned to its size, a vector or matrix to its scalar, a `bool` takes one byte, matrices
+//! are row-major, and the size of a structure is a multiple of its alignment. A sum in host memory is a header followed by
+//! data words: as many as its interface specifies, or as its largest member needs. Functions here that take no rules use C
+//! layout.
 //!
-//! Sizes are worked out in 64 bits, where they saturate, since a source can name arrays of arrays that no memory holds.
-//! Only what is at most [`MAX_SIZE`] has a layout.
+//! Sizes are computed in 64 bits and saturate, since a program can declare arrays larger than any memory. Only types of at
+//! most [`MAX_SIZE`] have a layout.
 
 pub mod bind;
 mod repack;

@@ -1,7 +1,7 @@
-//! The same values in two layouts.
+//! Converts values between two layouts.
 //!
-//! A [`Repack`] is the list of ranges of bytes that a value of one type moves to when its layout changes. It is made once
-//! and used for every element of a buffer. Ranges that stay side by side are one.
+//! A [`Repack`] is the list of byte ranges that move when a value of a type changes its layout. It is computed once and used
+//! for every element of a buffer. Adjacent ranges are merged.
 
 use super::Rules;
 use crate::{Ty, Type, Types};

@@ -190,7 +190,14 @@ impl Rules {
     pub fn scalar_bytes(self, s: Scalar) -> u32 {
         match self.set {
             Set::Std430 | Set::Std140 | Set::D3dBuffer | Set::D3dConstant if s == Scalar::Bool => 4,
-            _ => s.bytes(),
+            Set::C
+            | Set::Cuda
+            | Set::Std430
+            | Set::Std140
+            | Set::D3dBuffer
+            | Set::D3dConstant
+            | Set::MetalBuffer
+            | Set::MetalConstant => s.bytes(),
         }
     }
 

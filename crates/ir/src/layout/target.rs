@@ -1,4 +1,4 @@
-//! The targets, and which rules each lays memory out by.
+//! The targets, and the layout rules of each.
 
 use super::{Matrices, Rules, Set};
 
@@ -43,6 +43,19 @@ impl Target {
             Target::Metal => "metal",
             Target::Cuda => "cuda",
             Target::Cpp => "cpp",
+        }
+    }
+
+    /// The name of its language in prose.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Target::Wgsl => "WGSL",
+            Target::SpirV => "SPIR-V",
+            Target::Glsl => "GLSL",
+            Target::Hlsl => "HLSL",
+            Target::Metal => "Metal",
+            Target::Cuda => "CUDA",
+            Target::Cpp => "C++",
         }
     }
 

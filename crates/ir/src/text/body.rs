@@ -1,12 +1,12 @@
-//! Text to function bodies.
+//! Parses function bodies.
 
 use super::lex::{Kind, ValueName};
 use super::parser::{Parsed, Parser};
 use crate::texture::Sampling;
 use crate::wave::Wave;
 use crate::{
-    Atomic, AtomicKind, Barrier, Const, Control, DiffCall, Func, Inst, LinCall, LoopInfo, Memory, Op, Path,
-    Region, Screen, Step, Trap, Ty, Unroll, Value,
+    Atomic, AtomicKind, Barrier, Const, Control, DiffCall, Func, Inst, LinCall, LoopInfo, Mask, Memory, Op,
+    Path, Region, Screen, Step, Trap, Ty, Unroll, Value,
 };
 use cotangent_base::{EntitySet, Map, Scalar, Span, Symbol};
 use smallvec::SmallVec;
@@ -238,7 +238,12 @@ impl<'a> Body<'_, 'a> {
                     operands.push(b.value()?);
                     Ok(Step::Index)
                 }
-                _ => Ok(Step::Part(b.p.number()?)),
+                Kind::Word(_)
+                | Kind::Quoted(_)
+                | Kind::At(_)
+                | Kind::Dollar(_)
+                | Kind::Punct(_)
+                | Kind::End => Ok(Step::Part(b.p.number()?)),
             })?;
             path.0.extend(steps);
         }
@@ -252,10 +257,10 @@ impl<'a> Body<'_, 'a> {
         Ok(DiffCall { func, inputs, outputs: self.mask()? })
     }
 
-    fn mask(&mut self) -> Parsed<Box<[bool]>> {
+    fn mask<Of>(&mut self) -> Parsed<Mask<Of>> {
         self.p.expect("[")?;
         let mask = self.p.list("]", |p| p.choice(&[("d", true), ("_", false)]))?;
-        Ok(mask.into())
+        Ok(mask.into_iter().collect())
     }
 
     fn loop_info(&mut self) -> Parsed<LoopInfo> {

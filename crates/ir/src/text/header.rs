@@ -1,4 +1,4 @@
-//! Text to functions, up to their bodies.
+//! Parses functions up to their bodies.
 
 use super::LinearValues;
 use super::body;
@@ -47,7 +47,13 @@ impl<'a> Parser<'a> {
         let dir = match self.peek() {
             Kind::Word("out") if !named => Dir::Out,
             Kind::Word("inout") if !named => Dir::InOut,
-            _ => Dir::In,
+            Kind::Word(_)
+            | Kind::Quoted(_)
+            | Kind::Value(_)
+            | Kind::At(_)
+            | Kind::Dollar(_)
+            | Kind::Punct(_)
+            | Kind::End => Dir::In,
         };
         self.at += usize::from(dir != Dir::In);
         let written = if matches!(self.peek(), Kind::Value(_)) { None } else { Some(self.name()?) };
@@ -86,6 +92,7 @@ impl<'a> Parser<'a> {
             }
             self.at += 1;
             match word {
+                "origin" => func.origin = Some(self.in_parens(Self::name)?),
                 "differentiable" => func.diff.differentiable = Some(self.in_parens(Self::mode)?),
                 "rule" => func.diff.rule = Some(self.in_parens(Self::func)?),
                 "forward" => func.diff.forward = Some(self.in_parens(Self::func)?),

@@ -1,4 +1,4 @@
-//! Text to tokens.
+//! Splits text into tokens.
 
 use super::ParseError;
 use std::borrow::Cow;

@@ -1,8 +1,8 @@
-//! Text to modules. [`super::header`] reads functions and [`super::body`] their bodies.
+//! Parses modules. [`super::header`] parses functions and [`super::body`] their bodies.
 //!
-//! Items may refer to later ones. So a first pass over the tokens finds the names of all structures, functions
-//! and globals and gives them their numbers; a second reads structures, derivative rows and globals, on which
-//! the defaults of parameters depend; a third reads functions.
+//! Items may refer to later ones. So a first pass over the tokens finds the names of all structures, functions and globals
+//! and numbers them. A second pass parses structures, derivative rows and globals, on which the defaults of parameters
+//! depend. A third parses functions.
 
 use super::LinearValues;
 use super::lex::Kind;
@@ -63,7 +63,13 @@ impl Parser<'_> {
                 _ if items.is_empty() => {
                     return self.error_before("expected `struct`, `sum`, `diff`, `global` or `func`");
                 }
-                _ => {}
+                Kind::Word(_)
+                | Kind::Quoted(_)
+                | Kind::Value(_)
+                | Kind::At(_)
+                | Kind::Dollar(_)
+                | Kind::Punct(_)
+                | Kind::End => {}
             }
         }
         if depth > 0 { self.error("a `}` is missing") } else { Ok(items) }
@@ -111,7 +117,12 @@ impl Parser<'_> {
     pub(super) fn end_item(&mut self) -> Parsed<()> {
         match self.peek() {
             Kind::End | Kind::Word("struct" | "sum" | "diff" | "global" | "func") => Ok(()),
-            _ => self.error("expected the next item"),
+            Kind::Word(_)
+            | Kind::Quoted(_)
+            | Kind::Value(_)
+            | Kind::At(_)
+            | Kind::Dollar(_)
+            | Kind::Punct(_) => self.error("expected the next item"),
         }
     }
 
@@ -163,7 +174,14 @@ impl Parser<'_> {
             Type::Struct(d) | Type::Sum(d) => {
                 self.module.types.struct_def(d).fields.iter().map(|f| f.name).collect()
             }
-            _ => vec![],
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Matrix(..)
+            | Type::Array(..)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => vec![],
         };
         let mut names = self.module.types.struct_def(id).fields.clone().into_iter();
         let fields = self.list("}", |p| {

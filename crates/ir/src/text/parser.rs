@@ -1,4 +1,4 @@
-//! The place among the tokens and the small steps that all readers share.
+//! The position in the token stream, and the small steps that all parsers share.
 
 use super::ParseError;
 use super::lex::{self, Kind, Token};
@@ -111,7 +111,9 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 Ok(word)
             }
-            _ => self.error("expected a word"),
+            Kind::Quoted(_) | Kind::Value(_) | Kind::At(_) | Kind::Dollar(_) | Kind::Punct(_) | Kind::End => {
+                self.error("expected a word")
+            }
         }
     }
 
@@ -126,7 +128,9 @@ impl<'a> Parser<'a> {
         match self.next() {
             Kind::Word(word) => Ok(Symbol::new(word)),
             Kind::Quoted(name) => Ok(Symbol::new(&name)),
-            _ => self.error_before("expected a name"),
+            Kind::Value(_) | Kind::At(_) | Kind::Dollar(_) | Kind::Punct(_) | Kind::End => {
+                self.error_before("expected a name")
+            }
         }
     }
 
@@ -150,7 +154,9 @@ impl<'a> Parser<'a> {
     pub(super) fn choice<T: Copy>(&mut self, choices: &[(&str, T)]) -> Parsed<T> {
         let found = match self.peek() {
             Kind::Word(word) => choices.iter().find(|c| c.0 == *word),
-            _ => None,
+            Kind::Quoted(_) | Kind::Value(_) | Kind::At(_) | Kind::Dollar(_) | Kind::Punct(_) | Kind::End => {
+                None
+            }
         };
         let Some(&(_, value)) = found else {
             let words: Vec<String> = choices.iter().map(|c| format!("`{}`", c.0)).collect();
@@ -217,7 +223,9 @@ impl<'a> Parser<'a> {
                 Some(ty) => ty,
                 None => return self.error_before(format!("`{word}` is not a type")),
             },
-            _ => return self.error_before("expected a type"),
+            Kind::Quoted(_) | Kind::Value(_) | Kind::At(_) | Kind::Punct(_) | Kind::End => {
+                return self.error_before("expected a type");
+            }
         };
         self.depth -= 1;
         Ok(self.module.types.intern(ty))

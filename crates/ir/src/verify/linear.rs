@@ -1,11 +1,10 @@
-//! The law of linearized functions: which values are linear is a set kept beside the function, and every
-//! instruction must respect it.
+//! Verifies linearized functions. The set of linear values is stored beside the function, and every instruction must respect
+//! it.
 //!
-//! An instruction whose results are all primal has no linear operand. One with linear results is linear in
-//! its linear operands, as the table in [`op`](crate::op) says: all value operands of a jointly linear operation are
-//! linear, exactly one of a product, the first of a division. Conditions, selectors, indices and numbers of rounds
-//! are primal always. What crosses the border of a region keeps its kind: slots of loops, arguments, yields and
-//! results agree.
+//! An instruction whose results are all primal has no linear operand. An instruction with linear results is linear in its
+//! linear operands, as the table in [`op`](crate::op) says: all value operands of a jointly linear operation are linear,
+//! exactly one of a product, and the first of a division. Conditions, selectors, indices and trip counts are always primal.
+//! Values keep their kind across the border of a region: slots of loops, arguments, yields and results agree.
 
 use super::{Check, VerifyError, ensure};
 use crate::{Control, Exit, Func, FuncId, Inst, InstData, Linear, Module, Op, Path, Region, Value, text};

@@ -1,16 +1,16 @@
-//! The verifier: what must hold of every module, after every pass.
+//! The verifier: checks the invariants of a module, after every pass.
 //!
-//! - **Tree.** Every instruction and region below a function's body is used once. An exit is the last
-//!   instruction of its region and stands nowhere else. Every value says truly where it is made.
-//! - **Scope.** An operand is an argument of an enclosing region or a result of an earlier instruction of the
-//!   same or an enclosing region.
-//! - **Types.** Every instruction is as the table in [`op`](crate::op) says; [`types`] has one function per family.
-//! - **Exits.** `yield` fits the instruction that owns the region, `break` and `continue` the slots of a loop that
-//!   encloses them, `return` the outputs of the function. The body of a function ends in a `return`. The condition of
-//!   a `while` is left by its `yield` only.
-//! - **Module.** Names are unique, links to functions and globals lead somewhere, and derivative rows fit their types.
+//! - **Tree.** Every instruction and region below a function's body is used once. An exit is the last instruction of its
+//!   region, and only there. The recorded definition of every value is correct.
+//! - **Scope.** An operand is an argument of an enclosing region, or a result of an earlier instruction of the same or an
+//!   enclosing region.
+//! - **Types.** Every instruction matches the table in [`op`](crate::op); [`types`] has one function per family.
+//! - **Exits.** A `yield` matches the instruction that owns the region, `break` and `continue` the slots of an enclosing
+//!   loop, and `return` the outputs of the function. The body of a function ends in a `return`. Only its `yield` leaves the
+//!   condition of a `while`.
+//! - **Module.** Names are unique, references to functions and globals are valid, and derivative rows match their types.
 //!
-//! [`verify_linear`] checks, beyond that, the law of linearized functions.
+//! [`verify_linear`] also checks the invariants of linearized functions.
 
 mod linear;
 mod module;

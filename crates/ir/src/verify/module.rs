@@ -1,4 +1,4 @@
-//! What must hold of a module besides its functions' bodies.
+//! Verifies a module, apart from the bodies of its functions.
 
 use super::{Check, ensure};
 use crate::layout::Rules;
@@ -52,7 +52,14 @@ fn contains(module: &Module, outer: StructId, inner: StructId, seen: &mut Set<St
             Type::Struct(id) | Type::Sum(id) => {
                 id == inner || (seen.insert(id) && contains(module, id, inner, seen))
             }
-            _ => false,
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Matrix(..)
+            | Type::Array(..)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => false,
         }
     })
 }

@@ -1,4 +1,5 @@
-//! The types of instructions, one function per family of operations. [`check`] says which family an operation is of.
+//! Verifies the types of instructions, with one function per family of operations. [`check`] selects the family.
+//!
 //! [`Type`]s are compared, not [`Ty`]s, so that nothing needs to be interned.
 
 use super::{Check, Verifier, ensure};
@@ -226,7 +227,14 @@ fn wave(kind: Wave, operands: &[Type], results: &[Type]) -> Check {
     const U32: Type = Type::Scalar(Scalar::U32);
     let number = |ty: Type| match ty {
         Type::Scalar(s) | Type::Vector(s, _) => s != Scalar::Bool,
-        _ => false,
+        Type::Unit
+        | Type::Matrix(..)
+        | Type::Array(..)
+        | Type::Struct(_)
+        | Type::Sum(_)
+        | Type::Buffer(..)
+        | Type::Opaque(_)
+        | Type::Ref(_) => false,
     };
     match (kind, operands, results) {
         (Wave::LaneIndex | Wave::LaneCount, [], [r]) => ensure!(*r == U32, "it is a `u32`"),
@@ -307,7 +315,14 @@ fn bits(ty: Type) -> Option<u32> {
     let elements = match ty {
         Type::Vector(_, n) => n.into(),
         Type::Matrix(_, r, c) => u32::from(r) * u32::from(c),
-        _ => 1,
+        Type::Unit
+        | Type::Scalar(_)
+        | Type::Array(..)
+        | Type::Struct(_)
+        | Type::Sum(_)
+        | Type::Buffer(..)
+        | Type::Opaque(_)
+        | Type::Ref(_) => 1,
     };
     Some(s.bits() * elements)
 }
@@ -448,7 +463,14 @@ fn behind(v: &Verifier<'_>, data: &InstData, path: &Path, indices: &[Type]) -> R
     match v.ty(data.operands[0]) {
         Type::Ref(_) => {}
         Type::Buffer(..) => ensure!(!path.0.is_empty(), "the path does not begin with an element"),
-        _ => return Err("the operand is not a handle".into()),
+        Type::Unit
+        | Type::Scalar(_)
+        | Type::Vector(..)
+        | Type::Matrix(..)
+        | Type::Array(..)
+        | Type::Struct(_)
+        | Type::Sum(_)
+        | Type::Opaque(_) => return Err("the operand is not a handle".into()),
     }
     part(v, data, path, indices)
 }

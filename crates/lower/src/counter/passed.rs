@@ -1,8 +1,8 @@
-//! Counters of buffers that functions are given.
+//! Passes counters to functions that take buffers.
 //!
-//! Which buffer a function counts with is known to its callers. So each buffer that a function takes and counts with brings its
-//! counter along, as a parameter behind all others, and callers pass it. That is done when all functions are there: a caller that
-//! was itself given the buffer gets such a parameter in turn, until nobody lacks one.
+//! Callers know which buffer a function counts with. So each buffer parameter whose counter is used gets an additional
+//! parameter for the counter, after all others, and callers pass it. This happens when all functions are lowered: a caller
+//! that takes the buffer as a parameter gets such a parameter in turn, until no function needs one more.
 //!
 //! ```text
 //! uint take(RWStructuredBuffer<uint> b)       func @take(%b: rwbuffer<u32>, %b.counter: rwbuffer<u32>)
@@ -12,8 +12,8 @@
 //!                                             call @take(%pool, %1)
 //! ```
 //!
-//! Buffers are followed through structures, in and out. A buffer that is chosen while the program runs has no counter, nor has one in a
-//! function of which a derivative is taken: its signature is settled.
+//! Buffers are tracked through structures. A buffer that is chosen at run time has no counter. Neither has a buffer parameter
+//! of a differentiated function, because its signature is fixed.
 
 use super::{Lowerer, Source, UNKNOWN, refuse, source};
 use cotangent_base::{Map, Scalar, Span, Symbol};
@@ -119,11 +119,7 @@ impl Lowerer<'_> {
         });
         if is_asked {
             let span = self.module.funcs[id].span;
-            refuse(
-                self,
-                span,
-                "a function counts with a buffer that it is given, and its derivative is asked for",
-            );
+            refuse(self, span, "cannot differentiate a function that uses the counter of a buffer parameter");
         }
         let func = &mut self.module.funcs[id];
         for (given, value) in self.passed[&id].clone() {

@@ -63,8 +63,8 @@ fn assert_clean(diagnostics: &Diagnostics, sources: &Sources) {
 
 /// Lowers what is asked for, whatever comes of it.
 pub fn lower_roots(source: &str, roots: Roots) -> Lowered {
-    let mut checked = check(source);
-    let lowered = lower(&mut checked, roots);
+    let checked = check(source);
+    let lowered = lower(&checked, roots);
     let late: Vec<_> = checked.diagnostics.iter().filter(|d| d.is_error()).collect();
     assert!(late.is_empty(), "bodies of the library: {late:#?}");
     lowered

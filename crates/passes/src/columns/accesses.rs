@@ -1,4 +1,4 @@
-//! Accesses to memory: what is read becomes a value, and values become what is written.
+//! Rewrites accesses to memory: converts loaded values from, and stored values to, the memory form of their types.
 
 use super::memory::Memory;
 use super::paths::{End, Way};
@@ -199,7 +199,15 @@ impl Turner<'_> {
     fn finish(&mut self, value: Value, ty: Ty, matrices: Matrices) {
         let (op, operands) = match self.types.get(ty) {
             Type::Matrix(..) => (Op::Transpose, vec![value]),
-            _ => (Op::Pack, self.parts(value, ty, matrices, To::Value)),
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Array(..)
+            | Type::Struct(_)
+            | Type::Sum(_)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => (Op::Pack, self.parts(value, ty, matrices, To::Value)),
         };
         self.put_back(op, 0, &operands);
     }
@@ -208,7 +216,15 @@ impl Turner<'_> {
     fn parts(&mut self, value: Value, ty: Ty, matrices: Matrices, to: To) -> Vec<Value> {
         let def = match self.types.get(ty) {
             Type::Struct(id) => Some(self.types.struct_def(id).clone()),
-            _ => None,
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Matrix(..)
+            | Type::Array(..)
+            | Type::Sum(_)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => None,
         };
         let mut parts = Vec::new();
         for index in 0..self.types.arity(ty).unwrap_or(0) {
@@ -231,7 +247,15 @@ impl Turner<'_> {
         };
         match self.types.get(ty) {
             Type::Matrix(..) => self.b().emit1(Op::Transpose, &[value], result),
-            _ => {
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Array(..)
+            | Type::Struct(_)
+            | Type::Sum(_)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => {
                 let parts = self.parts(value, ty, matrices, to);
                 self.b().pack(&parts, result)
             }

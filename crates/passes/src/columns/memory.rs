@@ -1,7 +1,7 @@
-//! Types of memory: which of them look different from the values they hold, and how.
+//! Finds the types whose form in memory differs from that of their values, and computes that form.
 //!
-//! Structures may hold one another many times over, and point to themselves. So what is to know about them is found for all at
-//! once, before anything is asked: what differs begins at matrices and spreads to what holds it.
+//! Structures may contain one another many times and may point to themselves. So the analysis handles all types at once: the
+//! difference starts at column-major matrices and propagates to the types that contain them.
 
 use cotangent_base::{Map, Set, Symbol};
 use cotangent_ir::layout::Matrices;
@@ -120,7 +120,14 @@ impl Memory {
                 types.intern(Type::Array(elem, n))
             }
             Type::Struct(id) => self.held_struct(types, ty, id),
-            _ => self.stored(types, ty),
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Matrix(..)
+            | Type::Sum(_)
+            | Type::Buffer(..)
+            | Type::Opaque(_)
+            | Type::Ref(_) => self.stored(types, ty),
         }
     }
 

@@ -1,8 +1,8 @@
-//! Matrices that the host lays out column by column.
+//! Transposes matrices that the host stores column-major.
 //!
-//! A matrix of `r` rows and `c` columns that lies column by column is one of `c` rows and `r` columns that lies row by row. So in
-//! memory that the host sees such matrices become their transposes, and what is read and written is transposed on the way. From
-//! then on all matrices lie row by row, on every target.
+//! A column-major matrix with `r` rows and `c` columns has the bytes of a row-major matrix with `c` rows and `r` columns. So
+//! in memory that the host sees, such matrices become their transposes, and loads and stores transpose values. After this
+//! pass, all matrices are row-major on every target.
 //!
 //! ```text
 //! global @m: buffer<f32x2x3> param
@@ -13,7 +13,9 @@
 //!   return %y, %z
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! global @m: buffer<f32x3x2> param
 //! func @f(%i: u32, out z: f32) -> f32x2x3 {
@@ -25,11 +27,12 @@
 //! }
 //! ```
 //!
-//! A field may say itself how its matrix lies. A structure with such matrices becomes another one in memory, and values of it are
-//! taken apart and put together again. Memory of groups and threads stays as it is: nobody but the program sees it.
+//! A field may set the layout of its own matrix. A structure with such matrices gets a second structure for memory, and loads
+//! and stores convert between the two. Group-shared and thread memory does not change, since only the program sees it.
 //!
-//! What this does not do: follow pointers. It comes behind [`pointers`](mod@crate::pointers); where a pointer to such a matrix, or
-//! to a part of it, is left, it refuses and says where. So it does where interface values in memory hold such matrices.
+//! The pass does not follow pointers; it runs after [`pointers`](mod@crate::pointers). If a pointer to such a matrix or to a
+//! part of it remains, the pass reports an error at that line. It also refuses interface values in memory that contain such
+//! matrices.
 
 mod accesses;
 mod memory;

@@ -1,4 +1,4 @@
-//! Paths to what lies column by column.
+//! Rewrites access paths that lead into column-major matrices.
 
 use super::memory::Memory;
 use cotangent_ir::layout::Matrices;
@@ -50,7 +50,15 @@ impl Memory {
                     matrices = self.field(types.struct_def(id), index as usize);
                 }
                 // The elements of an array lie as it does.
-                _ => {}
+                Type::Unit
+                | Type::Scalar(_)
+                | Type::Vector(..)
+                | Type::Matrix(..)
+                | Type::Array(..)
+                | Type::Sum(_)
+                | Type::Buffer(..)
+                | Type::Opaque(_)
+                | Type::Ref(_) => {}
             }
             ty = types.part(ty, steps[at].0.known())?;
         }

@@ -1,4 +1,4 @@
-//! Recognises loops that count.
+//! Recognises loops with a counter.
 
 use crate::consts;
 use crate::shape::{Loop, Shape};
@@ -116,13 +116,29 @@ fn step_of(
     let arg = func.regions[looped.body].args[slot];
     let mut step = None;
     for &exit in shape.exits(looped.inst).iter().filter(|exit| looped.is_back_edge(func, shape, **exit)) {
-        let (sign, added) = addition(func, func.insts[exit].operands[slot], arg)?;
-        let here = sign * sign_extend(consts::int(types, func, added)?, scalar);
+        let here = added_to(types, func, func.insts[exit].operands[slot], arg, scalar)?;
         if *step.get_or_insert(here) != here {
             return None;
         }
     }
     step.filter(|step| *step != 0)
+}
+
+/// The constant that `next` is `arg` plus. The result of a branch is if all its arms add the same: so two `continue` in the arms of
+/// an `if` look when they are one after it.
+fn added_to(types: &Types, func: &Func, next: Value, arg: Value, scalar: Scalar) -> Option<i64> {
+    if let Some((sign, added)) = addition(func, next, arg) {
+        return Some(sign * sign_extend(consts::int(types, func, added)?, scalar));
+    }
+    let ValueDef::Result(inst, number) = func.values[next].def else { return None };
+    let data = &func.insts[inst];
+    if !matches!(data.op, Op::If | Op::Switch(_)) {
+        return None;
+    }
+    let exits = data.regions.iter().map(|region| func.exit(*region)).filter(|exit| exit.op == Op::Yield);
+    let mut steps = exits.map(|exit| added_to(types, func, exit.operands[number as usize], arg, scalar));
+    let first = steps.next()??;
+    steps.all(|step| step == Some(first)).then_some(first)
 }
 
 /// What `next` is `arg` plus, and with which sign.

@@ -1,4 +1,4 @@
-//! Writes the code that computes the number of rounds of a counted loop, and its integer in each round.
+//! Emits the code that computes the trip count of a counted loop, and its counter in each iteration.
 
 use super::count::{Compare, Count, MOST, range};
 use crate::consts;

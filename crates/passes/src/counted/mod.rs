@@ -1,4 +1,4 @@
-//! Turns loops that count into counted loops.
+//! Turns loops with a counter into counted loops.
 //!
 //! ```text
 //! func @f(%n: i32, %x: f32, out end: i32) -> f32 {
@@ -16,7 +16,9 @@
 //!   return %s, %i
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! func @f(%n: i32, %x: f32, out end: i32) -> f32 {
 //!   %2: i32 = const 0
@@ -30,21 +32,20 @@
 //! }
 //! ```
 //!
-//! A `while` counts if its condition compares one carried integer with a value that does not change, and every
-//! edge to the next round adds the same constant to that integer. Then the number of rounds is known before the
-//! loop starts, and the integer in round `k` is `start + step * k`.
+//! A `while` has a counter if its condition compares one carried integer with an invariant value, and every edge to the next
+//! iteration adds the same constant to that integer. Then the trip count is known before the loop starts, and the integer in
+//! iteration `k` is `start + step * k`.
 //!
-//! **Which loops.** All loops that count and whose number of rounds is a constant, or has a [bound](crate::rounds), get their
-//! `max_iters`, unless they have one. Those that are left only through their condition become `for`.
+//! **Which loops.** A loop with a counter whose trip count is a constant, or has a [bound](crate::loop_bound), gets `max_iters`,
+//! unless it has one already. A loop that exits only through its condition becomes a `for`.
 //!
-//! **Overflow.** All numbers are 32 bits wide and wrap. Rounds are counted in `u32`, where the distance from
-//! start to bound is exact. A loop that steps over its bound and wraps around is taken as one of 2^31 - 1 rounds, and
-//! so is a longer one, for the IR has no longer counted loop. That is what such a loop is, near enough: if the step is
-//! a power of two it meets the same numbers on every lap and never ends, and if it is at most [`LARGEST_STEP`] a lap
-//! takes 2^28 rounds. With other steps a loop becomes counted only if its bounds are constants.
+//! **Overflow.** All integers are 32 bits wide and wrap. Iterations are counted in `u32`, where the distance from start to
+//! bound is exact. A loop that steps over its bound and wraps around gets the trip count 2^31 - 1, the largest that the IR
+//! can express; so does any longer loop. The difference cannot be observed in practice: if the step is a power of two, the
+//! loop never ends, and if it is at most [`LARGEST_STEP`], one wrap takes 2^28 iterations. With other steps, a loop becomes
+//! counted only if its bounds are constants.
 //!
-//! It does not look for bounds that are invariant but computed in the condition; [`hoist`](crate::hoist) has
-//! moved those out.
+//! The pass does not handle invariant bounds that the condition computes; [`hoist`](crate::hoist) has moved those out.
 
 mod count;
 mod emit;
@@ -54,7 +55,7 @@ pub use count::{Compare, Count, LARGEST_STEP, count_of};
 use crate::consts;
 use crate::edit::{Renaming, keep_args, keep_operands, keep_results};
 use crate::fold::is_silent;
-use crate::rounds;
+use crate::loop_bound;
 use crate::shape::{Loop, Shape};
 use cotangent_base::Scalar;
 use cotangent_ir::{Builder, Const, Exit, Func, Op, Region, Types, Value};
@@ -108,9 +109,9 @@ impl Counted<'_> {
         let rounds = match count {
             Some(count) => {
                 let constant = count.rounds(self.types, self.func);
-                constant.or_else(|| rounds::most(self.types, self.func, &self.shape, looped))
+                constant.or_else(|| loop_bound::most(self.types, self.func, &self.shape, looped))
             }
-            None if looped.cond.is_none() => rounds::most(self.types, self.func, &self.shape, looped),
+            None if looped.cond.is_none() => loop_bound::most(self.types, self.func, &self.shape, looped),
             None => None,
         };
         let (Op::While(info) | Op::For(info)) = &mut self.func.insts[looped.inst].op else {

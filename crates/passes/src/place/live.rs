@@ -1,10 +1,10 @@
-//! Which values are needed where another one is made.
+//! Computes which values interfere: one is live where the other is defined.
 //!
-//! One walk backwards with the set of values that are used later. What a loop reads from outside is needed until the
-//! loop is over. What a condition gets is needed behind it, for the body gets the same.
+//! One backward walk tracks the set of live values. A value that a loop captures is live until the loop ends. The arguments
+//! of a loop's condition are live after it, because the body gets the same values.
 //!
-//! Only values that may get a slot are looked at ([`candidates`]), and only pairs of one type are written down: others never
-//! share. So code without control flow costs nothing, however long it is.
+//! The walk considers only values that may get a slot ([`candidates`]) and records only pairs of equal type, because values
+//! of different types never share. So straight-line code costs nothing, however long it is.
 
 use cotangent_base::{EntitySet, Map, Set};
 use cotangent_ir::{Control, Exit, Func, FuncId, Inst, Op, Region, Value};

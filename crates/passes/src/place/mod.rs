@@ -1,8 +1,9 @@
-//! Which values share storage, so that updates happen in place.
+//! Assigns storage to values so that updates happen in place.
 //!
-//! The IR has values only: `insert` makes a new aggregate, a loop hands aggregates from round to round. An emitter that
-//! gives each value a variable of its own copies an array per round. Here every value that lives in a variable gets a
-//! *slot*, and values that are never needed at the same time share one:
+//! Input: a function. Output: a table of slots beside the function; the code does not change. The IR has values only:
+//! `insert` makes a new aggregate, and a loop passes aggregates from iteration to iteration. An emitter that gives each value
+//! its own variable would copy an array per iteration. This analysis gives every value that needs a variable a *slot*, and
+//! values that are never live at the same time share one:
 //!
 //! ```text
 //! %a: [f32; 4] = for %n (%zero) body(%i: i32, %b: [f32; 4]) {     slot a: %zero, %b, %c, %a
@@ -11,15 +12,19 @@
 //! }
 //! ```
 //!
-//! What shares a slot by its nature: the arguments of a loop's condition, those of its body and its results. What
-//! shares one if it can: an update and what it updates; the first value of a loop's slot and the values given back to
-//! it; the results of a branch and what its regions yield; what a function gives back and the input that it is an
-//! update of ([`Places::passed`]). Two slots become one if no value of one is needed where a value of the other is
-//! made ([`live`]). So a captured array that is dead behind an `if` is updated in its branches, one from
-//! outside a loop never inside it, and the condition of a loop cannot overwrite what its body will read.
+//! The arguments of a loop's condition, those of its body, and its results always share a slot. These share one if they do
+//! not interfere:
 //!
-//! Where values that ought to share a slot do not, the emitter copies. This is a table beside the function: the
-//! code is not changed.
+//! - an update and the value it updates;
+//! - the initial value of a loop slot and the values yielded to it;
+//! - the results of a branch and the values its regions yield;
+//! - an output of a function and the input that it updates ([`Places::passed`]).
+//!
+//! Two slots are merged if no value of one is live where a value of the other is defined ([`live`]). So a captured array that
+//! is dead after an `if` is updated inside the branches. An array from outside a loop is never updated inside it. The
+//! condition of a loop cannot overwrite what its body reads.
+//!
+//! If two values should share a slot but interfere, the emitter copies.
 
 mod live;
 
@@ -172,18 +177,16 @@ impl Classes<'_> {
         for inst in &func.regions[region].insts {
             let data = &func.insts[*inst];
             data.regions.iter().for_each(|inner| self.updates(*inner));
-            match &data.op {
-                Op::Insert(_) | Op::InsertAdd(_) => self.share(data.operands[0], data.results[0]),
-                Op::Call(callee) => {
-                    let passed = self.callees.get(callee).map_or(vec![], |p| p.passed.clone());
-                    for (output, input) in passed.into_iter().enumerate() {
-                        if let Some(input) = input {
-                            self.stored.insert(data.results[output]);
-                            self.share(data.operands[input], data.results[output]);
-                        }
+            if let Op::Insert(_) | Op::InsertAdd(_) = data.op {
+                self.share(data.operands[0], data.results[0]);
+            } else if let Op::Call(callee) = &data.op {
+                let passed = self.callees.get(callee).map_or(vec![], |p| p.passed.clone());
+                for (output, input) in passed.into_iter().enumerate() {
+                    if let Some(input) = input {
+                        self.stored.insert(data.results[output]);
+                        self.share(data.operands[input], data.results[output]);
                     }
                 }
-                _ => {}
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Numbers: identities of arithmetic, choices and conversions.
+//! Simplifies numbers: identities of arithmetic, choices and conversions.
 
 use crate::consts::{self, is_zero, same};
 use crate::rewrite::{Change, Rewriter};

@@ -1,9 +1,10 @@
-//! Values handed on by control: slots of loops that never change, slots that are always equal, results of ifs
-//! that are the same either way.
+//! Values passed through control flow: slots of loops that never change, slots that are always equal, and results of an `if`
+//! that are the same in both branches.
 //!
 //! ```text
 //! %s, %t = for %n (%a, %b) body(%k, %x, %y) { %x2 = mul %x %y ; yield %x2, %y }
 //! ```
+//!
 //! `%y` and `%t` are `%b`. The slot itself is then dead, and [`dce`](crate::dce) removes it.
 
 use crate::consts::{self, same};

@@ -1,4 +1,4 @@
-//! Vectors: swizzles of swizzles, of splats and of packs, and what a `zero` becomes under a change of shape.
+//! Simplifies vectors: swizzles of swizzles, of splats and of packs, and `zero`s whose shape changes.
 
 use crate::consts::is_zero;
 use crate::rewrite::{Change, Rewriter};

@@ -1,4 +1,4 @@
-//! Algebra: replaces an operation by a simpler one with the same result.
+//! Algebraic simplification: replaces an operation by a simpler one with the same result.
 //!
 //! ```text
 //! struct $S { x: f32, y: f32 }
@@ -11,7 +11,9 @@
 //!   return %d
 //! }
 //! ```
+//!
 //! becomes
+//!
 //! ```text
 //! struct $S { x: f32, y: f32 }
 //! func @f(%s: $S, %x: f32, %y: f32) -> f32 {
@@ -19,22 +21,22 @@
 //! }
 //! ```
 //!
-//! Five families, a file each: numbers (`arith`), aggregates (`parts`), sums (`sums`), vectors (`lanes`) and the values
-//! that loops and ifs hand on (`carried`).
+//! There are five families, a file each: numbers (`arith`), aggregates (`parts`), sums (`sums`), vectors (`lanes`), and
+//! values passed through loops and branches (`carried`).
 //!
-//! **Floats** are only simplified where the result is the same for every operand, infinities and NaN included:
-//! `x * 0` stays. One exception: the operation `zero`, unlike the constant, has no sign, so `x + zero` is `x` and
-//! `-zero` is `zero`. Derivative passes write it for "no contribution".
+//! **Floats** are simplified only if the result is the same for every operand, including infinities and NaN: `x * 0` stays.
+//! One exception: the operation `zero`, unlike the constant, has no sign, so `x + zero` is `x` and `-zero` is `zero`.
+//! Derivative passes emit `zero` for "no contribution".
 //!
-//! **Old versions stay dead.** An aggregate that was updated is usually updated in place, so reading the version
-//! before the update would force a copy of all of it. Rules therefore step past an `insert` only to find the
-//! value that was put there, or if the aggregate is small.
+//! **Old versions stay dead.** Aggregates are usually updated in place, so a read of the version before an update would force
+//! a copy of the whole aggregate. Rules therefore look past an `insert` only to find the inserted value, or if the aggregate
+//! is small.
 //!
-//! **Indices outside still trap.** What was written at a dynamic index is found again only if that is inside for sure
-//! ([`bounds`](crate::bounds)): the write might stop the program, and is gone once nobody needs it.
+//! **Indices out of bounds still trap.** A value inserted at a dynamic index is forwarded only if the index is provably in
+//! bounds ([`bounds`](crate::bounds)). Otherwise the `insert` might trap, and removing it would remove the trap.
 //!
-//! It does not evaluate constants ([`fold`](crate::fold)), does not find equal computations
-//! ([`cse`](crate::cse)) and leaves dead instructions behind ([`dce`](crate::dce)).
+//! The pass does not evaluate constants ([`fold`](crate::fold)), does not find equal computations ([`cse`](crate::cse)), and
+//! leaves dead instructions to [`dce`](crate::dce).
 
 mod arith;
 mod carried;

@@ -1,4 +1,4 @@
-//! Aggregates: what was packed or inserted is found again without the aggregate.
+//! Aggregates: replaces a read of a packed or inserted part by the part itself.
 
 use super::lanes::lane_of;
 use crate::bounds::Bounds;
@@ -349,7 +349,15 @@ pub(super) fn pack(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
             Some((vector, lanes)) => cx.become_(inst, Op::Swizzle(lanes), &[vector]),
             None => Change::Keep,
         },
-        _ => Change::Keep,
+        Type::Unit
+        | Type::Scalar(_)
+        | Type::Matrix(..)
+        | Type::Array(..)
+        | Type::Struct(_)
+        | Type::Sum(_)
+        | Type::Buffer(..)
+        | Type::Opaque(_)
+        | Type::Ref(_) => Change::Keep,
     }
 }
 

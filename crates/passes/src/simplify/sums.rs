@@ -1,12 +1,11 @@
-//! Sums whose member is known: what was made a member and taken out again.
+//! Sums with a known member: replaces the value taken out of a sum by the value put in.
 //!
 //! ```text
 //! project m, (inject m, v)   v              tag (inject m, v)     m
 //! project m, (inject n, v)   zero
 //! ```
 //!
-//! So a call through an interface value whose type is known becomes a direct call: the `switch` on a known number is
-//! taken by `fold`.
+//! So a call through an interface value of known type becomes a direct call: `fold` removes the `switch` on the known tag.
 
 use crate::rewrite::{Change, Rewriter};
 use cotangent_ir::{Const, Inst, Op, Value};
@@ -14,10 +13,7 @@ use cotangent_ir::{Const, Inst, Op, Value};
 /// What was injected into a sum, and as which member.
 fn injected(cx: &Rewriter<'_>, sum: Value) -> Option<(u32, Value)> {
     let data = cx.func.def(sum)?;
-    match data.op {
-        Op::Inject(member) => Some((member, data.operands[0])),
-        _ => None,
-    }
+    if let Op::Inject(member) = data.op { Some((member, data.operands[0])) } else { None }
 }
 
 /// What was just put in comes out.

@@ -1,8 +1,9 @@
 //! Bit fields: `uint a : 4;`.
 //!
-//! Neighbours share a hidden field of an unsigned type, the first in its lowest bits. One that does not fit into the widest type of
-//! its group begins the next. Each bit field becomes a property that reads and writes its bits, and a structure without
-//! constructors gets one that takes all members in order, so that lists fill bit fields like other fields:
+//! Adjacent bit fields share a hidden field of an unsigned type, the first in its lowest bits. A bit field that does not fit
+//! into the widest type of its group starts the next one. Each bit field becomes a property that reads and writes its bits. A
+//! structure without constructors gets one that takes all members in order, so that initializer lists work as for other
+//! fields:
 //!
 //! ```text
 //! struct P { uint a : 4; int b : 12; float x; }
@@ -26,6 +27,7 @@ use cotangent_syntax::ast::{
     Generics, Ident, Modifier, ModifierKind, Param, PropertyDecl, Stmt, StmtKind, StructDecl, UnaryOp,
     VarDecl,
 };
+use std::sync::Arc;
 
 /// The integer types, by the names that a bit field may be declared with.
 const TYPES: &[(&str, Scalar)] = &[
@@ -124,15 +126,15 @@ impl Checked {
         let mut next = Some(scope);
         while let Some(scope) = next {
             let scope = &self.tables.scopes[scope];
-            let imported = scope.imports.iter().map(|import| &self.tables.scopes[*import]);
-            let items = std::iter::once(scope).chain(imported).find_map(|scope| scope.names.get(&name));
-            if let Some(items) = items {
+            let imported = scope.imports().iter().map(|import| &self.tables.scopes[*import]);
+            let mut all = std::iter::once(scope).chain(imported).map(|scope| scope.items(name));
+            if let Some(items) = all.find(|items| !items.is_empty()) {
                 return items.iter().find_map(|item| match item {
                     Item::Alias(id) => self.tables.aliases[*id].decl.ty.as_ref(),
                     _ => None,
                 });
             }
-            next = scope.parent;
+            next = scope.parent();
         }
         None
     }
@@ -150,7 +152,7 @@ impl Checked {
             let message = format!("the bit field `{}` must be of a built-in integer type", var.name.name);
             self.diagnostics.push(
                 Diagnostic::new(codes::BAD_BIT_FIELD, var.ty.as_ref().map_or(span, |ty| ty.span), message)
-                    .help("write its name, such as `uint` or `int16_t`, or an alias of it that is declared before"),
+                    .help("use `uint`, `int16_t` or another integer type, or an alias declared earlier"),
             );
             return None;
         };
@@ -176,7 +178,7 @@ impl Checked {
     pub(crate) fn no_bit_field(&mut self, var: &VarDecl) {
         if let Some((_, span)) = var.bits {
             let message =
-                format!("`{}` is no field of a structure, so it cannot be a bit field", var.name.name);
+                format!("`{}` is not a field of a structure, so it cannot be a bit field", var.name.name);
             self.diagnostics.push(Diagnostic::new(codes::BAD_BIT_FIELD, span, message));
         }
     }
@@ -186,7 +188,7 @@ impl Checked {
 fn forget_bits(decl: &mut StructDecl) {
     for member in &mut decl.members {
         if let DeclKind::Var(var) = &mut member.kind {
-            var.bits = None;
+            Arc::make_mut(var).bits = None;
         }
     }
 }
@@ -219,7 +221,7 @@ fn hidden_field(group: usize, bits: u32, span: Span) -> Decl {
     let name = Ident { name: hidden_name(group), span };
     let ty = Some(named(ty_name(integer(bits, false)), span));
     let var = VarDecl { name, ty, init: None, semantic: None, bits: None, is_let: false };
-    Decl { attributes: vec![], modifiers: vec![], kind: DeclKind::Var(Box::new(var)), span }
+    Decl { attributes: vec![], modifiers: vec![], kind: DeclKind::Var(var.into()), span }
 }
 
 /// The property that stands for a bit field in a group of `total` bits.
@@ -307,7 +309,7 @@ fn memberwise(decl: &StructDecl, members: &[Decl]) -> Decl {
     }
     let func = FuncDecl {
         kind: FuncKind::Constructor,
-        name: Ident { name: crate::attrs::INIT.into(), span },
+        name: Ident { name: crate::declarations::attrs::INIT.into(), span },
         generics: Generics::default(),
         params,
         result: None,
@@ -322,7 +324,7 @@ fn memberwise(decl: &StructDecl, members: &[Decl]) -> Decl {
         attributes.push(attribute("Differentiable", span));
     }
     let modifiers: Vec<Modifier> = public.into_iter().collect();
-    Decl { attributes, modifiers, kind: DeclKind::Func(Box::new(func)), span }
+    Decl { attributes, modifiers, kind: DeclKind::Func(func.into()), span }
 }
 
 fn attribute(name: &str, span: Span) -> Attribute {

@@ -1,4 +1,5 @@
-//! What modules leave open for others to say, and what the command line says.
+//! Links modules: resolves `extern` declarations and other open declarations to definitions in other modules or on the
+//! command line.
 //!
 //! | left open                                   | said by another module                    | on the command line       |
 //! | ------------------------------------------- | ----------------------------------------- | ------------------------- |
@@ -9,9 +10,9 @@
 //! | `IFoo p;`, `ParameterBlock<IFoo> p;`        |                                           | `--set-type p=R`          |
 //! | `void main<T : IFoo>()`, `main(IFoo p)`     |                                           | `--specialize main=R`     |
 //!
-//! Where an `extern` name is declared it comes to mean what was exported: its scope has the other's item under that name, and
-//! nobody behind this module knows the difference. Types and constants are linked before anything is looked up, functions when
-//! the types of parameters can be compared. That the two fit is checked when all declarations are known.
+//! In the scope of an `extern` declaration, its name is bound to the exported item, so that no later stage sees a difference.
+//! Types and constants are linked before any lookup, functions when parameter types can be compared. Compatibility is checked
+//! when all declarations are known.
 
 mod given;
 
@@ -94,11 +95,16 @@ impl Checked {
     /// Remembers the declaration that was collected last under that name.
     pub(super) fn note_link(&mut self, linkage: Linkage, scope: ScopeId) {
         let Linkage { name, export, bases, complete } = linkage;
-        let items = self.tables.scopes[scope].names.get(&name.name);
-        let Some(&item) = items.and_then(|items| items.last()) else { return };
+        let Some(&item) = self.tables.scopes[scope].items(name.name).last() else { return };
         let linked = Linked { name, scope, item, bases, complete };
         let links = &mut self.tables.links;
         if export { links.exports.push(linked) } else { links.externs.push(linked) }
+    }
+
+    /// Reports a type in a function or another type that is left open: only declarations of modules are linked.
+    pub(crate) fn open_inside(&mut self, name: ast::Ident) {
+        let message = format!("`{}` can be left open outside functions and types only", name.name);
+        self.diagnostics.push(Diagnostic::new(codes::MISPLACED, name.span, message).help("move it out"));
     }
 
     /// Links types and constants.
@@ -148,15 +154,7 @@ impl Checked {
 
     /// Has a name stand for what is declared elsewhere.
     fn link(&mut self, wanted: Linked, found: Linked) {
-        let scope = &mut self.tables.scopes[wanted.scope];
-        for item in scope.names.get_mut(&wanted.name.name).into_iter().flatten() {
-            if *item == wanted.item {
-                *item = found.item;
-            }
-        }
-        if let Some(access) = scope.access.get(&wanted.item).copied() {
-            scope.access.insert(found.item, access);
-        }
+        self.tables.scopes[wanted.scope].replace(wanted.name.name, wanted.item, found.item);
         self.tables.links.made.push((wanted, found));
     }
 
@@ -222,9 +220,9 @@ impl Checked {
         let message = self.describe_unmet(Bound::Conforms(ty, interface));
         let mut diagnostic = Diagnostic::new(codes::UNMET_BOUND, span, message);
         if let Some(declared) = declared {
-            diagnostic = diagnostic.label(declared, "which is asked for here");
+            diagnostic = diagnostic.label(declared, "required here");
         }
-        self.diagnostics.push(diagnostic.help("name a type that conforms, or add the conformance"));
+        self.diagnostics.push(diagnostic.help("use a type that conforms, or add the conformance"));
         false
     }
 
@@ -233,7 +231,7 @@ impl Checked {
             return;
         }
         let [ours, theirs] = [ours, theirs].map(|ty| self.show_ty(ty));
-        let message = format!("`{}` is exported as `{theirs}`, but wanted as `{ours}`", wanted.name.name);
+        let message = format!("`{}` is exported as `{theirs}`, but declared as `{ours}`", wanted.name.name);
         let diagnostic = Diagnostic::new(codes::BAD_LINK, found.name.span, message);
         self.diagnostics.push(diagnostic.label(wanted.name.span, "declared `extern` here"));
     }
@@ -242,7 +240,8 @@ impl Checked {
     pub(crate) fn stays_open(&mut self) -> bool {
         let is_entry = |func: &FuncId| {
             let attributes = &self.tables.funcs[*func].prefix.attributes;
-            crate::attrs::has(attributes, "numthreads") || crate::attrs::has(attributes, "shader")
+            crate::declarations::attrs::has(attributes, "numthreads")
+                || crate::declarations::attrs::has(attributes, "shader")
         };
         let partial = self.tables.links.given.partial && !self.tables.user_funcs.iter().any(is_entry);
         self.tables.links.open |= partial;
@@ -288,7 +287,7 @@ impl Checked {
             return;
         }
         let name = wanted.name.name;
-        let message = format!("nothing says what `{name}` is");
+        let message = format!("`{name}` has no definition");
         let path = self.path_of(wanted);
         let (export, value) = match wanted.item {
             Item::Global(id) => {
@@ -311,7 +310,7 @@ impl Checked {
             Diagnostic::new(codes::NOT_LINKED, wanted.name.span, message)
                 .here("declared without a default")
                 .help(format!(
-                    "name the file of a module with `export {export}` behind the program, or say \
+                    "add a module with `export {export}` after the program, or use \
                      `--specialize-global {path}={value}`"
                 )),
         );
@@ -322,7 +321,7 @@ impl Checked {
         self.diagnostics.push(
             Diagnostic::new(codes::EXPORTED_TWICE, second.name.span, message)
                 .label(first.name.span, "exported here too")
-                .help("let the program have one of the two modules"),
+                .help("use only one of the two modules"),
         );
     }
 }

@@ -1,7 +1,7 @@
-//! Declarations into tables: every declaration gets its number, its scope and its place in a name table.
+//! Collects declarations into tables: every declaration gets a number, a scope and an entry in a name table.
 //!
-//! Nothing is looked up here, so nothing depends on order. The syntax is taken apart and moved into the tables;
-//! signatures and bodies are resolved from there on demand.
+//! Nothing is looked up here, so nothing depends on order. The syntax is moved into the tables; signatures and bodies are
+//! resolved from there on demand.
 
 mod bits;
 mod link;
@@ -11,14 +11,14 @@ mod values;
 
 pub(crate) use link::Links;
 
-use crate::access::{Access, Defaults, ModuleId};
-use crate::attrs;
 use crate::codes;
+use crate::declarations::attribute_rules;
+use crate::declarations::attrs;
 use crate::hir::{GenericParam, GenericParamId, InterfaceId, Ty, TyKind};
-use crate::known;
-use crate::tables::{GenericsId, GenericsInfo, Item, Module, Owner, Prefix, Progress, Scope, ScopeId};
+use crate::names::access::{Access, Defaults};
+use crate::tables::{GenericsId, GenericsInfo, Item, Module, Owner, Prefix, Progress, ScopeId};
 use crate::{Checked, Input};
-use cotangent_base::{Diagnostic, Entity, Span, Symbol};
+use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast::{self, DeclKind};
 use std::sync::Arc;
 
@@ -33,25 +33,30 @@ struct Place {
 }
 
 impl Checked {
-    /// Collects all files: those of the library into one scope, each of the user's into its own around which the
-    /// library's lies.
-    pub(crate) fn collect(&mut self, inputs: Vec<Input>) {
+    /// Collects the files of the library into one scope.
+    pub(crate) fn collect_library(&mut self, inputs: Vec<Input>) {
         let root = self.root_generics();
-        self.tables.modules.push(Module { name: "std".into(), guarded: false });
+        self.tables.modules.push(Module {
+            name: "std".into(),
+            guarded: false,
+            number: usize::MAX,
+            known: true,
+            adds: false,
+        });
         let core = self.new_scope(None, Owner::Module, root, "", true);
         self.tables.generics[root].scope = core;
         self.tables.core = Some(core);
-        let (library, users): (Vec<Input>, Vec<Input>) = inputs.into_iter().partition(|i| i.library);
-        for input in library {
+        for input in inputs {
             let place =
                 Place { scope: core, owner: Owner::Module, generics: root, defaults: Defaults::PUBLIC };
-            self.collect_decls(input.tree.decls, place);
+            self.collect_decls(Arc::unwrap_or_clone(input.tree).decls, place);
         }
-        self.collect_modules(users, core, root);
     }
 
-    /// Collects the user's modules, each into a scope of its own, however many files it has.
-    fn collect_modules(&mut self, inputs: Vec<Input>, core: ScopeId, root: GenericsId) {
+    /// Collects the user's modules, each into a scope of its own, however many files it has. Around it lies that of the library.
+    pub(crate) fn collect_modules(&mut self, inputs: Vec<Input>) {
+        let Some(core) = self.tables.core else { return };
+        let root = self.tables.scopes[core].generics();
         let mut modules: Vec<usize> = inputs.iter().map(|i| i.module).collect();
         modules.sort_unstable();
         modules.dedup();
@@ -65,21 +70,27 @@ impl Checked {
                 _ => None,
             });
             let name = name.unwrap_or_else(|| files[0].name);
-            self.tables.modules.push(Module { name, guarded: defaults.access != Access::Public });
+            self.tables.modules.push(Module {
+                name,
+                guarded: defaults.access != Access::Public,
+                number,
+                known: files.iter().all(|file| file.known),
+                adds: false,
+            });
             let scope = self.new_scope(Some(core), Owner::Module, root, "", false);
-            self.tables.scopes[scope].module = id;
+            self.tables.scopes[scope].set_module(id);
             scopes.push((scope, defaults));
         }
         let place_of = |number: usize| scopes[modules.binary_search(&number).unwrap_or_default()];
         for &number in &modules {
             let imported = reachable(number, &inputs);
-            let imports = imported.into_iter().map(|module| place_of(module).0).collect();
-            self.tables.scopes[place_of(number).0].imports = imports;
+            let imports = imported.into_iter().map(|module| place_of(module).0);
+            self.tables.scopes[place_of(number).0].import(imports);
         }
         for input in inputs {
             let (scope, defaults) = place_of(input.module);
             let place = Place { scope, owner: Owner::Module, generics: root, defaults };
-            self.collect_decls(input.tree.decls, place);
+            self.collect_decls(Arc::unwrap_or_clone(input.tree).decls, place);
         }
         for (scope, _) in scopes {
             self.join_namespaces(scope);
@@ -89,25 +100,25 @@ impl Checked {
     /// Makes namespaces that imported modules have part of those of the same name here.
     fn join_namespaces(&mut self, scope: ScopeId) {
         let mut joined = vec![];
-        for import in self.tables.scopes[scope].imports.clone() {
-            let names = &self.tables.scopes[import].names;
-            let spaces = names.iter().filter_map(|(name, items)| Some((*name, namespace_among(items)?)));
+        for import in self.tables.scopes[scope].imports().to_vec() {
+            let names = self.tables.scopes[import].entries();
+            let spaces = names.filter_map(|(name, items)| Some((name, namespace_among(items)?)));
             let mut spaces: Vec<(Symbol, ScopeId)> = spaces.collect();
             spaces.sort_by_key(|(_, space)| *space);
             for (name, space) in spaces {
-                let generics = self.tables.scopes[scope].generics;
-                let items = self.tables.scopes[scope].names.get(&name);
-                let own = match items.map(|items| namespace_among(items)) {
-                    Some(Some(own)) => own,
+                let generics = self.tables.scopes[scope].generics();
+                let items = self.tables.scopes[scope].items(name);
+                let own = match namespace_among(items) {
+                    Some(own) => own,
                     // Something else has the name here.
-                    Some(None) => continue,
+                    None if !items.is_empty() => continue,
                     None => {
                         let own = self.member_scope(scope, Owner::Module, generics, name.as_str());
-                        self.tables.scopes[scope].names.insert(name, vec![Item::Namespace(own)]);
+                        self.tables.scopes[scope].set(name, Item::Namespace(own));
                         own
                     }
                 };
-                self.tables.scopes[own].imports.push(space);
+                self.tables.scopes[own].import([space]);
                 joined.push(own);
             }
         }
@@ -139,38 +150,25 @@ impl Checked {
         path: &str,
         library: bool,
     ) -> ScopeId {
-        let module = parent.map_or_else(|| ModuleId::new(0), |p| self.tables.scopes[p].module);
-        self.tables.scopes.push(Scope {
-            parent,
-            names: Default::default(),
-            owner,
-            imports: vec![],
-            used: vec![],
-            usings: vec![],
-            path: path.into(),
-            generics,
-            library,
-            module,
-            access: Default::default(),
-        })
+        self.tables.scopes.add(parent, owner, generics, path, library)
     }
 
     /// A scope inside `parent` for the members of a declaration called `name`.
     fn member_scope(&mut self, parent: ScopeId, owner: Owner, generics: GenericsId, name: &str) -> ScopeId {
         let outer = &self.tables.scopes[parent];
-        let (path, library) = (format!("{}{name}.", outer.path), outer.library);
+        let (path, library) = (format!("{}{name}.", outer.path()), outer.is_library());
         self.new_scope(Some(parent), owner, generics, &path, library)
     }
 
     /// `name` with the names around it.
     fn qualified(&self, scope: ScopeId, name: &str) -> Symbol {
-        let path = &self.tables.scopes[scope].path;
+        let path = &self.tables.scopes[scope].path();
         if path.is_empty() { Symbol::new(name) } else { Symbol::new(&format!("{path}{name}")) }
     }
 
     /// Declares the declarations of a block: local types and aliases.
     pub(crate) fn collect_local(&mut self, decl: ast::Decl, scope: ScopeId) {
-        let generics = self.tables.scopes[scope].generics;
+        let generics = self.tables.scopes[scope].generics();
         let place = Place { scope, owner: Owner::Module, generics, defaults: Defaults::PUBLIC };
         self.collect_decls(vec![decl], place);
     }
@@ -185,19 +183,22 @@ impl Checked {
         let prefix = Prefix { attributes: decl.attributes.into(), modifiers: decl.modifiers.into() };
         let access = self.access_of(&prefix.modifiers, place.scope, place.owner, place.defaults);
         self.tables.declaring = Some(access);
-        if !self.tables.scopes[place.scope].library {
+        if !self.tables.scopes[place.scope].is_library() {
             self.check_placement(&prefix.attributes, spot(&decl.kind));
         }
         let linkage = link::Linkage::of(&decl.kind, &prefix.modifiers);
         match decl.kind {
-            DeclKind::Func(func) => self.collect_func(func.into(), prefix, place),
-            DeclKind::Var(var) => self.collect_var(var.into(), prefix, place),
+            DeclKind::Func(func) => self.collect_func(func, prefix, place),
+            DeclKind::Var(var) => self.collect_var(var, prefix, place),
             DeclKind::Struct(decl) => {
                 self.collect_struct(*decl, &prefix, place);
             }
             DeclKind::Interface(decl) => self.collect_interface(*decl, &prefix, place),
             DeclKind::Extension(ext) => self.collect_extension(*ext, place),
             DeclKind::Enum(decl) => self.collect_enum(decl.into(), prefix, place),
+            DeclKind::Alias(decl) if decl.ty.is_none() && !matches!(place.owner, Owner::Module) => {
+                self.open_inside(decl.name);
+            }
             DeclKind::Alias(decl) => self.collect_alias(decl.into(), place),
             DeclKind::Assoc(decl) => self.collect_assoc(decl.into(), &prefix, place),
             DeclKind::Property(decl) => self.collect_property(*decl, &prefix, place),
@@ -209,7 +210,7 @@ impl Checked {
             }
             DeclKind::Using(path) => {
                 let span = path.span;
-                self.tables.scopes[place.scope].usings.push((path.into(), span));
+                self.tables.scopes[place.scope].add_using(path.into(), span);
             }
             DeclKind::CBuffer(name, decls) => self.collect_cbuffer(name, decls, &prefix, place),
             // Who loads the files follows these.
@@ -227,27 +228,24 @@ impl Checked {
     /// Enters a name. Functions share names; anything else may be declared once.
     fn declare(&mut self, scope: ScopeId, name: ast::Ident, item: Item) {
         if let Some(access) = self.tables.declaring.filter(|access| *access != Access::Public) {
-            self.tables.scopes[scope].access.insert(item, access);
+            self.tables.scopes[scope].restrict(item, access);
         }
-        let library = self.tables.scopes[scope].library;
-        let entry = self.tables.scopes[scope].names.entry(name.name).or_default();
+        let library = self.tables.scopes[scope].is_library();
+        let entry = self.tables.scopes[scope].items(name.name);
         let overloads = matches!(item, Item::Func(_)) && entry.iter().all(|i| matches!(i, Item::Func(_)));
         let subscript = matches!(item, Item::Property(_)) && name.name == attrs::SUBSCRIPT;
         // Interfaces of functions of the library differ in how many parameters there are.
         let is_interface = |i: &Item| matches!(i, Item::Interface(_));
         let family = library && is_interface(&item) && entry.iter().all(is_interface);
-        if entry.is_empty() || overloads || subscript || family {
-            entry.push(item);
-            return;
-        }
-        let previous = entry[0];
-        entry.push(item);
+        let previous = entry.first().copied();
+        self.tables.scopes[scope].enter(name.name, item);
+        let Some(previous) = previous.filter(|_| !(overloads || subscript || family)) else { return };
         let mut diagnostic = Diagnostic::new(
             codes::REDECLARED,
             name.span,
             format!("`{}` is declared twice in this scope", name.name),
         );
-        let first = match (previous, self.tables.scopes[scope].owner) {
+        let first = match (previous, self.tables.scopes[scope].owner()) {
             (Item::Field(n), Owner::Struct(id)) => {
                 self.tables.structs[id].fields.get(n as usize).map(|(field, _)| field.name.span)
             }
@@ -300,7 +298,7 @@ impl Checked {
         let message = format!("`{}` follows a pack", param.name.name);
         self.diagnostics.push(
             Diagnostic::new(codes::MISPLACED, param.name.span, message)
-                .help("a pack takes all arguments that are left; put it last"),
+                .help("a pack takes all remaining arguments; put it last"),
         );
     }
 
@@ -331,8 +329,7 @@ impl Checked {
         let Some((first, rest)) = path.split_first() else {
             return self.collect_decls(decls, place);
         };
-        let existing = self.tables.scopes[place.scope].names.get(&first.name);
-        let existing = existing.and_then(|items| namespace_among(items));
+        let existing = namespace_among(self.tables.scopes[place.scope].items(first.name));
         let scope = existing.unwrap_or_else(|| {
             let scope = self.member_scope(place.scope, Owner::Module, place.generics, first.name.as_str());
             self.declare(place.scope, *first, Item::Namespace(scope));
@@ -406,14 +403,14 @@ fn namespace_among(items: &[Item]) -> Option<ScopeId> {
 }
 
 /// What kind of place for attributes a declaration is.
-fn spot(kind: &DeclKind) -> known::Places {
+fn spot(kind: &DeclKind) -> attribute_rules::Places {
     match kind {
-        DeclKind::Func(_) => known::FUNCTION,
-        DeclKind::Var(_) => known::VARIABLE,
-        DeclKind::Enum(_) => known::ENUM,
-        DeclKind::Interface(_) => known::INTERFACE,
+        DeclKind::Func(_) => attribute_rules::FUNCTION,
+        DeclKind::Var(_) => attribute_rules::VARIABLE,
+        DeclKind::Enum(_) => attribute_rules::ENUM,
+        DeclKind::Interface(_) => attribute_rules::INTERFACE,
         // What is said of both accessors may stand before the property.
-        DeclKind::Property(_) | DeclKind::Subscript(_) => known::FUNCTION | known::OTHER,
-        _ => known::OTHER,
+        DeclKind::Property(_) | DeclKind::Subscript(_) => attribute_rules::FUNCTION | attribute_rules::OTHER,
+        _ => attribute_rules::OTHER,
     }
 }

@@ -1,13 +1,12 @@
-//! Properties and subscripts, whose accessors are functions.
+//! Collects properties and subscripts, whose accessors are functions.
 //!
-//! What stands before a property is said of each of its accessors, as if it stood before `get` and before `set`: attributes, and
-//! `no_diff`, which is about the value. An attribute that names a function is about one accessor, so it may stand before the
-//! property only if there is but one.
+//! Attributes and `no_diff` before a property apply to each of its accessors. An attribute that names a function applies to
+//! one accessor, so it is allowed before the property only if there is one.
 
 use super::Place;
 use crate::Checked;
-use crate::attrs;
 use crate::codes;
+use crate::declarations::attrs;
 use crate::derive;
 use crate::tables::{ElementAccess, FuncSource, Item, Owner, Prefix, PropId, PropInfo};
 use cotangent_base::{Diagnostic, Span, Symbol};
@@ -46,11 +45,11 @@ impl Checked {
         span: Span,
         place: Place,
     ) {
-        let library = self.tables.scopes[place.scope].library;
-        let path = self.tables.scopes[place.scope].path.clone();
+        let library = self.tables.scopes[place.scope].is_library();
+        let path = self.tables.scopes[place.scope].path().clone();
         let scope = self.new_scope(Some(place.scope), Owner::Module, place.generics, &path, library);
         let generics = self.collect_generics(&decl.generics, scope, place.generics);
-        self.tables.scopes[scope].generics = generics;
+        self.tables.scopes[scope].set_generics(generics);
         let inner = Place { scope, generics, ..place };
         let is_static = prefix.modifiers.iter().any(|m| m.kind == ModifierKind::Static);
         let id = self.push_property(
@@ -135,7 +134,7 @@ impl Checked {
             if of_one && property.accessors.len() > 1 {
                 let name = attribute.name.name;
                 let message =
-                    format!("`[{name}]` is about one accessor, and here are {}", property.accessors.len());
+                    format!("`[{name}]` applies to one accessor, but there are {}", property.accessors.len());
                 let diagnostic = Diagnostic::new(codes::BAD_ATTRIBUTE, attribute.span, message);
                 self.diagnostics.push(diagnostic.help("write it before `get` or `set`"));
             } else {
@@ -147,7 +146,7 @@ impl Checked {
 
     pub(super) fn element_accessor(&mut self, id: PropId, accessor: &ast::Accessor, is_element: bool) {
         if !is_element {
-            let message = "a `ref` accessor that does more than return a place is not supported yet";
+            let message = "a `ref` accessor that does more than return a reference is not supported yet";
             let diagnostic = Diagnostic::new(codes::UNSUPPORTED, accessor.span, message);
             self.diagnostics.push(diagnostic.help("write `get` and `set` instead"));
             return;

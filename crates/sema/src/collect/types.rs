@@ -1,11 +1,12 @@
-//! Structures, interfaces, extensions, enumerations, aliases and associated types; `cbuffer`s, which are structures too.
+//! Collects structures, interfaces, extensions, enumerations, aliases, associated types, and `cbuffer`s, which are structures
+//! too.
 
 use super::Place;
 use crate::Checked;
-use crate::access::Access;
-use crate::attrs;
 use crate::codes;
+use crate::declarations::attrs;
 use crate::hir::{Assoc, Enum, EnumId, GenericParam, Generics, GlobalKind, Interface, Struct, StructId};
+use crate::names::access::Access;
 use crate::tables::{
     AliasInfo, AssocInfo, Builtin, EnumInfo, ExtInfo, InterfaceInfo, Item, Owner, Prefix, Progress,
     StructInfo,
@@ -54,7 +55,7 @@ impl Checked {
         }
         let generics = self.collect_generics(&decl.generics, scope, place.generics);
         self.tables.structs[id].generics = generics;
-        self.tables.scopes[scope].generics = generics;
+        self.tables.scopes[scope].set_generics(generics);
         self.declare(place.scope, decl.name, Item::Struct(id));
         let defaults = place.defaults.inside(access, false);
         self.collect_decls(members, Place { scope, owner, generics, defaults });
@@ -96,7 +97,7 @@ impl Checked {
             bases: Progress::New,
             attributes: prefix.attributes.clone(),
         });
-        self.tables.scopes[scope].generics = generics;
+        self.tables.scopes[scope].set_generics(generics);
         self.declare(place.scope, decl.name, Item::Interface(id));
         let defaults = place.defaults.inside(access, true);
         self.collect_decls(members, Place { scope, owner, generics, defaults });
@@ -108,10 +109,10 @@ impl Checked {
         let decl = Arc::new(decl);
         let id = self.tables.exts.next_key();
         let owner = Owner::Extension(id);
-        let name = crate::show::syntax(&decl.target);
+        let name = crate::types::show::syntax(&decl.target);
         let scope = self.member_scope(place.scope, owner, place.generics, &name);
         let generics = self.collect_generics(&decl.generics, scope, place.generics);
-        self.tables.scopes[scope].generics = generics;
+        self.tables.scopes[scope].set_generics(generics);
         self.tables.exts.push(ExtInfo {
             decl,
             scope,
@@ -158,11 +159,11 @@ impl Checked {
     }
 
     pub(super) fn collect_alias(&mut self, decl: Arc<ast::AliasDecl>, place: Place) {
-        let library = self.tables.scopes[place.scope].library;
-        let path = self.tables.scopes[place.scope].path.clone();
+        let library = self.tables.scopes[place.scope].is_library();
+        let path = self.tables.scopes[place.scope].path().clone();
         let scope = self.new_scope(Some(place.scope), Owner::Module, place.generics, &path, library);
         let generics = self.collect_generics(&decl.generics, scope, place.generics);
-        self.tables.scopes[scope].generics = generics;
+        self.tables.scopes[scope].set_generics(generics);
         let name = decl.name;
         let id =
             self.tables.aliases.push(AliasInfo { decl, scope, generics, resolved: Progress::New, ty: None });
@@ -171,8 +172,8 @@ impl Checked {
 
     pub(super) fn collect_assoc(&mut self, decl: Arc<ast::AssocDecl>, prefix: &Prefix, place: Place) {
         let Owner::Interface(interface) = place.owner else {
-            let message = "`associatedtype` stands outside an interface";
-            let help = "an interface requires an associated type; a structure states it with `typealias`";
+            let message = "`associatedtype` outside an interface";
+            let help = "an interface declares an associated type; a structure defines it with `typealias`";
             self.diagnostics.push(Diagnostic::new(codes::MISPLACED, decl.name.span, message).help(help));
             return;
         };

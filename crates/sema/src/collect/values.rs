@@ -1,12 +1,12 @@
-//! Functions and variables: what has a value when the program runs.
+//! Collects functions and variables.
 
 use super::Place;
 use crate::Checked;
-use crate::access::Defaults;
-use crate::attrs;
 use crate::capability::Targets;
 use crate::codes;
+use crate::declarations::attrs;
 use crate::hir::{Func, FuncDiff, FuncId, FuncKind, Generics, Global, GlobalKind, Inline, StructId};
+use crate::names::access::Defaults;
 use crate::tables::{FuncInfo, FuncSource, GenericsId, GlobalInfo, Item, Owner, Prefix, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Wish};
 use cotangent_syntax::ast::{self, ModifierKind};
@@ -42,7 +42,7 @@ impl Checked {
     pub(super) fn set_func_generics(&mut self, id: FuncId, generics: GenericsId) {
         let scope = self.tables.funcs[id].scope;
         self.tables.funcs[id].generics = generics;
-        self.tables.scopes[scope].generics = generics;
+        self.tables.scopes[scope].set_generics(generics);
     }
 
     /// A function with a scope for its generic parameters and nothing resolved.
@@ -54,8 +54,8 @@ impl Checked {
         is_static: bool,
         place: Place,
     ) -> FuncId {
-        let library = self.tables.scopes[place.scope].library;
-        let path = self.tables.scopes[place.scope].path.clone();
+        let library = self.tables.scopes[place.scope].is_library();
+        let path = self.tables.scopes[place.scope].path().clone();
         let scope = self.new_scope(Some(place.scope), Owner::Module, place.generics, &path, library);
         let kind = match place.owner {
             Owner::Interface(interface) => FuncKind::Requirement(interface),
@@ -147,7 +147,7 @@ impl Checked {
         let id = self.push_global(decl, kind, None, place);
         self.program.globals[id].wish = wish;
         if kind == GlobalKind::Param {
-            self.program.globals[id].row_major = crate::signature::row_major(&prefix.modifiers);
+            self.program.globals[id].row_major = crate::declarations::signature::row_major(&prefix.modifiers);
         }
         self.declare(place.scope, name, Item::Global(id));
     }
@@ -158,7 +158,7 @@ impl Checked {
             return;
         };
         let message = format!("the field `{}` cannot be `groupshared`", decl.name.name);
-        let help = "declare variables of the structure so, or make it `static groupshared`";
+        let help = "declare variables of the structure `groupshared`, or make the field `static groupshared`";
         self.diagnostics.push(Diagnostic::new(codes::MISPLACED, shared.span, message).help(help));
     }
 
@@ -214,7 +214,7 @@ impl Checked {
             body: Some(ast::Block { stmts: vec![stmt], span }.into()),
             extends: None,
         };
-        let owner = self.tables.scopes[scope].owner;
+        let owner = self.tables.scopes[scope].owner();
         let place = Place { scope, owner, generics, defaults: Defaults::PUBLIC };
         let early = ast::Ident { name: "ForceInline".into(), span };
         let early = ast::Attribute { name: early, args: vec![], span };
@@ -231,7 +231,7 @@ impl Checked {
         kind: GlobalKind,
         scope: ScopeId,
     ) -> crate::hir::GlobalId {
-        let generics = self.tables.scopes[scope].generics;
+        let generics = self.tables.scopes[scope].generics();
         let place = Place { scope, owner: Owner::Module, generics, defaults: Defaults::PUBLIC };
         self.tables.declaring = None;
         let name = decl.name;

@@ -1,12 +1,11 @@
-//! Calls of derivatives: `fwd_diff(f)(..)`, `bwd_diff(f)(..)`, and compositions.
+//! Checks calls of derivatives: `fwd_diff(f)(..)`, `bwd_diff(f)(..)`, and compositions.
 //!
-//! Overload resolution does the work, with the derived signature of each candidate in place of its own. What is
-//! left for this module is to say which functions may stand there at all, and to convert pairs as the values in
-//! them are converted: where a `float` may be passed for a `double`, so may their pairs.
+//! Overload resolution uses the derived signature of each candidate instead of its own. This module decides which functions
+//! are allowed as `f`, and converts pairs: where a `float` converts to a `double`, so do their pairs.
 
 use crate::Checked;
+use crate::bodies::overload::Callee;
 use crate::hir::{Arg, Call, Dir, Expr, ExprKind, FuncRef, Ty, TyKind};
-use crate::overload::Callee;
 use crate::tables::Item;
 
 /// Leaves only candidates that have the derivative that is asked for. If none has, says so and gives `false`.
@@ -27,9 +26,17 @@ pub(crate) fn retain_derivable(checked: &mut Checked, callee: &mut Callee) -> bo
     true
 }
 
-/// What two pairs of numbers hold, if both types are that.
+/// What two pairs of numbers hold, if both types are that and the numbers have one shape.
 pub(crate) fn pair_contents(checked: &Checked, from: Ty, to: Ty) -> Option<(Ty, Ty)> {
-    Some((number_in_pair(checked, from)?, number_in_pair(checked, to)?))
+    let (from, to) = (number_in_pair(checked, from)?, number_in_pair(checked, to)?);
+    let types = &checked.program.types;
+    let is_one_shape = match (types.kind(from), types.kind(to)) {
+        (TyKind::Scalar(_), TyKind::Scalar(_)) => true,
+        (TyKind::Vector(_, m), TyKind::Vector(_, n)) => m == n,
+        (TyKind::Matrix(_, r, c), TyKind::Matrix(_, s, d)) => (r, c) == (s, d),
+        _ => false,
+    };
+    is_one_shape.then_some((from, to))
 }
 
 fn number_in_pair(checked: &Checked, ty: Ty) -> Option<Ty> {
@@ -51,10 +58,10 @@ pub(crate) fn converted_pair(checked: &mut Checked, pair: Expr, to: Ty) -> Expr 
     let contents = pair_contents(checked, pair.ty, to);
     let convert = checked.tables.lang.get(&"convertPair".into()).copied();
     let (Some((a, b)), Some(Item::Func(func))) = (contents, convert) else {
-        return Expr { kind: ExprKind::Error, ty: to, span };
+        return Expr::new(ExprKind::Error, to, span);
     };
     let args = checked.program.types.args(&[Arg::Ty(b), Arg::Ty(a)]);
     let callee = FuncRef { func, args };
     let call = Call { callee, diff: vec![], args: vec![(Dir::In, pair)], through: None };
-    Expr { kind: ExprKind::Call(call.into()), ty: to, span }
+    Expr::new(ExprKind::Call(call.into()), to, span)
 }

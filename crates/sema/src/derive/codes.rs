@@ -1,167 +1,164 @@
-//! What can be wrong with derivatives before there is any IR: the E05 family.
+//! The diagnostics of derivatives in the checker (E05).
 
 cotangent_base::codes! {
-    /// `fwd_diff` and `bwd_diff` need a function that has a derivative. A function has one if it is marked
-    /// `[Differentiable]`, if somebody wrote a derivative or a substitute for it (`[ForwardDerivative(f)]`,
-    /// `[BackwardDerivative(f)]`, `[PrimalSubstitute(f)]` and their `..Of` forms), or if it is marked
-    /// `[TreatAsDifferentiable]`, which makes its derivative zero.
+    /// `fwd_diff` and `bwd_diff` need a function with a derivative. A function has one if it is marked `[Differentiable]`, has a
+    /// custom derivative or a substitute (`[ForwardDerivative(f)]`, `[BackwardDerivative(f)]`, `[PrimalSubstitute(f)]` and their
+    /// `..Of` forms), or is marked `[TreatAsDifferentiable]`, which makes its derivative zero.
     ///
     /// ```slang
     /// float square(float x) { return x * x; }
     /// let d = fwd_diff(square)(diffPair(3.0, 1.0)); // error: mark `square` with [Differentiable]
     /// ```
-    E0501 NO_DERIVATIVE = "the function has no derivative";
+    E0501 NO_DERIVATIVE = "function has no derivative";
 
-    /// A value that depends on a differentiable input goes into a function that has no derivative, and what comes
-    /// out goes on to an output. The derivative would be lost on the way, and the result would be wrong.
+    /// A value that depends on a differentiable input is passed to a function without a derivative, and an output depends on the
+    /// result. The derivative would be lost, and the gradient would be wrong.
     ///
-    /// If the callee should have a derivative, mark it `[Differentiable]`. If its derivative should count as zero,
-    /// say so at the call:
+    /// If the callee should have a derivative, mark it `[Differentiable]`. If its derivative should be zero, write `no_diff`
+    /// before the call:
     ///
     /// ```slang
     /// [Differentiable]
     /// float f(float x) { return no_diff noise(x) + x * x; }
     /// ```
     ///
-    /// Where a part is taken of what the call gives, put both in parentheses: `(no_diff image.SampleLevel(s, uv, 0)).x`.
+    /// To select a component of the result, use parentheses: `(no_diff image.SampleLevel(s, uv, 0)).x`.
     ///
-    /// Calls of the library that have no derivative, such as those that sample textures, can be given one. Call them in a function
-    /// of your own, and name another that stands for it wherever derivatives are taken:
+    /// Some library functions, such as those that sample textures, have no derivative. To give one a derivative, call it in a
+    /// function of your own, and name a substitute that the compiler differentiates instead:
     ///
     /// ```slang
     /// [PrimalSubstitute(smooth)] float fetch(float2 uv) { return image.SampleLevel(s, uv, 0).x; }
     /// [Differentiable] float smooth(float2 uv) { return uv.x * uv.y; }
     /// ```
-    E0502 LOST_AT_CALL = "a derivative is lost in a call";
+    E0502 LOST_AT_CALL = "derivative lost in a call";
 
-    /// A value that has a derivative is stored where none can be kept: a `no_diff` field, a field of a structure
-    /// that is not `IDifferentiable`, a global variable, a buffer. What is read from there later has no derivative.
+    /// A value with a derivative is stored where no derivative can be stored: in a `no_diff` field, a field of a structure that
+    /// is not `IDifferentiable`, a global variable, or a buffer. Reading it back gives no derivative.
     ///
-    /// If that is what you want, say so with `detach(value)`. Otherwise make the place differentiable: drop the
-    /// `no_diff`, or let the structure conform to `IDifferentiable`.
-    E0503 LOST_IN_STORE = "a derivative is lost in an assignment";
+    /// If that is intended, write `detach(value)`. Otherwise make the destination differentiable: remove the `no_diff`, or make
+    /// the structure conform to `IDifferentiable`.
+    E0503 LOST_IN_STORE = "derivative lost in an assignment";
 
-    /// A type that conforms to `IDifferentiablePtrType` says where derivatives are kept. A differentiable function may
-    /// take such a value, but may neither return it nor hand it out through `out` or `inout`.
-    E0504 POINTER_OUTPUT = "a differentiable function gives out a pointer";
+    /// A type that conforms to `IDifferentiablePtrType` points to derivatives. A differentiable function can take such a value,
+    /// but cannot return it or pass it out through `out` or `inout`.
+    E0504 POINTER_OUTPUT = "differentiable function outputs a pointer";
 
-    /// A function named as a derivative must have the signature that the derivative of the original has.
+    /// A custom derivative must have the signature of the generated derivative.
     ///
-    /// Forward: each differentiable parameter and result `T` becomes `DifferentialPair<T>`; the rest stays.
+    /// Forward: each differentiable parameter and result `T` becomes `DifferentialPair<T>`; the rest is unchanged.
     ///
-    /// Backward: the result is `void`; `in T` and `inout T` become `inout DifferentialPair<T>`; `out T` becomes
-    /// `T.Differential`; other `out` parameters disappear, other `inout` ones become `in`; a differentiable result `R`
-    /// adds a last parameter `R.Differential`.
-    E0505 WRONG_SIGNATURE = "a derivative has the wrong signature";
+    /// Backward: the result is `void`; `in T` and `inout T` become `inout DifferentialPair<T>`; `out T` becomes `T.Differential`;
+    /// other `out` parameters disappear; other `inout` parameters become `in`; a differentiable result `R` adds a last parameter
+    /// `R.Differential`.
+    E0505 WRONG_SIGNATURE = "derivative has the wrong signature";
 
-    /// A derivative of a generic function is generic itself, with the same parameters and the same constraints.
-    E0506 WRONG_GENERICS = "a derivative has other generic parameters than its function";
+    /// A derivative of a generic function must be generic, with the same parameters and the same constraints.
+    E0506 WRONG_GENERICS = "derivative has the wrong generic parameters";
 
-    /// An interface says that a method is `[Differentiable]`, so calls through it may be differentiated. Each
-    /// conforming type must provide a method that has a derivative: marked `[Differentiable]`, with a derivative
-    /// written by hand, or marked `[TreatAsDifferentiable]` if its derivative is zero.
-    E0507 REQUIREMENT = "a method that must be differentiable is not";
+    /// An interface marks a method `[Differentiable]`, so calls through it can be differentiated. Each conforming type must
+    /// provide a method with a derivative: marked `[Differentiable]`, with a custom derivative, or marked
+    /// `[TreatAsDifferentiable]` if its derivative is zero.
+    E0507 REQUIREMENT = "method must be differentiable";
 
-    /// `DifferentialPair<T>`, `diffPair` and `detach` are about values that have derivatives, so their type must conform to
-    /// `IDifferentiable`, and so must every argument for a generic parameter `T : IDifferentiable`. Numbers with a fraction
-    /// do, and vectors, matrices and arrays of them; integers and `bool` do not. A structure does if it says so:
+    /// `DifferentialPair<T>`, `diffPair` and `detach` require a type that conforms to `IDifferentiable`. So does every generic
+    /// parameter `T : IDifferentiable`. Floating-point numbers conform, and so do vectors, matrices and arrays of them; integers
+    /// and `bool` do not. A structure conforms if its declaration says so:
     ///
     /// ```slang
     /// struct Ray : IDifferentiable { float3 origin; float3 dir; }
     /// ```
-    E0508 NOT_DIFFERENTIABLE = "a type without derivatives where one is needed";
+    E0508 NOT_DIFFERENTIABLE = "type is not differentiable";
 
-    /// The type named by `typealias Differential = D` must conform to `IDifferentiable` itself, because derivatives are
-    /// added up and can be differentiated again. Usually it is enough to say `struct D : IDifferentiable`.
-    E0509 DIFFERENTIAL_CONFORMS = "a `Differential` is not differentiable";
+    /// The type in `typealias Differential = D` must conform to `IDifferentiable`, because derivatives are added up and can be
+    /// differentiated again. Usually `struct D : IDifferentiable` is enough.
+    E0509 DIFFERENTIAL_CONFORMS = "`Differential` is not differentiable";
 
-    /// The differential of a differential is the differential: if `typealias Differential = D`, then `D.Differential`
-    /// must be `D`.
-    E0510 DIFFERENTIAL_ITSELF = "a `Differential` is not its own differential";
+    /// A differential must be its own differential: if `typealias Differential = D`, then `D.Differential` must be `D`.
+    E0510 DIFFERENTIAL_ITSELF = "`Differential` is not its own differential";
 
-    /// `no_diff` in an expression stands before a call and drops the derivative of that call. For the derivative of any
-    /// other expression use `detach(expression)`.
-    E0511 NO_DIFF_CALL = "`no_diff` before something that is no call";
+    /// In an expression, `no_diff` applies to a call and drops its derivative. For any other expression, use
+    /// `detach(expression)`.
+    E0511 NO_DIFF_CALL = "`no_diff` before something other than a call";
 
-    /// The function named in a derivative attribute cannot be found from where the attribute stands. A function
-    /// inside a type or namespace is named with it: `[ForwardDerivative(MyType.derivative)]`.
-    E0512 NOT_FOUND = "the function in a derivative attribute is unknown";
+    /// The function in a derivative attribute is not visible here. Qualify a function inside a type or namespace:
+    /// `[ForwardDerivative(MyType.derivative)]`.
+    E0512 NOT_FOUND = "unknown function in a derivative attribute";
 
-    /// `[DerivativeMember(D.x)]` ties a field to the field of the differential type that holds its derivative. `D` must be
-    /// the `Differential` of the structure, `x` one of its fields, and the type of `x` the differential of the field's type.
-    E0513 DERIVATIVE_MEMBER = "`[DerivativeMember]` does not fit";
+    /// `[DerivativeMember(D.x)]` names the field of the differential that holds the derivative of a field. `D` must be the
+    /// `Differential` of the structure, `x` one of its fields, and the type of `x` the differential of the field's type.
+    E0513 DERIVATIVE_MEMBER = "invalid `[DerivativeMember]`";
 
-    /// The function has a derivative in the other direction only. A derivative written by hand serves the direction it was
-    /// written for: `[ForwardDerivative]` gives `fwd_diff`, `[BackwardDerivative]` gives `bwd_diff`. Mark the function
-    /// `[Differentiable]` as well to have the missing one generated from its body.
-    E0514 ONE_DIRECTION = "the function has no derivative in this direction";
+    /// The function has a derivative in the other mode only. A custom derivative serves one mode: `[ForwardDerivative]` provides
+    /// `fwd_diff`, `[BackwardDerivative]` provides `bwd_diff`. Mark the function `[Differentiable]` as well to generate the
+    /// missing one from its body.
+    E0514 ONE_DIRECTION = "function has no derivative in this mode";
 
-    /// A function can have one derivative of each kind. Two attributes, perhaps one on the function and one on its
-    /// derivative, name different ones.
-    E0515 TWO_DERIVATIVES = "two derivatives of one kind for one function";
+    /// A function can have one derivative of each kind. Two attributes name different ones, perhaps one on the function and one
+    /// on its derivative.
+    E0515 TWO_DERIVATIVES = "two derivatives of one kind";
 
-    /// The structure chose its `Differential` by hand, so the compiler cannot tell where the derivative of this field is
-    /// kept. Tie the field to one of the differential with `[DerivativeMember(D.x)]`, or mark it `no_diff`.
-    E0516 UNTIED_FIELD = "a field without a place for its derivative";
+    /// The structure has a hand-written `Differential`, which has no field for the derivative of this field. Name one with
+    /// `[DerivativeMember(D.x)]`, or mark the field `no_diff`.
+    E0516 UNTIED_FIELD = "field without a derivative field";
 
-    /// A structure that does not conform to `IDifferentiable` has no derivative, so a value that has one loses it when it
-    /// becomes a field. Let the structure conform, or say `detach(value)`.
-    E0517 LOST_IN_STRUCT = "a derivative is lost in a structure";
+    /// A structure that does not conform to `IDifferentiable` has no derivative, so a value loses its derivative when it becomes
+    /// a field. Make the structure conform, or write `detach(value)`.
+    E0517 LOST_IN_STRUCT = "derivative lost in a structure";
 
     /// A derivative attribute needs one argument, the name of a function: `[BackwardDerivative(f_bwd)]`.
-    E0518 ATTRIBUTE = "a derivative attribute is incomplete";
+    E0518 ATTRIBUTE = "incomplete derivative attribute";
 
-    /// An object that carries a derivative becomes a value of an interface type, or of a base structure, that has no
-    /// derivative. What is computed through it later has none by the object.
+    /// An object that carries a derivative is converted to an interface type or base structure without derivatives. Results
+    /// computed through it have no derivative with respect to the object.
     ///
     /// ```slang
     /// interface IShape { [Differentiable] float area(float scale); }
-    /// [Differentiable] float f(float r) { IShape s = Circle(r); return s.area(2.0); } // error: `r` would not count
+    /// [Differentiable] float f(float r) { IShape s = Circle(r); return s.area(2.0); } // error: `r` loses its derivative
     /// ```
     ///
-    /// Let the interface extend `IDifferentiable` (`interface IShape : IDifferentiable`), or drop the derivative of the object
-    /// with `detach(..)`; the arguments of methods keep theirs.
-    E0519 LOST_IN_CONVERSION = "a derivative is lost in a conversion";
+    /// Make the interface extend `IDifferentiable` (`interface IShape : IDifferentiable`), or drop the derivative of the object
+    /// with `detach(..)`. Arguments of its methods keep their derivatives.
+    E0519 LOST_IN_CONVERSION = "derivative lost in a conversion";
 
-    /// `__func_extension __apply(f)` gives, beside what `f` gives, an object that is called to go backward. Its `operator()`
-    /// takes a derivative for every differentiable parameter of `f`, the other way round (`out` for what goes in, `in` for
-    /// what comes out, `inout` for `inout`), and last the derivative of the result.
+    /// `__func_extension __apply(f)` returns the result of `f` and a context that the backward pass calls. The `operator()` of
+    /// the context takes a derivative for each differentiable parameter of `f`, with the direction reversed (`out` for `in`, `in`
+    /// for `out`, `inout` for `inout`), and last the derivative for the result.
     ///
     /// ```slang
     /// float f(float x, int n) { .. }
     /// struct Context { float x; void operator()(out float dx, float d) { dx = 2.0 * x * d; } }
     /// __func_extension __apply(f)(float x, int n) -> Tuple<float, Context> { .. }
     /// ```
-    E0520 WRONG_CONTEXT = "a context cannot be called to go backward";
+    E0520 WRONG_CONTEXT = "context cannot be called by the backward pass";
 
-    /// A substitute is differentiated in place of the function that names it, and what it names in turn in place of that. Here this leads
-    /// back to the function itself, so that there is no body left to differentiate.
-    E0521 SUBSTITUTE_CIRCLE = "substitutes go round in a circle";
+    /// The compiler differentiates a substitute instead of the function that names it. Here the chain of substitutes leads back
+    /// to the function, so there is no body to differentiate.
+    E0521 SUBSTITUTE_CIRCLE = "cyclic substitutes";
 
-    /// Integers have no derivatives. Where a number becomes one, as in `int(x)` and `asuint(x)`, its derivative ends. That is nothing to
-    /// speak of where the integer is an index or a count. But here it becomes a number again, and the derivative of that number is
-    /// asked for: it is taken for zero.
+    /// Integers have no derivatives, so the derivative of a float ends where it becomes an integer, as in `int(x)` and
+    /// `asuint(x)`. Here the integer becomes a float again, and its derivative is needed. It is taken as zero.
     ///
     /// ```slang
     /// [Differentiable] float f(float x) { return x * float(int(4.0 * x)); } // the second factor counts as a constant
     /// ```
     ///
-    /// The difference `x - int(x)` is fine: what is left of `x` has its derivative. Integers are followed through variables and their fields,
-    /// not through memory and functions.
+    /// The difference `x - int(x)` gives no warning: it has the derivative of `x`. The analysis follows integers through
+    /// variables and their fields, but not through memory and functions.
     ///
-    /// If zero is meant, say so: `x * detach(float(int(4.0 * x)))`, or `no_diff` before the call that the number goes into. If
-    /// not, compute it without integers, or give a function that does so a derivative of its own.
-    W0315 ENDS_IN_INTEGER = "a derivative ends in an integer";
+    /// If zero is intended, write `x * detach(float(int(4.0 * x)))`, or `no_diff` before the call that takes the number.
+    /// Otherwise compute the value without integers, or write a custom derivative.
+    W0315 ENDS_IN_INTEGER = "derivative ends in an integer";
 
-    /// A structure has derivatives only if it says so. One that does not is a constant to a differentiable function, and if nothing else
-    /// comes in, the function has no derivative at all: forward mode gives zero, and reverse mode nothing.
+    /// A structure without `IDifferentiable` is a constant for a differentiable function. If all inputs are constants, the
+    /// function has no derivative: forward mode gives zero, and reverse mode nothing.
     ///
     /// ```slang
     /// struct Ray { float a; float b; }
     /// [Differentiable] float f(Ray r) { return r.a * r.b; } // warning
     /// ```
     ///
-    /// Declare it `struct Ray : IDifferentiable`; its fields say `no_diff` if they are constants. If the whole is one, mark the
+    /// Declare `struct Ray : IDifferentiable`, and mark its constant fields `no_diff`. If the whole value is a constant, mark the
     /// parameter `no_diff`.
-    W0316 NOTHING_TO_VARY = "a differentiable function of constants only";
+    W0316 NOTHING_TO_VARY = "differentiable function without differentiable inputs";
 }

@@ -1,30 +1,30 @@
-//! Functions that attributes name: derivatives written by hand, substitutes, rules of the library.
+//! Resolves the functions that attributes name: custom derivatives, substitutes, and rules of the library.
 //!
-//! An attribute gives a name, which may be overloaded and generic. The function that is meant is the one whose
-//! signature is the one that the derivative of the original must have. Its generic arguments follow from that
-//! signature, so what is recorded on the original is a reference in terms of the original's parameters:
+//! An attribute contains a name, which may be overloaded and generic. It refers to the function that has the signature of the
+//! derivative. Its generic arguments follow from that signature. So the original records a reference in terms of its own
+//! parameters:
 //!
 //! ```slang
 //! [ForwardDerivative(square_fwd)] T square<T : IFloat>(T x) { .. }          // records square_fwd<T>
 //! DifferentialPair<U> square_fwd<U : IFloat>(DifferentialPair<U> x) { .. }
 //! ```
 //!
-//! Arguments that no signature shows, as those of `power<let N : int>(float x)`, are written behind the name,
-//! `[ForwardDerivative(power_fwd<N>)]`, or else are the original's parameters in the same place.
+//! Arguments that occur in no signature, such as that of `power<let N : int>(float x)`, are written after the name,
+//! `[ForwardDerivative(power_fwd<N>)]`. If they are omitted, they are the original's parameters at the same positions.
 //!
-//! `[ForwardDerivativeOf(f)]` and its kin stand on the other function. They are read before anything is checked, so
-//! that everybody sees the same derivatives. `__func_extension fwd_diff(f)(..) {..}` says the same about a function without
-//! a name of its own.
+//! `[ForwardDerivativeOf(f)]` and similar attributes are on the derivative. They are resolved before anything is checked, so
+//! that all code sees the same derivatives. `__func_extension fwd_diff(f)(..) {..}` has the same meaning, for a derivative
+//! without a name.
 
 use super::flags::{REFERENCES, Role, flags};
 use super::{Signature, codes};
 use crate::Checked;
-use crate::attrs::all;
+use crate::declarations::attrs::all;
 use crate::hir::{Arg, DiffMode, FuncDiff, FuncId, FuncRef, GenericParamId, Ty};
-use crate::lookup::Found;
-use crate::resolve::Path;
+use crate::names::lookup::Found;
 use crate::tables::{Item, PropInfo, ScopeId};
-use cotangent_base::{Diagnostic, Span, Symbol};
+use crate::types::resolve::Path;
+use cotangent_base::{Diagnostic, Entity, Span, Symbol};
 use cotangent_syntax::ast::{Attribute, Expr, ExprKind};
 
 /// Why a function cannot serve as a derivative.
@@ -76,9 +76,9 @@ impl Checked {
         }
     }
 
-    /// Records what `..Of` attributes and `__func_extension` say on the functions they name.
-    pub(crate) fn attach_derivatives(&mut self) {
-        for func in self.tables.funcs.keys() {
+    /// Records what `..Of` attributes and `__func_extension` say on the functions they name: those from `first` on.
+    pub(crate) fn attach_derivatives(&mut self, first: FuncId) {
+        for func in self.tables.funcs.keys().skip(first.index()) {
             let attributes = self.tables.funcs[func].prefix.attributes.clone();
             for reference in REFERENCES.iter().filter(|r| r.of) {
                 for attribute in all(&attributes, reference.name) {
@@ -207,8 +207,8 @@ impl Checked {
     fn named_functions<'a>(&mut self, path: &'a Expr, scope: ScopeId) -> Option<Vec<Named<'a>>> {
         let found = self.functions_at(path, scope);
         if found.is_empty() {
-            let message = format!("no function `{}` can be seen from here", crate::show::syntax(path));
-            let help = "name a function inside a type or namespace with it, as in `MyType.derivative`";
+            let message = format!("no function `{}` is visible here", crate::types::show::syntax(path));
+            let help = "qualify a function inside a type or namespace, as in `MyType.derivative`";
             self.diagnostics.push(Diagnostic::new(codes::NOT_FOUND, path.span, message).help(help));
             return None;
         }
@@ -407,7 +407,7 @@ impl Checked {
     }
 
     pub(super) fn second_derivative(&mut self, func: FuncId, other: FuncId, span: Span) {
-        let message = format!("`{}` has a derivative of this kind already", self.program.funcs[func].name);
+        let message = format!("`{}` already has a derivative of this kind", self.program.funcs[func].name);
         let other = self.program.funcs[other].span;
         self.diagnostics
             .push(Diagnostic::new(codes::TWO_DERIVATIVES, span, message).label(other, "the other one"));
@@ -430,9 +430,9 @@ impl Checked {
         let own = self.show_signature(&own);
         self.diagnostics.push(match misfit {
             Misfit::Signature => {
-                let message = format!("`{name}` does not fit `{original}` in `{}`", mention.word);
+                let message = format!("`{name}` does not match `{original}` in `{}`", mention.word);
                 let is = match self.refers_more(named, func) {
-                    true => "this takes references".to_string(),
+                    true => "this parameter is a reference".to_string(),
                     false => format!("this is `{own}`"),
                 };
                 Diagnostic::new(codes::WRONG_SIGNATURE, mention.span, message)
@@ -440,10 +440,11 @@ impl Checked {
                     .help(format!("the signature must be `{expected}`"))
             }
             Misfit::Generics => {
-                let message = format!("the generic parameters of `{name}` do not fit those of `{original}`");
+                let message =
+                    format!("the generic parameters of `{name}` do not match those of `{original}`");
                 Diagnostic::new(codes::WRONG_GENERICS, mention.span, message)
                     .label(self.program.funcs[func].span, format!("the parameters of `{original}`"))
-                    .label(declared, "and of its derivative")
+                    .label(declared, "the parameters of its derivative")
                     .help("declare both with the same generic parameters, in order and with the same bounds")
             }
         });

@@ -1,4 +1,4 @@
-//! What differentiable functions must hold to, apart from their bodies.
+//! Checks differentiable functions, apart from their bodies.
 
 use super::signature::DiffKind;
 use super::{Signature, codes};
@@ -10,10 +10,10 @@ impl Checked {
     /// Whether a function sees derivatives of its parameter or result of the declared type `ty`. In the user's functions that
     /// is decided by what is assumed of generic parameters, whatever their arguments: an unconstrained `T` has none. Those
     /// of the library go by the arguments.
-    pub fn sees_derivatives(&mut self, func: FuncId, ty: Ty) -> bool {
+    pub(crate) fn sees_derivatives(&mut self, func: FuncId, ty: Ty) -> bool {
         let info = &self.tables.funcs[func];
         let (scope, generics) = (info.scope, info.generics);
-        if self.tables.scopes[scope].library || self.tables.generics[generics].params.is_empty() {
+        if self.tables.scopes[scope].is_library() || self.tables.generics[generics].params.is_empty() {
             return true;
         }
         let saved = self.enter(generics);
@@ -24,7 +24,7 @@ impl Checked {
 
     /// Whether a function is the library's.
     pub fn in_library(&self, func: FuncId) -> bool {
-        self.tables.scopes[self.tables.funcs[func].scope].library
+        self.tables.scopes[self.tables.funcs[func].scope].is_library()
     }
 
     /// Checks that a differentiable function gives out no pointers.
@@ -70,11 +70,11 @@ impl Checked {
             return;
         }
         let (name, span) = (self.program.funcs[func].name, self.program.funcs[func].span);
-        let message = format!("`{name}` stands in for itself where derivatives are wanted");
+        let message = format!("`{name}` is its own substitute");
         let mut diagnostic = Diagnostic::new(codes::SUBSTITUTE_CIRCLE, span, message)
-            .help("name a function in `[PrimalSubstitute(..)]` whose own body is differentiable");
+            .help("name a function with a differentiable body in `[PrimalSubstitute(..)]`");
         for other in seen.iter().filter(|other| **other != func) {
-            diagnostic = diagnostic.label(self.program.funcs[*other].span, "by way of this one");
+            diagnostic = diagnostic.label(self.program.funcs[*other].span, "through this function");
         }
         self.diagnostics.push(diagnostic);
     }
@@ -87,7 +87,7 @@ impl Checked {
         if missing {
             let (name, span) = (self.program.funcs[witness].name, self.program.funcs[witness].span);
             let declared = self.program.funcs[requirement].span;
-            let message = format!("`{name}` must be differentiable, as the interface says");
+            let message = format!("`{name}` must be differentiable, because the interface requires it");
             let help = "mark it [Differentiable], or [TreatAsDifferentiable] if its derivative is zero";
             self.diagnostics.push(
                 Diagnostic::new(codes::REQUIREMENT, span, message)
@@ -117,7 +117,7 @@ impl Checked {
         self.diagnostics.push(
             diagnostic
                 .label(at, "declared here")
-                .help(format!("mark `{name}` with [Differentiable] to have its derivative generated")),
+                .help(format!("mark `{name}` with [Differentiable] to generate its derivative")),
         );
         false
     }

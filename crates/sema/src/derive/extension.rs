@@ -1,4 +1,4 @@
-//! `__func_extension`: derivatives of functions that say nothing of them.
+//! Checks `__func_extension`, which attaches derivatives to functions without attributes.
 //!
 //! ```slang
 //! __func_extension fwd_diff(f)(DifferentialPair<float> x) -> DifferentialPair<float> {..}
@@ -6,8 +6,8 @@
 //! __func_extension __apply(f)(float x) -> Tuple<float, Context> {..}
 //! ```
 //!
-//! The first two are what `[ForwardDerivativeOf(f)]` and `[BackwardDerivativeOf(f)]` say of a function with a name. The
-//! third takes what `f` takes and gives what `f` gives, with an object beside it that can be called to go back:
+//! The first two are equivalent to `[ForwardDerivativeOf(f)]` and `[BackwardDerivativeOf(f)]`. The third has the parameters
+//! and result of `f`, and also returns a context that the backward pass calls:
 //!
 //! | parameter of `f`         | of `Context.operator()`  |
 //! | ------------------------ | ------------------------ |
@@ -17,7 +17,7 @@
 //! | anything else            | absent                   |
 //! | result `T`, differentiable | last: `in T.Differential` |
 //!
-//! Of a function that returns nothing, the object is the result.
+//! If `f` returns nothing, the result is the context alone.
 
 use super::custom::{Mention, Misfit, Named};
 use super::flags::Role;
@@ -145,11 +145,11 @@ impl Checked {
 
     fn no_context(&mut self, apply: FuncId, original: FuncId) {
         let (span, given) = (self.program.funcs[apply].span, self.program.funcs[apply].result);
-        let message = format!("what `{}` gives has no context", self.program.funcs[apply].name);
+        let message = format!("the result of `{}` has no context", self.program.funcs[apply].name);
         let result = self.show_ty(self.program.funcs[original].result);
         self.diagnostics.push(
             Diagnostic::new(codes::WRONG_CONTEXT, span, message)
-                .here(format!("this gives `{}`", self.show_ty(given)))
+                .here(format!("this returns `{}`", self.show_ty(given)))
                 .label(self.program.funcs[original].span, "declared here")
                 .help(format!("return `Tuple<{result}, C>`, where `C` is a structure with an `operator()`")),
         );
@@ -159,7 +159,7 @@ impl Checked {
         let behind_this = Signature { params: wanted.params[1..].to_vec(), ..wanted.clone() };
         let (context, wanted) = (self.show_ty(context), self.show_signature(&behind_this));
         let message = format!(
-            "`{context}` cannot be called with the derivatives of `{}`",
+            "cannot call `{context}` with the derivatives of `{}`",
             self.program.funcs[original].name
         );
         let wanted = wanted.replacen('(', &format!(" {CALL}("), 1);

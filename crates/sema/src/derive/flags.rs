@@ -1,10 +1,10 @@
-//! What attributes say about derivatives.
+//! Reads attributes about derivatives.
 //!
-//! Flags (`[Differentiable]`, `[TreatAsDifferentiable]`, `[PreferRecompute]`, ..) are read off the syntax by [`flags`] and need
-//! nothing else. Attributes that name a function are in [`REFERENCES`]; they are resolved by [`super::custom`] once the
-//! signatures of both functions are known.
+//! [`flags`] reads flags (`[Differentiable]`, `[TreatAsDifferentiable]`, `[PreferRecompute]`, ..) from the syntax alone.
+//! [`REFERENCES`] lists the attributes that name a function; [`super::custom`] resolves them once the signatures of both
+//! functions are known.
 
-use crate::attrs::{find, has};
+use crate::declarations::attrs::{find, has};
 use crate::hir::{DiffMode, FuncDiff, Prefer};
 use cotangent_base::Symbol;
 use cotangent_syntax::ast::{Attribute, ExprKind};

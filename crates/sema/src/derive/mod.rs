@@ -1,13 +1,15 @@
-//! Derivatives in the front end: which types and functions have them, and what calls of them look like.
+//! Derivatives in the front end: which types and functions have them, and how they are called.
 //!
-//! * [`synth`] makes the `Differential` of a structure that does not name one.
-//! * [`flags`] reads `[Differentiable]` and its kin, [`custom`] finds the functions that derivative attributes
-//!   name, [`extension`] those that `__func_extension` is about, and [`matching`] checks their numbers and bounds.
-//! * [`signature`] translates a signature into that of the derivative; calls of `fwd_diff(f)` are checked against it.
+//! * [`synth`] synthesizes the `Differential` of a structure that does not name one; [`flags`] reads `[Differentiable]` and
+//!   similar attributes.
+//! * [`custom`] resolves the functions that derivative attributes name, and [`extension`] those of `__func_extension`.
+//!   [`matching`] checks their parameter types and bounds.
+//! * [`signature`] computes the signature of a derivative; calls of `fwd_diff(f)` are checked against it.
 //! * [`flow`] finds derivatives that get lost inside a differentiable function.
-//! * [`calls`] says of which functions a derivative may be called, and converts pairs.
-//! * [`declared`] checks what differentiable functions must hold to otherwise, [`idle`] whether they have derivatives at all.
-//! * [`codes`] are the diagnostics of all of them.
+//! * [`calls`] decides of which functions a derivative can be called, and converts pairs.
+//! * [`declared`] checks the other rules for differentiable functions, and [`no_derivative`] whether they have derivatives at
+//!   all.
+//! * [`codes`] declares the diagnostics.
 
 mod calls;
 pub mod codes;
@@ -16,8 +18,8 @@ mod declared;
 mod extension;
 mod flags;
 mod flow;
-mod idle;
 mod matching;
+mod no_derivative;
 mod signature;
 mod synth;
 #[cfg(test)]
@@ -56,15 +58,15 @@ pub(crate) fn attributes(checked: &mut Checked, func: FuncId) {
     checked.resolve_derivatives(func);
 }
 
-/// Records what `[ForwardDerivativeOf(f)]` and its kin say, before any body is checked.
-pub(crate) fn attach(checked: &mut Checked) {
-    checked.attach_derivatives();
+/// Records what `[ForwardDerivativeOf(f)]` and its kin say on the functions from `first` on, before any body is checked.
+pub(crate) fn attach(checked: &mut Checked, first: FuncId) {
+    checked.attach_derivatives(first);
 }
 
 /// Checks a function of the user's whose body was just checked: what it gives out, and where derivatives get lost.
 pub(crate) fn check_flow(checked: &mut Checked, func: FuncId, body: &Body) {
     let scope = checked.tables.funcs[func].scope;
-    if !checked.tables.scopes[scope].library {
+    if !checked.tables.scopes[scope].is_library() {
         checked.check_outputs(func);
         checked.check_substitutes(func);
         checked.check_idle(func);

@@ -1,8 +1,8 @@
 //! Signatures of derivatives.
 //!
-//! What a call passes is a [`Signature`]: parameters with a direction, `this` first, and a result.
-//! [`Checked::derived`] translates the signature of a function into that of its derivative. Applied again it gives
-//! the signature of the derivative's derivative; a parameter that was `no_diff` stays so.
+//! A [`Signature`] is what a call passes: parameters with a direction, `this` first, and a result. [`Checked::derived`]
+//! computes the signature of a function's derivative. Applied again, it computes that of the second derivative; a `no_diff`
+//! parameter stays `no_diff`.
 //!
 //! | written        | forward                  | backward                     |
 //! |----------------|--------------------------|------------------------------|
@@ -16,8 +16,8 @@
 //! | result `T`     | result `DifferentialPair<T>` | a last `in T.Differential` |
 //! | result `N`     | result `N`               | absent                       |
 //!
-//! `T` is differentiable, `P` an `IDifferentiablePtrType`, and `N` neither of them or marked `no_diff`. The result of
-//! a backward derivative is `void`.
+//! `T` is differentiable, `P` is an `IDifferentiablePtrType`, and `N` is neither or is marked `no_diff`. The result of a
+//! backward derivative is `void`.
 
 use crate::Checked;
 use crate::hir::{Arg, DiffMode, Dir, Func, InterfaceRef, StructId, Ty, TyKind};
@@ -176,7 +176,7 @@ impl Checked {
     }
 
     /// `DifferentialPtrPair<ty>`, if the type says where derivatives are kept.
-    pub fn pointer_pair(&mut self, ty: Ty) -> Option<Ty> {
+    pub(crate) fn pointer_pair(&mut self, ty: Ty) -> Option<Ty> {
         (self.diff_kind(ty, false) == DiffKind::Pointer).then(|| self.pointer_pair_of(ty))
     }
 

@@ -1,19 +1,18 @@
-//! What the compiler makes of a conformance to `IDifferentiable` that leaves things out.
+//! Synthesizes the members of a conformance to `IDifferentiable` that the program omits.
 //!
 //! ```slang
 //! struct Particle : IDifferentiable { float3 position; int kind; no_diff float mass; }
 //! ```
 //!
-//! says nothing about its `Differential`, so one is made: a structure with a field for each field that has a
-//! derivative, of that field's differential type and under the same name; here `{ float3 position; }`. If every field has
-//! a derivative of its own type the structure serves as its own differential and nothing is made.
+//! has no `Differential`, so the compiler synthesizes one: a structure with a field for each differentiable field, with the
+//! same name and that field's differential type; here `{ float3 position; }`. If every field is its own differential, so is
+//! the structure, and nothing is synthesized.
 //!
-//! The new structure has the generic parameters of the conformance, and conforms to `IDifferentiable` itself, with itself
-//! as differential. Its fields are asked for their differentials when somebody asks for it, so the order of
-//! declarations does not matter.
+//! The new structure has the generic parameters of the conformance, conforms to `IDifferentiable`, and is its own
+//! differential. Its fields are resolved on demand, so the order of declarations does not matter.
 //!
-//! Functions that are missing (`dzero`, `dadd`, `dmul`) are not written out here: a [`Synth`] witness says that lowering
-//! applies the same function to every field. What was written by hand wins, one by one.
+//! Missing functions (`dzero`, `dadd`, `dmul`) are not written here: a [`Synth`] witness tells lowering to apply the same
+//! function to every field. Each user-defined function takes precedence over the synthesized one.
 
 use super::codes;
 use crate::Checked;
@@ -35,7 +34,7 @@ impl Checked {
         };
         let generics = self.generics_of(self.tables.conformances[conformance].owner);
         let bounds = self.bounds(generics).to_vec();
-        let saved = std::mem::replace(&mut self.tables.env, bounds);
+        let saved = self.tables.assumptions.replace(bounds);
         let types = self.fields_under(id, args);
         let differentials: Vec<Option<Ty>> = (0..types.len())
             .map(|n| match self.program.structs[id].fields[n].no_diff {
@@ -43,7 +42,7 @@ impl Checked {
                 false => self.differential_of(types[n]),
             })
             .collect();
-        self.tables.env = saved;
+        self.tables.assumptions.restore(saved);
         let own = types.iter().zip(&differentials).all(|(ty, d)| *d == Some(*ty));
         if own { ty } else { self.differential_struct(conformance, id, &differentials) }
     }
@@ -71,7 +70,7 @@ impl Checked {
             return None;
         };
         // Tuples share their members, so that one may be far larger than the program that writes it.
-        let closed = self.tables.env.is_empty();
+        let closed = self.tables.assumptions.is_empty();
         if let Some(known) = self.tables.tuple_differentials.get(&tuple).filter(|_| closed) {
             return Some(*known);
         }
@@ -106,8 +105,9 @@ impl Checked {
     fn not_synthesizable(&mut self, conformance: ConformanceId) -> Ty {
         let Conformance { ty, span, .. } = self.program.conformances[conformance];
         if !self.is_error(ty) {
-            let message = format!("`{}` has no fields to take a `Differential` from", self.show_ty(ty));
-            let help = "give the type of its derivatives: `typealias Differential = ..;`";
+            let message =
+                format!("cannot synthesize a `Differential` for `{}`, which has no fields", self.show_ty(ty));
+            let help = "define it: `typealias Differential = ..;`";
             self.diagnostics.push(Diagnostic::new(codes::DIFFERENTIAL_CONFORMS, span, message).help(help));
         }
         self.error_ty()
@@ -150,12 +150,11 @@ impl Checked {
         let span = self.program.structs[of].span;
         let around = self.tables.structs[of].scope;
         let id: StructId = self.program.structs.next_key();
-        let library = self.tables.scopes[around].library;
+        let library = self.tables.scopes[around].is_library();
         let path = format!("{name}.");
         let scope = self.new_scope(Some(around), Owner::Struct(id), generics, &path, library);
         for (number, field) in fields.iter().enumerate() {
-            let items = self.tables.scopes[scope].names.entry(field.name).or_default();
-            items.push(Item::Field(number as u32));
+            self.tables.scopes[scope].enter(field.name, Item::Field(number as u32));
         }
         self.tables.structs.push(StructInfo {
             decl: Arc::new(ast::StructDecl {
@@ -198,7 +197,7 @@ impl Checked {
             assocs: Progress::Done,
             witnesses: Progress::Done,
         });
-        self.tables.conformances_of.entry(Head::Struct(id)).or_default().push(own);
+        self.tables.index.add(Head::Struct(id), own);
         ty
     }
 
@@ -216,7 +215,7 @@ impl Checked {
             Owner::Struct(id) => self.tables.structs[id].generics,
             Owner::Extension(id) => self.tables.exts[id].generics,
             Owner::Interface(id) => self.tables.interfaces[id].generics,
-            Owner::Enum(id) => self.tables.scopes[self.tables.enums[id].scope].generics,
+            Owner::Enum(id) => self.tables.scopes[self.tables.enums[id].scope].generics(),
             Owner::Module => unreachable!("only types and extensions state conformances"),
         }
     }

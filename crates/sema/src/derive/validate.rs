@@ -1,7 +1,7 @@
-//! A `Differential` chosen by hand must fit.
+//! Validates a user-defined `Differential`.
 //!
-//! It conforms to `IDifferentiable`, it is its own differential, and each field of the structure that has a derivative is
-//! tied to the field of the differential that holds it, by `[DerivativeMember(D.x)]`, or is `no_diff`.
+//! It must conform to `IDifferentiable` and be its own differential. Each differentiable field of the structure must name the
+//! field of the differential that holds its derivative, with `[DerivativeMember(D.x)]`, or be `no_diff`.
 
 use super::codes;
 use crate::Checked;
@@ -25,11 +25,11 @@ impl Checked {
         }
         // A synthesized differential has a field of the same name for every field.
         let written = chosen != ty && !self.is_synthesised(chosen);
-        let saved = std::mem::replace(&mut self.tables.env, bounds);
+        let saved = self.tables.assumptions.replace(bounds);
         if !written || self.is_own_differential(id, chosen) {
             self.check_ties(ty, chosen, written);
         }
-        self.tables.env = saved;
+        self.tables.assumptions.restore(saved);
     }
 
     fn is_synthesised(&self, ty: Ty) -> bool {
@@ -51,10 +51,9 @@ impl Checked {
             }
             Some(again) => {
                 let again = self.show_ty(again);
-                let message = format!("the `Differential` `{shown}` has another differential, `{again}`");
-                let help = format!(
-                    "choose `{again}`, or give `{shown}` only fields that are their own differential"
-                );
+                let message = format!("the `Differential` `{shown}` has a different differential, `{again}`");
+                let help =
+                    format!("use `{again}`, or give `{shown}` only fields that are their own differential");
                 Diagnostic::new(codes::DIFFERENTIAL_ITSELF, span, message).help(help)
             }
         };
@@ -87,8 +86,7 @@ impl Checked {
 
     fn untied(&mut self, field: &Field, differential: Ty, chosen: Ty) {
         let shown = self.show_ty(chosen);
-        let message =
-            format!("`{shown}` does not say which of its fields holds the derivative of `{}`", field.name);
+        let message = format!("`{shown}` has no field for the derivative of `{}`", field.name);
         let help = match self.likely_member(field, differential, chosen) {
             Some(member) => format!("write `[DerivativeMember({shown}.{member})]` before it, or `no_diff`"),
             None => format!(

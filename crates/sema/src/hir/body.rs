@@ -1,13 +1,19 @@
 //! Checked bodies.
 
+use super::walk;
 use super::{Args, BinaryOp, DiffMode, Dir, FuncRef, GlobalId, PackPart, Platform, Ty, Unroll, Val};
-use cotangent_base::{EntityMap, Span, Symbol, entity};
+use cotangent_base::{Entity, EntityMap, FileId, Span, Symbol, entity};
 use std::sync::Arc;
 
 entity!(
     /// A local variable or parameter.
     LocalId,
     "local"
+);
+entity!(
+    /// An expression of a finished body.
+    ExprId,
+    "expr"
 );
 entity!(
     /// A loop or switch that can be left.
@@ -26,6 +32,82 @@ pub struct Body {
     pub block: Block,
     /// Whether packs are variables in it or expanded in it.
     pub packs: bool,
+    /// How many expressions there are.
+    exprs: usize,
+}
+
+impl Body {
+    /// A finished body. Every expression gets its number; expressions that several places share are copied first, so that no two
+    /// places have the same number.
+    pub fn new(
+        locals: EntityMap<LocalId, Local>,
+        params: Vec<LocalId>,
+        mut block: Block,
+        packs: bool,
+    ) -> Self {
+        let mut exprs = 0;
+        walk::each_root_mut(&mut block, &mut |expr| number(expr, &mut exprs));
+        Body { locals, params, block, packs, exprs }
+    }
+
+    /// All expressions, in the order of their numbers.
+    pub fn exprs(&self) -> impl ExactSizeIterator<Item = ExprId> + use<> {
+        (0..self.exprs).map(ExprId::new)
+    }
+
+    /// The expression of that number.
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        let mut found = None;
+        walk::each_root(&self.block, &mut |root| {
+            if root.id <= id {
+                found = Some(root);
+            }
+        });
+        let mut expr = found.expect("the expression belongs to the body");
+        while expr.id != id {
+            let inner = expr.operands().into_iter().rev().find(|inner| inner.id <= id);
+            expr = inner.expect("the expression belongs to the body");
+        }
+        expr
+    }
+
+    /// Where each expression stands.
+    pub fn source_map(&self) -> SourceMap {
+        let mut ranges = Vec::with_capacity(self.exprs);
+        walk::each_expr(&self.block, &mut |expr| ranges.push((expr.span, expr.id)));
+        SourceMap { ranges }
+    }
+}
+
+/// Gives an expression and then all inside it their numbers.
+fn number(expr: &mut Expr, next: &mut usize) {
+    expr.id = ExprId::new(*next);
+    *next += 1;
+    expr.operands_mut().into_iter().for_each(|inner| number(inner, next));
+}
+
+/// A table from source ranges to the expressions of a body.
+#[derive(Clone, Debug)]
+pub struct SourceMap {
+    /// In the order of the numbers: an expression comes before those inside it.
+    ranges: Vec<(Span, ExprId)>,
+}
+
+impl SourceMap {
+    /// The innermost expression that contains a byte of a file: the shortest, and of several equally long ones the outermost,
+    /// since the checker adds conversions around what the user wrote, and expressions inside it.
+    pub fn innermost(&self, file: FileId, offset: u32) -> Option<ExprId> {
+        let here = self
+            .ranges
+            .iter()
+            .filter(|(span, _)| span.file == file && span.start <= offset && offset < span.end);
+        here.min_by_key(|(span, _)| span.end - span.start).map(|(_, id)| *id)
+    }
+
+    /// Where an expression stands.
+    pub fn span(&self, id: ExprId) -> Span {
+        self.ranges[id.index()].0
+    }
 }
 
 /// A variable.
@@ -127,6 +209,9 @@ pub struct Case {
 /// An expression.
 #[derive(Clone, Debug)]
 pub struct Expr {
+    /// Its number in its body: [`Body::new`] gives each expression its own, those around others first. Before that it
+    /// means nothing.
+    pub id: ExprId,
     /// What it is.
     pub kind: ExprKind,
     /// Its type.
@@ -346,6 +431,11 @@ macro_rules! operands {
 }
 
 impl Expr {
+    /// An expression of this kind and type that stands at `span`.
+    pub fn new(kind: ExprKind, ty: Ty, span: Span) -> Self {
+        Expr { id: ExprId::new(0), kind, ty, span }
+    }
+
     operands!(operands, iter, AsRef::as_ref, /// The expressions that stand directly inside this one, as written.
     );
     operands!(operands_mut, iter_mut, Arc::make_mut, /// The expressions that stand directly inside this one, to be changed.

@@ -77,7 +77,7 @@ impl Program {
     /// Lets clones share all tables.
     pub(crate) fn share(&mut self) {
         let Program {
-            types: _,
+            types,
             layout_words: _,
             funcs,
             structs,
@@ -90,6 +90,7 @@ impl Program {
             lang: _,
             user_funcs: _,
         } = self;
+        types.share();
         funcs.share();
         structs.share();
         interfaces.share();

@@ -1,12 +1,15 @@
-//! The typed program: what the checker hands to lowering.
+//! The typed program: the output of the checker and the input of lowering.
 //!
-//! Names are resolved, overloads chosen, conversions written out; what stays open are generic parameters, which
-//! lowering replaces when it makes an instance. A call names a function and *all* its generic arguments
-//! ([`FuncRef`]), those of the enclosing type first. A call of an interface's requirement is the same, with the
-//! conforming type as the first argument; lowering asks the checker for the conformance once that type is known.
+//! Names are resolved, overloads selected, and conversions explicit. Generic parameters remain; lowering replaces them in
+//! each instance. A call names a function and *all* its generic arguments ([`FuncRef`]), those of the enclosing type first. A
+//! call of an interface's requirement has the conforming type as its first argument; lowering queries the conformance once
+//! that type is known.
 //!
-//! Expressions that denote places (something that can be assigned) are the same [`Expr`]: a local, a global, a
-//! field, element or swizzle of a place, a property, or a conversion between equally wide integers of a place.
+//! In a finished [`Body`] every expression is identified by its number, an [`ExprId`]. [`SourceMap`] finds expressions by
+//! source position.
+//!
+//! Assignable expressions (*places*) are also [`Expr`]s: a local, a global, a field, element or swizzle of a place, a
+//! property, or a conversion between integers of equal width of a place.
 
 mod body;
 mod decl;
@@ -15,8 +18,8 @@ mod types;
 mod walk;
 
 pub use body::{
-    Block, Body, Call, Case, Const, Expr, ExprKind, Label, Local, LocalId, Loop, LoopAttrs, LoopKind,
-    Measure, Stmt, StmtKind, UnaryOp,
+    Block, Body, Call, Case, Const, Expr, ExprId, ExprKind, Label, Local, LocalId, Loop, LoopAttrs, LoopKind,
+    Measure, SourceMap, Stmt, StmtKind, UnaryOp,
 };
 pub use cotangent_syntax::ast::{BinaryOp, DiffMode, Platform};
 pub use decl::{

@@ -1,7 +1,10 @@
 //! Types of the language, interned, with generic parameters in them.
 
 use super::{AssocId, EnumId, FuncRef, GenericParamId, InterfaceId, InterfaceRef, Measure, StructId};
-use cotangent_base::{EntityMap, Map, Scalar, entity};
+use cotangent_base::{Entity, Map, Scalar, entity};
+use std::hash::Hash;
+use std::ops::Index;
+use std::sync::Arc;
 
 entity!(
     /// An interned type.
@@ -141,30 +144,70 @@ pub struct Types {
     args: Interner<Args, Box<[Arg]>>,
 }
 
+/// Interned values in two layers: those that clones share, and those that were added since. A clone copies only the latter.
 #[derive(Clone, Debug)]
-struct Interner<K: cotangent_base::Entity, V> {
-    list: EntityMap<K, V>,
+struct Interner<K: Entity, V> {
+    shared: Arc<Layer<K, V>>,
+    own: Layer<K, V>,
+}
+
+#[derive(Clone, Debug)]
+struct Layer<K, V> {
+    list: Vec<V>,
     numbers: Map<V, K>,
 }
 
-impl<K: cotangent_base::Entity, V> Default for Interner<K, V> {
+impl<K, V> Default for Layer<K, V> {
     fn default() -> Self {
-        Self { list: EntityMap::default(), numbers: Map::default() }
+        Self { list: vec![], numbers: Map::default() }
     }
 }
 
-impl<K: cotangent_base::Entity, V: Clone + Eq + std::hash::Hash> Interner<K, V> {
+impl<K: Entity, V> Default for Interner<K, V> {
+    fn default() -> Self {
+        Self { shared: Arc::default(), own: Layer::default() }
+    }
+}
+
+impl<K: Entity, V: Clone + Eq + Hash> Interner<K, V> {
     fn intern(&mut self, value: V) -> K {
-        if let Some(&key) = self.numbers.get(&value) {
+        let known = self.own.numbers.get(&value).or_else(|| self.shared.numbers.get(&value));
+        if let Some(&key) = known {
             return key;
         }
-        let key = self.list.push(value.clone());
-        self.numbers.insert(value, key);
+        let key = K::new(self.shared.list.len() + self.own.list.len());
+        self.own.list.push(value.clone());
+        self.own.numbers.insert(value, key);
         key
+    }
+
+    fn share(&mut self) {
+        if self.own.list.is_empty() {
+            return;
+        }
+        let shared = Arc::make_mut(&mut self.shared);
+        shared.list.append(&mut self.own.list);
+        shared.numbers.extend(self.own.numbers.drain());
+    }
+}
+
+impl<K: Entity, V> Index<K> for Interner<K, V> {
+    type Output = V;
+    fn index(&self, key: K) -> &V {
+        match key.index().checked_sub(self.shared.list.len()) {
+            None => &self.shared.list[key.index()],
+            Some(own) => &self.own.list[own],
+        }
     }
 }
 
 impl Types {
+    /// Lets clones share all that is there.
+    pub(crate) fn share(&mut self) {
+        self.types.share();
+        self.vals.share();
+        self.args.share();
+    }
     /// The type `kind`.
     pub fn ty(&mut self, kind: TyKind) -> Ty {
         self.types.intern(kind)
@@ -179,15 +222,15 @@ impl Types {
     }
     /// What `ty` is.
     pub fn kind(&self, ty: Ty) -> TyKind {
-        self.types.list[ty]
+        self.types[ty]
     }
     /// What `val` is.
     pub fn val_kind(&self, val: Val) -> ValKind {
-        self.vals.list[val]
+        self.vals[val]
     }
     /// The arguments in a list.
     pub fn list(&self, args: Args) -> &[Arg] {
-        &self.args.list[args]
+        &self.args[args]
     }
     /// The value, if it is known.
     pub fn known(&self, val: Val) -> Option<i64> {

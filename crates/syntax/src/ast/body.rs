@@ -1,19 +1,19 @@
 //! Bodies of functions.
 //!
-//! Of a library most functions are not called by a program, and their bodies are never looked at. So
-//! [`parse_library_tokens`](crate::parse_library_tokens) sets their tokens aside, from brace to brace, and the block is read when
-//! somebody asks for it.
+//! Most library functions are not called by a program, and their bodies are never needed. So
+//! [`parse_library_tokens`](crate::parse_library_tokens) stores the tokens of a body, from brace to brace, and the block is
+//! parsed on first use.
 
 use super::{Block, Version};
 use crate::parser;
 use crate::token::Token;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-/// The body of a function.
+/// The body of a function. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Body {
-    block: OnceLock<Block>,
-    unread: Box<[Token]>,
+    block: OnceLock<Arc<Block>>,
+    unread: Arc<[Token]>,
     version: Version,
 }
 
@@ -25,12 +25,12 @@ impl Body {
 
     /// Its block.
     pub fn block(&self) -> &Block {
-        self.block.get_or_init(|| parser::parse_block(self.unread.to_vec(), self.version))
+        self.block.get_or_init(|| parser::parse_block(self.unread.to_vec(), self.version).into())
     }
 }
 
 impl From<Block> for Body {
     fn from(block: Block) -> Body {
-        Body { block: OnceLock::from(block), unread: Box::default(), version: Version::default() }
+        Body { block: OnceLock::from(Arc::new(block)), unread: Arc::default(), version: Version::default() }
     }
 }

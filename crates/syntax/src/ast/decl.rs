@@ -2,6 +2,7 @@
 
 use super::{Attribute, Body, Expr, Ident, Modifier};
 use cotangent_base::Span;
+use std::sync::Arc;
 
 /// A declaration with what stands before it.
 #[derive(Clone, Debug)]
@@ -20,9 +21,9 @@ pub struct Decl {
 #[derive(Clone, Debug)]
 pub enum DeclKind {
     /// A function, method, operator, constructor (`__init`) or accessor.
-    Func(Box<FuncDecl>),
+    Func(Arc<FuncDecl>),
     /// A variable, field, or parameter of the shader. `int a = 1, b[2];` gives one declaration per name.
-    Var(Box<VarDecl>),
+    Var(Arc<VarDecl>),
     /// `struct` (and `class`).
     Struct(Box<StructDecl>),
     /// `interface`.

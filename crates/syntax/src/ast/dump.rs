@@ -1,7 +1,7 @@
-//! The tree as text, for tests and for the curious: one S-expression per declaration and statement.
+//! Prints the tree, for tests: one S-expression per declaration and statement.
 //!
-//! Leaves are as in the source; `(+ a b)`, `(call f x)`, `(. a b)`, `(index a i)`, `(apply vector float 3)`.
-//! Literals carry their type: `1:i32`. Spans are left out.
+//! Leaves are as in the source; `(+ a b)`, `(call f x)`, `(. a b)`, `(index a i)`, `(apply vector float 3)`. Literals have
+//! their type: `1:i32`. Spans are omitted.
 
 use super::*;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! Structures, interfaces, extensions and enumerations.
+//! Parses structures, interfaces, extensions and enumerations.
 
 use super::func::joined;
 use super::prefix::Prefix;

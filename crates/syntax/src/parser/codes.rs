@@ -1,20 +1,20 @@
 //! The diagnostics of the parser: E02.
 
 cotangent_base::codes! {
-    /// The grammar asks for a certain token here and found another.
+    /// The grammar requires a different token here.
     ///
     /// ```slang
     /// if x > 0) return;
     /// ```
     ///
-    /// Add what the message names.
+    /// Add the token that the message names.
     ///
     /// ```slang
     /// if (x > 0) return;
     /// ```
-    E0201 EXPECTED_TOKEN = "something else was expected";
+    E0201 EXPECTED_TOKEN = "unexpected token";
 
-    /// A value must stand here: an operator lacks an operand, or a list has a gap.
+    /// A value is expected here: an operator lacks an operand, or a list has a gap.
     ///
     /// ```slang
     /// float y = x * ;
@@ -27,7 +27,7 @@ cotangent_base::codes! {
     /// ```
     E0202 EXPECTED_EXPRESSION = "expression expected";
 
-    /// A type must stand here.
+    /// A type is expected here.
     ///
     /// ```slang
     /// typealias Color = 3;
@@ -40,8 +40,8 @@ cotangent_base::codes! {
     /// ```
     E0203 EXPECTED_TYPE = "type expected";
 
-    /// Outside of functions there are only declarations: functions, types, variables, imports. Statements
-    /// stand in a function's body.
+    /// Only declarations are allowed outside functions: functions, types, variables, imports. Statements belong in the body of a
+    /// function.
     ///
     /// ```slang
     /// x = 3;
@@ -54,21 +54,21 @@ cotangent_base::codes! {
     /// ```
     E0204 EXPECTED_DECLARATION = "declaration expected";
 
-    /// Whatever is declared here needs a name.
+    /// The declaration needs a name.
     ///
     /// ```slang
     /// interface { float area(); }
     /// ```
     ///
-    /// Write one. Names consist of letters, digits and `_` and do not begin with a digit.
+    /// Write one. A name consists of letters, digits and `_`, and does not begin with a digit.
     ///
     /// ```slang
     /// interface IShape { float area(); }
     /// ```
     E0205 EXPECTED_NAME = "name expected";
 
-    /// A `(`, `[` or `{` has no partner. The place of the opening one is shown; the missing one belongs
-    /// somewhere between it and the error.
+    /// A `(`, `[` or `{` has no matching closing bracket. The error shows the opening one; the closing one is missing somewhere
+    /// between it and the error.
     ///
     /// ```slang
     /// float f(float x) {
@@ -88,9 +88,9 @@ cotangent_base::codes! {
     ///     return 0;
     /// }
     /// ```
-    E0206 UNCLOSED = "bracket never closed";
+    E0206 UNCLOSED = "unclosed bracket";
 
-    /// A statement or declaration does not end where it should.
+    /// A statement or declaration has no `;` at its end.
     ///
     /// ```slang
     /// float x = 1
@@ -105,8 +105,7 @@ cotangent_base::codes! {
     /// ```
     E0207 EXPECTED_SEMICOLON = "`;` expected";
 
-    /// Expressions, types and statements may be nested a few hundred levels deep, which no hand-written
-    /// program reaches.
+    /// Expressions, types and statements can be nested a few hundred levels deep. Hand-written programs do not reach this limit.
     ///
     /// ```slang
     /// float x = ((((((((((1)))))))))); // and some hundreds more
@@ -120,31 +119,31 @@ cotangent_base::codes! {
     /// ```
     E0208 TOO_DEEP = "nested too deeply";
 
-    /// A `)`, `]` or `}` closes nothing.
+    /// A `)`, `]` or `}` has no matching opening bracket.
     ///
     /// ```slang
     /// float f() { return 1; } }
     /// ```
     ///
-    /// Remove it, or add the bracket it should close.
+    /// Remove it, or add the opening bracket.
     ///
     /// ```slang
     /// float f() { return 1; }
     /// ```
-    E0209 STRAY_CLOSER = "closing bracket without a partner";
+    E0209 STRAY_CLOSER = "unmatched closing bracket";
 
-    /// Attributes and modifiers belong to the declaration or statement behind them, and there is none.
+    /// Attributes and modifiers apply to the declaration or statement after them, and there is none.
     ///
     /// ```slang
     /// void f() { [unroll] }
     /// ```
     ///
-    /// Remove them, or write what they belong to.
+    /// Remove them, or add the declaration or statement.
     ///
     /// ```slang
     /// void f() { [unroll] for (int i = 0; i < 4; i++) g(i); }
     /// ```
-    E0210 DANGLING_PREFIX = "attribute or modifier before nothing";
+    E0210 DANGLING_PREFIX = "attribute or modifier without a declaration";
 
     /// `else`, `case`, `default` and `catch` are parts of other statements and cannot begin one.
     ///
@@ -157,10 +156,10 @@ cotangent_base::codes! {
     /// ```slang
     /// if (x > 0) { y = 1; } else { y = 2; }
     /// ```
-    E0211 MISPLACED_WORD = "word out of place";
+    E0211 MISPLACED_WORD = "misplaced keyword";
 
-    /// Behind the `}` of a structure or enumeration, on the same line, stand the names of variables of
-    /// that type. A new declaration begins on a new line or behind a `;`.
+    /// Names on the same line after the `}` of a structure or enumeration declare variables of that type. A new declaration
+    /// begins on a new line or after a `;`.
     ///
     /// ```slang
     /// struct A { } struct B { }
@@ -172,21 +171,21 @@ cotangent_base::codes! {
     /// struct A { };
     /// struct B { }
     /// ```
-    E0212 SAME_LINE = "two declarations on one line without `;` between them";
+    E0212 SAME_LINE = "missing `;` between two declarations on one line";
 
-    /// Behind `operator` stands the operator that is declared.
+    /// `operator` must be followed by an operator.
     ///
     /// ```slang
     /// float operator.(V a, V b);
     /// ```
     ///
-    /// The operators are `+ - * / % & | ^ ~ ! << >> == != < > <= >= && || ++ --`, their assignment forms,
-    /// `()`, `,` and `?:`, which is given both of its values.
+    /// The operators are `+ - * / % & | ^ ~ ! << >> == != < > <= >= && || ++ --`, their assignment forms, `()`, `,` and `?:`,
+    /// which receives both of its values.
     ///
     /// ```slang
     /// float operator*(V a, V b);
     /// ```
-    E0213 BAD_OPERATOR_NAME = "not an operator that can be declared";
+    E0213 BAD_OPERATOR_NAME = "invalid operator name";
 
     /// The language has no `goto`: control flow is structured.
     ///
@@ -194,15 +193,15 @@ cotangent_base::codes! {
     /// goto end;
     /// ```
     ///
-    /// A loop or `switch` may have a label, and `break label;` leaves it from inside.
+    /// Give a loop or `switch` a label; `break label;` leaves it from inside.
     ///
     /// ```slang
     /// outer: for (;;) { for (;;) { break outer; } }
     /// ```
-    E0214 NO_GOTO = "no goto";
+    E0214 NO_GOTO = "`goto` is not supported";
 
-    /// The file has so many mistakes that reading on would not help: perhaps it is not a program at all, or
-    /// one mistake near its start spoils everything behind it.
+    /// The file has so many errors that the parser stopped. It may not be a Slang program, or one error near its start may cause
+    /// the others.
     ///
     /// ```slang
     /// %PDF-1.7
@@ -215,7 +214,8 @@ cotangent_base::codes! {
     /// ```
     E0215 TOO_MANY_ERRORS = "too many errors";
 
-    /// The language has no `constexpr`. It is read as `const`, whose value is known at compile time if that of its initializer is.
+    /// The language has no `constexpr`. It is treated as `const`, whose value is known at compile time if that of its initializer
+    /// is.
     ///
     /// ```slang
     /// static constexpr int N = 4;
@@ -226,5 +226,5 @@ cotangent_base::codes! {
     /// ```slang
     /// static const int N = 4;
     /// ```
-    W0201 CONSTEXPR = "`constexpr` is read as `const`";
+    W0201 CONSTEXPR = "`constexpr` is treated as `const`";
 }

@@ -1,4 +1,4 @@
-//! Declarations: finding out which kind stands here, and the small kinds.
+//! Parses declarations: determines their kind, and parses the simple kinds.
 
 use super::prefix::Prefix;
 use super::{Parse, Parser, codes};
@@ -110,7 +110,7 @@ impl Parser<'_> {
             let name = self.operator_name()?;
             return self.func_rest(prefix, FuncKind::Operator, name, Some(ty), out);
         }
-        let name = self.expect_name("a name behind the type")?;
+        let name = self.expect_name("a name after the type")?;
         if self.at(Punct::LParen) || self.at(Punct::Lt) {
             self.check_not_constructed(&ty, name)?;
             return self.func_rest(prefix, FuncKind::Plain, name, Some(ty), out);
@@ -132,19 +132,19 @@ impl Parser<'_> {
             | Kw::Break
             | Kw::Continue
             | Kw::Else => {
-                let error = error("a statement can only stand in the body of a function");
-                self.fail(error.help("look above for a `}` too many, or move this into a function"))
+                let error = error("statements are only allowed in the body of a function");
+                self.fail(error.help("look for an extra `}` above, or move this into a function"))
             }
             _ if next.is(Punct::LParen) => {
                 let constructor = self.behind(self.pos + 1).is_some_and(|b| self.tokens[b].is(Punct::LBrace));
                 let error = error("expected a declaration, found what looks like a call");
                 self.fail(error.help(match constructor {
                     true => "a function needs a result type; a constructor is written `__init(..) {..}`",
-                    false => "calls can only stand in the body of a function",
+                    false => "calls are only allowed in the body of a function",
                 }))
             }
             _ if next.is(Punct::Eq) => {
-                let error = error("an assignment can only stand in the body of a function");
+                let error = error("assignments are only allowed in the body of a function");
                 self.fail(error.help("to declare a variable, write its type before its name"))
             }
             _ => Ok(()),
@@ -171,7 +171,7 @@ impl Parser<'_> {
             if !self.finish_var(&prefix, var, out)? {
                 return Ok(());
             }
-            name = self.expect_name("another name behind `,`")?;
+            name = self.expect_name("another name after `,`")?;
         }
     }
 
@@ -195,7 +195,7 @@ impl Parser<'_> {
         if !more {
             self.semi()?;
         }
-        self.finish(prefix.clone(), DeclKind::Var(Box::new(var)), out);
+        self.finish(prefix.clone(), DeclKind::Var(var.into()), out);
         Ok(more)
     }
 

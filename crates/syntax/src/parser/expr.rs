@@ -1,7 +1,6 @@
-//! Expressions with operators, by precedence climbing; operands are in [`primary`](super::primary).
+//! Parses expressions with operators, by precedence climbing; operands are in [`primary`](super::primary).
 //!
-//! Every function leaves in `height` how deep the tree it gives is, so that loops which build deep trees stop
-//! in time.
+//! Every function stores the height of its tree in `height`, so that loops which build deep trees stop in time.
 
 use super::{Parse, Parser};
 use crate::ast::{BinaryOp, Expr, ExprKind, UnaryOp, Version};

@@ -1,4 +1,4 @@
-//! Functions in both notations, their parameters, and accessors.
+//! Parses functions in both notations, their parameters, and accessors.
 
 use super::prefix::Prefix;
 use super::{Parse, Parser, codes, reference};
@@ -53,9 +53,9 @@ impl Parser<'_> {
         if self.at(Punct::LBrace) {
             func.body = Some(self.body()?);
         } else if !self.eat(Punct::Semi) {
-            return self.expected(codes::EXPECTED_TOKEN, "`{` or `;` behind the head of the function");
+            return self.expected(codes::EXPECTED_TOKEN, "`{` or `;` after the function signature");
         }
-        let kind = if broken { DeclKind::Error } else { DeclKind::Func(Box::new(func)) };
+        let kind = if broken { DeclKind::Error } else { DeclKind::Func(func.into()) };
         self.finish(prefix, kind, out);
         Ok(())
     }
@@ -155,7 +155,7 @@ impl Parser<'_> {
                 "?:"
             }
             TokenKind::Punct(punct) if is_declarable(punct) => punct.text(),
-            _ => return self.expected(codes::BAD_OPERATOR_NAME, "an operator behind `operator`"),
+            _ => return self.expected(codes::BAD_OPERATOR_NAME, "an operator after `operator`"),
         };
         self.bump();
         Ok(Ident { name: Symbol::new(&format!("operator{text}")), span: self.span_from(start) })
@@ -301,7 +301,7 @@ impl Parser<'_> {
             return Ok(());
         }
         let error =
-            Diagnostic::new(codes::EXPECTED_TOKEN, self.here(), "a variable is not initialized like this");
+            Diagnostic::new(codes::EXPECTED_TOKEN, self.here(), "invalid initialization of a variable");
         let ty = match &ty.kind {
             ExprKind::Name(ty) => ty.as_str(),
             _ => "T",

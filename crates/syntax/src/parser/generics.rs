@@ -1,4 +1,4 @@
-//! Generic parameters, bounds and `where` clauses.
+//! Parses generic parameters, bounds and `where` clauses.
 
 use super::{Parse, Parser, codes};
 use crate::ast::{Expr, GenericParam, GenericParamKind, Generics, Ident, Where};

@@ -1,7 +1,7 @@
-//! Looking ahead: walking over tokens to decide what a construct is, building nothing.
+//! Lookahead: scans tokens to decide what a construct is, without building a tree.
 //!
-//! Positions are indices into the tokens; each function gives the index behind what it walked over. The walk
-//! through generic arguments is bounded, so that a file full of `<` costs time proportional to its length.
+//! Positions are indices into the tokens. Each function returns the index after the tokens that it scanned. The scan of
+//! generic arguments is bounded, so that a file full of `<` takes linear time.
 
 use super::Parser;
 use crate::token::{Kw, Punct, Token, TokenKind};

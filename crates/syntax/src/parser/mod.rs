@@ -1,17 +1,15 @@
-//! The recursive-descent parser: tokens to the tree of [`ast`].
+//! The recursive-descent parser. Input: tokens. Output: the tree of [`ast`].
 //!
-//! Each function reads one construct and gives it back, or reports an error and gives [`Abort`], which
-//! unwinds to the nearest statement or declaration; there [`recover`] skips to a place where the next one may
-//! begin. So independent mistakes give independent diagnostics. A few mistakes that are easy to see through,
-//! such as a missing `;`, are reported without unwinding.
+//! Each function parses one construct and returns it, or reports an error and returns [`Abort`], which unwinds to the nearest
+//! statement or declaration. There [`recover`] skips to where the next one may begin. So independent mistakes have
+//! independent diagnostics. A few simple mistakes, such as a missing `;`, are reported without unwinding.
 //!
-//! Nothing is reserved and no names are known, so some decisions need a look ahead: whether a statement is a
-//! declaration, whether `<` opens generic arguments, whether `(A)` is a cast. [`lookahead`] makes them by
-//! walking over tokens without building anything; the table of bracket partners made at the start lets it
-//! jump.
+//! No word is reserved and names are not resolved, so some decisions need lookahead: whether a statement is a declaration,
+//! whether `<` opens generic arguments, whether `(A)` is a cast. [`lookahead`] makes them by scanning tokens, without
+//! building a tree. The table of matching brackets, made at the start, lets it jump.
 //!
-//! Recursion is bounded by [`Limits::depth`], and chains that are read in a loop but make deep trees, such as `a
-//! + b + c`, by [`Limits::height`]. Going over either ends the parse with one diagnostic.
+//! [`Limits::depth`] bounds recursion. [`Limits::height`] bounds chains that are parsed in a loop but make deep trees, such
+//! as `a + b + c`. Exceeding either ends the parse with one diagnostic.
 
 mod aggregate;
 pub mod codes;
@@ -250,7 +248,7 @@ impl Parser<'_> {
         }
         self.diags.push(diagnostic);
         if self.errors >= MAX_ERRORS {
-            let message = "there are too many errors to read on";
+            let message = "too many errors";
             let error = Diagnostic::new(codes::TOO_MANY_ERRORS, self.here(), message);
             self.diags.push(error.help("fix the first ones and try again"));
             self.give_up();
@@ -375,7 +373,7 @@ impl Parser<'_> {
     }
 
     fn too_deep<T>(&mut self) -> Parse<T> {
-        let error = Diagnostic::new(codes::TOO_DEEP, self.here(), "this is nested too deeply to be read");
+        let error = Diagnostic::new(codes::TOO_DEEP, self.here(), "nested too deeply");
         self.last_error = usize::MAX;
         self.report(error.help("store intermediate results in variables or split the function"));
         self.give_up();

@@ -1,4 +1,4 @@
-//! What stands before a declaration: attributes, modifiers and `__generic<..>`.
+//! Parses the prefixes of a declaration: attributes, modifiers and `__generic<..>`.
 
 use super::{Parse, Parser, codes};
 use crate::ast::{Attribute, Decl, DeclKind, Expr, Generics, Ident, Modifier, ModifierKind};
@@ -102,7 +102,7 @@ impl Parser<'_> {
         let modifies = next.is_ident() || next.is(Punct::LBracket);
         if modifies {
             if self.at_kw(Kw::ConstExpr) {
-                let message = "`constexpr` is a word of C++; it is read as `const`";
+                let message = "`constexpr` is treated as `const`";
                 self.report(Diagnostic::new(codes::CONSTEXPR, self.here(), message).help("write `const`"));
             }
             modifiers.push(Modifier { kind, span: self.bump().span });
@@ -164,9 +164,12 @@ impl Parser<'_> {
     pub(super) fn check_not_dangling(&mut self, attributes: &[Attribute], modifiers: &[Modifier]) {
         let span = attributes.first().map(|a| a.span).or(modifiers.first().map(|m| m.span));
         if let Some(span) = span {
-            let error =
-                Diagnostic::new(codes::DANGLING_PREFIX, span, "there is nothing behind this to belong to");
-            self.report(error.help("remove it, or write the declaration or statement it belongs to"));
+            let error = Diagnostic::new(
+                codes::DANGLING_PREFIX,
+                span,
+                "there is no declaration or statement after this",
+            );
+            self.report(error.help("remove it, or add the declaration or statement"));
         }
     }
 }

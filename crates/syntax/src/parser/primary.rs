@@ -1,4 +1,4 @@
-//! Operands: literals, names, brackets, and the calls, members and indices behind them.
+//! Parses operands: literals, names, brackets, and the calls, members and indices after them.
 
 use super::expr::begins_expression;
 use super::{Parse, Parser, codes};
@@ -94,7 +94,7 @@ impl Parser<'_> {
                 Ok(Expr { kind: ExprKind::Error, span: token.span })
             }
             TokenKind::Punct(Punct::ColonColon) if self.nth(1).is_ident() => {
-                self.unsupported(token.span, "a name of the global scope", Some("leave the `::` away"))
+                self.unsupported(token.span, "a name of the global scope", Some("remove the `::`"))
             }
             _ => self.no_operand(token),
         }
@@ -109,7 +109,7 @@ impl Parser<'_> {
             && !punct.is_closer()
             && punct.closer().is_none()
         {
-            error = error.label(previous.span, format!("`{}` needs a value behind it", punct.text()));
+            error = error.label(previous.span, format!("`{}` needs an operand after it", punct.text()));
         }
         self.fail(error)
     }

@@ -1,4 +1,4 @@
-//! Finding a way on after an error, and the partners of brackets that make it easy.
+//! Error recovery: finds where parsing can continue, using the table of matching brackets.
 
 use super::Parser;
 use crate::token::{Kw, Punct, Token, TokenKind};
@@ -138,8 +138,8 @@ impl Parser<'_> {
         });
         let Some((inner, close)) = suspect else { return error };
         error
-            .label(self.tokens[inner].span, "perhaps it is this one that is not closed,")
-            .label(self.tokens[close].span, "since this has another indentation")
+            .label(self.tokens[inner].span, "this one may be unclosed,")
+            .label(self.tokens[close].span, "because the indentation here differs")
     }
 
     /// The column at which the line of a token begins.

@@ -1,13 +1,12 @@
-//! `ref` accessors as a pair of others.
+//! Replaces `ref` accessors by `get` and `set`.
 //!
 //! ```text
 //! ref { return cells[i]; }   =>   get { return cells[i]; }   set(v) { cells[i] = v; }
 //! ```
 //!
-//! Reading a place and writing it is all that can be done with a reference. The two are the same only if naming the place
-//! does nothing else, so a `ref` that does more than return a place, or calls a function on the way, stays what it is.
-//! Properties, subscripts and operators on the way may be calls too, which cannot be seen here: they are taken to be without
-//! effects.
+//! A reference can only be read and written. The replacement is equivalent only if evaluating the place has no side effects.
+//! So a `ref` that does more than return a place, or calls a function in it, is not replaced. Properties, subscripts and
+//! operators may also be calls, which the parser cannot see; they are assumed to have no effects.
 
 use crate::ast::{Accessor, AccessorKind, Block, Body, Expr, ExprKind, Ident, Stmt, StmtKind, UnaryOp};
 use cotangent_base::Symbol;

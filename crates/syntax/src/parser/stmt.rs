@@ -1,4 +1,4 @@
-//! Statements.
+//! Parses statements.
 
 use super::{Parse, Parser, codes};
 use crate::ast::{Attribute, Block, Cond, Decl, Expr, ExprKind, Ident, Platform, Stmt, StmtKind, SwitchCase};
@@ -91,9 +91,11 @@ impl Parser<'_> {
                 Ok(StmtKind::Platform(on, self.switch_cases()?))
             }
             Kw::Let | Kw::Var if self.at_taken_apart() => {
-                let message = format!("expected the name of a variable behind `{}`", token.spelling());
+                let message = format!("expected the name of a variable after `{}`", token.spelling());
                 let error = Diagnostic::new(codes::EXPECTED_NAME, next.span, message);
-                self.fail(error.help("name the tuple and take its parts: `let pair = ..;`, then `pair._0`"))
+                self.fail(
+                    error.help("name the tuple and select its elements: `let pair = ..;`, then `pair._0`"),
+                )
             }
             Kw::IntrinsicAsm => self.unsupported(token.span, &format!("`{}`", token.spelling()), None),
             _ if token.is_ident() && next.is(Punct::Colon) => {
@@ -131,7 +133,7 @@ impl Parser<'_> {
     fn misplaced(&mut self) -> Parse<StmtKind> {
         let word = self.bump();
         let (belongs, help) = match word.kw {
-            Kw::Else => ("an `if`", "a `;` or `}` too many may have ended the `if` above"),
+            Kw::Else => ("an `if`", "an extra `;` or `}` may have ended the `if` above"),
             Kw::Catch => ("a `do`", "write `do { .. } catch (e : E) { .. }`"),
             _ => ("a `switch`", "write `switch (x) { case 1: .. }`"),
         };
@@ -157,7 +159,7 @@ impl Parser<'_> {
     fn in_parens<T>(&mut self, word: &str, broken: T, read: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         let open = self.pos;
         if !self.at(Punct::LParen) {
-            let message = format!("expected `(` behind `{word}`, found {}", self.peek().describe());
+            let message = format!("expected `(` after `{word}`, found {}", self.peek().describe());
             let error = Diagnostic::new(codes::EXPECTED_TOKEN, self.prev_span().after(), message);
             return self.fail(error.here("add `(` here"));
         }
@@ -273,7 +275,7 @@ impl Parser<'_> {
         let body = self.stmt()?;
         if !self.eat_kw(Kw::Catch) {
             if !self.eat_kw(Kw::While) {
-                return self.expected(codes::EXPECTED_TOKEN, "`while` or `catch` behind the body of `do`");
+                return self.expected(codes::EXPECTED_TOKEN, "`while` or `catch` after the body of `do`");
             }
             let broken = self.broken();
             let cond = self.in_parens("while", broken, Self::expr)?;

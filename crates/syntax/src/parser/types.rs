@@ -1,4 +1,4 @@
-//! Types, which are expressions, and the declarators that add array brackets behind a name.
+//! Parses types, which are expressions, and the declarators that add array brackets after a name.
 
 use super::{Parse, Parser, codes};
 use crate::ast::{Expr, ExprKind, Ident};

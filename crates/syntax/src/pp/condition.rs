@@ -1,8 +1,7 @@
-//! The constant expressions of `#if` and `#elif`.
+//! Evaluates the constant expressions of `#if` and `#elif`.
 //!
-//! `defined` is answered first, then macros are expanded, then the rest is computed in 64-bit integers with
-//! C's precedence. A name that is no macro counts as 0. The side of `&&`, `||` and `?:` that is not taken is
-//! read but may divide by zero.
+//! `defined` is evaluated first. Then macros are expanded, and the rest is computed in 64-bit integers with C's precedence. A
+//! name that is not a macro is 0. The operand of `&&`, `||` and `?:` that is not selected is parsed, but may divide by zero.
 
 use super::Preprocessor;
 use crate::codes;
@@ -26,9 +25,7 @@ impl Preprocessor<'_> {
         let mut reader = Condition { tokens: &tokens, end: last.span, depth: 0 };
         let result = reader.ternary(true).and_then(|value| match reader.tokens.first() {
             None => Ok(value),
-            Some(extra) => {
-                Err(reader.error(extra.span, format!("{} is not expected here", extra.describe())))
-            }
+            Some(extra) => Err(reader.error(extra.span, format!("unexpected {}", extra.describe()))),
         });
         match result {
             Ok(value) => value != 0,
@@ -154,7 +151,7 @@ impl Condition<'_> {
 
     fn operand(&mut self, live: bool) -> Value {
         let Some((&token, rest)) = self.tokens.split_first() else {
-            return Err(self.error(self.end.after(), "this condition lacks a value at its end"));
+            return Err(self.error(self.end.after(), "this condition is incomplete"));
         };
         self.tokens = rest;
         match token.kind {

@@ -66,7 +66,7 @@ impl Preprocessor<'_> {
             "line" => self.line(file, hash, name, rest),
             "language" | "lang" => self.language(name, rest),
             "version" | "extension" => {
-                let message = format!("`#{}` belongs to GLSL, which is not read here", name.spelling());
+                let message = format!("`#{}` belongs to GLSL, which is not supported", name.spelling());
                 self.diags.push(Diagnostic::new(codes::UNSUPPORTED_SYNTAX, name.span, message));
             }
             _ => {
@@ -125,7 +125,7 @@ impl Preprocessor<'_> {
                 self.end_of_directive(rest);
             }
             word if open.has_else => {
-                let message = format!("`#{word}` behind the `#else` of the same conditional");
+                let message = format!("`#{word}` after the `#else` of the same conditional");
                 let error = Diagnostic::new(codes::STRAY_CONDITIONAL, name.span, message);
                 self.diags.push(error.label(open.span, "the conditional begins here"));
                 open.state = State::Done;
@@ -201,7 +201,7 @@ impl Preprocessor<'_> {
             "2026" | "latest" => Version::V2026,
             _ => {
                 let span = rest.last().map_or(name.span.after(), |t| t.span);
-                let error = Diagnostic::new(codes::UNKNOWN_VERSION, span, "unknown version of the language");
+                let error = Diagnostic::new(codes::UNKNOWN_VERSION, span, "unknown language version");
                 self.diags.push(error.help("the versions are `2018`, `2025` and `2026`"));
                 return;
             }
@@ -217,8 +217,11 @@ impl Preprocessor<'_> {
         if depth >= MAX_INCLUDE_DEPTH || self.includes >= MAX_INCLUDES || self.out.len() > MAX_TOKENS {
             // One report is enough: the files above would all hit the same wall.
             if self.includes != u32::MAX {
-                let error =
-                    Diagnostic::new(codes::INCLUDE_LIMIT, span, format!("including `{wanted}` does not end"));
+                let error = Diagnostic::new(
+                    codes::INCLUDE_LIMIT,
+                    span,
+                    format!("`{wanted}` includes itself without end"),
+                );
                 self.diags.push(error.help("begin the included file with `#pragma once`"));
                 self.includes = u32::MAX;
             }
@@ -230,7 +233,7 @@ impl Preprocessor<'_> {
             Some(None) => {}
             Some(Some((id, tokens))) => self.file(id, &tokens, depth + 1),
             None => {
-                let message = format!("there is no file `{wanted}`");
+                let message = format!("cannot find the file `{wanted}`");
                 let mut error = Diagnostic::new(codes::INCLUDE_NOT_FOUND, span, message);
                 if let Some(limit) = self.loader.limit() {
                     error = error.note(limit);

@@ -1,12 +1,10 @@
 //! Macro expansion.
 //!
-//! Text is read from a stack of frames. Using a macro pushes its substituted body as a new frame, so that the
-//! body is read again and may use further macros; while a macro's frame is on the stack its name is not
-//! expanded, and a name met in that state is marked and never expanded later. That is C's rule against
-//! endless recursion.
+//! Text is read from a stack of frames. A use of a macro pushes its substituted body as a new frame, so that the body is
+//! scanned again and may use other macros. While the frame of a macro is on the stack, its name is not expanded. A name found
+//! in that state is marked and never expanded later. This is C's rule against endless recursion.
 //!
-//! Tokens of a body get the span of the macro's use; tokens of arguments keep their own, which is in the
-//! user's text as well.
+//! Tokens of a body have the span of the macro's use. Tokens of arguments keep their own span.
 
 use super::Preprocessor;
 use super::macros::{Body, Macro};
@@ -142,7 +140,7 @@ impl Preprocessor<'_> {
         }
         let cost = body.len() as u32 + 1;
         if self.budget < cost || reader.frames.len() >= MAX_FRAMES {
-            self.give_up(token, "macros expand to more code than any program needs");
+            self.give_up(token, "macros expand to too much code");
             return vec![];
         }
         self.budget -= cost;
@@ -154,7 +152,7 @@ impl Preprocessor<'_> {
         if self.budget > 0 {
             let error =
                 Diagnostic::new(codes::EXPANSION_LIMIT, token.span, message).here("while expanding this");
-            self.diags.push(error.help("look for macros that use each other twice"));
+            self.diags.push(error.help("look for macros that each use another one twice"));
             self.budget = 0;
         }
     }
@@ -293,7 +291,7 @@ impl Substitution<'_> {
         if self.depth < MAX_ARGUMENT_DEPTH {
             pp.expand(&self.raw[argument], &mut tokens, self.depth + 1);
         } else {
-            pp.give_up(self.token, "macro uses are nested too deeply in arguments of macros");
+            pp.give_up(self.token, "macro calls are nested too deeply");
         }
         self.expanded[argument] = Some(tokens.clone());
         tokens
@@ -312,7 +310,7 @@ impl Substitution<'_> {
             }
             _ => {
                 let message =
-                    format!("`{}` and `{}` do not make one token", left.spelling(), right.spelling());
+                    format!("`{}` and `{}` do not form one token", left.spelling(), right.spelling());
                 pp.diags.push(
                     Diagnostic::new(codes::BAD_PASTE, self.token.span, message)
                         .label(self.used.span, "in this macro")

@@ -1,4 +1,4 @@
-//! Macros: what `#define` makes.
+//! Macros: the definitions that `#define` creates.
 
 use super::Preprocessor;
 use crate::codes;
@@ -96,12 +96,12 @@ impl Preprocessor<'_> {
         if let Some(old) = self.macros.get(&name)
             && !old.same_as(&new)
         {
-            let message = format!("the macro `{name}` is defined again with another meaning");
+            let message = format!("the macro `{name}` is redefined with a different body");
             let mut warning = Diagnostic::new(codes::MACRO_REDEFINED, new.span, message);
             if !old.span.is_none() {
                 warning = warning.label(old.span, "it was defined here");
             }
-            self.diags.push(warning.help(format!("write `#undef {name}` first if that is intended")));
+            self.diags.push(warning.help(format!("if that is intended, write `#undef {name}` first")));
         }
         self.macros.insert(name, Arc::new(new));
     }
@@ -138,7 +138,7 @@ impl Preprocessor<'_> {
                 _ => {
                     self.malformed(
                         token.span,
-                        format!("{} cannot stand here in a list of parameters", token.describe()),
+                        format!("unexpected {} in a parameter list", token.describe()),
                     );
                     return None;
                 }
@@ -169,7 +169,7 @@ impl Preprocessor<'_> {
                 body[*i].is(Punct::Hash) && body.get(i + 1).is_none_or(|t| new.param(t).is_none())
             };
             if let Some(at) = (0..body.len()).find(bad) {
-                let message = "`#` must stand before a parameter of the macro";
+                let message = "`#` must precede a parameter of the macro";
                 self.diags.push(Diagnostic::new(codes::BAD_STRINGIZE, body[at].span, message));
                 body.clear();
             }

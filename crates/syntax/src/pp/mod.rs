@@ -1,9 +1,8 @@
-//! The preprocessor: raw tokens of a file and what it includes to the tokens the parser sees.
+//! The preprocessor. Input: raw tokens of a file and its includes. Output: the tokens that the parser reads.
 //!
-//! A file is a sequence of directive lines and stretches of text between them. [`directive`] acts on the former, [`expand`]
-//! replaces the macros in the latter, [`condition`] computes `#if`. Everything is bounded: the depth and number of includes,
-//! the number of tokens macros may produce and the depth of macros in arguments, so that hostile input ends with a
-//! diagnostic.
+//! A file is a sequence of directive lines with text between them. [`directive`] executes directives, [`expand`] replaces
+//! macros in the text, and [`condition`] evaluates `#if`. Everything is bounded: the depth and number of includes, the number
+//! of tokens that macros produce, and the depth of macros in arguments. So hostile input ends with a diagnostic.
 
 mod condition;
 mod directive;
@@ -159,7 +158,7 @@ impl Preprocessor<'_> {
             tokens.iter().rev().nth(1).filter(|t| t.kind == TokenKind::Bad(LexError::UnterminatedComment));
         if let Some(open) = open {
             self.diags.push(
-                Diagnostic::new(codes::UNTERMINATED_COMMENT, open.span, "this comment has no end")
+                Diagnostic::new(codes::UNTERMINATED_COMMENT, open.span, "unterminated comment")
                     .help("close it with `*/`"),
             );
         }
@@ -188,12 +187,11 @@ impl Preprocessor<'_> {
 fn stray_character(c: char, span: Span) -> Diagnostic {
     if c == char::REPLACEMENT_CHARACTER {
         let error = Diagnostic::new(codes::STRAY_CHARACTER, span, "the file is not UTF-8 here");
-        return error.help("save it as UTF-8, and remove the character if it shall not be there");
+        return error.help("save it as UTF-8, or remove the character");
     }
     let shown =
         if c.is_control() || c.is_whitespace() { c.escape_unicode().to_string() } else { c.to_string() };
-    let error =
-        Diagnostic::new(codes::STRAY_CHARACTER, span, format!("the character `{shown}` has no meaning here"));
+    let error = Diagnostic::new(codes::STRAY_CHARACTER, span, format!("unexpected character `{shown}`"));
     let meant = match c {
         '\u{2018}' | '\u{2019}' => "'",
         '\u{201c}' | '\u{201d}' => "\"",

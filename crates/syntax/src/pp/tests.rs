@@ -1,4 +1,4 @@
-//! What comes out of the preprocessor, as text.
+//! Tests of the preprocessor's output, as text.
 
 use super::*;
 use crate::token::Flags;

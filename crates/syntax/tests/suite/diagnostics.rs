@@ -5,7 +5,7 @@
 //! ```text
 //! float y = x * ;
 //! //            ^ E0202 expected an expression, found `;`
-//! //          - `*` needs a value behind it
+//! //          - `*` needs an operand after it
 //! ```
 //!
 //! A span that starts in the first two columns is marked `//<` instead. The comments are taken out, the rest

@@ -1,4 +1,4 @@
-//! From what is bound to what the code calls it.
+//! Maps bound parameters to the globals of the code.
 
 use super::{Bindings, BlockPlace, Bound, Kind, Slot};
 use crate::Global;

@@ -1,4 +1,4 @@
-//! Walks a parameter and hands out what was allocated for it.
+//! Walks a parameter and assigns the allocated slots and offsets to its parts.
 
 use super::slots::{Kind, Slot, Usage};
 use super::{BlockPlace, Bound, Span};
@@ -306,7 +306,7 @@ impl<'t> Placer<'t> {
         let handles = match self.target {
             Target::Cuda | Target::Cpp => Handles::Fat,
             Target::Metal if self.is_argument_buffer(block) => Handles::Thin,
-            _ => Handles::Elsewhere,
+            Target::Wgsl | Target::SpirV | Target::Glsl | Target::Hlsl | Target::Metal => Handles::Elsewhere,
         };
         let size = self.measure(inner, rules, handles).size as u32;
         let mut slot = None;
@@ -369,7 +369,12 @@ impl Placer<'_> {
             let at;
             let field = match field.shape {
                 Shape::Value(ty) => rules.field(self.types, ty, 0),
-                _ => (self.measure(&field.shape, rules, handles), false),
+                Shape::Packed(..)
+                | Shape::Resource(_)
+                | Shape::Counter(_)
+                | Shape::Block(..)
+                | Shape::Struct(_)
+                | Shape::Array(..) => (self.measure(&field.shape, rules, handles), false),
             };
             (at, all) = rules.followed_by(all, field);
             offsets.push(at as u32);

@@ -1,4 +1,4 @@
-//! Slots: which are taken, and the first that are free.
+//! Allocates slots: tracks those that are taken, and finds the first free ones.
 
 use super::place::Cursor;
 use cotangent_base::Map;

@@ -1,4 +1,4 @@
-//! Functions to text: the header with its attributes, and the instructions, region in region.
+//! Prints functions: the header with its attributes, and the instructions with their nested regions.
 
 use super::pieces::{
     List, Name, Quoted, TypeText, const_text, differentiable, func_name, link_text, mode_name, name_in,
@@ -137,6 +137,9 @@ impl<'a> Printer<'a> {
     }
 
     fn attributes(&mut self) {
+        if let Some(origin) = self.func.origin {
+            put!(self.out, " origin({})", Name(origin));
+        }
         let DiffInfo { differentiable, rule, forward, backward, apply, substitute, constant, prefer } =
             self.func.diff;
         if let Some(mode) = differentiable {

@@ -1,4 +1,4 @@
-//! Modules to text. Never fails: what is malformed prints with a `?`, for the verifier quotes it.
+//! Prints modules. It never fails: malformed parts print as `?`, because the verifier quotes them.
 
 mod func;
 mod pieces;
@@ -66,7 +66,14 @@ fn diff_row(module: &Module, id: StructId, row: &DiffRow) -> String {
     let def = module.types.struct_def(id);
     let targets = match module.types.get(row.differential) {
         Type::Struct(d) | Type::Sum(d) => &module.types.struct_def(d).fields[..],
-        _ => &[],
+        Type::Unit
+        | Type::Scalar(_)
+        | Type::Vector(..)
+        | Type::Matrix(..)
+        | Type::Array(..)
+        | Type::Buffer(..)
+        | Type::Opaque(_)
+        | Type::Ref(_) => &[],
     };
     let target = |to: Option<u32>| {
         let Some(to) = to else { return "-".to_string() };

@@ -1,4 +1,4 @@
-//! The words that listings are made of: names, types, constants, lists.
+//! Prints the parts of listings: names, types, constants, lists.
 
 use crate::texture::{Dim, Opaque};
 use crate::{

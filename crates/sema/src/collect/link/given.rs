@@ -1,10 +1,10 @@
-//! What the command line says about what modules leave open: [`Given`](crate::Given).
+//! Definitions on the command line: [`Given`](crate::Given).
 //!
-//! Its names are looked up where all modules can be seen. What it says of a `type_param` or an `extern` declaration is an export
-//! like any other; what it says of functions and shader parameters is asked for where these are met.
+//! Names are looked up in a scope that sees all modules. A definition of a `type_param` or an `extern` declaration acts as an
+//! export. Generic arguments of functions and types of shader parameters are applied where those are resolved.
 
 use super::{Linked, is_func};
-use crate::arguments::Share;
+use crate::generics::arguments::Share;
 use crate::hir::{
     Arg, Args, Bound, FuncId, FuncKind, GenericParamId, GlobalId, GlobalKind, InterfaceRef, Ty, TyKind,
 };
@@ -18,14 +18,14 @@ impl Checked {
     /// A scope from which all modules can be seen, in the first one's module.
     pub(super) fn command_line_scope(&mut self) {
         let core = self.tables.core;
-        let modules = self.tables.scopes.iter().filter(|(_, s)| !s.library && s.parent == core);
+        let modules = self.tables.scopes.iter().filter(|(_, s)| !s.is_library() && s.parent() == core);
         let modules: Vec<ScopeId> =
-            modules.filter(|(_, s)| s.owner == Owner::Module).map(|(id, _)| id).collect();
+            modules.filter(|(_, s)| s.owner() == Owner::Module).map(|(id, _)| id).collect();
         let (Some(core), Some(&main)) = (core, modules.first()) else { return };
-        let (generics, module) = (self.tables.scopes[main].generics, self.tables.scopes[main].module);
+        let (generics, module) = (self.tables.scopes[main].generics(), self.tables.scopes[main].module());
         let scope = self.new_scope(Some(core), Owner::Module, generics, "", false);
-        self.tables.scopes[scope].imports = modules;
-        self.tables.scopes[scope].module = module;
+        self.tables.scopes[scope].import(modules);
+        self.tables.scopes[scope].set_module(module);
         self.tables.links.scope = Some(scope);
     }
 
@@ -39,7 +39,7 @@ impl Checked {
             let Some(wanted) = wanted else {
                 let known =
                     externs.filter(|e| !is_func(e)).map(|e| format!("`{}`", self.path_of(e))).collect();
-                let message = format!("the program leaves no type or constant `{name}` open");
+                let message = format!("the program has no `extern` type or constant `{name}`");
                 self.nothing_to_give(expr.span, message, known);
                 continue;
             };
@@ -56,7 +56,7 @@ impl Checked {
 
     fn given_alias(&mut self, name: ast::Ident, ty: ast::Expr, scope: ScopeId) -> crate::tables::AliasId {
         let decl = ast::AliasDecl { name, generics: Default::default(), bases: vec![], ty: Some(ty) };
-        let generics = self.tables.scopes[scope].generics;
+        let generics = self.tables.scopes[scope].generics();
         self.tables.aliases.push(AliasInfo {
             decl: decl.into(),
             scope,
@@ -75,12 +75,12 @@ impl Checked {
     ) -> GlobalId {
         let wanted = self.tables.globals[id].decl.clone();
         let decl = ast::VarDecl { name, init: Some(init), ..ast::VarDecl::clone(&wanted) };
-        let generics = self.tables.scopes[scope].generics;
+        let generics = self.tables.scopes[scope].generics();
         let place = crate::collect::Place {
             scope,
             owner: Owner::Module,
             generics,
-            defaults: crate::access::Defaults::PUBLIC,
+            defaults: crate::names::access::Defaults::PUBLIC,
         };
         self.push_global(Arc::new(decl), GlobalKind::Const, None, place)
     }
@@ -103,7 +103,7 @@ impl Checked {
             let args = self.program.types.args(&[Arg::Ty(given)]);
             return self.struct_ty(block, args);
         }
-        let message = format!("`{name}` has the type `{}`, which is no interface", self.show_ty(ty));
+        let message = format!("`{name}` has type `{}`, which is not an interface", self.show_ty(ty));
         self.nothing_to_give(expr.span, message, vec![]);
         ty
     }
@@ -146,7 +146,7 @@ impl Checked {
         let params = self.tables.generics[generics].params.clone();
         let at = given.first().map_or(span, |first| first.span);
         let Some(shares) = self.shares(&params, given) else {
-            let message = format!("{} generic arguments given, {} expected", given.len(), params.len());
+            let message = format!("expected {1} generic arguments, found {0}", given.len(), params.len());
             let more = given.get(params.len()).map_or(at, |more| more.span);
             self.diagnostics
                 .push(Diagnostic::new(codes::GENERIC_ARGS, more, message).label(span, "declared here"));

@@ -1,18 +1,18 @@
-//! Forwards: which values carry a derivative.
+//! The forward pass of the check: finds the values that carry a derivative.
 //!
-//! The [`State`] has the variables whose value carries one. At a jump it moves to the jump's target and becomes empty,
-//! as nothing gets past. Losses in assignments and constructions are found here, for they are errors whether or not
-//! somebody looks at the place later; calls that are fed a derivative are remembered for the way back. The state also has
-//! the integers that are made from a value that carries one: [`integers`].
+//! The [`State`] is the set of variables whose value carries one. At a jump, the state moves to the jump's target and becomes
+//! empty. Losses in assignments and constructions are reported here, since they are errors even if the value is never used.
+//! Calls whose arguments carry a derivative are recorded for the backward pass. The state also has the integers that are
+//! computed from a value with a derivative: [`integers`].
 
 pub(super) mod integers;
 mod stores;
 
 use self::integers::{Ending, Seen, Spot};
 use super::trail::Step;
-use super::{Flow, Locals, Loss, Target, join, key};
+use super::{Flow, Locals, Loss, Target, join};
 use crate::hir::{
-    BinaryOp, Call, Dir, Expr, ExprKind, Label, LocalId, Loop, LoopKind, Stmt, StmtKind, TyKind,
+    BinaryOp, Call, Dir, Expr, ExprId, ExprKind, Label, LocalId, Loop, LoopKind, Stmt, StmtKind, TyKind,
 };
 use cotangent_base::Map;
 use std::collections::BTreeSet;
@@ -38,14 +38,14 @@ impl State {
 struct Carry<'f, 'a> {
     flow: &'f mut Flow<'a>,
     state: State,
-    /// Where derivatives end in integers: conversions, by address, and integers that are in the state.
-    endings: Map<usize, Ending>,
+    /// Where derivatives end in integers: conversions, and integers that are in the state.
+    endings: Map<ExprId, Ending>,
     held: Map<Spot, Ending>,
     /// How often each variable was assigned so far, so that two looks at it are known to see the same.
     versions: Map<LocalId, u32>,
-    /// What variables of compound assignments stand for: a look at another one, and an expression, by address.
+    /// What variables of compound assignments stand for: a look at another one, and an expression.
     aliases: Map<LocalId, Seen>,
-    stands: Map<LocalId, usize>,
+    stands: Map<LocalId, ExprId>,
     breaks: Map<Label, State>,
     continues: Map<Label, State>,
 }
@@ -241,11 +241,11 @@ impl Carry<'_, '_> {
                 let passes = get.is_none_or(|get| self.flow.func_passes(get.func));
                 if carries && !passes {
                     let came = self.came(expr);
-                    self.flow.fed.insert(key(expr), came);
+                    self.flow.fed.insert(expr.id, came);
                 } else if let (true, Some(get)) = (carries, get) {
                     self.flow.note_inlined(get.func);
                 }
-                carries && passes
+                carries && passes || get.is_some_and(|get| self.flow.func_gives(get.func))
             }
             ExprKind::Binary(op, a, b) => {
                 let carries = self.expr(a) | self.expr(b);
@@ -278,7 +278,7 @@ impl Carry<'_, '_> {
                     }
                     self.set(*local, carried);
                     self.hold((*local, vec![]), right, true);
-                    self.stands.insert(*local, key(right));
+                    self.stands.insert(*local, right.id);
                 }
                 let before = self.expr(place);
                 if before {
@@ -292,8 +292,9 @@ impl Carry<'_, '_> {
                 if *post { before } else { after }
             }
             ExprKind::Call(call) => {
-                let carries = self.call(call) || self.flow.has_derivative(expr.ty) && self.flow.gives(call);
-                let fed = carries || self.flow.fed.contains_key(&key(&**call));
+                let carries =
+                    self.call(expr.id, call) || self.flow.has_derivative(expr.ty) && self.flow.gives(call);
+                let fed = carries || self.flow.fed.contains_key(&expr.id);
                 self.converted_by_call(expr, call, fed);
                 carries
             }
@@ -344,7 +345,7 @@ impl Carry<'_, '_> {
         }
     }
 
-    fn call(&mut self, call: &Call) -> bool {
+    fn call(&mut self, id: ExprId, call: &Call) -> bool {
         let (open, hidden) = (self.flow.open_args(call), self.flow.hidden_args(call));
         let (mut fed, mut lost) = (false, false);
         let mut source = None;
@@ -365,7 +366,7 @@ impl Carry<'_, '_> {
         if lost || (fed && !passes) {
             let trails = self.flow.trails.as_ref();
             let came = trails.map_or_else(Vec::new, |trails| trails.came.follow(source));
-            self.flow.fed.insert(key(call), came);
+            self.flow.fed.insert(id, came);
         }
         if fed && call.diff.is_empty() {
             self.flow.note_inlined(call.callee.func);
@@ -386,7 +387,7 @@ impl Carry<'_, '_> {
     fn without_report(&mut self, expr: &Expr) {
         self.expr(expr);
         if let ExprKind::Call(call) = &expr.kind {
-            self.flow.fed.remove(&key(call));
+            self.flow.fed.remove(&expr.id);
             for (dir, arg) in &call.args {
                 for place in arg.elements() {
                     if let (Dir::Out | Dir::InOut, Target::Whole(local)) = (dir, self.flow.target(place)) {

@@ -1,26 +1,26 @@
-//! Where derivatives get lost: the data-flow check of differentiable functions.
+//! Data-flow check of differentiable functions: finds derivatives that get lost.
 //!
 //! A derivative flows from the differentiable parameters to the outputs. Some operations stop it: a call of a function
-//! without derivative, an assignment to something that keeps none. If the user did not ask for that (`no_diff`, `detach`)
-//! the program would compute wrong derivatives, so it is refused. Two questions decide:
+//! without a derivative, an assignment to a variable without one. Unless the user requested that (`no_diff`, `detach`), the
+//! program would compute wrong derivatives, so it is refused. Two questions decide:
 //!
-//! * Does the value *carry* a derivative? It does if it is computed from a parameter that does. Asked forwards through
-//!   the body by [`carry`].
-//! * Is its derivative *wanted*? It is if an output is computed from it. Asked backwards by [`want`].
+//! * Does the value *carry* a derivative? It does if it is computed from a parameter that does. [`carry`] answers this,
+//!   forwards through the body.
+//! * Is its derivative *wanted*? It is if an output is computed from it. [`want`] answers this, backwards.
 //!
-//! A call of a function without derivative is an error if an argument carries one and the result's is wanted. A value that
-//! only decides a branch or becomes an integer is not wanted, and a constant does not carry; neither is reported.
+//! A call of a function without a derivative is an error if an argument carries one and that of the result is wanted. A value
+//! that only decides a branch or becomes an integer is not wanted, and a constant does not carry; neither is reported.
 //!
-//! Both passes know which value a variable holds at each point of the body: they keep one set of variables, which an
-//! assignment changes, branches split and join, and loops iterate until it is stable. The check works on generic
-//! bodies as they were written, once, whether or not somebody calls the function.
+//! Both passes track which value a variable holds at each point of the body: they keep one set of variables, which an
+//! assignment changes, branches split and join, and loops iterate until it is stable. The check runs once on generic bodies
+//! as written, whether or not the function is called.
 //!
-//! What is inlined early is differentiated where it ends up, marked or not. So derivatives pass through such a function,
-//! and if one goes in, its body is checked too, when all bodies are there.
+//! A function that is inlined early is differentiated in its caller, marked or not. So derivatives pass through it, and if
+//! one enters, its body is checked too, when all bodies are available.
 //!
-//! What an integer drops is a warning, if a number is made of it again whose derivative is wanted.
+//! A derivative that ends in an integer is a warning, if the integer becomes a float again whose derivative is wanted.
 //!
-//! If something is lost both run again and leave a [`trail`], by which [`report`] tells the way.
+//! If a derivative is lost, both passes run again and record a [`trail`], from which [`report`] makes the labels.
 
 mod carry;
 mod report;
@@ -30,7 +30,7 @@ mod want;
 use self::carry::integers::Ending;
 use super::flags::flags;
 use crate::Checked;
-use crate::hir::{Body, Call, Dir, Expr, ExprKind, Func, FuncId, Inline, LocalId, Ty, TyKind};
+use crate::hir::{Body, Call, Dir, Expr, ExprId, ExprKind, Func, FuncId, Inline, LocalId, Ty, TyKind};
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, EntitySet, Map, Span, Symbol};
 use trail::{Step, Trail};
@@ -45,10 +45,10 @@ struct Flow<'a> {
     body: &'a Body,
     /// Whether types have derivatives, as far as asked.
     differentiable: Map<Ty, bool>,
-    /// Calls (also of accessors) of functions without derivative into which one goes, by address, and how it came there.
-    fed: Map<usize, Vec<Step>>,
-    /// Where a number is made of an integer that a derivative ended in, by address.
-    returned: Map<usize, Ending>,
+    /// Calls (also of accessors) of functions without derivative into which one goes, and how it came there.
+    fed: Map<ExprId, Vec<Step>>,
+    /// Where a number is made of an integer that a derivative ended in.
+    returned: Map<ExprId, Ending>,
     /// How derivatives came and were to go on, if that is to be told.
     trails: Option<Trails>,
     /// What to report, with the places in order and once each.
@@ -68,6 +68,8 @@ enum Target {
     Whole(LocalId),
     /// A part of a variable that has a derivative if the variable has.
     Part(LocalId),
+    /// What a setter makes of it, which is checked in the setter: the object that it belongs to keeps no derivative.
+    Setter,
     /// Something that keeps no derivative, and why.
     Lossy(Loss),
 }
@@ -128,10 +130,10 @@ impl Checked {
     }
 
     fn find_losses_in_inlined(&mut self, func: FuncId) {
-        let Some(body) = self.tables.funcs[func].body.clone() else { return };
+        let Some(body) = self.check_body(func) else { return };
         let name = self.program.funcs[func].name;
         for diagnostic in self.told_losses(func, &body) {
-            let note = format!("`{name}` is inlined into a function that is differentiated");
+            let note = format!("`{name}` is inlined into a differentiated function");
             self.diagnostics.push(diagnostic.note(note));
         }
     }
@@ -206,14 +208,43 @@ impl Flow<'_> {
 
     /// Whether the result of a call carries a derivative even if no argument does.
     fn gives(&self, call: &Call) -> bool {
-        self.is_source(call) && !self.checked.program.funcs[call.callee.func].no_diff_result
+        call.diff.is_empty() && self.func_gives(call.callee.func)
+    }
+
+    /// Whether the result of a function carries a derivative even if no argument does.
+    fn func_gives(&self, func: FuncId) -> bool {
+        self.func_is_source(func) && !self.checked.program.funcs[func].no_diff_result
     }
 
     /// Whether a call runs a custom derivative, so that its outputs may carry a derivative even if no argument does.
     fn is_source(&self, call: &Call) -> bool {
-        let diff = &self.checked.program.funcs[call.callee.func].diff;
+        call.diff.is_empty() && self.func_is_source(call.callee.func)
+    }
+
+    /// Whether a call may use the derivatives of its arguments although none comes out: it runs a custom derivative, or it calls
+    /// a differentiable function without differentiable outputs, which may call one that does.
+    fn takes(&mut self, call: &Call) -> bool {
+        let func = call.callee.func;
+        if !call.diff.is_empty() || self.func_is_source(func) {
+            return call.diff.is_empty();
+        }
+        let scope = self.checked.tables.funcs[func].scope;
+        let Func { diff, result, no_diff_result, .. } = &self.checked.program.funcs[func];
+        let (result, gives) = (*result, !no_diff_result);
+        let silent = diff.differentiable.is_none() || diff.constant;
+        if silent || self.checked.tables.scopes[scope].is_library() {
+            return false;
+        }
+        let open = self.open_args(call);
+        let out = call.args.iter().zip(open).any(|((dir, _), open)| *dir != Dir::In && open);
+        !(out || gives && self.has_derivative(result))
+    }
+
+    /// Whether a function has a custom derivative.
+    fn func_is_source(&self, func: FuncId) -> bool {
+        let diff = &self.checked.program.funcs[func].diff;
         let by_hand = diff.forward.is_some() || diff.backward.is_some() || diff.apply.is_some();
-        by_hand && !diff.constant && call.diff.is_empty()
+        by_hand && !diff.constant
     }
 
     /// Remembers a function that a derivative goes into, if its body becomes a part of those that are checked.
@@ -222,7 +253,7 @@ impl Flow<'_> {
         let scope = self.checked.tables.funcs[func].scope;
         let unseen = *inline == Inline::Early && !diff.is_differentiable();
         let tables = &mut self.checked.tables;
-        if unseen && !tables.scopes[scope].library {
+        if unseen && !tables.scopes[scope].is_library() {
             tables.inlined.insert(func);
         }
     }
@@ -274,7 +305,10 @@ impl Flow<'_> {
             ExprKind::Property { set: Some(set), .. } if !self.func_passes(set.func) => {
                 Target::Lossy(Loss::Setter(set.func))
             }
-            ExprKind::Property { this: Some(this), .. } => part_of(self.target(this)),
+            ExprKind::Property { this: Some(this), .. } if self.has_derivative(this.ty) => {
+                part_of(self.target(this))
+            }
+            ExprKind::Property { set: Some(_), .. } => Target::Setter,
             ExprKind::Error | ExprKind::Assign(..) | ExprKind::Modify { .. } => Target::Lossy(Loss::Reported),
             _ => Target::Lossy(Loss::Other),
         }
@@ -331,13 +365,9 @@ impl Flow<'_> {
 fn part_of(target: Target) -> Target {
     match target {
         Target::Whole(local) | Target::Part(local) => Target::Part(local),
+        Target::Setter => Target::Setter,
         Target::Lossy(loss) => Target::Lossy(loss),
     }
-}
-
-/// An expression as a key: bodies do not move while they are looked at.
-fn key<T>(expr: &T) -> usize {
-    std::ptr::from_ref(expr).addr()
 }
 
 /// Adds all of `more`; says whether something was new.

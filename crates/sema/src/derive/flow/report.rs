@@ -1,6 +1,7 @@
-//! What is said of a derivative that gets lost.
+//! Reports lost derivatives.
 //!
-//! Every report names what loses it, shows the way it came and was to go on, and says how to keep or drop it.
+//! Every report names the operation that loses the derivative, shows the path of the derivative to it and from it to an
+//! output, and suggests how to preserve or drop the derivative.
 
 use super::carry::integers::Ending;
 use super::trail::{self, Step};
@@ -42,21 +43,21 @@ impl Flow<'_> {
         goes: &[Step],
     ) {
         let scope = self.checked.tables.funcs[func].scope;
-        let library = self.checked.tables.scopes[scope].library;
+        let library = self.checked.tables.scopes[scope].is_library();
         let Func { name, span: declared, .. } = self.checked.program.funcs[func];
         if self.func_passes(func) {
             return self.report_unconstrained(func, span, came, goes);
         }
         let message = format!("`{name}` has no derivative, but one is needed here");
         let diagnostic = Diagnostic::new(codes::LOST_AT_CALL, span, message)
-            .here(format!("the derivative of {} goes in, and none comes out", origin(came)));
+            .here(format!("the derivative of {} is lost in this call", origin(came)));
         let drop = match is_picked {
-            true => format!("write `(no_diff {}).x` to take its derivative for zero", self.call_words(func)),
-            false => "write `no_diff` before the call to take its derivative for zero".into(),
+            true => format!("write `(no_diff {}).x` to make its derivative zero", self.call_words(func)),
+            false => "write `no_diff` before the call to make its derivative zero".into(),
         };
         let diagnostic = match library {
             true => diagnostic.help(format!(
-                "{drop}; or call it in a function of your own that names one with a derivative: `[PrimalSubstitute(g)]`"
+                "{drop}; or call it in a function with a differentiable substitute: `[PrimalSubstitute(g)]`"
             )),
             false => diagnostic
                 .label(declared, "declared without [Differentiable]")
@@ -79,13 +80,13 @@ impl Flow<'_> {
     /// A derivative goes into a generic function that does not know of it.
     fn report_unconstrained(&mut self, func: FuncId, span: Span, came: &[Step], goes: &[Step]) {
         let Func { name, span: declared, .. } = self.checked.program.funcs[func];
-        let message = format!("`{name}` does not know that this argument has a derivative");
+        let message = format!("`{name}` drops the derivative of this argument");
         let diagnostic = Diagnostic::new(codes::LOST_AT_CALL, span, message);
         let diagnostic = match self.hiding_interface(func) {
             Some(interface) => diagnostic
                 .label(
                     declared,
-                    format!("`{interface}` does not say that what conforms to it is differentiable"),
+                    format!("`{interface}` does not require conforming types to be differentiable"),
                 )
                 .help(format!(
                     "declare `interface {interface} : IDifferentiable`; or write `no_diff` before the call"
@@ -118,12 +119,12 @@ impl Flow<'_> {
     /// A number is made of an integer that a derivative ended in.
     pub(super) fn report_integer(&mut self, ending: &Ending, back: Span, goes: &[Step]) {
         let Ending { at, came, .. } = ending;
-        let message = format!("the derivative of {} ends here, in an integer", origin(came));
+        let message = format!("the derivative of {} ends in an integer here", origin(came));
         let mut diagnostic = Diagnostic::new(codes::ENDS_IN_INTEGER, *at, message).help(
-            "if that is meant, write `detach(..)` around what comes back, or `no_diff` before the call that it is for; if not, do without the integer",
+            "if that is intended, write `detach(..)` around the float or `no_diff` before the call that takes it; otherwise avoid the integer",
         );
         if back.end <= at.start || at.end <= back.start {
-            diagnostic = diagnostic.label(back, "what is a number again here has none");
+            diagnostic = diagnostic.label(back, "this float has no derivative");
         }
         self.report(*at, diagnostic, came, goes);
     }
@@ -148,13 +149,13 @@ impl Flow<'_> {
             Loss::NoDiffParam(name) => {
                 let message =
                     format!("parameter `{name}` is `no_diff` and drops the derivative of this value");
-                let help = "assign `detach(..)` of the value to drop its derivative; what a call writes goes into a variable first";
+                let help = "assign `detach(..)` of the value to drop its derivative; for an output of a call, use a variable first";
                 Diagnostic::new(codes::LOST_IN_STORE, span, message).help(help)
             }
             Loss::PlainStruct(ty, number) => {
                 let shown = self.checked.show_ty(ty);
                 let (part, base) = match field_name(self, ty, number) {
-                    fields::BASE => ("what it inherits".to_string(), self.base_of(ty)),
+                    fields::BASE => ("its base".to_string(), self.base_of(ty)),
                     field => (format!("its field `{field}`"), self.base_of(ty)),
                 };
                 let message =
@@ -173,11 +174,11 @@ impl Flow<'_> {
             }
             Loss::Conversion(ty) => self.lost_in_conversion(ty, span),
             Loss::Memory => {
-                let message = "memory keeps no derivative of this value";
+                let message = "this value loses its derivative in memory";
                 Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
             }
             Loss::Other => {
-                let message = "the derivative of this value is dropped by the assignment";
+                let message = "the assignment drops the derivative of this value";
                 Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
             }
         };
@@ -190,7 +191,7 @@ impl Flow<'_> {
         let (declared, word, library) = match self.checked.program.types.kind(ty) {
             TyKind::Interface(id, _) => {
                 let scope = self.checked.tables.interfaces[id].scope;
-                let library = self.checked.tables.scopes[scope].library;
+                let library = self.checked.tables.scopes[scope].is_library();
                 (self.checked.program.interfaces[id].span, "interface", library)
             }
             TyKind::Struct(id, _) => (self.checked.program.structs[id].span, "struct", false),
@@ -200,7 +201,9 @@ impl Flow<'_> {
         let diagnostic = Diagnostic::new(codes::LOST_IN_CONVERSION, span, message);
         let (declare, diagnostic) = match library {
             true => (
-                format!("use an interface of your own, `interface IMine : {shown}, IDifferentiable {{}}`"),
+                format!(
+                    "declare an interface that extends both: `interface IMine : {shown}, IDifferentiable {{}}`"
+                ),
                 diagnostic,
             ),
             false => (

@@ -1,9 +1,9 @@
-//! The way of a derivative: how it came to where it is lost, and what it was wanted for.
+//! The trail of a derivative: its path from a parameter to the loss, and from the loss to an output.
 //!
-//! Which variables carry a derivative and which are wanted is all that [`super::carry`] and [`super::want`] need. Once something
-//! is lost the way is worth telling, so the body is followed again with trails. For each variable a trail notes the place
-//! that gave it its derivative (or, backwards, the place that asks for it) and the variable before it on the way. The
-//! labels of a report are the steps from the loss to a parameter, and from the loss to an output:
+//! [`super::carry`] and [`super::want`] need only sets of variables. After a loss, the body is analysed again with trails,
+//! for the report. For each variable, a trail records the source location where it got its derivative (or, backwards, where
+//! its derivative is needed), and the previous variable on the path. The labels of a report are the steps from the loss to a
+//! parameter, and from the loss to an output:
 //!
 //! ```slang
 //! [Differentiable] float f(float x)   // `x` has a derivative
@@ -74,7 +74,7 @@ pub(super) fn tell(mut diagnostic: Diagnostic, came: &[Step], goes: &[Step]) -> 
     for step in nearest.filter(apart) {
         let text = match step.next {
             None => format!("{} has a derivative", step.words),
-            Some(_) => format!("which goes into {}", step.words),
+            Some(_) => format!("it flows into {}", step.words),
         };
         diagnostic = diagnostic.label(step.at, text);
     }
@@ -83,8 +83,8 @@ pub(super) fn tell(mut diagnostic: Diagnostic, came: &[Step], goes: &[Step]) -> 
         let words = &step.words;
         let text = match (number, step.next) {
             (_, None) if step.words.starts_with('`') => "which is an output".into(),
-            (0, _) => format!("what comes out goes into {words}"),
-            (_, _) => format!("and from there into {words}"),
+            (0, _) => format!("the result flows into {words}"),
+            (_, _) => format!("and on into {words}"),
         };
         diagnostic = diagnostic.label(step.at, text);
     }

@@ -1,10 +1,10 @@
-//! Backwards: whose derivatives are wanted.
+//! The backward pass of the check: finds the values whose derivatives are wanted.
 //!
-//! The state is the set of variables whose value, as it is at this point, an output is computed from later on. A call
-//! that was fed a derivative and whose result is wanted is an error if derivatives do not pass it.
+//! The state is the set of variables whose current value is used later to compute an output. A call whose arguments carry a
+//! derivative and whose result is wanted is an error if it does not propagate derivatives.
 
 use super::trail::Step;
-use super::{Flow, Locals, Target, join, key};
+use super::{Flow, Locals, Target, join};
 use crate::hir::{Call, Case, Dir, Expr, ExprKind, Label, Loop, LoopKind, Stmt, StmtKind};
 use cotangent_base::{Map, Set, Span};
 
@@ -169,7 +169,7 @@ impl Want<'_, '_> {
     /// Follows an expression whose derivative is wanted or not, what it evaluates last first.
     fn expr(&mut self, expr: &Expr, wanted: bool) {
         let wanted = wanted && self.flow.has_derivative(expr.ty);
-        if let Some(ending) = self.flow.returned.get(&key(expr)).filter(|_| wanted).cloned() {
+        if let Some(ending) = self.flow.returned.get(&expr.id).filter(|_| wanted).cloned() {
             let goes = self.goes();
             self.flow.report_integer(&ending, expr.span, &goes);
         }
@@ -213,7 +213,7 @@ impl Want<'_, '_> {
             ExprKind::Expand(inner) => self.expand(inner, wanted),
             ExprKind::Is(base, _) => self.expr(base, false),
             ExprKind::Property { this, args, get, .. } => {
-                let fed = self.flow.fed.get(&key(expr)).filter(|_| wanted).cloned();
+                let fed = self.flow.fed.get(&expr.id).filter(|_| wanted).cloned();
                 if let (Some(get), Some(came)) = (get, fed) {
                     let goes = self.goes();
                     let is_picked = self.picked.contains(&expr.span);
@@ -257,7 +257,7 @@ impl Want<'_, '_> {
                     self.expr(right, wanted);
                 }
             }
-            ExprKind::Call(call) => self.call(call, wanted, expr.span),
+            ExprKind::Call(call) => self.call(expr, call, wanted),
             ExprKind::Print(_, values) => values.iter().rev().for_each(|value| self.expr(value, false)),
             ExprKind::AddressOf(place) => self.indices(place),
             ExprKind::NoDiff(inner) => self.dropped(inner),
@@ -282,6 +282,7 @@ impl Want<'_, '_> {
         match self.flow.target(place) {
             Target::Whole(local) if kill => self.state.remove(local),
             Target::Whole(local) | Target::Part(local) => self.state.contains(local),
+            Target::Setter => true,
             Target::Lossy(_) => false,
         }
     }
@@ -299,7 +300,7 @@ impl Want<'_, '_> {
         }
     }
 
-    fn call(&mut self, call: &Call, result_wanted: bool, span: Span) {
+    fn call(&mut self, expr: &Expr, call: &Call, result_wanted: bool) {
         let open = self.flow.open_args(call);
         let mut wanted_in = None;
         for ((dir, arg), open) in call.args.iter().zip(&open) {
@@ -310,19 +311,19 @@ impl Want<'_, '_> {
                 }
             }
         }
-        let wanted = result_wanted || wanted_in.is_some();
+        let wanted = result_wanted || wanted_in.is_some() || self.flow.takes(call);
         match wanted_in.filter(|_| !result_wanted) {
-            Some(arg) => self.because_of(arg, true, |want| want.call_wanted(call, &open, wanted, span)),
-            None => self.call_wanted(call, &open, wanted, span),
+            Some(arg) => self.because_of(arg, true, |want| want.call_wanted(expr, call, &open, wanted)),
+            None => self.call_wanted(expr, call, &open, wanted),
         }
     }
 
     /// Follows the arguments of a call of which something is wanted or nothing.
-    fn call_wanted(&mut self, call: &Call, open: &[bool], wanted: bool, span: Span) {
-        if let Some(came) = self.flow.fed.get(&key(call)).filter(|_| wanted).cloned() {
+    fn call_wanted(&mut self, expr: &Expr, call: &Call, open: &[bool], wanted: bool) {
+        if let Some(came) = self.flow.fed.get(&expr.id).filter(|_| wanted).cloned() {
             let goes = self.goes();
-            let is_picked = self.picked.contains(&span);
-            self.flow.report_call(call.callee.func, (span, is_picked), &came, &goes);
+            let is_picked = self.picked.contains(&expr.span);
+            self.flow.report_call(call.callee.func, (expr.span, is_picked), &came, &goes);
         }
         let pass = wanted && self.flow.passes(call) && !self.flow.is_detach(call.callee.func);
         for ((dir, arg), open) in call.args.iter().zip(open).rev() {

@@ -1,4 +1,4 @@
-//! What the front end goes by: marks of the library, and one mechanism for both operators.
+//! Tests of the attributes in the library that the front end reads, and of the shared mechanism of `fwd_diff` and `bwd_diff`.
 
 use super::{library, program_with, valid};
 use crate::hir::{DiffMode, Expr, ExprKind, FuncId, InterfaceRef, StmtKind};
@@ -56,7 +56,7 @@ fn called(text: &str) -> (FuncId, Vec<DiffMode>, usize) {
     let mut program = valid(text);
     let functions = program.checked.program.funcs.len();
     let main = program.func("main");
-    let body = program.checked.body(main).expect("`main` has a body").clone();
+    let body = program.checked.check_body(main).expect("`main` has a body").clone();
     let StmtKind::Let(_, Some(Expr { kind: ExprKind::Call(call), .. })) = &body.block[0].kind else {
         panic!("not a variable that holds the result of a call: {:?}", body.block[0]);
     };
@@ -97,7 +97,7 @@ fn both_operators_go_through_one_mechanism() {
         let main = format!("void main() {{ var a = {pair}; var b = diffPair(a, {pair}); {call}; }}");
         let mut program = valid(&format!("{f}\n{main}"));
         let main = program.func("main");
-        let body = program.checked.body(main).expect("`main` has a body").clone();
+        let body = program.checked.check_body(main).expect("`main` has a body").clone();
         let StmtKind::Expr(Expr { kind: ExprKind::Call(call), .. }) = &body.block[2].kind else {
             panic!("not a call: {:?}", body.block[2]);
         };

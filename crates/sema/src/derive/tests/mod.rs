@@ -105,7 +105,7 @@ impl Program {
     /// The differential of such a type, in words.
     fn differential(&mut self, name: &str) -> String {
         let ty = self.ty(name);
-        match self.checked.differential(ty) {
+        match self.checked.differential_of(ty) {
             Some(ty) => self.checked.show(ty),
             None => "none".into(),
         }

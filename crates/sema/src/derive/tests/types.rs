@@ -1,4 +1,4 @@
-//! `Differential` types, made and chosen.
+//! Tests of `Differential` types, synthesized and user-defined.
 
 use super::{problems, valid};
 

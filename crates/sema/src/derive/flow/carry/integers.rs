@@ -1,15 +1,16 @@
-//! Numbers that become integers and numbers again: `float(int(x))`.
+//! Warns about floats that are converted to integers and back: `float(int(x))`.
 //!
-//! An integer has no derivative, and most want none: they are indices and counts. One that becomes a number again whose derivative is
-//! wanted has dropped it on the way, which nobody wrote. So for integers in variables, and in their fields, the state says whether they
-//! are made from a value with a derivative, and where that ended. Conversions back are noted for [`super::super::want`].
+//! An integer has no derivative, and most integers need none: they are indices and counts. But if an integer becomes a float
+//! again whose derivative is needed, the derivative was lost silently. So the state records which integer variables and
+//! fields are computed from a value with a derivative, and where the derivative ended. Conversions back to float are recorded
+//! for [`super::super::want`].
 //!
-//! `x - int(x)` is what is left of `x`, whose derivative is that of `x` indeed, if nobody assigned to `x` in between. What a function computes from integers is its own
-//! matter (a table, a hash), unless it is one of the library that changes the type alone, as `asfloat` does.
+//! `x - int(x)` has the derivative of `x`, if `x` is not assigned in between. Floats that a function computes from integers
+//! (a table, a hash) are not reported, unless it is a library function that only changes the type, such as `asfloat`.
 
 use super::Carry;
+use crate::derive::flow::Flow;
 use crate::derive::flow::trail::Step;
-use crate::derive::flow::{Flow, key};
 use crate::hir::{Call, Expr, ExprKind, LocalId, Ty, TyKind};
 use cotangent_base::{Scalar, Span};
 
@@ -52,7 +53,7 @@ impl Carry<'_, '_> {
     pub(super) fn converted(&mut self, expr: &Expr, base: &Expr, carries: bool) {
         if carries && self.flow.is_integer(expr.ty) {
             let ending = Ending { at: expr.span, came: self.came(base), cut: self.seen(base) };
-            self.endings.insert(key(expr), ending);
+            self.endings.insert(expr.id, ending);
         } else if self.flow.is_integer(base.ty) && self.flow.has_derivative(expr.ty) {
             self.returned(expr, base);
         }
@@ -66,7 +67,7 @@ impl Carry<'_, '_> {
         let from = call.args.iter().find(|(_, arg)| fed && self.flow.has_derivative(arg.ty));
         if let Some((_, from)) = from.filter(|_| self.flow.is_integer(expr.ty)) {
             let ending = Ending { at: expr.span, came: self.came(from), cut: None };
-            self.endings.insert(key(expr), ending);
+            self.endings.insert(expr.id, ending);
         }
         if call.args.iter().all(|(_, arg)| self.flow.is_integer(arg.ty)) && self.flow.has_derivative(expr.ty)
         {
@@ -87,7 +88,7 @@ impl Carry<'_, '_> {
 
     fn returned(&mut self, expr: &Expr, integer: &Expr) {
         if let Some(ending) = self.ending(integer).cloned() {
-            self.flow.returned.insert(key(expr), ending);
+            self.flow.returned.insert(expr.id, ending);
         }
     }
 
@@ -97,7 +98,7 @@ impl Carry<'_, '_> {
             ExprKind::Local(local) => self.stands.get(&local).copied(),
             _ => None,
         };
-        let at = at.unwrap_or(key(taken));
+        let at = at.unwrap_or(taken.id);
         let cut = self.flow.returned.get(&at).and_then(|ending| ending.cut.as_ref());
         if cut.is_some() && cut == self.seen(from).as_ref() {
             self.flow.returned.remove(&at);
@@ -191,12 +192,12 @@ impl Carry<'_, '_> {
             | ExprKind::Unary(_, base)
             | ExprKind::Splat(base)
             | ExprKind::Truncate(base) => self.ending(base),
-            ExprKind::Convert(base) => self.endings.get(&key(expr)).or_else(|| self.ending(base)),
+            ExprKind::Convert(base) => self.endings.get(&expr.id).or_else(|| self.ending(base)),
             ExprKind::Binary(_, a, b) => self.ending(a).or_else(|| self.ending(b)),
             ExprKind::Construct(parts) | ExprKind::Concat(parts) => {
                 parts.iter().find_map(|part| self.ending(part))
             }
-            ExprKind::Call(_) => self.endings.get(&key(expr)),
+            ExprKind::Call(_) => self.endings.get(&expr.id),
             // Memory is not followed, nor are packs.
             ExprKind::Const(_)
             | ExprKind::Val(_)

@@ -1,5 +1,5 @@
-//! Where derivatives are put: assignments, constructions and what calls write. What keeps none loses them; what keeps them is noted
-//! on the trail, if there is one.
+//! Tracks derivatives through assignments, constructions and writes of calls. A target without derivatives loses them.
+//! Otherwise the store is recorded on the trail, if there is one.
 
 use super::Carry;
 use super::integers::spot_of;
@@ -75,7 +75,7 @@ impl Carry<'_, '_> {
             Target::Part(local) if carries => {
                 self.state.carries.insert(local);
             }
-            Target::Part(_) => {}
+            Target::Part(_) | Target::Setter => {}
             Target::Lossy(loss) if carries => self.lose(loss, value),
             Target::Lossy(_) => {}
         }

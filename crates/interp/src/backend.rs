@@ -1,0 +1,393 @@
+//! The interpreter as a back end.
+//!
+//! Buffers and textures are bytes, as [`layout`](crate::layout) describes. A launch takes exclusive ownership of memory that
+//! it may write, until it ends. It shares memory that it only reads; concurrent readers see the state before the launch.
+//! Locks are taken in a fixed order, so that launches in several threads cannot deadlock.
+
+use crate::layout::{narrowed, widened};
+use crate::params::{Param, Store};
+use crate::{Machine, Options, Program, Val};
+use cotangent_base::Scalar;
+use cotangent_ir::texture::{Extent, Opaque, Texture as Texels};
+use cotangent_ir::{Access, FuncId, Global, GlobalKind, Ty, Type, layout};
+use cotangent_runtime::{
+    Argument, Arguments, Backend, Call, Called, Compiled, Element, Failure, Launch, Launched, TextureType,
+    Time,
+};
+use std::mem;
+use std::ops::Range;
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::time::Instant;
+
+/// Runs programs by interpreting them.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Interpreter {
+    /// How to run, unless a launch says otherwise.
+    pub options: Options,
+}
+
+/// Memory that launches take turns in writing.
+type Memory = Arc<RwLock<Arc<Vec<u8>>>>;
+
+/// A buffer of the interpreter.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    element: Element,
+    memory: Memory,
+}
+
+/// A texture of the interpreter.
+#[derive(Clone, Debug)]
+pub struct Texture {
+    ty: Texels,
+    extent: Extent,
+    memory: Memory,
+}
+
+impl Interpreter {
+    /// An interpreter with these options.
+    pub fn new(options: Options) -> Self {
+        Interpreter { options }
+    }
+
+    fn options(&self, launch: Launch) -> Result<Options, Failure> {
+        if launch.max_time.is_some() {
+            return Err(Failure::usage("the interpreter limits steps, not time"));
+        }
+        let max_steps = launch.max_steps.unwrap_or(self.options.max_steps);
+        Ok(Options { max_steps, ..self.options })
+    }
+
+    /// What `work` gives on a machine whose parameters have these arguments.
+    fn with_machine<R>(
+        &self,
+        program: &Program,
+        arguments: &Arguments<Self>,
+        options: Options,
+        work: impl FnOnce(&mut Machine<'_>) -> R,
+    ) -> Result<R, Failure> {
+        let bound = bound(program, arguments)?;
+        let mut memories: Vec<(&Memory, bool)> = Vec::new();
+        for (_, memory, writes, _) in &bound {
+            match memories.iter_mut().find(|(other, _)| Arc::ptr_eq(other, memory)) {
+                Some((_, written)) => *written |= writes,
+                None => memories.push((memory, *writes)),
+            }
+        }
+        memories.sort_by_key(|(memory, _)| Arc::as_ptr(memory) as usize);
+        let mut machine = program.machine_with(options);
+        set_values(program, arguments, &mut machine)?;
+        let mut taken: Vec<RwLockWriteGuard<'_, Arc<Vec<u8>>>> = Vec::new();
+        let mut guards = Vec::new();
+        for (store, (memory, written)) in memories.iter().enumerate() {
+            machine.add_store(match written {
+                true => {
+                    let mut guard = memory.write().unwrap_or_else(PoisonError::into_inner);
+                    let bytes = mem::take(&mut *guard);
+                    taken.push(guard);
+                    guards.push(store);
+                    Store::Own(Arc::try_unwrap(bytes).unwrap_or_else(|shared| shared.to_vec()))
+                }
+                false => Store::Shared(memory.read().unwrap_or_else(PoisonError::into_inner).clone()),
+            });
+        }
+        for (global, memory, _, param) in &bound {
+            let at = memories.iter().position(|(other, _)| Arc::ptr_eq(other, memory)).unwrap_or(0);
+            machine.params[*global] = match param.clone() {
+                Param::Buffer { stride, .. } => Param::Buffer { store: at, stride },
+                Param::Texture { extent, .. } => Param::Texture { store: at, extent },
+                other => other,
+            };
+        }
+        let result = work(&mut machine);
+        for (mut guard, store) in taken.into_iter().zip(guards) {
+            let bytes = mem::replace(&mut machine.stores[store], Store::Own(vec![]));
+            *guard = match bytes {
+                Store::Own(bytes) => Arc::new(bytes),
+                Store::Shared(bytes) => bytes,
+            };
+        }
+        Ok(result)
+    }
+}
+
+/// The parameters that have memory, with whether the program may write it.
+fn bound<'a>(
+    program: &Program,
+    arguments: &'a Arguments<Interpreter>,
+) -> Result<Vec<(Global, &'a Memory, bool, Param)>, Failure> {
+    let (module, wide) = (program.module(), program.options().wide);
+    let mut bound = Vec::new();
+    for (global, data) in module.globals.iter().filter(|(_, data)| data.kind == GlobalKind::Param) {
+        let name = data.name;
+        match (module.types.get(data.ty), arguments.get(global)) {
+            (Type::Buffer(elem, access), Some(Argument::Buffer(buffer))) => {
+                if !buffer.element.is_like(&Element::new(module, elem), wide) {
+                    return Err(Failure::usage(format!("the buffer given for `{name}` has other elements")));
+                }
+                let param = Param::Buffer { store: 0, stride: program.stride(elem) };
+                bound.push((global, &buffer.memory, access == Access::ReadWrite, param));
+            }
+            (Type::Opaque(Opaque::Texture(ty)), Some(Argument::Texture(texture))) => {
+                let like = Texels { access: ty.access, ..texture.ty };
+                if like != ty {
+                    return Err(Failure::usage(format!("the texture given for `{name}` is of another type")));
+                }
+                let param = Param::Texture { store: 0, extent: texture.extent };
+                bound.push((global, &texture.memory, ty.access == Access::ReadWrite, param));
+            }
+            _ => {}
+        }
+    }
+    Ok(bound)
+}
+
+/// Sets what has no memory of its own: values and samplers.
+fn set_values(
+    program: &Program,
+    arguments: &Arguments<Interpreter>,
+    machine: &mut Machine<'_>,
+) -> Result<(), Failure> {
+    let module = program.module();
+    for (global, data) in module.globals.iter().filter(|(_, data)| data.kind == GlobalKind::Param) {
+        let name = data.name;
+        match (module.types.get(data.ty), arguments.get(global)) {
+            (_, None) => {}
+            (Type::Buffer(..), Some(Argument::Buffer(_))) => {}
+            (Type::Opaque(Opaque::Texture(_)), Some(Argument::Texture(_))) => {}
+            (Type::Opaque(Opaque::Sampler | Opaque::Comparison), Some(Argument::Sampler(state))) => {
+                machine.params[global] = Param::Sampler(*state);
+            }
+            (Type::Buffer(..) | Type::Opaque(_), Some(_)) => {
+                return Err(Failure::usage(format!("`{name}` was given what it is not")));
+            }
+            (_, Some(Argument::Value(bytes))) => {
+                let size = layout::layout(&module.types, data.ty).map_or(0, |l| l.size as usize);
+                if bytes.len() != size {
+                    let given = bytes.len();
+                    return Err(Failure::usage(format!(
+                        "`{name}` takes {size} bytes, but was given {given}"
+                    )));
+                }
+                match program.options().wide {
+                    true => machine.memory[global] = program.value(data.ty, bytes),
+                    false => machine.params[global] = Param::Value(Arc::new(bytes.clone())),
+                }
+            }
+            (_, Some(_)) => return Err(Failure::usage(format!("`{name}` is a value"))),
+        }
+    }
+    Ok(())
+}
+
+impl Program {
+    /// A value from bytes in C layout.
+    pub fn value(&self, ty: Ty, bytes: &[u8]) -> Val {
+        let types = &self.module().types;
+        let decode = |layouts: &crate::layout::Layouts| layouts.shape(types, ty).map(|s| s.decode(bytes));
+        let value = match self.options().wide {
+            true => decode(&crate::layout::Layouts::new(types, false)),
+            false => decode(self.layouts()),
+        };
+        value.unwrap_or_else(|| match types.get(ty) {
+            Type::Sum(_) => Val::unknown(0),
+            _ => Val::zero(types, ty),
+        })
+    }
+
+    /// Elements in C layout as they lie in the program's memory.
+    pub(crate) fn elements(&self, elem: Ty, bytes: &[u8]) -> Vec<u8> {
+        match self.options().wide {
+            true => widened(&self.module().types, elem, bytes),
+            false => bytes.to_vec(),
+        }
+    }
+
+    pub(crate) fn texels(&self, scalar: Scalar, texels: &[u8]) -> Vec<u8> {
+        match self.options().wide {
+            true => {
+                let element = Element::scalar(scalar);
+                let (types, ty) = element.ty();
+                widened(types, ty, texels)
+            }
+            false => texels.to_vec(),
+        }
+    }
+}
+
+impl Interpreter {
+    /// Bytes in C layout as they lie in memory.
+    fn inward(&self, element: &Element, bytes: &[u8]) -> Vec<u8> {
+        let (types, ty) = element.ty();
+        if self.options.wide { widened(types, ty, bytes) } else { bytes.to_vec() }
+    }
+
+    /// The way back.
+    fn outward(&self, element: &Element, bytes: &[u8]) -> Vec<u8> {
+        let (types, ty) = element.ty();
+        if self.options.wide { narrowed(types, ty, bytes) } else { bytes.to_vec() }
+    }
+
+    /// The bytes of memory that a range of whole elements in C layout lies in.
+    fn inner(&self, buffer: &Buffer, range: Range<usize>) -> Result<Range<usize>, Failure> {
+        let (types, ty) = buffer.element.ty();
+        let outer = buffer.element.stride().unwrap_or(1);
+        let inner = if self.options.wide { widened(types, ty, &vec![0; outer]).len() } else { outer };
+        let is_whole = range.start.is_multiple_of(outer) && range.end.is_multiple_of(outer);
+        if !is_whole || range.start > range.end || range.end > self.size(buffer) {
+            let size = self.size(buffer);
+            let Range { start, end } = range;
+            return Err(Failure::usage(format!(
+                "bytes {start} to {end} are no elements of a buffer of {size} bytes, whose elements have {outer}"
+            )));
+        }
+        Ok(range.start / outer * inner..range.end / outer * inner)
+    }
+}
+
+impl Backend for Interpreter {
+    type Program = Program;
+    type Buffer = Buffer;
+    type Texture = Texture;
+
+    fn load(&self, compiled: &Compiled) -> Result<Program, Failure> {
+        Ok(Program::new(compiled.module.clone(), self.options))
+    }
+
+    fn make_buffer(&self, element: &Element, bytes: &[u8]) -> Result<Buffer, Failure> {
+        let Some(stride) = element.stride() else {
+            return Err(Failure::usage("the elements of the buffer have no layout"));
+        };
+        if !bytes.len().is_multiple_of(stride) {
+            let size = bytes.len();
+            return Err(Failure::usage(format!("{size} bytes are no whole elements of {stride} bytes")));
+        }
+        let memory = Arc::new(RwLock::new(Arc::new(self.inward(element, bytes))));
+        Ok(Buffer { element: element.clone(), memory })
+    }
+
+    fn make_texture(&self, ty: TextureType, extent: Extent, texels: &[u8]) -> Result<Texture, Failure> {
+        let TextureType { texture, .. } = ty;
+        let size = extent.texels() * usize::from(texture.lanes) * texture.scalar.bytes() as usize;
+        if texels.len() < size {
+            let given = texels.len();
+            return Err(Failure::usage(format!("the texels take {size} bytes, but {given} were given")));
+        }
+        let texels = self.inward(&Element::scalar(texture.scalar), texels);
+        Ok(Texture { ty: texture, extent, memory: Arc::new(RwLock::new(Arc::new(texels))) })
+    }
+
+    fn size(&self, buffer: &Buffer) -> usize {
+        let size = buffer.memory.read().unwrap_or_else(PoisonError::into_inner).len();
+        if !self.options.wide {
+            return size;
+        }
+        let (types, ty) = buffer.element.ty();
+        let outer = buffer.element.stride().unwrap_or(1);
+        size / widened(types, ty, &vec![0; outer]).len().max(1) * outer
+    }
+
+    fn write(&self, buffer: &Buffer, offset: usize, bytes: &[u8]) -> Result<(), Failure> {
+        let range = self.inner(buffer, offset..offset.saturating_add(bytes.len()))?;
+        let bytes = self.inward(&buffer.element, bytes);
+        let mut memory = buffer.memory.write().unwrap_or_else(PoisonError::into_inner);
+        match range == (0..memory.len()) {
+            true => *memory = Arc::new(bytes),
+            false => Arc::make_mut(&mut memory)[range].copy_from_slice(&bytes),
+        }
+        Ok(())
+    }
+
+    fn read(&self, buffer: &Buffer, range: Range<usize>) -> Result<Vec<u8>, Failure> {
+        let range = self.inner(buffer, range)?;
+        let memory = buffer.memory.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(self.outward(&buffer.element, &memory[range]))
+    }
+
+    fn read_texture(&self, texture: &Texture) -> Result<Vec<u8>, Failure> {
+        let memory = texture.memory.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(self.outward(&Element::scalar(texture.ty.scalar), &memory))
+    }
+
+    fn launch(
+        &self,
+        program: &Program,
+        entry: FuncId,
+        groups: [u32; 3],
+        arguments: &Arguments<Self>,
+        launch: Launch,
+    ) -> Result<Launched, Failure> {
+        if program.module().funcs[entry].entry.is_none() {
+            let name = program.module().funcs[entry].name;
+            return Err(Failure::usage(format!("`{name}` is no entry point")));
+        }
+        self.with_machine(program, arguments, self.options(launch)?, |machine| {
+            let start = launch.timed.then(Instant::now);
+            let ended = machine.dispatch(entry, groups);
+            let time = start.map(|s| Time { seconds: s.elapsed().as_secs_f64(), by_device: false });
+            Launched { ended, printed: machine.take_output(), time }
+        })
+    }
+}
+
+impl Call for Interpreter {
+    fn call(
+        &self,
+        program: &Program,
+        func: FuncId,
+        arguments: &Arguments<Self>,
+        points: usize,
+        inputs: &[&[u8]],
+        launch: Launch,
+    ) -> Result<Called, Failure> {
+        let module = program.module();
+        let sig = &module.funcs[func].sig;
+        let stride = |ty| layout::layout(&module.types, ty).map(|l| l.size as usize);
+        let mut given = Vec::new();
+        for (index, input) in sig.inputs().enumerate() {
+            let Some(size) = stride(input.ty) else {
+                return Err(Failure::usage(format!("`{}` has no layout in memory", input.name)));
+            };
+            match inputs.get(index).filter(|bytes| bytes.len() == points * size) {
+                Some(bytes) => given.push((input.ty, size, *bytes)),
+                None => {
+                    let name = input.name;
+                    return Err(Failure::usage(format!(
+                        "`{name}` takes {size} bytes for each of {points} points"
+                    )));
+                }
+            }
+        }
+        let outputs: Vec<(Ty, usize)> =
+            sig.outputs().map(|output| (output.ty, stride(output.ty).unwrap_or(0))).collect();
+        let narrow = program.options().wide.then(|| crate::layout::Layouts::new(&module.types, false));
+        let layouts = narrow.as_ref().unwrap_or(program.layouts());
+        let shape = |ty| layouts.shape(&module.types, ty);
+        self.with_machine(program, arguments, self.options(launch)?, |machine| {
+            let mut called = Called {
+                outputs: outputs.iter().map(|(_, size)| vec![0; points * size]).collect(),
+                ended: Ok(()),
+                printed: String::new(),
+            };
+            for point in 0..points {
+                let input = |(ty, size, bytes): &(Ty, usize, &[u8])| {
+                    shape(*ty).map_or(Val::Unit, |shape| shape.decode(&bytes[point * size..]))
+                };
+                let values = match machine.call(func, given.iter().map(input).collect()) {
+                    Ok(values) => values,
+                    Err(stopped) => {
+                        called.ended = Err((point, stopped));
+                        break;
+                    }
+                };
+                for (((ty, size), bytes), value) in outputs.iter().zip(&mut called.outputs).zip(&values) {
+                    if let Some(shape) = shape(*ty) {
+                        shape.encode(value, &mut bytes[point * size..(point + 1) * size]);
+                    }
+                }
+            }
+            called.printed = machine.take_output();
+            called
+        })
+    }
+}

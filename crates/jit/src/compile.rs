@@ -1,0 +1,396 @@
+//! Compiles an entry point and all functions that it calls.
+
+use crate::body::Body;
+use crate::shape::Shapes;
+use crate::state::{Helper, Print};
+use crate::stop::Site;
+use crate::{Unsupported, launch};
+use cotangent_base::{Map, Span};
+use cotangent_ir::{Func, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage, Trap, Ty, Type, layout};
+use cotangent_passes::place::Places;
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{AbiParam, Signature, UserFuncName, types};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId as NativeId, Linkage, Module as _, default_libcall_names};
+
+/// The result of compiling something.
+pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
+
+/// How to compile.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// Whether to count iterations and calls, so that [`Limits::max_steps`](crate::Limits::max_steps) holds.
+    pub count_steps: bool,
+}
+
+/// An entry point as native code.
+pub struct Program {
+    /// What holds the code; gone only while it is dropped.
+    pub(crate) code: Option<JITModule>,
+    /// Runs one thread.
+    pub(crate) run: *const u8,
+    pub(crate) sites: Vec<Site>,
+    pub(crate) prints: Vec<Print>,
+    pub(crate) globals: Vec<GlobalMemory>,
+    pub(crate) threads: [u32; 3],
+    pub(crate) has_barriers: bool,
+    pub(crate) is_recursive: bool,
+    /// How many bytes of arena and of stack calls need that do not recur.
+    pub(crate) arena: u64,
+    pub(crate) stack: u64,
+}
+
+/// What memory a global needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GlobalMemory {
+    pub kind: MemoryKind,
+    pub size: u64,
+    pub align: u64,
+}
+
+/// Whose memory that is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MemoryKind {
+    /// The host's; `size` is that of an element.
+    Buffer,
+    /// The host's, for a value.
+    Uniform,
+    /// The group's.
+    Shared,
+    /// The thread's.
+    Static,
+    /// There is none: a texture or sampler, or what has no layout.
+    Nothing,
+}
+
+impl Program {
+    /// Compiles an entry point of a valid module.
+    pub fn compile(module: &Module, entry: FuncId, options: Options) -> Result<Program> {
+        let func = &module.funcs[entry];
+        let refuse = |what: &str| Err(Unsupported { span: func.span, what: what.to_string() });
+        let Some(info) = &func.entry else { return refuse("a function that is no entry point") };
+        if info.stage != Stage::Compute {
+            return refuse("a shader that does not compute");
+        }
+        if module.types.wide {
+            return refuse("binary64 in place of binary32");
+        }
+        let mut compiler = Compiler::new(module, options)?;
+        let order = compiler.reachable(entry)?;
+        for id in &order {
+            let places = Places::of(module, &module.funcs[*id], &compiler.places);
+            compiler.places.insert(*id, places);
+        }
+        for id in &order {
+            compiler.declare(*id)?;
+        }
+        for id in &order {
+            compiler.define(*id)?;
+        }
+        let run = compiler.thunk(entry)?;
+        compiler.finish(run, info.threads, &order)
+    }
+}
+
+/// The module under compilation.
+pub(crate) struct Compiler<'m> {
+    pub module: &'m Module,
+    pub shapes: Shapes<'m>,
+    pub options: Options,
+    pub jit: JITModule,
+    context: Context,
+    builder: FunctionBuilderContext,
+    pub places: Map<FuncId, Places>,
+    pub natives: Map<FuncId, NativeId>,
+    pub helpers: Map<Helper, NativeId>,
+    pub recursive: Vec<FuncId>,
+    pub sites: Vec<Site>,
+    pub prints: Vec<Print>,
+    pub has_barriers: bool,
+    /// Whether values that lie in memory are stored to memory that the host sees.
+    pub stores_memory: bool,
+    /// The bytes of arena that a call of each function takes.
+    pub frames: Map<FuncId, u64>,
+    /// The bytes of stack that it takes.
+    stacks: Map<FuncId, u64>,
+}
+
+/// What a call takes of the stack beside the frame that Cranelift reports: arguments, the return address, saved registers.
+const CALL_BYTES: u64 = 1024;
+
+/// What threads that run at the same time may take for their values.
+const MOST_MEMORY: u64 = 2 << 30;
+
+/// An internal error, as far as users are concerned: Cranelift does not take what we made.
+pub(crate) fn failed(span: Span, error: impl std::fmt::Display) -> Unsupported {
+    Unsupported { span, what: format!("code that Cranelift refuses: {error}") }
+}
+
+fn flags() -> std::result::Result<settings::Flags, settings::SetError> {
+    let mut flags = settings::builder();
+    flags.set("opt_level", "speed")?;
+    flags.set("use_colocated_libcalls", "false")?;
+    flags.set("is_pic", "false")?;
+    flags.set("enable_multi_ret_implicit_sret", "true")?;
+    flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })?;
+    Ok(settings::Flags::new(flags))
+}
+
+impl<'m> Compiler<'m> {
+    fn new(module: &'m Module, options: Options) -> Result<Self> {
+        let flags = flags().map_err(|e| failed(Span::none(), e))?;
+        let isa = cranelift_native::builder().map_err(|e| failed(Span::none(), e))?;
+        let isa = isa.finish(flags).map_err(|e| failed(Span::none(), e))?;
+        let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+        builder.symbols(Helper::ALL.map(|helper| (helper.symbol(), helper.address())));
+        let jit = JITModule::new(builder);
+        Ok(Compiler {
+            module,
+            shapes: Shapes::new(&module.types),
+            options,
+            context: jit.make_context(),
+            jit,
+            builder: FunctionBuilderContext::new(),
+            places: Map::default(),
+            natives: Map::default(),
+            helpers: Map::default(),
+            recursive: vec![],
+            sites: vec![],
+            prints: vec![],
+            has_barriers: false,
+            stores_memory: false,
+            frames: Map::default(),
+            stacks: Map::default(),
+        })
+    }
+
+    /// The functions that an entry point runs, callees first. Notes which recur.
+    fn reachable(&mut self, entry: FuncId) -> Result<Vec<FuncId>> {
+        let statics = self.module.globals.values().filter_map(|g| match g.kind {
+            GlobalKind::Static(init) => init,
+            GlobalKind::Param | GlobalKind::Shared => None,
+        });
+        let mut walk = Walk { module: self.module, state: Map::default(), order: vec![], recursive: vec![] };
+        for root in statics.chain([entry]) {
+            walk.visit(root);
+        }
+        self.recursive = walk.recursive;
+        for id in &walk.order {
+            let func = &self.module.funcs[*id];
+            if func.kind != FuncKind::Defined {
+                return Err(Unsupported {
+                    span: func.span,
+                    what: "a derivative that is not written yet".into(),
+                });
+            }
+            self.look_at(func);
+        }
+        Ok(walk.order)
+    }
+
+    fn look_at(&mut self, func: &Func) {
+        for inst in func.all_insts() {
+            let data = &func.insts[inst];
+            if let Op::Barrier(barrier) = &data.op {
+                self.has_barriers |= barrier.sync;
+            }
+            if let Op::Store(_) = &data.op {
+                self.stores_memory |= self.shapes.shape(func.ty(data.operands[1])).in_memory();
+            }
+        }
+    }
+
+    /// A place where the program may stop.
+    pub fn site(&mut self, trap: Trap, span: Span, func: &Func) -> u32 {
+        self.sites.push(Site { trap, span, func: func.name });
+        self.sites.len() as u32 - 1
+    }
+
+    /// What a function takes and gives. Outputs that lie in memory are written where the caller says, or in place.
+    fn signature(&self, id: FuncId) -> Signature {
+        let func = &self.module.funcs[id];
+        let mut signature = self.jit.make_signature();
+        signature.params.push(AbiParam::new(types::I64));
+        signature.returns.push(AbiParam::new(types::I32));
+        for param in func.sig.inputs() {
+            if self.shapes.shape(param.ty).in_memory() {
+                signature.params.push(AbiParam::new(types::I64));
+            } else {
+                let leaves = self.shapes.leaves(param.ty);
+                signature.params.extend(leaves.iter().map(|(leaf, _)| AbiParam::new(leaf.native())));
+            }
+        }
+        for (number, output) in func.sig.outputs().enumerate() {
+            if !self.shapes.shape(output.ty).in_memory() {
+                let leaves = self.shapes.leaves(output.ty);
+                signature.returns.extend(leaves.iter().map(|(leaf, _)| AbiParam::new(leaf.native())));
+            } else if self.places[&id].passed[number].is_none() {
+                signature.params.push(AbiParam::new(types::I64));
+            }
+        }
+        signature
+    }
+
+    fn declare(&mut self, id: FuncId) -> Result<()> {
+        let func = &self.module.funcs[id];
+        let signature = self.signature(id);
+        let name = format!("{}", func.name);
+        let native = self.jit.declare_function(&name, Linkage::Local, &signature);
+        self.natives.insert(id, native.map_err(|e| failed(func.span, e))?);
+        Ok(())
+    }
+
+    /// The number of a helper.
+    pub fn helper(&mut self, helper: Helper) -> Result<NativeId> {
+        if let Some(native) = self.helpers.get(&helper) {
+            return Ok(*native);
+        }
+        let (params, returns) = helper.signature();
+        let mut signature = self.jit.make_signature();
+        signature.params.extend(params.iter().map(|ty| AbiParam::new(*ty)));
+        signature.returns.extend(returns.iter().map(|ty| AbiParam::new(*ty)));
+        let native = self.jit.declare_function(&helper.symbol(), Linkage::Import, &signature);
+        let native = native.map_err(|e| failed(Span::none(), e))?;
+        self.helpers.insert(helper, native);
+        Ok(native)
+    }
+
+    fn define(&mut self, id: FuncId) -> Result<()> {
+        let signature = self.signature(id);
+        let native = self.natives[&id];
+        let stack = self.build(native, signature, self.module.funcs[id].span, |compiler, builder| {
+            Body::new(compiler, builder, id).function()
+        })?;
+        self.stacks.insert(id, stack);
+        Ok(())
+    }
+
+    /// What runs one thread: it sets the variables of the thread and calls the entry point.
+    fn thunk(&mut self, entry: FuncId) -> Result<NativeId> {
+        let mut signature = self.jit.make_signature();
+        signature.params.push(AbiParam::new(types::I64));
+        signature.returns.push(AbiParam::new(types::I32));
+        let span = self.module.funcs[entry].span;
+        let native = self.jit.declare_anonymous_function(&signature).map_err(|e| failed(span, e))?;
+        self.build(native, signature, span, |compiler, builder| Body::new(compiler, builder, entry).thunk())?;
+        Ok(native)
+    }
+
+    /// Compiles a function. Gives how much of the stack it takes.
+    fn build(
+        &mut self,
+        native: NativeId,
+        signature: Signature,
+        span: Span,
+        body: impl FnOnce(&mut Self, FunctionBuilder<'_>) -> Result<()>,
+    ) -> Result<u64> {
+        let mut context = std::mem::replace(&mut self.context, Context::new());
+        let mut builder = std::mem::take(&mut self.builder);
+        context.func.signature = signature;
+        context.func.name = UserFuncName::user(0, native.as_u32());
+        let made = body(self, FunctionBuilder::new(&mut context.func, &mut builder));
+        let made = made.and_then(|()| {
+            self.jit.define_function(native, &mut context).map_err(|e| failed(span, format!("{e:?}")))
+        });
+        let frame = context.compiled_code().and_then(|code| code.buffer.frame_layout());
+        let frame = frame.map_or(0, |frame| u64::from(frame.frame_to_fp_offset));
+        let slots = context.func.sized_stack_slots.values().map(|slot| u64::from(slot.size)).sum();
+        self.jit.clear_context(&mut context);
+        (self.context, self.builder) = (context, builder);
+        made.map(|()| frame.max(slots) + CALL_BYTES)
+    }
+
+    /// What the deepest calls need together, if they do not recur. Callees come first in `order`.
+    fn deepest(&self, order: &[FuncId], each: &Map<FuncId, u64>) -> u64 {
+        let mut needs: Map<FuncId, u64> = Map::default();
+        for id in order {
+            let func = &self.module.funcs[*id];
+            let callees = func.all_insts().into_iter().filter_map(|inst| func.insts[inst].op.callee());
+            let below = callees.filter_map(|callee| needs.get(&callee)).max().copied().unwrap_or(0);
+            needs.insert(*id, below + each.get(id).copied().unwrap_or(0));
+        }
+        needs.values().max().copied().unwrap_or(0)
+    }
+
+    fn finish(mut self, run: NativeId, threads: [u32; 3], order: &[FuncId]) -> Result<Program> {
+        self.jit.finalize_definitions().map_err(|e| failed(Span::none(), e))?;
+        let (arena, stack) = (self.deepest(order, &self.frames), self.deepest(order, &self.stacks));
+        let side_by_side =
+            if self.has_barriers { threads.iter().map(|n| u64::from(*n)).product() } else { 1 };
+        if (arena + stack).saturating_mul(side_by_side) > MOST_MEMORY {
+            return Err(Unsupported { span: Span::none(), what: "more than 2 GiB of local values".into() });
+        }
+        Ok(Program {
+            run: self.jit.get_finalized_function(run),
+            code: Some(self.jit),
+            sites: self.sites,
+            prints: self.prints,
+            globals: self
+                .module
+                .globals
+                .keys()
+                .map(|g| global_memory(self.module, &self.shapes, g))
+                .collect(),
+            threads,
+            has_barriers: self.has_barriers,
+            is_recursive: !self.recursive.is_empty(),
+            arena: arena + launch::ARENA_SLACK,
+            stack,
+        })
+    }
+}
+
+fn global_memory(module: &Module, shapes: &Shapes<'_>, global: Global) -> GlobalMemory {
+    let data = &module.globals[global];
+    let nothing = GlobalMemory { kind: MemoryKind::Nothing, size: 0, align: 1 };
+    let host = |kind: MemoryKind, ty: Ty| match layout::layout(&module.types, ty) {
+        Some(layout) => GlobalMemory { kind, size: layout.size.into(), align: layout.align.into() },
+        None => nothing,
+    };
+    let own = |kind: MemoryKind| match module.types.get(data.ty) {
+        Type::Ref(inner) => {
+            let shape = shapes.shape(inner);
+            GlobalMemory { kind, size: shape.size, align: shape.align }
+        }
+        _ => nothing,
+    };
+    match (&data.kind, module.types.get(data.ty)) {
+        (GlobalKind::Shared, _) => own(MemoryKind::Shared),
+        (GlobalKind::Static(_), _) => own(MemoryKind::Static),
+        (GlobalKind::Param, Type::Buffer(elem, _)) => host(MemoryKind::Buffer, elem),
+        (GlobalKind::Param, Type::Opaque(_)) => nothing,
+        (GlobalKind::Param, _) => host(MemoryKind::Uniform, data.ty),
+    }
+}
+
+/// A walk along calls, depth first.
+struct Walk<'m> {
+    module: &'m Module,
+    /// Whether each function seen is done.
+    state: Map<FuncId, bool>,
+    order: Vec<FuncId>,
+    recursive: Vec<FuncId>,
+}
+
+impl Walk<'_> {
+    fn visit(&mut self, id: FuncId) {
+        if self.state.contains_key(&id) {
+            return;
+        }
+        self.state.insert(id, false);
+        let func = &self.module.funcs[id];
+        for inst in func.all_insts() {
+            let Some(callee) = func.insts[inst].op.callee() else { continue };
+            match self.state.get(&callee) {
+                // It is among those that are being visited: a call of it closes a circle.
+                Some(false) => self.recursive.push(callee),
+                Some(true) => {}
+                None => self.visit(callee),
+            }
+        }
+        self.state.insert(id, true);
+        self.order.push(id);
+    }
+}

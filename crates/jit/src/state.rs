@@ -1,0 +1,268 @@
+//! The state of a thread that native code and Rust share, and the functions that native code calls.
+//!
+//! Native code takes the address of a [`State`] and accesses its fields at the offsets of the Rust structure. Only native
+//! code calls the functions here, with the state that it was passed, so their pointers are valid during the launch. None of
+//! them panics.
+#![allow(unsafe_code)]
+
+use crate::launch::Host;
+use cotangent_base::Scalar;
+use cotangent_base::printf::{self, Piece, Shown};
+use cotangent_ir::eval::{self, Eval};
+use cotangent_ir::{Const, Math};
+use cotangent_maths::Rare;
+use cranelift_codegen::ir::{Type, types};
+use std::mem::offset_of;
+
+/// The state of a thread while it runs.
+#[repr(C)]
+pub(crate) struct State {
+    /// The memory of all globals. The first entry is no global's.
+    pub globals: *const Memory,
+    /// The next free byte of the arena, and where it ends.
+    pub arena: u64,
+    pub arena_end: u64,
+    /// The lowest address that the stack may reach.
+    pub stack_limit: u64,
+    /// How many more calls may nest, and how many more iterations and calls may run.
+    pub depth: i64,
+    pub fuel: i64,
+    /// Why it stopped: the number of the site, and for indices and unknown types what was found.
+    pub site: u32,
+    /// Who the thread is.
+    pub index_in_group: u32,
+    pub group: [u32; 3],
+    pub thread: [u32; 3],
+    pub in_dispatch: [u32; 3],
+    pub index: i64,
+    pub len: u64,
+    /// What Rust keeps for it.
+    pub host: *mut Host,
+}
+
+/// The memory of a global.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Memory {
+    pub address: *mut u8,
+    /// How many elements a buffer has.
+    pub len: u64,
+}
+
+/// Where fields of the state are.
+pub(crate) mod at {
+    use super::{Memory, State, offset_of};
+    pub const GLOBALS: i32 = offset_of!(State, globals) as i32;
+    pub const ARENA: i32 = offset_of!(State, arena) as i32;
+    pub const ARENA_END: i32 = offset_of!(State, arena_end) as i32;
+    pub const STACK_LIMIT: i32 = offset_of!(State, stack_limit) as i32;
+    pub const DEPTH: i32 = offset_of!(State, depth) as i32;
+    pub const FUEL: i32 = offset_of!(State, fuel) as i32;
+    pub const SITE: i32 = offset_of!(State, site) as i32;
+    pub const INDEX_IN_GROUP: i32 = offset_of!(State, index_in_group) as i32;
+    pub const GROUP: i32 = offset_of!(State, group) as i32;
+    pub const THREAD: i32 = offset_of!(State, thread) as i32;
+    pub const IN_DISPATCH: i32 = offset_of!(State, in_dispatch) as i32;
+    pub const INDEX: i32 = offset_of!(State, index) as i32;
+    pub const LEN: i32 = offset_of!(State, len) as i32;
+    /// An entry of the table of globals.
+    pub const ENTRY: i64 = size_of::<Memory>() as i64;
+    pub const ENTRY_LEN: i32 = offset_of!(Memory, len) as i32;
+}
+
+/// A function of Rust that native code calls.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Helper {
+    /// `(a: f32, b: f32) -> f32`.
+    Rare(Rare),
+    /// `(op, a: f64, b: f64, c: f64) -> f64`: an operation on binary64.
+    Math64,
+    /// `(op, a: f32, b: f32, c: f32) -> f32`: an operation on binary16.
+    Math16,
+    /// The same on binary32.
+    Math32,
+    /// `(a: f64) -> f32`: rounds to binary16.
+    Round16,
+    /// `(a: f32) -> i32`: the bits of a binary16.
+    Bits16,
+    /// `(bits: i32) -> f32`: the binary16 of these bits.
+    Of16,
+    /// `(state, site)`: notes the place of a call that stopped.
+    NoteCall,
+    /// `(state, number, values)`: prints.
+    Print,
+    /// `(state, site) -> status`: waits for the other threads of the group.
+    Barrier,
+}
+
+impl Helper {
+    /// All of them.
+    pub const ALL: [Helper; 13] = [
+        Helper::Rare(Rare::Sin),
+        Helper::Rare(Rare::Cos),
+        Helper::Rare(Rare::Tan),
+        Helper::Rare(Rare::Rem),
+        Helper::Math64,
+        Helper::Math16,
+        Helper::Math32,
+        Helper::Round16,
+        Helper::Bits16,
+        Helper::Of16,
+        Helper::NoteCall,
+        Helper::Print,
+        Helper::Barrier,
+    ];
+
+    /// Its name as a symbol.
+    pub fn symbol(self) -> String {
+        format!("cotangent {self:?}")
+    }
+
+    /// Its address.
+    pub fn address(self) -> *const u8 {
+        match self {
+            Helper::Rare(Rare::Sin) => rare_sin as *const u8,
+            Helper::Rare(Rare::Cos) => rare_cos as *const u8,
+            Helper::Rare(Rare::Tan) => rare_tan as *const u8,
+            Helper::Rare(Rare::Rem) => rare_rem as *const u8,
+            Helper::Math64 => math64 as *const u8,
+            Helper::Math16 => math16 as *const u8,
+            Helper::Math32 => math32 as *const u8,
+            Helper::Round16 => round16 as *const u8,
+            Helper::Bits16 => bits16 as *const u8,
+            Helper::Of16 => of16 as *const u8,
+            Helper::NoteCall => note_call as *const u8,
+            Helper::Print => print as *const u8,
+            Helper::Barrier => barrier as *const u8,
+        }
+    }
+
+    /// What it takes and gives.
+    pub fn signature(self) -> (&'static [Type], &'static [Type]) {
+        use types::{F32, F64, I32, I64};
+        match self {
+            Helper::Rare(_) => (&[F32, F32], &[F32]),
+            Helper::Math64 => (&[I32, F64, F64, F64], &[F64]),
+            Helper::Math16 | Helper::Math32 => (&[I32, F32, F32, F32], &[F32]),
+            Helper::Round16 => (&[F64], &[F32]),
+            Helper::Bits16 => (&[F32], &[I32]),
+            Helper::Of16 => (&[I32], &[F32]),
+            Helper::NoteCall => (&[I64, I32], &[]),
+            Helper::Print => (&[I64, I32, I64], &[]),
+            Helper::Barrier => (&[I64, I32], &[I32]),
+        }
+    }
+}
+
+extern "C" fn rare_sin(a: f32, b: f32) -> f32 {
+    Rare::Sin.call(a, b)
+}
+extern "C" fn rare_cos(a: f32, b: f32) -> f32 {
+    Rare::Cos.call(a, b)
+}
+extern "C" fn rare_tan(a: f32, b: f32) -> f32 {
+    Rare::Tan.call(a, b)
+}
+extern "C" fn rare_rem(a: f32, b: f32) -> f32 {
+    Rare::Rem.call(a, b)
+}
+
+/// An operation on floats, as `eval` defines it. Operations on floats do not trap.
+fn math(op: u32, scalar: Scalar, operands: [f64; 3]) -> f64 {
+    let Some(op) = Math::ALL.get(op as usize) else { return f64::NAN };
+    let operands = operands.map(Const::float);
+    match Eval::default().math(*op, scalar, &operands[..op.arity()]) {
+        Ok(Const::Float(bits)) => f64::from_bits(bits),
+        _ => f64::NAN,
+    }
+}
+
+extern "C" fn math64(op: u32, a: f64, b: f64, c: f64) -> f64 {
+    math(op, Scalar::F64, [a, b, c])
+}
+extern "C" fn math16(op: u32, a: f32, b: f32, c: f32) -> f32 {
+    math(op, Scalar::F16, [a, b, c].map(f64::from)) as f32
+}
+extern "C" fn math32(op: u32, a: f32, b: f32, c: f32) -> f32 {
+    math(op, Scalar::F32, [a, b, c].map(f64::from)) as f32
+}
+extern "C" fn round16(a: f64) -> f32 {
+    eval::round(a, Scalar::F16) as f32
+}
+extern "C" fn bits16(a: f32) -> u32 {
+    eval::bits(Const::float(a.into()), Scalar::F16) as u32
+}
+extern "C" fn of16(bits: u32) -> f32 {
+    match eval::from_bits(bits.into(), Scalar::F16) {
+        Const::Float(bits) => f64::from_bits(bits) as f32,
+        Const::Int(_) | Const::Bool(_) => 0.0,
+    }
+}
+
+/// What a `print` prints: its format, and the types of its values.
+#[derive(Clone, Debug)]
+pub(crate) struct Print {
+    pub pieces: Vec<Piece>,
+    pub scalars: Vec<Scalar>,
+}
+
+impl Print {
+    pub fn new(format: &str, scalars: Vec<Scalar>) -> Print {
+        // The checker has looked at the format.
+        Print { pieces: printf::parse(format).unwrap_or_default(), scalars }
+    }
+
+    /// Appends the text. Each value is in 64 bits: a float as binary64, an integer extended as its type says.
+    fn append(&self, values: &[u64], output: &mut String) {
+        let mut values = values.iter().zip(&self.scalars);
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => output.push_str(text),
+                Piece::Value(conversion) => {
+                    let Some((bits, scalar)) = values.next() else { break };
+                    let shown = match scalar {
+                        Scalar::Bool => Shown::Integer(*bits as i64, 32),
+                        scalar if scalar.is_float() => Shown::Float(f64::from_bits(*bits)),
+                        scalar => Shown::Integer(*bits as i64, scalar.bits()),
+                    };
+                    output.push_str(&conversion.show(shown));
+                }
+            }
+        }
+    }
+}
+
+/// What Rust keeps for a thread.
+///
+/// # Safety
+/// `state` is the state that [`crate::launch`] made for the thread that calls.
+unsafe fn host<'s>(state: *mut State) -> &'s mut Host {
+    // SAFETY: the launch set `host` to a value that outlives the thread, and only this thread uses it while it runs.
+    unsafe { &mut *(*state).host }
+}
+
+extern "C" fn note_call(state: *mut State, site: u32) {
+    // SAFETY: native code passes on the state it was given.
+    unsafe { host(state) }.calls.push(site);
+}
+
+extern "C" fn print(state: *mut State, number: u32, values: *const u64) {
+    // SAFETY: native code passes on the state it was given.
+    let host = unsafe { host(state) };
+    // SAFETY: the launch borrows the program, whose formats these are.
+    let prints = unsafe { &*host.prints };
+    if let Some(print) = prints.get(number as usize) {
+        // SAFETY: native code has written that many values there.
+        let values = unsafe { std::slice::from_raw_parts(values, print.scalars.len()) };
+        print.append(values, &mut host.output);
+    }
+}
+
+extern "C" fn barrier(state: *mut State, site: u32) -> u32 {
+    // SAFETY: native code passes on the state it was given.
+    let host = unsafe { host(state) };
+    match host.turn.as_ref() {
+        Some(turn) => turn.wait(site, std::mem::take(&mut host.output)).into(),
+        None => 0,
+    }
+}

@@ -1,0 +1,178 @@
+//! Programs in `tests/run`, run natively and compared with the interpreter: every byte that they write, what they print, and where
+//! and why they stop. Those that native code refuses are in `refused.txt`, with the reason: an exact list, which `BLESS=1` rewrites.
+
+use cotangent::ir::Module;
+use cotangent::runtime::{Failure, Launch, Params, Runner};
+use cotangent::{Disk, interp, ir};
+use cotangent_jit::{Limits, Options, Program, Stopped};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[path = "../../cli/tests/support/asked.rs"]
+mod asked;
+#[path = "../../cli/tests/support/header.rs"]
+mod header;
+
+use asked::Asked;
+use header::{header, words};
+
+fn main() {
+    // All programs are one test, since the list of those that are refused is one. Names select some of them.
+    let is_given = |option: &str| std::env::args().any(|arg| arg == option);
+    if is_given("--list") {
+        if !is_given("--ignored") {
+            println!("native: test");
+        }
+        return;
+    }
+    let part = std::env::args().skip(1).find(|arg| !arg.starts_with('-') && arg != "native");
+    let root = tests().join("run");
+    let mut paths = Vec::new();
+    programs(&root, &mut paths);
+    paths.sort();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/refused.txt");
+    let listed = list(&file);
+    let (mut refused, mut wrong, mut passed) = (BTreeMap::new(), String::new(), 0);
+    for path in &paths {
+        let name = path.strip_prefix(&root).unwrap_or(path).with_extension("").display().to_string();
+        if part.as_ref().is_some_and(|part| !name.contains(part.as_str())) {
+            continue;
+        }
+        match check(path) {
+            Ok(None) if listed.contains_key(&name) && !bless() => {
+                wrong += &format!("{name} is listed in refused.txt, and not refused\n");
+            }
+            Ok(None) => passed += 1,
+            Ok(Some(why)) => {
+                if listed.get(&name) != Some(&why) && !bless() {
+                    wrong += &format!("{name} is refused, and not as refused.txt says: {why}\n");
+                }
+                refused.insert(name, why);
+            }
+            Err(error) => wrong += &format!("{name}: {error}\n"),
+        }
+    }
+    println!("{passed} programs agree, {} are refused", refused.len());
+    if bless() && part.is_none() {
+        let head = "# Programs of tests/run that native code refuses, and why; see run.rs.\n".to_string();
+        let lines: String = refused.iter().map(|(name, why)| format!("{name}: {why}\n")).collect();
+        std::fs::write(file, head + &lines).expect("the list can be written");
+    }
+    if !wrong.is_empty() {
+        eprintln!("{wrong}");
+        std::process::exit(1);
+    }
+}
+
+/// Compares a program with the interpreter, or says why it is refused.
+fn check(path: &Path) -> Result<Option<String>, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let asked = Asked::of(&text)?;
+    let disk = Disk::new(path.ancestors().nth(2).map(Path::to_path_buf).into_iter().collect());
+    let compiled = asked.program(path, disk).compile(asked.roots());
+    let lowered = compiled.result.map_err(|_| "it does not compile")?;
+    let (module, entry) = (&lowered.module, lowered.entries[0]);
+    let before = params(module, &asked)?;
+    let mut found: Vec<(ir::Global, Vec<u8>)> =
+        before.iter().map(|(_, global, _, bytes)| (global, bytes.to_vec())).collect();
+    let groups = asked.groups.unwrap_or([1; 3]);
+    let failed = |failure: Failure| failure.to_string();
+    let backend = Arc::new(interp::Interpreter::default());
+    let mut runner = Runner::with_params(backend, cotangent::compiled(&lowered), before).map_err(failed)?;
+    let launched = runner.launch_id(entry, groups, Launch::default()).map_err(failed)?;
+    runner.download().map_err(failed)?;
+    let (ended, said, expected) = (launched.ended, launched.printed, runner.params);
+    let program = match Program::compile(module, entry, Options::default()) {
+        Ok(program) => program,
+        Err(refused) => return Ok(Some(refused.what)),
+    };
+    let mut printed = String::new();
+    let native = launch(&program, &mut found, groups, &mut printed);
+    match (ended, native) {
+        (Ok(()), Ok(())) => same_bytes(&expected, &found)?,
+        (Err(a), Err(b)) => same_stop(&a, &b)?,
+        (Ok(()), Err(stopped)) => return Err(format!("native code stopped: {stopped:?}")),
+        (Err(stopped), Ok(())) => return Err(format!("the interpreter stopped: {stopped:?}")),
+    }
+    if said != printed {
+        return Err(format!("the interpreter printed\n{said}\nand native code\n{printed}"));
+    }
+    Ok(None)
+}
+
+fn params(module: &Module, asked: &Asked) -> Result<Params, String> {
+    let mut params = Params::new(module);
+    for (name, data) in &asked.set {
+        if params.find(name).is_ok() {
+            params.set(name, data).map_err(|e| e.to_string())?;
+        }
+    }
+    Ok(params)
+}
+
+fn launch(
+    program: &Program,
+    params: &mut [(ir::Global, Vec<u8>)],
+    groups: [u32; 3],
+    printed: &mut String,
+) -> Result<(), Stopped> {
+    let mut given: Vec<(ir::Global, &mut [u8])> =
+        params.iter_mut().map(|(global, bytes)| (*global, &mut bytes[..])).collect();
+    program.launch(&mut given, groups, Limits::default(), printed)
+}
+
+fn same_bytes(expected: &Params, found: &[(ir::Global, Vec<u8>)]) -> Result<(), String> {
+    for ((name, _, _, a), (_, b)) in expected.iter().zip(found) {
+        if let Some(at) = a.iter().zip(b).position(|(a, b)| a != b) {
+            let word = |bytes: &[u8]| bytes[at / 4 * 4..].iter().take(4).copied().collect::<Vec<u8>>();
+            let float = |bytes: &[u8]| <[u8; 4]>::try_from(&word(bytes)[..]).map_or(0.0, f32::from_le_bytes);
+            return Err(format!(
+                "`{name}` differs at byte {at}: {:x?} ({}), not {:x?} ({})",
+                word(b),
+                float(b),
+                word(a),
+                float(a)
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn same_stop(a: &interp::Stopped, b: &Stopped) -> Result<(), String> {
+    let outside = a.outside.map(|o| (o.index, o.len as u64)) == b.outside.map(|o| (o.index, o.len));
+    let unknown = a.unknown.as_ref().map(|u| u.id) == b.unknown;
+    let other = a.other.map(|o| (o.thread, o.waits)) == b.other.map(|o| (o.thread, o.waits));
+    // A recursion without end is cut off somewhere.
+    let calls = a.calls == b.calls || a.trap == ir::Trap::CallDepth;
+    let place = (a.trap, a.span, a.func, a.thread) == (b.trap, b.span, b.func, Some(b.thread));
+    if outside && unknown && other && calls && place {
+        return Ok(());
+    }
+    Err(format!("the interpreter stopped with\n{a:?}\nand native code with\n{b:?}"))
+}
+
+fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests")
+}
+
+fn programs(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() && path.file_name().is_some_and(|n| n != "modules") {
+            programs(&path, found);
+        } else if path.extension().is_some_and(|e| e == "slang") {
+            found.push(path);
+        }
+    }
+}
+
+fn list(file: &Path) -> BTreeMap<String, String> {
+    let list = std::fs::read_to_string(file).unwrap_or_default();
+    let entry = |line: &str| line.split_once(": ").map(|(name, why)| (name.to_string(), why.to_string()));
+    list.lines().filter(|line| !line.starts_with('#')).filter_map(entry).collect()
+}
+
+fn bless() -> bool {
+    std::env::var_os("BLESS").is_some_and(|v| v == "1")
+}

@@ -1,0 +1,146 @@
+//! A loaded program with its parameters.
+
+use crate::{Argument, Arguments, Backend, Compiled, Error, Failure, Launch, Launched, Params};
+use cotangent_base::Symbol;
+use cotangent_ir::texture::Opaque;
+use cotangent_ir::{FuncId, Global, Type};
+use std::sync::Arc;
+
+/// A program loaded by a back end, with arguments for its parameters.
+///
+/// Parameters are set on the host, by path, in [`params`](Self::params). What was set is uploaded before the next launch; what
+/// was not stays where it is. [`download`](Self::download) brings what the program wrote back to the host.
+pub struct Runner<B: Backend> {
+    backend: Arc<B>,
+    compiled: Compiled,
+    program: B::Program,
+    arguments: Arguments<B>,
+    /// The host's side.
+    pub params: Params,
+}
+
+impl<B: Backend> Runner<B> {
+    /// Loads a program. Its uniforms are zero and its buffers empty.
+    pub fn new(backend: Arc<B>, compiled: Compiled) -> Result<Self, Failure> {
+        let params = Params::of(&compiled);
+        Self::with_params(backend, compiled, params)
+    }
+
+    /// Loads a program whose parameters have been set.
+    pub fn with_params(backend: Arc<B>, compiled: Compiled, params: Params) -> Result<Self, Failure> {
+        let program = backend.load(&compiled)?;
+        Ok(Runner { backend, compiled, program, arguments: Arguments::default(), params })
+    }
+
+    /// The back end.
+    pub fn backend(&self) -> &B {
+        &self.backend
+    }
+
+    /// The program.
+    pub fn compiled(&self) -> &Compiled {
+        &self.compiled
+    }
+
+    /// Gives the back end what was set since the last time.
+    pub fn upload(&mut self) -> Result<(), Failure> {
+        for (name, global) in self.params.take_changed() {
+            let argument = self.argument(name, global)?;
+            if let Some(argument) = argument {
+                self.arguments.set(global, argument);
+            }
+        }
+        Ok(())
+    }
+
+    /// A parameter as the back end takes it; a buffer or texture that has nothing in it stays unset.
+    fn argument(&self, name: Symbol, global: Global) -> Result<Option<Argument<B>>, Failure> {
+        let bytes = self.params.bytes(name);
+        let ty = self.compiled.module.globals[global].ty;
+        Ok(match self.compiled.module.types.get(ty) {
+            Type::Buffer(..) | Type::Opaque(Opaque::Texture(_)) if bytes.is_empty() => None,
+            Type::Buffer(..) => match (self.compiled.element(global), self.arguments.get(global)) {
+                (_, Some(Argument::Buffer(buffer))) if self.backend.size(buffer) == bytes.len() => {
+                    self.backend.write(buffer, 0, bytes)?;
+                    None
+                }
+                (Some(element), _) => Some(Argument::Buffer(self.backend.make_buffer(&element, bytes)?)),
+                (None, _) => None,
+            },
+            Type::Opaque(Opaque::Texture(_)) => match self.compiled.texture(global) {
+                Some(ty) => {
+                    let extent = self.params.extent(global);
+                    Some(Argument::Texture(self.backend.make_texture(ty, extent, bytes)?))
+                }
+                None => None,
+            },
+            Type::Opaque(Opaque::Sampler | Opaque::Comparison) => {
+                Some(Argument::Sampler(self.params.sampler(global)))
+            }
+            _ => Some(Argument::Value(bytes.to_vec())),
+        })
+    }
+
+    /// Uploads what was set, and runs an entry point over groups of threads.
+    pub fn launch(&mut self, entry: &str, groups: [u32; 3], launch: Launch) -> Result<Launched, Failure> {
+        let Some(id) = self.compiled.entry(entry) else {
+            return Err(Failure::usage(format!("there is no entry point `{entry}`")));
+        };
+        self.launch_id(id, groups, launch)
+    }
+
+    /// As [`launch`](Self::launch), by the entry point's number.
+    pub fn launch_id(
+        &mut self,
+        entry: FuncId,
+        groups: [u32; 3],
+        launch: Launch,
+    ) -> Result<Launched, Failure> {
+        self.upload()?;
+        self.backend.launch(&self.program, entry, groups, &self.arguments, launch)
+    }
+
+    /// Brings all that the program may have written to [`params`](Self::params).
+    pub fn download(&mut self) -> Result<(), Failure> {
+        for name in self.params.writable() {
+            self.download_one(name)?;
+        }
+        Ok(())
+    }
+
+    fn download_one(&mut self, name: Symbol) -> Result<(), Failure> {
+        let bytes = match self.compiled.parameter(name.as_str()).and_then(|param| self.arguments.get(param)) {
+            Some(Argument::Buffer(buffer)) => self.backend.read(buffer, 0..self.backend.size(buffer))?,
+            Some(Argument::Texture(texture)) => self.backend.read_texture(texture)?,
+            Some(Argument::Value(_) | Argument::Sampler(_)) | None => return Ok(()),
+        };
+        self.params.replace(name, bytes);
+        Ok(())
+    }
+
+    /// The bytes of one buffer as they are now, in C layout; the others stay where they are.
+    pub fn read(&mut self, name: &str) -> Result<Vec<u8>, Failure> {
+        self.upload()?;
+        let buffer = self.buffer(name)?;
+        self.backend.read(&buffer, 0..self.backend.size(&buffer))
+    }
+
+    /// The buffer of a parameter, to be bound to another program, too.
+    pub fn buffer(&self, name: &str) -> Result<B::Buffer, Failure> {
+        match self.compiled.parameter(name).and_then(|param| self.arguments.get(param)) {
+            Some(Argument::Buffer(buffer)) => Ok(buffer.clone()),
+            _ => Err(Failure::Usage(Error(format!("`{name}` is no buffer, or was not set and uploaded")))),
+        }
+    }
+
+    /// Gives a parameter a buffer that is there already.
+    pub fn bind(&mut self, name: &str, buffer: B::Buffer) -> Result<(), Failure> {
+        let Some(param) = self.compiled.parameter(name).filter(|p| self.compiled.element(*p).is_some())
+        else {
+            return Err(Failure::Usage(Error(format!("the program has no buffer `{name}`"))));
+        };
+        self.upload()?;
+        self.arguments.set(param, Argument::Buffer(buffer));
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! Checks `defer`: statements that run when their block is left, in reverse order, on every exit.
+//!
+//! ```text
+//! defer a(); defer b(); if (c) return f(x); d();
+//! { { if (c) { result = f(x); b(); a(); return result; } d(); } b(); } a();
+//! ```
+//!
+//! The statement is checked again at every exit, in the scope where it is written, so that no later stage handles it. Its
+//! errors are reported once, at the end of its block.
+
+use crate::bodies::body::BodyCx;
+use crate::hir::{Block, Label, LocalId, Stmt, StmtKind};
+use crate::tables::ScopeId;
+use cotangent_base::{Map, Symbol};
+use cotangent_syntax::ast;
+
+/// A statement that waits for the end of its block.
+pub(crate) struct Deferred {
+    stmt: ast::Stmt,
+    /// The names that are visible to it.
+    vars: Vec<Map<Symbol, LocalId>>,
+    scope: ScopeId,
+    /// How many loops and switches stand around it.
+    depth: usize,
+}
+
+impl BodyCx<'_> {
+    /// `defer stmt; rest`.
+    pub(crate) fn deferred(&mut self, stmt: &ast::Stmt, rest: &[ast::Stmt], out: &mut Block) {
+        if jumps(stmt) {
+            self.cx.unsupported(stmt.span, "a jump in a deferred statement");
+            return;
+        }
+        let (vars, scope, depth) = (self.vars.clone(), self.scope, self.targets.len());
+        self.defers.push(Deferred { stmt: stmt.clone(), vars, scope, depth });
+        let inner = self.block(rest);
+        out.push(Stmt { kind: StmtKind::Block(inner), span: stmt.span });
+        if let Some(deferred) = self.defers.pop() {
+            self.emit_deferred(&deferred, out);
+        }
+    }
+
+    /// Runs what waits for the ends of all blocks inside the loop or switch of this label.
+    pub(crate) fn leave(&mut self, label: Label, out: &mut Block) {
+        let depth = self.targets.iter().take_while(|t| t.label != label).count();
+        let from = self.defers.partition_point(|d| d.depth <= depth);
+        self.leave_blocks(from, out);
+    }
+
+    /// A `return`, behind everything that waits for the end of some block. The value is computed before.
+    pub(crate) fn leave_function(&mut self, mut kind: StmtKind, out: &mut Block) -> StmtKind {
+        if self.defers.is_empty() {
+            return kind;
+        }
+        if let StmtKind::Return(Some(value)) = &mut kind
+            && !self.constructor
+        {
+            let span = value.span;
+            let result = self.temp("result", value.ty, span);
+            let value = std::mem::replace(value, self.local(result, span));
+            out.push(Stmt { kind: StmtKind::Let(result, Some(value)), span });
+        }
+        self.leave_blocks(0, out);
+        kind
+    }
+
+    /// Runs what was deferred, from the last to that of the given number.
+    fn leave_blocks(&mut self, from: usize, out: &mut Block) {
+        let waiting = std::mem::take(&mut self.defers);
+        for deferred in waiting[from..].iter().rev() {
+            self.quietly(|cx| cx.emit_deferred(deferred, out));
+        }
+        self.defers = waiting;
+    }
+
+    fn emit_deferred(&mut self, deferred: &Deferred, out: &mut Block) {
+        let vars = std::mem::replace(&mut self.vars, deferred.vars.clone());
+        let scope = std::mem::replace(&mut self.scope, deferred.scope);
+        let block = self.block(std::slice::from_ref(&deferred.stmt));
+        out.push(Stmt { kind: StmtKind::Block(block), span: deferred.stmt.span });
+        self.vars = vars;
+        self.scope = scope;
+    }
+}
+
+/// Whether a statement may jump out of the block it stands in.
+fn jumps(stmt: &ast::Stmt) -> bool {
+    match &stmt.kind {
+        ast::StmtKind::Break(_)
+        | ast::StmtKind::Continue
+        | ast::StmtKind::Return(_)
+        | ast::StmtKind::Throw(_)
+        | ast::StmtKind::Discard => true,
+        ast::StmtKind::Block(block) => block.stmts.iter().any(jumps),
+        ast::StmtKind::If(_, then, other) => jumps(then) || other.as_deref().is_some_and(jumps),
+        ast::StmtKind::For(_, _, _, body)
+        | ast::StmtKind::While(_, body)
+        | ast::StmtKind::DoWhile(body, _)
+        | ast::StmtKind::Defer(body)
+        | ast::StmtKind::Labelled(_, body) => jumps(body),
+        ast::StmtKind::Switch(_, cases) | ast::StmtKind::Platform(_, cases) => {
+            cases.iter().any(|c| c.body.iter().any(jumps))
+        }
+        ast::StmtKind::Catch(body, _, _, handler) => body.stmts.iter().chain(&handler.stmts).any(jumps),
+        ast::StmtKind::Empty | ast::StmtKind::Expr(_) | ast::StmtKind::Decl(_) | ast::StmtKind::Error => {
+            false
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Assignments, compound assignments and increments.
+
+use crate::bodies::body::BodyCx;
+use crate::declarations::attrs;
+use crate::hir::{Const, Expr, ExprKind, LocalId, Ty, TyKind};
+use crate::types::show::binary_text;
+use cotangent_base::{Scalar, Span};
+use cotangent_syntax::ast::{self, BinaryOp};
+use std::sync::Arc;
+
+/// Which way an increment goes.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    /// `++`.
+    Up,
+    /// `--`.
+    Down,
+}
+
+impl BodyCx<'_> {
+    /// `place = value` and `place op= value`.
+    pub(super) fn assign(
+        &mut self,
+        op: Option<BinaryOp>,
+        place: &ast::Expr,
+        value: &ast::Expr,
+        span: Span,
+    ) -> Expr {
+        let target = self.expr(place);
+        let assigned = match op {
+            None => {
+                let ty = target.ty;
+                let value = if self.cx.is_error(ty) { self.expr(value) } else { self.expr_as(value, ty) };
+                self.require_place(&target);
+                Expr::new(ExprKind::Assign(target.into(), value.into()), ty, span)
+            }
+            Some(op) => {
+                let value = self.expr(value);
+                self.compound(op, target, value, span)
+            }
+        };
+        self.errors.effects += 1;
+        assigned
+    }
+
+    fn compound(&mut self, op: BinaryOp, place: Expr, value: Expr, span: Span) -> Expr {
+        if self.cx.is_error(place.ty) || self.cx.is_error(value.ty) {
+            return self.error(span);
+        }
+        if self.is_user_type(place.ty) && self.cx.pointee(place.ty).is_none() {
+            let text = format!("{}=", binary_text(op));
+            if let Some(call) = self.declared_operator(&text, &[place.clone(), value.clone()], span) {
+                return call;
+            }
+            if !matches!(
+                self.kind(place.ty),
+                TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) | TyKind::Enum(_)
+            ) {
+                return self.no_operator(
+                    &text,
+                    &[&place, &value],
+                    span,
+                    Some("the operator without `=` does not provide it"),
+                );
+            }
+        }
+        if is_quiet(&value) {
+            return self.modify(place, None, false, span, |cx, old| cx.binary(op, old, value, span));
+        }
+        let right = self.temp("right", value.ty, value.span);
+        let bound = self.local(right, value.span);
+        let right = Some((right, value.into()));
+        self.modify(place, right, false, span, |cx, old| cx.binary(op, old, bound, span))
+    }
+
+    fn is_user_type(&self, ty: Ty) -> bool {
+        !matches!(self.kind(ty), TyKind::Scalar(_) | TyKind::Vector(..) | TyKind::Matrix(..))
+    }
+
+    /// `++place` and its kin; with `post`, the value is the one before.
+    pub(super) fn increment(&mut self, step: Step, operand: &ast::Expr, post: bool, span: Span) -> Expr {
+        let place = self.expr(operand);
+        if self.cx.is_error(place.ty) {
+            return self.error(span);
+        }
+        let (binary, text) = match step {
+            Step::Up => (BinaryOp::Add, "++"),
+            Step::Down => (BinaryOp::Sub, "--"),
+        };
+        if self.is_user_type(place.ty) && self.cx.pointee(place.ty).is_none() {
+            let name = attrs::step_name(text, post);
+            if let Some(call) = self.declared_operator(name.as_str(), std::slice::from_ref(&place), span) {
+                return call;
+            }
+            let side = if post {
+                "only one marked `__postfix` matches"
+            } else {
+                "only one marked `__prefix` matches"
+            };
+            return self.no_operator(text, &[&place], span, Some(side));
+        }
+        let one = Expr::new(ExprKind::Const(Const::Int(1)), self.scalar(Scalar::I32), span);
+        self.modify(place, None, post, span, |cx, old| {
+            let ty = old.ty;
+            let one = if cx.cx.pointee(ty).is_some() { one } else { cx.cx.converted(one, ty) };
+            cx.binary(binary, old, one, span)
+        })
+    }
+
+    /// Replaces what a place holds by something computed from it.
+    fn modify(
+        &mut self,
+        place: Expr,
+        right: Option<(LocalId, Arc<Expr>)>,
+        post: bool,
+        span: Span,
+        new: impl FnOnce(&mut Self, Expr) -> Expr,
+    ) -> Expr {
+        self.require_place(&place);
+        let ty = place.ty;
+        let old = self.temp("old", ty, span);
+        let value = self.local(old, place.span);
+        let new = new(self, value);
+        // `x += y` converts back as a cast would: `int8_t x; x += 1000;` is accepted.
+        let new =
+            if self.cx.cost(&new, ty).is_some() { self.cx.converted(new, ty) } else { self.coerce(new, ty) };
+        Expr::new(ExprKind::Modify { place: place.into(), right, old, new: new.into(), post }, ty, span)
+    }
+}
+
+/// Whether evaluating an expression changes nothing, so that it does not matter when it is done.
+fn is_quiet(expr: &Expr) -> bool {
+    let acts = matches!(
+        expr.kind,
+        ExprKind::Property { .. } | ExprKind::Assign(..) | ExprKind::Modify { .. } | ExprKind::Call(_)
+    );
+    !acts && expr.operands().into_iter().all(is_quiet)
+}

@@ -1,0 +1,162 @@
+//! Reports why no function accepts the arguments of a call.
+
+use crate::bodies::body::BodyCx;
+use crate::bodies::overload::{Argument, Callee, Fit};
+use crate::bodies::place::Fixed;
+use crate::codes;
+use crate::hir::{Bound, FuncId, GenericParamId, Ty};
+use cotangent_base::{Diagnostic, Span};
+
+/// Why a candidate cannot be called.
+pub(crate) enum Misfit {
+    /// Another number of arguments is needed: at least, at most, given.
+    Count(usize, usize, usize),
+    /// A generic argument cannot be inferred.
+    Open(GenericParamId),
+    /// A bound does not hold.
+    Bound(Bound),
+    /// An argument does not convert: its number, what it is, what it must be.
+    Argument(usize, String, Ty),
+    /// An argument that is written to has another type: its number, what it is, what it must be.
+    Written(usize, String, Ty),
+    /// An argument that is written to is no place: its number and why.
+    Place(usize, Fixed),
+    /// It takes `this`.
+    NoThis,
+    /// Too many explicit generic arguments.
+    Explicit,
+}
+
+impl BodyCx<'_> {
+    pub(crate) fn report_misfits(
+        &mut self,
+        callee: &Callee,
+        args: &[Argument],
+        misfits: Vec<(FuncId, Misfit)>,
+        span: Span,
+    ) {
+        if self.any_wrong(args) {
+            return;
+        }
+        if callee.this.as_ref().is_some_and(|t| self.cx.is_error(t.ty)) {
+            return;
+        }
+        let diagnostic = match misfits.as_slice() {
+            [(func, misfit)] => self.single_misfit(callee, *func, misfit, args, span),
+            _ => {
+                let shown: Vec<String> = args.iter().map(|a| self.show_argument(a)).collect();
+                let message = format!("no function `{}` accepts ({})", callee.shown(), shown.join(", "));
+                let mut diagnostic = Diagnostic::new(codes::NO_OVERLOAD, span, message);
+                let mut notes: Vec<String> = vec![];
+                for (func, misfit) in &misfits {
+                    let note = format!("`{}`: {}", self.cx.show_func(*func), self.describe_misfit(misfit));
+                    // Overloads that differ in their bounds alone look the same.
+                    if !notes.contains(&note) {
+                        notes.push(note);
+                    }
+                }
+                let rest = notes.len().saturating_sub(8);
+                for note in notes.into_iter().take(8) {
+                    diagnostic = diagnostic.note(note);
+                }
+                if rest > 0 {
+                    diagnostic = diagnostic.note(format!("and {rest} more"));
+                }
+                diagnostic
+            }
+        };
+        self.report(diagnostic);
+    }
+
+    fn single_misfit(
+        &mut self,
+        callee: &Callee,
+        func: FuncId,
+        misfit: &Misfit,
+        args: &[Argument],
+        span: Span,
+    ) -> Diagnostic {
+        let declared = self.cx.program.funcs[func].span;
+        let name = self.cx.show_func(func);
+        let why = self.describe_misfit(misfit);
+        let (code, at) = match misfit {
+            Misfit::Count(..) => (codes::ARGUMENT_COUNT, span),
+            Misfit::Open(_) | Misfit::Explicit => (codes::CANNOT_INFER, span),
+            Misfit::Bound(bound) => (crate::derive::unmet_code(self.cx, *bound), span),
+            Misfit::Argument(number, ..) | Misfit::Written(number, ..) => {
+                (codes::MISMATCH, argument_span(args, *number, span))
+            }
+            Misfit::Place(0, _) => (codes::NOT_A_PLACE, callee.this.as_ref().map_or(span, |t| t.span)),
+            Misfit::Place(number, _) => (codes::NOT_A_PLACE, argument_span(args, *number, span)),
+            Misfit::NoThis => (codes::NO_THIS, callee.span),
+        };
+        let shown = callee.shown();
+        let diagnostic = Diagnostic::new(code, at, format!("cannot call `{shown}`: {why}"));
+        let mut diagnostic = diagnostic.label(declared, format!("`{name}` is declared here"));
+        if !callee.diff.is_empty() {
+            let signature = self.called_signature(callee, func);
+            let signature = self.cx.show_signature(&signature);
+            diagnostic = diagnostic.note(format!("the signature of `{shown}` is `{signature}`"));
+        }
+        match misfit {
+            Misfit::Open(param) => {
+                let param = self.cx.program.params[*param].name;
+                diagnostic
+                    .help(format!("give it explicitly: `{}<..>(..)` with a value for `{param}`", callee.name))
+            }
+            Misfit::Place(_, fixed) => fixed.explain(diagnostic),
+            _ => diagnostic,
+        }
+    }
+
+    fn describe_misfit(&self, misfit: &Misfit) -> String {
+        match misfit {
+            Misfit::Count(1, 1, given) => format!("it takes 1 argument, not {given}"),
+            Misfit::Count(least, most, given) if least == most => {
+                format!("it takes {least} arguments, not {given}")
+            }
+            Misfit::Count(least, most, given) => format!("it takes {least} to {most} arguments, not {given}"),
+            Misfit::Open(param) => {
+                format!("`{}` cannot be inferred from the arguments", self.cx.program.params[*param].name)
+            }
+            Misfit::Bound(bound) => self.cx.describe_unmet(*bound),
+            Misfit::Argument(number, from, to) => {
+                format!("argument {number} is {from}, which does not convert to `{}`", self.show(*to))
+            }
+            Misfit::Written(number, from, to) => {
+                let to = self.show(*to);
+                format!("argument {number} is written to, so it must be a `{to}` variable, but it is {from}")
+            }
+            Misfit::Place(0, fixed) => format!("it modifies its object, but {}", fixed.why),
+            Misfit::Place(number, fixed) => format!("argument {number} is written to, but {}", fixed.why),
+            Misfit::NoThis => "it needs an object".into(),
+            Misfit::Explicit => "it takes fewer generic arguments".into(),
+        }
+    }
+
+    fn show_argument(&self, arg: &Argument) -> String {
+        match arg {
+            Argument::Value(expr) => self.show(expr.ty),
+            Argument::List(..) => "{..}".into(),
+        }
+    }
+
+    pub(crate) fn report_ambiguity(&mut self, callee: &Callee, fits: &[Fit], span: Span) {
+        let message = format!("several functions named `{}` match equally well", callee.name);
+        let mut diagnostic = Diagnostic::new(codes::AMBIGUOUS, span, message);
+        for fit in fits.iter().take(8) {
+            diagnostic = diagnostic.note(format!("`{}`", self.cx.show_func(fit.candidate.func)));
+        }
+        let types = |fit: &Fit| -> Vec<Ty> { fit.signature.params.iter().map(|param| param.ty).collect() };
+        let alike = fits.windows(2).all(|pair| types(&pair[0]) == types(&pair[1]));
+        let help = match alike && callee.this.is_none() {
+            true => "write the namespace before it",
+            false => "convert an argument to the intended type",
+        };
+        self.report(diagnostic.help(help));
+    }
+}
+
+fn argument_span(args: &[Argument], number: usize, otherwise: Span) -> Span {
+    args.get(number.wrapping_sub(1)).map_or(otherwise, Argument::span)
+}

@@ -1,0 +1,121 @@
+//! Builds the call of the selected function: converts the arguments to its parameters.
+
+use crate::bodies::body::BodyCx;
+use crate::bodies::overload::{Argument, Callee, Fit};
+use crate::derive::SigParam;
+use crate::hir::{Args, Call, Dir, Expr, ExprKind, FuncId, FuncKind, FuncRef, Ty, TyKind};
+use cotangent_base::Span;
+
+impl BodyCx<'_> {
+    /// Writes out the call of a chosen function.
+    pub(crate) fn emit_call(&mut self, callee: &Callee, fit: Fit, args: Vec<Argument>, span: Span) -> Expr {
+        let func = fit.candidate.func;
+        if callee.diff.is_empty() {
+            self.require_definition(func, span);
+        }
+        self.warn_deprecated(func, callee.span);
+        if let Some(name) = callee.name_span {
+            self.note_func(name, func);
+        }
+        let takes_this = self.cx.program.funcs[func].this.is_some() && callee.diff.is_empty();
+        let diff = callee.diff.clone();
+        let mut given = vec![];
+        if takes_this && let Some(this) = &callee.this {
+            given.push(Argument::Value(self.as_base(this.clone(), fit.candidate.base)));
+        }
+        given.extend(args);
+        let mut passed = vec![];
+        for (number, args) in self.passed(&fit.signature, &given).into_iter().enumerate() {
+            let SigParam { ty, dir, .. } = fit.signature.params[number];
+            let value = match args {
+                _ if self.cx.is_pack(ty) => self.pass_pack(args, ty, dir, span),
+                [arg] => self.pass(arg.clone(), ty, dir),
+                _ => {
+                    let number = number - usize::from(takes_this);
+                    self.default_argument(func, number, fit.args, ty, span)
+                }
+            };
+            passed.push((dir, value));
+        }
+        self.note_effects(func, &passed);
+        if let Some(error) = self.cx.program.funcs[func].throws {
+            if diff.is_empty() {
+                passed.extend(self.error_argument(error, span));
+            } else {
+                self.cx.unsupported(span, "a derivative of a function that throws");
+                return self.error(span);
+            }
+        }
+        let through = callee.this.clone().filter(|this| {
+            let requirement = matches!(self.cx.program.funcs[func].kind, FuncKind::Requirement(_));
+            requirement && !takes_this && callee.diff.is_empty() && self.is_interface(this.ty)
+        });
+        let callee = FuncRef { func, args: fit.args };
+        let call = Call { callee, diff, args: passed, through };
+        Expr::new(ExprKind::Call(call.into()), fit.signature.result, span)
+    }
+
+    /// Notes that a call does something. What the library computes of values has no effects.
+    fn note_effects(&mut self, func: FuncId, passed: &[(Dir, Expr)]) {
+        let pure = self.cx.is_library(func) && passed.iter().all(|(dir, _)| *dir == Dir::In);
+        self.errors.effects += usize::from(!pure);
+    }
+
+    /// Whether values of a type are values of some type that conforms.
+    pub(crate) fn is_interface(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), TyKind::Interface(..))
+    }
+
+    fn pass_pack(&mut self, args: &[Argument], ty: Ty, dir: Dir, span: Span) -> Expr {
+        let span = args.first().map_or(span, Argument::span);
+        let types = self.pack_types(ty);
+        let elements = args.iter().zip(types).map(|(arg, ty)| self.pass(arg.clone(), ty, dir)).collect();
+        Expr::new(ExprKind::Pack(elements), ty, span)
+    }
+
+    fn pass(&mut self, arg: Argument, ty: Ty, dir: Dir) -> Expr {
+        match (arg, dir) {
+            (Argument::Value(expr), Dir::In) => self.coerce(expr, ty),
+            (Argument::Value(expr), Dir::Out | Dir::InOut) => {
+                if expr.ty == ty
+                    || matches!(self.kind(ty), TyKind::UnsizedArray(_))
+                    || self.cx.is_error(expr.ty)
+                {
+                    return expr;
+                }
+                if let Some(levels) = self.cx.levels_to_base(expr.ty, ty) {
+                    return self.as_base(expr, levels);
+                }
+                let span = expr.span;
+                Expr::new(ExprKind::Convert(expr.into()), ty, span)
+            }
+            (Argument::List(items, span), _) => self.list_as(&items, ty, span),
+        }
+    }
+
+    /// The default of a parameter, as seen by a caller with these generic arguments.
+    fn default_argument(&mut self, func: FuncId, number: usize, args: Args, ty: Ty, span: Span) -> Expr {
+        let written = self.cx.tables.written_params(func).get(number).and_then(|p| p.default.clone());
+        let Some(default) = written else {
+            return self.error(span);
+        };
+        let declared = self.cx.program.funcs[func].params[number].ty;
+        let (scope, generics) = (self.cx.tables.funcs[func].scope, self.cx.tables.funcs[func].generics);
+        let value = self.foreign(&default, declared, scope, generics);
+        let params = self.cx.tables.generics[generics].params.clone();
+        let mut value = self.cx.replace_expr(value, &params, args);
+        value.span = span;
+        self.coerce(value, ty)
+    }
+
+    /// `this` as one of the structures it inherits from.
+    pub(crate) fn as_base(&mut self, mut this: Expr, levels: u32) -> Expr {
+        for _ in 0..levels {
+            let Some((id, _)) = self.cx.struct_of(this.ty) else { break };
+            let Some(ty) = self.cx.base_of(this.ty, id) else { break };
+            let span = this.span;
+            this = Expr::new(ExprKind::Field(this.into(), 0), ty, span);
+        }
+        this
+    }
+}

@@ -1,0 +1,24 @@
+//! Resolves declarations: from syntax to the entries of the typed program, on first use.
+//!
+//! Input: the syntax and scopes of declarations in [`crate::tables`]. Output: signatures, fields, enumerators and globals in
+//! [`crate::hir::Program`]. Each declaration is resolved once; a [`Progress`](crate::tables::Progress) detects cycles.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`signature`] | functions, fields, globals; [`Checked::settle`](crate::Checked::settle) |
+//! | [`prototypes`] | functions declared without a body |
+//! | [`inherited`] | what a structure has from its base |
+//! | [`enums`] | enumerations |
+//! | [`attrs`] | the attributes and names that the checker looks for |
+//! | [`attribute_rules`] | which attributes there are, and where they may stand |
+//! | [`placement`] | where parameters are bound |
+//! | [`varying`] | semantics and interpolation of entry points |
+
+pub(crate) mod attribute_rules;
+pub(crate) mod attrs;
+mod enums;
+mod inherited;
+pub(crate) mod placement;
+mod prototypes;
+pub(crate) mod signature;
+mod varying;

@@ -1,0 +1,101 @@
+//! Reads explicit bindings: `[[vk::binding(b, s)]]`, `register(u1, space2)`, `packoffset(c2.y)`.
+//!
+//! Which of them a target uses is decided when parameters are bound.
+
+use crate::Checked;
+use crate::codes;
+use crate::declarations::attrs;
+use cotangent_base::{Diagnostic, Register, Span, Wish};
+use cotangent_syntax::ast::{self, Attribute, ExprKind};
+
+impl Checked {
+    /// What a declaration with these attributes and this semantic wants.
+    pub(crate) fn wish(&mut self, attributes: &[Attribute], semantic: Option<ast::Ident>) -> Wish {
+        let mut wish = Wish { push_constant: attrs::has(attributes, "vk::push_constant"), ..Wish::default() };
+        if let Some(binding) = attrs::find(attributes, "vk::binding") {
+            wish.binding = numbers(&binding.args);
+            if wish.binding.is_none() {
+                self.bad_place(binding.span, "`vk::binding` takes a binding and a set, both numbers");
+            }
+        }
+        let written = match attrs::find(attributes, "register") {
+            Some(register) => Some((names(&register.args), register.span)),
+            None => semantic.and_then(|s| Some((arguments(s.name.as_str(), "register")?, s.span))),
+        };
+        if let Some((words, span)) = written {
+            wish.register = register(&words);
+            let only_space = matches!(&words[..], [space] if space.starts_with("space"));
+            if wish.register.is_none() && !only_space {
+                let message = format!("`register({})` is not a valid binding", words.join(", "));
+                self.bad_place(span, &message);
+            }
+        }
+        wish
+    }
+
+    /// The offset that `packoffset(c2.y)` gives a member of a `cbuffer`.
+    pub(crate) fn packoffset(&mut self, semantic: Option<ast::Ident>) -> Option<u32> {
+        let semantic = semantic?;
+        let words = arguments(semantic.name.as_str(), "packoffset")?;
+        let offset = match &words[..] {
+            [place] => offset(place),
+            _ => None,
+        };
+        if offset.is_none() {
+            let message = format!("`packoffset({})` is not a valid offset", words.join(", "));
+            self.bad_place(semantic.span, &message);
+        }
+        offset
+    }
+
+    fn bad_place(&mut self, span: Span, message: &str) {
+        let help =
+            "write `register(u1)`, `register(b0, space2)`, `packoffset(c2.y)` or `[[vk::binding(1, 0)]]`";
+        self.diagnostics.push(Diagnostic::new(codes::BAD_PLACE, span, message).help(help));
+    }
+}
+
+/// The words between the parentheses of `name(..)`.
+fn arguments(text: &str, name: &str) -> Option<Vec<String>> {
+    let inner = text.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')')?;
+    Some(inner.split(',').map(|word| word.trim().to_string()).collect())
+}
+
+fn names(args: &[ast::Expr]) -> Vec<String> {
+    let name = |arg: &ast::Expr| match arg.kind {
+        ExprKind::Name(name) => name.to_string(),
+        _ => "?".to_string(),
+    };
+    args.iter().map(name).collect()
+}
+
+/// A binding and a set; the set is 0 if it is left out.
+fn numbers(args: &[ast::Expr]) -> Option<(u32, u32)> {
+    let number = |arg: &ast::Expr| match arg.kind {
+        ExprKind::Int(n, _) => u32::try_from(n).ok(),
+        _ => None,
+    };
+    match args {
+        [binding] => Some((number(binding)?, 0)),
+        [binding, set] => Some((number(binding)?, number(set)?)),
+        _ => None,
+    }
+}
+
+fn register(words: &[String]) -> Option<Register> {
+    let (place, space) = match words {
+        [place] => (place, 0),
+        [place, space] => (place, space.strip_prefix("space")?.parse().ok()?),
+        _ => return None,
+    };
+    let class = place.chars().next().filter(|c| "btus".contains(*c))?;
+    Some(Register { class, index: place[1..].parse().ok()?, space })
+}
+
+/// `c2.y` is the second number of the third row of 16 bytes.
+fn offset(place: &str) -> Option<u32> {
+    let (row, lane) = place.split_once('.').unwrap_or((place, "x"));
+    let row: u32 = row.strip_prefix('c')?.parse().ok()?;
+    let lane = ["x", "y", "z", "w"].iter().position(|l| *l == lane)? as u32;
+    row.checked_mul(16)?.checked_add(4 * lane)
+}

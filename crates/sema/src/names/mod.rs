@@ -1,0 +1,19 @@
+//! Names: what a name in a scope means, where it is visible, and suggestions for unknown names.
+//!
+//! Input: the scopes that [`crate::collect`] filled. Output: [`lookup::Found`]. A lookup reports nothing; its caller does.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`lookup`] | plain names, members of types and namespaces, suggestions |
+//! | [`scopes`] | scopes, and the names entered in them |
+//! | [`usings`] | `using namespace` |
+//! | [`access`] | `public`, `internal`, `private` |
+//! | [`unavailable`] | names of the language's library that ours does not have |
+//! | [`uses`] | what each name of the user's files means, for editors |
+
+pub(crate) mod access;
+pub(crate) mod lookup;
+pub(crate) mod scopes;
+pub(crate) mod unavailable;
+pub(crate) mod uses;
+mod usings;

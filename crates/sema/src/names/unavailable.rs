@@ -1,0 +1,74 @@
+//! Names of Slang's standard library that this library does not have yet.
+//!
+//! Such a name is reported as not supported yet, instead of unknown.
+
+/// Types and functions by their whole names.
+const NAMES: &[&str] = &[
+    "clockARB",
+    "clock2x32ARB",
+    "getRealtimeClock",
+    "getRealtimeClockLow",
+    "WaveGetNumWaves",
+    "__apply",
+    "DescriptorHandle",
+    "loadCoherent",
+    "storeCoherent",
+    "MemoryScope",
+    "BFloat16",
+    "FloatE4M3",
+    "FloatE5M2",
+    "NativeString",
+    "TextureBuffer",
+    "ConstBufferPointer",
+    "ImmutablePtr",
+    "IBufferDataLayout",
+    "DefaultDataLayout",
+    "ScalarDataLayout",
+    "Std140DataLayout",
+    "Std430DataLayout",
+    "IOpaqueDescriptor",
+    "InputPatch",
+    "OutputPatch",
+    "PointStream",
+    "LineStream",
+    "TriangleStream",
+    "SetMeshOutputCounts",
+    "DispatchMesh",
+    "SubpassInput",
+    "IsHelperLane",
+    "GetAttributeAtVertex",
+    "CheckAccessFullyMapped",
+    "WaveGetWaveIndex",
+    "saturated_cooperation",
+    "TensorView",
+    "DiffTensorView",
+    "TorchTensor",
+    "CoopVec",
+    "CoopMat",
+    "RayDesc",
+    "RayQuery",
+    "TraceRay",
+    "RaytracingAccelerationStructure",
+];
+
+/// Families of types and functions by how their names begin.
+const FAMILIES: &[&str] = &[
+    "RasterizerOrdered",
+    "EvaluateAttribute",
+    "FeedbackTexture2D",
+    "Texture2DMS",
+    "RWTexture2DMS",
+    "Texture1DArray",
+    "TextureCubeArray",
+    "Sampler1D",
+    "Sampler2D",
+    "Sampler3D",
+    "SamplerCube",
+    "cudaThreadIdx",
+    "cudaBlock",
+];
+
+/// Whether the language's library has this name and ours does not.
+pub(crate) fn is_missing(name: &str) -> bool {
+    NAMES.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family))
+}

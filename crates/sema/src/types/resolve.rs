@@ -1,0 +1,458 @@
+//! Resolves types as written to types of the typed program. [`named`] resolves names.
+
+mod laid;
+mod named;
+
+use crate::Checked;
+use crate::codes;
+use crate::hir::{Arg, GenericParam, InterfaceRef, Ty, TyKind, Val, ValKind};
+use crate::names::lookup::Found;
+use crate::tables::{Builtin, GenericsId, Item, ScopeId};
+use cotangent_base::{Diagnostic, Span};
+use cotangent_syntax::ast::{self, ExprKind};
+
+/// What a path stands for where a type or namespace may stand.
+#[derive(Clone, Debug)]
+pub(crate) enum Path {
+    /// A type.
+    Ty(Ty),
+    /// A namespace.
+    Namespace(ScopeId),
+    /// A declaration that still wants its generic arguments.
+    Open(Found),
+}
+
+impl Checked {
+    /// The type an expression denotes; reports what is wrong and gives the error type then.
+    pub(crate) fn resolve_ty(&mut self, expr: &ast::Expr, scope: ScopeId) -> Ty {
+        match self.type_path(expr, scope, true) {
+            Some(path) => self.path_ty(path, expr.span, scope),
+            None => self.error_ty(),
+        }
+    }
+
+    /// A path that must be a type.
+    pub(crate) fn path_ty(&mut self, path: Path, span: Span, scope: ScopeId) -> Ty {
+        match path {
+            Path::Ty(ty) => ty,
+            Path::Open(found) => self.apply(&found, &[], span, scope),
+            Path::Namespace(_) => {
+                self.diagnostics.push(Diagnostic::new(
+                    codes::NOT_A_TYPE,
+                    span,
+                    "this is a namespace, not a type",
+                ));
+                self.error_ty()
+            }
+        }
+    }
+
+    /// The interface an expression denotes.
+    pub(crate) fn resolve_interface(&mut self, expr: &ast::Expr, scope: ScopeId) -> Option<InterfaceRef> {
+        let ty = self.resolve_ty(expr, scope);
+        match self.program.types.kind(ty) {
+            TyKind::Interface(interface, args) => Some(InterfaceRef { interface, args }),
+            TyKind::Error => None,
+            _ => {
+                let message = format!("`{}` is not an interface", self.show_ty(ty));
+                self.diagnostics.push(
+                    Diagnostic::new(codes::NOT_AN_INTERFACE, expr.span, message)
+                        .help("only interfaces can be bounds of generic parameters"),
+                );
+                None
+            }
+        }
+    }
+
+    /// What a path denotes among types and namespaces. With `report`, says why if it is nothing.
+    pub(crate) fn type_path(&mut self, expr: &ast::Expr, scope: ScopeId, report: bool) -> Option<Path> {
+        match &expr.kind {
+            ExprKind::Name(name) => {
+                let Some(found) = self.lookup_type(scope, *name) else {
+                    let shaped = self.shaped_type(scope, *name);
+                    if shaped.is_none() && report {
+                        self.unknown_type(*name, expr.span, scope);
+                    }
+                    return shaped.map(Path::Ty);
+                };
+                if report && self.is_ambiguous(scope, *name, expr.span) {
+                    return Some(Path::Ty(self.error_ty()));
+                }
+                self.found_path(found, expr.span, scope, report)
+            }
+            ExprKind::ThisType => match self.this_type(scope) {
+                Some(ty) => Some(Path::Ty(ty)),
+                None if report => {
+                    let message = "`This` outside a type";
+                    self.diagnostics.push(Diagnostic::new(codes::MISPLACED, expr.span, message));
+                    None
+                }
+                None => None,
+            },
+            ExprKind::Paren(inner) | ExprKind::NoDiff(inner) => self.type_path(inner, scope, report),
+            ExprKind::Laid(row_major, inner) => {
+                self.note_idle_word(*row_major, expr.span);
+                self.type_path(inner, scope, report)
+            }
+            ExprKind::Member(base, name) => self.member_path(base, *name, scope, report),
+            ExprKind::Apply(base, args) => match self.type_path(base, scope, report)? {
+                Path::Open(found) => Some(Path::Ty(self.apply(&found, args, expr.span, scope))),
+                Path::Ty(ty) if self.is_error(ty) => Some(Path::Ty(ty)),
+                Path::Ty(_) | Path::Namespace(_) => {
+                    if report {
+                        let message =
+                            format!("`{}` takes no generic arguments", crate::types::show::syntax(base));
+                        self.diagnostics.push(Diagnostic::new(codes::GENERIC_ARGS, expr.span, message));
+                    }
+                    None
+                }
+            },
+            ExprKind::Index(base, sizes) => {
+                let path = self.type_path(base, scope, report)?;
+                let element = self.path_ty(path, base.span, scope);
+                Some(Path::Ty(self.array_of(element, sizes, scope)))
+            }
+            ExprKind::Tuple(items) => {
+                let items: Vec<Arg> = items.iter().map(|i| Arg::Ty(self.resolve_ty(i, scope))).collect();
+                Some(Path::Ty(self.tuple_ty(&items)))
+            }
+            ExprKind::Pointer(to) => {
+                let to = self.resolve_ty(to, scope);
+                Some(Path::Ty(self.pointer_to(to)))
+            }
+            ExprKind::FuncType(params, result) => {
+                let all = std::iter::once(&**result).chain(params);
+                let types: Vec<Ty> = all.map(|ty| self.resolve_ty(ty, scope)).collect();
+                match self.function_interface("IFunc", &types) {
+                    Some(ty) => Some(Path::Ty(ty)),
+                    None => self.unsupported_ty(expr.span, "a function type of so many parameters", report),
+                }
+            }
+            ExprKind::Each(inner) => {
+                let path = self.type_path(inner, scope, report)?;
+                let pack = self.path_ty(path, inner.span, scope);
+                self.each_path(pack, expr.span, report).map(Path::Ty)
+            }
+            ExprKind::Expand(inner) => {
+                self.tables.expanding.push(vec![]);
+                let path = self.type_path(inner, scope, report);
+                let pattern = path.map(|path| self.path_ty(path, inner.span, scope));
+                let packs = self.tables.expanding.pop().unwrap_or_default();
+                let pattern = pattern?;
+                if self.is_error(pattern) {
+                    return Some(Path::Ty(pattern));
+                }
+                let over = self.expanded_over(&packs, expr.span, report)?;
+                Some(Path::Ty(self.expand_ty(Arg::Ty(pattern), over)))
+            }
+            ExprKind::Error => Some(Path::Ty(self.error_ty())),
+            _ => {
+                if report {
+                    let message = "expected a type";
+                    self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, expr.span, message));
+                }
+                None
+            }
+        }
+    }
+
+    fn unsupported_ty(&mut self, span: Span, what: &str, report: bool) -> Option<Path> {
+        if report {
+            self.unsupported(span, what);
+        }
+        report.then(|| Path::Ty(self.error_ty()))
+    }
+
+    fn array_of(&mut self, element: Ty, sizes: &[ast::Expr], scope: ScopeId) -> Ty {
+        let kind = match sizes.first() {
+            None => TyKind::UnsizedArray(element),
+            Some(size) => {
+                let count = self.const_val(size, scope);
+                TyKind::Array(element, self.checked_count(count, size.span))
+            }
+        };
+        self.program.types.ty(kind)
+    }
+
+    fn member_path(
+        &mut self,
+        base: &ast::Expr,
+        name: ast::Ident,
+        scope: ScopeId,
+        report: bool,
+    ) -> Option<Path> {
+        let path = match self.held_type(base, scope) {
+            Some(ty) => Path::Ty(ty),
+            None => self.type_path(base, scope, report)?,
+        };
+        if let Path::Namespace(inner) = path {
+            let found = self.lookup_in_namespace(inner, name.name);
+            let found = self.seen(found, name.name, name.span, scope, report)?;
+            let found = found.into_iter().find(|f| self.is_type_item(f.item));
+            if found.is_none() && report {
+                let message =
+                    format!("no type `{}` in namespace `{}`", name.name, crate::types::show::syntax(base));
+                self.diagnostics.push(Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message));
+            }
+            return self.found_path(found?, name.span, scope, report);
+        }
+        let ty = self.path_ty(path, base.span, scope);
+        if self.is_error(ty) {
+            return Some(Path::Ty(ty));
+        }
+        let found = self.members(ty, name.name);
+        let found = self.seen(found, name.name, name.span, scope, report)?;
+        let found = found.into_iter().find(|f| self.is_type_item(f.item));
+        if found.is_none() && report {
+            let message = format!("`{}` has no member type `{}`", self.show_ty(ty), name.name);
+            let mut diagnostic = Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message);
+            if self.program.lang.differential.is_some_and(|d| self.program.assocs[d].name == name.name) {
+                diagnostic = diagnostic
+                    .help("only differentiable types have one; declare the type with `: IDifferentiable`");
+            }
+            self.diagnostics.push(diagnostic);
+        }
+        self.found_path(found?, name.span, scope, report)
+    }
+
+    /// The type of `value` in `value.Key`, where `value` is a variable of interface type and `Key` an associated type.
+    fn held_type(&mut self, base: &ast::Expr, scope: ScopeId) -> Option<Ty> {
+        let ExprKind::Name(name) = base.kind else { return None };
+        let around = &self.tables.locals;
+        let local = *around.names.iter().rev().find_map(|block| block.get(&name))?;
+        let ty = around.locals[local].ty;
+        let is_interface = matches!(self.program.types.kind(ty), TyKind::Interface(..));
+        (is_interface && self.lookup_type(scope, name).is_none()).then_some(ty)
+    }
+
+    /// Whether an item can stand where a type stands.
+    pub(crate) fn is_type_item(&self, item: Item) -> bool {
+        match item {
+            Item::Struct(_)
+            | Item::Interface(_)
+            | Item::Enum(_)
+            | Item::Alias(_)
+            | Item::Assoc(_)
+            | Item::Namespace(_) => true,
+            Item::Param(param) => {
+                let param = &self.program.params[param];
+                param.value.is_none() || param.pack
+            }
+            _ => false,
+        }
+    }
+
+    /// A found item as a path; generic ones stay open.
+    pub(crate) fn found_path(
+        &mut self,
+        found: Found,
+        span: Span,
+        scope: ScopeId,
+        report: bool,
+    ) -> Option<Path> {
+        self.note_use(span, found, scope);
+        match found.item {
+            Item::Namespace(scope) => Some(Path::Namespace(scope)),
+            Item::Param(param) => {
+                let GenericParam { value, pack, .. } = self.program.params[param];
+                if value.is_some() && !pack {
+                    if report {
+                        let name = self.program.params[param].name;
+                        let message = format!("`{name}` is a value, not a type");
+                        self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, span, message));
+                    }
+                    return None;
+                }
+                let ty = self.program.types.ty(TyKind::Param(param));
+                Some(Path::Ty(self.known_equal(ty).unwrap_or(ty)))
+            }
+            Item::Enum(id) => Some(Path::Ty(self.program.types.ty(TyKind::Enum(id)))),
+            Item::Assoc(assoc) => {
+                let list = self.program.types.list(found.args).to_vec();
+                let Some((Arg::Ty(this), rest)) = list.split_first() else {
+                    return None;
+                };
+                let rest = self.program.types.args(rest);
+                Some(Path::Ty(self.project(*this, assoc, rest)))
+            }
+            Item::Struct(_) | Item::Interface(_) | Item::Alias(_) => {
+                if self.wants_args(&found) {
+                    return Some(Path::Open(found));
+                }
+                Some(Path::Ty(self.apply(&found, &[], span, scope)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a declaration has generic parameters beyond those around it.
+    fn wants_args(&self, found: &Found) -> bool {
+        let Some(generics) = self.item_generics(found.item) else {
+            return false;
+        };
+        let given = self.program.types.list(found.args).len() + self.hidden_this(found.item);
+        self.tables.generics[generics].params.len() > given
+    }
+
+    /// Interfaces count `This` among their parameters, but it is never written.
+    fn hidden_this(&self, item: Item) -> usize {
+        usize::from(matches!(item, Item::Interface(_)))
+    }
+
+    fn item_generics(&self, item: Item) -> Option<GenericsId> {
+        match item {
+            Item::Struct(id) => Some(self.tables.structs[id].generics),
+            Item::Interface(id) => Some(self.tables.interfaces[id].generics),
+            Item::Alias(id) => Some(self.tables.aliases[id].generics),
+            _ => None,
+        }
+    }
+
+    /// A declaration with generic arguments, defaults filled in.
+    pub(crate) fn apply(&mut self, found: &Found, explicit: &[ast::Expr], span: Span, scope: ScopeId) -> Ty {
+        if let Item::Struct(id) = found.item
+            && self.tables.structs[id].builtin == Some(Builtin::Tuple)
+        {
+            let items: Vec<Arg> = explicit.iter().map(|e| Arg::Ty(self.resolve_ty(e, scope))).collect();
+            return self.tuple_ty(&items);
+        }
+        let mut found = *found;
+        if let Item::Interface(id) = found.item {
+            found.item = Item::Interface(self.of_arity(id, explicit.len()));
+        }
+        let Some(generics) = self.item_generics(found.item) else {
+            return self.error_ty();
+        };
+        let params = self.tables.generics[generics].params.clone();
+        let hidden = self.hidden_this(found.item);
+        let around = self.program.types.list(found.args).to_vec();
+        let own = &params[(around.len() + hidden).min(params.len())..];
+        if let Item::Struct(id) = found.item
+            && let [ast::Expr { kind: ExprKind::Laid(row_major, elem), span: word }] = explicit
+            && self.is_resource(id)
+        {
+            let arg = self.laid_arg(elem, *row_major, *word, scope);
+            let args = self.program.types.args(&[arg]);
+            return self.struct_ty(id, args);
+        }
+        let Some(args) = self.generic_args(generics, around, own, explicit, span, scope) else {
+            return self.error_ty();
+        };
+        let args = self.program.types.args(&args);
+        self.owe_bounds(generics, args, span, scope, hidden);
+        match found.item {
+            Item::Struct(id) => {
+                let ty = self.struct_ty(id, args);
+                self.checked_shape(ty, span)
+            }
+            Item::Interface(id) => self.program.types.ty(TyKind::Interface(id, args)),
+            Item::Alias(id) => {
+                let ty = self.alias_ty(id);
+                let ty = self.replace(ty, &params, args);
+                self.checked_shape(ty, span)
+            }
+            _ => self.error_ty(),
+        }
+    }
+
+    /// `Tuple<..>`; known packs among the members are replaced by their elements.
+    pub(crate) fn tuple_ty(&mut self, items: &[Arg]) -> Ty {
+        if items.iter().any(|item| matches!(*item, Arg::Ty(ty) if self.is_error(ty))) {
+            return self.error_ty();
+        }
+        let list = self.program.types.args(items);
+        let list = self.spliced(list);
+        self.program.types.ty(TyKind::Tuple(list))
+    }
+
+    /// Notes that a pack is expanded here. Reports an `each` that nothing expands.
+    pub(crate) fn note_each(&mut self, pack: Ty, span: Span, report: bool) -> bool {
+        if let Some(packs) = self.tables.expanding.last_mut() {
+            packs.push(pack);
+            return true;
+        }
+        if report {
+            let message = "`each` outside an `expand`";
+            self.diagnostics.push(
+                Diagnostic::new(codes::EACH_ALONE, span, message)
+                    .help("write `expand` before the whole expression"),
+            );
+        }
+        false
+    }
+
+    /// `each pack`, as a type.
+    fn each_path(&mut self, pack: Ty, span: Span, report: bool) -> Option<Ty> {
+        if self.is_error(pack) {
+            return Some(pack);
+        }
+        if !self.is_pack(pack) {
+            if report {
+                self.not_a_pack(pack, span);
+            }
+            return None;
+        }
+        self.note_each(pack, span, report).then(|| self.each_ty(pack))
+    }
+
+    /// Reports that something under `each` or `countof` is no pack.
+    pub(crate) fn not_a_pack(&mut self, ty: Ty, span: Span) {
+        let message = format!("`{}` is not a pack", self.show_ty(ty));
+        self.diagnostics.push(Diagnostic::new(codes::NOT_A_PACK, span, message));
+    }
+
+    /// The pack that decides how often something is expanded; reports if there is none.
+    pub(crate) fn expanded_over(&mut self, packs: &[Ty], span: Span, report: bool) -> Option<Ty> {
+        if packs.is_empty() && report {
+            let message = "`expand` contains no pack under `each`";
+            self.diagnostics.push(Diagnostic::new(codes::EXPANDS_NOTHING, span, message));
+        }
+        // One of known elements tells the most.
+        packs.iter().find(|pack| self.elements_of(**pack).is_some()).or(packs.first()).copied()
+    }
+
+    /// The type of something that has one value.
+    pub(crate) fn not_pack(&mut self, ty: Ty, span: Span, what: &str) -> Ty {
+        if !self.is_pack(ty) {
+            return ty;
+        }
+        let message = format!("{what} cannot be a pack");
+        self.diagnostics
+            .push(Diagnostic::new(codes::MISPLACED_PACK, span, message).help("use `Tuple<expand each T>`"));
+        self.error_ty()
+    }
+
+    /// The number of elements of an array as written, if it can be one.
+    fn checked_count(&mut self, count: Val, span: Span) -> Val {
+        match self.program.types.known(count) {
+            Some(n) if n < 0 => {
+                let message = format!("an array cannot have {n} elements");
+                self.diagnostics.push(Diagnostic::new(codes::BAD_SIZE, span, message));
+                self.program.types.val(ValKind::Error)
+            }
+            _ => count,
+        }
+    }
+
+    /// A type as written, if its sizes are possible.
+    fn checked_shape(&mut self, ty: Ty, span: Span) -> Ty {
+        let (what, sizes) = match self.program.types.kind(ty) {
+            TyKind::Vector(_, n) => ("a vector has 1 to 4 components", vec![n]),
+            TyKind::Matrix(_, rows, columns) => ("a matrix has 1 to 4 rows and columns", vec![rows, columns]),
+            TyKind::Array(element, n) => {
+                let n = self.checked_count(n, span);
+                return self.program.types.ty(TyKind::Array(element, n));
+            }
+            _ => return ty,
+        };
+        let mut known = sizes.into_iter().filter_map(|n| self.program.types.known(n));
+        let Some(bad) = known.find(|n| !(1..=4).contains(n)) else {
+            return ty;
+        };
+        let message = format!("{what}, not {bad}");
+        self.diagnostics.push(
+            Diagnostic::new(codes::BAD_SIZE, span, message).help("use an array for more or fewer elements"),
+        );
+        self.error_ty()
+    }
+}

@@ -1,0 +1,45 @@
+//! Resolves `row_major` and `column_major` before the element type of a resource.
+//!
+//! A modifier that agrees with the default layout has no effect. Modifiers inside other types are recorded, and lowering
+//! refuses them.
+
+use crate::Checked;
+use crate::hir::{Arg, StructId, TyKind};
+use crate::tables::ScopeId;
+use cotangent_base::Span;
+use cotangent_syntax::ast;
+
+impl Checked {
+    /// Whether a structure is a resource whose element may say how its matrices lie.
+    pub(super) fn is_resource(&self, id: StructId) -> bool {
+        let magic = self.program.structs[id].magic;
+        magic.is_some_and(|m| {
+            matches!(m.as_str(), "buffer" | "rwbuffer" | "constantbuffer" | "parameterblock")
+        })
+    }
+
+    /// The argument that `column_major float3x3`, the element of a resource, is.
+    pub(super) fn laid_arg(&mut self, elem: &ast::Expr, row_major: bool, word: Span, scope: ScopeId) -> Arg {
+        let elem = self.resolve_ty(elem, scope);
+        let mut inner = elem;
+        while let TyKind::Array(part, _) = self.program.types.kind(inner) {
+            inner = part;
+        }
+        if matches!(self.program.types.kind(inner), TyKind::Matrix(..)) && self.differs(row_major) {
+            return Arg::Laid(elem, row_major);
+        }
+        self.note_idle_word(row_major, word);
+        Arg::Ty(elem)
+    }
+
+    /// Notes a word that has no effect, if it asks for one.
+    pub(super) fn note_idle_word(&mut self, row_major: bool, word: Span) {
+        if self.differs(row_major) {
+            self.program.layout_words.push((row_major, word));
+        }
+    }
+
+    fn differs(&self, row_major: bool) -> bool {
+        row_major == self.tables.links.given.columns
+    }
+}
