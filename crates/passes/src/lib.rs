@@ -19,9 +19,10 @@
 //! | [`sums`](mod@sums) | replaces sums by structures, for targets without sums |
 //! | [`exits`](mod@exits) | removes loops of one iteration, which unrolling and inlining create |
 //!
-//! Six analyses serve these and other crates: [`iterations`] bounds the iterations of a thread, [`effects`] summarizes what
+//! Seven analyses serve these and other crates: [`iterations`] bounds the iterations of a thread, [`effects`] summarizes what
 //! functions do to memory, [`calls`] is the call graph, [`shape`] maps instructions and exits to enclosing constructs,
-//! [`rounds`] bounds the iteration counts of loops, and [`place`] assigns storage when a target is emitted.
+//! [`rounds`] bounds the iteration counts of loops, [`place`] assigns storage when a target is emitted, and [`uniform`]
+//! finds the values that are equal in all lanes.
 //!
 //! All passes preserve:
 //!
@@ -69,5 +70,6 @@ pub mod sink;
 pub mod sums;
 pub mod thread_iterations;
 mod types;
+pub mod uniform;
 pub mod unroll;
 pub mod watch;

@@ -10,6 +10,7 @@ use cotangent_passes::columns::columns;
 use cotangent_passes::effects::Effects;
 use cotangent_passes::pass::{self, HOIST, PASSES, TIDY, When};
 use cotangent_passes::prune::prune;
+use cotangent_passes::uniform::{Rules, Uniform};
 use cotangent_passes::unroll::unroll;
 
 fn main() {
@@ -18,6 +19,7 @@ fn main() {
         Pass::new("hoist_last", |case: &mut Case| alone(case, HOIST, When::Last)),
         Pass::new("prune", pruned),
         Pass::new("columns", transposed),
+        Pass::new("uniform", varying),
         Pass::new("unroll", unrolled),
     ];
     let row = |pass: &'static pass::Pass| {
@@ -83,6 +85,23 @@ fn effects(case: &mut Case) -> String {
         };
         let (runs, derivative) = (words(effects.func(id)), words(effects.derivative(id)));
         text += &format!("@{}:{runs}; derivatives:{derivative}; may write:{}\n", func.name, written.concat());
+    }
+    text
+}
+
+/// For each function the values that vary, and the branches and loops that lanes may go through differently. With the argument
+/// `at_once` lanes read memory at once.
+fn varying(case: &mut Case) -> String {
+    let rules = Rules { reads_at_once: case.args.iter().any(|arg| arg == "at_once"), ..Rules::default() };
+    let mut text = String::new();
+    for func in case.module.funcs.values() {
+        let uniform = Uniform::of(&case.module.types, func, rules);
+        let names = func.values.keys().filter(|value| uniform.varies(*value)).map(|v| format!(" {v}"));
+        let names: String = names.collect();
+        let insts = func.all_insts();
+        let apart = insts.iter().filter(|inst| uniform.splits(**inst));
+        let apart: String = apart.map(|inst| format!(" {}", func.insts[*inst].op.name())).collect();
+        text += &format!("@{}: vary{names}; lanes part at{apart}\n", func.name);
     }
     text
 }

@@ -23,17 +23,15 @@
 //!
 //! An exit skips joins and leaves loops. On its way a lane votes no in each of them, from the innermost outwards
 //! (`ct::leave`), so that no lane waits for it. A loop that lanes can leave from inside votes every iteration, even if its
-//! condition is uniform. There is no vote where a condition is uniform ([`uniform`]), nor where no operation follows that
+//! condition is uniform. There is no vote where a condition is uniform ([`Uniform`]), nor where no operation follows that
 //! reads the set.
-
-mod uniform;
 
 use crate::Emitter;
 use cotangent_base::EntitySet;
 use cotangent_ir::wave::Wave;
 use cotangent_ir::{Exit, Func, FuncId, Inst, Op, Region};
 use cotangent_passes::shape::Shape;
-use uniform::Uniform;
+use cotangent_passes::uniform::{Rules, Uniform};
 
 /// Where the lanes of a function vote.
 #[derive(Default)]
@@ -66,11 +64,10 @@ impl Votes {
         if !emitter.meeting.contains(&id) {
             return votes;
         }
-        let shape = Shape::of(func);
         votes.find_asking(emitter, func, func.body);
-        let uniform = Uniform::of(&emitter.module.types, func, &shape);
+        let uniform = Uniform::of(&emitter.module.types, func, Rules::default());
         for inst in func.all_insts() {
-            votes.decide(func, &shape, &uniform, inst);
+            votes.decide(func, &uniform, inst);
         }
         votes
     }
@@ -138,7 +135,7 @@ impl Votes {
         found
     }
 
-    fn decide(&mut self, func: &Func, shape: &Shape, uniform: &Uniform<'_>, inst: Inst) {
+    fn decide(&mut self, func: &Func, uniform: &Uniform<'_>, inst: Inst) {
         let data = &func.insts[inst];
         if data.regions.is_empty() {
             return;
@@ -163,7 +160,7 @@ impl Votes {
                     uniform.leaves(exit, inst) && (uniform.is_apart(exit, inst) || uniform.splits(inst));
             });
         }
-        if some_leave && self.is_asked_behind(func, shape, inst) {
+        if some_leave && self.is_asked_behind(func, uniform.shape(), inst) {
             self.joins.insert(inst);
         }
     }

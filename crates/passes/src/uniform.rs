@@ -3,8 +3,8 @@
 //! Input: a function. Output: the set of values that may *vary*. Two lanes execute an instruction together if both are in the
 //! same iteration of every enclosing loop. The analysis assumes that every value is uniform until one of these rules applies:
 //!
-//! - Thread indices, loads from memory that may change, results of calls, and results of wave operations that differ by lane
-//!   vary.
+//! - Thread indices, loads from memory that may change (unless lanes read it at once), results of calls, and results of wave
+//!   operations that differ by lane vary. The caller may say the same of inputs and types ([`Rules`]).
 //! - A value computed from a varying operand varies.
 //! - The results of a branch with a varying condition vary, and so do those of a loop that lanes leave in different
 //!   iterations.
@@ -13,35 +13,70 @@
 //! A carried value does not vary merely because some lanes run more iterations: lanes that execute an iteration together have
 //! executed all earlier iterations together.
 
+use crate::shape::{Loop, Shape};
 use cotangent_base::EntitySet;
 use cotangent_ir::wave::Wave;
 use cotangent_ir::{
-    Access, Control, Effect, Exit, Func, Inst, InstData, Link, Op, SystemValue, Type, Types, Value,
+    Access, Control, Effect, Exit, Func, Inst, InstData, Link, Op, SystemValue, Ty, Type, Types, Value,
 };
-use cotangent_passes::shape::{Loop, Shape};
+
+/// What the analysis is told about a function and about how its lanes run.
+#[derive(Clone, Copy)]
+pub struct Rules<'r> {
+    /// Whether each input varies. If there is none for an input, it varies unless it is the number of the group.
+    pub inputs: &'r [bool],
+    /// Whether lanes read memory at once, so that all see the same at the same address. Otherwise one may write before another
+    /// reads.
+    pub reads_at_once: bool,
+    /// The types whose values are taken to vary.
+    pub varies: &'r dyn Fn(Ty) -> bool,
+}
+
+impl Default for Rules<'_> {
+    fn default() -> Self {
+        Rules { inputs: &[], reads_at_once: false, varies: &|_| false }
+    }
+}
 
 /// The values that vary.
-pub(crate) struct Uniform<'f> {
+pub struct Uniform<'f> {
     types: &'f Types,
     func: &'f Func,
-    shape: &'f Shape,
+    shape: Shape,
+    reads_at_once: bool,
     varying: EntitySet<Value>,
     changed: bool,
 }
 
 impl<'f> Uniform<'f> {
-    pub fn of(types: &'f Types, func: &'f Func, shape: &'f Shape) -> Uniform<'f> {
-        let mut this = Uniform { types, func, shape, varying: EntitySet::new(), changed: true };
+    /// Analyses a function.
+    pub fn of(types: &'f Types, func: &'f Func, rules: Rules<'_>) -> Uniform<'f> {
+        let mut this = Uniform {
+            types,
+            func,
+            shape: Shape::of(func),
+            reads_at_once: rules.reads_at_once,
+            varying: EntitySet::new(),
+            changed: true,
+        };
         let links = func.entry.as_ref().map_or(&[][..], |entry| &entry.inputs);
         for (number, input) in func.inputs().iter().enumerate() {
             let of_group = links.get(number) == Some(&Link::System(SystemValue::GroupId));
-            this.set(*input, !of_group);
+            this.set(*input, rules.inputs.get(number).copied().unwrap_or(!of_group));
+        }
+        for value in func.values.keys().filter(|value| (rules.varies)(func.ty(*value))) {
+            this.set(value, true);
         }
         let insts = func.all_insts();
         while std::mem::take(&mut this.changed) {
             insts.iter().for_each(|inst| this.visit(*inst));
         }
         this
+    }
+
+    /// The upward links of the function.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     /// Whether lanes that come to a branch or loop may do different things there.
@@ -107,7 +142,8 @@ impl<'f> Uniform<'f> {
         self.around(inst).take_while(|c| *c != control).any(|c| self.splits(c))
     }
 
-    fn varies(&self, value: Value) -> bool {
+    /// Whether lanes may have different values.
+    pub fn varies(&self, value: Value) -> bool {
         self.varying.contains(value)
     }
 
@@ -155,10 +191,15 @@ impl<'f> Uniform<'f> {
             let varies = reversed && self.varies(data.operands[0]);
             self.set(args[0], varies);
         }
-        let exits: Vec<Inst> =
-            self.shape.exits(inst).iter().copied().filter(|e| !looped.is_condition(self.shape, *e)).collect();
+        let exits: Vec<Inst> = self
+            .shape
+            .exits(inst)
+            .iter()
+            .copied()
+            .filter(|e| !looped.is_condition(&self.shape, *e))
+            .collect();
         let (back, out): (Vec<Inst>, Vec<Inst>) =
-            exits.into_iter().partition(|e| looped.is_back_edge(func, self.shape, *e));
+            exits.into_iter().partition(|e| looped.is_back_edge(func, &self.shape, *e));
         let mixes = back.iter().any(|e| self.is_apart(*e, inst));
         let splits = self.splits(inst);
         for number in 0..looped.slots(func) {
@@ -179,7 +220,7 @@ impl<'f> Uniform<'f> {
         let some_do = data.operands.iter().any(|operand| self.varies(*operand));
         match data.op.effect() {
             Effect::None | Effect::Inner | Effect::Exit => some_do,
-            Effect::Read => some_do || !self.loads_constant(data),
+            Effect::Read => some_do || !(self.reads_at_once || self.loads_constant(data)),
             Effect::Write => !matches!(data.op, Op::Wave(kind) if !self.wave_varies(kind, data)),
         }
     }
