@@ -16,6 +16,7 @@ use cranelift_codegen::ir::{
 use cranelift_frontend::FunctionBuilder;
 use cranelift_module::Module as _;
 use smallvec::SmallVec;
+use std::mem;
 
 /// The leaves of a value.
 pub(crate) type Regs = SmallVec<[Reg; 4]>;
@@ -69,8 +70,11 @@ pub(crate) struct Body<'c, 'f, 'm> {
     /// How many bytes of the frame are copies.
     copies: u64,
     /// Where an output that lies in memory is to be written, unless it is in place already.
-    pub outputs: Vec<Option<Reg>>,
+    pub outputs: Vec<Option<Storage>>,
     pub loops: Vec<Loop>,
+    /// Where `return` goes with the leaves of outputs, if the function is inlined, and the site of the call.
+    pub end: Option<Block>,
+    pub inlined: Option<u32>,
     /// Where the function ends that has stopped.
     stopped: Option<Block>,
     pub span: Span,
@@ -98,6 +102,8 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
             copies: 0,
             outputs: vec![],
             loops: vec![],
+            end: None,
+            inlined: None,
             stopped: None,
             span: func.span,
         }
@@ -109,32 +115,45 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
         let params: Vec<Reg> = self.b.block_params(entry)[1..].to_vec();
         let mut params = params.into_iter();
         let func = self.func;
+        let mut inputs = Vec::new();
+        for input in func.inputs() {
+            let shape = self.shape_of(*input);
+            inputs.push(match shape.in_memory() {
+                true => Repr::Memory(Storage::At(params.next().expect("the signature has it"))),
+                false => Repr::Leaves(params.by_ref().take(shape.leaves as usize).collect()),
+            });
+        }
+        for (number, output) in func.sig.outputs().enumerate() {
+            let is_new = self.c.shapes.shape(output.ty).in_memory() && self.places().passed[number].is_none();
+            let given = is_new.then(|| Storage::At(params.next().expect("the signature has it")));
+            self.outputs.push(given);
+        }
+        self.emit(inputs)?;
+        self.finish();
+        Ok(())
+    }
+
+    /// Emits the code of the function, of which the inputs and outputs are given.
+    pub fn emit(&mut self, inputs: Vec<Repr>) -> Result<()> {
+        let func = self.func;
         let mut copies = Vec::new();
-        for (number, input) in func.inputs().iter().copied().enumerate() {
-            let shape = self.shape_of(input);
-            if !shape.in_memory() {
-                let regs = params.by_ref().take(shape.leaves as usize).collect();
-                self.values[input] = Some(Repr::Leaves(regs));
+        for (number, (input, given)) in func.inputs().iter().copied().zip(inputs).enumerate() {
+            let Repr::Memory(storage) = given else {
+                self.values[input] = Some(given);
                 continue;
-            }
-            let given = Storage::At(params.next().expect("the signature has it"));
+            };
             let slot = self.places().slot(input);
             let is_passed = self.places().passed.contains(&Some(number));
             let changes = slot.is_some_and(|slot| self.places().members(slot).len() > 1);
             match slot {
                 // It is changed, and the caller's must not be.
-                Some(_) if changes && !is_passed => copies.push((input, given)),
+                Some(_) if changes && !is_passed => copies.push((input, storage)),
                 Some(slot) => {
-                    self.slots.insert(slot, given);
-                    self.values[input] = Some(Repr::Memory(given));
+                    self.slots.insert(slot, storage);
+                    self.values[input] = Some(given);
                 }
-                None => self.values[input] = Some(Repr::Memory(given)),
+                None => self.values[input] = Some(given),
             }
-        }
-        for (number, output) in func.sig.outputs().enumerate() {
-            let is_new = self.c.shapes.shape(output.ty).in_memory() && self.places().passed[number].is_none();
-            let given = is_new.then(|| params.next().expect("the signature has it"));
-            self.outputs.push(given);
         }
         self.allocate();
         for (input, given) in copies {
@@ -142,9 +161,35 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
             self.copy(own, given, self.func.ty(input));
             self.values[input] = Some(Repr::Memory(own));
         }
-        self.region(func.body)?;
-        self.finish();
-        Ok(())
+        self.region(func.body)
+    }
+
+    /// Emits the code of a callee in place of a call. The inputs and the storage of outputs are given. The leaves of outputs
+    /// are the parameters of the block that it ends with.
+    pub fn inline(
+        &mut self,
+        callee: FuncId,
+        inputs: Vec<Repr>,
+        outputs: Vec<Option<Storage>>,
+        site: Option<u32>,
+    ) -> Result<Vec<Reg>> {
+        let func = &self.c.module.funcs[callee];
+        let leaves = func.sig.outputs().filter(|output| !self.c.shapes.shape(output.ty).in_memory());
+        let leaves: Vec<Native> =
+            leaves.flat_map(|output| self.leaf_types(output.ty)).map(|leaf| leaf.native()).collect();
+        let end = self.block_with(&leaves);
+        let caller = (self.func, self.id, self.span, self.end.replace(end), self.inlined);
+        let values = mem::replace(&mut self.values, EntityMap::filled(None, func.values.len()));
+        let (slots, own) = (mem::take(&mut self.slots), mem::take(&mut self.own));
+        let (loops, to) = (mem::take(&mut self.loops), mem::replace(&mut self.outputs, outputs));
+        (self.func, self.id, self.span, self.inlined) = (func, callee, func.span, site.or(self.inlined));
+        let emitted = self.emit(inputs);
+        (self.func, self.id, self.span, self.end, self.inlined) = caller;
+        (self.values, self.slots, self.own) = (values, slots, own);
+        (self.loops, self.outputs) = (loops, to);
+        emitted?;
+        self.b.switch_to_block(end);
+        Ok(self.b.block_params(end).to_vec())
     }
 
     pub fn finish(mut self) {
@@ -243,8 +288,9 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
         let sizes: Vec<u64> =
             wanted.iter().map(|(_, value)| self.shape_of(*value).size.next_multiple_of(16)).collect();
         let total: u64 = sizes.iter().sum();
-        let in_arena = total > MOST_OF_FRAME;
-        if in_arena {
+        // What is inlined needs little, and the arena is taken where the function begins.
+        let in_arena = total > MOST_OF_FRAME && self.end.is_none() || self.arena.is_some();
+        if in_arena && self.arena.is_none() {
             self.take_arena();
         }
         for ((slot, value), size) in wanted.into_iter().zip(sizes) {
@@ -475,9 +521,14 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
         self.b.switch_to_block(go_on);
     }
 
+    /// This place, where the program may stop.
+    pub fn site(&mut self, trap: Trap) -> u32 {
+        self.c.site(trap, self.span, self.func, self.inlined)
+    }
+
     /// Ends the function with a trap. Nothing can be emitted after it in this block.
     pub fn stop(&mut self, trap: Trap, found: Option<(Reg, Reg)>) {
-        let site = self.c.site(trap, self.span, self.func);
+        let site = self.site(trap);
         let site = self.int(types::I32, site.into());
         self.store_state(site, at::SITE);
         if let Some((index, len)) = found {

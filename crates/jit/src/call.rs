@@ -1,6 +1,6 @@
 //! Compiles calls, and the function that starts a thread.
 
-use crate::body::{Body, Regs, Storage};
+use crate::body::{Body, Regs, Repr, Storage};
 use crate::compile::Result;
 use crate::state::{Helper, at};
 use cotangent_ir::{FuncId, GlobalKind, InstData, Link, SystemValue, Trap, Type, Value};
@@ -44,6 +44,9 @@ impl Body<'_, '_, '_> {
             let from = given[input].replace(to).expect("it lies in memory");
             self.copy(to, from, self.func.ty(data.operands[input]));
         }
+        if self.c.is_inlined(callee) {
+            return self.call_inline(data, callee, given, &passed);
+        }
         let mut args: Regs = SmallVec::from_slice(&[self.state]);
         for (operand, storage) in data.operands.iter().zip(given) {
             match storage {
@@ -58,6 +61,35 @@ impl Body<'_, '_, '_> {
             }
         }
         let returned = self.call_native(callee, &args, true)?;
+        self.take_returned(data, returned);
+        Ok(())
+    }
+
+    /// Emits the callee in place of the call.
+    fn call_inline(
+        &mut self,
+        data: &InstData,
+        callee: FuncId,
+        given: Vec<Option<Storage>>,
+        passed: &[Option<usize>],
+    ) -> Result<()> {
+        let inputs = data.operands.iter().zip(given).map(|(operand, storage)| match storage {
+            Some(storage) => Repr::Memory(storage),
+            None => Repr::Leaves(self.regs(*operand)),
+        });
+        let inputs = inputs.collect();
+        let outputs = data.results.iter().zip(passed).map(|(result, passed)| {
+            (self.shape_of(*result).in_memory() && passed.is_none()).then(|| self.storage(*result))
+        });
+        let outputs = outputs.collect();
+        let site = self.site(Trap::CallDepth);
+        let returned = self.inline(callee, inputs, outputs, Some(site))?;
+        self.take_returned(data, returned);
+        Ok(())
+    }
+
+    /// Makes the results of a call what was returned, and what is in their storage.
+    fn take_returned(&mut self, data: &InstData, returned: Vec<Reg>) {
         let mut returned = returned.into_iter();
         for result in &data.results {
             let shape = self.shape_of(*result);
@@ -68,7 +100,6 @@ impl Body<'_, '_, '_> {
                 self.set(*result, regs);
             }
         }
-        Ok(())
     }
 
     /// Calls a function and returns if it stopped; the place of the call is noted then if it is one in the source. Gives what the
@@ -88,7 +119,7 @@ impl Body<'_, '_, '_> {
         self.b.switch_to_block(stopped);
         self.b.set_cold_block(stopped);
         if noted {
-            let site = self.c.site(Trap::CallDepth, self.span, self.func);
+            let site = self.site(Trap::CallDepth);
             let site = self.int(types::I32, site.into());
             self.helper(Helper::NoteCall, &[self.state, site])?;
         }
@@ -155,7 +186,17 @@ impl Body<'_, '_, '_> {
                 }
             }
         }
-        self.call_native(self.id, &args, false)?;
+        if self.c.is_inlined(self.id) {
+            let mut regs = args[1..].iter().copied();
+            let inputs = self.func.inputs().iter().map(|input| {
+                let leaves = self.shape_of(*input).leaves as usize;
+                Repr::Leaves(regs.by_ref().take(leaves).collect())
+            });
+            let inputs = inputs.collect();
+            self.inline(self.id, inputs, vec![None; self.func.sig.outputs().count()], None)?;
+        } else {
+            self.call_native(self.id, &args, false)?;
+        }
         let zero = self.int(types::I32, 0);
         self.b.ins().return_(&[zero]);
         self.finish();

@@ -5,7 +5,7 @@ use crate::shape::Shapes;
 use crate::state::{Helper, Print};
 use crate::stop::Site;
 use crate::{Unsupported, launch};
-use cotangent_base::{Map, Span};
+use cotangent_base::{Map, Set, Span};
 use cotangent_ir::{Func, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage, Trap, Ty, Type, layout};
 use cotangent_passes::place::Places;
 use cranelift_codegen::Context;
@@ -86,8 +86,9 @@ impl Program {
         for id in &order {
             compiler.declare(*id)?;
         }
-        for id in &order {
-            compiler.define(*id)?;
+        compiler.decide_inlining(&order, entry);
+        for id in order.iter().filter(|id| !compiler.inlined.contains(id)).copied().collect::<Vec<_>>() {
+            compiler.define(id)?;
         }
         let run = compiler.thunk(entry)?;
         compiler.finish(run, info.threads, &order)
@@ -106,6 +107,8 @@ pub(crate) struct Compiler<'m> {
     pub natives: Map<FuncId, NativeId>,
     pub helpers: Map<Helper, NativeId>,
     pub recursive: Vec<FuncId>,
+    /// The functions whose code is put in place of their calls.
+    inlined: Set<FuncId>,
     pub sites: Vec<Site>,
     pub prints: Vec<Print>,
     pub has_barriers: bool,
@@ -119,6 +122,15 @@ pub(crate) struct Compiler<'m> {
 
 /// What a call takes of the stack beside the frame that Cranelift reports: arguments, the return address, saved registers.
 const CALL_BYTES: u64 = 1024;
+
+/// Functions of at most so many instructions, with what is inlined in them, are inlined.
+const MOST_INLINED: usize = 200;
+
+/// The same for functions that are called once.
+const MOST_INLINED_ONCE: usize = 10_000;
+
+/// How much storage inlined functions may need.
+const MOST_INLINED_BYTES: u64 = 16 << 10;
 
 /// What threads that run at the same time may take for their values.
 const MOST_MEMORY: u64 = 2 << 30;
@@ -157,6 +169,7 @@ impl<'m> Compiler<'m> {
             natives: Map::default(),
             helpers: Map::default(),
             recursive: vec![],
+            inlined: Set::default(),
             sites: vec![],
             prints: vec![],
             has_barriers: false,
@@ -202,9 +215,50 @@ impl<'m> Compiler<'m> {
         }
     }
 
+    /// Decides which functions are inlined: small ones, those that are called once, and the entry point.
+    fn decide_inlining(&mut self, order: &[FuncId], entry: FuncId) {
+        let calls: Vec<FuncId> = order.iter().flat_map(|id| callees(&self.module.funcs[*id])).collect();
+        let mut totals: Map<FuncId, (usize, u64)> = Map::default();
+        for id in order {
+            let func = &self.module.funcs[*id];
+            let (mut size, mut bytes) = (func.insts.len(), self.storage(*id));
+            for callee in callees(func).into_iter().filter(|callee| self.inlined.contains(callee)) {
+                let (more, more_bytes) = totals[&callee];
+                (size, bytes) = (size + more, bytes.saturating_add(more_bytes));
+            }
+            totals.insert(*id, (size, bytes));
+            let count = calls.iter().filter(|callee| **callee == *id).count();
+            let most = if *id == entry || count == 1 { MOST_INLINED_ONCE } else { MOST_INLINED };
+            let is_called = *id == entry || count > 0;
+            if is_called && size <= most && bytes <= MOST_INLINED_BYTES && !self.recursive.contains(id) {
+                self.inlined.insert(*id);
+            }
+        }
+        // Their first values are computed by calls.
+        for global in self.module.globals.values() {
+            if let GlobalKind::Static(Some(init)) = global.kind {
+                self.inlined.remove(&init);
+            }
+        }
+    }
+
+    /// At most so many bytes of storage a function needs for values that are in memory.
+    fn storage(&self, id: FuncId) -> u64 {
+        let func = &self.module.funcs[id];
+        let mut seen = Set::default();
+        let values = func.values.keys().filter(|value| self.shapes.shape(func.ty(*value)).in_memory());
+        let own = values.filter(|value| self.places[&id].slot(*value).is_none_or(|slot| seen.insert(slot)));
+        own.map(|value| self.shapes.shape(func.ty(value)).size).fold(0, u64::saturating_add)
+    }
+
+    /// Whether the code of a function is put in place of its calls.
+    pub fn is_inlined(&self, id: FuncId) -> bool {
+        self.inlined.contains(&id)
+    }
+
     /// A place where the program may stop.
-    pub fn site(&mut self, trap: Trap, span: Span, func: &Func) -> u32 {
-        self.sites.push(Site { trap, span, func: func.name });
+    pub fn site(&mut self, trap: Trap, span: Span, func: &Func, inlined: Option<u32>) -> u32 {
+        self.sites.push(Site { trap, span, func: func.name, inlined });
         self.sites.len() as u32 - 1
     }
 
@@ -274,7 +328,10 @@ impl<'m> Compiler<'m> {
         signature.returns.push(AbiParam::new(types::I32));
         let span = self.module.funcs[entry].span;
         let native = self.jit.declare_anonymous_function(&signature).map_err(|e| failed(span, e))?;
-        self.build(native, signature, span, |compiler, builder| Body::new(compiler, builder, entry).thunk())?;
+        let stack = self.build(native, signature, span, |compiler, builder| {
+            Body::new(compiler, builder, entry).thunk()
+        })?;
+        *self.stacks.entry(entry).or_default() += stack;
         Ok(native)
     }
 
@@ -307,8 +364,8 @@ impl<'m> Compiler<'m> {
         let mut needs: Map<FuncId, u64> = Map::default();
         for id in order {
             let func = &self.module.funcs[*id];
-            let callees = func.all_insts().into_iter().filter_map(|inst| func.insts[inst].op.callee());
-            let below = callees.filter_map(|callee| needs.get(&callee)).max().copied().unwrap_or(0);
+            let below =
+                callees(func).into_iter().filter_map(|callee| needs.get(&callee)).max().copied().unwrap_or(0);
             needs.insert(*id, below + each.get(id).copied().unwrap_or(0));
         }
         needs.values().max().copied().unwrap_or(0)
@@ -365,6 +422,11 @@ fn global_memory(module: &Module, shapes: &Shapes<'_>, global: Global) -> Global
     }
 }
 
+/// The callee of each call.
+fn callees(func: &Func) -> Vec<FuncId> {
+    func.all_insts().into_iter().filter_map(|inst| func.insts[inst].op.callee()).collect()
+}
+
 /// A walk along calls, depth first.
 struct Walk<'m> {
     module: &'m Module,
@@ -380,9 +442,7 @@ impl Walk<'_> {
             return;
         }
         self.state.insert(id, false);
-        let func = &self.module.funcs[id];
-        for inst in func.all_insts() {
-            let Some(callee) = func.insts[inst].op.callee() else { continue };
+        for callee in callees(&self.module.funcs[id]) {
             match self.state.get(&callee) {
                 // It is among those that are being visited: a call of it closes a circle.
                 Some(false) => self.recursive.push(callee),

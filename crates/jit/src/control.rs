@@ -283,7 +283,7 @@ impl Body<'_, '_, '_> {
         let mut moves = Vec::new();
         for (number, output) in outputs.iter().enumerate() {
             if let Some(to) = self.outputs[number] {
-                moves.push((self.place_of(*output), Storage::At(to), self.func.ty(*output)));
+                moves.push((self.place_of(*output), to, self.func.ty(*output)));
             } else if let (Repr::Memory(from), Some(input)) =
                 (self.repr(*output), self.places().passed[number])
             {
@@ -293,6 +293,11 @@ impl Body<'_, '_, '_> {
             }
         }
         self.move_at_once(moves)?;
+        if let Some(end) = self.end {
+            let leaves = self.all_leaves(outputs);
+            self.jump(end, &leaves);
+            return Ok(());
+        }
         self.leave_arena();
         let mut values: Regs = SmallVec::new();
         values.push(self.int(types::I32, 0));

@@ -6,7 +6,7 @@ use crate::state::{Memory, Print, State};
 use crate::stop::Site;
 use crate::turns::{self, Turn};
 use crate::{Outside, Stopped};
-use cotangent_base::Entity;
+use cotangent_base::{Entity, Span};
 use cotangent_ir::{Global, Trap};
 use std::mem;
 
@@ -124,7 +124,7 @@ impl Program {
         let site = self.sites.first();
         Stopped {
             trap,
-            span: site.map_or(cotangent_base::Span::none(), |site| site.span),
+            span: site.map_or(Span::none(), |site| site.span),
             func: site.map_or("".into(), |site| site.func),
             calls: vec![],
             thread: [0; 3],
@@ -272,11 +272,19 @@ impl Program {
         unsafe { run(state) }
     }
 
+    /// A call and those around it that were inlined, innermost first.
+    fn inlined(&self, call: Option<u32>) -> impl Iterator<Item = Span> {
+        let site = |number: u32| self.sites[number as usize];
+        let calls = std::iter::successors(call.map(site), move |inner| inner.inlined.map(site));
+        calls.map(|call| call.span)
+    }
+
     /// Why a thread stopped.
     pub(crate) fn stopped(&self, state: &State, host: &Host) -> Stopped {
         let site: Site = self.sites[state.site as usize];
-        let calls = host.calls.iter().map(|call| self.sites[*call as usize].span);
-        let spans: Vec<_> = std::iter::once(site.span).chain(calls).collect();
+        let noted = host.calls.iter().flat_map(|call| self.inlined(Some(*call)));
+        let spans: Vec<_> =
+            std::iter::once(site.span).chain(self.inlined(site.inlined)).chain(noted).collect();
         // What the library does has no place in the source; the call of it has.
         let at = spans.iter().position(|span| !span.is_none()).unwrap_or(0);
         Stopped {

@@ -149,7 +149,7 @@ impl Body<'_, '_, '_> {
     }
 
     fn barrier(&mut self) -> Result<()> {
-        let site = self.c.site(Trap::Barrier, self.span, self.func);
+        let site = self.site(Trap::Barrier);
         let site = self.int(types::I32, site.into());
         let status = self.helper(Helper::Barrier, &[self.state, site])?.expect("it gives a status");
         let (end, go_on) = (self.stopped_block(), self.b.create_block());

@@ -66,4 +66,6 @@ pub(crate) struct Site {
     pub trap: Trap,
     pub span: Span,
     pub func: Symbol,
+    /// The call that the function was inlined at, if it was.
+    pub inlined: Option<u32>,
 }
