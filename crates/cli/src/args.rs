@@ -179,10 +179,11 @@ pub struct Gradcheck {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Backend {
-    /// The reference interpreter.
-    Interp,
-    /// Native code (not supported yet).
+    /// Native code, compiled in process, on all cores.
     Cpu,
+    /// The reference interpreter, which is slow.
+    #[value(alias = "interp")]
+    Interpreter,
     /// A GPU or a software driver; see `cotangent devices`.
     Gpu,
 }
@@ -212,19 +213,22 @@ pub struct Run {
     /// The number of thread groups.
     #[arg(long, value_name = "X,Y,Z", default_value = "1,1,1")]
     pub groups: String,
-    /// Where to run the program.
-    #[arg(long, value_enum, default_value = "interp")]
-    pub backend: Backend,
+    /// Where to run the program; by default as native code, or on the interpreter if native code does not support the program.
+    #[arg(long, value_enum)]
+    pub backend: Option<Backend>,
     /// The language in which `--backend gpu` passes the program to the device: wgsl, or spirv for Vulkan.
     #[arg(long, value_enum, value_name = "TARGET")]
     pub target: Option<RunTarget>,
     /// The device for `--backend gpu`: its number in `cotangent devices`, or a part of its name.
     #[arg(long, value_name = "NAME|INDEX")]
     pub device: Option<String>,
-    /// Print elapsed time to stderr. Compiling the program, here and in the driver, does not count.
+    /// Print elapsed time to stderr, and apart from it how long compiling took.
     #[arg(long)]
     pub timings: bool,
-    /// Stop waiting for `--backend gpu` after N seconds; 120 by default. Compiling in the driver does not count.
+    /// The number of cores for native code; all by default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub cores: Option<u32>,
+    /// Stop after N seconds. There is no limit for native code, and one of 120 for `--backend gpu`. Compiling does not count.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub max_seconds: Option<u64>,
     /// Set a parameter: `NAME=f32[1, 2]`, `NAME=3`, `NAME=zeros(f32, 8)`, `NAME=@file.npy`, `NAME=bytes[00ff]`; a texture
@@ -240,7 +244,8 @@ pub struct Run {
     pub save: Vec<String>,
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
-    /// Stop the interpreter after N steps; 4 billion by default, which take a minute or two.
+    /// Stop after N steps: iterations and recursive calls in native code, instructions on the interpreter, which stops after 4
+    /// billion by default.
     #[arg(long, value_name = "N")]
     pub max_steps: Option<u64>,
     /// The memory layout of matrices.

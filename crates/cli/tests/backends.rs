@@ -1,13 +1,17 @@
-//! What every back end promises, as one test for all of them: the interpreter, and a graphics processor where there is one.
+//! What every back end promises, as one test for all of them: the interpreter, native code, and a graphics processor where there is
+//! one.
 
 #![cfg(feature = "gpu")]
 
 use cotangent::interp::{Interpreter, Options};
+use cotangent::ir::Trap;
 use cotangent::ir::layout::Target;
+use cotangent::jit::{Limits, Native};
 use cotangent::runtime::{Argument, Arguments, Backend, Compiled, Data, Element, Failure, Launch, Runner};
 use cotangent::{Request, Roots, Scalar, Session, Texts};
 use cotangent_gpu::{Device, Gpu};
 use std::sync::Arc;
+use std::time::Duration;
 
 const PROGRAM: &str = "
 struct Particle { float3 at; uint kind; }
@@ -206,6 +210,13 @@ fn the_interpreter_keeps_its_promises_in_wide_mode() {
 }
 
 #[test]
+fn native_code_keeps_its_promises() {
+    for cores in [1, 4] {
+        keeps_its_promises(Native::new(Limits { cores, ..Limits::default() }));
+    }
+}
+
+#[test]
 fn a_device_keeps_its_promises() {
     for target in [Target::Wgsl, Target::SpirV] {
         match Device::open(None) {
@@ -217,6 +228,11 @@ fn a_device_keeps_its_promises() {
 
 #[test]
 fn what_a_program_prints_and_the_limit_of_its_steps_are_values() {
+    prints_and_counts(Interpreter::default());
+    prints_and_counts(Native::default());
+}
+
+fn prints_and_counts<B: Backend>(backend: B) {
     let (compiled, _) = compile(
         "RWStructuredBuffer<int> n;
         [numthreads(2, 1, 1)] void main(uint3 id : SV_DispatchThreadID)
@@ -225,7 +241,7 @@ fn what_a_program_prints_and_the_limit_of_its_steps_are_values() {
             for (int i = 0; i < n[0]; i++) n[1] += i;
         }",
     );
-    let mut runner = Runner::new(Arc::new(Interpreter::default()), compiled).unwrap();
+    let mut runner = Runner::new(Arc::new(backend), compiled).unwrap();
     runner.params.set("n", &Data::parse("i32[3, 0]").unwrap()).unwrap();
     let launched = runner.launch("main", [1; 3], Launch::default()).unwrap();
     assert_eq!((launched.printed.as_str(), launched.ended), ("thread 0\nthread 1\n", Ok(())));
@@ -234,4 +250,63 @@ fn what_a_program_prints_and_the_limit_of_its_steps_are_values() {
     let launched = runner.launch("main", [1; 3], limited).unwrap();
     assert_eq!(launched.printed, "thread 0\n");
     assert_eq!(launched.ended.unwrap_err().code().name, "E0804");
+}
+
+/// A thousand groups on four cores: what they print comes in their order, and of those that stop the first is reported.
+#[test]
+fn what_native_code_reports_does_not_depend_on_the_number_of_cores() {
+    let (compiled, _) = compile(
+        "RWStructuredBuffer<float> x; uniform uint last;
+        [numthreads(8, 1, 1)] void main(uint3 id : SV_DispatchThreadID, uint3 group : SV_GroupID)
+        {
+            float y = id.x;
+            for (int i = 0; i < 2000; i++) y = y * 0.999 + 1;
+            if (id.x % 8 == 0) printf(\"%d \", group.x);
+            x[id.x < last ? id.x : 1000000] = y;
+        }",
+    );
+    let limits = Limits { cores: 4, ..Limits::default() };
+    let mut runner = Runner::new(Arc::new(Native::new(limits)), compiled).unwrap();
+    runner.params.set("x", &Data::parse("zeros(f32, 8000)").unwrap()).unwrap();
+    for (last, groups) in [(8000, 1000), (5003, 626)] {
+        runner.params.set("last", &Data::parse(&last.to_string()).unwrap()).unwrap();
+        let launched = runner.launch("main", [1000, 1, 1], Launch::default()).unwrap();
+        let expected: String = (0..groups).map(|group| format!("{group} ")).collect();
+        assert_eq!(launched.printed, expected);
+        let stopped = launched.ended.err().and_then(|stopped| stopped.thread);
+        assert_eq!(stopped, (last < 8000).then_some([last, 0, 0]));
+    }
+}
+
+const ENDLESS: &str = "
+RWStructuredBuffer<int> n;
+[numthreads(1, 1, 1)] void main(uint3 id : SV_DispatchThreadID) { n[id.x] = 1; while (n[id.x] > 0) n[id.x] ^= 2; }
+";
+
+#[test]
+fn native_code_ends_when_its_time_is_over() {
+    let mut runner = Runner::new(Arc::new(Native::default()), compile(ENDLESS).0).unwrap();
+    runner.params.set("n", &Data::parse("i32[7, 7, 7, 7]").unwrap()).unwrap();
+    let launch = Launch { max_time: Some(Duration::from_millis(50)), ..Launch::default() };
+    let stopped = runner.launch("main", [4, 1, 1], launch).unwrap().ended.unwrap_err();
+    assert_eq!((stopped.trap, stopped.code().name), (Trap::TimeLimit, "E0813"));
+    // What it wrote is there.
+    let n = runner.read("n").unwrap();
+    assert!(n[0] == 1 || n[0] == 3, "{n:?}");
+}
+
+#[test]
+fn native_code_ends_when_it_is_told_to() {
+    let native = Native::default();
+    let monitor = native.monitor.clone();
+    let mut runner = Runner::new(Arc::new(native), compile(ENDLESS).0).unwrap();
+    runner.params.set("n", &Data::parse("i32[7]").unwrap()).unwrap();
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        monitor.interrupt();
+        monitor.progress()
+    });
+    let stopped = runner.launch("main", [1; 3], Launch::default()).unwrap().ended.unwrap_err();
+    assert_eq!((stopped.trap, stopped.code().name), (Trap::Interrupted, "E0814"));
+    assert_eq!(stopper.join().unwrap().1, 1);
 }

@@ -253,7 +253,7 @@ fn a_bad_command_line_exits_with_2_and_says_what_there_is() {
         ("gradcheck", "--samples 0", "--samples"),
         ("check", "--specialize first=int --specialize first=float", "--specialize sets `first` twice"),
         ("check", "--specialize first=int", "there is no generic function `first`"),
-        ("run", "--entry first --backend cpu", "not supported yet"),
+        ("run", "--entry first --backend interpreter --cores 2", "one core"),
         ("run", "--no-such-flag", "--no-such-flag"),
         ("compile", "--target cobol", "spirv-asm, glsl"),
         ("compile", "--target ir --dump-after nothing", "linearize"),
@@ -614,6 +614,11 @@ fn a_run_that_reaches_its_limit_is_told_how_to_raise_it() {
     assert!(said(&output).contains("E0804") && said(&output).contains("--max-steps"), "{}", said(&output));
     let wrong = run("run", &file, "--set o=f32[1] --backend gpu --max-steps 10000");
     assert!(said(&wrong).contains("--max-seconds"), "{}", said(&wrong));
-    let wrong = run("run", &file, "--set o=f32[1] --max-seconds 2");
+    let wrong = run("run", &file, "--set o=f32[1] --backend interpreter --max-seconds 2");
     assert!(said(&wrong).contains("--max-steps"), "{}", said(&wrong));
+    let late = run("run", &file, "--set o=f32[1] --max-seconds 1");
+    assert_eq!(late.status.code(), Some(4));
+    assert!(said(&late).contains("E0813") && said(&late).contains("--max-seconds"), "{}", said(&late));
+    let slow = run("run", &file, "--set o=f32[1] --backend interpreter --max-steps 10000");
+    assert!(said(&slow).contains("E0804"), "{}", said(&slow));
 }

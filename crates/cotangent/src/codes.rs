@@ -44,6 +44,7 @@ pub fn all() -> impl Iterator<Item = Code> {
         cotangent_emit_c::codes::CODES,
         cotangent_emit_naga::codes::CODES,
         cotangent_interp::CODES,
+        cotangent_jit::CODES,
     ];
     stages.into_iter().flatten().copied()
 }

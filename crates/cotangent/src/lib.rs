@@ -80,7 +80,7 @@
 //! | --- | --- |
 //! | read, check and compile programs | [`Session`], with source text from a [`Loader`]: [`Disk`] or [`Texts`] |
 //! | emit them | [`wgsl`], [`shader`] for the other shader languages, [`cpp`], [`cuda`] |
-//! | run entry points | [`runtime::Runner`], or a [`runtime::Backend`] itself: [`interp::Interpreter`], `cotangent_gpu::Gpu` |
+//! | run entry points | [`runtime::Runner`], or a [`runtime::Backend`] itself: [`jit::Native`], [`interp::Interpreter`], `cotangent_gpu::Gpu` |
 //! | hand a program to a back end | [`compiled`], and [`gpu::translate`] for graphics processors |
 //! | evaluate a function and its derivatives | [`gradient::Function`] at plain numbers, one point or many; [`gradient::Evaluator`] at a point with names |
 //! | compare derivatives with finite differences | [`gradcheck`] |
@@ -115,6 +115,7 @@ pub use cotangent_base::{
 };
 pub use cotangent_interp as interp;
 pub use cotangent_ir as ir;
+pub use cotangent_jit as jit;
 pub use cotangent_lower::{ConformanceId, Lowered, Options, Roots};
 pub use cotangent_runtime as runtime;
 pub use cotangent_sema as sema;

@@ -226,6 +226,8 @@ impl FuncEmitter<'_, '_> {
             Trap::NoValue => "value of an empty optional",
             Trap::UnknownType => "unknown type of an interface value",
             Trap::NoPixel => "pixel operation outside a fragment shader",
+            Trap::TimeLimit => "time limit reached",
+            Trap::Interrupted => "interrupted",
         };
         let line = self.line_number();
         self.line(&format!("if (!{}) ct::trap({line}, \"{what}\");", condition.at_least(PRIMARY)));

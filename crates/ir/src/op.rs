@@ -397,11 +397,15 @@ pub enum Trap {
     UnknownType,
     /// Something was done that only pixels can.
     NoPixel,
+    /// The program ran for longer than it was allowed to.
+    TimeLimit,
+    /// The host stopped it.
+    Interrupted,
 }
 
 impl Trap {
     /// All of them, with their names in IR text.
-    pub const ALL: [(&str, Trap); 12] = [
+    pub const ALL: [(&str, Trap); 14] = [
         ("out_of_bounds", Trap::OutOfBounds),
         ("loop_bound", Trap::LoopBound),
         ("division_by_zero", Trap::DivisionByZero),
@@ -414,6 +418,8 @@ impl Trap {
         ("no_value", Trap::NoValue),
         ("unknown_type", Trap::UnknownType),
         ("no_pixel", Trap::NoPixel),
+        ("time_limit", Trap::TimeLimit),
+        ("interrupted", Trap::Interrupted),
     ];
 }
 

@@ -550,16 +550,29 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
         block
     }
 
-    /// Counts a step, if steps are counted.
-    pub fn count_step(&mut self) {
+    /// Ends the function if the launch must end; counts a step, if steps are counted.
+    pub fn count_step(&mut self) -> Result<()> {
+        let flags = MemFlagsData::trusted().with_readonly().with_can_move();
+        let word = self.b.ins().load(types::I64, flags, self.state, at::INTERRUPT);
+        let flags = MemFlagsData::new().with_notrap().with_aligned();
+        let must_end = self.b.ins().atomic_load(types::I32, flags, word);
+        self.stop_if(must_end, Trap::Interrupted, None);
         if self.c.options.count_steps {
             let left = self.load_state(types::I64, at::FUEL);
             let left = self.add_const(left, -1);
             self.store_state(left, at::FUEL);
             let zero = self.int(types::I64, 0);
             let is_over = self.b.ins().icmp(IntCC::SignedLessThan, left, zero);
-            self.stop_if(is_over, Trap::StepLimit, None);
+            let (empty, go_on) = (self.b.create_block(), self.b.create_block());
+            self.b.ins().brif(is_over, empty, &[], go_on, &[]);
+            self.b.switch_to_block(empty);
+            self.b.set_cold_block(empty);
+            let status = self.helper(Helper::Refuel, &[self.state])?.expect("it gives a status");
+            self.stop_if(status, Trap::StepLimit, None);
+            self.b.ins().jump(go_on, &[]);
+            self.b.switch_to_block(go_on);
         }
+        Ok(())
     }
 
     /// Makes values from here on come from a new block that takes leaves of these types.

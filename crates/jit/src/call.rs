@@ -107,7 +107,7 @@ impl Body<'_, '_, '_> {
     fn call_native(&mut self, callee: FuncId, args: &[Reg], noted: bool) -> Result<Vec<Reg>> {
         let recurs = self.c.recursive.contains(&callee);
         if recurs {
-            self.count_step();
+            self.count_step()?;
             self.check_depth();
         }
         let native = self.c.natives[&callee];
@@ -154,6 +154,8 @@ impl Body<'_, '_, '_> {
     /// Emits what runs a thread: variables of the thread get their first values, then the entry point runs.
     pub fn thunk(mut self) -> Result<()> {
         let module = self.c.module;
+        // A group may have billions of threads.
+        self.count_step()?;
         for (global, data) in module.globals.iter() {
             let (GlobalKind::Static(init), Type::Ref(inner)) = (&data.kind, module.types.get(data.ty)) else {
                 continue;

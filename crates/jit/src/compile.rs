@@ -4,10 +4,13 @@ use crate::body::Body;
 use crate::shape::Shapes;
 use crate::state::{Helper, Print};
 use crate::stop::Site;
-use crate::{Unsupported, launch};
-use cotangent_base::{Map, Set, Span};
-use cotangent_ir::{Func, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage, Trap, Ty, Type, layout};
+use crate::{Unsupported, worker};
+use cotangent_base::{Map, Set, Span, Symbol};
+use cotangent_ir::{
+    Func, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage, StructId, Trap, Ty, Type, layout,
+};
 use cotangent_passes::place::Places;
+use cotangent_runtime::UnknownType;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, Signature, UserFuncName, types};
 use cranelift_codegen::settings::{self, Configurable};
@@ -31,7 +34,10 @@ pub struct Program {
     pub(crate) code: Option<JITModule>,
     /// Runs one thread.
     pub(crate) run: *const u8,
+    pub(crate) name: Symbol,
     pub(crate) sites: Vec<Site>,
+    /// The types that are known where a value of interface type may be of none of them, by the number of the site.
+    pub(crate) unknown: Map<u32, UnknownType>,
     pub(crate) prints: Vec<Print>,
     pub(crate) globals: Vec<GlobalMemory>,
     pub(crate) threads: [u32; 3],
@@ -91,7 +97,7 @@ impl Program {
             compiler.define(id)?;
         }
         let run = compiler.thunk(entry)?;
-        compiler.finish(run, info.threads, &order)
+        compiler.finish(run, entry, info.threads, &order)
     }
 }
 
@@ -110,6 +116,7 @@ pub(crate) struct Compiler<'m> {
     /// The functions whose code is put in place of their calls.
     inlined: Set<FuncId>,
     pub sites: Vec<Site>,
+    unknown: Map<u32, UnknownType>,
     pub prints: Vec<Print>,
     pub has_barriers: bool,
     /// Whether values that lie in memory are stored to memory that the host sees.
@@ -171,6 +178,7 @@ impl<'m> Compiler<'m> {
             recursive: vec![],
             inlined: Set::default(),
             sites: vec![],
+            unknown: Map::default(),
             prints: vec![],
             has_barriers: false,
             stores_memory: false,
@@ -260,6 +268,14 @@ impl<'m> Compiler<'m> {
     pub fn site(&mut self, trap: Trap, span: Span, func: &Func, inlined: Option<u32>) -> u32 {
         self.sites.push(Site { trap, span, func: func.name, inlined });
         self.sites.len() as u32 - 1
+    }
+
+    /// Notes which types the latest site knows.
+    pub fn note_known_types(&mut self, interface: StructId) {
+        let def = self.module.types.struct_def(interface);
+        let known = def.ids.iter().copied().zip(def.fields.iter().map(|member| member.name)).collect();
+        let site = self.sites.len() as u32 - 1;
+        self.unknown.insert(site, UnknownType { id: 0, interface: def.name, known });
     }
 
     /// What a function takes and gives. Outputs that lie in memory are written where the caller says, or in place.
@@ -371,18 +387,27 @@ impl<'m> Compiler<'m> {
         needs.values().max().copied().unwrap_or(0)
     }
 
-    fn finish(mut self, run: NativeId, threads: [u32; 3], order: &[FuncId]) -> Result<Program> {
+    fn finish(
+        mut self,
+        run: NativeId,
+        entry: FuncId,
+        threads: [u32; 3],
+        order: &[FuncId],
+    ) -> Result<Program> {
         self.jit.finalize_definitions().map_err(|e| failed(Span::none(), e))?;
         let (arena, stack) = (self.deepest(order, &self.frames), self.deepest(order, &self.stacks));
         let side_by_side =
             if self.has_barriers { threads.iter().map(|n| u64::from(*n)).product() } else { 1 };
         if (arena + stack).saturating_mul(side_by_side) > MOST_MEMORY {
-            return Err(Unsupported { span: Span::none(), what: "more than 2 GiB of local values".into() });
+            let span = self.module.funcs[entry].span;
+            return Err(Unsupported { span, what: "more than 2 GiB of local values".into() });
         }
         Ok(Program {
             run: self.jit.get_finalized_function(run),
             code: Some(self.jit),
+            name: self.module.funcs[entry].name,
             sites: self.sites,
+            unknown: self.unknown,
             prints: self.prints,
             globals: self
                 .module
@@ -393,7 +418,7 @@ impl<'m> Compiler<'m> {
             threads,
             has_barriers: self.has_barriers,
             is_recursive: !self.recursive.is_empty(),
-            arena: arena + launch::ARENA_SLACK,
+            arena: arena + worker::ARENA_SLACK,
             stack,
         })
     }

@@ -207,7 +207,7 @@ impl Body<'_, '_, '_> {
         let (head, end) = (self.block_for(&data.results), self.block_for(&data.results));
         self.hand_on(&data.operands, &data.results, head)?;
         let given = self.enter(head);
-        self.count_step();
+        self.count_step()?;
         self.take(&func.regions[cond].args, &given);
         let (decided, run) = (self.block_with(&[types::I8]), self.b.create_block());
         self.region_to(cond, &Yield::Verdict(decided))?;
@@ -233,7 +233,7 @@ impl Body<'_, '_, '_> {
         let (next, end) = (self.block_for(&data.results), self.block_for(&data.results));
         self.hand_on_first(data, head)?;
         let given = self.enter(head);
-        self.count_step();
+        self.count_step()?;
         let run = self.b.create_block();
         let goes_on = self.b.ins().icmp(IntCC::SignedLessThan, given[0], n);
         let carried: SmallVec<[_; 8]> = given[1..].iter().map(|reg| (*reg).into()).collect();

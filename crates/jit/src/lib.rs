@@ -1,8 +1,8 @@
 //! Native code in process: the optimized IR, compiled for the host by Cranelift.
 //!
-//! [`Program::compile`] compiles an entry point and all that it calls; [`Program::launch`] runs it over groups of threads, on
-//! parameters that are bytes in C layout. The interpreter is the reference: results agree bit for bit. If a program stops early, a
-//! value ([`Stopped`]) says where and why; native code never raises a signal.
+//! [`Native`] is the back end. [`Program::compile`] compiles an entry point and all that it calls; [`Program::launch`] runs it over
+//! groups of threads, on parameters that are bytes in C layout. The interpreter is the reference: results agree bit for bit. If a
+//! program stops early, a value ([`Stopped`]) says where and why; native code never raises a signal.
 //!
 //! # Values
 //!
@@ -37,8 +37,9 @@
 //!
 //! # Threads
 //!
-//! The threads of a group run one after the other. In groups with barriers each has a stack of its own (a thread of the host), of
-//! which one runs at a time, from barrier to barrier ([`turns`]): the same order as the interpreter's.
+//! Groups run on all cores ([`cores`]). The threads of a group run one after the other, on one core ([`worker`]). In groups with
+//! barriers each has a stack of its own, of which one runs at a time, from barrier to barrier ([`turns`]): the same order as the
+//! interpreter's. [`monitor`] ends a launch early.
 //!
 //! # What lanes will change
 //!
@@ -53,22 +54,31 @@
 
 mod aggregate;
 mod atomic;
+mod backend;
 mod body;
+mod bytes;
 mod call;
 mod compile;
 mod control;
 mod convert;
+mod cores;
 mod launch;
 mod maths;
 mod memory;
+mod monitor;
 mod ops;
 mod pointer;
+mod points;
 mod scalar;
 mod shape;
 mod state;
 mod stop;
 mod turns;
+mod worker;
 
+pub use backend::{Buffer, Loaded, Native, Texture};
 pub use compile::{Options, Program};
+pub use cotangent_runtime::Stopped;
 pub use launch::Limits;
-pub use stop::{OtherThread, Outside, Stopped, Unsupported};
+pub use monitor::Monitor;
+pub use stop::{CODES, Unsupported};

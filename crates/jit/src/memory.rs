@@ -205,7 +205,29 @@ impl Body<'_, '_, '_> {
         Ok(Found { address, ty, space })
     }
 
+    /// Whether a buffer is empty for ever: the host cannot set one whose elements have no layout.
+    fn is_never_set(&self, handle: Value) -> bool {
+        let Type::Buffer(elem, _) = self.ty(handle) else { return false };
+        layout::layout(&self.c.module.types, elem).is_none()
+    }
+
+    /// Stops at an access to such a buffer.
+    fn stop_at_nothing(&mut self, path: &Path, indices: &[Value]) {
+        let zero = self.int(types::I64, 0);
+        match path.0.first() {
+            Some(Step::Part(number)) => {
+                let (index, always) = (self.int(types::I64, (*number).into()), self.int(types::I8, 1));
+                self.stop_if(always, Trap::OutOfBounds, Some((index, zero)));
+            }
+            Some(Step::Index) | None => _ = self.checked_index(indices[0], zero),
+        }
+    }
+
     pub fn load(&mut self, data: &InstData, path: &Path) -> Result<()> {
+        if self.is_never_set(data.operands[0]) {
+            self.stop_at_nothing(path, &data.operands[1..]);
+            return self.zero(data.results[0]);
+        }
         let found = self.find(data.operands[0], path, &data.operands[1..])?;
         self.load_from(found, data.results[0])
     }
@@ -238,6 +260,10 @@ impl Body<'_, '_, '_> {
 
     pub fn store(&mut self, data: &InstData, path: &Path) -> Result<()> {
         let value = data.operands[1];
+        if self.is_never_set(data.operands[0]) {
+            self.stop_at_nothing(path, &data.operands[2..]);
+            return Ok(());
+        }
         let Found { address, ty, space } = self.find(data.operands[0], path, &data.operands[2..])?;
         match (space, self.repr(value)) {
             (Space::Host(rules), repr) if !self.c.shapes.shape(ty).plain => match repr {

@@ -107,7 +107,7 @@ impl Body<'_, '_, '_> {
     }
 
     /// All zero.
-    fn zero(&mut self, result: Value) -> Result<()> {
+    pub fn zero(&mut self, result: Value) -> Result<()> {
         let ty = self.func.ty(result);
         if self.shape_of(result).in_memory() {
             let storage = self.set_stored(result);
@@ -262,8 +262,8 @@ impl Body<'_, '_, '_> {
 
     /// Stops if a value from outside is of no type that is known.
     pub fn known_type(&mut self, sum: Value) {
-        let Type::Sum(id) = self.ty(sum) else { return };
-        if self.c.module.types.struct_def(id).ids.is_empty() {
+        let Type::Sum(interface) = self.ty(sum) else { return };
+        if self.c.module.types.struct_def(interface).ids.is_empty() {
             return;
         }
         let tag = self.tag(sum);
@@ -276,9 +276,8 @@ impl Body<'_, '_, '_> {
         };
         let is_unknown = self.is_const(tag, -1);
         let id = self.b.ins().uextend(types::I64, id);
-        // A length tells this from an assertion, which knows no number.
-        let known = self.int(types::I64, 1);
-        self.stop_if(is_unknown, Trap::UnknownType, Some((id, known)));
+        self.stop_if(is_unknown, Trap::UnknownType, Some((id, id)));
+        self.c.note_known_types(interface);
     }
 
     /// Loads a leaf from memory.

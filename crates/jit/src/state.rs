@@ -5,7 +5,7 @@
 //! them panics.
 #![allow(unsafe_code)]
 
-use crate::launch::Host;
+use crate::worker::Host;
 use cotangent_base::Scalar;
 use cotangent_base::printf::{self, Piece, Shown};
 use cotangent_ir::eval::{self, Eval};
@@ -13,6 +13,7 @@ use cotangent_ir::{Const, Math};
 use cotangent_maths::Rare;
 use cranelift_codegen::ir::{Type, types};
 use std::mem::offset_of;
+use std::sync::atomic::AtomicU32;
 
 /// The state of a thread while it runs.
 #[repr(C)]
@@ -27,6 +28,8 @@ pub(crate) struct State {
     /// How many more calls may nest, and how many more iterations and calls may run.
     pub depth: i64,
     pub fuel: i64,
+    /// A word that is not zero if the launch must end.
+    pub interrupt: *const AtomicU32,
     /// Why it stopped: the number of the site, and for indices and unknown types what was found.
     pub site: u32,
     /// Who the thread is.
@@ -58,6 +61,7 @@ pub(crate) mod at {
     pub const STACK_LIMIT: i32 = offset_of!(State, stack_limit) as i32;
     pub const DEPTH: i32 = offset_of!(State, depth) as i32;
     pub const FUEL: i32 = offset_of!(State, fuel) as i32;
+    pub const INTERRUPT: i32 = offset_of!(State, interrupt) as i32;
     pub const SITE: i32 = offset_of!(State, site) as i32;
     pub const INDEX_IN_GROUP: i32 = offset_of!(State, index_in_group) as i32;
     pub const GROUP: i32 = offset_of!(State, group) as i32;
@@ -93,11 +97,13 @@ pub(crate) enum Helper {
     Print,
     /// `(state, site) -> status`: waits for the other threads of the group.
     Barrier,
+    /// `(state) -> status`: takes more steps, if there are any.
+    Refuel,
 }
 
 impl Helper {
     /// All of them.
-    pub const ALL: [Helper; 13] = [
+    pub const ALL: [Helper; 14] = [
         Helper::Rare(Rare::Sin),
         Helper::Rare(Rare::Cos),
         Helper::Rare(Rare::Tan),
@@ -111,6 +117,7 @@ impl Helper {
         Helper::NoteCall,
         Helper::Print,
         Helper::Barrier,
+        Helper::Refuel,
     ];
 
     /// Its name as a symbol.
@@ -134,6 +141,7 @@ impl Helper {
             Helper::NoteCall => note_call as *const u8,
             Helper::Print => print as *const u8,
             Helper::Barrier => barrier as *const u8,
+            Helper::Refuel => refuel as *const u8,
         }
     }
 
@@ -150,6 +158,7 @@ impl Helper {
             Helper::NoteCall => (&[I64, I32], &[]),
             Helper::Print => (&[I64, I32, I64], &[]),
             Helper::Barrier => (&[I64, I32], &[I32]),
+            Helper::Refuel => (&[I64], &[I32]),
         }
     }
 }
@@ -262,7 +271,17 @@ extern "C" fn barrier(state: *mut State, site: u32) -> u32 {
     // SAFETY: native code passes on the state it was given.
     let host = unsafe { host(state) };
     match host.turn.as_ref() {
-        Some(turn) => turn.wait(site, std::mem::take(&mut host.output)).into(),
+        Some(turn) => turn.wait(site).into(),
         None => 0,
     }
+}
+
+extern "C" fn refuel(state: *mut State) -> u32 {
+    // SAFETY: native code passes on the state it was given, and the control is that of the launch.
+    let control = unsafe { &*host(state).control };
+    // What each thread has of its own is all that it gets.
+    let steps = if control.each { 0 } else { control.take_steps() };
+    // SAFETY: only this thread uses its state.
+    unsafe { (*state).fuel = steps - 1 };
+    u32::from(steps <= 0)
 }

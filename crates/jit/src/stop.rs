@@ -1,8 +1,13 @@
-//! Why a program cannot be compiled, or stopped before its end.
+//! Why a program cannot be compiled, and where one may stop before its end.
 
-use cotangent_base::{Span, Symbol};
+use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_ir::Trap;
 use std::fmt;
+
+cotangent_base::codes! {
+    /// Native code does not support this. The interpreter runs the program: `cotangent run --backend interpreter`.
+    E0764 UNSUPPORTED = "not supported by native code";
+}
 
 /// A program that cannot be compiled to native code.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,6 +18,13 @@ pub struct Unsupported {
     pub what: String,
 }
 
+impl Unsupported {
+    /// How to tell the user.
+    pub fn diagnostic(&self) -> Diagnostic {
+        Diagnostic::new(UNSUPPORTED, self.span, self.to_string()).help("run it with `--backend interpreter`")
+    }
+}
+
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "not supported by native code: {}", self.what)
@@ -20,45 +32,6 @@ impl fmt::Display for Unsupported {
 }
 
 impl std::error::Error for Unsupported {}
-
-/// A run that stopped before its end.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stopped {
-    /// Why.
-    pub trap: Trap,
-    /// The source of the instruction that stopped.
-    pub span: Span,
-    /// The function it is in.
-    pub func: Symbol,
-    /// The calls that led there, innermost first.
-    pub calls: Vec<Span>,
-    /// The thread.
-    pub thread: [u32; 3],
-    /// The index that is out of bounds, if that is why.
-    pub outside: Option<Outside>,
-    /// The number that a value of interface type has and no type, if that is why.
-    pub unknown: Option<u32>,
-    /// What another thread does that a barrier waits for.
-    pub other: Option<OtherThread>,
-}
-
-/// An index that leads nowhere.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Outside {
-    /// The index.
-    pub index: i64,
-    /// How many elements, lanes, rows or parts there are.
-    pub len: u64,
-}
-
-/// A thread that is not where it is waited for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OtherThread {
-    /// Which.
-    pub thread: [u32; 3],
-    /// The barrier it waits at; none if it has ended.
-    pub waits: Option<Span>,
-}
 
 /// A place where a program may stop, or calls what may.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,8 @@
 
 use cotangent_ir::text::parse_module;
 use cotangent_ir::{Global, Trap};
-use cotangent_jit::{Limits, Options, Outside, Program, Stopped};
+use cotangent_jit::{Limits, Options, Program, Stopped};
+use cotangent_runtime::Outside;
 use std::thread;
 
 /// Compiles the entry point `main` of a text.
@@ -126,7 +127,7 @@ fn steps_are_limited_where_they_are_counted() {
           return
         }";
     let (out, program) = compile(text, Options { count_steps: true });
-    let limits = Limits { max_steps: 1000, ..Limits::default() };
+    let limits = Limits { max_steps: Some(1000), ..Limits::default() };
     let stopped = launch(out, &program, &mut [0.0], limits).unwrap_err();
     assert_eq!(stopped.trap, Trap::StepLimit);
 }
@@ -144,7 +145,7 @@ fn an_index_outside_is_a_value() {
     let (out, program) = compile(text, Options::default());
     let mut memory = [9.0; 5];
     let stopped = launch(out, &program, &mut memory, Limits::default()).unwrap_err();
-    assert_eq!((stopped.trap, stopped.thread), (Trap::OutOfBounds, [5, 0, 0]));
+    assert_eq!((stopped.trap, stopped.thread), (Trap::OutOfBounds, Some([5, 0, 0])));
     assert_eq!(stopped.outside, Some(Outside { index: 5, len: 5 }));
     assert_eq!(memory, [0.0, 1.0, 2.0, 3.0, 4.0]);
 }

@@ -56,4 +56,14 @@ cotangent_base::codes! {
     /// `discard`, `clip`, `ddx` and related functions need a fragment shader on a GPU. Here the function ran on its own, so there
     /// are no neighbouring pixels.
     E0812 NO_PIXEL = "pixel operation outside a fragment shader";
+
+    /// The program ran for as long as it was allowed to. It may not terminate.
+    ///
+    /// `--max-seconds N` sets another limit. The line is where one of the threads was at that time.
+    E0813 TIME_LIMIT = "time limit reached";
+
+    /// Ctrl-C, or the program that launched this one, stopped it. The line is where one of the threads was at that time.
+    ///
+    /// What was written before stays in the buffers.
+    E0814 INTERRUPTED = "interrupted";
 }

@@ -342,6 +342,11 @@ impl Params {
         }
     }
 
+    /// Has all parameters uploaded, as to another back end.
+    pub(crate) fn touch_all(&mut self) {
+        self.blocks.values_mut().for_each(|block| block.changed = true);
+    }
+
     /// The parameters that were set since this was last asked for, all of them at first.
     pub(crate) fn take_changed(&mut self) -> Vec<(Symbol, Global)> {
         let changed = |name: &Symbol| {

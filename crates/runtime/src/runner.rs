@@ -27,8 +27,9 @@ impl<B: Backend> Runner<B> {
     }
 
     /// Loads a program whose parameters have been set.
-    pub fn with_params(backend: Arc<B>, compiled: Compiled, params: Params) -> Result<Self, Failure> {
+    pub fn with_params(backend: Arc<B>, compiled: Compiled, mut params: Params) -> Result<Self, Failure> {
         let program = backend.load(&compiled)?;
+        params.touch_all();
         Ok(Runner { backend, compiled, program, arguments: Arguments::default(), params })
     }
 
@@ -40,6 +41,11 @@ impl<B: Backend> Runner<B> {
     /// The program.
     pub fn compiled(&self) -> &Compiled {
         &self.compiled
+    }
+
+    /// The program as the back end has it.
+    pub fn program(&self) -> &B::Program {
+        &self.program
     }
 
     /// Gives the back end what was set since the last time.

@@ -82,6 +82,8 @@ impl Stopped {
             Trap::NoValue => codes::NO_VALUE,
             Trap::UnknownType => codes::UNKNOWN_TYPE,
             Trap::NoPixel => codes::NO_PIXEL,
+            Trap::TimeLimit => codes::TIME_LIMIT,
+            Trap::Interrupted => codes::INTERRUPTED,
         }
     }
 
@@ -105,6 +107,9 @@ impl Stopped {
         }
         if self.trap == Trap::StepLimit {
             diagnostic = diagnostic.help("if it needs more steps, raise the limit with `--max-steps`");
+        }
+        if self.trap == Trap::TimeLimit {
+            diagnostic = diagnostic.help("if it needs more time, raise the limit with `--max-seconds`");
         }
         match self.outside {
             Some(Outside { index, len: 0 }) => {

@@ -4,25 +4,26 @@ use super::INTERPRETED;
 use super::set::set_all;
 use crate::args::{Backend, Format, Run, RunTarget};
 use crate::output::{print, write};
-use crate::report::{Failure, finish, show_one, tell, trapped};
+use crate::report::{Failure, finish, note, show_one, tell, trapped};
 use cotangent::interp::Interpreter;
 use cotangent::ir::layout::Target;
+use cotangent::jit::{Limits, Native};
 use cotangent::runtime::image::{shape, to_png};
-use cotangent::runtime::{self, Launch, Params, Runner, Tree, data, npy};
+use cotangent::runtime::{self, Compiled, Launch, Launched, Params, Runner, Tree, data, npy};
 use cotangent::{Lowered, Roots, Scalar, Session, Sources, Symbol, ir};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub fn run(args: &Run) -> Result<(), Failure> {
-    refuse_what_is_not_built(args)?;
+    refuse_what_does_not_fit(args)?;
     let groups = groups(&args.groups)?;
     let loader = args.source.search.loader()?;
     let mut request = args.source.request()?;
     request.options.target = Some(match args.backend {
-        Backend::Interp | Backend::Cpu => INTERPRETED,
-        Backend::Gpu if args.target == Some(RunTarget::Spirv) => Target::SpirV,
-        Backend::Gpu => Target::Wgsl,
+        None | Some(Backend::Cpu | Backend::Interpreter) => INTERPRETED,
+        Some(Backend::Gpu) if args.target == Some(RunTarget::Spirv) => Target::SpirV,
+        Some(Backend::Gpu) => Target::Wgsl,
     });
     request.options.matrices = args.matrix_layout.into();
     let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
@@ -37,8 +38,9 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let saves = saves(args, &params)?;
     let job = Job { args, sources: &sources, lowered: &lowered, entry, groups };
     let (params, output) = match args.backend {
-        Backend::Interp | Backend::Cpu => job.launch(Interpreter::default(), params)?,
-        Backend::Gpu => on_device(&job, params)?,
+        None | Some(Backend::Cpu) => job.natively(params)?,
+        Some(Backend::Interpreter) => job.launch(&Arc::new(Interpreter::default()), params)?,
+        Some(Backend::Gpu) => on_device(&job, params)?,
     };
     for (name, path) in saves {
         save(&params, &name, &path)?;
@@ -59,36 +61,78 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// Runs the entry point as native code, or on the interpreter if nobody asked for native code and it refuses the program.
+    fn natively(&self, params: Params) -> Result<(Params, String), Failure> {
+        let mut native = Native::default();
+        if let Some(cores) = self.args.cores {
+            native.limits = Limits { cores: cores as usize, ..native.limits };
+        }
+        let compiled = cotangent::compiled(self.lowered);
+        let mut runner = self.loaded(&Arc::new(native), compiled, params)?;
+        match self.try_launch(&mut runner) {
+            Err(runtime::Failure::Refused(refusal)) if self.args.backend.is_none() => {
+                note(&format!("the interpreter runs the program: {}", refusal.message), self.args.format);
+                if self.args.max_seconds.is_some() {
+                    return Err(Failure::Usage(INTERPRETER_COUNTS.into()));
+                }
+                self.launch(&Arc::new(Interpreter::default()), runner.params)
+            }
+            result => self.finish(runner.params, result),
+        }
+    }
+
     /// Runs the entry point on a back end; gives the parameters as it left them, and what was printed.
     pub fn launch<B: runtime::Backend>(
         &self,
-        backend: B,
+        backend: &Arc<B>,
         params: Params,
     ) -> Result<(Params, String), Failure> {
-        let Job { args, .. } = self;
-        let failed = |failure| self.failed(failure);
-        let compiled = cotangent::compiled(self.lowered);
-        let mut runner = Runner::with_params(Arc::new(backend), compiled, params).map_err(failed)?;
+        let mut runner = self.loaded(backend, cotangent::compiled(self.lowered), params)?;
+        let launched = self.try_launch(&mut runner);
+        self.finish(runner.params, launched)
+    }
+
+    fn loaded<B: runtime::Backend>(
+        &self,
+        backend: &Arc<B>,
+        compiled: Compiled,
+        params: Params,
+    ) -> Result<Runner<B>, Failure> {
+        Runner::with_params(backend.clone(), compiled, params).map_err(|failure| self.failed(failure))
+    }
+
+    fn try_launch<B: runtime::Backend>(&self, runner: &mut Runner<B>) -> Result<Launched, runtime::Failure> {
         let launch = Launch {
-            max_steps: args.max_steps,
-            max_time: args.max_seconds.map(Duration::from_secs),
-            timed: args.timings,
+            max_steps: self.args.max_steps,
+            max_time: self.args.max_seconds.map(Duration::from_secs),
+            timed: self.args.timings,
         };
-        let launched = runner.launch_id(self.entry, self.groups, launch).map_err(failed)?;
+        let launched = runner.launch_id(self.entry, self.groups, launch)?;
+        runner.download()?;
+        Ok(launched)
+    }
+
+    /// Shows what came of a launch, other than its parameters.
+    fn finish(
+        &self,
+        params: Params,
+        launched: Result<Launched, runtime::Failure>,
+    ) -> Result<(Params, String), Failure> {
+        let (args, launched) = (self.args, launched.map_err(|failure| self.failed(failure))?);
         if args.format == Format::Text {
             print(&launched.printed)?;
         }
         if let Some(time) = launched.time {
             let clock = match (time.by_device, args.backend) {
-                (true, _) => "on the device",
-                (false, Backend::Gpu) => "of wall-clock time",
-                (false, Backend::Interp | Backend::Cpu) => "on the interpreter",
+                (true, _) => " on the device",
+                (false, Some(Backend::Gpu)) => " of wall-clock time",
+                (false, Some(Backend::Interpreter)) => " on the interpreter",
+                (false, None | Some(Backend::Cpu)) => "",
             };
-            tell(format_args!("ran for {:.3} ms {clock}", time.seconds * 1e3));
+            tell(format_args!("ran for {:.3} ms{clock}", time.seconds * 1e3));
         }
         launched.ended.map_err(|stopped| trapped(self.sources, &stopped, args.format))?;
-        runner.download().map_err(failed)?;
-        Ok((runner.params, launched.printed))
+        Ok((params, launched.printed))
     }
 
     fn failed(&self, failure: runtime::Failure) -> Failure {
@@ -105,7 +149,7 @@ impl Job<'_> {
 
 #[cfg(feature = "gpu")]
 fn on_device(job: &Job<'_>, params: Params) -> Result<(Params, String), Failure> {
-    job.launch(super::device::open(job)?, params)
+    job.launch(&Arc::new(super::device::open(job)?), params)
 }
 
 #[cfg(not(feature = "gpu"))]
@@ -113,19 +157,23 @@ fn on_device(_: &Job<'_>, _: Params) -> Result<(Params, String), Failure> {
     Err(super::without_gpu())
 }
 
-fn refuse_what_is_not_built(args: &Run) -> Result<(), Failure> {
+const INTERPRETER_COUNTS: &str = "--max-seconds does not limit the interpreter; use --max-steps";
+
+fn refuse_what_does_not_fit(args: &Run) -> Result<(), Failure> {
     let refuse = |why: &str| Err(Failure::Usage(why.to_string()));
     match args.backend {
-        Backend::Cpu => refuse("--backend cpu is not supported yet"),
-        Backend::Interp if args.device.is_some() => refuse("--device needs `--backend gpu`"),
-        Backend::Interp if args.max_seconds.is_some() => {
-            refuse("--max-seconds limits `--backend gpu`; --max-steps limits the interpreter")
+        Some(Backend::Gpu) if args.max_steps.is_some() => {
+            refuse("--max-steps does not limit `--backend gpu`; use --max-seconds")
         }
-        Backend::Gpu if args.max_steps.is_some() => {
-            refuse("--max-steps limits the interpreter; --max-seconds limits `--backend gpu`")
+        Some(Backend::Gpu) if args.cores.is_some() => refuse("--cores does not fit `--backend gpu`"),
+        Some(Backend::Gpu) => Ok(()),
+        _ if args.device.is_some() => refuse("--device needs `--backend gpu`"),
+        _ if args.target.is_some() => refuse("--target needs `--backend gpu`"),
+        Some(Backend::Interpreter) if args.max_seconds.is_some() => refuse(INTERPRETER_COUNTS),
+        Some(Backend::Interpreter) if args.cores.is_some() => {
+            refuse("the interpreter uses one core: leave out --cores")
         }
-        Backend::Interp if args.target.is_some() => refuse("--target needs `--backend gpu`"),
-        Backend::Interp | Backend::Gpu => Ok(()),
+        Some(Backend::Interpreter | Backend::Cpu) | None => Ok(()),
     }
 }
 

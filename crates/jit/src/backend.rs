@@ -1,0 +1,381 @@
+//! Native code as a back end.
+//!
+//! The memory of buffers is bytes in C layout: what the host has is copied as it is. An entry point is compiled at its first launch
+//! and kept. A launch locks the buffers that it writes for itself and shares the others, in a fixed order, so that launches in several
+//! threads cannot deadlock.
+#![allow(unsafe_code)]
+
+use crate::bytes::Bytes;
+use crate::compile::{Options, Program};
+use crate::launch::{Given, Limits};
+use crate::monitor::{Control, Monitor};
+use crate::points::Points;
+use crate::stop::Unsupported;
+use cotangent_base::Map;
+use cotangent_ir::texture::{Extent, Opaque, Texture as Texels};
+use cotangent_ir::{Access, FuncId, Global, GlobalKind, Module, Type, layout};
+use cotangent_runtime::{
+    Argument, Arguments, Backend, Call, Called, Compiled, Element, Failure, Launch, Launched, Stopped,
+    TextureType, Time,
+};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
+
+/// Runs programs as native code.
+#[derive(Clone, Debug)]
+pub struct Native {
+    /// How to run, unless a launch says otherwise.
+    pub limits: Limits,
+    /// Watches launches, and stops them.
+    pub monitor: Monitor,
+}
+
+impl Default for Native {
+    /// On all cores.
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Native::new(Limits { cores, ..Limits::default() })
+    }
+}
+
+impl Native {
+    /// Runs with these limits.
+    pub fn new(limits: Limits) -> Self {
+        Native { limits, monitor: Monitor::default() }
+    }
+
+    fn limits(&self, launch: Launch) -> Limits {
+        Limits {
+            max_steps: launch.max_steps.or(self.limits.max_steps),
+            max_time: launch.max_time.or(self.limits.max_time),
+            ..self.limits
+        }
+    }
+}
+
+/// Memory that launches take turns in writing.
+type Memory = Arc<RwLock<Bytes>>;
+
+fn read(memory: &Memory) -> RwLockReadGuard<'_, Bytes> {
+    memory.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write(memory: &Memory) -> RwLockWriteGuard<'_, Bytes> {
+    memory.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A buffer of native code.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    element: Element,
+    memory: Memory,
+}
+
+/// A texture of native code.
+#[derive(Clone, Debug)]
+pub struct Texture {
+    ty: Texels,
+    #[expect(dead_code, reason = "native code does not read textures yet")]
+    extent: Extent,
+    memory: Memory,
+}
+
+/// What is compiled of a program: a function, whether it counts steps, and whether it is called at points.
+type Key = (FuncId, bool, bool);
+
+/// Something that is compiled.
+struct Code {
+    program: Program,
+    /// How it is called at points.
+    points: Option<Points>,
+    /// How long compiling took.
+    time: Duration,
+}
+
+/// A program whose entry points are compiled when they are first launched.
+pub struct Loaded {
+    compiled: Compiled,
+    code: Mutex<Map<Key, Result<Arc<Code>, Unsupported>>>,
+}
+
+impl Loaded {
+    /// The code of a function, compiled if it is not there yet.
+    fn code(&self, key: Key) -> Result<Arc<Code>, Failure> {
+        let mut all = self.code.lock().unwrap_or_else(PoisonError::into_inner);
+        let code = all.entry(key).or_insert_with(|| compile(&self.compiled.module, key).map(Arc::new));
+        code.clone().map_err(|unsupported| Failure::Refused(Box::new(unsupported.diagnostic())))
+    }
+
+    /// How long it took to compile what was launched so far.
+    pub fn compile_time(&self) -> Duration {
+        let all = self.code.lock().unwrap_or_else(PoisonError::into_inner);
+        all.values().flatten().map(|code| code.time).sum()
+    }
+}
+
+fn compile(module: &Module, (func, count_steps, at_points): Key) -> Result<Code, Unsupported> {
+    let start = Instant::now();
+    let options = Options { count_steps };
+    let points = at_points.then(|| Points::new(module, func));
+    let program = match &points {
+        Some(points) => Program::compile(&points.module, points.entry, options)?,
+        None => Program::compile(module, func, options)?,
+    };
+    Ok(Code { program, points, time: start.elapsed() })
+}
+
+/// The memory that a launch uses, locked until it ends.
+struct Locked<'a> {
+    _written: Vec<RwLockWriteGuard<'a, Bytes>>,
+    _read: Vec<RwLockReadGuard<'a, Bytes>>,
+    /// Copies of values.
+    _values: Vec<Bytes>,
+    given: Vec<Given>,
+}
+
+impl<'a> Locked<'a> {
+    fn new(compiled: &Compiled, arguments: &'a Arguments<Native>) -> Result<Self, Failure> {
+        let mut bound: Vec<(Global, &'a Memory, bool)> = Vec::new();
+        let mut locked = Locked { _written: vec![], _read: vec![], _values: vec![], given: vec![] };
+        let module = &compiled.module;
+        for (global, data) in module.globals.iter().filter(|(_, data)| data.kind == GlobalKind::Param) {
+            let Some(argument) = arguments.get(global) else { continue };
+            let wrong = |what: &str| Err(Failure::usage(format!("`{}` {what}", data.name)));
+            match (module.types.get(data.ty), argument) {
+                (Type::Buffer(elem, access), Argument::Buffer(buffer)) => {
+                    if !buffer.element.is_like(&Element::new(module, elem), false) {
+                        let name = data.name;
+                        return Err(Failure::usage(format!(
+                            "the buffer given for `{name}` has other elements"
+                        )));
+                    }
+                    bound.push((global, &buffer.memory, access == Access::ReadWrite));
+                }
+                (Type::Opaque(Opaque::Texture(ty)), Argument::Texture(texture)) => {
+                    let like = Texels { access: ty.access, ..texture.ty };
+                    if like != ty {
+                        let name = data.name;
+                        return Err(Failure::usage(format!(
+                            "the texture given for `{name}` is of another type"
+                        )));
+                    }
+                    bound.push((global, &texture.memory, ty.access == Access::ReadWrite));
+                }
+                (Type::Opaque(Opaque::Sampler | Opaque::Comparison), Argument::Sampler(_)) => {}
+                (Type::Buffer(..) | Type::Opaque(_), _) => return wrong("was given what it is not"),
+                (_, Argument::Value(bytes)) => {
+                    let size = layout::layout(&module.types, data.ty).map_or(0, |l| l.size as usize);
+                    if bytes.len() != size {
+                        return wrong(&format!("takes {size} bytes, but was given {}", bytes.len()));
+                    }
+                    locked.give_value(global, bytes);
+                }
+                _ => return wrong("is a value"),
+            }
+        }
+        locked.lock(bound);
+        Ok(locked)
+    }
+
+    fn give_value(&mut self, global: Global, bytes: &[u8]) {
+        let own = Bytes::copied(bytes);
+        self.given.push(Given { global, address: own.address(), bytes: own.len() });
+        self._values.push(own);
+    }
+
+    fn lock(&mut self, bound: Vec<(Global, &'a Memory, bool)>) {
+        let mut memories: Vec<(&'a Memory, bool)> = Vec::new();
+        for (_, memory, writes) in &bound {
+            match memories.iter_mut().find(|(other, _)| Arc::ptr_eq(other, memory)) {
+                Some((_, written)) => *written |= writes,
+                None => memories.push((memory, *writes)),
+            }
+        }
+        memories.sort_by_key(|(memory, _)| Arc::as_ptr(memory) as usize);
+        for (memory, writes) in memories {
+            let (address, bytes) = match writes {
+                true => {
+                    let guard = write(memory);
+                    let found = (guard.address(), guard.len());
+                    self._written.push(guard);
+                    found
+                }
+                false => {
+                    let guard = read(memory);
+                    let found = (guard.address(), guard.len());
+                    self._read.push(guard);
+                    found
+                }
+            };
+            let users = bound.iter().filter(|(_, other, _)| Arc::ptr_eq(other, memory));
+            self.given.extend(users.map(|(global, ..)| Given { global: *global, address, bytes }));
+        }
+    }
+}
+
+/// The bytes of a buffer that a range of whole elements lies in.
+fn elements(buffer: &Buffer, size: usize, range: &Range<usize>) -> Result<(), Failure> {
+    let stride = buffer.element.stride().unwrap_or(1);
+    let is_whole = range.start.is_multiple_of(stride) && range.end.is_multiple_of(stride);
+    if is_whole && range.start <= range.end && range.end <= size {
+        return Ok(());
+    }
+    let Range { start, end } = range;
+    Err(Failure::usage(format!(
+        "bytes {start} to {end} are no elements of a buffer of {size} bytes, whose elements have {stride}"
+    )))
+}
+
+impl Backend for Native {
+    type Program = Loaded;
+    type Buffer = Buffer;
+    type Texture = Texture;
+
+    fn load(&self, compiled: &Compiled) -> Result<Loaded, Failure> {
+        Ok(Loaded { compiled: compiled.clone(), code: Mutex::default() })
+    }
+
+    fn make_buffer(&self, element: &Element, bytes: &[u8]) -> Result<Buffer, Failure> {
+        let Some(stride) = element.stride() else {
+            return Err(Failure::usage("the elements of the buffer have no layout"));
+        };
+        if !bytes.len().is_multiple_of(stride) {
+            let size = bytes.len();
+            return Err(Failure::usage(format!("{size} bytes are no whole elements of {stride} bytes")));
+        }
+        Ok(Buffer { element: element.clone(), memory: Arc::new(RwLock::new(Bytes::copied(bytes))) })
+    }
+
+    fn make_texture(&self, ty: TextureType, extent: Extent, texels: &[u8]) -> Result<Texture, Failure> {
+        let TextureType { texture, .. } = ty;
+        let size = extent.texels() * usize::from(texture.lanes) * texture.scalar.bytes() as usize;
+        if texels.len() < size {
+            let given = texels.len();
+            return Err(Failure::usage(format!("the texels take {size} bytes, but {given} were given")));
+        }
+        Ok(Texture { ty: texture, extent, memory: Arc::new(RwLock::new(Bytes::copied(texels))) })
+    }
+
+    fn size(&self, buffer: &Buffer) -> usize {
+        read(&buffer.memory).len()
+    }
+
+    fn write(&self, buffer: &Buffer, offset: usize, bytes: &[u8]) -> Result<(), Failure> {
+        let mut memory = write(&buffer.memory);
+        let range = offset..offset.saturating_add(bytes.len());
+        elements(buffer, memory.len(), &range)?;
+        memory.as_mut_slice()[range].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read(&self, buffer: &Buffer, range: Range<usize>) -> Result<Vec<u8>, Failure> {
+        let memory = read(&buffer.memory);
+        elements(buffer, memory.len(), &range)?;
+        Ok(memory.as_slice()[range].to_vec())
+    }
+
+    fn read_texture(&self, texture: &Texture) -> Result<Vec<u8>, Failure> {
+        Ok(read(&texture.memory).as_slice().to_vec())
+    }
+
+    fn launch(
+        &self,
+        program: &Loaded,
+        entry: FuncId,
+        groups: [u32; 3],
+        arguments: &Arguments<Self>,
+        launch: Launch,
+    ) -> Result<Launched, Failure> {
+        let func = &program.compiled.module.funcs[entry];
+        if func.entry.is_none() {
+            return Err(Failure::usage(format!("`{}` is no entry point", func.name)));
+        }
+        let limits = self.limits(launch);
+        let code = program.code((entry, limits.max_steps.is_some(), false))?;
+        let locked = Locked::new(&program.compiled, arguments)?;
+        let control = Control::new(&self.monitor, limits.max_steps, false);
+        let mut printed = String::new();
+        let start = launch.timed.then(Instant::now);
+        // SAFETY: the locks are held until the end of this function.
+        let ended =
+            unsafe { code.program.run(&locked.given, groups, limits, control, &self.monitor, &mut printed) };
+        let time = start.map(|s| Time { seconds: s.elapsed().as_secs_f64(), by_device: false });
+        Ok(Launched { ended, printed, time })
+    }
+}
+
+impl Call for Native {
+    fn call(
+        &self,
+        program: &Loaded,
+        func: FuncId,
+        arguments: &Arguments<Self>,
+        points: usize,
+        inputs: &[&[u8]],
+        launch: Launch,
+    ) -> Result<Called, Failure> {
+        let limits = self.limits(launch);
+        let sizes = check_inputs(&program.compiled.module, func, points, inputs)?;
+        let code = program.code((func, limits.max_steps.is_some(), true))?;
+        let Some(at) = &code.points else { unreachable!("it was compiled to be called at points") };
+        let mut locked = Locked::new(&program.compiled, arguments)?;
+        for (global, bytes) in at.inputs.iter().zip(inputs) {
+            if let Some(global) = global {
+                locked.give_value(*global, bytes);
+            }
+        }
+        let count =
+            u32::try_from(points).map_err(|_| Failure::usage(format!("{points} points are too many")))?;
+        locked.give_value(at.count, &count.to_le_bytes());
+        let mut outputs: Vec<Bytes> = sizes.iter().map(|size| Bytes::zeroed(points * size)).collect();
+        for (global, bytes) in at.outputs.iter().zip(&outputs) {
+            let given =
+                |global: &Global| Given { global: *global, address: bytes.address(), bytes: bytes.len() };
+            locked.given.extend(global.iter().map(given));
+        }
+        let control = Control::new(&self.monitor, limits.max_steps, true);
+        let mut printed = String::new();
+        let groups = [count.div_ceil(at.threads), 1, 1];
+        // SAFETY: the locks are held until the end of this function, where the outputs are, too.
+        let ended =
+            unsafe { code.program.run(&locked.given, groups, limits, control, &self.monitor, &mut printed) };
+        let ended = ended.map_err(at_point);
+        if let Err((point, _)) = &ended {
+            // Points after it may have been evaluated, or not.
+            for (bytes, size) in outputs.iter_mut().zip(&sizes) {
+                bytes.as_mut_slice()[point * size..].fill(0);
+            }
+        }
+        let outputs = outputs.iter().map(|bytes| bytes.as_slice().to_vec()).collect();
+        Ok(Called { outputs, ended, printed })
+    }
+}
+
+/// Sees that inputs have as many bytes as all points take. Gives the sizes of the outputs.
+fn check_inputs(
+    module: &Module,
+    func: FuncId,
+    points: usize,
+    inputs: &[&[u8]],
+) -> Result<Vec<usize>, Failure> {
+    let sig = &module.funcs[func].sig;
+    let size = |ty| layout::layout(&module.types, ty).map(|l| l.size as usize);
+    for (index, input) in sig.inputs().enumerate() {
+        let name = input.name;
+        let Some(size) = size(input.ty) else {
+            return Err(Failure::usage(format!("`{name}` has no layout in memory")));
+        };
+        if inputs.get(index).is_none_or(|bytes| bytes.len() != points * size) {
+            return Err(Failure::usage(format!("`{name}` takes {size} bytes for each of {points} points")));
+        }
+    }
+    Ok(sig.outputs().map(|output| size(output.ty).unwrap_or(0)).collect())
+}
+
+/// The point at which a function stopped, and why it did, without the entry point that called it.
+fn at_point(mut stopped: Stopped) -> (usize, Stopped) {
+    let point = stopped.thread.take().map_or(0, |thread| thread[0] as usize);
+    stopped.calls.pop_if(|span| span.is_none());
+    (point, stopped)
+}
