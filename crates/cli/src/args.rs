@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 /// Compute gradients of Slang programs.
 ///
-/// Exit codes: 0 success, 1 the program has errors, 2 invalid command line, 3 internal error, 4 the program trapped, 5 no device can
-/// run it.
+/// Exit codes: 0 success, 1 the program has errors, 2 invalid command line, 3 internal error, 4 the program trapped, 5 the back
+/// end cannot run it, 130 interrupted.
 #[derive(Parser, Debug)]
 #[command(name = "cotangent", version)]
 pub struct Cli {
@@ -131,9 +131,16 @@ pub struct Grad {
     /// The function: `energy`, `Ray.at`, one overload `f(float2)`, an instance `sum<float, 3>`.
     #[arg(long = "fn", value_name = "NAME")]
     pub function: String,
-    /// The point: `x=3, p.dir=[1, 0, 0]`. Other inputs are zero.
+    /// The point: `x=3, p.dir=[1, 0, 0]`. Other inputs are zero. `@points.npy` is a batch: an array with the numbers of all inputs
+    /// in each row.
     #[arg(long, value_name = "POINT", default_value = "")]
     pub at: String,
+    /// Save the derivatives at a batch of points.
+    #[arg(long, value_name = "FILE.npy")]
+    pub save: Option<String>,
+    /// Print all numbers of a batch of points.
+    #[arg(long)]
+    pub full: bool,
     /// Print derivatives with respect to these parameters only: `x,p`.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub wrt: Vec<String>,
@@ -207,12 +214,12 @@ pub enum MatrixLayout {
 pub struct Run {
     #[command(flatten)]
     pub source: Source,
-    /// The entry point; optional if there is only one.
-    #[arg(long, value_name = "NAME")]
+    /// The entry point; optional if there is only one. Several run one after the other: `init,step*100,loss`.
+    #[arg(long, value_name = "NAME[*TIMES],..")]
     pub entry: Option<String>,
-    /// The number of thread groups.
-    #[arg(long, value_name = "X,Y,Z", default_value = "1,1,1")]
-    pub groups: String,
+    /// The number of thread groups, 1 by default; of one of several entry points `NAME=X,Y,Z`.
+    #[arg(long, value_name = "X,Y,Z")]
+    pub groups: Vec<String>,
     /// Where to run the program; by default as native code, or on the interpreter if native code does not support the program.
     #[arg(long, value_enum)]
     pub backend: Option<Backend>,
@@ -222,16 +229,19 @@ pub struct Run {
     /// The device for `--backend gpu`: its number in `cotangent devices`, or a part of its name.
     #[arg(long, value_name = "NAME|INDEX")]
     pub device: Option<String>,
-    /// Print elapsed time to stderr, and apart from it how long compiling took.
+    /// Print elapsed time and threads per second to stderr, and apart from it how long compiling took.
     #[arg(long)]
     pub timings: bool,
+    /// Run N times, each time on the parameters as they were set; `--timings` prints the median.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: u32,
     /// The number of cores for native code; all by default.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub cores: Option<u32>,
     /// Stop after N seconds. There is no limit for native code, and one of 120 for `--backend gpu`. Compiling does not count.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub max_seconds: Option<u64>,
-    /// Set a parameter: `NAME=f32[1, 2]`, `NAME=3`, `NAME=zeros(f32, 8)`, `NAME=@file.npy`, `NAME=bytes[00ff]`; a texture
+    /// Set a parameter: `NAME=[1, 2]`, `NAME=f32[1, 2]`, `NAME=3`, `NAME=zeros(f32, 8)`, `NAME=@file.npy`, `NAME=bytes[00ff]`; a texture
     /// `NAME=@image.png` or `NAME=image(4x4, f32[..])`, a sampler `NAME=linear,clamp`. The type gives
     /// the bytes that are written; NAME can be a path such as `lights[2].pos`.
     #[arg(long, value_name = "NAME=VALUE")]
@@ -239,6 +249,9 @@ pub struct Run {
     /// Print a parameter after the run, as that type.
     #[arg(long, value_name = "NAME[:TYPE]")]
     pub print: Vec<String>,
+    /// Print all numbers of long buffers.
+    #[arg(long)]
+    pub full: bool,
     /// Save a parameter after the run; a 2D texture also as PNG.
     #[arg(long, value_name = "NAME=FILE.npy")]
     pub save: Vec<String>,

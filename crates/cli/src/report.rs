@@ -36,9 +36,14 @@ pub enum Failure {
     Device(String),
     /// Nor can it be said in the language that devices are told programs in, which has been shown.
     Refused,
+    /// The user stopped it, and what it had done was shown.
+    Interrupted,
 }
 
 impl Failure {
+    /// The exit code of a command that was interrupted, as shells have it.
+    pub const INTERRUPTED: u8 = 130;
+
     /// Tells the user and gives the exit code.
     pub fn report(self) -> ExitCode {
         let (code, message) = match self {
@@ -55,6 +60,7 @@ impl Failure {
             Failure::Trap => (4, None),
             Failure::Device(message) => (5, Some(message)),
             Failure::Refused => (5, None),
+            Failure::Interrupted => (Failure::INTERRUPTED, None),
         };
         if let Some(message) = message {
             tell(format_args!("error: {}", visible(&message)));

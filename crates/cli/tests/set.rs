@@ -88,17 +88,17 @@ fn what_can_be_meant_is_not_warned_of() {
 }
 
 #[test]
-fn numbers_of_no_type_are_told_which() {
+fn a_list_without_a_type_takes_that_of_the_parameter() {
     let folder = Folder::new("set-none");
     folder.file("set.slang", PROGRAM);
+    for value in ["a=[1, 2, 3]", "n=[7]", "many=[1]", "dir=[1, 2, 3]", "wide=[0.5]", "u=[3]"] {
+        assert_eq!(set(&folder, "text", value), (Some(0), String::new()), "{value}");
+    }
     for (value, says) in [
-        (
-            "a=[1, 2, 3]",
-            "`[1, 2, 3]` has no element type, unlike `a=f32[1, 2, 3]`; `a` has type StructuredBuffer<float>",
-        ),
-        ("n=1,2", "`1,2` has no element type, unlike `n=i32[1,2]`; `n` has type StructuredBuffer<int>"),
-        ("many=[1]", "`[1]` has no element type, unlike `many=u32[1]`; `many` contains u32 numbers"),
-        ("pairs=[1, 2]", "`[1, 2]` has no element type, unlike `pairs=f32[1, 2]`"),
+        ("n=1,2", "`1,2` is not a list; write `n=[1,2]`"),
+        ("raw=[1]", "`[1]` has no element type, and neither has `raw`; write `raw=f32[1]`"),
+        ("pairs=[1, 2]", "`[1, 2]` has no element type, and neither has `pairs`; write `pairs=f32[1, 2]`"),
+        ("n=[0.5]", "0.5 is not an integer, but the type is i32"),
     ] {
         let (code, said) = set(&folder, "text", value);
         assert_eq!((code, said), (Some(2), format!("error: {says}\n")), "{value}");

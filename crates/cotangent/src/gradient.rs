@@ -20,10 +20,11 @@ pub use show::Form;
 use cotangent_interp::{Counters, Detached, Machine, Options, Program, Stopped, Val, Values};
 use cotangent_ir::texture::Opaque;
 use cotangent_ir::{Const, Dir, FuncId, Global, Mode, Module, Param, Ret, Ty, Type, Types, layout};
+use cotangent_jit::Native;
 use cotangent_lower::Lowered;
-use cotangent_runtime::Params;
 use cotangent_runtime::path::{Leaf, leaves};
-use std::sync::Arc;
+use cotangent_runtime::{Compiled, Launch, Params, Runner};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A function with the derivatives the module has of it.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +92,8 @@ pub struct Evaluator {
     values: Values,
     /// What is detached during differences.
     held: Option<Detached>,
+    /// The functions as native code, and what their parameters were given.
+    native: Option<Arc<Mutex<Runner<Native>>>>,
     /// The inputs, in order; `out` parameters are none.
     pub inputs: Vec<Named>,
     /// The enumerators by whose names numbers may be given: `Kind.Round`.
@@ -117,6 +120,7 @@ impl Evaluator {
             globals: vec![],
             values: Values::default(),
             held: None,
+            native: None,
             inputs,
             enumerators: vec![],
         }
@@ -194,17 +198,49 @@ impl Evaluator {
         machine
     }
 
+    /// From here on calls run as native code, as far as it supports the program. `params` are the shader parameters.
+    ///
+    /// In wide mode, and while values are held, calls run on the interpreter as before.
+    pub fn compile(&mut self, compiled: Compiled, params: Params) {
+        if !self.program.options().wide {
+            let runner = Runner::with_params(Arc::new(Native::default()), compiled, params);
+            self.native = runner.ok().map(|runner| Arc::new(Mutex::new(runner)));
+        }
+    }
+
     fn call(&self, func: FuncId, inputs: Vec<Val>) -> Result<Vec<Val>, Stopped> {
-        self.machine().call(func, inputs)
+        match self.call_native(func, &inputs) {
+            Some(result) => result,
+            None => self.machine().call(func, inputs),
+        }
+    }
+
+    /// The outputs by native code, unless it cannot be called so.
+    fn call_native(&self, func: FuncId, inputs: &[Val]) -> Option<Result<Vec<Val>, Stopped>> {
+        let mut runner = self.native.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let sig = &self.module().funcs[func].sig;
+        let given = sig.inputs().zip(inputs).map(|(param, value)| self.program.bytes(param.ty, value));
+        let given: Vec<Vec<u8>> = given.collect::<Option<_>>()?;
+        let given: Vec<&[u8]> = given.iter().map(|bytes| &bytes[..]).collect();
+        if !runner.params.writable().is_empty() {
+            // A call does not see what others wrote.
+            runner.restart();
+        }
+        let launch = Launch { max_steps: Some(self.program.options().max_steps), ..Launch::default() };
+        let called = runner.call(func, 1, &given, launch).ok()?;
+        if let Err((_, stopped)) = called.ended {
+            return Some(Err(stopped));
+        }
+        let outputs = sig.outputs().zip(&called.outputs);
+        Some(Ok(outputs.map(|(output, bytes)| self.program.value(output.ty, bytes)).collect()))
     }
 
     /// The outputs of the function with its detached values held, and whether all of those were known.
     fn primal(&self) -> Result<(Vec<Val>, bool), Stopped> {
-        let mut machine = self.machine();
-        if let Some(held) = &self.held {
-            machine.give_detached(held);
-        }
         let inputs = self.inputs.iter().map(|i| i.value.clone()).collect();
+        let Some(held) = &self.held else { return Ok((self.call(self.functions.primal, inputs)?, true)) };
+        let mut machine = self.machine();
+        machine.give_detached(held);
         let values = machine.call(self.functions.primal, inputs)?;
         Ok((values, !machine.has_strayed()))
     }

@@ -3,6 +3,8 @@
 use cotangent::gradient::{Function, Functions, NoValue};
 use cotangent::interp::Interpreter;
 use cotangent::ir::Mode;
+use cotangent::jit::Native;
+use cotangent::runtime::Call;
 use cotangent::{Request, Roots, Session, Symbol, Texts};
 use std::sync::Arc;
 
@@ -31,18 +33,23 @@ float pick(float x, int at)
 }
 ";
 
-fn function(name: &str) -> Function {
+fn function<B: Call + Default>(name: &str) -> Function<B> {
     let program = Session::new(Texts::new([("f.slang", TEXT)])).program(&Request::new("f.slang"));
     let roots = Roots::Derivatives { func: Symbol::new(name), modes: vec![Mode::Backward] };
     let lowered = program.compile(roots).accept().unwrap_or_else(|rejected| panic!("{rejected}"));
     let functions = Functions::of(&lowered, &[Mode::Backward]);
-    Function::new(Arc::new(Interpreter::default()), cotangent::compiled(&lowered), functions).unwrap()
+    Function::new(Arc::new(B::default()), cotangent::compiled(&lowered), functions).unwrap()
 }
 
 /// `energy` by hand: `d = |end| - rest`, the derivatives by rest, end and k are `-2 k d n`, `2 k d n end / |end|` and `d d n`.
 #[test]
 fn a_gradient_is_called_at_a_point_and_at_many() {
-    let energy = function("energy");
+    a_gradient_is_called_at_a_point_and_at_many_by::<Native>();
+    a_gradient_is_called_at_a_point_and_at_many_by::<Interpreter>();
+}
+
+fn a_gradient_is_called_at_a_point_and_at_many_by<B: Call + Default>() {
+    let energy = function::<B>("energy");
     let names: Vec<String> = energy.inputs.iter().map(|i| i.name.unwrap().to_string()).collect();
     assert_eq!((names, energy.point_size(), energy.value_size()), (vec!["s".into(), "k".into()], 5, 1));
     // rest, kind, end.x, end.y, k.
@@ -62,7 +69,12 @@ fn a_gradient_is_called_at_a_point_and_at_many() {
 /// The outputs are `w v.x`, `v.x v.y` and `v.y w v.x + angle`; the last number of a point has no derivative.
 #[test]
 fn a_jacobian_has_a_row_for_each_output_number() {
-    let turn = function("turn");
+    a_jacobian_has_a_row_for_each_output_number_by::<Native>();
+    a_jacobian_has_a_row_for_each_output_number_by::<Interpreter>();
+}
+
+fn a_jacobian_has_a_row_for_each_output_number_by<B: Call + Default>() {
+    let turn = function::<B>("turn");
     let point = [2.0, 3.0, 5.0, 7.0];
     assert_eq!(turn.value(&point).unwrap(), [10.0, 6.0, 37.0]);
     let expected = [[5.0, 0.0, 2.0], [3.0, 2.0, 0.0], [15.0, 10.0, 6.0]];
@@ -72,7 +84,12 @@ fn a_jacobian_has_a_row_for_each_output_number() {
 
 #[test]
 fn a_point_that_stops_the_function_is_named() {
-    let pick = function("pick");
+    a_point_that_stops_the_function_is_named_by::<Native>();
+    a_point_that_stops_the_function_is_named_by::<Interpreter>();
+}
+
+fn a_point_that_stops_the_function_is_named_by<B: Call + Default>() {
+    let pick = function::<B>("pick");
     assert_eq!(pick.grads(&[3.0, 0.0, 3.0, 1.0], 2).unwrap(), [6.0, 1.0]);
     match pick.values(&[3.0, 0.0, 3.0, 2.0, 3.0, 1.0], 3) {
         Err(NoValue::Stopped(1, stopped)) => assert_eq!(stopped.code().name, "E0801"),
@@ -83,7 +100,12 @@ fn a_point_that_stops_the_function_is_named() {
 
 #[test]
 fn eight_threads_call_one_function() {
-    let energy = function("energy");
+    eight_threads_call_one_function_by::<Native>();
+    eight_threads_call_one_function_by::<Interpreter>();
+}
+
+fn eight_threads_call_one_function_by<B: Call + Default>() {
+    let energy = function::<B>("energy");
     std::thread::scope(|scope| {
         for k in 1..=8 {
             let energy = &energy;

@@ -9,12 +9,16 @@
 //!   `v`, in the interpreter's wide mode, are equal.
 //! - They are equal for every checkpointing preference, and with loops unrolled.
 //! - They are equal for functions that use derivatives of `f`, which have derivatives of second order.
+//! - Native code gives the same bits as the interpreter, for `f` and both derivatives.
 
 use crate::program::Program;
 use crate::random::Random;
 use crate::values::{inner, moved, random, varying};
-use cotangent::interp::{Machine, Options, Stopped, Val};
+use cotangent::interp::{self, Machine, Options, Stopped, Val};
+use cotangent::ir::shader::ShaderParams;
 use cotangent::ir::{Dir, FuncId, Mode, Module, Prefer, Signature, Ty};
+use cotangent::jit::{Limits, Native};
+use cotangent::runtime::{self, Argument, Arguments, Backend, Call, Compiled, Launch};
 use cotangent::{Request, Roots, Session, Symbol, Texts, pipeline, render};
 use cotangent_lower::Lowered;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,6 +47,8 @@ pub enum Kind {
     Unrolled,
     /// In this mode the program gives other numbers or memory than its model.
     Model(crate::model::eval::Mode),
+    /// Native code gives other bits than the interpreter.
+    Native,
     /// As C++ the program gives other numbers or memory than its model.
     Cpp,
 }
@@ -239,7 +245,7 @@ impl Trio {
         let options = Options { wide: self.wide, max_steps: 20_000_000, ..Options::default() };
         let mut machine = Machine::new(&self.module, options);
         for global in self.module.globals.keys() {
-            machine.set_global(global, Val::aggregate([0.3, -0.5, 0.8, 0.1].map(Val::float)));
+            machine.set_global(global, Val::aggregate(CELLS.map(Val::float)));
         }
         let stopped = |s: Stopped| Failure { kind: Kind::Stopped, text: s.to_string() };
         let outputs = machine.call(func, inputs).map_err(stopped)?;
@@ -305,6 +311,64 @@ impl Trio {
     }
 }
 
+/// The floats in each buffer of a program before it runs.
+const CELLS: [f64; 4] = [0.3, -0.5, 0.8, 0.1];
+
+impl Trio {
+    /// Native code gives the same outputs and memory as the interpreter, bit by bit.
+    fn agrees_natively(&self, point: &Point) -> Result<(), Failure> {
+        let program = interp::Program::new(self.module.clone(), Options::default());
+        let compiled = Compiled::new(program.module().clone(), ShaderParams::default());
+        let native = Native::new(Limits::default());
+        let failed = |why: runtime::Failure| Failure { kind: Kind::Native, text: why.to_string() };
+        let loaded = native.load(&compiled).map_err(failed)?;
+        for (what, func, inputs) in [
+            ("f", self.f, point.inputs.clone()),
+            ("forward", self.forward, point.forward_arguments()),
+            ("backward", self.backward, point.backward_arguments(self.sig())),
+        ] {
+            let sig = &self.module.funcs[func].sig;
+            let bytes = |ty: Ty, value: &Val| program.bytes(ty, value).unwrap_or_default();
+            let given: Vec<Vec<u8>> = sig.inputs().zip(&inputs).map(|(p, v)| bytes(p.ty, v)).collect();
+            let given: Vec<&[u8]> = given.iter().map(|bytes| &bytes[..]).collect();
+            let ran = self.run(func, inputs)?;
+            let mut arguments = Arguments::default();
+            let mut buffers = Vec::new();
+            for (global, memory) in self.module.globals.keys().zip(&ran.memory) {
+                if let Some(element) = compiled.element(global) {
+                    let cells: Vec<u8> = CELLS.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect();
+                    let buffer = native.make_buffer(&element, &cells).map_err(failed)?;
+                    arguments.set(global, Argument::Buffer(buffer.clone()));
+                    buffers.push((buffer, element, memory));
+                }
+            }
+            let launch = Launch { max_steps: Some(20_000_000), ..Launch::default() };
+            let called = native.call(&loaded, func, &arguments, 1, &given, launch).map_err(failed)?;
+            if let Err((_, stopped)) = called.ended {
+                return failure(Kind::Native, format!("{what} stopped: {stopped}"));
+            }
+            for ((output, value), found) in sig.outputs().zip(&ran.outputs).zip(&called.outputs) {
+                if bytes(output.ty, value) != *found {
+                    let found = program.value(output.ty, found);
+                    return failure(Kind::Native, format!("{what} gives {found:?}, not {value:?}"));
+                }
+            }
+            for (buffer, element, memory) in buffers {
+                let found = native.read(&buffer, 0..native.size(&buffer)).map_err(failed)?;
+                let (_, ty) = element.ty();
+                let expected: Vec<u8> = memory.parts().iter().flat_map(|v| bytes(ty, v)).collect();
+                if found != expected {
+                    return failure(
+                        Kind::Native,
+                        format!("{what} leaves {found:?} in memory, not {expected:?}"),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Whether two values are the same, bit by bit but for the sign of zeros, which depends on what is added to nothing.
 fn same(a: &Val, b: &Val) -> bool {
     match (a, b) {
@@ -361,6 +425,9 @@ fn function(source: &str, name: &str, seed: u64, tally: &mut Tally) -> Result<()
         }
         whole.same_values(&point)?;
         narrow.same_values(&point)?;
+        if number == 0 {
+            narrow.agrees_natively(&point)?;
+        }
         let forward = whole.forward_product(&point)?;
         let backward = whole.backward_product(&point)?;
         if !forward.near(backward, SAME) {

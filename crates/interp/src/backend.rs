@@ -195,6 +195,16 @@ impl Program {
         })
     }
 
+    /// A value as bytes in C layout, if its type has one. In wide mode, floats are rounded.
+    pub fn bytes(&self, ty: Ty, value: &Val) -> Option<Vec<u8>> {
+        let types = &self.module().types;
+        let narrow = self.options().wide.then(|| crate::layout::Layouts::new(types, false));
+        let shape = narrow.as_ref().unwrap_or(self.layouts()).shape(types, ty)?;
+        let mut bytes = vec![0; shape.size];
+        shape.encode(value, &mut bytes);
+        Some(bytes)
+    }
+
     /// Elements in C layout as they lie in the program's memory.
     pub(crate) fn elements(&self, elem: Ty, bytes: &[u8]) -> Vec<u8> {
         match self.options().wide {

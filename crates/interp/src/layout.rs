@@ -249,25 +249,6 @@ fn converted(types: &Types, elem: Ty, bytes: &[u8], wide: bool) -> Vec<u8> {
     converted
 }
 
-/// The bytes of a number of a texel.
-pub(crate) fn texel_bytes(scalar: Scalar, wide: bool) -> usize {
-    if wide { WORD as usize } else { scalar.bytes() as usize }
-}
-
-/// Reads a number of a texel.
-pub(crate) fn read_texel(scalar: Scalar, wide: bool, bytes: &[u8]) -> Const {
-    read(scalar, texel_width(scalar, wide), bytes)
-}
-
-/// Writes a number of a texel.
-pub(crate) fn write_texel(scalar: Scalar, wide: bool, value: Const, bytes: &mut [u8]) {
-    write(scalar, texel_width(scalar, wide), value, bytes);
-}
-
-fn texel_width(scalar: Scalar, wide: bool) -> Width {
-    if wide { Width::Wide } else { Width::Narrow(scalar.bytes() as u8) }
-}
-
 fn word(bytes: &[u8], count: usize) -> u64 {
     let mut word = [0; 8];
     word[..count].copy_from_slice(&bytes[..count]);

@@ -1,197 +1,11 @@
-//! Textures: addressing and filtering.
-//!
-//! The texels of a texture are stored level by level, layer by layer, row by row. Samples are computed in binary64 and
-//! rounded once. Devices round differently, many to 1/256 of a texel, so results differ in the last digits. Filtering
-//! continues across the edges of a cube to the neighbouring face.
+//! Operations on textures; [`cotangent_runtime::sampling`] computes what they contain.
 
-use crate::layout::{read_texel, texel_bytes, write_texel};
 use crate::params::Param;
 use crate::{Machine, Val};
 use cotangent_base::Scalar;
-use cotangent_ir::texture::{Address, Dim, Extent, Filter, Opaque, SamplerState, Sampling, Texture};
+use cotangent_ir::texture::{Extent, Opaque, SamplerState, Sampling, Texture};
 use cotangent_ir::{Const, Trap, Type};
-
-/// A texture and how it is looked at.
-struct View<'v> {
-    texture: Texture,
-    extent: Extent,
-    texels: &'v [u8],
-    wide: bool,
-    state: SamplerState,
-}
-
-/// A texel as numbers.
-type Texel = [f64; 4];
-
-const NOTHING: Texel = [0.0; 4];
-
-fn mix(a: Texel, b: Texel, t: f64) -> Texel {
-    std::array::from_fn(|i| a[i] * (1.0 - t) + b[i] * t)
-}
-
-impl View<'_> {
-    /// The texel at a position inside.
-    fn fetch(&self, level: u32, layer: u32, at: [i64; 3]) -> Texel {
-        let size = self.extent.level(level).map(|n| n as usize);
-        let [x, y, z] = at.map(|i| i as usize);
-        let within = ((layer as usize * size[2] + z) * size[1] + y) * size[0] + x;
-        let lanes = usize::from(self.texture.lanes);
-        let size = texel_bytes(self.texture.scalar, self.wide);
-        let start = (self.extent.start(level) + within) * lanes * size;
-        let mut texel = NOTHING;
-        for (lane, bytes) in texel[..lanes].iter_mut().zip(self.texels[start..].chunks_exact(size)) {
-            *lane = match read_texel(self.texture.scalar, self.wide, bytes) {
-                Const::Float(bits) => f64::from_bits(bits),
-                Const::Int(n) => n as f64,
-                Const::Bool(b) => f64::from(b),
-            };
-        }
-        texel
-    }
-
-    /// The texel at a position that may lie outside.
-    fn wrapped(&self, level: u32, layer: u32, at: [i64; 3]) -> Texel {
-        let size = self.extent.level(level).map(i64::from);
-        if self.texture.dim == Dim::Cube {
-            return self.around(level, layer, at, size[0]);
-        }
-        let mut inside = [0; 3];
-        for axis in 0..usize::from(self.texture.axes()) {
-            let (i, n) = (at[axis], size[axis]);
-            inside[axis] = match self.state.address[axis] {
-                Address::Clamp => i.clamp(0, n - 1),
-                Address::Repeat => i.rem_euclid(n),
-                Address::Mirror => {
-                    let i = i.rem_euclid(2 * n);
-                    if i < n { i } else { 2 * n - 1 - i }
-                }
-                Address::Border if !(0..n).contains(&i) => return NOTHING,
-                Address::Border => i,
-            };
-        }
-        self.fetch(level, layer, inside)
-    }
-
-    /// The texel of a cube at a position that may lie on the next face.
-    fn around(&self, level: u32, layer: u32, [x, y, _]: [i64; 3], n: i64) -> Texel {
-        if (0..n).contains(&x) && (0..n).contains(&y) {
-            return self.fetch(level, layer, [x, y, 0]);
-        }
-        let at = |i: i64| (i as f64 + 0.5) / n as f64;
-        let direction = direction(layer % 6, [at(x), at(y)]);
-        let (face, [s, t]) = face(direction);
-        let index = |s: f64| ((s * n as f64) as i64).clamp(0, n - 1);
-        self.fetch(level, layer / 6 * 6 + face, [index(s), index(t), 0])
-    }
-
-    /// What is seen at `at` of one level, each texel taken through `of`.
-    fn filtered(
-        &self,
-        filter: Filter,
-        level: u32,
-        layer: u32,
-        at: [f64; 3],
-        of: &dyn Fn(Texel) -> Texel,
-    ) -> Texel {
-        let size = self.extent.level(level);
-        let scaled: [f64; 3] = std::array::from_fn(|i| at[i] * f64::from(size[i]));
-        if filter == Filter::Nearest {
-            return of(self.wrapped(level, layer, scaled.map(|x| x.floor() as i64)));
-        }
-        let axes = if self.texture.dim == Dim::D3 { 3 } else { self.texture.axes().min(2) };
-        let low = scaled.map(|x| (x - 0.5).floor());
-        let mut sum = NOTHING;
-        for corner in 0..1u32 << axes {
-            let (mut weight, mut position) = (1.0, [0; 3]);
-            for axis in 0..usize::from(axes) {
-                let far = corner >> axis & 1;
-                let part = scaled[axis] - 0.5 - low[axis];
-                weight *= if far == 1 { part } else { 1.0 - part };
-                // Far away the number of the texel is the last there is.
-                position[axis] = (low[axis] as i64).saturating_add(i64::from(far));
-            }
-            let texel = of(self.wrapped(level, layer, position));
-            sum = std::array::from_fn(|i| sum[i] + weight * texel[i]);
-        }
-        sum
-    }
-
-    /// What is seen at a level between levels.
-    fn at_level(&self, layer: u32, at: [f64; 3], level: f64, of: &dyn Fn(Texel) -> Texel) -> Texel {
-        let filter = if level <= 0.0 { self.state.mag } else { self.state.min };
-        let last = f64::from(self.extent.levels.max(1) - 1);
-        let level = if level.is_nan() { 0.0 } else { level.clamp(0.0, last) };
-        let one = |level: f64| self.filtered(filter, level as u32, layer, at, of);
-        match self.state.mip {
-            Filter::Nearest => one((level + 0.5).floor().min(last)),
-            Filter::Linear if level.fract() == 0.0 => one(level),
-            Filter::Linear => mix(one(level.floor()), one(level.floor() + 1.0), level.fract()),
-        }
-    }
-
-    /// The level that derivatives of the coordinates ask for.
-    fn level_of(&self, dx: &[f64], dy: &[f64]) -> f64 {
-        let length = |d: &[f64]| {
-            let squares = d.iter().zip(self.extent.size).map(|(d, n)| (d * f64::from(n)).powi(2));
-            squares.sum::<f64>().sqrt()
-        };
-        length(dx).max(length(dy)).log2()
-    }
-
-    /// Splits coordinates into where on a layer and which layer.
-    fn place(&self, coordinates: &[f64]) -> ([f64; 3], u32) {
-        let axes = usize::from(self.texture.axes());
-        let count = if self.texture.dim == Dim::Cube { self.extent.layers / 6 } else { self.extent.layers };
-        let layer = match coordinates.get(axes) {
-            Some(layer) => layer.round_ties_even().clamp(0.0, f64::from(count.max(1) - 1)) as u32,
-            None => 0,
-        };
-        let mut at = [0.0; 3];
-        at[..axes].copy_from_slice(&coordinates[..axes]);
-        if self.texture.dim == Dim::Cube {
-            let (face, [s, t]) = face(at);
-            return ([s, t, 0.0], layer * 6 + face);
-        }
-        (at, layer)
-    }
-
-    fn gather(&self, lane: u8, coordinates: &[f64]) -> Texel {
-        let (at, layer) = self.place(coordinates);
-        let size = self.extent.level(0);
-        let low = [0, 1].map(|i| (at[i] * f64::from(size[i]) - 0.5).floor() as i64);
-        let corners = [[0, 1], [1, 1], [1, 0], [0, 0]];
-        let at = |[x, y]: [i64; 2]| [low[0].saturating_add(x), low[1].saturating_add(y), 0];
-        corners.map(|corner| self.wrapped(0, layer, at(corner))[usize::from(lane)])
-    }
-}
-
-/// The face that a direction leads to, and where on it.
-fn face([x, y, z]: [f64; 3]) -> (u32, [f64; 2]) {
-    let (ax, ay, az) = (x.abs(), y.abs(), z.abs());
-    let (face, s, t, m) = if az >= ax && az >= ay {
-        if z >= 0.0 { (4, x, -y, az) } else { (5, -x, -y, az) }
-    } else if ay >= ax {
-        if y >= 0.0 { (2, x, z, ay) } else { (3, x, -z, ay) }
-    } else if x >= 0.0 {
-        (0, -z, -y, ax)
-    } else {
-        (1, z, -y, ax)
-    };
-    (face, [s, t].map(|c| if m == 0.0 { 0.5 } else { (c / m + 1.0) / 2.0 }))
-}
-
-/// The way back; `at` may lie outside the face.
-fn direction(face: u32, at: [f64; 2]) -> [f64; 3] {
-    let [s, t] = at.map(|c| 2.0 * c - 1.0);
-    match face {
-        0 => [1.0, -t, -s],
-        1 => [-1.0, -t, s],
-        2 => [s, 1.0, t],
-        3 => [s, -1.0, -t],
-        4 => [s, -t, 1.0],
-        _ => [-s, -t, -1.0],
-    }
-}
+use cotangent_runtime::sampling::{self, Texel, View};
 
 impl Machine<'_> {
     /// `sample`.
@@ -210,28 +24,13 @@ impl Machine<'_> {
             _ => SamplerState::default(),
         };
         let view = self.view(ty, &args[0], state)?;
-        let texture = view.texture;
-        let lanes = match how.result(texture) {
+        let lanes = match how.result(view.texture) {
             Type::Vector(_, n) => n.into(),
             _ => 1,
         };
-        let scalar = if how.compares() { Scalar::F32 } else { texture.scalar };
-        if view.extent.texels() == 0 {
-            return Ok(self.texel_value(scalar, lanes, NOTHING));
-        }
-        let (at, layer) = view.place(&numbers[0]);
-        let same = |texel| texel;
-        let texel = match how {
-            Sampling::Implicit => view.at_level(layer, at, 0.0, &same),
-            Sampling::Bias | Sampling::Level => view.at_level(layer, at, numbers[1][0], &same),
-            Sampling::Gradient => view.at_level(layer, at, view.level_of(&numbers[1], &numbers[2]), &same),
-            Sampling::Compare | Sampling::CompareZero => {
-                let reference = numbers[1][0];
-                let passes = |t: Texel| [f64::from(state.compare.passes(reference, t[0])), 0.0, 0.0, 0.0];
-                view.at_level(layer, at, 0.0, &passes)
-            }
-            Sampling::Gather(lane) => view.gather(lane, &numbers[0]),
-        };
+        let scalar = if how.compares() { Scalar::F32 } else { view.texture.scalar };
+        let (coordinates, rest) = numbers.split_first().ok_or(Trap::NullPointer)?;
+        let texel = view.sample(how, coordinates, &rest.iter().map(|list| &list[..]).collect::<Vec<_>>());
         Ok(self.texel_value(scalar, lanes, texel))
     }
 
@@ -240,11 +39,7 @@ impl Machine<'_> {
         let at = self.floats(position, &args[1]);
         let level = args.get(2).map_or(0, |v| level(self.scalar(v, Scalar::I32)));
         let view = self.view(ty, &args[0], SamplerState::default())?;
-        let texture = view.texture;
-        let texel = match inside(texture, view.extent, level, &at) {
-            Some((position, layer)) => view.fetch(level as u32, layer, position),
-            None => NOTHING,
-        };
+        let (texture, texel) = (view.texture, view.texel(&at, level));
         Ok(self.texel_value(texture.scalar, texture.lanes.into(), texel))
     }
 
@@ -252,17 +47,14 @@ impl Machine<'_> {
     pub(crate) fn store_texel(&mut self, ty: Type, position: Type, args: &[Val]) -> Result<Val, Trap> {
         let at = self.floats(position, &args[1]);
         let (texture, extent, store) = self.texture(ty, &args[0])?;
-        let Some((position, layer)) = inside(texture, extent, 0, &at) else { return Ok(Val::Unit) };
-        let size = extent.size.map(|n| n as usize);
-        let [x, y, z] = position.map(|i| i as usize);
-        let lanes = usize::from(texture.lanes);
-        let start = (((layer as usize * size[2] + z) * size[1] + y) * size[0] + x) * lanes;
+        let wide = self.eval.wide;
+        let Some(start) = sampling::offset(texture, extent, wide, &at) else { return Ok(Val::Unit) };
         let new = self.numbers(&args[2], texture.texel());
-        let (wide, bytes) = (self.eval.wide, texel_bytes(texture.scalar, self.eval.wide));
         let Some(store) = store else { return Ok(Val::Unit) };
-        let texels = self.stores[store].bytes_mut()[start * bytes..].chunks_exact_mut(bytes);
+        let bytes = sampling::texel_bytes(texture.scalar, wide);
+        let texels = self.stores[store].bytes_mut()[start..].chunks_exact_mut(bytes);
         for (old, new) in texels.zip(new) {
-            write_texel(texture.scalar, wide, new, old);
+            sampling::write(texture.scalar, wide, new, old);
         }
         Ok(Val::Unit)
     }
@@ -271,10 +63,7 @@ impl Machine<'_> {
     pub(crate) fn dimensions(&mut self, ty: Type, args: &[Val]) -> Result<Val, Trap> {
         let level = level(self.scalar(&args[1], Scalar::U32));
         let (texture, extent, _) = self.texture(ty, &args[0])?;
-        let [x, y, z] = extent.level(level.clamp(0, 31) as u32);
-        let faces = if texture.dim == Dim::Cube { 6 } else { 1 };
-        let third = if texture.array { extent.layers / faces } else { z };
-        Ok(Val::ints(&[x, y, third, extent.levels].map(i64::from)))
+        Ok(Val::ints(&sampling::dimensions(texture, extent, level).map(i64::from)))
     }
 
     /// The texture that a handle stands for, its extent and its memory. An unassigned variable stands for none, and traps.
@@ -315,24 +104,4 @@ impl Machine<'_> {
 /// A level as an operand gives it.
 fn level(operand: Const) -> i64 {
     if let Const::Int(n) = operand { n } else { 0 }
-}
-
-/// The position and layer that numbers lead to, if they are inside.
-fn inside(texture: Texture, extent: Extent, level: i64, at: &[f64]) -> Option<([i64; 3], u32)> {
-    let level = u32::try_from(level).ok().filter(|level| *level < extent.levels)?;
-    let size = extent.level(level);
-    let axes = match texture.dim {
-        Dim::Cube => 2,
-        Dim::D1 | Dim::D2 | Dim::D3 => usize::from(texture.axes()),
-    };
-    let mut position = [0; 3];
-    for axis in 0..axes {
-        position[axis] = at[axis] as i64;
-        if !(0..i64::from(size[axis])).contains(&position[axis]) {
-            return None;
-        }
-    }
-    let layer = at.get(axes).map_or(0, |layer| *layer as i64);
-    let layer = u32::try_from(layer).ok().filter(|layer| *layer < extent.layers)?;
-    Some((position, layer))
 }

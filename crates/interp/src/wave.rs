@@ -12,9 +12,8 @@ use crate::{Machine, Val};
 use cotangent_base::Scalar;
 use cotangent_ir::wave::Wave;
 use cotangent_ir::{Const, Trap, Type};
-
-/// How many threads make a wave.
-pub const LANES: u32 = 32;
+pub use cotangent_runtime::wave::LANES;
+use cotangent_runtime::wave::{self, together};
 
 /// How far a thread is.
 pub(crate) type Point = Vec<u64>;
@@ -28,80 +27,18 @@ pub(crate) struct Lane {
 impl Machine<'_> {
     /// What each of some lanes, in order, gets from an operation; `ty` is the type of the result.
     pub(crate) fn wave(&mut self, kind: Wave, ty: Type, lanes: &[Lane]) -> Result<Vec<Val>, Trap> {
-        let truth =
-            |m: &mut Self, lane: &Lane| m.scalar(&lane.operands[0], Scalar::Bool) == Const::Bool(true);
-        let same = |value: Val| vec![value; lanes.len()];
-        let own = |lane: &Lane| lane.operands[0].clone();
-        Ok(match kind {
-            Wave::LaneIndex => lanes.iter().map(|lane| Val::int(lane.number.into())).collect(),
-            Wave::LaneCount => same(Val::int(LANES.into())),
-            Wave::All => {
-                let all = lanes.iter().all(|lane| truth(self, lane));
-                same(Val::Scalar(Const::Bool(all)))
-            }
-            Wave::Any => {
-                let any = lanes.iter().any(|lane| truth(self, lane));
-                same(Val::Scalar(Const::Bool(any)))
-            }
-            Wave::Ballot => {
-                let set = lanes.iter().filter(|lane| truth(self, lane)).map(|lane| 1 << lane.number);
-                same(Val::ints(&[set.sum::<i64>(), 0, 0, 0]))
-            }
-            Wave::ReadFirst => same(own(&lanes[0])),
-            Wave::ReadAt => {
-                let mut read = Vec::new();
-                for lane in lanes {
-                    let from = self.scalar(&lane.operands[1], Scalar::U32);
-                    // What a lane gives that is not there is anything; here it is zero.
-                    let found = lanes.iter().find(|other| Const::Int(other.number.into()) == from);
-                    read.push(found.map_or_else(|| self.none(ty), own));
-                }
-                read
-            }
-            Wave::QuadX | Wave::QuadY | Wave::QuadDiagonal => {
-                let across = kind.across().unwrap_or(0);
-                let from = |lane: &Lane| lanes.iter().find(|other| other.number == lane.number ^ across);
-                lanes.iter().map(|lane| from(lane).map_or_else(|| self.none(ty), own)).collect()
-            }
-            Wave::Sum | Wave::Product | Wave::Min | Wave::Max | Wave::And | Wave::Or | Wave::Xor => {
-                let all = self.gathered(kind, ty, lanes)?;
-                same(all.last().cloned().unwrap_or_default())
-            }
-            Wave::PrefixSum | Wave::PrefixProduct => {
-                let first = self.number_value(ty, if kind == Wave::PrefixSum { 0.0 } else { 1.0 });
-                let mut before = self.gathered(kind, ty, lanes)?;
-                before.pop();
-                std::iter::once(first).chain(before).collect()
-            }
-        })
-    }
-
-    /// What the lanes up to each make together.
-    fn gathered(&mut self, kind: Wave, ty: Type, lanes: &[Lane]) -> Result<Vec<Val>, Trap> {
-        let (Some(math), Some(scalar)) = (kind.math(), ty.scalar()) else { return Ok(vec![]) };
-        let mut sums: Vec<Vec<Const>> = Vec::new();
-        for lane in lanes {
-            let mut numbers = self.numbers(&lane.operands[0], ty).into_vec();
-            if let Some(sum) = sums.last() {
-                for (number, before) in numbers.iter_mut().zip(sum) {
-                    *number = self.eval.math(math, scalar, &[*before, *number])?;
-                }
-            }
-            sums.push(numbers);
+        let given = match kind {
+            Wave::All | Wave::Any | Wave::Ballot => Type::Scalar(Scalar::Bool),
+            _ => ty,
+        };
+        let mut all = Vec::new();
+        for Lane { number, operands } in lanes {
+            let numbers = operands.first().map(|value| self.numbers(value, given).into_vec());
+            let from = operands.get(1).map(|value| self.scalar(value, Scalar::U32));
+            all.push(wave::Lane { number: *number, given: numbers.unwrap_or_default(), from });
         }
-        Ok(sums.into_iter().map(|numbers| shaped(ty, numbers)).collect())
-    }
-
-    /// Zero.
-    fn none(&self, ty: Type) -> Val {
-        self.number_value(ty, 0.0)
-    }
-
-    fn number_value(&self, ty: Type, x: f64) -> Val {
-        let scalar = ty.scalar().unwrap_or(Scalar::F32);
-        let number = if scalar.is_float() { Const::float(x) } else { Const::Int(x as i64) };
-        let lanes = if let Type::Vector(_, n) = ty { n.into() } else { 1 };
-        shaped(ty, vec![number; lanes])
+        let results = together(self.eval, kind, ty, &all)?;
+        Ok(results.into_iter().map(|numbers| shaped(ty, numbers)).collect())
     }
 }
 

@@ -11,9 +11,10 @@ use crate::launch::{Given, Limits};
 use crate::monitor::{Control, Monitor};
 use crate::points::Points;
 use crate::stop::Unsupported;
+use crate::texture::{Image, NO_EXTENT};
 use cotangent_base::Map;
 use cotangent_ir::texture::{Extent, Opaque, Texture as Texels};
-use cotangent_ir::{Access, FuncId, Global, GlobalKind, Module, Type, layout};
+use cotangent_ir::{Access, Func, FuncId, Global, GlobalKind, Module, Type, layout};
 use cotangent_runtime::{
     Argument, Arguments, Backend, Call, Called, Compiled, Element, Failure, Launch, Launched, Stopped,
     TextureType, Time,
@@ -43,6 +44,11 @@ impl Native {
     /// Runs with these limits.
     pub fn new(limits: Limits) -> Self {
         Native { limits, monitor: Monitor::default() }
+    }
+
+    /// Compiles an entry point for such launches, so that the first of them takes no longer than others.
+    pub fn prepare(&self, program: &Loaded, entry: FuncId, launch: Launch) -> Result<(), Failure> {
+        program.code((entry, self.limits(launch).max_steps.is_some(), false)).map(|_| ())
     }
 
     fn limits(&self, launch: Launch) -> Limits {
@@ -76,7 +82,6 @@ pub struct Buffer {
 #[derive(Clone, Debug)]
 pub struct Texture {
     ty: Texels,
-    #[expect(dead_code, reason = "native code does not read textures yet")]
     extent: Extent,
     memory: Memory,
 }
@@ -125,6 +130,9 @@ fn compile(module: &Module, (func, count_steps, at_points): Key) -> Result<Code,
     Ok(Code { program, points, time: start.elapsed() })
 }
 
+/// A parameter with its memory, whether it is written, and how large a texture is.
+type Bound<'a> = (Global, &'a Memory, bool, Extent);
+
 /// The memory that a launch uses, locked until it ends.
 struct Locked<'a> {
     _written: Vec<RwLockWriteGuard<'a, Bytes>>,
@@ -136,7 +144,7 @@ struct Locked<'a> {
 
 impl<'a> Locked<'a> {
     fn new(compiled: &Compiled, arguments: &'a Arguments<Native>) -> Result<Self, Failure> {
-        let mut bound: Vec<(Global, &'a Memory, bool)> = Vec::new();
+        let mut bound: Vec<Bound<'a>> = Vec::new();
         let mut locked = Locked { _written: vec![], _read: vec![], _values: vec![], given: vec![] };
         let module = &compiled.module;
         for (global, data) in module.globals.iter().filter(|(_, data)| data.kind == GlobalKind::Param) {
@@ -150,7 +158,7 @@ impl<'a> Locked<'a> {
                             "the buffer given for `{name}` has other elements"
                         )));
                     }
-                    bound.push((global, &buffer.memory, access == Access::ReadWrite));
+                    bound.push((global, &buffer.memory, access == Access::ReadWrite, NO_EXTENT));
                 }
                 (Type::Opaque(Opaque::Texture(ty)), Argument::Texture(texture)) => {
                     let like = Texels { access: ty.access, ..texture.ty };
@@ -160,9 +168,12 @@ impl<'a> Locked<'a> {
                             "the texture given for `{name}` is of another type"
                         )));
                     }
-                    bound.push((global, &texture.memory, ty.access == Access::ReadWrite));
+                    bound.push((global, &texture.memory, ty.access == Access::ReadWrite, texture.extent));
                 }
-                (Type::Opaque(Opaque::Sampler | Opaque::Comparison), Argument::Sampler(_)) => {}
+                (Type::Opaque(Opaque::Sampler | Opaque::Comparison), Argument::Sampler(state)) => {
+                    let image = Image { state: *state, ..Image::default() };
+                    locked.given.push(Given { global, image });
+                }
                 (Type::Buffer(..) | Type::Opaque(_), _) => return wrong("was given what it is not"),
                 (_, Argument::Value(bytes)) => {
                     let size = layout::layout(&module.types, data.ty).map_or(0, |l| l.size as usize);
@@ -180,13 +191,13 @@ impl<'a> Locked<'a> {
 
     fn give_value(&mut self, global: Global, bytes: &[u8]) {
         let own = Bytes::copied(bytes);
-        self.given.push(Given { global, address: own.address(), bytes: own.len() });
+        self.given.push(Given::new(global, own.address(), own.len()));
         self._values.push(own);
     }
 
-    fn lock(&mut self, bound: Vec<(Global, &'a Memory, bool)>) {
+    fn lock(&mut self, bound: Vec<Bound<'a>>) {
         let mut memories: Vec<(&'a Memory, bool)> = Vec::new();
-        for (_, memory, writes) in &bound {
+        for (_, memory, writes, _) in &bound {
             match memories.iter_mut().find(|(other, _)| Arc::ptr_eq(other, memory)) {
                 Some((_, written)) => *written |= writes,
                 None => memories.push((memory, *writes)),
@@ -208,8 +219,11 @@ impl<'a> Locked<'a> {
                     found
                 }
             };
-            let users = bound.iter().filter(|(_, other, _)| Arc::ptr_eq(other, memory));
-            self.given.extend(users.map(|(global, ..)| Given { global: *global, address, bytes }));
+            let users = bound.iter().filter(|(_, other, ..)| Arc::ptr_eq(other, memory));
+            self.given.extend(users.map(|(global, _, _, extent)| {
+                let image = Image { address, bytes, extent: *extent, ..Image::default() };
+                Given { global: *global, image }
+            }));
         }
     }
 }
@@ -330,8 +344,7 @@ impl Call for Native {
         locked.give_value(at.count, &count.to_le_bytes());
         let mut outputs: Vec<Bytes> = sizes.iter().map(|size| Bytes::zeroed(points * size)).collect();
         for (global, bytes) in at.outputs.iter().zip(&outputs) {
-            let given =
-                |global: &Global| Given { global: *global, address: bytes.address(), bytes: bytes.len() };
+            let given = |global: &Global| Given::new(*global, bytes.address(), bytes.len());
             locked.given.extend(global.iter().map(given));
         }
         let control = Control::new(&self.monitor, limits.max_steps, true);
@@ -340,7 +353,7 @@ impl Call for Native {
         // SAFETY: the locks are held until the end of this function, where the outputs are, too.
         let ended =
             unsafe { code.program.run(&locked.given, groups, limits, control, &self.monitor, &mut printed) };
-        let ended = ended.map_err(at_point);
+        let ended = ended.map_err(|stopped| at_point(stopped, &program.compiled.module.funcs[func]));
         if let Err((point, _)) = &ended {
             // Points after it may have been evaluated, or not.
             for (bytes, size) in outputs.iter_mut().zip(&sizes) {
@@ -374,7 +387,10 @@ fn check_inputs(
 }
 
 /// The point at which a function stopped, and why it did, without the entry point that called it.
-fn at_point(mut stopped: Stopped) -> (usize, Stopped) {
+fn at_point(mut stopped: Stopped, func: &Func) -> (usize, Stopped) {
+    if stopped.span.is_none() && stopped.calls.is_empty() {
+        (stopped.span, stopped.func) = (func.span, func.name);
+    }
     let point = stopped.thread.take().map_or(0, |thread| thread[0] as usize);
     stopped.calls.pop_if(|span| span.is_none());
     (point, stopped)

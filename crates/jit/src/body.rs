@@ -4,6 +4,7 @@ use crate::Unsupported;
 use crate::compile::{Compiler, Result};
 use crate::shape::{Leaf, Shape};
 use crate::state::{Helper, at};
+use crate::trail::Trail;
 use cotangent_base::{EntityMap, Map, Scalar, Set, Span};
 use cotangent_ir::{Func, FuncId, InstData, Op, Trap, Ty, Type, Value};
 use cotangent_passes::place::{Places, Slot};
@@ -77,6 +78,7 @@ pub(crate) struct Body<'c, 'f, 'm> {
     pub inlined: Option<u32>,
     /// Where the function ends that has stopped.
     stopped: Option<Block>,
+    pub trail: Trail,
     pub span: Span,
 }
 
@@ -105,6 +107,7 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
             end: None,
             inlined: None,
             stopped: None,
+            trail: Trail::default(),
             span: func.span,
         }
     }
@@ -128,6 +131,7 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
             let given = is_new.then(|| Storage::At(params.next().expect("the signature has it")));
             self.outputs.push(given);
         }
+        self.begin_trail();
         self.emit(inputs)?;
         self.finish();
         Ok(())

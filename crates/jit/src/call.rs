@@ -110,6 +110,7 @@ impl Body<'_, '_, '_> {
             self.count_step()?;
             self.check_depth();
         }
+        self.lengthen_trail();
         let native = self.c.natives[&callee];
         let func = self.c.jit.declare_func_in_func(native, self.b.func);
         let call = self.b.ins().call(func, args);
@@ -156,6 +157,7 @@ impl Body<'_, '_, '_> {
         let module = self.c.module;
         // A group may have billions of threads.
         self.count_step()?;
+        self.begin_trail();
         for (global, data) in module.globals.iter() {
             let (GlobalKind::Static(init), Type::Ref(inner)) = (&data.kind, module.types.get(data.ty)) else {
                 continue;

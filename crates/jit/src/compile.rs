@@ -4,6 +4,8 @@ use crate::body::Body;
 use crate::shape::Shapes;
 use crate::state::{Helper, Print};
 use crate::stop::Site;
+use crate::texture::TextureOp;
+use crate::turns::WaveOp;
 use crate::{Unsupported, worker};
 use cotangent_base::{Map, Set, Span, Symbol};
 use cotangent_ir::{
@@ -39,9 +41,12 @@ pub struct Program {
     /// The types that are known where a value of interface type may be of none of them, by the number of the site.
     pub(crate) unknown: Map<u32, UnknownType>,
     pub(crate) prints: Vec<Print>,
+    pub(crate) textures: Vec<TextureOp>,
+    pub(crate) waves: Vec<WaveOp>,
     pub(crate) globals: Vec<GlobalMemory>,
     pub(crate) threads: [u32; 3],
-    pub(crate) has_barriers: bool,
+    /// Whether threads of a group wait for each other.
+    pub(crate) takes_turns: bool,
     pub(crate) is_recursive: bool,
     /// How many bytes of arena and of stack calls need that do not recur.
     pub(crate) arena: u64,
@@ -118,7 +123,11 @@ pub(crate) struct Compiler<'m> {
     pub sites: Vec<Site>,
     unknown: Map<u32, UnknownType>,
     pub prints: Vec<Print>,
+    pub textures: Vec<TextureOp>,
+    pub waves: Vec<WaveOp>,
     pub has_barriers: bool,
+    /// Whether lanes of a wave meet.
+    pub has_waves: bool,
     /// Whether values that lie in memory are stored to memory that the host sees.
     pub stores_memory: bool,
     /// The bytes of arena that a call of each function takes.
@@ -180,7 +189,10 @@ impl<'m> Compiler<'m> {
             sites: vec![],
             unknown: Map::default(),
             prints: vec![],
+            textures: vec![],
+            waves: vec![],
             has_barriers: false,
+            has_waves: false,
             stores_memory: false,
             frames: Map::default(),
             stacks: Map::default(),
@@ -216,6 +228,9 @@ impl<'m> Compiler<'m> {
             let data = &func.insts[inst];
             if let Op::Barrier(barrier) = &data.op {
                 self.has_barriers |= barrier.sync;
+            }
+            if let Op::Wave(kind) = &data.op {
+                self.has_waves |= !kind.is_alone();
             }
             if let Op::Store(_) = &data.op {
                 self.stores_memory |= self.shapes.shape(func.ty(data.operands[1])).in_memory();
@@ -396,8 +411,8 @@ impl<'m> Compiler<'m> {
     ) -> Result<Program> {
         self.jit.finalize_definitions().map_err(|e| failed(Span::none(), e))?;
         let (arena, stack) = (self.deepest(order, &self.frames), self.deepest(order, &self.stacks));
-        let side_by_side =
-            if self.has_barriers { threads.iter().map(|n| u64::from(*n)).product() } else { 1 };
+        let takes_turns = self.has_barriers || self.has_waves;
+        let side_by_side = if takes_turns { threads.iter().map(|n| u64::from(*n)).product() } else { 1 };
         if (arena + stack).saturating_mul(side_by_side) > MOST_MEMORY {
             let span = self.module.funcs[entry].span;
             return Err(Unsupported { span, what: "more than 2 GiB of local values".into() });
@@ -409,6 +424,8 @@ impl<'m> Compiler<'m> {
             sites: self.sites,
             unknown: self.unknown,
             prints: self.prints,
+            textures: self.textures,
+            waves: self.waves,
             globals: self
                 .module
                 .globals
@@ -416,7 +433,7 @@ impl<'m> Compiler<'m> {
                 .map(|g| global_memory(self.module, &self.shapes, g))
                 .collect(),
             threads,
-            has_barriers: self.has_barriers,
+            takes_turns,
             is_recursive: !self.recursive.is_empty(),
             arena: arena + worker::ARENA_SLACK,
             stack,

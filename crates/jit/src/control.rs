@@ -205,9 +205,11 @@ impl Body<'_, '_, '_> {
         let func = self.func;
         let (cond, body) = (data.regions[0], data.regions[1]);
         let (head, end) = (self.block_for(&data.results), self.block_for(&data.results));
+        self.enter_loop()?;
         self.hand_on(&data.operands, &data.results, head)?;
         let given = self.enter(head);
         self.count_step()?;
+        self.next_iteration();
         self.take(&func.regions[cond].args, &given);
         let (decided, run) = (self.block_with(&[types::I8]), self.b.create_block());
         self.region_to(cond, &Yield::Verdict(decided))?;
@@ -217,6 +219,7 @@ impl Body<'_, '_, '_> {
         self.b.switch_to_block(run);
         self.take(&func.regions[body].args, &given);
         self.loop_body(data, body, head, end)?;
+        self.leave_loop();
         let given = self.enter(end);
         self.take(&data.results, &given);
         Ok(())
@@ -231,9 +234,11 @@ impl Body<'_, '_, '_> {
         types.extend(self.native_types(&data.results));
         let head = self.block_with(&types);
         let (next, end) = (self.block_for(&data.results), self.block_for(&data.results));
+        self.enter_loop()?;
         self.hand_on_first(data, head)?;
         let given = self.enter(head);
         self.count_step()?;
+        self.next_iteration();
         let run = self.b.create_block();
         let goes_on = self.b.ins().icmp(IntCC::SignedLessThan, given[0], n);
         let carried: SmallVec<[_; 8]> = given[1..].iter().map(|reg| (*reg).into()).collect();
@@ -255,6 +260,7 @@ impl Body<'_, '_, '_> {
         let mut all: Regs = SmallVec::from_slice(&[round]);
         all.extend(carried);
         self.jump(head, &all);
+        self.leave_loop();
         let given = self.enter(end);
         self.take(&data.results, &given);
         Ok(())

@@ -63,7 +63,7 @@ pub(crate) fn run(
         monitor,
     };
     let program = launch.program;
-    if (program.is_recursive || program.stack > MOST_OF_STACK) && !program.has_barriers {
+    if (program.is_recursive || program.stack > MOST_OF_STACK) && !program.takes_turns {
         let stack = if program.is_recursive { DEEP_STACK } else { 0 };
         on_own_threads(&board, cores.min(total), stack);
     } else {

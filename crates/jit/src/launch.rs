@@ -7,6 +7,7 @@ use crate::cores;
 use crate::monitor::{Control, Monitor};
 use crate::state::{Memory, State};
 use crate::stop::Site;
+use crate::texture::Image;
 use crate::worker::Host;
 use cotangent_base::{Entity, Span};
 use cotangent_ir::{Global, Trap};
@@ -52,12 +53,18 @@ impl Drop for Program {
     }
 }
 
-/// The memory of a parameter: all elements of a buffer, or the value of a uniform, in C layout.
+/// The memory of a parameter: all elements of a buffer, or the value of a uniform, in C layout, or texels; or a sampler.
 #[derive(Clone, Copy)]
 pub(crate) struct Given {
     pub global: Global,
-    pub address: *mut u8,
-    pub bytes: usize,
+    pub image: Image,
+}
+
+impl Given {
+    /// A buffer or value.
+    pub fn new(global: Global, address: *mut u8, bytes: usize) -> Given {
+        Given { global, image: Image { address, bytes, ..Image::default() } }
+    }
 }
 
 impl Program {
@@ -76,11 +83,8 @@ impl Program {
         limits: Limits,
         output: &mut String,
     ) -> Result<(), Stopped> {
-        let given = params.iter_mut().map(|(global, bytes)| Given {
-            global: *global,
-            address: bytes.as_mut_ptr(),
-            bytes: bytes.len(),
-        });
+        let given =
+            params.iter_mut().map(|(global, bytes)| Given::new(*global, bytes.as_mut_ptr(), bytes.len()));
         let control = Control::new(&Monitor::default(), limits.max_steps, false);
         // SAFETY: the parameters are borrowed, and nothing else uses them.
         unsafe { self.run(&given.collect::<Vec<_>>(), groups, limits, control, &Monitor::default(), output) }
@@ -174,6 +178,8 @@ pub(crate) struct Launch<'p> {
     pub program: &'p Program,
     /// The memory of globals as native code sees it; the first is none. That of variables is not here.
     pub globals: Vec<Memory>,
+    /// Textures and samplers, in the same order; none if the program does not use them.
+    pub images: Vec<Image>,
     /// Uniforms that the host did not give.
     _zeros: Vec<Bytes>,
     pub limits: Limits,
@@ -195,7 +201,13 @@ impl<'p> Launch<'p> {
                 zeros.push(memory);
             }
         }
-        for Given { global, address, bytes } in given.iter().copied() {
+        let images = if program.textures.is_empty() { 0 } else { globals.len() };
+        let mut images = vec![Image::default(); images];
+        for Given { global, image } in given.iter().copied() {
+            let Image { address, bytes, .. } = image;
+            if let Some(place) = images.get_mut(global.index() + 1) {
+                *place = image;
+            }
             let memory = program.globals[global.index()];
             let is_aligned = (address as u64).is_multiple_of(memory.align);
             let len = match memory.kind {
@@ -209,6 +221,6 @@ impl<'p> Launch<'p> {
             assert!(is_aligned || len == 0, "memory of parameters is aligned");
             globals[global.index() + 1] = Memory { address, len };
         }
-        Launch { program, globals, _zeros: zeros, limits, control }
+        Launch { program, globals, images, _zeros: zeros, limits, control }
     }
 }

@@ -39,7 +39,7 @@
 //!
 //! Groups run on all cores ([`cores`]). The threads of a group run one after the other, on one core ([`worker`]). In groups with
 //! barriers each has a stack of its own, of which one runs at a time, from barrier to barrier ([`turns`]): the same order as the
-//! interpreter's. [`monitor`] ends a launch early.
+//! interpreter's. So have groups whose lanes meet in waves ([`trail`]). [`monitor`] ends a launch early.
 //!
 //! # What lanes will change
 //!
@@ -49,8 +49,8 @@
 //!
 //! # What is refused
 //!
-//! [`Unsupported`] has the source location and the reason: textures, waves, binary64 in place of binary32, pointers to values of interface
-//! type whose memory is not known, and whatever only exists between the passes of autodiff.
+//! [`Unsupported`] has the source location and the reason: more than 2 GiB of local values, binary64 in place of binary32, pointers to
+//! values of interface type whose memory is not known, and whatever only exists between the passes of autodiff.
 
 mod aggregate;
 mod atomic;
@@ -73,6 +73,8 @@ mod scalar;
 mod shape;
 mod state;
 mod stop;
+mod texture;
+mod trail;
 mod turns;
 mod worker;
 

@@ -61,13 +61,13 @@ impl Body<'_, '_, '_> {
             Op::Store(path) => return self.store(data, path),
             Op::Atomic(atomic) => self.atomic(data, atomic)?,
             Op::Barrier(barrier) => return if barrier.sync { self.barrier() } else { Ok(()) },
-            Op::Wave(_) => return self.refuse("operations on waves"),
+            Op::Wave(kind) => self.wave(*kind, data)?,
             Op::Print(format) => return self.print(format.as_str(), &data.operands),
             Op::Point(path) => self.point(data, path)?,
             Op::Offset => self.offset(data),
             Op::Address => smallvec![self.pointer_address(data.operands[0])],
             Op::Length => smallvec![self.length(data.operands[0])],
-            Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => return self.refuse("textures"),
+            Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => return self.texture(data),
             Op::Assert(trap) => {
                 let holds = self.reg(data.operands[0]);
                 let fails = self.is_const(holds, 0);

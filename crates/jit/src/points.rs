@@ -91,7 +91,8 @@ fn write(
     let (word, id) = (module.types.scalar(Scalar::U32), module.types.intern(Type::Vector(Scalar::U32, 3)));
     let param = Param { name: Symbol::new("id"), ty: id, dir: Dir::In, diff: false };
     let sig = Signature { params: vec![param], ret: None };
-    let mut entry = Func::new(module.funcs[func].name, sig, Span::none());
+    let name = Symbol::new(&format!("{} at all points", module.funcs[func].name));
+    let mut entry = Func::new(name, sig, Span::none());
     entry.entry = Some(Entry {
         stage: Stage::Compute,
         threads: [threads, 1, 1],

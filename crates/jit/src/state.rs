@@ -5,6 +5,7 @@
 //! them panics.
 #![allow(unsafe_code)]
 
+use crate::turns::{Meeting, Report};
 use crate::worker::Host;
 use cotangent_base::Scalar;
 use cotangent_base::printf::{self, Piece, Shown};
@@ -30,6 +31,9 @@ pub(crate) struct State {
     pub fuel: i64,
     /// A word that is not zero if the launch must end.
     pub interrupt: *const AtomicU32,
+    /// Where the list of numbers goes on that says how far the thread is, and where there is no more room for it.
+    pub trail: u64,
+    pub trail_end: u64,
     /// Why it stopped: the number of the site, and for indices and unknown types what was found.
     pub site: u32,
     /// Who the thread is.
@@ -62,6 +66,8 @@ pub(crate) mod at {
     pub const DEPTH: i32 = offset_of!(State, depth) as i32;
     pub const FUEL: i32 = offset_of!(State, fuel) as i32;
     pub const INTERRUPT: i32 = offset_of!(State, interrupt) as i32;
+    pub const TRAIL: i32 = offset_of!(State, trail) as i32;
+    pub const TRAIL_END: i32 = offset_of!(State, trail_end) as i32;
     pub const SITE: i32 = offset_of!(State, site) as i32;
     pub const INDEX_IN_GROUP: i32 = offset_of!(State, index_in_group) as i32;
     pub const GROUP: i32 = offset_of!(State, group) as i32;
@@ -99,11 +105,15 @@ pub(crate) enum Helper {
     Barrier,
     /// `(state) -> status`: takes more steps, if there are any.
     Refuel,
+    /// `(state, number, site, end of trail, words) -> status`: meets the other lanes of the wave.
+    Wave,
+    /// `(state, number, texture, sampler, words)`: an operation on a texture.
+    Texture,
 }
 
 impl Helper {
     /// All of them.
-    pub const ALL: [Helper; 14] = [
+    pub const ALL: [Helper; 16] = [
         Helper::Rare(Rare::Sin),
         Helper::Rare(Rare::Cos),
         Helper::Rare(Rare::Tan),
@@ -118,6 +128,8 @@ impl Helper {
         Helper::Print,
         Helper::Barrier,
         Helper::Refuel,
+        Helper::Wave,
+        Helper::Texture,
     ];
 
     /// Its name as a symbol.
@@ -142,6 +154,8 @@ impl Helper {
             Helper::Print => print as *const u8,
             Helper::Barrier => barrier as *const u8,
             Helper::Refuel => refuel as *const u8,
+            Helper::Wave => wave as *const u8,
+            Helper::Texture => texture as *const u8,
         }
     }
 
@@ -159,6 +173,8 @@ impl Helper {
             Helper::Print => (&[I64, I32, I64], &[]),
             Helper::Barrier => (&[I64, I32], &[I32]),
             Helper::Refuel => (&[I64], &[I32]),
+            Helper::Wave => (&[I64, I32, I32, I64, I64], &[I32]),
+            Helper::Texture => (&[I64, I32, I32, I32, I64], &[]),
         }
     }
 }
@@ -271,8 +287,31 @@ extern "C" fn barrier(state: *mut State, site: u32) -> u32 {
     // SAFETY: native code passes on the state it was given.
     let host = unsafe { host(state) };
     match host.turn.as_ref() {
-        Some(turn) => turn.wait(site).into(),
+        Some(turn) => turn.wait(Report::Waits(site)).into(),
         None => 0,
+    }
+}
+
+extern "C" fn wave(state: *mut State, op: u32, site: u32, end: *const u64, words: *mut u64) -> u32 {
+    // SAFETY: native code passes on the state it was given.
+    let host = unsafe { host(state) };
+    let first = host.trail.address().cast::<u64>().cast_const();
+    // SAFETY: both lead into the list of this thread, which native code has written up to `end`.
+    let point = unsafe { std::slice::from_raw_parts(first, end.offset_from_unsigned(first)) };
+    let meeting = Meeting { op, site, point: point.to_vec(), words };
+    match host.turn.as_ref() {
+        Some(turn) => turn.wait(Report::Meets(meeting)).into(),
+        None => 0,
+    }
+}
+
+extern "C" fn texture(state: *mut State, op: u32, texture: u32, sampler: u32, words: *mut u64) {
+    // SAFETY: native code passes on the state it was given, and the program and the images are there as long as the launch.
+    let (ops, images) = unsafe { (&*host(state).textures, &*host(state).images) };
+    let image = |handle: u32| images.get(handle as usize).copied().unwrap_or_default();
+    if let Some(op) = ops.get(op as usize) {
+        // SAFETY: native code has made room for the words.
+        unsafe { op.run(&image(texture), image(sampler).state, words) };
     }
 }
 

@@ -3,6 +3,9 @@
 //! Each has a stack of its own, of which one runs at a time: the threads of a group run in order, each until it ends or reaches a
 //! barrier. When all have reached it, they continue in the same order, as on the interpreter. A thread never stays behind: if
 //! another one stops, those that wait are told to end, and return.
+//!
+//! Operations on waves complete before threads wait at a barrier. When no thread can continue, the least advanced one determines
+//! which lanes meet: those of its wave that are at the same point ([`trail`](crate::trail)).
 #![allow(unsafe_code)]
 
 use crate::bytes::Bytes;
@@ -10,7 +13,11 @@ use crate::launch::Launch;
 use crate::worker::{Own, all, in_dispatch, no_stack};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use cotangent_ir::Trap;
+use cotangent_base::Scalar;
+use cotangent_ir::eval::Eval;
+use cotangent_ir::wave::Wave;
+use cotangent_ir::{Const, Trap, Type};
+use cotangent_runtime::wave::{self, LANES};
 use cotangent_runtime::{OtherThread, Stopped};
 use std::mem;
 
@@ -20,18 +27,47 @@ const STACK: usize = 256 << 10;
 /// The same, if it recurs.
 const DEEP_STACK: usize = 4 << 20;
 
-/// A thread's side: where it lets others run. It gives the site where it waits, and is told whether to end.
-pub(crate) struct Turn(*const Yielder<bool, u32>);
+/// Why a thread lets others run.
+pub(crate) enum Report {
+    /// It waits at the barrier of that site.
+    Waits(u32),
+    /// It has come to an operation on its wave.
+    Meets(Meeting),
+}
+
+/// An operation on waves: what it does, the type of its result, and what lanes give.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaveOp {
+    pub kind: Wave,
+    pub ty: Type,
+    pub given: Scalar,
+    /// How many numbers a lane gives.
+    pub count: usize,
+}
+
+/// A thread at such an operation.
+pub(crate) struct Meeting {
+    /// The number of the operation, and its site.
+    pub op: u32,
+    pub site: u32,
+    /// How far the thread is.
+    pub point: Vec<u64>,
+    /// Its operands, and then its results.
+    pub words: *mut u64,
+}
+
+/// A thread's side: where it lets others run. It says why, and is told whether to end.
+pub(crate) struct Turn(*const Yielder<bool, Report>);
 
 impl Turn {
     /// Lets the others run. Gives whether the thread must end, since another has stopped.
-    pub fn wait(&self, site: u32) -> bool {
+    pub fn wait(&self, report: Report) -> bool {
         // SAFETY: the yielder is there as long as the thread is, and only the thread itself comes here.
-        unsafe { &*self.0 }.suspend(site)
+        unsafe { &*self.0 }.suspend(report)
     }
 }
 
-type Routine = Coroutine<bool, u32, u32>;
+type Routine = Coroutine<bool, Report, u32>;
 
 /// What is kept from group to group.
 #[derive(Default)]
@@ -45,8 +81,24 @@ struct Member {
     routine: Routine,
     /// Its number in the group.
     index: usize,
-    /// The site where it waits.
-    waits: u32,
+    /// Why it does not run.
+    report: Report,
+}
+
+impl Member {
+    /// The site of the barrier where it waits.
+    fn site(&self) -> u32 {
+        match &self.report {
+            Report::Waits(site) => *site,
+            Report::Meets(meeting) => meeting.site,
+        }
+    }
+
+    /// Its wave, and how far it is there.
+    fn place(&self) -> (u32, &[u64]) {
+        let point = if let Report::Meets(meeting) = &self.report { &meeting.point[..] } else { &[] };
+        (self.index as u32 / LANES, point)
+    }
 }
 
 impl Turns {
@@ -63,7 +115,7 @@ impl Turns {
         while self.owns.len() < count {
             self.owns.push(Own::new(launch, shared));
         }
-        let mut running = Group { turns: self, launch, waiting: vec![], ended: None };
+        let mut running = Group { turns: self, launch, waiting: vec![], meeting: vec![], ended: None };
         let result = running.begin(group, output).and_then(|()| running.go_on(output));
         running.end_all();
         result
@@ -80,7 +132,10 @@ impl Turns {
 struct Group<'g, 'l> {
     turns: &'g mut Turns,
     launch: &'g Launch<'l>,
+    /// Those at a barrier.
     waiting: Vec<Member>,
+    /// Those at an operation on their wave.
+    meeting: Vec<Member>,
     /// The first thread that has ended.
     ended: Option<[u32; 3]>,
 }
@@ -110,25 +165,80 @@ impl Group<'_, '_> {
                     (*program).call(&raw mut (*own).state)
                 }
             });
-            self.resume(Member { routine, index, waits: 0 }, output)?;
+            self.resume(Member { routine, index, report: Report::Waits(0) }, output)?;
         }
         Ok(())
     }
 
     /// Lets all threads run from barrier to barrier.
     fn go_on(&mut self, output: &mut String) -> Result<(), Stopped> {
-        while let Some(first) = self.waiting.first() {
+        loop {
+            while let Some(lanes) = self.next_lanes() {
+                self.meet_in_wave(&lanes);
+                self.resume_all(lanes, output)?;
+            }
+            self.waiting.sort_by_key(|member| member.index);
+            let Some(first) = self.waiting.first() else { return Ok(()) };
             self.meet(first)?;
-            let mut members = mem::take(&mut self.waiting).into_iter();
-            while let Some(member) = members.next() {
-                if let Err(stopped) = self.resume(member, output) {
-                    // Those that have not had their turn are ended with the others.
-                    self.waiting.extend(members);
-                    return Err(stopped);
-                }
+            let waiting = mem::take(&mut self.waiting);
+            self.resume_all(waiting, output)?;
+        }
+    }
+
+    /// Lets threads run, in order.
+    fn resume_all(&mut self, members: Vec<Member>, output: &mut String) -> Result<(), Stopped> {
+        let mut members = members.into_iter();
+        while let Some(member) = members.next() {
+            if let Err(stopped) = self.resume(member, output) {
+                // Those that have not had their turn are ended with the others.
+                self.waiting.extend(members);
+                return Err(stopped);
             }
         }
         Ok(())
+    }
+
+    /// The lanes that meet next, in order: those of the first wave that are at the point of its least advanced thread.
+    fn next_lanes(&mut self) -> Option<Vec<Member>> {
+        let first = self.meeting.iter().map(Member::place).min()?;
+        let is_here: Vec<bool> = self.meeting.iter().map(|member| member.place() == first).collect();
+        let mut is_here = is_here.into_iter();
+        let members = mem::take(&mut self.meeting).into_iter();
+        let (mut here, rest): (Vec<_>, Vec<_>) = members.partition(|_| is_here.next() == Some(true));
+        self.meeting = rest;
+        here.sort_by_key(|member| member.index);
+        Some(here)
+    }
+
+    /// Gives lanes of a wave what they make together.
+    fn meet_in_wave(&self, members: &[Member]) {
+        let meetings = members.iter().filter_map(|member| match &member.report {
+            Report::Meets(meeting) => Some((member.index as u32 % LANES, meeting)),
+            Report::Waits(_) => None,
+        });
+        let meetings: Vec<(u32, &Meeting)> = meetings.collect();
+        let Some((_, first)) = meetings.first() else { return };
+        let op = self.launch.program.waves[first.op as usize];
+        let lanes = meetings.iter().map(|(number, meeting)| {
+            // SAFETY: the words are on the stack of a thread that waits: the numbers that it gives, and the lane that it reads.
+            let word = |i: usize| unsafe { meeting.words.add(i).read() };
+            let given = (0..op.count).map(|i| number_of(word(i), op.given)).collect();
+            let from = (op.kind == Wave::ReadAt).then(|| number_of(word(op.count), Scalar::U32));
+            wave::Lane { number: *number, given, from }
+        });
+        // What lanes make of numbers does not trap: no operation on waves divides integers.
+        let results = wave::together(Eval::default(), op.kind, op.ty, &lanes.collect::<Vec<_>>());
+        for ((_, meeting), numbers) in meetings.iter().zip(results.unwrap_or_default()) {
+            for (i, number) in numbers.into_iter().enumerate() {
+                let word = match number {
+                    Const::Float(bits) => bits,
+                    Const::Int(n) => n as u64,
+                    Const::Bool(b) => b.into(),
+                };
+                // SAFETY: as above; there is room for four.
+                unsafe { meeting.words.add(i).write(word) };
+            }
+        }
     }
 
     /// Lets a thread run until it ends or waits.
@@ -137,9 +247,10 @@ impl Group<'_, '_> {
         let own = &mut self.turns.owns[member.index];
         output.push_str(&mem::take(&mut own.host.output));
         match result {
-            CoroutineResult::Yield(site) => {
-                member.waits = site;
-                self.waiting.push(member);
+            CoroutineResult::Yield(report) => {
+                let to = if let Report::Waits(_) = report { &mut self.waiting } else { &mut self.meeting };
+                member.report = report;
+                to.push(member);
                 Ok(())
             }
             CoroutineResult::Return(status) => {
@@ -164,7 +275,7 @@ impl Group<'_, '_> {
 
     /// Sees that all threads of the group wait at one barrier.
     fn meet(&self, first: &Member) -> Result<(), Stopped> {
-        let span = |member: &Member| self.launch.program.sites[member.waits as usize].span;
+        let span = |member: &Member| self.launch.program.sites[member.site() as usize].span;
         let number = |member: &Member| self.turns.owns[member.index].state.in_dispatch;
         let elsewhere = self.waiting.iter().find(|other| span(other) != span(first));
         let other = match (self.ended, elsewhere) {
@@ -172,7 +283,7 @@ impl Group<'_, '_> {
             (None, Some(other)) => OtherThread { thread: number(other), waits: Some(span(other)) },
             (None, None) => return Ok(()),
         };
-        let site = self.launch.program.sites[first.waits as usize];
+        let site = self.launch.program.sites[first.site() as usize];
         Err(Stopped {
             trap: Trap::Barrier,
             span: site.span,
@@ -187,9 +298,19 @@ impl Group<'_, '_> {
 
     /// Ends the threads that wait: a barrier tells them to return.
     fn end_all(&mut self) {
+        self.waiting.append(&mut self.meeting);
         for mut member in mem::take(&mut self.waiting) {
             while let CoroutineResult::Yield(_) = member.routine.resume(true) {}
             self.put_away(member);
         }
+    }
+}
+
+/// The number that a word is.
+fn number_of(word: u64, scalar: Scalar) -> Const {
+    match scalar {
+        Scalar::Bool => Const::Bool(word != 0),
+        scalar if scalar.is_float() => Const::Float(word),
+        _ => Const::Int(word as i64),
     }
 }

@@ -6,6 +6,7 @@ use crate::compile::MemoryKind;
 use crate::launch::Launch;
 use crate::monitor::Control;
 use crate::state::{Memory, Print, State};
+use crate::texture::{Image, TextureOp};
 use crate::turns::{Turn, Turns};
 use cotangent_ir::Trap;
 use cotangent_runtime::Stopped;
@@ -24,9 +25,17 @@ pub(crate) struct Host {
     pub calls: Vec<u32>,
     pub prints: *const [Print],
     pub control: *const Control,
+    pub textures: *const [TextureOp],
+    pub images: *const [Image],
     /// The thread's turn, if threads take turns.
     pub turn: Option<Turn>,
+    /// The list of numbers that says how far the thread is, if it meets others of its wave.
+    pub trail: Bytes,
 }
+
+/// The bytes of that list, and of one that recursion may lengthen.
+const TRAIL: usize = 64 << 10;
+const DEEP_TRAIL: usize = 1 << 20;
 
 /// One core, with the memory of the group that it runs.
 pub(crate) struct Worker<'l> {
@@ -70,7 +79,14 @@ impl Own {
             calls: vec![],
             prints: &raw const program.prints[..],
             control: &raw const launch.control,
+            textures: &raw const program.textures[..],
+            images: &raw const launch.images[..],
             turn: None,
+            trail: Bytes::zeroed(match (program.waves.is_empty(), program.is_recursive) {
+                (true, _) => 0,
+                (false, false) => TRAIL,
+                (false, true) => DEEP_TRAIL,
+            }),
         };
         let state = State::new(launch);
         Own { globals, _statics: statics, arena: Bytes::zeroed(arena as usize), host, state }
@@ -82,6 +98,8 @@ impl Own {
         state.globals = self.globals.as_ptr();
         state.arena = self.arena.address() as u64;
         state.arena_end = state.arena + self.arena.len() as u64;
+        state.trail = self.host.trail.address() as u64;
+        state.trail_end = state.trail + self.host.trail.len() as u64;
         state.depth = launch.limits.max_depth.min(i64::MAX as u64) as i64;
         state.group = group;
         state.thread = thread;
@@ -119,7 +137,7 @@ impl<'l> Worker<'l> {
             return Err(program.stopped_at_start(trap, in_dispatch(group, [0; 3], program.threads)));
         }
         self.shared.iter_mut().for_each(|(_, memory)| memory.clear());
-        if program.has_barriers {
+        if program.takes_turns {
             return self.turns.run_group(launch, &self.shared, group, output);
         }
         let own = self.own.get_or_insert_with(|| Own::new(launch, &self.shared));
@@ -163,6 +181,8 @@ impl State {
             depth: 0,
             fuel: 0,
             interrupt: launch.control.word(),
+            trail: 0,
+            trail_end: 0,
             site: 0,
             index_in_group: 0,
             group: [0; 3],

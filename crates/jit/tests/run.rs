@@ -1,10 +1,9 @@
 //! Programs in `tests/run`, run natively and compared with the interpreter: every byte that they write, what they print, and where
 //! and why they stop. Those that native code refuses are in `refused.txt`, with the reason: an exact list, which `BLESS=1` rewrites.
 
-use cotangent::ir::Module;
-use cotangent::runtime::{Failure, Launch, Params, Runner};
-use cotangent::{Disk, interp, ir};
-use cotangent_jit::{Limits, Options, Program, Stopped};
+use cotangent::runtime::{Backend, Failure, Launch, Params, Runner};
+use cotangent::{Disk, Lowered, interp, ir};
+use cotangent_jit::{Limits, Native, Stopped};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -65,6 +64,13 @@ fn main() {
     }
 }
 
+/// What came of a run.
+struct Ran {
+    ended: Result<(), Stopped>,
+    printed: String,
+    params: Params,
+}
+
 /// Compares a program with the interpreter, or says why it is refused.
 fn check(path: &Path) -> Result<Option<String>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
@@ -72,58 +78,43 @@ fn check(path: &Path) -> Result<Option<String>, String> {
     let disk = Disk::new(path.ancestors().nth(2).map(Path::to_path_buf).into_iter().collect());
     let compiled = asked.program(path, disk).compile(asked.roots());
     let lowered = compiled.result.map_err(|_| "it does not compile")?;
-    let (module, entry) = (&lowered.module, lowered.entries[0]);
-    let before = params(module, &asked)?;
-    let mut found: Vec<(ir::Global, Vec<u8>)> =
-        before.iter().map(|(_, global, _, bytes)| (global, bytes.to_vec())).collect();
-    let groups = asked.groups.unwrap_or([1; 3]);
-    let failed = |failure: Failure| failure.to_string();
-    let backend = Arc::new(interp::Interpreter::default());
-    let mut runner = Runner::with_params(backend, cotangent::compiled(&lowered), before).map_err(failed)?;
-    let launched = runner.launch_id(entry, groups, Launch::default()).map_err(failed)?;
-    runner.download().map_err(failed)?;
-    let (ended, said, expected) = (launched.ended, launched.printed, runner.params);
-    let program = match Program::compile(module, entry, Options::default()) {
-        Ok(program) => program,
-        Err(refused) => return Ok(Some(refused.what)),
+    let expected =
+        ran(interp::Interpreter::default(), &lowered, &asked).map_err(|failure| failure.to_string())?;
+    // On one core threads run in the same order.
+    let found = match ran(Native::new(Limits::default()), &lowered, &asked) {
+        Ok(found) => found,
+        Err(Failure::Refused(refusal)) => return Ok(Some(refusal.message)),
+        Err(failure) => return Err(failure.to_string()),
     };
-    let mut printed = String::new();
-    let native = launch(&program, &mut found, groups, &mut printed);
-    match (ended, native) {
-        (Ok(()), Ok(())) => same_bytes(&expected, &found)?,
-        (Err(a), Err(b)) => same_stop(&a, &b)?,
+    match (&expected.ended, &found.ended) {
+        (Ok(()), Ok(())) => same_bytes(&expected.params, &found.params)?,
+        (Err(a), Err(b)) => same_stop(a, b)?,
         (Ok(()), Err(stopped)) => return Err(format!("native code stopped: {stopped:?}")),
         (Err(stopped), Ok(())) => return Err(format!("the interpreter stopped: {stopped:?}")),
     }
-    if said != printed {
+    if expected.printed != found.printed {
+        let (said, printed) = (expected.printed, found.printed);
         return Err(format!("the interpreter printed\n{said}\nand native code\n{printed}"));
     }
     Ok(None)
 }
 
-fn params(module: &Module, asked: &Asked) -> Result<Params, String> {
-    let mut params = Params::new(module);
+fn ran<B: Backend>(backend: B, lowered: &Lowered, asked: &Asked) -> Result<Ran, Failure> {
+    let mut params = Params::new(&lowered.module);
     for (name, data) in &asked.set {
         if params.find(name).is_ok() {
-            params.set(name, data).map_err(|e| e.to_string())?;
+            params.set(name, data)?;
         }
     }
-    Ok(params)
+    let mut runner = Runner::with_params(Arc::new(backend), cotangent::compiled(lowered), params)?;
+    let groups = asked.groups.unwrap_or([1; 3]);
+    let launched = runner.launch_id(lowered.entries[0], groups, Launch::default())?;
+    runner.download()?;
+    Ok(Ran { ended: launched.ended, printed: launched.printed, params: runner.params })
 }
 
-fn launch(
-    program: &Program,
-    params: &mut [(ir::Global, Vec<u8>)],
-    groups: [u32; 3],
-    printed: &mut String,
-) -> Result<(), Stopped> {
-    let mut given: Vec<(ir::Global, &mut [u8])> =
-        params.iter_mut().map(|(global, bytes)| (*global, &mut bytes[..])).collect();
-    program.launch(&mut given, groups, Limits::default(), printed)
-}
-
-fn same_bytes(expected: &Params, found: &[(ir::Global, Vec<u8>)]) -> Result<(), String> {
-    for ((name, _, _, a), (_, b)) in expected.iter().zip(found) {
+fn same_bytes(expected: &Params, found: &Params) -> Result<(), String> {
+    for ((name, _, _, a), (_, _, _, b)) in expected.iter().zip(found.iter()) {
         if let Some(at) = a.iter().zip(b).position(|(a, b)| a != b) {
             let word = |bytes: &[u8]| bytes[at / 4 * 4..].iter().take(4).copied().collect::<Vec<u8>>();
             let float = |bytes: &[u8]| <[u8; 4]>::try_from(&word(bytes)[..]).map_or(0.0, f32::from_le_bytes);

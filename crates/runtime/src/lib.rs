@@ -1,6 +1,6 @@
 //! The host side of running programs.
 //!
-//! [`Backend`] is the interface to everything that runs a program: the interpreter, a GPU, later native code and CUDA. A back
+//! [`Backend`] is the interface to everything that runs a program: the interpreter, native code, a GPU, later CUDA. A back
 //! end loads a [`Compiled`] program once, owns buffers and textures, and launches entry points over them. This crate does not
 //! know how a back end represents values, and depends on none of them; they depend on it.
 //!
@@ -9,7 +9,8 @@
 //! loaded program whose parameters are set by name. It can be launched many times, and its results are read on demand.
 //!
 //! [`data`] parses and prints values of the command line, [`npy`] reads NumPy files, and [`image`] and [`sampler`] set
-//! textures and samplers. [`trap`] says why a program stopped.
+//! textures and samplers. [`trap`] says why a program stopped. [`sampling`] and [`wave`] compute what textures contain and what lanes
+//! of a wave make together, for back ends on a CPU.
 //!
 //! This crate neither reads files nor prints: callers pass bytes and text.
 
@@ -23,9 +24,11 @@ mod params;
 pub mod path;
 mod runner;
 pub mod sampler;
+pub mod sampling;
 pub mod shader;
 pub mod trap;
 mod tree;
+pub mod wave;
 
 pub use backend::{
     Argument, Arguments, Backend, Call, Called, Compiled, Failure, Launch, Launched, TextureType, Time,

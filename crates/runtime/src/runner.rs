@@ -1,6 +1,6 @@
 //! A loaded program with its parameters.
 
-use crate::{Argument, Arguments, Backend, Compiled, Error, Failure, Launch, Launched, Params};
+use crate::{Argument, Arguments, Backend, Call, Called, Compiled, Error, Failure, Launch, Launched, Params};
 use cotangent_base::Symbol;
 use cotangent_ir::texture::Opaque;
 use cotangent_ir::{FuncId, Global, Type};
@@ -46,6 +46,11 @@ impl<B: Backend> Runner<B> {
     /// The program as the back end has it.
     pub fn program(&self) -> &B::Program {
         &self.program
+    }
+
+    /// Has the next launch begin with the parameters as they are on the host.
+    pub fn restart(&mut self) {
+        self.params.touch_all();
     }
 
     /// Gives the back end what was set since the last time.
@@ -148,5 +153,26 @@ impl<B: Backend> Runner<B> {
         self.upload()?;
         self.arguments.set(param, Argument::Buffer(buffer));
         Ok(())
+    }
+}
+
+impl<B: Call> Runner<B> {
+    /// Calls a function over an array of points, as [`Call::call`] does. What it writes to buffers is there for the next call, unless
+    /// [`restart`](Self::restart) comes first.
+    pub fn call(
+        &mut self,
+        func: FuncId,
+        points: usize,
+        inputs: &[&[u8]],
+        launch: Launch,
+    ) -> Result<Called, Failure> {
+        self.upload()?;
+        self.backend.call(&self.program, func, &self.arguments, points, inputs, launch)
+    }
+
+    /// What the parameters are given.
+    pub fn arguments(&mut self) -> Result<&Arguments<B>, Failure> {
+        self.upload()?;
+        Ok(&self.arguments)
     }
 }

@@ -5,7 +5,7 @@ pub mod field;
 pub mod materials;
 pub mod splats;
 
-use cotangent::interp::Interpreter;
+use cotangent::jit::Native;
 use cotangent::runtime::{Data, Launch, Runner};
 use cotangent::{Disk, Request, Roots, Scalar, Session};
 use std::error::Error;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 /// A compiled module, loaded once, and the memory of its parameters, which stays where the module runs.
-pub struct Program(Runner<Interpreter>);
+pub struct Program(Runner<Native>);
 
 impl Program {
     /// Compiles `examples/apps/NAME`, with every entry point.
@@ -26,7 +26,7 @@ impl Program {
         let disk = Disk::new(vec![folder.into()]);
         let program = Session::new(disk).program(&Request::new(folder.join(name).display().to_string()));
         let lowered = program.compile(Roots::Module).accept()?;
-        Ok(Program(Runner::new(Arc::new(Interpreter::default()), cotangent::compiled(&lowered))?))
+        Ok(Program(Runner::new(Arc::new(Native::default()), cotangent::compiled(&lowered))?))
     }
 
     /// Sets a uniform integer.

@@ -1,4 +1,6 @@
-//! `cotangent grad`: evaluates a function and its derivatives at a point.
+//! `cotangent grad`: evaluates a function and its derivatives at a point, or at a batch of points.
+
+mod batch;
 
 use super::INTERPRETED;
 use super::run::number;
@@ -40,19 +42,29 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
         );
         return Err(Failure::Usage(format!("{message}; use a function with known types")));
     }
-    evaluator.enumerators = program.enumerators();
-    evaluator.set_point(&args.at)?;
-    let mut params = Params::new(&lowered.module);
-    params.turned = lowered.turned.clone();
-    set_all(&mut params, &lowered, &args.set, &loader, args.format)?;
-    evaluator.set_params(&params);
     for name in &args.wrt {
         if !evaluator.inputs.iter().any(|i| i.name == *name && i.diff) {
             return Err(Failure::Usage(format!("the function has no differentiable parameter `{name}`")));
         }
     }
-    let wrt = |name: &str| args.wrt.is_empty() || args.wrt.iter().any(|w| w == name);
     let sources = program.sources();
+    let mut params = Params::new(&lowered.module);
+    params.turned = lowered.turned.clone();
+    set_all(&mut params, &lowered, &args.set, &loader, args.format)?;
+    if let Some(path) = args.at.trim().strip_prefix('@') {
+        let (points, shape) = batch::points(path, &loader)?;
+        let functions = Functions::of(&lowered, &modes);
+        let batch = batch::Batch { args, lowered: &lowered, functions, sources: &sources, points, shape };
+        return batch.run(params);
+    }
+    if args.save.is_some() || args.full {
+        return Err(Failure::Usage("--save and --full need a batch of points: `--at @points.npy`".into()));
+    }
+    evaluator.enumerators = program.enumerators();
+    evaluator.set_point(&args.at)?;
+    evaluator.set_params(&params);
+    evaluator.compile(cotangent::compiled(&lowered), params);
+    let wrt = |name: &str| args.wrt.is_empty() || args.wrt.iter().any(|w| w == name);
     let trap = |stopped| trapped(&sources, &stopped, args.format);
     let outputs = evaluator.outputs().map_err(trap)?;
     let mut jacobians = Vec::new();

@@ -1,23 +1,30 @@
-//! `cotangent run`: runs an entry point over buffers.
+//! `cotangent run`: runs entry points over buffers.
+
+mod progress;
+mod show;
+mod stages;
+
+pub use show::{list, number};
 
 use super::INTERPRETED;
 use super::set::set_all;
 use crate::args::{Backend, Format, Run, RunTarget};
-use crate::output::{print, write};
+use crate::output::print;
 use crate::report::{Failure, finish, note, show_one, tell, trapped};
 use cotangent::interp::Interpreter;
+use cotangent::ir::Trap;
 use cotangent::ir::layout::Target;
-use cotangent::jit::{Limits, Native};
-use cotangent::runtime::image::{shape, to_png};
-use cotangent::runtime::{self, Compiled, Launch, Launched, Params, Runner, Tree, data, npy};
-use cotangent::{Lowered, Roots, Scalar, Session, Sources, Symbol, ir};
-use serde_json::{Map, Value, json};
+use cotangent::jit::{Limits, Monitor, Native};
+use cotangent::runtime::{self, Launch, Params, Runner, Stopped};
+use cotangent::{Lowered, Roots, Session, Sources, Symbol};
+use progress::Progress;
+use stages::Stage;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 pub fn run(args: &Run) -> Result<(), Failure> {
     refuse_what_does_not_fit(args)?;
-    let groups = groups(&args.groups)?;
     let loader = args.source.search.loader()?;
     let mut request = args.source.request()?;
     request.options.target = Some(match args.backend {
@@ -26,29 +33,36 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         Some(Backend::Gpu) => Target::Wgsl,
     });
     request.options.matrices = args.matrix_layout.into();
-    let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
+    let names = stages::names(args.entry.as_deref())?;
+    let mut roots: Vec<Symbol> = Vec::new();
+    for name in names.iter().filter_map(|(name, _)| name.as_deref()).map(Symbol::new) {
+        if !roots.contains(&name) {
+            roots.push(name);
+        }
+    }
     let program = Session::new(loader.clone()).program(&request);
-    let lowered = finish(program.compile(roots), args.format)?;
+    let lowered = finish(program.compile(Roots::Entries(roots)), args.format)?;
     let sources = program.sources();
-    let entry = entry(&lowered.module, &lowered.entries, args.entry.as_deref())?;
+    let stages = stages::stages(&lowered.module, &lowered.entries, &names, &args.groups)?;
     let mut params = Params::new(&lowered.module);
     params.turned = lowered.turned.clone();
     set_all(&mut params, &lowered, &args.set, &loader, args.format)?;
-    let prints = prints(args, &params)?;
-    let saves = saves(args, &params)?;
-    let job = Job { args, sources: &sources, lowered: &lowered, entry, groups };
-    let (params, output) = match args.backend {
+    let prints = show::prints(args, &params)?;
+    let saves = show::saves(args, &params)?;
+    let job = Job { args, sources: &sources, lowered: &lowered, stages };
+    let (params, done) = match args.backend {
         None | Some(Backend::Cpu) => job.natively(params)?,
         Some(Backend::Interpreter) => job.launch(&Arc::new(Interpreter::default()), params)?,
         Some(Backend::Gpu) => on_device(&job, params)?,
     };
     for (name, path) in saves {
-        save(&params, &name, &path)?;
+        show::save(&params, &name, &path)?;
     }
     match args.format {
-        Format::Text => print_text(&prints, &params),
-        Format::Json => print_json(&prints, &params, &output),
+        Format::Text => show::print_text(&prints, &params, args.full)?,
+        Format::Json => show::print_json(&prints, &params, &done.printed)?,
     }
+    if done.is_interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
 /// What to run, and how.
@@ -56,83 +70,167 @@ pub struct Job<'a> {
     pub args: &'a Run,
     pub sources: &'a Sources,
     pub lowered: &'a Lowered,
-    entry: ir::FuncId,
-    groups: [u32; 3],
+    stages: Vec<Stage>,
+}
+
+/// What came of all launches.
+#[derive(Default)]
+struct Done {
+    printed: String,
+    /// The seconds that each repetition took, and whether a device took the time.
+    times: Vec<f64>,
+    by_device: bool,
+    is_interrupted: bool,
 }
 
 impl Job<'_> {
-    /// Runs the entry point as native code, or on the interpreter if nobody asked for native code and it refuses the program.
-    fn natively(&self, params: Params) -> Result<(Params, String), Failure> {
+    /// Runs as native code, or on the interpreter if nobody asked for native code and it refuses the program.
+    fn natively(&self, params: Params) -> Result<(Params, Done), Failure> {
         let mut native = Native::default();
         if let Some(cores) = self.args.cores {
             native.limits = Limits { cores: cores as usize, ..native.limits };
         }
-        let compiled = cotangent::compiled(self.lowered);
-        let mut runner = self.loaded(&Arc::new(native), compiled, params)?;
-        match self.try_launch(&mut runner) {
-            Err(runtime::Failure::Refused(refusal)) if self.args.backend.is_none() => {
-                note(&format!("the interpreter runs the program: {}", refusal.message), self.args.format);
-                if self.args.max_seconds.is_some() {
-                    return Err(Failure::Usage(INTERPRETER_COUNTS.into()));
+        let (native, monitor) = (Arc::new(native.clone()), native.monitor);
+        let runner = self.loaded(&native, params)?;
+        for stage in &self.stages {
+            match native.prepare(runner.program(), stage.entry, self.limits(Duration::ZERO)) {
+                Err(runtime::Failure::Refused(refusal)) if self.args.backend.is_none() => {
+                    note(&format!("the interpreter runs the program: {}", refusal.message), self.args.format);
+                    if self.args.max_seconds.is_some() {
+                        return Err(Failure::Usage(INTERPRETER_COUNTS.into()));
+                    }
+                    return self.launch(&Arc::new(Interpreter::default()), runner.params);
                 }
-                self.launch(&Arc::new(Interpreter::default()), runner.params)
+                prepared => prepared.map_err(|failure| self.failed(failure))?,
             }
-            result => self.finish(runner.params, result),
         }
+        let compile_time = runner.program().compile_time();
+        stop_on_interrupt(&monitor);
+        let (params, done) = self.launch_all(runner, Some(monitor))?;
+        if self.args.timings {
+            tell(format_args!("compiled to native code in {:.3} ms", compile_time.as_secs_f64() * 1e3));
+        }
+        Ok((params, done))
     }
 
-    /// Runs the entry point on a back end; gives the parameters as it left them, and what was printed.
-    pub fn launch<B: runtime::Backend>(
+    /// Runs on a back end; gives the parameters as it left them.
+    fn launch<B: runtime::Backend>(
         &self,
         backend: &Arc<B>,
         params: Params,
-    ) -> Result<(Params, String), Failure> {
-        let mut runner = self.loaded(backend, cotangent::compiled(self.lowered), params)?;
-        let launched = self.try_launch(&mut runner);
-        self.finish(runner.params, launched)
+    ) -> Result<(Params, Done), Failure> {
+        self.launch_all(self.loaded(backend, params)?, None)
     }
 
-    fn loaded<B: runtime::Backend>(
-        &self,
-        backend: &Arc<B>,
-        compiled: Compiled,
-        params: Params,
-    ) -> Result<Runner<B>, Failure> {
+    fn loaded<B: runtime::Backend>(&self, backend: &Arc<B>, params: Params) -> Result<Runner<B>, Failure> {
+        let compiled = cotangent::compiled(self.lowered);
         Runner::with_params(backend.clone(), compiled, params).map_err(|failure| self.failed(failure))
     }
 
-    fn try_launch<B: runtime::Backend>(&self, runner: &mut Runner<B>) -> Result<Launched, runtime::Failure> {
-        let launch = Launch {
-            max_steps: self.args.max_steps,
-            max_time: self.args.max_seconds.map(Duration::from_secs),
-            timed: self.args.timings,
-        };
-        let launched = runner.launch_id(self.entry, self.groups, launch)?;
-        runner.download()?;
-        Ok(launched)
+    /// The limits of a launch, after others have taken some time.
+    fn limits(&self, elapsed: Duration) -> Launch {
+        let max_time = self.args.max_seconds.map(Duration::from_secs);
+        let max_time = max_time.map(|max| max.saturating_sub(elapsed).max(Duration::from_millis(1)));
+        Launch { max_steps: self.args.max_steps, max_time, timed: self.args.timings }
     }
 
-    /// Shows what came of a launch, other than its parameters.
-    fn finish(
+    /// Launches all stages, as often as they are to be repeated: each time on the parameters as they were set.
+    fn launch_all<B: runtime::Backend>(
         &self,
-        params: Params,
-        launched: Result<Launched, runtime::Failure>,
-    ) -> Result<(Params, String), Failure> {
-        let (args, launched) = (self.args, launched.map_err(|failure| self.failed(failure))?);
-        if args.format == Format::Text {
-            print(&launched.printed)?;
+        mut runner: Runner<B>,
+        monitor: Option<Monitor>,
+    ) -> Result<(Params, Done), Failure> {
+        let stages = self.stages.iter().map(|stage| (stage.name.as_str(), stage.times)).collect();
+        let progress = Progress { stages, begun: AtomicU64::new(0), monitor, format: self.args.format };
+        let mut done = Done::default();
+        let ended: Result<Result<(), Stopped>, Failure> = progress.during(|| {
+            for repetition in 0..self.args.repeat {
+                runner.restart();
+                progress.begun.store(0, Relaxed);
+                let ended = self.launch_once(&mut runner, &progress, repetition == 0, &mut done)?;
+                if ended.is_err() {
+                    return Ok(ended);
+                }
+            }
+            Ok(Ok(()))
+        });
+        self.tell_times(&done);
+        match ended? {
+            Ok(()) => {}
+            Err(stopped) if stopped.trap == Trap::Interrupted => {
+                done.is_interrupted = true;
+                let (begun, total) =
+                    (progress.begun.load(Relaxed), self.stages.iter().map(|s| s.times).sum::<u64>());
+                let text = format!("interrupted in `{}`, launch {begun} of {total}", stopped.func);
+                note(&format!("{text}; the results are those so far"), self.args.format);
+            }
+            Err(stopped) => return Err(trapped(self.sources, &stopped, self.args.format)),
         }
-        if let Some(time) = launched.time {
-            let clock = match (time.by_device, args.backend) {
-                (true, _) => " on the device",
-                (false, Some(Backend::Gpu)) => " of wall-clock time",
-                (false, Some(Backend::Interpreter)) => " on the interpreter",
-                (false, None | Some(Backend::Cpu)) => "",
-            };
-            tell(format_args!("ran for {:.3} ms{clock}", time.seconds * 1e3));
+        runner.download().map_err(|failure| self.failed(failure))?;
+        Ok((runner.params, done))
+    }
+
+    /// Launches all stages once.
+    fn launch_once<B: runtime::Backend>(
+        &self,
+        runner: &mut Runner<B>,
+        progress: &Progress<'_>,
+        prints: bool,
+        done: &mut Done,
+    ) -> Result<Result<(), Stopped>, Failure> {
+        let (start, mut seconds) = (Instant::now(), 0.0);
+        for stage in &self.stages {
+            for _ in 0..stage.times {
+                progress.begun.fetch_add(1, Relaxed);
+                let launched = runner.launch_id(stage.entry, stage.groups, self.limits(start.elapsed()));
+                let launched = launched.map_err(|failure| self.failed(failure))?;
+                match self.args.format {
+                    Format::Text if prints => print(&launched.printed)?,
+                    Format::Json if prints => done.printed += &launched.printed,
+                    Format::Text | Format::Json => {}
+                }
+                if let Some(time) = launched.time {
+                    seconds += time.seconds;
+                    done.by_device = time.by_device;
+                }
+                if let Err(stopped) = launched.ended {
+                    return Ok(Err(stopped));
+                }
+            }
         }
-        launched.ended.map_err(|stopped| trapped(self.sources, &stopped, args.format))?;
-        Ok((params, launched.printed))
+        done.times.push(seconds);
+        Ok(Ok(()))
+    }
+
+    /// Prints how long it ran, and how many threads that is per second.
+    fn tell_times(&self, done: &Done) {
+        let mut times = done.times.clone();
+        times.sort_by(f64::total_cmp);
+        let Some(median) = times.get(times.len() / 2).copied().filter(|_| self.args.timings) else { return };
+        let clock = match (done.by_device, self.args.backend) {
+            (true, _) => " on the device",
+            (false, Some(Backend::Gpu)) => " of wall-clock time",
+            (false, Some(Backend::Interpreter)) => " on the interpreter",
+            (false, None | Some(Backend::Cpu)) => "",
+        };
+        let of =
+            if times.len() > 1 { format!(", the median of {} runs", times.len()) } else { String::new() };
+        let rate = self.threads() / median.max(1e-9);
+        let rate = match rate {
+            rate if rate >= 1e6 => format!("{:.1} million", rate / 1e6),
+            rate => format!("{rate:.0}"),
+        };
+        tell(format_args!("ran for {:.3} ms{clock}{of}; {rate} threads per second", median * 1e3));
+    }
+
+    /// How many threads all launches have together.
+    fn threads(&self) -> f64 {
+        let count = |sizes: [u32; 3]| sizes.iter().map(|n| f64::from(*n)).product::<f64>();
+        let of = |stage: &Stage| {
+            let entry = self.lowered.module.funcs[stage.entry].entry.as_ref();
+            stage.times as f64 * count(stage.groups) * entry.map_or(1.0, |entry| count(entry.threads))
+        };
+        self.stages.iter().map(of).sum()
     }
 
     fn failed(&self, failure: runtime::Failure) -> Failure {
@@ -147,13 +245,25 @@ impl Job<'_> {
     }
 }
 
+/// Has Ctrl-C stop the run and keep its results so far; a second one ends the command at once.
+fn stop_on_interrupt(monitor: &Monitor) {
+    let monitor = monitor.clone();
+    // Where it cannot be caught, Ctrl-C ends the command as ever.
+    let _ = ctrlc::set_handler(move || {
+        if monitor.is_interrupted() {
+            std::process::exit(Failure::INTERRUPTED.into());
+        }
+        monitor.interrupt();
+    });
+}
+
 #[cfg(feature = "gpu")]
-fn on_device(job: &Job<'_>, params: Params) -> Result<(Params, String), Failure> {
+fn on_device(job: &Job<'_>, params: Params) -> Result<(Params, Done), Failure> {
     job.launch(&Arc::new(super::device::open(job)?), params)
 }
 
 #[cfg(not(feature = "gpu"))]
-fn on_device(_: &Job<'_>, _: Params) -> Result<(Params, String), Failure> {
+fn on_device(_: &Job<'_>, _: Params) -> Result<(Params, Done), Failure> {
     Err(super::without_gpu())
 }
 
@@ -174,155 +284,5 @@ fn refuse_what_does_not_fit(args: &Run) -> Result<(), Failure> {
             refuse("the interpreter uses one core: leave out --cores")
         }
         Some(Backend::Interpreter | Backend::Cpu) | None => Ok(()),
-    }
-}
-
-/// The entry point to run: the one named, or the only one.
-fn entry(module: &ir::Module, entries: &[ir::FuncId], name: Option<&str>) -> Result<ir::FuncId, Failure> {
-    let computes = |id: &ir::FuncId| {
-        module.funcs[*id].entry.as_ref().is_some_and(|entry| entry.stage == ir::Stage::Compute)
-    };
-    let computing: Vec<ir::FuncId> = entries.iter().copied().filter(computes).collect();
-    // Shaders of other stages are left out if there is something to run.
-    let entries = if name.is_none() && !computing.is_empty() { &computing } else { entries };
-    let names: Vec<&str> = entries.iter().map(|f| module.funcs[*f].name.as_str()).collect();
-    let list = names.join(", ");
-    let found = match (name, entries) {
-        (Some(name), _) => names.iter().position(|n| *n == name).map(|i| entries[i]),
-        (None, [only]) => Some(*only),
-        (None, _) => None,
-    };
-    if let Some(id) = found
-        && let Some(entry) = &module.funcs[id].entry
-        && entry.stage != ir::Stage::Compute
-    {
-        let (name, stage) = (module.funcs[id].name, entry.stage.name());
-        return Err(Failure::Usage(format!("`{name}` is a {stage} shader; only compute shaders can be run")));
-    }
-    found.ok_or_else(|| {
-        Failure::Usage(match (name, entries) {
-            (_, []) => "the module has no entry point: mark a function with [numthreads(x, y, z)]".into(),
-            (Some(name), _) => format!("there is no entry point `{name}`; the module has {list}"),
-            (None, _) => format!("the module has several entry points; choose one with --entry: {list}"),
-        })
-    })
-}
-
-fn groups(text: &str) -> Result<[u32; 3], Failure> {
-    let mut groups = [1; 3];
-    let words: Vec<&str> = text.split(',').collect();
-    if words.len() > 3 {
-        return Err(Failure::Usage(format!("--groups takes X,Y,Z, not `{text}`")));
-    }
-    for (group, word) in groups.iter_mut().zip(words) {
-        let count = word.trim().parse().ok().filter(|n| *n > 0);
-        *group =
-            count.ok_or_else(|| Failure::Usage(format!("--groups: `{word}` is not a number of groups")))?;
-    }
-    Ok(groups)
-}
-
-/// A parameter to print, and the type to print it in.
-type Print = (String, Option<Scalar>);
-
-fn prints(args: &Run, params: &Params) -> Result<Vec<Print>, Failure> {
-    if args.print.is_empty() {
-        return Ok(params.writable().iter().map(|name| (name.to_string(), None)).collect());
-    }
-    let mut prints = Vec::new();
-    for item in &args.print {
-        let (name, ty) = item.split_once(':').map_or((item.as_str(), None), |(name, ty)| (name, Some(ty)));
-        params.find(name)?;
-        prints.push((name.to_string(), ty.map(data::scalar).transpose()?));
-    }
-    Ok(prints)
-}
-
-fn saves(args: &Run, params: &Params) -> Result<Vec<(String, String)>, Failure> {
-    let mut saves = Vec::new();
-    for item in &args.save {
-        let Some((name, path)) = item.split_once('=') else {
-            return Err(Failure::Usage(format!("--save takes NAME=FILE.npy, not `{item}`")));
-        };
-        params.find(name)?;
-        let is_texture = params.texture(name).is_some();
-        match path.rsplit_once('.').map(|(_, ending)| ending) {
-            Some("npy") => {}
-            Some("png") if is_texture => {}
-            Some("png") => {
-                return Err(Failure::Usage(format!(
-                    "`{name}` is not a texture: save it as FILE.npy, not `{path}`"
-                )));
-            }
-            _ => {
-                let endings = if is_texture { "FILE.npy or FILE.png" } else { "FILE.npy" };
-                return Err(Failure::Usage(format!("--save writes {endings}, not `{path}`")));
-            }
-        }
-        saves.push((name.to_string(), path.to_string()));
-    }
-    Ok(saves)
-}
-
-fn save(params: &Params, name: &str, path: &str) -> Result<(), Failure> {
-    let (scalar, bytes) = params.get(name)?;
-    let content = match params.texture(name) {
-        Some((texture, extent, texels)) if path.ends_with(".png") => to_png(texture, extent, texels)?,
-        Some((texture, extent, texels)) => npy::write_shaped(texture.scalar, &shape(texture, extent), texels),
-        None => npy::write(scalar.unwrap_or(Scalar::U8), bytes),
-    };
-    write(path, &content)
-}
-
-fn print_text(prints: &[Print], params: &Params) -> Result<(), Failure> {
-    let mut out = String::new();
-    for (name, ty) in prints {
-        let (scalar, bytes) = params.get(name)?;
-        match ty.or(scalar) {
-            Some(scalar) => {
-                let numbers: Vec<String> = data::numbers(scalar, bytes).map(|n| n.show(scalar)).collect();
-                out += &format!("{name} = {scalar}[{}]\n", numbers.join(", "));
-            }
-            None => match params.tree(name)? {
-                Some(tree) => out += &format!("{name} = {tree}\n"),
-                None => out += &format!("{name} = bytes[{}]\n", data::show_hex(bytes)),
-            },
-        }
-    }
-    print(&out)
-}
-
-fn print_json(prints: &[Print], params: &Params, output: &str) -> Result<(), Failure> {
-    let mut buffers = Map::new();
-    for (name, ty) in prints {
-        let (scalar, bytes) = params.get(name)?;
-        let scalar = ty.or(scalar);
-        let values = match scalar {
-            Some(scalar) => Some(data::numbers(scalar, bytes).map(|n| number(n, scalar)).collect()),
-            None => params.tree(name)?.map(tree_json),
-        };
-        let entry =
-            json!({ "type": scalar.map(Scalar::name), "values": values, "bytes": data::show_hex(bytes) });
-        buffers.insert(name.clone(), entry);
-    }
-    print(&format!("{}\n", json!({ "buffers": buffers, "stdout": output })))
-}
-
-fn tree_json(tree: Tree) -> Value {
-    match tree {
-        Tree::Number(n, scalar) => number(n, scalar),
-        Tree::List(items) => items.into_iter().map(tree_json).collect(),
-        Tree::Fields(fields) => fields.into_iter().map(|(name, tree)| (name, tree_json(tree))).collect(),
-    }
-}
-
-/// A number in JSON, which has no infinities: they and NaN become strings.
-pub fn number(number: data::Number, scalar: Scalar) -> Value {
-    match number {
-        data::Number::Int(n) if scalar == Scalar::Bool => json!(n != 0),
-        data::Number::Int(n) if n < 0 => json!(n as i64),
-        data::Number::Int(n) => json!(n as u64),
-        data::Number::Float(x) if x.is_finite() => json!(x),
-        data::Number::Float(x) => json!(x.to_string()),
     }
 }

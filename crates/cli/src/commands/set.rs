@@ -10,6 +10,7 @@ use cotangent::ir::shader::{ShaderParam, Shape};
 use cotangent::runtime::image::Image;
 use cotangent::runtime::{Data, Number, Params, data, npy};
 use cotangent::{Disk, Lowered, Scalar, Symbol};
+use std::borrow::Cow;
 
 /// Sets parameters as the command line says. To set one that the program declares and does not use has no effect.
 pub fn set_all(
@@ -22,8 +23,8 @@ pub fn set_all(
     params.declare(&lowered.params);
     let known = Known { lowered, unset: Params::new(&lowered.module) };
     for item in items {
-        known.refuse_numbers_of_no_type(item)?;
-        let (name, data) = setting(item, disk)?;
+        let item = known.with_type(item)?;
+        let (name, data) = setting(&item, disk)?;
         let root = root(&name);
         let is_root = |used: Symbol| used.as_str().split('.').next() == Some(root);
         if known.param(root).is_some() && !params.iter().any(|(used, ..)| is_root(used)) {
@@ -77,22 +78,25 @@ impl Known<'_> {
         }
     }
 
-    /// `[1, 2]` and `1, 2` do not say what numbers they are.
-    fn refuse_numbers_of_no_type(&self, item: &str) -> Result<(), Failure> {
-        let Some((name, value)) = item.split_once('=') else { return Ok(()) };
+    /// `[1, 2]` has numbers of the parameter's type, if all its numbers have one type; `1, 2` is a slip.
+    fn with_type<'i>(&self, item: &'i str) -> Result<Cow<'i, str>, Failure> {
+        let Some((name, value)) = item.split_once('=') else { return Ok(item.into()) };
         let (name, value) = (name.trim(), value.trim());
         let list = value.strip_prefix('[').and_then(|v| v.strip_suffix(']'));
         if list.is_none() && !value.contains(',') || self.unset.texture(name).is_some() {
-            return Ok(());
+            return Ok(item.into());
         }
-        let list = list.unwrap_or(value).trim();
-        if list.split(',').any(|word| Number::parse(word).is_none()) {
-            return Ok(());
+        let numbers = list.unwrap_or(value).trim();
+        if !numbers.is_empty() && numbers.split(',').any(|word| Number::parse(word).is_none()) {
+            return Ok(item.into());
         }
-        let scalar = self.scalar(name);
-        let is = scalar.map_or_else(String::new, |s| format!("; {}", self.described(name, s)));
-        let example = format!("{name}={}[{list}]", scalar.unwrap_or(Scalar::F32));
-        Err(Failure::Usage(format!("`{value}` has no element type, unlike `{example}`{is}")))
+        match (list, self.scalar(name)) {
+            (Some(_), Some(scalar)) => Ok(format!("{name}={scalar}[{numbers}]").into()),
+            (Some(_), None) => Err(Failure::Usage(format!(
+                "`{value}` has no element type, and neither has `{name}`; write `{name}=f32[{numbers}]`"
+            ))),
+            (None, _) => Err(Failure::Usage(format!("`{value}` is not a list; write `{name}=[{numbers}]`"))),
+        }
     }
 
     fn warn_of_another_type(&self, path: &str, data: &Data, format: Format) {

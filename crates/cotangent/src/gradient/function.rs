@@ -6,8 +6,8 @@
 
 use super::Functions;
 use cotangent_base::{Scalar, Symbol};
-use cotangent_interp::Interpreter;
 use cotangent_ir::{Dir, FuncId, Ty, Types, layout};
+use cotangent_jit::Native;
 use cotangent_runtime::path::{Leaf, leaves};
 use cotangent_runtime::{Arguments, Call, Called, Compiled, Failure, Launch, Number, Stopped};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl From<Failure> for NoValue {
 }
 
 /// A function with its derivatives, loaded by a back end.
-pub struct Function<B: Call = Interpreter> {
+pub struct Function<B: Call = Native> {
     backend: Arc<B>,
     program: B::Program,
     compiled: Compiled,

@@ -1,6 +1,6 @@
-//! Compares the compiler with the model on the interpreter. Input: a tree and a seed for its inputs. Output: a failure, or the
-//! expected and the compiled program, for [`super::cpp`]. In every mode the run must give the numbers and the memory that
-//! [`super::eval`] computes.
+//! Compares the compiler with the model on the interpreter and as native code. Input: a tree and a seed for its inputs. Output: a
+//! failure, or the expected and the compiled program, for [`super::cpp`]. In every mode the run must give the numbers and the memory
+//! that [`super::eval`] computes, and native code the same bits as the interpreter.
 
 use super::eval::{Memory, Mode, Outcome, Point, run};
 use super::print::{self, ROOM, SHOWN, entry, initial};
@@ -11,7 +11,7 @@ use super::walk;
 use crate::laws::{Failure, Kind};
 use crate::random::Random;
 use cotangent::runtime::{self, Data, Number, Params};
-use cotangent::{Lowered, Request, Roots, Scalar, Session, Sources, Symbol, Texts, interp, render};
+use cotangent::{Lowered, Request, Roots, Scalar, Session, Sources, Symbol, Texts, interp, jit, render};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -94,11 +94,18 @@ pub fn check(tree: &Tree, seed: u64) -> Result<Option<Case>, Failure> {
     let work = || {
         let (lowered, sources) = compiled(tree)?;
         for (mode, outcome) in &expected {
-            let found = interpreted(tree, &lowered, &point, *mode)?;
+            let found = ran(interp::Interpreter::default(), tree, &lowered, &point, *mode)?;
             compare(tree, outcome, &found).map_err(|text| {
                 let text = format!("{} on the interpreter: {text}", entry(*mode));
                 Failure { kind: Kind::Model(*mode), text }
             })?;
+            // One core: the model's threads run in order.
+            let native = jit::Native::new(jit::Limits::default());
+            let other = ran(native, tree, &lowered, &point, *mode)?;
+            if !found.is(&other) {
+                let text = format!("{} as native code: {other:?}, not {found:?}", entry(*mode));
+                return Err(Failure { kind: Kind::Native, text });
+            }
         }
         Ok((lowered, sources))
     };
@@ -130,12 +137,29 @@ fn compiled(tree: &Tree) -> Result<(Arc<Lowered>, Sources), Failure> {
 }
 
 /// The results of a run: the numbers of all threads, and the memory that the host sees.
+#[derive(Debug)]
 pub struct Found {
     pub numbers: Vec<f64>,
     pub memory: Memory,
 }
 
-fn interpreted(tree: &Tree, lowered: &Lowered, point: &Point, mode: Mode) -> Result<Found, Failure> {
+impl Found {
+    /// Whether another run gave the same bits.
+    fn is(&self, other: &Found) -> bool {
+        let same = |a: &[f64], b: &[f64]| a.iter().map(|x| x.to_bits()).eq(b.iter().map(|x| x.to_bits()));
+        same(&self.numbers, &other.numbers)
+            && self.memory.len() == other.memory.len()
+            && self.memory.iter().zip(&other.memory).all(|((n, a), (m, b))| n == m && same(a, b))
+    }
+}
+
+fn ran<B: runtime::Backend>(
+    backend: B,
+    tree: &Tree,
+    lowered: &Lowered,
+    point: &Point,
+    mode: Mode,
+) -> Result<Found, Failure> {
     let stopped = |text: String| Failure { kind: Kind::Stopped, text };
     let mut params = Params::new(&lowered.module);
     params.declare(&lowered.params);
@@ -164,7 +188,7 @@ fn interpreted(tree: &Tree, lowered: &Lowered, point: &Point, mode: Mode) -> Res
     let entries = &lowered.entries;
     let func = entries.iter().find(|f| lowered.module.funcs[**f].name == name).copied();
     let func = func.ok_or_else(|| stopped("the entry point is gone".into()))?;
-    let backend = Arc::new(interp::Interpreter::default());
+    let backend = Arc::new(backend);
     let failed = |why: runtime::Failure| stopped(why.to_string());
     let compiled = cotangent::compiled(lowered);
     let mut runner = runtime::Runner::with_params(backend, compiled, params).map_err(failed)?;
