@@ -146,6 +146,7 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
     b.span = Span::none();
     let results = match operands[..] {
         [only] if changes_nothing(&op, b.ty(only), &outputs) => vec![only],
+        _ if is_texel_operation(&op) => emit_with_scalar_texels(&mut b, op, operands, &outputs),
         _ => {
             let inst = b.emit(op, &operands, &outputs);
             b.func.insts[inst].results.to_vec()
@@ -153,6 +154,34 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
     };
     b.emit(Op::Return, &results, &[]);
     lowerer.module.funcs[id] = func;
+}
+
+/// Whether an operation takes or gives a texel.
+fn is_texel_operation(op: &Op) -> bool {
+    matches!(op, Op::Sample(_) | Op::Texel | Op::StoreTexel)
+}
+
+/// Emits an operation on texels. In the IR a texel with one component is a scalar; `Texture2D<float1>` has vectors.
+fn emit_with_scalar_texels(
+    b: &mut Builder<'_>,
+    op: Op,
+    mut operands: Vec<Value>,
+    outputs: &[ir::Ty],
+) -> Vec<Value> {
+    let scalar = |b: &mut Builder<'_>, ty: ir::Ty| match b.types.get(ty) {
+        Type::Vector(scalar, 1) => Some(b.types.scalar(scalar)),
+        _ => None,
+    };
+    if let (Op::StoreTexel, Some(texel)) = (&op, operands.last_mut())
+        && let Some(to) = scalar(b, b.ty(*texel))
+    {
+        *texel = b.emit1(Op::Extract(Path::part(0)), &[*texel], to);
+    }
+    let given: Vec<ir::Ty> = outputs.iter().map(|ty| scalar(b, *ty).unwrap_or(*ty)).collect();
+    let inst = b.emit(op, &operands, &given);
+    let results = b.func.insts[inst].results.to_vec();
+    let declared = |(value, ty)| if b.ty(value) == ty { value } else { b.emit1(Op::Pack, &[value], ty) };
+    results.into_iter().zip(outputs.iter().copied()).map(declared).collect()
 }
 
 /// Why a texture cannot be sampled so.
