@@ -380,8 +380,13 @@ impl Checked {
     /// The generic parameters written before a function's own parameters.
     fn written_generics(&self, func: FuncId) -> Vec<GenericParamId> {
         let info = &self.tables.funcs[func];
-        let own = &self.tables.generics[info.generics].own;
-        own[..own.len() - info.hidden].to_vec()
+        let mut generics = &self.tables.generics[info.generics];
+        // Each hidden parameter is the only one of a list of its own, within the list that is written.
+        for _ in 0..info.hidden {
+            let Some(parent) = generics.parent else { break };
+            generics = &self.tables.generics[parent];
+        }
+        generics.own.clone()
     }
 
     fn record(&mut self, func: FuncId, derivative: FuncRef, role: Role, span: Span) {
