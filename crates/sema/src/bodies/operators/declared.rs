@@ -65,12 +65,24 @@ impl BodyCx<'_> {
             }
             TyKind::Struct(..) | TyKind::Tuple(_) if self.keeps(this.ty, promised) => {
                 let found = self.cx.members(this.ty, name);
-                return self.chosen_method(name, &found, this, args, span);
+                let wanted = self.promised_result(promised, this.ty);
+                let call = self.chosen_method(name, &found, this, args, span)?;
+                // The declaration warned of what the conversion may lose.
+                return Some(match self.cx.cost(&call, wanted) {
+                    Some(_) if call.ty != wanted => self.cx.converted(call, wanted),
+                    _ => call,
+                });
             }
             _ => return None,
         };
         found.retain(|f| self.is_library_func(f.item));
         self.chosen_method(name, &found, this, args, span)
+    }
+
+    /// The result that a library interface promises of an operator on `this`: a method may meet it by a conversion.
+    fn promised_result(&self, promised: FuncId, this: Ty) -> Ty {
+        let result = self.cx.program.funcs[promised].result;
+        if let TyKind::Scalar(_) = self.kind(result) { result } else { this }
     }
 
     /// Whether a type conforms to the interface that promises a method.
