@@ -3,7 +3,7 @@
 //! Back ends for devices call [`translate`]. It inserts tests of indices and divisors ([`checks`](mod@checks)). The shader
 //! records the first failed test in an additional buffer, so that the program traps as on the interpreter.
 
-use crate::targets::{Refusal, check_layout, check_push_constants, without_sums};
+use crate::targets::{Refusal, check_layout, check_push_constants, for_naga};
 use cotangent_base::{EntitySet, Map, Scalar};
 use cotangent_emit_naga::{Emitted, FLAG_BYTES, codes, entry_name};
 use cotangent_ir::layout::bind::{LeafPlace, bind};
@@ -34,7 +34,7 @@ pub fn translate(
     let name = entry_name(alone.funcs[entry].name);
     let needs = needs(&alone);
     let used = used(&alone);
-    let mut module = without_sums(&alone)?.into_owned();
+    let mut module = for_naga(&alone)?.into_owned();
     checks::checks(&mut module);
     idle::idle(&mut module);
     write_lengths(&mut module, lengths);

@@ -11,7 +11,7 @@ use cotangent_ir::layout::{Matrices, Target};
 use cotangent_ir::shader::{ShaderParam, ShaderParams};
 use cotangent_ir::{FuncId, Module};
 use cotangent_lower::Lowered;
-use cotangent_passes::sums;
+use cotangent_passes::{private_atomics, sums};
 use std::borrow::Cow;
 
 /// Why a target cannot express a program.
@@ -30,7 +30,7 @@ pub fn shader(lowered: &Lowered, target: Target, lines: Option<&Sources>) -> Res
     check_layout(&lowered.params, codes::UNSUPPORTED)?;
     let bindings = bind::bind(&lowered.module.types, &lowered.params, target, Matrices::Rows);
     check_push_constants(&lowered.params, &bindings)?;
-    let module = without_sums(&lowered.module)?;
+    let module = for_naga(&lowered.module)?;
     let locate = |span| lines.and_then(|sources| locate(sources, span));
     let options = Options { lines: lines.is_some().then_some(&locate) };
     cotangent_emit_naga::emit(&module, &bindings.leaves(&lowered.params), target, options)
@@ -45,7 +45,7 @@ pub(crate) fn entry_names(lowered: &Lowered, target: Target) -> Result<Map<FuncI
         Target::Wgsl | Target::SpirV | Target::Glsl | Target::Hlsl | Target::Metal => {
             let places =
                 bind::bind(&module.types, &lowered.params, target, Matrices::Rows).leaves(&lowered.params);
-            cotangent_emit_naga::entry_names(&*without_sums(module)?, &places, target)
+            cotangent_emit_naga::entry_names(&*for_naga(module)?, &places, target)
         }
     }
 }
@@ -59,15 +59,17 @@ fn locate(sources: &Sources, span: Span) -> Option<Line> {
     })
 }
 
-/// The module with structures in place of sums, which naga does not have.
-pub(crate) fn without_sums(module: &Module) -> Result<Cow<'_, Module>, Refusal> {
-    if !module.types.structs().any(|(_, def)| def.sum) {
-        return Ok(Cow::Borrowed(module));
+/// The module without what naga does not have: sums, and atomic operations on variables of one thread.
+pub(crate) fn for_naga(module: &Module) -> Result<Cow<'_, Module>, Refusal> {
+    let mut module = Cow::Borrowed(module);
+    if module.types.structs().any(|(_, def)| def.sum) {
+        refuse_sums_in_memory(&module)?;
+        sums::sums(module.to_mut());
     }
-    refuse_sums_in_memory(module)?;
-    let mut module = module.clone();
-    sums::sums(&mut module);
-    Ok(Cow::Owned(module))
+    if private_atomics::has_any(&module) {
+        private_atomics::private_atomics(module.to_mut());
+    }
+    Ok(module)
 }
 
 /// Where the host sees a sum it has a layout that naga is not given yet.

@@ -14,6 +14,7 @@
 //! | [`pointers`](mod@pointers) | replaces pointers of known origin |
 //! | [`prune`](mod@prune) | removes unused functions |
 //! | [`checks`](mod@checks) | tests indices and divisors, for targets where they do not trap |
+//! | [`private_atomics`](mod@private_atomics) | replaces atomic operations on variables of one thread by a load and a store |
 //! | [`idle`](mod@idle) | makes idle lanes exit, for drivers that run them |
 //! | [`columns`](mod@columns) | transposes matrices that the host stores column-major |
 //! | [`sums`](mod@sums) | replaces sums by structures, for targets without sums |
@@ -62,6 +63,7 @@ pub mod optimize;
 pub mod pass;
 pub mod place;
 pub mod pointers;
+pub mod private_atomics;
 pub mod prune;
 mod rewrite;
 pub mod shape;

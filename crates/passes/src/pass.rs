@@ -9,8 +9,8 @@
 
 use crate::effects::Effects;
 use crate::{
-    checks, columns, counted, cse, dce, exits, fold, hoist, idle, inline, optimize, pointers, prune,
-    simplify, sink, sums, unroll,
+    checks, columns, counted, cse, dce, exits, fold, hoist, idle, inline, optimize, pointers,
+    private_atomics, prune, simplify, sink, sums, unroll,
 };
 use cotangent_ir::layout::Matrices;
 use cotangent_ir::{Func, Inline, Module, Types};
@@ -174,6 +174,13 @@ pub const SUMS: &Pass = &Pass {
     run: Run::Module(sums::sums),
 };
 
+/// Makes atomic operations that no other thread can see plain ones.
+pub const PRIVATE_ATOMICS: &Pass = &Pass {
+    name: "private_atomics",
+    does: "replaces atomic operations on variables of one thread, on the copy that naga gets",
+    run: Run::Module(private_atomics::private_atomics),
+};
+
 /// Tests indices and divisors.
 pub const CHECKS: &Pass = &Pass {
     name: "checks",
@@ -190,8 +197,25 @@ pub const IDLE: &Pass = &Pass {
 
 /// All passes of this crate: first those that [`optimize`](mod@crate::optimize) is made of.
 pub const PASSES: &[&Pass] = &[
-    FOLD, SIMPLIFY, CSE, DCE, TIDY, INLINE, POINTERS, EXITS, HOIST, COUNTED, OPTIMIZE, SINK, UNROLL, PRUNE,
-    COLUMNS, SUMS, CHECKS, IDLE,
+    FOLD,
+    SIMPLIFY,
+    CSE,
+    DCE,
+    TIDY,
+    INLINE,
+    POINTERS,
+    EXITS,
+    HOIST,
+    COUNTED,
+    OPTIMIZE,
+    SINK,
+    UNROLL,
+    PRUNE,
+    COLUMNS,
+    SUMS,
+    PRIVATE_ATOMICS,
+    CHECKS,
+    IDLE,
 ];
 
 /// The passes within [`OPTIMIZE`], in the order in which they first run.
