@@ -81,6 +81,19 @@ cotangent_base::codes! {
     /// levels deep, such as a chain of `else if`, is refused too: use a `switch` or a table.
     E0614 TOO_MUCH_CODE = "function is too large to differentiate";
 
+    /// The derivative of a kernel propagates derivatives through the memory that the kernel accesses: buffers, uniforms,
+    /// group-shared and `static` variables. Some accesses have no derivative: atomic operations on floats other than additions, the
+    /// old value of an atomic addition, and memory that is chosen at run time. Only compute kernels can be differentiated.
+    ///
+    /// Rewrite the access as the message says, or move it to a function with a custom derivative.
+    E0615 KERNEL = "kernel has no derivative";
+
+    /// A kernel can be differentiated if no thread touches an element of a buffer that another thread writes in the same dispatch.
+    /// Otherwise its result depends on the order of the threads, and the derivative is not defined.
+    ///
+    /// Write to another buffer than the kernel reads from, or dispatch twice. In a group, group-shared memory with barriers works.
+    E0616 KERNEL_RACE = "threads of a kernel race";
+
     /// A custom derivative serves one mode: `[ForwardDerivative(g)]` provides the forward derivative, `[BackwardDerivative(g)]`
     /// the backward derivative. Here a function with a custom derivative of one mode is called in code that is differentiated in
     /// the other mode. The function has no differentiable result, so the other mode has nothing to differentiate, and drops what

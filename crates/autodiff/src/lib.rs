@@ -17,6 +17,7 @@
 //! - `callee` decides how a call is differentiated, and which functions are sources: functions whose custom derivatives run
 //!   even if no tangent or cotangent arrives.
 //! - `conditions` moves loop conditions that call sources into the loop bodies, before linearization.
+//! - [`mod@kernel`] makes the memory of an entry point differentiable, before all of these.
 //! - [`driver`] finds the requests and writes them, inner ones first.
 
 // A new variant must be looked at wherever its enumeration is matched.
@@ -28,6 +29,7 @@ pub mod codes;
 mod conditions;
 pub mod driver;
 pub mod forward;
+pub mod kernel;
 mod kind;
 pub mod linearize;
 pub mod mincut;

@@ -330,6 +330,13 @@ pub struct Compile {
     /// Entry points; by default, the whole module.
     #[arg(long, value_name = "NAME", num_args = 1..)]
     pub entry: Vec<String>,
+    /// Emit the derivative of an entry point or function instead: `main:bwd`, `f:fwd`. That of an entry point is a kernel whose
+    /// buffers and uniforms have derivatives; `cotangent reflect` lists the parameters that hold them.
+    #[arg(long, value_name = "NAME:MODE", conflicts_with = "entry")]
+    pub derivative: Option<String>,
+    /// With `--derivative` of an entry point: the parameters whose gradients are wanted, by default all.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "derivative")]
+    pub wrt: Vec<String>,
     /// The stage of entry points without a `[shader("..")]` attribute.
     #[arg(long, value_enum, value_name = "STAGE")]
     pub stage: Option<Stage>,

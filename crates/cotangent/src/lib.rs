@@ -99,6 +99,7 @@ mod given;
 pub mod gpu;
 pub mod gradcheck;
 pub mod gradient;
+mod kernel;
 mod library;
 mod modules;
 pub mod pipeline;
@@ -116,7 +117,7 @@ pub use cotangent_base::{
 pub use cotangent_interp as interp;
 pub use cotangent_ir as ir;
 pub use cotangent_jit as jit;
-pub use cotangent_lower::{ConformanceId, Lowered, Options, Roots};
+pub use cotangent_lower::{ConformanceId, KernelRoot, Lowered, Options, Roots};
 pub use cotangent_runtime as runtime;
 pub use cotangent_sema as sema;
 pub use cotangent_syntax::Limits;

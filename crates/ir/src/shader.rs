@@ -16,8 +16,25 @@ pub struct ShaderParams {
     pub entries: Vec<(Symbol, Vec<ShaderParam>)>,
     /// For each of them, what it takes from the stage before and gives to the one behind.
     pub varyings: Vec<Vec<ShaderVarying>>,
+    /// The parameters that hold derivatives, if an entry point is the derivative of a kernel.
+    pub shadows: Vec<ShaderShadow>,
+    /// The buffers that such an entry point writes although the host must not see it: it takes a copy.
+    pub copies: Vec<Symbol>,
     /// Where a parameter is declared of which we do not know the layout, so that we do not know those behind it either.
     pub unknown: Option<Span>,
+}
+
+/// A parameter that holds the derivatives of another: a buffer of scalars.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ShaderShadow {
+    /// The parameter, `weights` or `params.scale`.
+    pub of: Symbol,
+    /// The one that holds its derivatives.
+    pub name: Symbol,
+    /// How many scalars there are for each element of a buffer, or for the whole of another parameter.
+    pub scalars: u32,
+    /// Whether the parameter is a buffer.
+    pub is_buffer: bool,
 }
 
 /// Something that an entry point takes from the stage before or gives to the one behind.

@@ -19,6 +19,8 @@ pub enum Roots {
     Module,
     /// One function of the user's.
     Function(Symbol),
+    /// The derivative of an entry point, which is what gets lowered here: memory is made differentiable after that.
+    Kernel(KernelRoot),
     /// One function of the user's and its derivatives.
     Derivatives {
         /// The function.
@@ -34,6 +36,19 @@ pub enum Roots {
         /// Which derivatives of each, in the order wanted.
         modes: Vec<Mode>,
     },
+}
+
+/// A derivative of an entry point.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelRoot {
+    /// The entry point.
+    pub entry: Symbol,
+    /// The direction.
+    pub mode: Mode,
+    /// The parameters whose gradients are wanted, or which have tangents; without a list, all that can.
+    pub wrt: Option<Vec<Symbol>>,
+    /// The parameters that are results: those that have cotangents, or whose tangents are wanted. Without a list, all.
+    pub results: Option<Vec<Symbol>>,
 }
 
 /// The result of lowering.
@@ -114,6 +129,10 @@ pub fn lower_from(queries: &mut Queries, roots: Roots, options: Options) -> Lowe
     match roots {
         Roots::Entries(names) => entries(&mut lowerer, &names, &mut found),
         Roots::Module => whole(&mut lowerer, &mut found),
+        Roots::Kernel(kernel) => {
+            entries(&mut lowerer, &[kernel.entry], &mut found);
+            found.entries.iter().for_each(|entry| lowerer.demand(*entry, 1));
+        }
         Roots::Function(name) => {
             if let Some(id) = function(&mut lowerer, name, &mut found) {
                 found.roots.extend(lowerer.origin(Origin::Func(id)));

@@ -84,6 +84,17 @@ fn inline_small(module: &mut Module, watch: &mut Watch) {
     watch.after_module(INLINE, module);
 }
 
+/// Inlines functions that take buffers or pointers, so that accesses name their memory. Functions with derivatives of their own stay.
+pub fn inline_handles(module: &mut Module) {
+    let Calls { recursive, callees_first } = Calls::of(module);
+    let types = module.types.clone();
+    let takes_handles = |callee: &Func| callee.sig.params.iter().any(|p| holds_handle(&types, p.ty));
+    let is_plain = |callee: &Func| !callee.diff.is_custom() && callee.diff.is_from_body();
+    for func in callees_first {
+        inline_known(module, func, &recursive, &|callee| takes_handles(callee) && is_plain(callee));
+    }
+}
+
 /// Optimizes one function by itself. It is not in the module, or there is another version of it there.
 pub fn optimize_func(module: &mut Module, func: &mut Func, facts: &Facts<'_>, watch: &mut Watch) {
     tidy(module, func, facts, watch);

@@ -28,7 +28,7 @@
 
 use cotangent_base::Scalar;
 use cotangent_ir::{
-    Atomic, AtomicKind, Builder, Func, Global, GlobalKind, Inst, Math, Module, Op, Type, Value,
+    Atomic, AtomicKind, Builder, Func, Global, GlobalKind, Inst, Math, Module, Op, Value,
 };
 
 /// Whether a module has something to replace.
@@ -88,10 +88,11 @@ fn replaced(b: &mut Builder<'_>, kind: AtomicKind, old: Value, values: &[Value])
 
 /// The bits of a number: floats are compared by them.
 fn bits(b: &mut Builder<'_>, value: Value) -> Value {
-    let bits = match b.types.get(b.ty(value)) {
-        Type::Scalar(Scalar::F16) => Scalar::U16,
-        Type::Scalar(Scalar::F32) => Scalar::U32,
-        Type::Scalar(Scalar::F64) => Scalar::U64,
+    let ty = b.ty(value);
+    let bits = match b.types.scalar_of(ty) {
+        Some(Scalar::F16) => Scalar::U16,
+        Some(Scalar::F32) => Scalar::U32,
+        Some(Scalar::F64) => Scalar::U64,
         _ => return value,
     };
     let bits = b.types.scalar(bits);

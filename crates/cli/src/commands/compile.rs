@@ -21,13 +21,14 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     request.options.stage = args.stage.map(stage);
     request.options.target = target_of(args.target);
     request.options.matrices = args.matrix_layout.into();
-    let roots = if args.entry.is_empty() {
-        Roots::Module
-    } else {
-        Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect())
-    };
     request.watch.list_after(args.dump_after.iter().cloned());
-    let answer = Session::new(loader).program(&request).compile(roots);
+    let program = Session::new(loader).program(&request);
+    let roots = match &args.derivative {
+        Some(derivative) => super::derivative::roots(&program, derivative, &args.wrt)?,
+        None if args.entry.is_empty() => Roots::Module,
+        None => Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect()),
+    };
+    let answer = program.compile(roots);
     let sources = answer.sources.clone();
     for (pass, text) in answer.watch.listings() {
         print(&format!("; after {pass}\n{}\n\n", text.trim_end()))?;

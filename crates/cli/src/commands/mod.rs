@@ -2,6 +2,7 @@
 
 mod check;
 mod compile;
+mod derivative;
 #[cfg(feature = "gpu")]
 mod device;
 mod explain;

@@ -4,6 +4,7 @@ use super::unchanged::Unchanged;
 use super::{Answer, Counters, Memo, Request, Session, State, Stop};
 use crate::asked::{self, Asking};
 use crate::costs;
+use crate::kernel;
 use crate::modules::Loaded;
 use crate::pipeline::{self, Memory, Watch};
 use crate::reflect::Reflection;
@@ -120,6 +121,13 @@ impl Program {
     /// The typed program, with what is wrong with it among its diagnostics. There is none if a file cannot be found.
     pub fn checked(&self) -> Option<Arc<Checked>> {
         self.stages.loaded.stop.is_none().then(|| self.check_stage(false))
+    }
+
+    /// Whether a function of that name is an entry point.
+    pub fn has_entry(&self, name: &str) -> bool {
+        let Some(checked) = self.checked() else { return false };
+        let funcs = &checked.program.funcs;
+        checked.program.user_funcs.iter().any(|id| funcs[*id].entry.is_some() && funcs[*id].name == *name)
     }
 
     /// The enumerators of the program: `Kind.Round` and its number.
@@ -291,8 +299,11 @@ impl Program {
         diagnostics.append(std::mem::take(&mut checked.diagnostics));
         let lowered = roots.ok().map(|roots| {
             let options = self.request.options.clone();
-            let mut lowered = cotangent_lower::lower_with(&checked, roots, options);
+            let mut lowered = cotangent_lower::lower_with(&checked, roots.clone(), options);
             diagnostics.append(std::mem::take(&mut lowered.diagnostics));
+            if let (Roots::Kernel(asked), false) = (&roots, diagnostics.has_errors()) {
+                diagnostics.append(kernel::derive(&mut lowered, asked));
+            }
             Arc::new(lowered)
         });
         LoweredStage { lowered, diagnostics, derived: Memo::default() }

@@ -1,0 +1,223 @@
+//! Derivatives of kernels: entry points whose buffers, uniforms and variables carry derivatives.
+//!
+//! A kernel is a function from the contents of its memory before a dispatch to the contents after it. Input: a module before
+//! derivatives are taken, and which entry point, in which mode, with respect to what. Output: the module with a new entry point
+//! that asks for the derivative, and a *shadow* for each memory that carries derivatives. The passes of [forward](crate::forward)
+//! and [reverse](crate::reverse) mode then write it like any other derivative: nothing in them knows about kernels.
+//!
+//! ```text
+//! y[i] = x[i] * x[i]     becomes     store_y(i, load_x(i) * load_x(i))
+//! ```
+//!
+//! Each access becomes a call of an *accessor*, a function with custom derivatives:
+//!
+//! | access | primal | forward | backward, given or giving the cotangent `d` |
+//! | --- | --- | --- | --- |
+//! | load | loads | loads the tangent from the shadow | adds `d` to the shadow |
+//! | store | stores | stores the tangent to the shadow | takes `d` from the shadow, which becomes zero |
+//! | atomic add whose result is not used | adds | adds the tangent to the shadow | reads `d` from the shadow |
+//! | uniform | reads | loads the tangent from the shadow | adds `d` to the shadow |
+//! | barrier | waits | waits | waits |
+//!
+//! So a shadow holds tangents in forward mode, and in reverse mode first the cotangents of the contents after the dispatch, in the
+//! end those of the contents before it. Group-shared variables and `static` variables have shadows of their own kind; those of the
+//! group are cleared first.
+//!
+//! # Layout of shadows
+//!
+//! The shadow of a buffer or uniform is a buffer of scalars: for each element the floats of its differential in order, without
+//! padding. They are `double` if the element contains one, otherwise `float`. Scalars can be added atomically on every target,
+//! which the lanes of vectors cannot.
+//!
+//! # Primal results in reverse mode
+//!
+//! A backward kernel does not write the results of the kernel again: stores to buffers that the kernel never reads are left out. If
+//! it reads a buffer that it writes, the backward kernel runs those stores again; the host passes a copy of the contents before the
+//! dispatch ([`Kernel::copies`]).
+//!
+//! # What is refused
+//!
+//! [`accesses`](mod@accesses) reports what has no derivative: atomic operations on floats other than additions, additions whose
+//! result is used, memory chosen at run time. [`races`](mod@races) reports elements that one thread writes and another reads.
+//!
+//! # Structures
+//!
+//! A kernel need not say what is differentiable. [`rows`](mod@rows) gives each structure that contains floats a differential, and
+//! every function below the kernel is differentiated, unless it has a custom derivative.
+
+mod accesses;
+mod accessor;
+mod races;
+mod rows;
+mod shadow;
+
+use crate::codes;
+use accesses::Accesses;
+use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Span, Symbol};
+use cotangent_ir::{
+    Barrier, Builder, Const, Dir, Func, FuncId, FuncKind, Global, Link, LoopInfo, Math, Memory, Mode, Module,
+    Op, Param, Path, Stage, SystemValue, Value,
+};
+use cotangent_passes::calls::Calls;
+use cotangent_passes::effects::Effects;
+use cotangent_passes::optimize::{inline_handles, optimize_func};
+use cotangent_passes::pass::{Facts, When};
+use cotangent_passes::watch::Watch;
+pub use shadow::Shadow;
+
+/// Which derivative of which kernel.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The entry point.
+    pub entry: FuncId,
+    /// The direction.
+    pub mode: Mode,
+    /// The parameters whose gradient is wanted, or which have a tangent; all that can have one if nothing is said.
+    pub wrt: Option<Set<Global>>,
+    /// The parameters whose contents after the dispatch have a cotangent, or whose tangent is wanted; all if nothing is said.
+    pub results: Option<Set<Global>>,
+}
+
+/// The derivative of a kernel.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// The new entry point.
+    pub entry: FuncId,
+    /// The shadows of parameters, in the order of the parameters.
+    pub shadows: Vec<Shadow>,
+    /// The buffers that a backward kernel writes, and of which it needs a copy with the contents before the dispatch.
+    pub copies: Vec<Global>,
+}
+
+/// Adds an entry point that asks for the derivative of a kernel. All other entry points become ordinary functions.
+pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let stage = module.funcs[asked.entry].entry.as_ref().map(|entry| entry.stage);
+    if stage != Some(Stage::Compute) {
+        let func = &module.funcs[asked.entry];
+        let message = format!("`{}` is not a compute kernel", func.name);
+        let help = "differentiate the functions that it calls instead";
+        diagnostics.push(Diagnostic::new(codes::KERNEL, func.span, message).help(help));
+        return Err(diagnostics);
+    }
+    let entry = asked.entry;
+    isolate(module, entry);
+    rows::rows(module);
+    let followed = mark(module, entry);
+    let accesses = Accesses::of(module, entry, &followed, &mut diagnostics);
+    races::races(module, &followed, &accesses, &mut diagnostics);
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
+    }
+    let shadows = shadow::Shadows::new(module, &accesses, asked);
+    let mut accessors = accessor::Accessors::new(asked.mode, &accesses);
+    for func in followed {
+        accessors.rewrite(module, &shadows, func);
+    }
+    let copies = accessors.copies(module);
+    let entry = request(module, entry, asked.mode, &shadows);
+    Ok(Kernel { entry, shadows: shadows.of_params(module), copies })
+}
+
+/// Makes the entry point the only one. Functions that take resources are inlined, so that accesses name their memory, and
+/// equal loads are merged.
+fn isolate(module: &mut Module, entry: FuncId) {
+    let others: Vec<FuncId> = module.funcs.keys().filter(|id| *id != entry).collect();
+    others.into_iter().for_each(|id| module.funcs[id].entry = None);
+    inline_handles(module);
+    let effects = Effects::of(module);
+    for id in Calls::below(module, [entry]).callees_first {
+        if module.funcs[id].kind == FuncKind::Defined {
+            let mut func = module.detach(id);
+            let facts = Facts { effects: &effects, when: When::BeforeDerivatives };
+            optimize_func(module, &mut func, &facts, &mut Watch::default());
+            module.funcs[id] = func;
+        }
+    }
+}
+
+/// Marks everything below the entry point as differentiable, in all parameters that can carry a derivative. Gives the functions
+/// whose bodies are differentiated.
+fn mark(module: &mut Module, entry: FuncId) -> Vec<FuncId> {
+    let mut followed = Vec::new();
+    for id in Calls::below(module, [entry]).callees_first {
+        let Module { types, diff, funcs, .. } = &mut *module;
+        let func = &mut funcs[id];
+        if func.kind != FuncKind::Defined || func.diff.is_custom() || !func.diff.is_from_body() {
+            continue;
+        }
+        if func.diff.differentiable.replace(Mode::Backward).is_none() {
+            let mut carries = |ty| id != entry && diff.differential(types, ty).is_some();
+            func.sig.params.iter_mut().for_each(|param| param.diff = carries(param.ty));
+            func.sig.ret.iter_mut().for_each(|ret| ret.diff = carries(ret.ty));
+        }
+        followed.push(id);
+    }
+    followed
+}
+
+/// Adds the request for the derivative of `of` and an entry point that calls it.
+fn request(module: &mut Module, of: FuncId, mode: Mode, shadows: &shadow::Shadows) -> FuncId {
+    let Func { name, sig, span, .. } = module.funcs[of].clone();
+    let mut entry = module.funcs[of].entry.take().expect("a kernel is an entry point");
+    let (asks, ending) = match mode {
+        Mode::Forward => ("fwd_diff", "fwd"),
+        Mode::Backward => ("bwd_diff", "bwd"),
+    };
+    let mut derivative = Func::new(Symbol::new(&format!("{asks}({name})")), sig.clone(), span);
+    derivative.kind = FuncKind::Request(mode, of);
+    derivative.diff.differentiable = Some(Mode::Backward);
+    let derivative = module.add_func(derivative);
+    let mut sig = sig;
+    let arguments = sig.params.len();
+    let cleared = shadows.of_group(module);
+    if !cleared.is_empty() {
+        entry.inputs.push(Link::System(SystemValue::GroupIndex));
+        let ty = module.types.scalar(Scalar::U32);
+        sig.params.push(Param { name: Symbol::new("thread"), ty, dir: Dir::In, diff: false });
+    }
+    let threads = entry.threads.iter().product();
+    let mut func = Func::new(Symbol::new(&format!("{name}_{ending}")), sig, span);
+    func.entry = Some(entry);
+    let inputs = func.inputs().to_vec();
+    for &(global, length) in &cleared {
+        let mut b = Builder::new(&mut module.types, &mut func);
+        let ty = module.globals[global].ty;
+        let handle = b.emit1(Op::Global(global), &[], ty);
+        clear(&mut b, handle, length, inputs[arguments], threads);
+    }
+    let mut b = Builder::new(&mut module.types, &mut func);
+    b.span = Span::none();
+    if !cleared.is_empty() {
+        b.emit(Op::Barrier(Barrier { memory: Memory::Group, sync: true }), &[], &[]);
+    }
+    b.emit(Op::Call(derivative), &inputs[..arguments], &[]);
+    b.emit(Op::Return, &[], &[]);
+    module.add_func(func)
+}
+
+/// Sets a variable of the group to zero, a share of its elements by each of `threads` threads.
+fn clear(b: &mut Builder<'_>, handle: Value, length: u32, thread: Value, threads: u32) {
+    let unsigned = b.ty(thread);
+    let turns = b.int(length.div_ceil(threads.max(1)).into());
+    b.for_(LoopInfo::default(), turns, &[], |b, turn, _| {
+        let turn = b.emit1(Op::Bitcast, &[turn], unsigned);
+        let step = b.constant(Const::Int(threads.into()), unsigned);
+        let length = b.constant(Const::Int(length.into()), unsigned);
+        let index = b.mul(turn, step);
+        let index = b.add(index, thread);
+        let inside = b.math(Math::Lt, &[index, length]);
+        b.if_(
+            inside,
+            &[],
+            |b| {
+                let element = b.types.part_at(b.ty(handle), &Path::index());
+                let zero = b.zero(element.expect("a shadow of the group is an array"));
+                b.store(handle, zero, Path::index(), &[index]);
+                b.yield_(&[]);
+            },
+            |b| b.yield_(&[]),
+        );
+        b.yield_(&[]);
+    });
+}
