@@ -129,15 +129,17 @@ pub struct Grad {
     #[command(flatten)]
     pub source: Source,
     /// The function: `energy`, `Ray.at`, one overload `f(float2)`, an instance `sum<float, 3>`.
-    #[arg(long = "fn", value_name = "NAME")]
+    #[arg(long = "fn", value_name = "NAME", required_unless_present = "entry", default_value = "")]
     pub function: String,
+    #[command(flatten)]
+    pub kernel: GradKernel,
     /// The point: `x=3, p.dir=[1, 0, 0]`. Other inputs are zero. `@points.npy` is a batch: an array with the numbers of all inputs
     /// in each row.
-    #[arg(long, value_name = "POINT", default_value = "")]
+    #[arg(long, value_name = "POINT", default_value = "", conflicts_with = "entry")]
     pub at: String,
-    /// Save the derivatives at a batch of points.
-    #[arg(long, value_name = "FILE.npy")]
-    pub save: Option<String>,
+    /// Save the derivatives at a batch of points, `FILE.npy`, or with `--entry` the gradient of a parameter.
+    #[arg(long, value_name = "[NAME=]FILE.npy")]
+    pub save: Vec<String>,
     /// Print all numbers of a batch of points.
     #[arg(long)]
     pub full: bool,
@@ -157,6 +159,23 @@ pub struct Grad {
     pub max_steps: Option<u64>,
 }
 
+/// A kernel to differentiate as a whole.
+#[derive(Args, Debug)]
+pub struct GradKernel {
+    /// An entry point instead of a function: gradients of its buffers and uniforms, over a whole dispatch.
+    #[arg(long, value_name = "NAME", conflicts_with = "function")]
+    pub entry: Option<String>,
+    /// With `--entry`: the number of thread groups.
+    #[arg(long, value_name = "X,Y,Z", default_value = "1,1,1", requires = "entry")]
+    pub groups: String,
+    /// With `--entry`: the cotangent of a result, `loss=1` or `image=f32[..]`; by default 1 for the only result.
+    #[arg(long, value_name = "NAME=VALUE", requires = "entry")]
+    pub cotangent: Vec<String>,
+    /// With `--entry` and `--mode fwd`: the tangent of a parameter; by default 1 for all.
+    #[arg(long, value_name = "NAME=VALUE", requires = "entry")]
+    pub tangent: Vec<String>,
+}
+
 #[derive(Args, Debug)]
 pub struct Gradcheck {
     #[command(flatten)]
@@ -165,6 +184,12 @@ pub struct Gradcheck {
     /// differentiable functions of the file.
     #[arg(long = "fn", value_name = "NAME")]
     pub function: Vec<String>,
+    /// An entry point to check instead: its gradients are compared with finite differences of a whole dispatch.
+    #[arg(long, value_name = "NAME", conflicts_with = "function")]
+    pub entry: Option<String>,
+    /// With `--entry`: the number of thread groups.
+    #[arg(long, value_name = "X,Y,Z", default_value = "1,1,1", requires = "entry")]
+    pub groups: String,
     /// Inputs that are the same at every point: `n=3, p.dir=[1, 0, 0]`. All others are random.
     #[arg(long, value_name = "POINT", default_value = "")]
     pub at: String,

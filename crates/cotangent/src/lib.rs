@@ -99,7 +99,7 @@ mod given;
 pub mod gpu;
 pub mod gradcheck;
 pub mod gradient;
-mod kernel;
+pub mod kernel;
 mod library;
 mod modules;
 pub mod pipeline;

@@ -58,6 +58,12 @@ impl Interpreter {
         Ok(Options { max_steps, ..self.options })
     }
 
+    /// The scalars of a buffer in wide mode, in order: each is a word, and that of a float has the bits of a binary64.
+    pub fn wide_words(&self, buffer: &Buffer) -> Vec<u64> {
+        let memory = buffer.memory.read().unwrap_or_else(PoisonError::into_inner);
+        memory.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect()
+    }
+
     /// What `work` gives on a machine whose parameters have these arguments.
     fn with_machine<R>(
         &self,

@@ -35,6 +35,10 @@ pub struct ShaderShadow {
     pub scalars: u32,
     /// Whether the parameter is a buffer.
     pub is_buffer: bool,
+    /// Whether the kernel reads the parameter: after a backward launch, its shadow has a gradient.
+    pub read: bool,
+    /// Whether the kernel writes it: it is a result, whose cotangent a backward launch takes.
+    pub written: bool,
 }
 
 /// Something that an entry point takes from the stage before or gives to the one behind.

@@ -166,9 +166,12 @@ impl Data {
         if let Some(inner) = text.strip_prefix("zeros(").and_then(|t| t.strip_suffix(')')) {
             return zeros(inner);
         }
+        if let Some(inner) = text.strip_prefix("random(").and_then(|t| t.strip_suffix(')')) {
+            return random(inner);
+        }
         let Some((name, list)) = text.strip_suffix(']').and_then(|t| t.split_once('[')) else {
             bail!(
-                "cannot read the value `{text}`: write f32[1, 2], zeros(f32, 4), bytes[00ff], @file.npy or a number; \
+                "cannot read the value `{text}`: write f32[1, 2], zeros(f32, 4), random(f32, 4), bytes[00ff], @file.npy or a number; \
                  image(4x4, f32[..]) for a texture; for a sampler linear,clamp or other settings of {}",
                 crate::sampler::words()
             );
@@ -205,6 +208,33 @@ fn zeros(inner: &str) -> Result<Data, Error> {
         Some(size) => Ok(Data::Bytes(Some(scalar), vec![0; size])),
         None => bail!("zeros({scalar}, {count}) is larger than 4 GiB"),
     }
+}
+
+/// `random(f32, 8)` or `random(f32, 8, SEED)`: numbers from -1 to 1, the same everywhere; integers are 0 to 9.
+fn random(inner: &str) -> Result<Data, Error> {
+    let words: Vec<&str> = inner.split(',').map(str::trim).collect();
+    let (Some(name), Some(count), seed, ..=3) = (words.first(), words.get(1), words.get(2), words.len()) else {
+        bail!("write random(TYPE, COUNT) or random(TYPE, COUNT, SEED)")
+    };
+    let seed = match seed.map(|seed| seed.parse::<u64>()) {
+        None => 1,
+        Some(Ok(seed)) => seed,
+        Some(Err(_)) => bail!("the seed of random(..) is a number"),
+    };
+    let Data::Bytes(Some(scalar), zeros) = zeros(&format!("{name}, {count}"))? else { bail!("not a list") };
+    let mut bytes = Vec::with_capacity(zeros.len());
+    let mut state = seed;
+    for _ in 0..zeros.len() / scalar.bytes() as usize {
+        // splitmix64
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let unit = ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64;
+        let number =
+            if scalar.is_float() { Number::Float(2.0 * unit - 1.0) } else { Number::Int((unit * 10.0) as i128) };
+        number.write(scalar, &mut bytes)?;
+    }
+    Ok(Data::Bytes(Some(scalar), bytes))
 }
 
 fn hex(text: &str) -> Result<Vec<u8>, Error> {

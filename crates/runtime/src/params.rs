@@ -9,6 +9,7 @@ use cotangent_ir::texture::{Extent, Opaque, SamplerState, Texture};
 use cotangent_ir::{Access, Global, GlobalKind, Module, Ty, Type, Types, layout};
 
 /// The memory of all shader parameters of a module, in C layout.
+#[derive(Clone)]
 pub struct Params {
     /// The parameters with matrices that were turned, since they lie column by column: parts of matrices cannot be named there.
     pub turned: Vec<Symbol>,
@@ -17,6 +18,7 @@ pub struct Params {
     blocks: Map<Symbol, Block>,
 }
 
+#[derive(Clone)]
 struct Block {
     global: Global,
     ty: Ty,
@@ -333,6 +335,14 @@ impl Params {
     /// The bytes of a whole parameter; none if there is none of that name.
     pub(crate) fn bytes(&self, name: Symbol) -> &[u8] {
         self.blocks.get(&name).map_or(&[], |block| &block.bytes)
+    }
+
+    /// Sets a parameter to what the parameter of the same name has in another program.
+    pub fn copy(&mut self, name: Symbol, from: &Params) {
+        if let (Some(block), Some(other)) = (self.blocks.get_mut(&name), from.blocks.get(&name)) {
+            let Block { bytes, given, extent, sampler, .. } = other.clone();
+            *block = Block { bytes, given, extent, sampler, changed: true, ..block.clone() };
+        }
     }
 
     /// Replaces the bytes of a whole parameter by what a back end left there.

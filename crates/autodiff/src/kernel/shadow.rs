@@ -1,7 +1,7 @@
 //! Shadows: the memory beside a parameter or variable that holds derivatives, and access to the parts of it.
 
 use super::Asked;
-use super::accesses::Accesses;
+use super::accesses::{Accesses, Done};
 use cotangent_base::{EntityMap, Map, Scalar, Set, Symbol};
 use cotangent_ir::{
     Access, Atomic, AtomicKind, Builder, Const, DiffTable, Global, GlobalData, GlobalKind, LoopInfo, Mode,
@@ -22,6 +22,10 @@ pub struct Shadow {
     pub scalars: u32,
     /// Whether the parameter is a buffer. The shadow of a uniform has one element.
     pub is_buffer: bool,
+    /// Whether the kernel reads it.
+    pub read: bool,
+    /// Whether the kernel writes it.
+    pub written: bool,
 }
 
 /// What is known about one shadow.
@@ -35,6 +39,7 @@ struct Data {
     scalars: u32,
     scalar: Scalar,
     is_buffer: bool,
+    done: Done,
     /// Whether other threads may add to it at the same time.
     atomic: bool,
 }
@@ -74,7 +79,7 @@ impl Shadows {
                 (false, true) => is_in(&asked.results, global),
                 (read, written) => read && written,
             };
-            if needed && let Some(data) = make(module, global, asked.mode) {
+            if needed && let Some(data) = make(module, global, done, asked.mode) {
                 shadows.known.insert(global, data);
                 shadows.order.push(global);
             }
@@ -85,9 +90,9 @@ impl Shadows {
     /// Those of parameters.
     pub fn of_params(&self, module: &Module) -> Vec<Shadow> {
         let shadow = |of: &Global| {
-            let Data { global, scalars, is_buffer, .. } = self.known[of];
+            let Data { global, scalars, is_buffer, done: Done { read, written }, .. } = self.known[of];
             let is_param = module.globals[*of].kind == GlobalKind::Param;
-            is_param.then_some(Shadow { of: *of, global, scalars, is_buffer })
+            is_param.then_some(Shadow { of: *of, global, scalars, is_buffer, read, written })
         };
         self.order.iter().filter_map(shadow).collect()
     }
@@ -201,7 +206,7 @@ impl Place {
 pub(super) type Globals = EntityMap<Global, GlobalData>;
 
 /// Makes the shadow of some memory, if its type carries derivatives.
-fn make(module: &mut Module, of: Global, mode: Mode) -> Option<Data> {
+fn make(module: &mut Module, of: Global, done: Done, mode: Mode) -> Option<Data> {
     let GlobalData { name, ty, kind, span } = module.globals[of].clone();
     let (of, is_buffer) = match (&kind, module.types.get(ty)) {
         (GlobalKind::Param, Type::Buffer(elem, _)) => (elem, true),
@@ -228,7 +233,7 @@ fn make(module: &mut Module, of: Global, mode: Mode) -> Option<Data> {
     let ty = module.types.intern(ty);
     let name = Symbol::new(&format!("{}_{ending}", name.as_str().replace('.', "_")));
     let global = module.add_global(GlobalData { name, ty, kind, span });
-    Some(Data { global, of, scalars, scalar, is_buffer, atomic })
+    Some(Data { global, of, scalars, scalar, is_buffer, done, atomic })
 }
 
 /// How many floats a differential has.

@@ -16,6 +16,9 @@ use cotangent::{Roots, Session, Symbol};
 use serde_json::{Map, Value, json};
 
 pub fn grad(args: &Grad) -> Result<(), Failure> {
+    if let Some(entry) = &args.kernel.entry {
+        return super::grad_kernel::grad(args, entry);
+    }
     let modes = match args.mode {
         GradMode::Fwd => vec![Mode::Forward],
         GradMode::Bwd => vec![Mode::Backward],
@@ -57,7 +60,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
         let batch = batch::Batch { args, lowered: &lowered, functions, sources: &sources, points, shape };
         return batch.run(params);
     }
-    if args.save.is_some() || args.full {
+    if !args.save.is_empty() || args.full {
         return Err(Failure::Usage("--save and --full need a batch of points: `--at @points.npy`".into()));
     }
     evaluator.enumerators = program.enumerators();

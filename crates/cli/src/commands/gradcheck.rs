@@ -15,6 +15,9 @@ pub fn gradcheck(args: &Gradcheck) -> Result<(), Failure> {
     let loader = args.source.search.loader()?;
     let mut request = args.source.request()?;
     request.options.target = Some(INTERPRETED);
+    if let Some(entry) = &args.entry {
+        return super::grad_kernel::check(args, entry);
+    }
     let set = args.set.iter().map(|item| setting(item, &loader)).collect::<Result<_, _>>()?;
     let options = Options {
         functions: args.function.clone(),

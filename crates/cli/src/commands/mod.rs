@@ -7,6 +7,7 @@ mod derivative;
 mod device;
 mod explain;
 mod grad;
+mod grad_kernel;
 mod gradcheck;
 #[cfg(feature = "gpu")]
 mod quiet;

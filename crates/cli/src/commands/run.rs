@@ -5,6 +5,7 @@ mod show;
 mod stages;
 
 pub use show::{list, number};
+pub use stages::groups;
 
 use super::INTERPRETED;
 use super::set::set_all;

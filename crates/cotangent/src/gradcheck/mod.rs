@@ -47,6 +47,7 @@ use cotangent_runtime::{Data, Error};
 use cotangent_sema::{Checked, hir};
 use fixed::Fixed;
 use judge::Look;
+pub(crate) use point::Random;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -324,7 +325,7 @@ fn compare(
     let module = &Arc::new(std::mem::take(module));
     let mut evaluator = Evaluator::new(module.clone(), functions, machine);
     evaluator.enumerators.clone_from(&options.enumerators);
-    let mut random = point::Random::new(options.seed, finding.name.as_str());
+    let mut random = Random::new(options.seed, finding.name.as_str());
     if evaluator.shape(&|_| true).columns.is_empty() {
         let elsewhere = "; finite differences do not cover what its custom derivative writes";
         let reason = "no input carries a derivative".to_string();

@@ -10,7 +10,7 @@ use cotangent_interp::Val;
 use cotangent_ir::{Const, FuncId, Global, GlobalData, GlobalKind, Module, Ty, Type, Types, layout};
 
 /// Where real numbers lie.
-pub(super) type Range = (f64, f64);
+pub(crate) type Range = (f64, f64);
 
 /// For random points.
 pub(super) const RANGES: &[Range] =
@@ -23,11 +23,11 @@ pub(super) const SPECIAL: [Range; 3] = [(0.0, 0.0), (1.0, 1.0), (0.5, 0.5)];
 const ELEMENTS: usize = 16;
 
 /// Random numbers that are the same everywhere: splitmix64.
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// Functions get points of their own.
-    pub(super) fn new(seed: u64, name: &str) -> Self {
+    pub(crate) fn new(seed: u64, name: &str) -> Self {
         let mut random = Random(seed);
         for byte in name.bytes() {
             random.0 = random.next() ^ u64::from(byte);
@@ -47,7 +47,7 @@ impl Random {
         (self.next() % n as u64) as usize
     }
 
-    pub(super) fn between(&mut self, (low, high): Range) -> f64 {
+    pub(crate) fn between(&mut self, (low, high): Range) -> f64 {
         let unit = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
         // Few digits read better in a report, and are exact in any type.
         let x = low + (high - low) * unit;

@@ -131,7 +131,7 @@ impl Batch<'_> {
     }
 
     fn show(&self, (outputs, rows): (Vec<Column>, Vec<Row>)) -> Result<(), Failure> {
-        if let Some(path) = &self.args.save {
+        if let Some(path) = self.args.save.first() {
             self.save(path, &rows)?;
         }
         match self.args.format {

@@ -92,7 +92,7 @@ fn entry(module: &ir::Module, entries: &[ir::FuncId], name: Option<&str>) -> Res
     })
 }
 
-fn groups(text: &str) -> Result<[u32; 3], Failure> {
+pub fn groups(text: &str) -> Result<[u32; 3], Failure> {
     let mut groups = [1; 3];
     let words: Vec<&str> = text.split(',').collect();
     if words.len() > 3 {

@@ -56,7 +56,7 @@ fn declare(lowered: &mut Lowered, of: Symbol, derived: &Kernel) {
     lowered.roots = vec![derived.entry];
     let name = module.funcs[derived.entry].name;
     params.entries.iter_mut().filter(|(entry, _)| *entry == of).for_each(|(entry, _)| *entry = name);
-    for &Shadow { of, global, scalars, is_buffer } in &derived.shadows {
+    for &Shadow { of, global, scalars, is_buffer, read, written } in &derived.shadows {
         let data = &module.globals[global];
         let scalar = match module.types.get(data.ty) {
             Type::Buffer(elem, _) => module.types.scalar_of(elem),
@@ -73,7 +73,7 @@ fn declare(lowered: &mut Lowered, of: Symbol, derived: &Kernel) {
             leaves: vec![global],
         });
         let of = module.globals[of].name;
-        params.shadows.push(ShaderShadow { of, name: data.name, scalars, is_buffer });
+        params.shadows.push(ShaderShadow { of, name: data.name, scalars, is_buffer, read, written });
     }
     params.copies = derived.copies.iter().map(|global| module.globals[*global].name).collect();
 }

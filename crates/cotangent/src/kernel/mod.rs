@@ -1,0 +1,92 @@
+//! Derivatives of entry points.
+//!
+//! [`Roots::Kernel`](crate::Roots) compiles the derivative of an entry point to a program of its own. Each parameter that carries
+//! derivatives has a *shadow* there, a buffer of floats ([`ShaderShadow`]). In forward mode shadows hold tangents. In reverse mode
+//! they hold the cotangents of results before the launch, and gradients after it.
+//!
+//! [`make_shadows`] and [`seed`] fill them on the host; any back end launches the program. [`check`](mod@check) compares reverse
+//! mode with finite differences of the whole dispatch.
+
+mod check;
+mod derive;
+
+pub use check::{Options, Row, Stop, check};
+pub(crate) use derive::derive;
+
+use cotangent_base::Scalar;
+use cotangent_ir::shader::ShaderShadow;
+use cotangent_ir::{Type, layout};
+use cotangent_lower::Lowered;
+use cotangent_runtime::{Data, Error, Params};
+
+/// The scalars of a shadow.
+fn scalar(lowered: &Lowered, shadow: &ShaderShadow) -> Scalar {
+    let types = &lowered.module.types;
+    let ty = lowered.module.global_named(shadow.name).map(|global| types.get(lowered.module.globals[global].ty));
+    match ty {
+        Some(Type::Buffer(elem, _)) => types.scalar_of(elem).unwrap_or(Scalar::F32),
+        _ => Scalar::F32,
+    }
+}
+
+/// How many elements a parameter has on the host.
+fn elements(lowered: &Lowered, params: &Params, shadow: &ShaderShadow) -> Result<usize, Error> {
+    if !shadow.is_buffer {
+        return Ok(1);
+    }
+    let types = &lowered.module.types;
+    let (_, bytes) = params.get(shadow.of.as_str())?;
+    let of = lowered.module.global_named(shadow.of).map(|global| types.get(lowered.module.globals[global].ty));
+    let stride = match of {
+        Some(Type::Buffer(elem, _)) => layout::Rules::C.stride(types, elem).unwrap_or(1) as usize,
+        _ => 1,
+    };
+    match bytes.len() / stride {
+        0 => Err(Error(format!("`{0}` has no elements: set it, as in `{0}=zeros(f32, 8)`", shadow.of))),
+        elements => Ok(elements),
+    }
+}
+
+/// Makes the shadows of a derived kernel whose parameters are set: as long as these, and zero.
+pub fn make_shadows(lowered: &Lowered, params: &mut Params) -> Result<(), Error> {
+    for shadow in &lowered.params.shadows {
+        let scalar = scalar(lowered, shadow);
+        let length = elements(lowered, params, shadow)? * shadow.scalars as usize;
+        let zeros = vec![0; length * scalar.bytes() as usize];
+        params.set(shadow.name.as_str(), &Data::Bytes(Some(scalar), zeros))?;
+    }
+    Ok(())
+}
+
+/// Sets the shadow of the parameter `of`: every number to one, or all of them to a list as long as the shadow.
+pub fn seed(lowered: &Lowered, params: &mut Params, of: &str, data: &Data) -> Result<(), Error> {
+    let Some(shadow) = lowered.params.shadows.iter().find(|shadow| shadow.of == *of) else {
+        let known: Vec<&str> = lowered.params.shadows.iter().map(|shadow| shadow.of.as_str()).collect();
+        return Err(Error(format!("`{of}` carries no derivative; these do: {}", known.join(", "))));
+    };
+    let (scalar, name) = (scalar(lowered, shadow), shadow.name.as_str());
+    let length = params.get(name)?.1.len() / scalar.bytes() as usize;
+    let numbers: Vec<f64> = match data {
+        Data::Number(number) => vec![number.as_f64(); length],
+        Data::Bytes(Some(from), bytes) => {
+            cotangent_runtime::data::numbers(*from, bytes).map(|number| number.as_f64()).collect()
+        }
+        _ => return Err(Error(format!("the derivative of `{of}` is a number or a list of numbers"))),
+    };
+    if numbers.len() != length {
+        let given = numbers.len();
+        return Err(Error(format!("the derivative of `{of}` has {length} numbers, but {given} were given")));
+    }
+    let mut bytes = Vec::new();
+    for number in numbers {
+        cotangent_runtime::Number::Float(number).write(scalar, &mut bytes)?;
+    }
+    params.set(name, &Data::Bytes(Some(scalar), bytes))
+}
+
+/// The numbers of a shadow.
+pub fn numbers(lowered: &Lowered, params: &Params, shadow: &ShaderShadow) -> Result<Vec<f64>, Error> {
+    let (_, bytes) = params.get(shadow.name.as_str())?;
+    let scalar = scalar(lowered, shadow);
+    Ok(cotangent_runtime::data::numbers(scalar, bytes).map(|number| number.as_f64()).collect())
+}

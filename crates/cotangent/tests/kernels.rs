@@ -1,0 +1,183 @@
+//! The programs of `tests/kernels`: derivatives of whole kernels.
+//!
+//! A header names the kernel (`//kernel: main`), the number of groups (`//groups: 2`), the parameters (`//set: x=f32[1, 2]`) and, if
+//! they are known from elsewhere, gradients with cotangents of one (`//expect: x=f32[..]`). For every file:
+//!
+//! - the gradients are as expected;
+//! - gradients agree with finite differences of the whole dispatch;
+//! - forward and reverse mode agree: the inner product of tangents and gradients of what is read equals that of cotangents and
+//!   tangents of what is written;
+//! - every target accepts both derivatives.
+
+use cotangent::interp::Interpreter;
+use cotangent::ir::Mode;
+use cotangent::ir::layout::Target;
+use cotangent::kernel::{self, make_shadows, numbers, seed};
+use cotangent::runtime::{Data, Launch, Params, Runner};
+use cotangent::{Disk, KernelRoot, Lowered, Program, Request, Roots, Scalar, Session, Symbol, compiled};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+struct Case {
+    program: Program,
+    entry: Symbol,
+    groups: [u32; 3],
+    set: Vec<(String, Data)>,
+    expected: Vec<(String, Vec<f64>)>,
+}
+
+fn floats(data: &Data) -> Vec<f64> {
+    match data {
+        Data::Bytes(Some(scalar), bytes) => {
+            cotangent::runtime::data::numbers(*scalar, bytes).map(|number| number.as_f64()).collect()
+        }
+        _ => panic!("a list of numbers"),
+    }
+}
+
+impl Case {
+    fn read(path: &Path) -> Case {
+        let text = std::fs::read_to_string(path).unwrap();
+        let lines = |word: &str| {
+            let prefix = format!("//{word}: ");
+            text.lines().filter_map(|line| line.strip_prefix(&prefix)).map(str::to_string).collect::<Vec<_>>()
+        };
+        let pair = |line: &String| {
+            let (name, value) = line.split_once('=').expect("NAME=VALUE");
+            (name.to_string(), Data::parse(value).unwrap())
+        };
+        let groups = lines("groups").first().map_or(1, |groups| groups.parse().unwrap());
+        let session = Session::new(Disk::new(vec![]));
+        Case {
+            program: session.program(&Request::new(path.to_string_lossy())),
+            entry: Symbol::new(&lines("kernel")[0]),
+            groups: [groups, 1, 1],
+            set: lines("set").iter().map(pair).collect(),
+            expected: lines("expect").iter().map(pair).map(|(name, data)| (name, floats(&data))).collect(),
+        }
+    }
+
+    fn derivative(&self, mode: Mode) -> Arc<Lowered> {
+        let root = KernelRoot { entry: self.entry, mode, wrt: None, results: None };
+        self.program.compile(Roots::Kernel(root)).accept().unwrap()
+    }
+
+    fn params(&self, lowered: &Lowered) -> Params {
+        let mut params = Params::new(&lowered.module);
+        for (name, data) in &self.set {
+            params.set(name, data).unwrap();
+        }
+        params
+    }
+
+    /// Launches a derivative whose shadows of these parameters hold what `fill` gives for each.
+    fn launch(
+        &self,
+        lowered: &Arc<Lowered>,
+        is_seeded: impl Fn(bool, bool) -> bool,
+        mut fill: impl FnMut(usize) -> Vec<f64>,
+    ) -> Params {
+        let mut params = self.params(lowered);
+        make_shadows(lowered, &mut params).unwrap();
+        for shadow in lowered.params.shadows.iter().filter(|s| is_seeded(s.read, s.written)) {
+            let length = numbers(lowered, &params, shadow).unwrap().len();
+            let bytes = fill(length).iter().flat_map(|x| x.to_le_bytes()).collect();
+            seed(lowered, &mut params, shadow.of.as_str(), &Data::Bytes(Some(Scalar::F64), bytes)).unwrap();
+        }
+        let backend = Arc::new(Interpreter::default());
+        let mut runner = Runner::with_params(backend, compiled(lowered), params).unwrap();
+        let launched = runner.launch_id(lowered.entries[0], self.groups, Launch::default()).unwrap();
+        launched.ended.unwrap();
+        runner.download().unwrap();
+        runner.params
+    }
+}
+
+/// Numbers from -1 to 1 that do not repeat.
+fn some_numbers(start: usize) -> impl FnMut(usize) -> Vec<f64> {
+    let mut at = start;
+    move |length| {
+        let numbers = (at..at + length).map(|k| f64::from((k as f32 * 12.9898).sin())).collect();
+        at += length;
+        numbers
+    }
+}
+
+fn inner_product(lowered: &Lowered, params: &Params, other: &[Vec<f64>], is_in: impl Fn(bool, bool) -> bool) -> f64 {
+    let shadows = lowered.params.shadows.iter().filter(|s| is_in(s.read, s.written));
+    let own = shadows.map(|shadow| numbers(lowered, params, shadow).unwrap());
+    own.zip(other).flat_map(|(a, b)| a.into_iter().zip(b.clone())).map(|(a, b)| a * b).sum()
+}
+
+fn check(path: &Path) {
+    let case = Case::read(path);
+    let (forward, backward) = (case.derivative(Mode::Forward), case.derivative(Mode::Backward));
+
+    let ones = case.launch(&backward, |_, written| written, |length| vec![1.0; length]);
+    for (name, expected) in &case.expected {
+        let shadow = backward.params.shadows.iter().find(|s| s.of == **name).expect("the parameter has a gradient");
+        let found = numbers(&backward, &ones, shadow).unwrap();
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-5 * (1.0 + b.abs());
+        assert!(
+            found.len() == expected.len() && found.iter().zip(expected).all(close),
+            "{}: the gradient of {name} is {found:?}, expected {expected:?}",
+            path.display()
+        );
+    }
+
+    let original = case.program.compile(Roots::Entries(vec![case.entry])).accept().unwrap();
+    let options = kernel::Options { groups: case.groups, samples: 4, seed: 7 };
+    let rows = kernel::check(&original, &backward, &|lowered| Ok(case.params(lowered)), &options).unwrap();
+    assert!(!rows.is_empty(), "{}: nothing was compared", path.display());
+    for row in rows {
+        assert!(row.agrees && row.judged > 0, "{}: {row:?}", path.display());
+    }
+
+    let mut tangents = vec![];
+    let mut next = some_numbers(1);
+    let after = case.launch(&forward, |read, _| read, |length| {
+        tangents.push(next(length));
+        tangents.last().unwrap().clone()
+    });
+    let mut cotangents = vec![];
+    let mut next = some_numbers(1001);
+    let before = case.launch(&backward, |_, written| written, |length| {
+        cotangents.push(next(length));
+        cotangents.last().unwrap().clone()
+    });
+    let by_results = inner_product(&forward, &after, &cotangents, |_, written| written);
+    let by_inputs = inner_product(&backward, &before, &tangents, |read, _| read);
+    assert!(
+        (by_results - by_inputs).abs() <= 1e-4 * (1.0 + by_results.abs()),
+        "{}: forward mode gives {by_results}, reverse mode {by_inputs}",
+        path.display()
+    );
+
+    for lowered in [&forward, &backward] {
+        let targets = [Target::Wgsl, Target::SpirV, Target::Glsl, Target::Hlsl, Target::Metal];
+        for target in targets {
+            let refusable = path.ends_with("shapes.slang");
+            if let Err(refusal) = cotangent::shader(lowered, target, None) {
+                assert!(refusable && refusal.code.name == "E0761", "{} {target:?}: {}", path.display(), refusal.message);
+            }
+        }
+        let sources = case.program.sources();
+        cotangent::cpp(lowered, &sources, "kernel.slang", false).unwrap();
+        cotangent::cuda(lowered, &sources, "kernel.slang", false).unwrap();
+    }
+}
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kernels");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "slang"));
+    files.sort();
+    files
+}
+
+#[test]
+fn kernels_obey_the_laws() {
+    let files = files();
+    assert!(files.len() > 4);
+    files.iter().for_each(|path| check(path));
+}
