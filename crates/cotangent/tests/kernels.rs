@@ -103,7 +103,12 @@ fn some_numbers(start: usize) -> impl FnMut(usize) -> Vec<f64> {
     }
 }
 
-fn inner_product(lowered: &Lowered, params: &Params, other: &[Vec<f64>], is_in: impl Fn(bool, bool) -> bool) -> f64 {
+fn inner_product(
+    lowered: &Lowered,
+    params: &Params,
+    other: &[Vec<f64>],
+    is_in: impl Fn(bool, bool) -> bool,
+) -> f64 {
     let shadows = lowered.params.shadows.iter().filter(|s| is_in(s.read, s.written));
     let own = shadows.map(|shadow| numbers(lowered, params, shadow).unwrap());
     own.zip(other).flat_map(|(a, b)| a.into_iter().zip(b.clone())).map(|(a, b)| a * b).sum()
@@ -115,7 +120,8 @@ fn check(path: &Path) {
 
     let ones = case.launch(&backward, |_, written| written, |length| vec![1.0; length]);
     for (name, expected) in &case.expected {
-        let shadow = backward.params.shadows.iter().find(|s| s.of == **name).expect("the parameter has a gradient");
+        let shadow =
+            backward.params.shadows.iter().find(|s| s.of == **name).expect("the parameter has a gradient");
         let found = numbers(&backward, &ones, shadow).unwrap();
         let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-5 * (1.0 + b.abs());
         assert!(
@@ -135,16 +141,24 @@ fn check(path: &Path) {
 
     let mut tangents = vec![];
     let mut next = some_numbers(1);
-    let after = case.launch(&forward, |read, _| read, |length| {
-        tangents.push(next(length));
-        tangents.last().unwrap().clone()
-    });
+    let after = case.launch(
+        &forward,
+        |read, _| read,
+        |length| {
+            tangents.push(next(length));
+            tangents.last().unwrap().clone()
+        },
+    );
     let mut cotangents = vec![];
     let mut next = some_numbers(1001);
-    let before = case.launch(&backward, |_, written| written, |length| {
-        cotangents.push(next(length));
-        cotangents.last().unwrap().clone()
-    });
+    let before = case.launch(
+        &backward,
+        |_, written| written,
+        |length| {
+            cotangents.push(next(length));
+            cotangents.last().unwrap().clone()
+        },
+    );
     let by_results = inner_product(&forward, &after, &cotangents, |_, written| written);
     let by_inputs = inner_product(&backward, &before, &tangents, |read, _| read);
     assert!(
@@ -158,7 +172,12 @@ fn check(path: &Path) {
         for target in targets {
             let refusable = path.ends_with("shapes.slang");
             if let Err(refusal) = cotangent::shader(lowered, target, None) {
-                assert!(refusable && refusal.code.name == "E0761", "{} {target:?}: {}", path.display(), refusal.message);
+                assert!(
+                    refusable && refusal.code.name == "E0761",
+                    "{} {target:?}: {}",
+                    path.display(),
+                    refusal.message
+                );
             }
         }
         let sources = case.program.sources();
@@ -169,7 +188,8 @@ fn check(path: &Path) {
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kernels");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|ending| ending == "slang"));
     files.sort();
     files

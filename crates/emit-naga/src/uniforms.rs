@@ -6,7 +6,7 @@
 //! of a member, the whole block is words.
 
 use crate::func::FuncEmitter;
-use crate::words::{Form, Words, is_native};
+use crate::words::{Form, Words, has_small_parts, is_native};
 use crate::{Emitter, LeafPlace, Result, unsupported, variable};
 use cotangent_base::Scalar;
 use cotangent_ir::layout::bind::{BlockPlace, Kind, Slot};
@@ -77,11 +77,17 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Whether naga lays a value out as the block does, and takes it in a uniform buffer, which asks for more than others.
+    /// Whether naga lays a value out as the block does, and takes it in a uniform buffer, which asks for more than others,
+    /// or in a push constant, which has no `half`.
     fn is_native_uniform(&self, ty: Ty, block: BlockPlace) -> bool {
         let uniform = Rules { set: Set::Std140, ..block.rules };
         let pushed = block.slot.is_some_and(|s| s.kind == Kind::PushConstant) && self.target == Target::SpirV;
         let types = &self.module.types;
+        let immediate =
+            block.slot.is_some_and(|s| s.kind == Kind::PushConstant) && self.target != Target::Glsl;
+        if immediate && has_small_parts(types, ty, block.rules) {
+            return false;
+        }
         is_native(types, ty, block.rules) && (pushed || is_native(types, ty, uniform))
     }
 

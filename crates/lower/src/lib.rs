@@ -90,4 +90,4 @@ mod unpack;
 mod varying;
 mod zero;
 
-pub use roots::{KernelRoot, ConformanceId, Lowered, Options, Roots, lower, lower_from, lower_with, no_such};
+pub use roots::{ConformanceId, KernelRoot, Lowered, Options, Roots, lower, lower_from, lower_with, no_such};

@@ -65,6 +65,11 @@ impl Interface {
             let ty = finder.lowerer.queries.subst(param.ty, &subst);
             let mut plan = Plan::default();
             if is_varying(finder.lowerer, ty, param) {
+                if param.by_ref {
+                    let message =
+                        format!("`{}` is a reference, which an entry point cannot take", param.name);
+                    unsuitable(finder.lowerer, param.span, message, "take the value: remove `__ref`");
+                }
                 let at = |input| At { input, varying: param.varying, name: param.name, span: param.span };
                 plan.input = (param.dir != hir::Dir::Out).then(|| finder.whole(ty, at(true)));
                 plan.output = (param.dir != hir::Dir::In).then(|| finder.whole(ty, at(false)));

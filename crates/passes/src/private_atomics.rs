@@ -27,9 +27,7 @@
 //! Atomic operations on buffers and group-shared variables stay, and so do those through a pointer of unknown origin.
 
 use cotangent_base::Scalar;
-use cotangent_ir::{
-    Atomic, AtomicKind, Builder, Func, Global, GlobalKind, Inst, Math, Module, Op, Value,
-};
+use cotangent_ir::{Atomic, AtomicKind, Builder, Func, Global, GlobalKind, Inst, Math, Module, Op, Value};
 
 /// Whether a module has something to replace.
 pub fn has_any(module: &Module) -> bool {

@@ -213,7 +213,8 @@ fn zeros(inner: &str) -> Result<Data, Error> {
 /// `random(f32, 8)` or `random(f32, 8, SEED)`: numbers from -1 to 1, the same everywhere; integers are 0 to 9.
 fn random(inner: &str) -> Result<Data, Error> {
     let words: Vec<&str> = inner.split(',').map(str::trim).collect();
-    let (Some(name), Some(count), seed, ..=3) = (words.first(), words.get(1), words.get(2), words.len()) else {
+    let (Some(name), Some(count), seed, ..=3) = (words.first(), words.get(1), words.get(2), words.len())
+    else {
         bail!("write random(TYPE, COUNT) or random(TYPE, COUNT, SEED)")
     };
     let seed = match seed.map(|seed| seed.parse::<u64>()) {
@@ -230,8 +231,11 @@ fn random(inner: &str) -> Result<Data, Error> {
         let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         let unit = ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64;
-        let number =
-            if scalar.is_float() { Number::Float(2.0 * unit - 1.0) } else { Number::Int((unit * 10.0) as i128) };
+        let number = if scalar.is_float() {
+            Number::Float(2.0 * unit - 1.0)
+        } else {
+            Number::Int((unit * 10.0) as i128)
+        };
         number.write(scalar, &mut bytes)?;
     }
     Ok(Data::Bytes(Some(scalar), bytes))

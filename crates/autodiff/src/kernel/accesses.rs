@@ -3,9 +3,7 @@
 
 use crate::codes;
 use cotangent_base::{Diagnostic, Diagnostics, Map, Set};
-use cotangent_ir::{
-    Atomic, AtomicKind, Func, FuncId, Global, Inst, Module, Op, Ty, Type, Value,
-};
+use cotangent_ir::{Atomic, AtomicKind, Func, FuncId, Global, Inst, Module, Op, Ty, Type, Value};
 use cotangent_passes::calls::Calls;
 
 /// What is done to some memory.

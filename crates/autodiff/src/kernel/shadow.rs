@@ -68,9 +68,7 @@ impl Shadows {
     /// Makes the shadows that a derivative needs.
     pub fn new(module: &mut Module, accesses: &Accesses, asked: &Asked) -> Self {
         let mut shadows = Shadows { known: Map::default(), order: vec![] };
-        let is_in = |set: &Option<Set<Global>>, global| {
-            set.as_ref().is_none_or(|set| set.contains(&global))
-        };
+        let is_in = |set: &Option<Set<Global>>, global| set.as_ref().is_none_or(|set| set.contains(&global));
         for global in module.globals.keys().collect::<Vec<_>>() {
             let Some(done) = accesses.done_to(global) else { continue };
             // What nobody reads matters only as a result; what nobody writes only if its derivative is wanted.

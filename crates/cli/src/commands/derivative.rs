@@ -13,7 +13,12 @@ pub fn roots(program: &Program, text: &str, wrt: &[String]) -> Result<Roots, Fai
         _ => return Err(Failure::Usage(format!("--derivative takes NAME:fwd or NAME:bwd, not `{text}`"))),
     };
     if program.has_entry(name) {
-        return Ok(Roots::Kernel(KernelRoot { entry: Symbol::new(name), mode, wrt: names(wrt), results: None }));
+        return Ok(Roots::Kernel(KernelRoot {
+            entry: Symbol::new(name),
+            mode,
+            wrt: names(wrt),
+            results: None,
+        }));
     }
     if !wrt.is_empty() {
         return Err(Failure::Usage(format!("--wrt needs an entry point, and `{name}` is not one")));

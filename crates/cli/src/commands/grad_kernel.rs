@@ -38,7 +38,8 @@ pub fn grad(args: &Grad, entry: &str) -> Result<(), Failure> {
         GradMode::Fwd => Mode::Forward,
         GradMode::Bwd => Mode::Backward,
         GradMode::Both => {
-            let why = "--entry takes --mode fwd or bwd; `cotangent gradcheck --entry` compares with differences";
+            let why =
+                "--entry takes --mode fwd or bwd; `cotangent gradcheck --entry` compares with differences";
             return Err(Failure::Usage(why.into()));
         }
     };
@@ -47,7 +48,8 @@ pub fn grad(args: &Grad, entry: &str) -> Result<(), Failure> {
         Mode::Forward => &args.kernel.tangent,
         Mode::Backward => &args.kernel.cotangent,
     };
-    let seeds: Vec<(String, Data)> = seeds.iter().map(|item| setting(item, &disk)).collect::<Result<_, _>>()?;
+    let seeds: Vec<(String, Data)> =
+        seeds.iter().map(|item| setting(item, &disk)).collect::<Result<_, _>>()?;
     let root = KernelRoot { entry: Symbol::new(entry), mode, wrt: names(&args.wrt), results: None };
     let lowered = finish(program.compile(Roots::Kernel(root)), args.format)?;
     let mut params = set(&lowered, &args.set, &disk, args.format)?;
@@ -65,8 +67,9 @@ pub fn grad(args: &Grad, entry: &str) -> Result<(), Failure> {
         runtime::Failure::Usage(error) => error.into(),
         runtime::Failure::Device(why) => Failure::Device(why),
     };
-    let mut runner = Runner::with_params(Arc::new(Interpreter::default()), cotangent::compiled(&lowered), params)
-        .map_err(failed)?;
+    let mut runner =
+        Runner::with_params(Arc::new(Interpreter::default()), cotangent::compiled(&lowered), params)
+            .map_err(failed)?;
     let launch = Launch { max_steps: args.max_steps, ..Launch::default() };
     let launched = runner.launch_id(lowered.entries[0], groups, launch).map_err(failed)?;
     if args.format == Format::Text {
@@ -98,7 +101,9 @@ fn begin(lowered: &Lowered, mode: Mode, seeds: Vec<(String, Data)>) -> Result<Ve
             let results: Vec<&ShaderShadow> = shadows.iter().filter(|s| s.written).collect();
             match &results[..] {
                 [only] => Ok(vec![one(only)]),
-                [] => Err(Failure::Usage("the kernel writes no floats, so there is nothing to differentiate".into())),
+                [] => Err(Failure::Usage(
+                    "the kernel writes no floats, so there is nothing to differentiate".into(),
+                )),
                 several => {
                     let list: Vec<&str> = several.iter().map(|s| s.of.as_str()).collect();
                     let list = list.join(", ");

@@ -95,7 +95,8 @@ pub fn check(
         let mut row = Row { name: shadow.of, agrees: true, judged: 0, error: 0.0, worst: (0.0, 0.0) };
         for _ in 0..options.samples {
             let direction: Vec<f64> = leaves.iter().map(|_| random.between((-1.0, 1.0))).collect();
-            let along = |step: f64| difference(&base, shadow.of, &leaves, &direction, step, &gradient, &value);
+            let along =
+                |step: f64| difference(&base, shadow.of, &leaves, &direction, step, &gradient, &value);
             let (expected, found, size) = along(STEP)?;
             let (narrow_expected, narrow, _) = along(STEP / 4.0)?;
             let scale = size.max(expected.abs()).max(found.abs()).max(1e-6);
@@ -190,13 +191,20 @@ fn floats_of(lowered: &Lowered, name: Symbol) -> Vec<bool> {
     let types = &lowered.module.types;
     let ty = lowered.module.global_named(name).map(|global| lowered.module.globals[global].ty);
     match ty.map(|ty| types.get(ty)) {
-        Some(Type::Buffer(elem, _)) => leaves(types, elem).iter().map(|leaf| leaf.scalar.is_float()).collect(),
+        Some(Type::Buffer(elem, _)) => {
+            leaves(types, elem).iter().map(|leaf| leaf.scalar.is_float()).collect()
+        }
         _ => vec![],
     }
 }
 
 /// The floats of a parameter, in order, if the gradient has one number for each.
-fn float_leaves(lowered: &Lowered, params: &Params, shadow: &ShaderShadow, count: usize) -> Option<Vec<Leaf>> {
+fn float_leaves(
+    lowered: &Lowered,
+    params: &Params,
+    shadow: &ShaderShadow,
+    count: usize,
+) -> Option<Vec<Leaf>> {
     let types = &lowered.module.types;
     let ty = lowered.module.globals[lowered.module.global_named(shadow.of)?].ty;
     let (elem, stride) = match types.get(ty) {

@@ -22,7 +22,8 @@ use cotangent_runtime::{Data, Error, Params};
 /// The scalars of a shadow.
 fn scalar(lowered: &Lowered, shadow: &ShaderShadow) -> Scalar {
     let types = &lowered.module.types;
-    let ty = lowered.module.global_named(shadow.name).map(|global| types.get(lowered.module.globals[global].ty));
+    let ty =
+        lowered.module.global_named(shadow.name).map(|global| types.get(lowered.module.globals[global].ty));
     match ty {
         Some(Type::Buffer(elem, _)) => types.scalar_of(elem).unwrap_or(Scalar::F32),
         _ => Scalar::F32,
@@ -36,7 +37,8 @@ fn elements(lowered: &Lowered, params: &Params, shadow: &ShaderShadow) -> Result
     }
     let types = &lowered.module.types;
     let (_, bytes) = params.get(shadow.of.as_str())?;
-    let of = lowered.module.global_named(shadow.of).map(|global| types.get(lowered.module.globals[global].ty));
+    let of =
+        lowered.module.global_named(shadow.of).map(|global| types.get(lowered.module.globals[global].ty));
     let stride = match of {
         Some(Type::Buffer(elem, _)) => layout::Rules::C.stride(types, elem).unwrap_or(1) as usize,
         _ => 1,
