@@ -255,7 +255,13 @@ impl BodyCx<'_> {
     /// The element type an operator works in, given the one its operands meet in.
     fn admissible(&mut self, op: BinaryOp, family: Family, element: Ty) -> Option<Ty> {
         let TyKind::Scalar(scalar) = self.kind(element) else {
-            return Some(element);
+            // Of a generic element its bounds say what it can do.
+            let method = match family {
+                Family::Arithmetic => "add",
+                Family::Bits | Family::Shift => "bitAnd",
+                Family::Compare | Family::Logic => return Some(element),
+            };
+            return self.is_promised(element, method).then_some(element);
         };
         let int = |cx: &mut Self| Some(cx.scalar(Scalar::I32));
         match family {
@@ -318,7 +324,11 @@ impl BodyCx<'_> {
                 if op.is_none() { operand } else { negated(operand, scalar, span) }
             }
             Some(UnaryOp::BitNot) => {
-                if scalar.is_some_and(Scalar::is_float) {
+                let is_float = match scalar {
+                    Some(scalar) => scalar.is_float(),
+                    None => !self.is_promised(number.element, "bitNot"),
+                };
+                if is_float {
                     return self.no_operator(text, &[&operand], span, Some("it needs integers"));
                 }
                 build(UnaryOp::BitNot, operand)

@@ -85,6 +85,14 @@ impl BodyCx<'_> {
         if let TyKind::Scalar(_) = self.kind(result) { result } else { this }
     }
 
+    /// Whether a type conforms to the library interface that promises the method of that `[__lang("..")]`.
+    pub(super) fn is_promised(&mut self, ty: Ty, lang: &str) -> bool {
+        match self.cx.tables.lang.get(&Symbol::new(lang)) {
+            Some(Item::Func(promised)) => self.keeps(ty, *promised),
+            _ => true,
+        }
+    }
+
     /// Whether a type conforms to the interface that promises a method.
     fn keeps(&mut self, ty: Ty, promised: FuncId) -> bool {
         let FuncKind::Requirement(interface) = self.cx.program.funcs[promised].kind else { return false };
