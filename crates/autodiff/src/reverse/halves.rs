@@ -1,6 +1,7 @@
 //! Makes the primal and the linear half of a function: runs the passes of reverse mode in order, callees first.
 
 use super::repeat::Root;
+use super::custom_needs::needs;
 use super::{Key, recursive, require_backward, two_steps};
 use crate::checkpoint::induction::of_counted_loops;
 use crate::checkpoint::nest::init_of;
@@ -53,8 +54,10 @@ pub(super) fn halves(
 }
 
 fn custom_halves(cx: &mut Context<'_>, func: FuncId) -> Result<Callee, Reported> {
+    let mut needed = InputMask::filled(true, cx.module.funcs[func].sig.inputs().count());
     if let Some(custom) = cx.module.funcs[func].diff.backward {
         cx.fill(custom)?;
+        needed = needs(cx, func, custom)?;
     }
     let (original, root) = (&cx.module.funcs[func], cx.reverse.root());
     Ok(Callee {
@@ -62,7 +65,7 @@ fn custom_halves(cx: &mut Context<'_>, func: FuncId) -> Result<Callee, Reported>
         primal: func,
         linear: None,
         context: None,
-        needed: InputMask::filled(true, original.sig.inputs().count()),
+        needed,
         source: true,
         repeatable: root.may_repeat(cx.module, func) && root.may_repeat_sources(cx.module, func),
         prefer: original.diff.prefer,

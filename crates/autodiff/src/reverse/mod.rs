@@ -26,10 +26,11 @@
 //! user's context, and `D` is opaque in the same way; `two_steps` writes both. `recursive` writes the halves of recursive
 //! functions.
 //!
-//! `repeat` decides what may run again in the backward pass. `remove_linear` finally removes the linear halves, which nothing
+//! `custom_needs` finds which inputs a custom derivative reads. `repeat` decides what may run again in the backward pass. `remove_linear` finally removes the linear halves, which nothing
 //! calls.
 
 pub(crate) mod backward;
+pub(crate) mod custom_needs;
 mod extract;
 mod halves;
 mod recursive;
@@ -73,6 +74,8 @@ pub struct Cache {
     works: Works,
     /// The linear halves of recursive functions.
     recursive: Map<FuncId, Recursive>,
+    /// Which inputs custom backward derivatives read.
+    needs: Map<FuncId, InputMask>,
     /// What is being taken apart, to notice recursion that no call shows.
     open: Vec<Key>,
     /// Functions written and not yet tidied.

@@ -5,6 +5,7 @@
 
 use super::Transposer;
 use crate::driver::Reported;
+use crate::reverse::custom_needs::needs;
 use crate::reverse::wrong_signature;
 use crate::tangent;
 use cotangent_ir::{Dir, FuncId, Inst, LinCall, Op, OutputMask, Signature, Ty, Value};
@@ -66,8 +67,16 @@ impl Transposer<'_, '_> {
         if roles.len() != types.len() {
             return Err(wrong_signature(self.cx, call.call.func, data.span));
         }
-        let (inputs, tangents) = data.operands.split_at(call.primals as usize);
-        let inputs = self.copy.all(inputs);
+        let (read, tangents) = data.operands.split_at(call.primals as usize);
+        let mut read = self.copy.all(read).into_iter();
+        let needs = needs(self.cx, call.call.func, custom)?;
+        let input_types: Vec<Ty> = self.cx.module.funcs[call.call.func].sig.inputs().map(|p| p.ty).collect();
+        let mut inputs = Vec::new();
+        for (needed, ty) in needs.iter().zip(input_types) {
+            // What the derivative does not read is not there.
+            let given = if *needed { read.next() } else { None };
+            inputs.push(given.unwrap_or_else(|| self.build(|b, _| b.undef(ty))));
+        }
         let seeds = self.seeds(&call.call.outputs, &data.results);
 
         let mut operands = Vec::new();
