@@ -50,6 +50,12 @@ pub(crate) fn unsuitable(lowerer: &mut Lowerer<'_>, span: Span, message: String,
     lowerer.diagnostics.push(Diagnostic::new(codes::ENTRY_PARAMETER, span, message).help(help));
 }
 
+/// Reports a uniform parameter that is to be written.
+pub(crate) fn set_by_host(lowerer: &mut Lowerer<'_>, param: &hir::Param) {
+    let message = format!("the parameter `{}` is set by the host and cannot be written", param.name);
+    unsuitable(lowerer, param.span, message, "remove `out` or `inout`");
+}
+
 /// The stage of an entry point.
 fn stage_of(lowerer: &Lowerer<'_>, func: FuncRef) -> Stage {
     lowerer.entry(func.func).map_or(Stage::Compute, |entry| stage::ir_stage(entry.stage))
@@ -79,6 +85,8 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
             if let Some(semantic) = param.varying.semantic {
                 let message = format!("compute shaders have no semantic `{semantic}`");
                 unsuitable(lowerer, param.span, message, SYSTEM_VALUES);
+            } else if param.dir != hir::Dir::In {
+                set_by_host(lowerer, &param);
             }
             continue;
         };

@@ -1,6 +1,6 @@
 //! Collects the varyings of an entry point: its scalar and vector inputs and outputs, with their system values or locations.
 
-use crate::entry::unsuitable;
+use crate::entry::{set_by_host, unsuitable};
 use crate::instance::Lowerer;
 use crate::system::{accepts, is_system, promised, system_value, words};
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
@@ -73,6 +73,8 @@ impl Interface {
                 let at = |input| At { input, varying: param.varying, name: param.name, span: param.span };
                 plan.input = (param.dir != hir::Dir::Out).then(|| finder.whole(ty, at(true)));
                 plan.output = (param.dir != hir::Dir::In).then(|| finder.whole(ty, at(false)));
+            } else if param.dir != hir::Dir::In {
+                set_by_host(finder.lowerer, param);
             }
             finder.found.params.push(plan);
         }
