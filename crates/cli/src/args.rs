@@ -54,6 +54,9 @@ pub struct Source {
     /// Set the number of a conforming type in interface values.
     #[arg(long, value_name = "TYPE:INTERFACE[=ID]")]
     pub conformance: Vec<String>,
+    /// The threads of a group, for kernels that leave them to the launch (`[CudaKernel]`); 1 by default.
+    #[arg(long, value_name = "X,Y,Z")]
+    pub threads: Option<String>,
     /// Store or recompute values in backward passes, except in functions marked `[PreferRecompute]` or `[PreferCheckpoint]`;
     /// by default, bytes are weighed against work.
     #[arg(long, value_enum, value_name = "WHAT")]

@@ -40,6 +40,7 @@ pub const FILES: &[(&str, &str)] = library![
     "resources.slang",
     "scalars.slang",
     "shapes.slang",
+    "tensors.slang",
     "textures.slang",
     "truth.slang",
     "wave_parts.slang",

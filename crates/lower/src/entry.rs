@@ -96,7 +96,9 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
     }
     let mut declared = Func::new(name, sig, span);
     let subst = lowerer.subst(func);
-    let threads = entry.map_or([1; 3], |e| e.threads.map(|val| thread_count(lowerer, val, &subst, e.span)));
+    let launched = lowerer.options.threads.filter(|_| entry.is_some_and(|e| e.launched));
+    let written = entry.map(|e| e.threads.map(|val| thread_count(lowerer, val, &subst, e.span)));
+    let threads = launched.or(written).unwrap_or([1; 3]);
     let all = threads.iter().fold(1, |all: u64, n| all.saturating_mul(u64::from(*n)));
     if let (Some(entry), true) = (entry, all > MOST_THREADS) {
         let message = format!("a group of {all} threads exceeds the {MOST_THREADS} that devices support");

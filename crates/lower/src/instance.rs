@@ -84,6 +84,8 @@ pub(crate) struct Lowerer<'c> {
     pub instances: Map<hir::FuncId, u32>,
     /// Which functions derivatives are taken of.
     pub demands: Demands,
+    /// The variables that hold numbers of the thread.
+    pub thread_numbers: Vec<(crate::thread::Number, ir::Global)>,
 }
 
 impl<'c> Lowerer<'c> {
@@ -109,6 +111,7 @@ impl<'c> Lowerer<'c> {
             options,
             instances: Map::default(),
             demands: Demands::default(),
+            thread_numbers: Vec::new(),
         }
     }
 

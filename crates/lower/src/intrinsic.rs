@@ -19,6 +19,7 @@
 use crate::bytes;
 use crate::instance::Lowerer;
 use crate::reinterpret::reinterpret;
+use crate::thread;
 use cotangent_base::{Scalar, Span, Symbol};
 use cotangent_ir::texture::{Opaque, Sampling};
 use cotangent_ir::wave::Wave;
@@ -125,6 +126,9 @@ fn operation(types: &Types, func: &Func, name: &str) -> Option<(Op, Vec<Value>)>
 pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
     if let Some(bytes) = bytes::named(name.as_str()) {
         return bytes::define(lowerer, id, bytes);
+    }
+    if let Some(number) = thread::Number::named(name.as_str()) {
+        return thread::define(lowerer, id, number);
     }
     let mut func = lowerer.module.funcs[id].clone();
     let (span, text) = (func.span, func.name);

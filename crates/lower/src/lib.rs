@@ -30,6 +30,7 @@
 //! | `global`                            | parameters of the shader, `static` and group-shared variables |
 //! | `params`                            | declared parameters of the shader                             |
 //! | `entry`                             | entry points                                                  |
+//! | `thread`                            | the numbers of a thread, for functions that ask for them      |
 //! | `stage`, `varying`                  | inputs and outputs of vertex and fragment shaders             |
 //! | `func`                              | bodies: the state while one is lowered                        |
 //! | `stmt`, `branch`, `loops`           | statements; how variables become values                       |
@@ -85,6 +86,7 @@ mod sums;
 mod switch;
 mod synth;
 mod system;
+mod thread;
 mod types;
 mod unpack;
 mod varying;

@@ -77,6 +77,8 @@ pub struct Options {
     pub conformances: Vec<ConformanceId>,
     /// The stage of entry points that do not say theirs: a function that is asked for as an entry point becomes one.
     pub stage: Option<Stage>,
+    /// The threads of a group, for kernels that leave them to the launch: `[CudaKernel]`.
+    pub threads: Option<[u32; 3]>,
     /// What the program is compiled for; if that is open, nothing is refused because of it.
     pub target: Option<Target>,
     /// How matrices lie in memory that the host sees, where the program does not say.
@@ -152,6 +154,7 @@ pub fn lower_from(queries: &mut Queries, roots: Roots, options: Options) -> Lowe
     lowerer.check_options();
     lowerer.run();
     lowerer.pass_counters();
+    crate::thread::set_numbers(&mut lowerer, &found.entries);
     lowerer.number_members();
     lowerer.check_sizes();
     crate::stage::check_pixels(&mut lowerer, &found.entries);
@@ -291,7 +294,7 @@ fn make_entry(lowerer: &mut Lowerer<'_>, name: Symbol, mut all: Vec<hir::FuncId>
         Stage::Vertex => hir::Stage::Vertex,
         Stage::Fragment => hir::Stage::Fragment,
     };
-    lowerer.made_entries.insert(func, hir::Entry { stage, threads: [one; 3], span });
+    lowerer.made_entries.insert(func, hir::Entry { stage, threads: [one; 3], launched: false, span });
     all.push(func);
     all
 }

@@ -148,6 +148,8 @@ pub enum Data {
     Image(Image),
     /// What a sampler says.
     Sampler(SamplerState),
+    /// A tensor: its sizes, and its elements row by row.
+    Tensor(Vec<u32>, Scalar, Vec<u8>),
 }
 
 impl Data {
@@ -165,6 +167,9 @@ impl Data {
         }
         if let Some(inner) = text.strip_prefix("zeros(").and_then(|t| t.strip_suffix(')')) {
             return zeros(inner);
+        }
+        if let Some(inner) = text.strip_prefix("tensor(").and_then(|t| t.strip_suffix(')')) {
+            return tensor(inner);
         }
         if let Some(inner) = text.strip_prefix("random(").and_then(|t| t.strip_suffix(')')) {
             return random(inner);
@@ -209,6 +214,22 @@ fn zeros(inner: &str) -> Result<Data, Error> {
         None => bail!("zeros({scalar}, {count}) is larger than 4 GiB"),
     }
 }
+
+/// `tensor(2x3, f32[..])`.
+fn tensor(inner: &str) -> Result<Data, Error> {
+    let Some((sizes, list)) = inner.split_once(',') else { bail!("write tensor(2x3, f32[..])") };
+    let sizes: Option<Vec<u32>> = sizes.split('x').map(|size| size.trim().parse().ok()).collect();
+    let Some(sizes) = sizes.filter(|sizes| sizes.len() <= MOST_DIMENSIONS) else {
+        bail!("`{inner}` does not begin with up to {MOST_DIMENSIONS} sizes, as in tensor(2x3, f32[..])")
+    };
+    match Data::parse(list)? {
+        Data::Bytes(Some(scalar), bytes) => Ok(Data::Tensor(sizes, scalar, bytes)),
+        _ => bail!("the elements of a tensor are a list: tensor(2x3, f32[..])"),
+    }
+}
+
+/// How many dimensions a tensor has at most.
+pub const MOST_DIMENSIONS: usize = 5;
 
 /// `random(f32, 8)` or `random(f32, 8, SEED)`: numbers from -1 to 1, the same everywhere; integers are 0 to 9.
 fn random(inner: &str) -> Result<Data, Error> {

@@ -1,5 +1,6 @@
 //! The parameters of a program: one block of host memory each, and access by path.
 
+use crate::data::MOST_DIMENSIONS;
 use crate::image::Image;
 use crate::path::{descend, split};
 use crate::{Compiled, Data, Error, Tree, bail, data};
@@ -205,6 +206,9 @@ impl Params {
 
     /// Writes `data` at `path`. A whole buffer takes the length of the data.
     pub fn set(&mut self, path: &str, data: &Data) -> Result<(), Error> {
+        if let Data::Tensor(sizes, scalar, bytes) = data {
+            return self.set_tensor(path, sizes, *scalar, bytes);
+        }
         let place = self.find(path)?;
         if let Type::Buffer(elem, _) = self.types.get(place.ty) {
             return self.set_buffer(path, place, elem, data);
@@ -217,7 +221,9 @@ impl Params {
             (Data::Image(Image { scalar, bytes: Some(bytes), .. }), _) => {
                 self.as_numbers_of(path, place, *scalar, bytes)?.1
             }
-            (Data::Image(_) | Data::Sampler(_), _) => bail!("`{path}` is neither a texture nor a sampler"),
+            (Data::Image(_) | Data::Sampler(_) | Data::Tensor(..), _) => {
+                bail!("`{path}` is neither a texture nor a sampler")
+            }
             (Data::Bytes(_, bytes), _) => bytes.clone(),
             (Data::Number(number), Type::Scalar(scalar)) => {
                 let mut bytes = vec![];
@@ -239,6 +245,56 @@ impl Params {
         };
         target.copy_from_slice(&bytes);
         Ok(())
+    }
+
+    /// Sets a tensor: the view at `path`, or the one in the pair or gradient there. Parts that the program does not use are not there.
+    fn set_tensor(&mut self, path: &str, sizes: &[u32], scalar: Scalar, bytes: &[u8]) -> Result<(), Error> {
+        let inside = ["", ".primal", ".diff"].map(|part| format!("{path}{part}"));
+        let Some(view) = inside.iter().find(|view| self.find(&format!("{view}.data")).is_ok()) else {
+            bail!("`{path}` is not a tensor")
+        };
+        let data = Data::Bytes(Some(scalar), bytes.to_vec());
+        self.set(&format!("{view}.data"), &data)?;
+        // An element may be a vector: then it takes the last size.
+        let elements = self.elements(&format!("{view}.data"))?;
+        let given: usize = sizes.iter().map(|size| *size as usize).product();
+        let lanes = given.checked_div(elements).unwrap_or(1).max(1);
+        if elements * lanes != given || lanes > 1 && sizes.last() != Some(&(lanes as u32)) {
+            bail!("`{path}` has {elements} elements, but its sizes ask for {given}");
+        }
+        let (mut all, mut strides) = ([1u32; MOST_DIMENSIONS], [1u32; MOST_DIMENSIONS]);
+        let outer = if lanes > 1 { &sizes[..sizes.len() - 1] } else { sizes };
+        let mut stride = 1;
+        for (k, size) in outer.iter().enumerate().rev() {
+            strides[k] = stride;
+            stride *= size;
+        }
+        all[..sizes.len()].copy_from_slice(sizes);
+        let words = |numbers: &[u32]| {
+            let bytes = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+            Data::Bytes(Some(Scalar::U32), bytes)
+        };
+        for (part, data) in [
+            ("sizes", words(&all)),
+            ("strides", words(&strides)),
+            ("dimensions", words(&[sizes.len() as u32])),
+        ] {
+            let part = format!("{view}.{part}");
+            if self.find(&part).is_ok() {
+                self.set(&part, &data)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many elements a buffer has.
+    fn elements(&self, path: &str) -> Result<usize, Error> {
+        let place = self.find(path)?;
+        let stride = match self.types.get(place.ty) {
+            Type::Buffer(elem, _) => layout::Rules::C.stride(&self.types, elem).unwrap_or(1).max(1),
+            _ => 1,
+        };
+        Ok(self.get(path)?.1.len() / stride as usize)
     }
 
     fn set_opaque(&mut self, path: &str, place: Place, opaque: Opaque, data: &Data) -> Result<(), Error> {
@@ -278,7 +334,7 @@ impl Params {
                 let (scalar, bytes) = self.as_numbers_of(path, place, *scalar, bytes)?;
                 (Some(scalar), bytes)
             }
-            Data::Image(_) | Data::Number(_) | Data::Sampler(_) => {
+            Data::Image(_) | Data::Number(_) | Data::Sampler(_) | Data::Tensor(..) => {
                 bail!("`{path}` is a buffer: write f32[..] or another list")
             }
         };

@@ -10,7 +10,7 @@
 use crate::driver::{Context, Reported};
 use crate::transpose::{DERIVATIVE, PRIMAL, Role, roles};
 use cotangent_base::Map;
-use cotangent_ir::{Func, FuncId, Inst, InputMask, Op, Step, Value};
+use cotangent_ir::{Func, FuncId, InputMask, Inst, Op, Step, Value};
 
 /// The inputs that the backward derivative `custom` of `func` reads.
 pub(crate) fn needs(cx: &mut Context<'_>, func: FuncId, custom: FuncId) -> Result<InputMask, Reported> {
@@ -62,7 +62,9 @@ impl<'f> Uses<'f> {
             let first = data.op.path().and_then(|path| path.0.first());
             if let Op::Extract(path) = &data.op {
                 first != Some(&Step::Part(DERIVATIVE))
-                    && (path.0.len() > 1 || first != Some(&Step::Part(PRIMAL)) || self.is_read(data.results[0]))
+                    && (path.0.len() > 1
+                        || first != Some(&Step::Part(PRIMAL))
+                        || self.is_read(data.results[0]))
             } else if let Op::Insert(_) = data.op {
                 // The pair itself, not what is put into it.
                 let is_base = data.operands[0] == pair && !data.operands[1..].contains(&pair);

@@ -1,7 +1,7 @@
 //! Makes the primal and the linear half of a function: runs the passes of reverse mode in order, callees first.
 
-use super::repeat::Root;
 use super::custom_needs::needs;
+use super::repeat::Root;
 use super::{Key, recursive, require_backward, two_steps};
 use crate::checkpoint::induction::of_counted_loops;
 use crate::checkpoint::nest::init_of;

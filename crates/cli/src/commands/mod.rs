@@ -83,7 +83,8 @@ impl Source {
             Some(Prefer::Recompute) => ir::Prefer::Recompute,
             Some(Prefer::Checkpoint) => ir::Prefer::Checkpoint,
         };
-        Ok(Options { conformances, prefer, ..Options::default() })
+        let threads = self.threads.as_deref().map(run::groups).transpose()?;
+        Ok(Options { conformances, prefer, threads, ..Options::default() })
     }
 }
 

@@ -240,8 +240,8 @@ impl Checked {
     pub(crate) fn stays_open(&mut self) -> bool {
         let is_entry = |func: &FuncId| {
             let attributes = &self.tables.funcs[*func].prefix.attributes;
-            crate::declarations::attrs::has(attributes, "numthreads")
-                || crate::declarations::attrs::has(attributes, "shader")
+            let has = |name| crate::declarations::attrs::has(attributes, name);
+            has("numthreads") || has("shader") || has("CudaKernel")
         };
         let partial = self.tables.links.given.partial && !self.tables.user_funcs.iter().any(is_entry);
         self.tables.links.open |= partial;

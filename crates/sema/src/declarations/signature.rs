@@ -275,7 +275,8 @@ impl Checked {
         }
         let written = attrs::string(&attributes, "shader");
         let threads = attrs::find(&attributes, "numthreads");
-        if threads.is_none() && written.is_none() {
+        let launched = threads.is_none() && attrs::has(&attributes, "CudaKernel");
+        if threads.is_none() && written.is_none() && !launched {
             return;
         }
         let name = written.unwrap_or_else(|| "compute".into());
@@ -292,7 +293,7 @@ impl Checked {
             *count = self.const_val(arg, scope);
         }
         let span = threads.map_or(self.program.funcs[id].span, |attribute| attribute.span);
-        self.program.funcs[id].entry = Some(Entry { stage, threads: counts, span });
+        self.program.funcs[id].entry = Some(Entry { stage, threads: counts, launched, span });
     }
 
     /// Resolves the fields of a structure.

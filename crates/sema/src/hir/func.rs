@@ -225,6 +225,8 @@ pub struct Entry {
     pub stage: Stage,
     /// `[numthreads(x, y, z)]`.
     pub threads: [Val; 3],
+    /// Whether the launch says how many threads a group has: `[CudaKernel]`.
+    pub launched: bool,
     /// Where that is written; the function's name if nowhere.
     pub span: Span,
 }

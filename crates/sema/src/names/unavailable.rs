@@ -40,8 +40,6 @@ const NAMES: &[&str] = &[
     "CheckAccessFullyMapped",
     "WaveGetWaveIndex",
     "saturated_cooperation",
-    "TensorView",
-    "DiffTensorView",
     "TorchTensor",
     "CoopVec",
     "CoopMat",
@@ -64,8 +62,6 @@ const FAMILIES: &[&str] = &[
     "Sampler2D",
     "Sampler3D",
     "SamplerCube",
-    "cudaThreadIdx",
-    "cudaBlock",
 ];
 
 /// Whether the language's library has this name and ours does not.
