@@ -111,6 +111,9 @@ fn c_like(
     cotangent_emit_c::emit(&lowered.module, &lowered.params, options)
 }
 
+/// How many bytes of push constants naga counts.
+const MOST_PUSHED: u32 = 256;
+
 /// A shader has one block of push constants: another would lie in the same bytes.
 pub(crate) fn check_push_constants(params: &ShaderParams, bindings: &Bindings) -> Result<(), Refusal> {
     let is_pushed = |block: Option<BlockPlace>| {
@@ -124,6 +127,20 @@ pub(crate) fn check_push_constants(params: &ShaderParams, bindings: &Bindings) -
         .collect();
     for ((_, own_params), entry) in params.entries.iter().zip(&bindings.entries) {
         let own = own_params.iter().find(used).filter(|_| is_pushed(entry.block)).map(|param| param.span);
+        if let (Some(first), Some(block)) = (own, entry.block)
+            && block.size > MOST_PUSHED
+            && bindings.target == Target::SpirV
+        {
+            let message = format!(
+                "the uniform parameters of `{}` take {} bytes, but push constants have {MOST_PUSHED}",
+                entry.name, block.size
+            );
+            return Err(Box::new(
+                Diagnostic::new(codes::UNSUPPORTED, first, message)
+                    .note(Feature::LargePushed.note())
+                    .help("declare them outside the entry point, or in a `ConstantBuffer`"),
+            ));
+        }
         let mut all = pushed.iter().copied().chain(own);
         if let (Some(first), Some(second)) = (all.next(), all.next()) {
             let target = bindings.target.title();

@@ -126,7 +126,9 @@ impl Emitter<'_> {
     /// A structure that is declared where it is used.
     fn inner_struct(&self, shape: &Shape, declarator: &str, name: &str, depth: usize, out: &mut String) {
         let indent = if out.ends_with("const ") { String::new() } else { "    ".repeat(depth) };
-        _ = writeln!(out, "{indent}struct {name}_type {{");
+        // A field may have the name of the structure that it is in.
+        let level = if depth > 1 { format!("_{depth}") } else { String::new() };
+        _ = writeln!(out, "{indent}struct {name}_type{level} {{");
         let mut names = Names::default();
         match shape {
             Shape::Struct(fields) => {

@@ -133,6 +133,8 @@ features! {
     ParameterBlock => native("`ParameterBlock`", [Yes, Yes, By("Vulkan's `set`"), Yes, No]),
     /// Two blocks of push constants.
     SeveralPushed => native("several blocks of push constants", [No, No, No, Yes, Yes]),
+    /// Push constants of more bytes than naga counts.
+    LargePushed => native("more than 256 bytes of push constants", [Yes, No, Yes, Yes, Yes]),
     /// `packoffset`.
     PackOffset => alike("`packoffset`", No, No, No),
     /// Spaces, indices and numbers of resources that do not fit in eight bits.

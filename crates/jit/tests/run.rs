@@ -1,7 +1,7 @@
 //! Programs in `tests/run`, run natively and compared with the interpreter: every byte that they write, what they print, and where
 //! and why they stop. Those that native code refuses are in `refused.txt`, with the reason: an exact list, which `BLESS=1` rewrites.
 
-use cotangent::runtime::{Backend, Failure, Launch, Params, Runner};
+use cotangent::runtime::{Backend, Data, Failure, Launch, Params, Runner};
 use cotangent::{Disk, Lowered, interp, ir};
 use cotangent_jit::{Limits, Native, Stopped};
 use std::collections::BTreeMap;

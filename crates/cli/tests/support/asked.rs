@@ -11,6 +11,7 @@ use std::path::Path;
 pub struct Asked {
     pub set: Vec<(String, Data)>,
     pub groups: Option<[u32; 3]>,
+    pub threads: Option<[u32; 3]>,
     pub entry: Option<String>,
     pub defines: Vec<(String, String)>,
     pub conformances: Vec<ConformanceId>,
@@ -44,11 +45,8 @@ impl Asked {
                 let (name, value) = value.split_once('=')?;
                 self.set.push((name.trim().to_string(), Data::parse(value).ok()?));
             }
-            "--groups" => {
-                let mut numbers = value.split(',').map(|n| n.trim().parse().ok());
-                let mut next = || numbers.next().unwrap_or(Some(1));
-                self.groups = Some([next()?, next()?, next()?]);
-            }
+            "--groups" => self.groups = Some(triple(&value)?),
+            "--threads" => self.threads = Some(triple(&value)?),
             "--entry" => self.entry = Some(value),
             "--print" => {}
             "--matrix-layout" if value == "column" => self.matrices = Matrices::Columns,
@@ -75,6 +73,7 @@ impl Asked {
         request.settings.clone_from(&self.settings);
         request.options.conformances.clone_from(&self.conformances);
         request.options.matrices = self.matrices;
+        request.options.threads = self.threads;
         Session::new(disk).program(&request)
     }
 
@@ -82,6 +81,13 @@ impl Asked {
     pub fn roots(&self) -> Roots {
         Roots::Entries(self.entry.iter().map(|name| Symbol::new(name)).collect())
     }
+}
+
+/// `X,Y,Z`, of which the last may be missing.
+fn triple(text: &str) -> Option<[u32; 3]> {
+    let mut numbers = text.split(',').map(|n| n.trim().parse().ok());
+    let mut next = || numbers.next().unwrap_or(Some(1));
+    Some([next()?, next()?, next()?])
 }
 
 fn setting(setting: Setting, text: &str) -> Option<(Setting, String, String)> {

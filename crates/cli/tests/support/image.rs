@@ -13,7 +13,7 @@ use cotangent::ir::layout::{Matrices, Rules, Target};
 use cotangent::ir::shader::{ShaderParam, Shape};
 use cotangent::ir::texture::{Address, Compare, Filter, Opaque};
 use cotangent::ir::{Global, Ty, Type, Types};
-use cotangent::runtime::{Failure, Launch, Number, Params, Runner};
+use cotangent::runtime::{Data, Failure, Launch, Number, Params, Runner};
 use cotangent::{Disk, Lowered, Scalar, Symbol, interp};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ pub fn prepare_asked(path: &Path, asked: &Asked, emit: Emit) -> Result<Result<Ca
         let mut params = Params::new(&lowered.module);
         for (name, data) in &asked.set {
             // Of an application every entry point uses some of the parameters.
-            if params.find(name).is_ok() {
+            if params.find(name).is_ok() || matches!(data, Data::Tensor(..)) {
                 params.set(name, data).map_err(|e| e.to_string())?;
             }
         }
