@@ -1,4 +1,4 @@
-//! The programs of `tests/kernels`: derivatives of whole kernels.
+//! The programs of `tests/kernels` and `examples/kernels`: derivatives of whole kernels.
 //!
 //! A header names the kernel (`//kernel: main`), the number of groups (`//groups: 2`), the parameters (`//set: x=f32[1, 2]`) and, if
 //! they are known from elsewhere, gradients with cotangents of one (`//expect: x=f32[..]`). For every file:
@@ -12,6 +12,7 @@
 use cotangent::interp::Interpreter;
 use cotangent::ir::Mode;
 use cotangent::ir::layout::Target;
+use cotangent::kernel::sequence::Sequence;
 use cotangent::kernel::{self, make_shadows, numbers, seed};
 use cotangent::runtime::{Data, Launch, Params, Runner};
 use cotangent::{Disk, KernelRoot, Lowered, Program, Request, Roots, Scalar, Session, Symbol, compiled};
@@ -187,9 +188,10 @@ fn check(path: &Path) {
 }
 
 fn files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kernels");
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folders = ["tests/kernels", "examples/kernels"].map(|folder| root.join(folder));
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|ending| ending == "slang"));
     files.sort();
     files
@@ -200,4 +202,63 @@ fn kernels_obey_the_laws() {
     let files = files();
     assert!(files.len() > 4);
     files.iter().for_each(|path| check(path));
+}
+
+/// A hundred steps of `examples/kernels/cloth.slang`; the result is the sum of all coordinates in the end.
+fn cloth(at: &[f64], snapshots: usize, wide: bool) -> (f64, Vec<f64>, Vec<f64>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/kernels/cloth.slang");
+    let program = Session::new(Disk::new(vec![])).program(&Request::new(path.to_string_lossy()));
+    let number = |name: &str, value: &str| (format!("cloth.{name}"), Data::parse(value).unwrap());
+    let set = [number("stiffness", "3"), number("rest", "0.5"), number("step", "0.02")];
+    let options = cotangent::interp::Options { wide, ..Default::default() };
+    let mut sequence = Sequence::new(Arc::new(Interpreter::new(options)));
+    sequence.snapshots = snapshots;
+    let step = sequence.kernel(&program, "main", &set).unwrap();
+    let bytes = |numbers: &[f64]| numbers.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect::<Vec<u8>>();
+    let mut make = |name: &str, numbers: &[f64]| sequence.buffer(step, name, &bytes(numbers)).unwrap();
+    let (still, zeros) = (vec![0.01; 48], vec![0.0; 48]);
+    let mut state = [make("at", at), make("speed", &still)];
+    let first = state;
+    let mut next = [make("next_at", &zeros), make("next_speed", &zeros)];
+    for _ in 0..100 {
+        let bound = [("at", state[0]), ("speed", state[1]), ("next_at", next[0]), ("next_speed", next[1])];
+        sequence.launch(step, [2, 1, 1], &bound);
+        std::mem::swap(&mut state, &mut next);
+    }
+    // In wide mode a snapshot is rounded; only values are taken from there.
+    if !wide {
+        sequence.gradient(&[(state[0], &bytes(&[1.0; 48]))]).unwrap();
+    }
+    let floats = |bytes: Vec<u8>| -> Vec<f64> {
+        bytes.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes(b.try_into().unwrap()))).collect()
+    };
+    let gradient = floats(sequence.read_gradient(first[0]).unwrap().unwrap());
+    let uniforms = floats(sequence.read_uniform_gradient(step, "cloth").unwrap());
+    sequence.run().unwrap();
+    let sum = floats(sequence.read(state[0]).unwrap()).iter().sum();
+    (sum, gradient, uniforms)
+}
+
+#[test]
+fn a_simulation_of_many_launches_has_a_gradient() {
+    let at: Vec<f64> = (0..48)
+        .map(|k| {
+            (k % 3) as f64 * 0.1
+                + (k / 3 % 4) as f64 * 0.5 * f64::from(k % 3 == 0)
+                + (k / 12) as f64 * 0.5 * f64::from(k % 3 == 1)
+        })
+        .collect();
+    let (_, gradient, uniforms) = cloth(&at, 100, false);
+    let (_, again, _) = cloth(&at, 4, false);
+    assert_eq!(gradient, again, "fewer snapshots give the same gradient");
+    assert!(uniforms.iter().all(|x| x.is_finite() && *x != 0.0));
+    let direction: Vec<f64> = (0..48).map(|k| (f64::from(k) * 1.7).sin()).collect();
+    let moved = |step: f64| at.iter().zip(&direction).map(|(x, t)| x + step * t).collect::<Vec<f64>>();
+    let h = 1.0 / 4096.0;
+    let difference = (cloth(&moved(h), 100, true).0 - cloth(&moved(-h), 100, true).0) / (2.0 * h);
+    let expected: f64 = gradient.iter().zip(&direction).map(|(g, t)| g * t).sum();
+    assert!(
+        (difference - expected).abs() <= 2e-3 * (1.0 + difference.abs()),
+        "differences give {difference}, the gradient {expected}"
+    );
 }

@@ -5,10 +5,11 @@
 //! they hold the cotangents of results before the launch, and gradients after it.
 //!
 //! [`make_shadows`] and [`seed`] fill them on the host; any back end launches the program. [`check`](mod@check) compares reverse
-//! mode with finite differences of the whole dispatch.
+//! mode with finite differences of the whole dispatch. [`sequence`] differentiates many launches as one.
 
 mod check;
 mod derive;
+pub mod sequence;
 
 pub use check::{Options, Row, Stop, check};
 pub(crate) use derive::derive;
