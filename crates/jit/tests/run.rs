@@ -102,7 +102,7 @@ fn check(path: &Path) -> Result<Option<String>, String> {
 fn ran<B: Backend>(backend: B, lowered: &Lowered, asked: &Asked) -> Result<Ran, Failure> {
     let mut params = Params::new(&lowered.module);
     for (name, data) in &asked.set {
-        if params.find(name).is_ok() {
+        if params.find(name).is_ok() || matches!(data, Data::Tensor(..)) {
             params.set(name, data)?;
         }
     }
