@@ -18,10 +18,10 @@ cotangent_base::codes! {
     /// Mark it `[Differentiable]`, or give it a forward derivative with `[ForwardDerivative(g)]`.
     E0603 NO_FORWARD = "function has no forward derivative";
 
-    /// There is no derivative rule for an operation of the IR. The library wraps every such operation in a function with a rule,
-    /// so this is a bug in the library or the compiler.
+    /// There is no derivative rule for an operation of the IR: text of a target language has none. The library wraps every other
+    /// such operation in a function with a rule, so there it is a bug in the library or the compiler.
     ///
-    /// Call the library's function instead of the operation, or drop the derivative: `no_diff f(x)`, `detach(x)`.
+    /// Give the function a custom derivative, or drop the derivative: `no_diff f(x)`, `detach(x)`.
     E0604 NO_RULE = "no derivative rule for an operation";
 
     /// A derivative rule of the library computes the tangent of a function. It must be linear in its tangents: it cannot multiply

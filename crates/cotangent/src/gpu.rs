@@ -6,7 +6,7 @@
 use crate::targets::{Refusal, check_layout, check_push_constants, for_naga};
 use cotangent_base::{EntitySet, Map, Scalar};
 use cotangent_emit_naga::{Emitted, FLAG_BYTES, codes, entry_name};
-use cotangent_ir::layout::bind::{LeafPlace, bind};
+use cotangent_ir::layout::bind::{Kind, LeafPlace, Slot, bind};
 use cotangent_ir::layout::{Matrices, Target};
 use cotangent_ir::{Const, FuncId, Global, Module, Op, Type};
 use cotangent_lower::Lowered;
@@ -25,7 +25,7 @@ pub fn translate(
     check_layout(&compiled.params, codes::UNSUPPORTED)?;
     let bindings = bind(&compiled.module.types, &compiled.params, target, Matrices::Rows);
     check_push_constants(&compiled.params, &bindings)?;
-    let places = bindings.leaves(&compiled.params);
+    let places = apart(bindings.leaves(&compiled.params));
     let mut alone = Module::clone(&compiled.module);
     // Entry points are never pruned; the others become functions that nobody calls.
     let others: Vec<FuncId> = alone.funcs.keys().filter(|id| *id != entry).collect();
@@ -77,6 +77,23 @@ fn write_lengths(module: &mut Module, lengths: &Lengths) {
             }
         }
     }
+}
+
+/// The places with a binding of its own for each sampler of a combined one, as WebGPU wants it.
+fn apart(mut places: Map<Global, LeafPlace>) -> Map<Global, LeafPlace> {
+    let next = free(&places);
+    let mut shared: Vec<&mut Slot> = places
+        .values_mut()
+        .filter_map(|place| match place {
+            LeafPlace::Slot(slot) | LeafPlace::Element(slot) if slot.kind == Kind::Beside => Some(slot),
+            _ => None,
+        })
+        .collect();
+    shared.sort_by_key(|slot| (slot.space, slot.index));
+    for (index, slot) in (next..).zip(shared) {
+        *slot = Slot { kind: Kind::Binding, space: 0, index, count: slot.count };
+    }
+    places
 }
 
 /// A number of the first group that nothing is bound to.

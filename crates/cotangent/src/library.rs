@@ -38,6 +38,7 @@ pub const FILES: &[(&str, &str)] = library![
     "packing.slang",
     "pixels.slang",
     "resources.slang",
+    "samplers.slang",
     "scalars.slang",
     "shapes.slang",
     "tensors.slang",

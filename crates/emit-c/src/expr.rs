@@ -196,9 +196,12 @@ impl FuncEmitter<'_, '_> {
             Op::Insert(_) | Op::InsertAdd(_) | Op::Store(_) | Op::Assert(_) | Op::Discard => {
                 self.misplaced(data)?
             }
-            Op::Atomic(_) | Op::Barrier(_) | Op::Wave(_) | Op::Print(_) | Op::StoreTexel => {
-                self.misplaced(data)?
-            }
+            Op::Atomic(_)
+            | Op::Barrier(_)
+            | Op::Wave(_)
+            | Op::Print(_)
+            | Op::TargetText(_)
+            | Op::StoreTexel => self.misplaced(data)?,
             Op::Sample(how) => self.sample(*how, args),
             Op::Texel => Expr { memory: true, ..Expr::call("ct::texel", &args) },
             Op::Dimensions => Expr::call("ct::dimensions", &args),

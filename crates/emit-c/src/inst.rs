@@ -41,6 +41,7 @@ impl FuncEmitter<'_, '_> {
             Op::Wave(kind) => self.wave(&data, *kind),
             Op::StoreTexel => self.store_texel(&data)?,
             Op::Print(format) => self.print(&data, format.as_str()),
+            Op::TargetText(text) => self.target_text(&data, text.as_str())?,
             Op::Global(global) => self.global(data.results[0], *global),
             Op::Call(callee) => self.call(&data, *callee),
             Op::If => return self.within(inst, |e| e.branch(inst, &data)),

@@ -17,6 +17,7 @@
 //! | `wave`     | what lanes of a wave do together                                          |
 //! | `lanes`    | which lanes are together                                                  |
 //! | `texture`  | textures, through the sampler in the prelude                              |
+//! | `target_text` | text that the program has in the language itself                       |
 //! | `expr`     | expressions                                                               |
 //! | `names`    | names that C++ accepts                                                    |
 //!
@@ -47,6 +48,7 @@ mod moves;
 mod names;
 mod params;
 mod sums;
+mod target_text;
 mod texture;
 mod types;
 mod wave;
@@ -250,7 +252,8 @@ impl Emitter<'_> {
             waves: !self.waving.is_empty(),
             textures: self.has_textures,
         });
-        Ok(format!("{head}{prelude}\nnamespace {name} {{\n\n{body}\n}} // namespace {name}\n"))
+        let own: String = self.module.preludes.iter().map(|text| format!("{text}\n")).collect();
+        Ok(format!("{head}{prelude}{own}\nnamespace {name} {{\n\n{body}\n}} // namespace {name}\n"))
     }
 
     /// The functions that do something themselves, or by what they call.

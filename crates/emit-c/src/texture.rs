@@ -27,7 +27,7 @@ impl FuncEmitter<'_, '_> {
     pub fn sample(&self, how: Sampling, mut args: Vec<Expr>) -> Expr {
         let name = match how {
             Sampling::Implicit => {
-                args.push(Expr::name("0".to_string()));
+                args.insert(3, Expr::name("0".to_string()));
                 "ct::sample_level".to_string()
             }
             Sampling::Bias | Sampling::Level => "ct::sample_level".to_string(),

@@ -58,6 +58,9 @@ impl FuncEmitter<'_, '_> {
                 return Ok(());
             }
             Op::Print(_) => return refuse(Feature::Printf, self.span, "`printf` is not supported"),
+            Op::TargetText(_) => {
+                return refuse(Feature::TargetText, self.span, "text of a target language is not supported");
+            }
             Op::Point(_) | Op::Offset | Op::Address => {
                 let what = "a pointer that is not dereferenced at once is not supported";
                 return refuse(Feature::PointerValue, self.span, what);

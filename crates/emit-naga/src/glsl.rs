@@ -111,6 +111,7 @@ impl Numbers {
             | Kind::UnorderedAccess
             | Kind::Sampler
             | Kind::Texture
+            | Kind::Beside
             | Kind::Buffer => {
                 format!("layout({before}set = {}, binding = {}{after}", slot.space, slot.index)
             }

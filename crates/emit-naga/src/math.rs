@@ -80,6 +80,7 @@ impl FuncEmitter<'_, '_> {
             | Op::Barrier(_)
             | Op::Wave(_)
             | Op::Print(_)
+            | Op::TargetText(_)
             | Op::Point(_)
             | Op::Offset
             | Op::Address

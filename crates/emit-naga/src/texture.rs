@@ -17,7 +17,7 @@ use cotangent_base::{Scalar, Span};
 use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::Target;
 use cotangent_ir::texture::{Dim, Opaque, Sampling, Texture, Touched};
-use cotangent_ir::{Access, Global, InstData, Op, Type, Value};
+use cotangent_ir::{Access, Const, Func, Global, InstData, Op, Type, Value};
 use naga::{
     AddressSpace, Expression, GlobalVariable, Handle, ImageClass, ImageDimension, ImageQuery, Literal,
     ResourceBinding, SampleLevel, ScalarKind, Statement, StorageAccess, StorageFormat, SwizzleComponent,
@@ -71,6 +71,9 @@ impl Emitter<'_> {
         };
         // Texels are made of what the target must know, although naga converts them.
         self.scalar(texture.scalar, span)?;
+        if texture.dim == Dim::D1 && texture.array {
+            self.require(Feature::LineArray, span, "an array of 1D textures is not supported")?;
+        }
         let touched = self.touched.get(&global).copied().unwrap_or_default();
         let class = match texture.access {
             // GLSL has a variable for each sampler.
@@ -230,13 +233,21 @@ impl FuncEmitter<'_, '_> {
         };
         let gather = if let Sampling::Gather(lane) = how { Some(LANES[usize::from(lane)]) } else { None };
         let depth_ref = how.compares().then(|| rest[0]);
+        let offset = match data.operands.get(3 + how.operands()) {
+            Some(_) if texture.dim == Dim::D1 && !Feature::LineOffset.is_in(self.emitter.target) => {
+                let what = "sampling a 1D texture with an offset is not supported";
+                return refuse(Feature::LineOffset, self.span, what);
+            }
+            Some(offset) => Some(self.constant_offset(*offset, texture.axes())?),
+            None => None,
+        };
         let texel = self.expr(Expression::ImageSample {
             image,
             sampler,
             gather,
             coordinate,
             array_index,
-            offset: None,
+            offset,
             level,
             depth_ref,
             clamp_to_edge: false,
@@ -246,6 +257,22 @@ impl FuncEmitter<'_, '_> {
         }
         let lanes = if gather.is_some() { 4 } else { texture.lanes };
         Ok(self.lanes(texel, lanes, texture))
+    }
+
+    /// An offset in texels, which must be a constant.
+    fn constant_offset(&mut self, offset: Value, axes: u8) -> Result<Expr> {
+        let Some(numbers) = constants(self.func, offset, axes.into()) else {
+            let what = "sampling with an offset that is not a constant is not supported";
+            return refuse(Feature::VariableOffset, self.span, what);
+        };
+        let literals = numbers.iter().map(|n| self.expr(Expression::Literal(Literal::I32(*n)))).collect();
+        match crate::types::vector_size(numbers.len() as u8) {
+            Some(_) => {
+                let ty = self.emitter.ty(self.func.ty(offset), self.span)?;
+                Ok(self.expr(Expression::Compose { ty, components: literals }))
+            }
+            None => Ok(literals[0]),
+        }
     }
 
     /// The level that two derivatives ask for along a line, which WGSL does not sample by derivatives.
@@ -376,4 +403,20 @@ impl FuncEmitter<'_, '_> {
             self.emitter.plain(TypeInner::Vector { size: naga::VectorSize::Quad, scalar: naga::Scalar::U32 });
         Ok(self.expr(Expression::Compose { ty, components }))
     }
+}
+
+/// The integers of a constant scalar or vector of so many components.
+fn constants(func: &Func, value: Value, lanes: usize) -> Option<Vec<i32>> {
+    let data = func.def(value)?;
+    if let Op::Const(Const::Int(n)) = data.op {
+        return Some(vec![n as i32]);
+    }
+    if data.op == Op::Zero {
+        return Some(vec![0; lanes]);
+    }
+    if data.op == Op::Splat {
+        return Some(vec![*constants(func, data.operands[0], 1)?.first()?; lanes]);
+    }
+    let parts = (data.op == Op::Pack).then_some(&data.operands)?;
+    parts.iter().map(|v| constants(func, *v, 1)?.first().copied()).collect()
 }

@@ -47,6 +47,10 @@ pub(crate) struct Slots {
     pub pairs: Vec<Pair>,
 }
 
+/// The group in which the samplers are that share the binding of a texture in set 0; those of other sets are in groups before it.
+/// naga knows no two resources of one binding.
+const BESIDE: u32 = u32::MAX / 2;
+
 /// A binding that stands for a texture together with a sampler.
 pub(crate) struct Pair {
     pub pair: naga::ResourceBinding,
@@ -69,6 +73,7 @@ impl Slots {
             | Kind::Texture
             | Kind::Buffer => naga::ResourceBinding { group: 0, binding: self.slots.len() as u32 },
             Kind::PushConstant => naga::ResourceBinding { group: u32::MAX, binding: 0 },
+            Kind::Beside => naga::ResourceBinding { group: BESIDE - slot.space, binding: slot.index },
         };
         self.slots.push((ours, slot));
         ours
@@ -358,7 +363,8 @@ fn write_metal(module: &naga::Module, info: &ModuleInfo, slots: &Slots) -> Resul
             | Kind::ShaderResource
             | Kind::UnorderedAccess
             | Kind::Buffer
-            | Kind::PushConstant => {
+            | Kind::PushConstant
+            | Kind::Beside => {
                 msl::BindTarget { buffer: Some(index), mutable: mutable(ours), ..Default::default() }
             }
         };

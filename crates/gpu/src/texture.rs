@@ -122,6 +122,9 @@ impl Image {
 
     /// Says what is wrong with a texture that has `given` bytes of texels, if it is too large for a device or these are too few.
     pub(crate) fn check(self, limits: &wgpu::Limits, given: u64) -> Result<(), String> {
+        if self.dim == Dim::D1 && self.array {
+            return Err("is an array of 1D textures, which WebGPU does not have".to_string());
+        }
         let most = match self.dim {
             Dim::D1 => limits.max_texture_dimension_1d,
             Dim::D2 | Dim::Cube => limits.max_texture_dimension_2d,

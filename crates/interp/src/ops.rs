@@ -78,6 +78,8 @@ impl Machine<'_> {
                 let types: Vec<Type> = data.operands.iter().map(|v| ty(*v)).collect();
                 self.print(format.as_str(), &types, args)
             }
+            // Lowering for the interpreter refuses it.
+            Op::TargetText(_) => return Err(Trap::Abort),
             Op::Assert(trap) => return self.assert(&args[0], *trap),
             Op::Discard | Op::Screen(_) => return Err(Trap::NoPixel),
             Op::Barrier(_) | Op::Wave(_) | Op::Detach => has_codes(&data.op),

@@ -80,7 +80,7 @@ impl Machine<'_> {
     fn view(&self, ty: Type, handle: &Val, state: SamplerState) -> Result<View<'_>, Trap> {
         let (texture, extent, store) = self.texture(ty, handle)?;
         let texels = store.map_or(&[][..], |store| self.stores[store].bytes());
-        Ok(View { texture, extent, texels, wide: self.eval.wide, state })
+        Ok(View { texture, extent, texels, wide: self.eval.wide, state, offset: [0; 3] })
     }
 
     fn floats(&mut self, ty: Type, value: &Val) -> Vec<f64> {

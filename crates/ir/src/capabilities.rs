@@ -156,6 +156,8 @@ features! {
     PointerInMemory => alike("pointers in buffers", No, No, No),
     /// Textures and samplers.
     Texture => native("textures and samplers", [Yes, Yes, By("separate, as in Vulkan"), Yes, Yes]),
+    /// Arrays of textures of one dimension.
+    LineArray => native("arrays of 1D textures", [No, Yes, Yes, Yes, Yes]),
     /// Textures of one dimension that are sampled.
     SampledLine => native("`Texture1D` sampled", [Yes, Yes, Yes, Yes, No]),
     /// Comparisons with textures that are not of one `float` and two dimensions.
@@ -174,6 +176,12 @@ features! {
     Recursion => native("recursion", [No; 5]),
     /// `printf`.
     Printf => native("`printf`", [No; 5]),
+    /// Samples of textures of one dimension with an offset.
+    LineOffset => native("`Texture1D` sampled with an offset", [No, Yes, Yes, Yes, No]),
+    /// Offsets of samples that are not constants.
+    VariableOffset => native("sampling with an offset that is not a constant", [No; 5]),
+    /// Text in the language of the target.
+    TargetText => native("`__intrinsic_asm`, `__requirePrelude`: text of the target", [No; 5]),
     /// A failed assertion.
     Trap => alike("traps", By("NaN"), Yes, Yes),
     /// Parameters that are larger than what a kernel can be launched with.

@@ -88,6 +88,7 @@ impl Op {
             | Op::Barrier(_)
             | Op::Wave(_)
             | Op::Print(_)
+            | Op::TargetText(_)
             | Op::Point(_)
             | Op::Offset
             | Op::Address

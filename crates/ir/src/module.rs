@@ -22,6 +22,8 @@ pub struct Module {
     pub funcs: EntityMap<FuncId, Func>,
     /// What backward derivatives are to do with values of which no function says anything.
     pub prefer: Prefer,
+    /// Declarations in the language of the target that stand ahead of everything.
+    pub preludes: Vec<Symbol>,
 }
 
 /// A global.

@@ -198,6 +198,8 @@ ops! {
     Wave(Wave) "wave" Write No;
     /// `(value..) -> ()`. Writes text, in the form of C's `printf`.
     Print(Symbol) "print" Write No;
+    /// `(value..) -> any or ()`. Text in the language of the target, in which `$0` is the first value.
+    TargetText(Symbol) "target_text" Write No;
     /// `(handle, index..) -> ref<part>`. Points to a part; one of a buffer without elements is null. An index outside traps when the
     /// pointer is used.
     Point(Path) "point" None No;

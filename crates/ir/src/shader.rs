@@ -104,6 +104,8 @@ pub struct Field {
     pub name: Symbol,
     /// What it is.
     pub shape: Shape,
+    /// Whether it is the sampler of a combined one. In SPIR-V and GLSL it shares the binding of the texture, the field before it.
+    pub beside: bool,
 }
 
 /// Kinds of memory of its own.

@@ -79,7 +79,8 @@ impl Texture {
     }
 }
 
-/// A way to sample a texture. Behind the texture, the sampler and the coordinates stand the operands named here.
+/// A way to sample a texture. Behind the texture, the sampler and the coordinates stand the operands named here, and last, if
+/// there is one, an offset: by how many texels of the level to move the location along each axis, `i32`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Sampling {
     /// `()`. The level follows from how the coordinates differ between neighbours; where there are none it is 0.

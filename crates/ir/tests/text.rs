@@ -155,7 +155,7 @@ fn errors_say_where_and_what() {
         ("func @f() {\n  %0: f32 = zero\n  %0: f32 = zero\n}", "3:3: `%0` is defined twice"),
         ("func @f() {", "1:12: a `}` is missing"),
         ("}", "1:1: nothing is open here"),
-        ("hello", "1:1: expected `struct`, `sum`, `diff`, `global` or `func`"),
+        ("hello", "1:1: expected `struct`, `sum`, `diff`, `global`, `prelude` or `func`"),
         ("func @f() { call @g() }", "1:18: there is no function `@g`"),
         ("func @f()\nfunc @f()", "2:6: there are two functions `@f`"),
         ("func @f(out %x: f32)", "1:13: expected a name"),

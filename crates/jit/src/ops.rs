@@ -63,6 +63,7 @@ impl Body<'_, '_, '_> {
             Op::Barrier(barrier) => return if barrier.sync { self.barrier() } else { Ok(()) },
             Op::Wave(kind) => self.wave(*kind, data)?,
             Op::Print(format) => return self.print(format.as_str(), &data.operands),
+            Op::TargetText(_) => return self.refuse("text of a target language"),
             Op::Point(path) => self.point(data, path)?,
             Op::Offset => self.offset(data),
             Op::Address => smallvec![self.pointer_address(data.operands[0])],

@@ -115,7 +115,7 @@ impl TextureOp {
                 0 => &[],
                 bytes => unsafe { std::slice::from_raw_parts(image.address, bytes) },
             };
-            View { texture, extent, texels, wide: false, state }
+            View { texture, extent, texels, wide: false, state, offset: [0; 3] }
         };
         let texel = match self.deed {
             Deed::Sample(how) => view().sample(how, operands[0], &operands[1..]),

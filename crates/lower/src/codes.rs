@@ -93,6 +93,13 @@ cotangent_base::codes! {
     /// call with `__target_switch`.
     E0735 WRONG_TARGET = "function not available for this target";
 
+    /// A function contains code that is not Slang: text of a target language (`__intrinsic_asm "..."`, `__target_intrinsic`), assembly
+    /// (`spirv_asm { .. }`) or an operation (`__intrinsic_op(..)`) that is not known here. C++ and CUDA take text as it is. The
+    /// interpreter and the shading languages, which are emitted from an intermediate form, cannot.
+    ///
+    /// Give the `__target_switch` a `default` in Slang: it is used where the text cannot be.
+    E0737 TARGET_CODE = "code of another language";
+
     /// This is a bug in the compiler, not in the program; please report it.
     E0729 INTERNAL = "internal error in lowering";
 }

@@ -127,6 +127,7 @@ impl Frame<'_, '_> {
                 }
                 return None;
             }
+            ExprKind::TargetCode(kind, text, args) => return self.target_code(*kind, *text, args, e.ty),
             ExprKind::AddressOf(place) => return self.address_of(place),
             ExprKind::NoDiff(inner) => return self.no_diff(inner),
             ExprKind::Measure(measure, of) => return self.measure(*measure, *of, e.ty),

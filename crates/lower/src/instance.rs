@@ -86,6 +86,8 @@ pub(crate) struct Lowerer<'c> {
     pub demands: Demands,
     /// The variables that hold numbers of the thread.
     pub thread_numbers: Vec<(crate::thread::Number, ir::Global)>,
+    /// Functions with code that the target cannot take, with where that is and what it is.
+    pub refused: Vec<(ir::FuncId, Span, crate::target_code::Refused)>,
 }
 
 impl<'c> Lowerer<'c> {
@@ -112,6 +114,7 @@ impl<'c> Lowerer<'c> {
             instances: Map::default(),
             demands: Demands::default(),
             thread_numbers: Vec::new(),
+            refused: Vec::new(),
         }
     }
 

@@ -86,6 +86,7 @@ mod sums;
 mod switch;
 mod synth;
 mod system;
+mod target_code;
 mod thread;
 mod types;
 mod unpack;

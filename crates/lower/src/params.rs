@@ -129,8 +129,13 @@ impl Lowerer<'_> {
                 let names: Vec<Symbol> =
                     self.queries.program.structs[id].fields.iter().map(|f| f.name).collect();
                 let fields = names.into_iter().zip(types.iter().copied());
-                let fields: Vec<Field> =
-                    fields.map(|(name, ty)| Field { name, shape: self.shape(ty, span) }).collect();
+                let of_library = self.queries.is_library_struct(id);
+                let field = |(name, ty): (Symbol, Ty)| {
+                    // Combined samplers are the only structures of the library with a sampler.
+                    let beside = of_library && name == *"sampler";
+                    Field { name, shape: self.shape(ty, span), beside }
+                };
+                let fields: Vec<Field> = fields.map(field).collect();
                 if fields.iter().all(|f| matches!(f.shape, Shape::Value(_))) {
                     return Shape::Value(self.lower_ty(ty, span));
                 }

@@ -75,12 +75,15 @@ pub struct Options {
     /// The numbers by which the host knows the types that conform to interfaces. An interface for which there is none here
     /// has its conforming types numbered from 0, in the order of the program.
     pub conformances: Vec<ConformanceId>,
-    /// The stage of entry points that do not say theirs: a function that is asked for as an entry point becomes one.
+    /// The stage of entry points that do not say theirs: a function that is asked for as an entry point becomes one. In a program
+    /// without entry points, so does `main` or `computeMain`.
     pub stage: Option<Stage>,
     /// The threads of a group, for kernels that leave them to the launch: `[CudaKernel]`.
     pub threads: Option<[u32; 3]>,
     /// What the program is compiled for; if that is open, nothing is refused because of it.
     pub target: Option<Target>,
+    /// Whether the program is run by the interpreter or as native code, which cannot take text of the target.
+    pub interpreted: bool,
     /// How matrices lie in memory that the host sees, where the program does not say.
     pub matrices: Matrices,
     /// What backward derivatives are to do with values of which no function says anything.
@@ -153,6 +156,7 @@ pub fn lower_from(queries: &mut Queries, roots: Roots, options: Options) -> Lowe
     }
     lowerer.check_options();
     lowerer.run();
+    crate::target_code::settle(&mut lowerer, &found.entries, &mut found.roots);
     lowerer.pass_counters();
     crate::thread::set_numbers(&mut lowerer, &found.entries);
     lowerer.number_members();
@@ -244,6 +248,12 @@ fn user_entries(lowerer: &Lowerer<'_>) -> Vec<hir::FuncId> {
 
 fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
     let all = user_entries(lowerer);
+    if names.is_empty() && all.is_empty() && lowerer.options.stage.is_some() {
+        let usual = ["main", "computeMain"].map(Symbol::new);
+        if let Some(name) = usual.into_iter().find(|name| plain(lowerer, *name).is_some()) {
+            return entries(lowerer, &[name], found);
+        }
+    }
     if names.is_empty() {
         let single = all.len() == 1;
         for func in all {
@@ -264,15 +274,21 @@ fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
         let funcs = &lowerer.queries.program.funcs;
         let Some(&func) = all.iter().find(|f| funcs[**f].name == name) else {
             let missing = no_such(name, "entry point", all.iter().map(|f| funcs[*f].name));
-            let named = |f: &&hir::FuncId| funcs[**f].name == name && funcs[**f].has_body;
-            let plain = lowerer.queries.program.user_funcs.iter().find(named);
-            found.diagnostics.push(plain.map_or(missing, |func| no_stage(name, funcs[*func].span)));
+            let plain = plain(lowerer, name);
+            found.diagnostics.push(plain.map_or(missing, |func| no_stage(name, funcs[func].span)));
             continue;
         };
         if let Some(func) = root(lowerer, func, found) {
             found.entry(lowerer, func);
         }
     }
+}
+
+/// The function of that name which the user defines, whether or not it has a stage.
+fn plain(lowerer: &Lowerer<'_>, name: Symbol) -> Option<hir::FuncId> {
+    let program = &lowerer.queries.program;
+    let named = |f: &hir::FuncId| program.funcs[*f].name == name && program.funcs[*f].has_body;
+    program.user_funcs.iter().copied().find(named)
 }
 
 /// A function was named that could be an entry point, if only it said of which stage.
@@ -287,7 +303,7 @@ fn make_entry(lowerer: &mut Lowerer<'_>, name: Symbol, mut all: Vec<hir::FuncId>
     let program = &lowerer.queries.program;
     let named = |f: &hir::FuncId| program.funcs[*f].name == name && program.funcs[*f].has_body;
     let (Some(stage), false) = (lowerer.options.stage, all.iter().any(named)) else { return all };
-    let Some(func) = program.user_funcs.iter().copied().find(named) else { return all };
+    let Some(func) = plain(lowerer, name) else { return all };
     let (span, one) = (program.funcs[func].span, lowerer.queries.int_val(1));
     let stage = match stage {
         Stage::Compute => hir::Stage::Compute,

@@ -22,6 +22,7 @@ use crate::breaks;
 use crate::codes;
 use crate::func::Frame;
 use crate::loops::Target;
+use crate::target_code::Refused;
 use cotangent_base::{Diagnostic, Scalar, Span};
 use cotangent_ir::layout::Target as For;
 use cotangent_ir::{Const, LoopInfo, Math, Op, Stage, Type, Value};
@@ -87,7 +88,11 @@ impl Frame<'_, '_> {
             }
         };
         let named = cases.iter().find(|c| c.values.iter().any(|v| usize::try_from(*v).ok() == number));
-        let Some(case) = named.or_else(|| cases.iter().find(|c| c.default)) else { return };
+        let default = cases.iter().find(|c| c.default);
+        let is_error = |case: &&Case| matches!(&case.body[..], [Stmt { kind: StmtKind::Expr(e), .. }] if matches!(e.kind, ExprKind::Error));
+        let instead = default.filter(|case| !is_error(case) && !self.lowerer.is_foreign(case));
+        let named = named.filter(|case| instead.is_none() || !self.lowerer.is_foreign(case));
+        let Some(case) = named.or(default) else { return };
         if let Some(Stmt { kind: StmtKind::Expr(Expr { kind: ExprKind::Error, .. }), span }) =
             case.body.first()
         {
@@ -112,7 +117,9 @@ impl Frame<'_, '_> {
             Platform::Stage => ("stage", self.lowerer.stage().unwrap_or(Stage::Compute).name()),
         };
         let message = format!("this `__{word}_switch` has no `case {name}`, and no `default`");
-        self.lowerer.error(codes::NO_CASE, span, message);
+        let around = std::mem::replace(&mut self.span, span);
+        self.refuse_code(Refused::NoCase(message));
+        self.span = around;
     }
 
     fn only_case(&mut self, label: Label, case: &Case) {

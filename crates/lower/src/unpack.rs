@@ -295,7 +295,10 @@ impl<'l, 'c> Unpacker<'l, 'c> {
                 call.through.iter_mut().for_each(|through| self.rewrite(through));
                 return;
             }
-            ExprKind::Concat(parts) | ExprKind::Construct(parts) | ExprKind::Print(_, parts) => {
+            ExprKind::Concat(parts)
+            | ExprKind::Construct(parts)
+            | ExprKind::Print(_, parts)
+            | ExprKind::TargetCode(_, _, parts) => {
                 *parts = self.splice_all(std::mem::take(parts));
                 return;
             }

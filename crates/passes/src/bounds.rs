@@ -125,7 +125,13 @@ fn result(
         Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) => None,
         Op::Inject(_) | Op::Project(_) | Op::Tag | Op::Detach => None,
         Op::DiffCall(_) | Op::LinCall(_) | Op::Call(_) => None,
-        Op::Global(_) | Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) => None,
+        Op::Global(_)
+        | Op::Load(_)
+        | Op::Store(_)
+        | Op::Atomic(_)
+        | Op::Barrier(_)
+        | Op::Print(_)
+        | Op::TargetText(_) => None,
         Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions | Op::Wave(_) => None,
         Op::Point(_) | Op::Offset | Op::Address | Op::Length | Op::Assert(_) => None,
         Op::Discard | Op::Screen(_) => None,

@@ -346,7 +346,13 @@ fn has_trapping_effect(op: &Op) -> bool {
         Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => false,
         Op::Load(_) | Op::Store(_) | Op::Assert(_) => true,
         // Where a quad has parted, pixels have no neighbours any more.
-        Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) | Op::Discard | Op::Screen(_) | Op::Wave(_) => true,
+        Op::Atomic(_)
+        | Op::Barrier(_)
+        | Op::Print(_)
+        | Op::TargetText(_)
+        | Op::Discard
+        | Op::Screen(_)
+        | Op::Wave(_) => true,
         Op::DiffCall(_) | Op::LinCall(_) | Op::Call(_) => true,
         Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => true,
         Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => true,

@@ -100,7 +100,12 @@ impl Rules for Fold {
             Op::Pack | Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) | Op::Detach => Change::Keep,
             Op::Inject(_) | Op::Project(_) | Op::Tag => Change::Keep,
             Op::Global(_) | Op::Load(_) | Op::Store(_) | Op::Length | Op::Assert(_) => Change::Keep,
-            Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) | Op::Discard | Op::Screen(_) => Change::Keep,
+            Op::Atomic(_)
+            | Op::Barrier(_)
+            | Op::Print(_)
+            | Op::TargetText(_)
+            | Op::Discard
+            | Op::Screen(_) => Change::Keep,
             Op::Wave(_) => Change::Keep,
             Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => Change::Keep,
             Op::Point(_) | Op::Offset | Op::Address => Change::Keep,

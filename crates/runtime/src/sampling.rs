@@ -21,6 +21,8 @@ pub struct View<'v> {
     pub wide: bool,
     /// How it is sampled.
     pub state: SamplerState,
+    /// By how many texels of a level the location is moved.
+    pub offset: [i64; 3],
 }
 
 /// A texel as numbers.
@@ -33,8 +35,11 @@ fn mix(a: Texel, b: Texel, t: f64) -> Texel {
 }
 
 impl View<'_> {
-    /// What is sampled at some coordinates; `rest` has the operands that the method takes beside them.
-    pub fn sample(&self, how: Sampling, coordinates: &[f64], rest: &[&[f64]]) -> Texel {
+    /// What is sampled at some coordinates; `rest` has the operands that the method takes beside them, and perhaps an offset in texels.
+    pub fn sample(mut self, how: Sampling, coordinates: &[f64], rest: &[&[f64]]) -> Texel {
+        if let Some(offset) = rest.get(how.operands()) {
+            offset.iter().zip(&mut self.offset).for_each(|(n, to)| *to = *n as i64);
+        }
         if self.extent.texels() == 0 {
             return NOTHING;
         }
@@ -88,7 +93,7 @@ impl View<'_> {
         }
         let mut inside = [0; 3];
         for axis in 0..usize::from(self.texture.axes()) {
-            let (i, n) = (at[axis], size[axis]);
+            let (i, n) = (at[axis].saturating_add(self.offset[axis]), size[axis]);
             inside[axis] = match self.state.address[axis] {
                 Address::Clamp => i.clamp(0, n - 1),
                 Address::Repeat => i.rem_euclid(n),

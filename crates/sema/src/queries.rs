@@ -138,14 +138,21 @@ impl Queries {
         conforms
     }
 
+    /// Whether a structure is one of the library.
+    pub fn is_library_struct(&self, id: StructId) -> bool {
+        self.checked.tables.scopes[self.checked.tables.structs[id].scope].is_library()
+    }
+
     /// The user's types without generic parameters that conform to an interface, in the order of the program.
     pub fn conformers(&mut self, interface: InterfaceRef) -> Vec<Ty> {
         let none = self.checked.program.types.args(&[]);
         let mut all = vec![];
         for id in self.checked.program.structs.keys().collect::<Vec<_>>() {
             let data = &self.checked.program.structs[id];
-            let library = self.checked.tables.scopes[self.checked.tables.structs[id].scope].is_library();
-            if library || data.differential_of.is_some() || !data.generics.params.is_empty() {
+            if self.is_library_struct(id)
+                || data.differential_of.is_some()
+                || !data.generics.params.is_empty()
+            {
                 continue;
             }
             let ty = self.checked.program.types.ty(TyKind::Struct(id, none));

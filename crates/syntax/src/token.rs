@@ -242,7 +242,7 @@ keywords! {
     If "if" Else "else" For "for" While "while" Do "do" Switch "switch" Case "case" Default "default"
     Break "break" Continue "continue" Return "return" Discard "discard" Defer "defer" Throw "throw"
     Catch "catch" Goto "goto" TargetSwitch "__target_switch" StageSwitch "__stage_switch"
-    IntrinsicAsm "__intrinsic_asm"
+    IntrinsicAsm "__intrinsic_asm" SpirvAsm "spirv_asm" RequirePrelude "__requirePrelude"
     True "true" False "false" None_ "none" Nullptr "nullptr" This "this" ThisType "This" Try "try"
     Is "is" As "as" SizeOf "sizeof" AlignOf "alignof" CountOf "countof"
     FwdDiff "fwd_diff" FwdDiff_ "__fwd_diff" BwdDiff "bwd_diff" BwdDiff_ "__bwd_diff"

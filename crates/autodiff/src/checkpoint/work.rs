@@ -67,9 +67,13 @@ impl Works {
             Op::Screen(_) => 4 * result,
             Op::Wave(_) => 8 * result,
             Op::Length | Op::Point(_) | Op::Offset | Op::Address => 1,
-            Op::StoreTexel | Op::Store(_) | Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) | Op::Assert(_) => {
-                4
-            }
+            Op::StoreTexel
+            | Op::Store(_)
+            | Op::Atomic(_)
+            | Op::Barrier(_)
+            | Op::Print(_)
+            | Op::TargetText(_)
+            | Op::Assert(_) => 4,
             Op::Call(callee) => self.func(module, *callee),
             Op::DiffCall(call) => self.func(module, call.func),
             Op::LinCall(call) => self.func(module, call.call.func),

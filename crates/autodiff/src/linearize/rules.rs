@@ -71,7 +71,7 @@ impl Linearizer<'_> {
             Op::InsertAdd(p) => self.insert_add(&data, p, ty),
             Op::Inject(member) => self.inject(&data, *member, ty),
             Op::Project(member) => self.project(&data, *member, ty),
-            Op::DiffCall(_) | Op::LinCall(_) => self.no_rule(&data),
+            Op::DiffCall(_) | Op::LinCall(_) | Op::TargetText(_) => self.no_rule(&data),
             // Constructs have files of their own, and the others pass no tangents.
             Op::Call(_) | Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => None,
             Op::Const(_) | Op::Zero | Op::Undef | Op::Bitcast | Op::Detach | Op::Global(_) | Op::Load(_) => {

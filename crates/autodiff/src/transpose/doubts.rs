@@ -246,7 +246,13 @@ impl<'a> Sweep<'a, '_> {
             // These are not linear, or have no operands.
             Op::Math(_) | Op::Const(_) | Op::Zero | Op::Undef | Op::Bitcast | Op::Tag | Op::Detach => {}
             Op::DiffCall(_) | Op::Global(_) | Op::Load(_) | Op::Store(_) | Op::Atomic(_) => {}
-            Op::Barrier(_) | Op::Wave(_) | Op::Print(_) | Op::Point(_) | Op::Offset | Op::Address => {}
+            Op::Barrier(_)
+            | Op::Wave(_)
+            | Op::Print(_)
+            | Op::TargetText(_)
+            | Op::Point(_)
+            | Op::Offset
+            | Op::Address => {}
             Op::Length | Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => {}
             Op::Assert(_) | Op::Discard | Op::Screen(_) => {}
             Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => {}

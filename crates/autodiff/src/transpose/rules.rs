@@ -82,6 +82,7 @@ impl Transposer<'_, '_> {
             | Op::Barrier(_)
             | Op::Wave(_)
             | Op::Print(_)
+            | Op::TargetText(_)
             | Op::Point(_)
             | Op::Offset
             | Op::Address

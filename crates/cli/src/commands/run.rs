@@ -33,6 +33,9 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         Some(Backend::Gpu) if args.target == Some(RunTarget::Spirv) => Target::SpirV,
         Some(Backend::Gpu) => Target::Wgsl,
     });
+    // A function without a stage runs as one thread.
+    request.options.stage = Some(ir::Stage::Compute);
+    request.options.interpreted = args.backend != Some(Backend::Gpu);
     request.options.matrices = args.matrix_layout.into();
     let names = stages::names(args.entry.as_deref())?;
     let mut roots: Vec<Symbol> = Vec::new();

@@ -74,6 +74,8 @@ impl Asked {
         request.options.conformances.clone_from(&self.conformances);
         request.options.matrices = self.matrices;
         request.options.threads = self.threads;
+        // As `run` does.
+        request.options.stage = Some(cotangent::ir::Stage::Compute);
         Session::new(disk).program(&request)
     }
 

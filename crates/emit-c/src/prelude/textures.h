@@ -15,6 +15,7 @@ template <class T, int AXES, bool ARRAY> struct Texture {
 };
 template <class T> using Texture1D = Texture<T, 1, false>;
 template <class T> using Texture2D = Texture<T, 2, false>;
+template <class T> using Texture1DArray = Texture<T, 1, true>;
 template <class T> using Texture2DArray = Texture<T, 2, true>;
 template <class T> using Texture3D = Texture<T, 3, false>;
 template <class T> using TextureCube = Texture<T, 4, false>;
@@ -76,10 +77,21 @@ CT_FN void direction_of(u32 face, double s, double t, double* d) {
     }
 }
 
+// Numbers of a scalar or vector.
+struct Numbers { double v[4]; };
+template <class T> CT_INLINE enable_if_t<is_scalar<T>, Numbers> numbers(T a) { return {{double(a), 0, 0, 0}}; }
+template <class T, int N> CT_INLINE Numbers numbers(const Vec<T, N>& a) {
+    Numbers out{};
+    for (int i = 0; i < N; i++) out.v[i] = double(a.v[i]);
+    return out;
+}
+
 // A texture and how it is looked at. What is sampled is computed in double and rounded once.
 template <class T, int AXES, bool ARRAY> struct View {
     const Texture<T, AXES, ARRAY>& texture;
     const Sampler& sampler;
+    // By how many texels of a level the location is moved.
+    Numbers offset = {};
     static constexpr int axes = AXES == 4 ? 2 : AXES;
 
     CT_INLINE u32 size(int axis, u32 level) const {
@@ -118,6 +130,7 @@ template <class T, int AXES, bool ARRAY> struct View {
             for (int axis = 0; axis < axes; axis++) {
                 const i64 n = size(axis, level);
                 i64& i = p.at[axis];
+                i += i64(offset.v[axis]);
                 switch (sampler.address[axis]) {
                 case Address::clamp: i = i < 0 ? 0 : i < n ? i : n - 1; break;
                 case Address::repeat: i = (i % n + n) % n; break;
@@ -193,14 +206,6 @@ template <class T, int AXES, bool ARRAY> struct View {
     }
 };
 
-// Numbers of a scalar or vector.
-struct Numbers { double v[4]; };
-template <class T> CT_INLINE enable_if_t<is_scalar<T>, Numbers> numbers(T a) { return {{double(a), 0, 0, 0}}; }
-template <class T, int N> CT_INLINE Numbers numbers(const Vec<T, N>& a) {
-    Numbers out{};
-    for (int i = 0; i < N; i++) out.v[i] = double(a.v[i]);
-    return out;
-}
 template <class S> CT_INLINE S lane(double x) {
     if constexpr (is_same_v<S, half>) return half_of(x);
     else if constexpr (is_integral_v<S>) return S(convert<i64>(x));
@@ -218,35 +223,35 @@ template <class T, int A, bool L> CT_INLINE bool is_empty(const Texture<T, A, L>
     return !t || !t->texels || !t->width || !t->height || !t->depth || !t->layers || !t->levels;
 }
 
-template <class T, int A, bool L, class C>
-CT_FN T sample_level(const Texture<T, A, L>* t, const Sampler* s, C at, double level) {
+template <class T, int A, bool L, class C, class O = i32>
+CT_FN T sample_level(const Texture<T, A, L>* t, const Sampler* s, C at, double level, O offset = {}) {
     if (is_empty(t)) return T{};
     const Sampler usual{};
-    const View<T, A, L> view{*t, s ? *s : usual};
+    const View<T, A, L> view{*t, s ? *s : usual, numbers(offset)};
     return texel_value<T>(view.at_level(view.place(numbers(at).v), level, Plain{}));
 }
-template <class T, int A, bool L, class C, class D>
-CT_FN T sample_gradient(const Texture<T, A, L>* t, const Sampler* s, C at, D dx, D dy) {
+template <class T, int A, bool L, class C, class D, class O = i32>
+CT_FN T sample_gradient(const Texture<T, A, L>* t, const Sampler* s, C at, D dx, D dy, O offset = {}) {
     if (is_empty(t)) return T{};
     const Sampler usual{};
-    const View<T, A, L> view{*t, s ? *s : usual};
+    const View<T, A, L> view{*t, s ? *s : usual, numbers(offset)};
     const double level = view.level_of(numbers(dx).v, numbers(dy).v, texel_of<D>::lanes);
     return texel_value<T>(view.at_level(view.place(numbers(at).v), level, Plain{}));
 }
-template <class T, int A, bool L, class C>
-CT_FN float sample_compare(const Texture<T, A, L>* t, const Sampler* s, C at, float reference) {
+template <class T, int A, bool L, class C, class O = i32>
+CT_FN float sample_compare(const Texture<T, A, L>* t, const Sampler* s, C at, float reference, O offset = {}) {
     if (is_empty(t)) return 0;
     const Sampler usual{};
-    const View<T, A, L> view{*t, s ? *s : usual};
+    const View<T, A, L> view{*t, s ? *s : usual, numbers(offset)};
     return float(view.at_level(view.place(numbers(at).v), 0, Passes{view.sampler.compare, reference}).v[0]);
 }
 // One lane of the four texels around a place, from the one at the lower left against the clock.
-template <int LANE, class T, int A, bool L, class C>
-CT_FN auto gather(const Texture<T, A, L>* t, const Sampler* s, C at) {
+template <int LANE, class T, int A, bool L, class C, class O = i32>
+CT_FN auto gather(const Texture<T, A, L>* t, const Sampler* s, C at, O offset = {}) {
     Vec<typename texel_of<T>::scalar, 4> out{};
     if (is_empty(t)) return out;
     const Sampler usual{};
-    const View<T, A, L> view{*t, s ? *s : usual};
+    const View<T, A, L> view{*t, s ? *s : usual, numbers(offset)};
     const Place place = view.place(numbers(at).v);
     for (int corner = 0; corner < 4; corner++) {
         Position p{{0, 0, 0}, place.layer};

@@ -147,7 +147,7 @@ fn wishes(placer: &Placer<'_>, params: &[ShaderParam], free: &mut Allocator) -> 
 }
 
 fn fields(params: &[ShaderParam]) -> Vec<Field> {
-    params.iter().map(|p| Field { name: p.name, shape: p.shape.clone() }).collect()
+    params.iter().map(|p| Field { name: p.name, shape: p.shape.clone(), beside: false }).collect()
 }
 
 /// The parameters of an entry point are allocated together.

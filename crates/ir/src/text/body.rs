@@ -158,6 +158,7 @@ impl<'a> Body<'_, 'a> {
             "barrier" => Op::Barrier(self.barrier()?),
             "wave" => Op::Wave(self.p.choice(&Wave::ALL)?),
             "print" => Op::Print(self.p.name()?),
+            "target_text" => Op::TargetText(self.p.name()?),
             _ => return self.special(name, result),
         };
         Ok((simple, self.operands()?))

@@ -36,7 +36,8 @@
 //!
 //! **Grammar.** `x,*` is a list of `x` with commas between, `x?` may be absent.
 //! ```text
-//! module   = (struct | diff | global | func)*               in any order
+//! module   = (struct | diff | global | prelude | func)*     in any order
+//! prelude  = 'prelude' "text"                               in the language of the target
 //! struct   = ('struct' | 'sum') $name '{' (name ':' type),* '}' ('ids' '(' n,* ')')?
 //! diff     = 'diff' $name '=' type '{' (name '->' (name | number | '-')),* '}' ('zero' @name)? ('add' @name)?
 //! global   = 'global' @name ':' type ('param' | 'shared' | 'static' ('(' @name ')')?)
@@ -53,7 +54,7 @@
 //! inst     = ((value ':' type),* '=')? operation
 //! operation= 'const' literal | 'swizzle' value lanes | ('inject' | 'project') n value
 //!          | ('extract' | 'load' | 'point') value path? | ('insert' | 'insert_add' | 'store') value ',' value path?
-//!          | 'atomic' kind value ',' value,* path? | 'barrier' memory 'sync'? | 'print' "format" value,*
+//!          | 'atomic' kind value ',' value,* path? | 'barrier' memory 'sync'? | ('print' | 'target_text') "text" value,*
 //!          | 'global' @name | 'assert' trap value | 'call' @name '(' value,* ')'
 //!          | 'diff_call' @name mask '->' mask '(' value,* ')'
 //!          | 'lin_call' @name mask '->' mask '(' value,* ';' value,* ')'

@@ -17,6 +17,11 @@ pub(super) fn module(text: &str, linear: bool) -> Parsed<(Module, LinearValues)>
     let items = parser.find_items()?;
     let of = |word: &'static str| items.iter().filter(move |i| i.0 == word).map(|i| i.1);
     of("struct").try_for_each(|at| parser.at_item(at).struct_item())?;
+    of("prelude").try_for_each(|at| {
+        let text = parser.at_item(at).name()?;
+        parser.module.preludes.push(text);
+        parser.end_item()
+    })?;
     of("diff").try_for_each(|at| parser.at_item(at).diff_item())?;
     of("global").try_for_each(|at| parser.at_item(at).global_item())?;
     let mut values = LinearValues::default();
@@ -60,8 +65,10 @@ impl Parser<'_> {
                 Kind::Word("diff") if depth == 0 && matches!(self.peek(), Kind::Dollar(_)) => {
                     items.push(("diff", at + 1));
                 }
+                Kind::Word("prelude") if depth == 0 => items.push(("prelude", at + 1)),
                 _ if items.is_empty() => {
-                    return self.error_before("expected `struct`, `sum`, `diff`, `global` or `func`");
+                    return self
+                        .error_before("expected `struct`, `sum`, `diff`, `global`, `prelude` or `func`");
                 }
                 Kind::Word(_)
                 | Kind::Quoted(_)
@@ -116,7 +123,7 @@ impl Parser<'_> {
     /// An item ends where another begins.
     pub(super) fn end_item(&mut self) -> Parsed<()> {
         match self.peek() {
-            Kind::End | Kind::Word("struct" | "sum" | "diff" | "global" | "func") => Ok(()),
+            Kind::End | Kind::Word("struct" | "sum" | "diff" | "global" | "prelude" | "func") => Ok(()),
             Kind::Word(_)
             | Kind::Quoted(_)
             | Kind::Value(_)

@@ -3,7 +3,7 @@
 //! [`Type`]s are compared, not [`Ty`]s, so that nothing needs to be interned.
 
 use super::{Check, Verifier, ensure};
-use crate::texture::{Opaque, Sampling};
+use crate::texture::{Dim, Opaque, Sampling};
 use crate::wave::Wave;
 use crate::{Access, Class, Const, Control, DiffCall, InstData, Math, Op, Path, Region, Ty, Type, Value};
 use cotangent_base::{Scalar, Set};
@@ -29,6 +29,8 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
         Op::Barrier(_) | Op::Print(_) | Op::Assert(_) | Op::Discard | Op::Screen(_) => {
             effect(&data.op, operands, results)
         }
+        Op::TargetText(_) if results.len() <= 1 => Ok(()),
+        Op::TargetText(_) => misfit(),
         Op::Wave(kind) => wave(*kind, operands, results),
         Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => call(v, &data.op, operands, results),
         Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => structured(v, data, operands, results),
@@ -158,7 +160,11 @@ fn texture(op: &Op, operands: &[Type], results: &[Type]) -> Check {
         |ty: &Type| [Scalar::I32, Scalar::U32].into_iter().any(|s| *ty == vector(s, texture.position()));
     let read = texture.access == Access::Read;
     match (op, rest, results) {
-        (Op::Sample(how), [Type::Opaque(sampler), at, rest @ ..], [r]) if rest.len() == how.operands() => {
+        (Op::Sample(how), [Type::Opaque(sampler), at, rest @ ..], [r]) if rest.len() >= how.operands() => {
+            let (rest, offset) = rest.split_at(how.operands());
+            let moves = if texture.axes() == 1 { I32 } else { Type::Vector(Scalar::I32, texture.axes()) };
+            let is_flat = texture.dim != Dim::Cube;
+            ensure!(offset.is_empty() || is_flat && offset == [moves], "the offset does not fit the texture");
             let wanted = if how.compares() { Opaque::Comparison } else { Opaque::Sampler };
             ensure!(*sampler == wanted, "the sampler is of another kind");
             ensure!(read && texture.scalar.is_float(), "the texture cannot be sampled");

@@ -97,6 +97,7 @@ impl Turner<'_> {
             | Op::Barrier(_)
             | Op::Wave(_)
             | Op::Print(_)
+            | Op::TargetText(_)
             | Op::Offset
             | Op::Address
             | Op::Length

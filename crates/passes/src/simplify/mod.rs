@@ -83,7 +83,12 @@ impl Rules for Simplify {
             Op::Const(_) | Op::Zero | Op::Undef | Op::Inject(_) => Change::Keep,
             Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => Change::Keep,
             Op::Global(_) | Op::Load(_) | Op::Store(_) | Op::Length | Op::Assert(_) => Change::Keep,
-            Op::Atomic(_) | Op::Barrier(_) | Op::Print(_) | Op::Discard | Op::Screen(_) => Change::Keep,
+            Op::Atomic(_)
+            | Op::Barrier(_)
+            | Op::Print(_)
+            | Op::TargetText(_)
+            | Op::Discard
+            | Op::Screen(_) => Change::Keep,
             Op::Wave(_) => Change::Keep,
             Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => Change::Keep,
             Op::Point(_) | Op::Offset | Op::Address => Change::Keep,

@@ -204,6 +204,11 @@ impl Walk<'_> {
                 let there = self.next.remove(label).flatten();
                 self.next.insert(*label, join(here, there));
             }
+            // What code of a target writes is for it to say.
+            StmtKind::Return(Some(Expr { kind: ExprKind::TargetCode(..), .. })) => {
+                self.now.iter_mut().for_each(|now| now.unset.clear());
+                self.returned(Some(stmt.span));
+            }
             StmtKind::Return(value) => {
                 value.iter().for_each(|value| self.expr(value));
                 self.returned(Some(stmt.span));

@@ -33,6 +33,8 @@ pub(crate) struct BodyCx<'a> {
     pub constants: Map<LocalId, Val>,
     /// The names of variables, innermost block last.
     pub vars: Vec<Map<Symbol, LocalId>>,
+    /// The parameters, `this` first.
+    pub params: Vec<LocalId>,
     /// `this`, if there is one.
     pub this: Option<LocalId>,
     /// What `return` must give.
@@ -79,6 +81,7 @@ impl<'a> BodyCx<'a> {
             by_ref: Set::default(),
             constants: Map::default(),
             vars: vec![Map::default()],
+            params: vec![],
             this: None,
             result: None,
             constructor: false,
@@ -266,6 +269,7 @@ impl Checked {
         if is_init {
             cx.begin_constructor(func.result, func.span, &mut block);
         }
+        cx.params.clone_from(&params);
         let stmts = &syntax.block().stmts;
         let inner = cx.block(stmts);
         block.extend(inner);

@@ -17,6 +17,7 @@
 //! | [`lambda`] | lambdas |
 //! | [`constant`] | compile-time integers |
 //! | [`foreign`], [`substexpr`] | expressions written in one declaration and used in another |
+//! | [`target_code`] | code that is not Slang |
 //! | [`returns`], [`unreadable`], [`assigned`] | checks of finished bodies |
 
 mod assigned;
@@ -39,6 +40,7 @@ mod platform;
 mod returns;
 mod stmt;
 mod substexpr;
+mod target_code;
 pub(crate) mod throws;
 mod throws_each;
 mod unreadable;

@@ -9,7 +9,7 @@ use crate::codes;
 use crate::declarations::attribute_rules;
 use crate::hir::{Block, Case, Expr, ExprKind, Label, LoopKind, Stmt, StmtKind, Ty, TyKind};
 use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol, fields};
-use cotangent_syntax::ast::{self};
+use cotangent_syntax::ast::{self, CodeKind};
 
 /// Where the values of a `switch` stand; no value is `default`.
 type Labels = Map<Option<i64>, Span>;
@@ -303,6 +303,11 @@ impl BodyCx<'_> {
     fn return_(&mut self, value: Option<&ast::Expr>, span: Span) -> StmtKind {
         if self.infer {
             return self.lambda_return(value, span);
+        }
+        if let Some(ast::Expr { kind: ast::ExprKind::TargetCode(code), .. }) = value
+            && matches!(code.kind, CodeKind::Text | CodeKind::Operation)
+        {
+            return self.return_target_code(code, span);
         }
         if self.constructor {
             if let Some(value) = value {

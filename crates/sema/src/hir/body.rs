@@ -1,7 +1,9 @@
 //! Checked bodies.
 
 use super::walk;
-use super::{Args, BinaryOp, DiffMode, Dir, FuncRef, GlobalId, PackPart, Platform, Ty, Unroll, Val};
+use super::{
+    Args, BinaryOp, CodeKind, DiffMode, Dir, FuncRef, GlobalId, PackPart, Platform, Ty, Unroll, Val,
+};
 use cotangent_base::{Entity, EntityMap, FileId, Span, Symbol, entity};
 use std::sync::Arc;
 
@@ -348,6 +350,8 @@ pub enum ExprKind {
     Call(Arc<Call>),
     /// `printf(format, ..)`: a format that fits the values.
     Print(Symbol, Vec<Expr>),
+    /// Code of a target, with the parameters of the function: its text, or the name of an operation.
+    TargetCode(CodeKind, Symbol, Vec<Expr>),
     /// `&place`: a pointer to something in memory.
     AddressOf(Arc<Expr>),
     /// `no_diff f(x)`.
@@ -409,6 +413,7 @@ macro_rules! operands {
                 ExprKind::Concat(parts)
                 | ExprKind::Construct(parts)
                 | ExprKind::Pack(parts)
+                | ExprKind::TargetCode(_, _, parts)
                 | ExprKind::Print(_, parts) => {
                     parts.$iter().collect()
                 }

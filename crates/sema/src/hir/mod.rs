@@ -21,7 +21,7 @@ pub use body::{
     Block, Body, Call, Case, Const, Expr, ExprId, ExprKind, Label, Local, LocalId, Loop, LoopAttrs, LoopKind,
     Measure, SourceMap, Stmt, StmtKind, UnaryOp,
 };
-pub use cotangent_syntax::ast::{BinaryOp, DiffMode, Platform};
+pub use cotangent_syntax::ast::{BinaryOp, CodeKind, DiffMode, Platform};
 pub use decl::{
     Assoc, AssocId, Bound, Conformance, ConformanceId, ConformanceRef, Enum, EnumId, Field, FuncId, FuncRef,
     GenericParam, GenericParamId, Generics, Global, GlobalId, GlobalKind, Interface, InterfaceId,
@@ -32,4 +32,4 @@ pub use func::{
     Varying,
 };
 pub use types::{Arg, Args, PackPart, Ty, TyKind, Types, Val, ValKind};
-pub(crate) use walk::each_expr;
+pub use walk::each_expr;

@@ -3,7 +3,7 @@
 use super::{Block, Expr, StmtKind};
 
 /// Calls `visit` for every expression in a block, those around others first.
-pub(crate) fn each_expr(block: &Block, visit: &mut dyn FnMut(&Expr)) {
+pub fn each_expr(block: &Block, visit: &mut dyn FnMut(&Expr)) {
     each_root(block, &mut |root| within(root, visit));
 }
 

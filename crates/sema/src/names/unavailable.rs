@@ -56,12 +56,9 @@ const FAMILIES: &[&str] = &[
     "FeedbackTexture2D",
     "Texture2DMS",
     "RWTexture2DMS",
-    "Texture1DArray",
     "TextureCubeArray",
-    "Sampler1D",
-    "Sampler2D",
-    "Sampler3D",
-    "SamplerCube",
+    "SamplerCubeArray",
+    "Sampler2DMS",
 ];
 
 /// Whether the language's library has this name and ours does not.

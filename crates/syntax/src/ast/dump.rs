@@ -379,6 +379,7 @@ impl Dump {
             ExprKind::FuncType(params, result) => {
                 list("functype", [format!("({})", self.exprs(params).join(" ")), self.expr(result)])
             }
+            ExprKind::TargetCode(code) => list("target_code", [format!("{:?}", code.text.as_str())]),
             ExprKind::Error => "error".into(),
         }
     }

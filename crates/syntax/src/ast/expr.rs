@@ -83,8 +83,35 @@ pub enum ExprKind {
     Lambda(Arc<Lambda>),
     /// `functype(float) -> float`.
     FuncType(Vec<Expr>, Box<Expr>),
+    /// Code that is not Slang: what an operation of a target does, written in its own language.
+    TargetCode(Box<TargetCode>),
     /// An expression that could not be read; the error is reported.
     Error,
+}
+
+/// Code in a function that is not Slang.
+#[derive(Clone, Debug)]
+pub struct TargetCode {
+    /// What it is.
+    pub kind: CodeKind,
+    /// Its text, or the name of an operation.
+    pub text: Symbol,
+    /// The type of its value, if it says so.
+    pub ty: Option<Expr>,
+}
+
+/// Kinds of target code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CodeKind {
+    /// `__intrinsic_asm "exp($0)"`: an expression or statement in the language of a target. It is what the function returns, and
+    /// `$0` is the first parameter.
+    Text,
+    /// `__intrinsic_op(cmpGT)`: the function is that operation on its parameters.
+    Operation,
+    /// `__requirePrelude("..")`: declarations in the language of a target, ahead of everything.
+    Prelude,
+    /// `spirv_asm { .. }`.
+    Assembly,
 }
 
 /// The direction of differentiation.

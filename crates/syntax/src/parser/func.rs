@@ -1,7 +1,7 @@
 //! Parses functions in both notations, their parameters, and accessors.
 
 use super::prefix::Prefix;
-use super::{Parse, Parser, codes, reference};
+use super::{Parse, Parser, codes, reference, target_code};
 use crate::ast::{
     Accessor, AccessorKind, Body, Decl, DeclKind, Expr, ExprKind, Extends, ExtensionPart, FuncDecl, FuncKind,
     Generics, Ident, ModifierKind, Param, SubscriptDecl,
@@ -55,6 +55,7 @@ impl Parser<'_> {
         } else if !self.eat(Punct::Semi) {
             return self.expected(codes::EXPECTED_TOKEN, "`{` or `;` after the function signature");
         }
+        target_code::add_targets(&mut prefix, &mut func);
         let kind = if broken { DeclKind::Error } else { DeclKind::Func(func.into()) };
         self.finish(prefix, kind, out);
         Ok(())

@@ -23,6 +23,7 @@ mod primary;
 mod recover;
 mod reference;
 mod stmt;
+mod target_code;
 mod types;
 
 use crate::ast::{self, Ident, Version};

@@ -1,6 +1,6 @@
 //! Parses the prefixes of a declaration: attributes, modifiers and `__generic<..>`.
 
-use super::{Parse, Parser, codes};
+use super::{Parse, Parser, codes, target_code};
 use crate::ast::{Attribute, Decl, DeclKind, Expr, Generics, Ident, Modifier, ModifierKind};
 use crate::token::{Kw, Punct};
 use cotangent_base::{Diagnostic, Span, Symbol};
@@ -80,7 +80,9 @@ impl Parser<'_> {
             let kw = self.peek().kw;
             if self.at(Punct::LBracket) {
                 self.attributes(&mut prefix.attributes)?;
-            } else if kw == Kw::ImplicitConversion && self.nth(1).is(Punct::LParen) {
+            } else if self.nth(1).is(Punct::LParen)
+                && (kw == Kw::ImplicitConversion || target_code::is_prefix(self.peek().spelling()))
+            {
                 let name = self.expect_name("a name")?;
                 let args = self.paren_args()?;
                 prefix.attributes.push(Attribute { name, args, span: self.span_from(name.span) });

@@ -132,7 +132,7 @@ impl Parser<'_> {
     }
 
     /// Adjacent strings are one.
-    fn strings(&mut self) -> Parse<Expr> {
+    pub(super) fn strings(&mut self) -> Parse<Expr> {
         let start = self.peek().span;
         let mut text = String::new();
         while let Token { kind: TokenKind::String(spelling), span, .. } = self.peek() {
@@ -160,6 +160,8 @@ impl Parser<'_> {
             Kw::SizeOf if called => return self.measure(Measure::SizeOf),
             Kw::AlignOf if called => return self.measure(Measure::AlignOf),
             Kw::CountOf if called => return self.measure(Measure::CountOf),
+            Kw::SpirvAsm if self.nth(1).is(Punct::LBrace) => return self.spirv_asm(),
+            Kw::RequirePrelude if called => return self.prelude(),
             Kw::FuncType if called => return self.func_type(),
             Kw::Operator if !self.nth(1).is_ident() => {
                 let operator = self.operator_name()?;

@@ -97,7 +97,7 @@ impl Parser<'_> {
                     error.help("name the tuple and select its elements: `let pair = ..;`, then `pair._0`"),
                 )
             }
-            Kw::IntrinsicAsm => self.unsupported(token.span, &format!("`{}`", token.spelling()), None),
+            Kw::IntrinsicAsm => self.intrinsic_asm(),
             _ if token.is_ident() && next.is(Punct::Colon) => {
                 let label = self.expect_name("a label")?;
                 self.bump();

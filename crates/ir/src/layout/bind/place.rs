@@ -38,6 +38,13 @@ impl Cursor {
         slot
     }
 
+    /// Hands out what a texture has, to its sampler.
+    fn beside(texture: &Bound) -> Cursor {
+        let mut cursor = Cursor::default();
+        texture.slots.iter().for_each(|slot| cursor.start(*slot));
+        cursor
+    }
+
     /// What would be handed out for `usage`.
     fn peek(&self, usage: &Usage) -> Vec<Slot> {
         let mut slots: Vec<Slot> = self.next.values().copied().collect();
@@ -106,6 +113,11 @@ impl<'t> Placer<'t> {
         }
     }
 
+    /// Whether a field has no binding of its own.
+    fn is_beside(&self, field: &Field) -> bool {
+        field.beside && matches!(self.target, Target::SpirV | Target::Glsl)
+    }
+
     fn has_own_space(&self, block: Block) -> bool {
         block == Block::Parameters && matches!(self.target, Target::Wgsl | Target::SpirV | Target::Glsl)
     }
@@ -141,7 +153,10 @@ impl<'t> Placer<'t> {
                 let bindings = matches!(self.target, Target::Wgsl | Target::SpirV | Target::Glsl);
                 usage = self.usage_of(elem).times(if bindings { 1 } else { *n });
             }
-            Shape::Struct(fields) => fields.iter().for_each(|f| usage.join(&self.usage_of(&f.shape))),
+            Shape::Struct(fields) => {
+                let own = fields.iter().filter(|f| !self.is_beside(f));
+                own.for_each(|f| usage.join(&self.usage_of(&f.shape)));
+            }
             Shape::Block(block, inner) if self.is_argument_buffer(*block) => {
                 usage = self.usage_within(inner);
                 usage.add(Kind::Buffer, 1);
@@ -291,7 +306,16 @@ impl<'t> Placer<'t> {
                 let offsets = self.field_offsets(fields, around, handles);
                 for (field, at) in fields.iter().zip(offsets) {
                     let at = offset + at;
-                    bound.parts.push(self.place(field.name, &field.shape, at, around, handles, cursor));
+                    let mut beside = match bound.parts.last() {
+                        Some(texture) if self.is_beside(field) => Some(Cursor::beside(texture)),
+                        _ => None,
+                    };
+                    let cursor = beside.as_mut().unwrap_or(cursor);
+                    let mut part = self.place(field.name, &field.shape, at, around, handles, cursor);
+                    if self.is_beside(field) {
+                        part.slots.iter_mut().for_each(|slot| slot.kind = Kind::Beside);
+                    }
+                    bound.parts.push(part);
                 }
             }
             Shape::Block(block, inner) => self.block(*block, inner, handles, cursor, &mut bound),

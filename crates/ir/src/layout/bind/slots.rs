@@ -22,6 +22,8 @@ pub enum Kind {
     Buffer,
     /// The push constants; there is one.
     PushConstant,
+    /// The binding of the texture that a combined sampler has, in SPIR-V and GLSL: one descriptor holds both.
+    Beside,
 }
 
 impl Kind {
@@ -46,6 +48,7 @@ impl Kind {
             Kind::Texture => "texture",
             Kind::Buffer => "buffer",
             Kind::PushConstant => "push_constant",
+            Kind::Beside => "binding",
         }
     }
 }

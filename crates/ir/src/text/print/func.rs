@@ -255,7 +255,7 @@ impl<'a> Printer<'a> {
                 let sync = if barrier.sync { " sync" } else { "" };
                 put!(self.out, " {}{sync}", name_in(&Memory::ALL, barrier.memory));
             }
-            Op::Print(format) => {
+            Op::Print(format) | Op::TargetText(format) => {
                 put!(self.out, " {}", Quoted(*format));
                 self.operands(&data.operands);
             }

@@ -10,7 +10,7 @@ use super::LinearValues;
 use crate::layout::Matrices;
 use crate::{DiffRow, GlobalKind, Module, StructId, Type};
 use cotangent_base::EntitySet;
-use pieces::{Braces, List, Name, func_name};
+use pieces::{Braces, List, Name, Quoted, func_name};
 use std::fmt::Write;
 
 /// Appends formatted text; a `String` never refuses it.
@@ -51,6 +51,9 @@ pub(super) fn module(module: &Module, linear: &LinearValues) -> String {
             GlobalKind::Static(Some(init)) => format!("static({})", func_name(module, *init)),
         };
         put!(out, "global @{}: {} {kind}\n", Name(global.name), TypeText(&module.types, global.ty));
+    }
+    for text in &module.preludes {
+        put!(out, "prelude {}\n", Quoted(*text));
     }
     let none = EntitySet::new();
     for (id, f) in module.funcs.iter() {

@@ -166,6 +166,7 @@ impl BodyCx<'_> {
             ast::ExprKind::Expand(inner) => self.expand(inner, span),
             ast::ExprKind::Try(inner) => self.try_(inner, span),
             ast::ExprKind::Lambda(lambda) => self.lambda(lambda, span),
+            ast::ExprKind::TargetCode(code) => self.target_code(code, span),
             ast::ExprKind::FuncType(..) => self.refuse(span, "a function type"),
             ast::ExprKind::Error => self.error(span),
             ast::ExprKind::Name(_)

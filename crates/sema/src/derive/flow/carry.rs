@@ -298,7 +298,7 @@ impl Carry<'_, '_> {
                 self.converted_by_call(expr, call, fed);
                 carries
             }
-            ExprKind::Print(_, values) => {
+            ExprKind::Print(_, values) | ExprKind::TargetCode(_, _, values) => {
                 self.any(values);
                 false
             }

@@ -258,7 +258,9 @@ impl Want<'_, '_> {
                 }
             }
             ExprKind::Call(call) => self.call(expr, call, wanted),
-            ExprKind::Print(_, values) => values.iter().rev().for_each(|value| self.expr(value, false)),
+            ExprKind::Print(_, values) | ExprKind::TargetCode(_, _, values) => {
+                values.iter().rev().for_each(|value| self.expr(value, false))
+            }
             ExprKind::AddressOf(place) => self.indices(place),
             ExprKind::NoDiff(inner) => self.dropped(inner),
         }

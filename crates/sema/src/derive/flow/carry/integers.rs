@@ -216,6 +216,7 @@ impl Carry<'_, '_> {
             | ExprKind::Each(_)
             | ExprKind::Part(..)
             | ExprKind::Print(..)
+            | ExprKind::TargetCode(..)
             | ExprKind::AddressOf(_)
             | ExprKind::NoDiff(_)
             | ExprKind::Error => None,
