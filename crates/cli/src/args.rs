@@ -99,6 +99,9 @@ pub struct Search {
     /// Define a macro.
     #[arg(short = 'D', value_name = "NAME[=VAL]")]
     pub define: Vec<String>,
+    /// The version of the language for files without a `#language` line.
+    #[arg(long, value_enum, value_name = "VERSION")]
+    pub language: Option<LanguageVersion>,
     /// Hide warnings: codes such as W0301, or `all`.
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     pub no_warn: Vec<String>,
@@ -108,6 +111,20 @@ pub struct Search {
     /// Print to stderr how long each pass took, and the instructions before and after it.
     #[arg(long)]
     pub time_passes: bool,
+}
+
+/// The versions of the language.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum LanguageVersion {
+    /// Before versions were counted.
+    #[value(name = "2018", alias = "legacy")]
+    Legacy,
+    /// Unmarked declarations are internal to their module.
+    #[value(name = "2025")]
+    V2025,
+    /// `(a, b)` is a tuple, and structures inherit from interfaces only.
+    #[value(name = "2026", alias = "latest")]
+    V2026,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]

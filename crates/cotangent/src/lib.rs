@@ -121,6 +121,7 @@ pub use cotangent_lower::{ConformanceId, KernelRoot, Lowered, Options, Roots};
 pub use cotangent_runtime as runtime;
 pub use cotangent_sema as sema;
 pub use cotangent_syntax::Limits;
+pub use cotangent_syntax::ast::Version as Language;
 pub use disk::Disk;
 pub use given::Setting;
 pub use session::{Answer, Program, Request, Session, Stop, Warnings};

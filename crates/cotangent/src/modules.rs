@@ -9,7 +9,7 @@ use crate::session::{Key, State, Stop, Trace, Tracer};
 use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Map, Symbol};
 use cotangent_sema::{Given, Import, Input};
 use cotangent_syntax::Limits;
-use cotangent_syntax::ast::{self, DeclKind, ModifierKind};
+use cotangent_syntax::ast::{self, DeclKind, ModifierKind, Version as Language};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A file of the user's: the first stage.
@@ -24,8 +24,8 @@ pub(crate) struct Parsed {
     trace: Trace,
 }
 
-/// The macros and limits under which a file was parsed, and its path.
-type ParsedKey = (String, Vec<(String, String)>, Limits);
+/// The macros, limits and language version under which a file was parsed, and its path.
+type ParsedKey = (String, Vec<(String, String)>, Limits, Language);
 
 /// The latest version of each file.
 #[derive(Default)]
@@ -207,7 +207,7 @@ impl Reader<'_> {
 
     /// Reads a file, or finds it among those that the session has read.
     fn load_file(&mut self, path: &str) -> Result<Arc<Parsed>, Stop> {
-        let key = (path.to_string(), self.key.defines.clone(), self.key.limits);
+        let key = (path.to_string(), self.key.defines.clone(), self.key.limits, self.key.language);
         let loader = &*self.state.loader;
         let known = self.state.files.latest(&key).filter(|file| file.trace.still_holds(loader));
         let file = match known {
@@ -235,7 +235,8 @@ impl Reader<'_> {
         let mut sources = self.state.sources();
         let file = sources.add(path, text);
         let defines = &self.key.defines;
-        let stream = cotangent_syntax::preprocess(&mut sources, &loader, file, defines, &mut diagnostics);
+        let mut stream = cotangent_syntax::preprocess(&mut sources, &loader, file, defines, &mut diagnostics);
+        stream.version.get_or_insert(self.key.language);
         let needs = Needs::of(&stream);
         let tree = cotangent_syntax::parse_tokens(stream, &sources, self.key.limits, &mut diagnostics);
         self.state.counters.parsed.add(1);

@@ -236,6 +236,31 @@ cotangent_base::codes! {
     /// 3, 5 };`. Only shader parameters can be arrays without a length.
     E0358 INCOMPLETE = "incomplete variable";
 
+    /// The declaration is marked `[RemovedSince(version, "..")]`, or is a construct that the version of the language does not
+    /// have. A file says which version it is written in with `#language slang 2026` on its first line; the others are of the
+    /// version that `--language` gives. From 2026 on structures inherit from interfaces only, and there is no `volatile`.
+    E0359 REMOVED = "not part of this version of the language";
+
+    /// The function is marked `[NoDiscard]`: its result says something that the caller must not ignore. Use it, or write `(void)`
+    /// before the call.
+    E0360 DISCARDED = "result is not used";
+
+    /// No path to this use assigns the variable, so there is no type whose method could be called.
+    E0361 NOTHING_HELD = "use of an unassigned interface value";
+
+    /// A resource, such as a texture or a buffer, is bound by the host. There is no value that stands for none, so it cannot be
+    /// in an `Optional`.
+    E0362 BAD_OPTIONAL = "optional resource";
+
+    /// From version 2025 of the language on, a generic function cannot be called for the type of an interface value, which is
+    /// known only when the program runs. Take a parameter of interface type instead of a generic one, or find out the type with
+    /// `as` before the call. Files of no version may do so.
+    E0421 OPEN_TYPE = "generic function called for an interface value";
+
+    /// A `__ref` parameter refers to a variable. A value of interface type, also in a structure, array or tuple, is stored in a
+    /// form that depends on its type, so that there is nothing to refer to.
+    E0422 REF_TO_INTERFACE = "reference to an interface value";
+
     /// The construct is part of the language, but this compiler does not support it yet.
     E0701 UNSUPPORTED = "not supported yet";
 

@@ -23,6 +23,7 @@ impl Checked {
         }
         self.check_duplicates();
         self.check_attributes();
+        self.check_rules();
         self.check_exposed_types();
         self.check_links();
         self.resolve_user_globals();
@@ -264,7 +265,10 @@ impl Checked {
             let scope = self.tables.globals[id].scope;
             if self.is_user(scope) {
                 self.ensure_global(id);
-                self.check_if_unknown(scope, |checked| drop(checked.check_initializer(id)));
+                self.check_if_unknown(scope, |checked| {
+                    checked.check_initializer(id);
+                    checked.check_constant(id);
+                });
             }
         }
     }

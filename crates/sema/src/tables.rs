@@ -9,7 +9,7 @@ use crate::conformance::conform::{ConformanceIndex, Search};
 use crate::generics::assumptions::Assumptions;
 use crate::generics::worklist::WorkList;
 use crate::hir::{
-    AssocId, Body, Bound, ConformanceId, EnumId, FuncId, GenericParamId, GlobalId, InterfaceId, Local,
+    AssocId, Body, Bound, ConformanceId, EnumId, Expr, FuncId, GenericParamId, GlobalId, InterfaceId, Local,
     LocalId, StructId, Ty, Val,
 };
 use crate::names::access::{Access, ModuleId};
@@ -101,6 +101,8 @@ pub(crate) struct Module {
     pub guarded: bool,
     /// Its number among the user's.
     pub number: usize,
+    /// The version of the language it is written in: the latest that one of its files asks for.
+    pub version: ast::Version,
     /// Whether bodies are checked only where somebody asks for them, since they were checked before.
     pub known: bool,
     /// Whether its bodies declare something: local types, lambdas, static variables.
@@ -194,6 +196,11 @@ pub(crate) struct InterfaceInfo {
     pub generics: GenericsId,
     pub bases: Progress,
     pub attributes: Arc<[ast::Attribute]>,
+    pub modifiers: Arc<[ast::Modifier]>,
+    /// `__constraint` statements, as written and as bounds in terms of the interface's parameters.
+    pub constraints: Vec<ast::Where>,
+    pub constrained: Progress,
+    pub constraint_bounds: Vec<Bound>,
 }
 
 /// An enumeration beside its [`hir::Enum`](crate::hir::Enum).
@@ -214,6 +221,8 @@ pub(crate) struct Around {
     pub names: Vec<Map<Symbol, LocalId>>,
     /// As in [`BodyCx`](crate::bodies::body::BodyCx).
     pub locals: EntityMap<LocalId, Local>,
+    /// As in [`BodyCx`](crate::bodies::body::BodyCx).
+    pub aggregates: Map<LocalId, Expr>,
 }
 
 /// An associated type beside its [`hir::Assoc`](crate::hir::Assoc).
@@ -236,6 +245,8 @@ pub(crate) struct GlobalInfo {
     pub init: Option<Arc<Body>>,
     /// The type of the structure that stands behind a `cbuffer`.
     pub buffer: Option<StructId>,
+    /// Whether it is declared in a function.
+    pub local: bool,
 }
 
 /// A `typealias`.
@@ -391,6 +402,12 @@ pub(crate) struct Tables {
     pub tuple_differentials: Map<Ty, Ty>,
     /// What names in the user's files mean.
     pub uses: crate::names::uses::Uses,
+    /// Declarations that later versions of the language do not have, with their names and attributes.
+    pub removed: Map<Item, (Symbol, Arc<[ast::Attribute]>)>,
+    /// Whether the head of an extension or a generic argument is being resolved.
+    pub heads: bool,
+    /// Whether some interface has a `__constraint`.
+    pub constrained: bool,
     /// The scope of the library.
     pub core: Option<ScopeId>,
 }

@@ -39,6 +39,12 @@ fn is_name(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
 
+/// Whether a number with a dot behind it is swizzled, as in `1.xxx`: no suffix or exponent has these letters.
+fn is_swizzle(behind_dot: &[u8]) -> bool {
+    let end = behind_dot.iter().position(|b| !is_name(*b)).unwrap_or(behind_dot.len());
+    (1..=4).contains(&end) && behind_dot[..end].iter().all(|b| b"xyzwrgba".contains(b))
+}
+
 impl Lexer<'_> {
     fn next(&mut self) -> Token {
         let (mut flags, unterminated) = self.skip_blanks();
@@ -124,6 +130,7 @@ impl Lexer<'_> {
         match first {
             b'R' if self.peek(1) == b'"' => self.raw_string(),
             _ if is_name_start(first) => self.name(),
+            128.. if self.text[self.pos..].starts_with(char::is_alphabetic) => self.name(),
             b'0'..=b'9' => self.number(),
             b'.' if self.peek(1).is_ascii_digit() => self.number(),
             b'"' => self.quoted(b'"', TokenKind::String),
@@ -170,7 +177,12 @@ impl Lexer<'_> {
 
     fn name(&mut self) -> TokenKind {
         let start = self.pos;
-        self.scan(|_, b| is_name(b));
+        self.scan(|_, b| is_name(b) || !b.is_ascii());
+        // Of the other characters only letters and digits are part of a name.
+        let strange = |c: char| !c.is_ascii() && !c.is_alphanumeric();
+        if let Some(end) = self.text[start..self.pos].find(strange) {
+            self.pos = start + end;
+        }
         TokenKind::Ident(self.intern(start))
     }
 
@@ -184,7 +196,7 @@ impl Lexer<'_> {
             is_name(b) || (matches!(b, b'+' | b'-') && previous.to_ascii_lowercase() == exponent)
         };
         self.scan(more);
-        if self.peek(0) == b'.' {
+        if self.peek(0) == b'.' && !is_swizzle(&self.bytes[self.pos + 1..]) {
             self.pos += 1;
             self.scan(more);
         }
@@ -292,14 +304,27 @@ mod tests {
     }
 
     #[test]
+    fn letters_of_all_scripts_make_names() {
+        assert_eq!(spellings("π2 größe a€b"), ["π2", "größe", "a", "", "b"]);
+    }
+
+    #[test]
+    fn components_of_a_number_follow_its_dot() {
+        assert_eq!(
+            spellings("1.xx 2.rgba 1.f 1.e3 1.xxxxx"),
+            ["1", ".", "xx", "2", ".", "rgba", "1.f", "1.e3", "1.xxxxx"]
+        );
+    }
+
+    #[test]
     fn strings_keep_their_escapes_and_raw_strings_their_backslashes() {
         assert_eq!(spellings(r#""a\"b" '\'' R"x(a)" \n)x" "#), [r#""a\"b""#, r"'\''", r#"R"x(a)" \n)x""#]);
     }
 
     #[test]
     fn what_is_no_token_is_bad_and_the_rest_goes_on() {
-        let kinds: Vec<_> = lex(FileId::new(0), "é \"open\nx `").into_iter().map(|t| t.kind).collect();
-        assert_eq!(kinds[0], TokenKind::Bad(LexError::StrayCharacter('é')));
+        let kinds: Vec<_> = lex(FileId::new(0), "€ \"open\nx `").into_iter().map(|t| t.kind).collect();
+        assert_eq!(kinds[0], TokenKind::Bad(LexError::StrayCharacter('€')));
         assert_eq!(kinds[1], TokenKind::Bad(LexError::UnterminatedLiteral));
         assert_eq!(kinds[2], TokenKind::Ident("x".into()));
         assert_eq!(kinds[3], TokenKind::Bad(LexError::StrayCharacter('`')));

@@ -231,6 +231,8 @@ fn unescape(text: &str, span: Span) -> Result<String, Box<Diagnostic>> {
             Some('v') => Some('\x0b'),
             Some(c @ ('\\' | '"' | '\'' | '?')) => Some(c),
             Some('x') => digits(&mut chars, 16, 8, 0),
+            Some('u') => digits(&mut chars, 16, 4, 0),
+            Some('U') => digits(&mut chars, 16, 8, 0),
             Some(c @ '0'..='7') => digits(&mut chars, 8, 2, c.to_digit(8).unwrap_or(0)),
             _ => None,
         };

@@ -256,7 +256,8 @@ keywords! {
     Centroid "centroid" Sample "sample" SNorm "snorm" UNorm "unorm" GloballyCoherent "globallycoherent"
     Volatile "volatile" Shared "shared" Dyn "dyn" Param "param" ExternCpp "__extern_cpp" Lowp "lowp"
     Mediump "mediump" Highp "highp"
-    Unsigned "unsigned" TypeParam "type_param"
+    Unsigned "unsigned" TypeParam "type_param" Extension_ "__extension" Constraint "__constraint" Implicit "implicit"
+    First "__first" Last "__last" TrimFirst "__trimFirst" TrimLast "__trimLast" PackBranch "__packBranch"
 }
 
 impl Kw {

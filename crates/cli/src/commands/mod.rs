@@ -16,10 +16,10 @@ mod report;
 mod run;
 mod set;
 
-use crate::args::{Command, Given, MatrixLayout, Prefer, Search, Source};
+use crate::args::{Command, Given, LanguageVersion, MatrixLayout, Prefer, Search, Source};
 use crate::report::Failure;
 use cotangent::ir::layout::{Matrices, Target};
-use cotangent::{ConformanceId, Disk, Limits, Options, Request, Setting, Warnings, ir};
+use cotangent::{ConformanceId, Disk, Language, Limits, Options, Request, Setting, Warnings, ir};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -145,7 +145,13 @@ impl Search {
             return Err(Failure::Usage(format!("-D: `{name}` is not the name of a macro")));
         }
         let warnings = Warnings { silent: self.no_warn.clone(), deny: self.deny_warnings };
-        let mut request = Request { defines, warnings, limits: Limits::LARGE_STACK, ..Request::default() };
+        let language = match self.language {
+            None | Some(LanguageVersion::Legacy) => Language::Legacy,
+            Some(LanguageVersion::V2025) => Language::V2025,
+            Some(LanguageVersion::V2026) => Language::V2026,
+        };
+        let limits = Limits::LARGE_STACK;
+        let mut request = Request { defines, warnings, language, limits, ..Request::default() };
         if self.time_passes {
             request.watch.time_with(clock);
         }

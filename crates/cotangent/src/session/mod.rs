@@ -51,6 +51,7 @@ use cotangent_base::{Diagnostic, Diagnostics, Loader, Sources, Span};
 use cotangent_ir::layout::Matrices;
 use cotangent_lower::Options;
 use cotangent_syntax::Limits;
+use cotangent_syntax::ast::Version as Language;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -109,6 +110,8 @@ pub struct Request {
     pub defines: Vec<(String, String)>,
     /// Types and values for what the program leaves open.
     pub settings: Vec<(Setting, String, String)>,
+    /// The version of the language for files that do not say which they are written in.
+    pub language: Language,
     /// How deep programs may nest; more than the default needs a large stack.
     pub limits: Limits,
     /// What the user says about the whole program.
@@ -132,6 +135,7 @@ impl Request {
             others: self.others.clone(),
             defines: self.defines.clone(),
             settings: self.settings.clone(),
+            language: self.language,
             limits: self.limits,
             columns: self.options.matrices == Matrices::Columns,
         }
@@ -145,6 +149,7 @@ pub(crate) struct Key {
     pub others: Vec<String>,
     pub defines: Vec<(String, String)>,
     pub settings: Vec<(Setting, String, String)>,
+    pub language: Language,
     pub limits: Limits,
     /// Whether matrices that say nothing themselves lie column by column.
     pub columns: bool,

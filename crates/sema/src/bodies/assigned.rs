@@ -90,6 +90,7 @@ impl Checked {
     fn holds_data(&self, ty: Ty) -> bool {
         match self.program.types.kind(ty) {
             TyKind::Scalar(_) | TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Enum(_) => true,
+            TyKind::Interface(..) => true,
             TyKind::Array(element, _) => self.holds_data(element),
             TyKind::Struct(id, _) => {
                 let info = &self.program.structs[id];
@@ -130,6 +131,8 @@ impl Walk<'_> {
         let variable = &self.body.locals[local];
         let (code, message) = if state.set.contains(&local) {
             (codes::MAYBE_UNASSIGNED, format!("`{}` may be read before it is assigned", variable.name))
+        } else if matches!(self.checked.program.types.kind(variable.ty), TyKind::Interface(..)) {
+            (codes::NOTHING_HELD, format!("`{}` holds nothing yet", variable.name))
         } else {
             (codes::UNASSIGNED, format!("`{}` is read before it is assigned", variable.name))
         };

@@ -31,6 +31,8 @@ pub(crate) struct BodyCx<'a> {
     pub by_ref: Set<LocalId>,
     /// Variables that are constants known at compile time.
     pub constants: Map<LocalId, Val>,
+    /// The values of `const` arrays and structures.
+    pub aggregates: Map<LocalId, Expr>,
     /// The names of variables, innermost block last.
     pub vars: Vec<Map<Symbol, LocalId>>,
     /// The parameters, `this` first.
@@ -80,6 +82,7 @@ impl<'a> BodyCx<'a> {
             frozen: Map::default(),
             by_ref: Set::default(),
             constants: Map::default(),
+            aggregates: Map::default(),
             vars: vec![Map::default()],
             params: vec![],
             this: None,

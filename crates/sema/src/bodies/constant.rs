@@ -84,9 +84,14 @@ impl Checked {
             }
             ExprKind::Cond(c, a, b) => {
                 let c = self.fold_with(c, locals)?;
-                match self.program.types.known(c)? {
-                    0 => self.fold_with(b, locals),
-                    _ => self.fold_with(a, locals),
+                match self.program.types.known(c) {
+                    Some(0) => self.fold_with(b, locals),
+                    Some(_) => self.fold_with(a, locals),
+                    None => {
+                        self.integer_type(expr.ty)?;
+                        let (a, b) = (self.fold_with(a, locals)?, self.fold_with(b, locals)?);
+                        Some(self.program.types.val(ValKind::Choice(c, a, b)))
+                    }
                 }
             }
             ExprKind::Element(..) | ExprKind::Field(..) => {
@@ -104,7 +109,9 @@ impl Checked {
                 if let Some(folded) = self.tables.folded.get(id) {
                     return *folded;
                 }
-                let body = self.check_initializer(*id)?;
+                let Some(body) = self.check_initializer(*id) else {
+                    return self.open_value(*id);
+                };
                 let value = returned(&body).and_then(|value| self.fold(value));
                 self.tables.folded.insert(*id, value);
                 value

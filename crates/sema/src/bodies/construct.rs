@@ -33,6 +33,12 @@ impl BodyCx<'_> {
             },
             TyKind::Vector(element, n) => self.construct_vector(ty, element, n, args, span),
             TyKind::Matrix(..) => self.construct_matrix(ty, args, span),
+            TyKind::UnsizedArray(element) if !args.is_empty() => {
+                // `float2[](a, b)` has as many elements as are given.
+                let count = self.cx.int_val(args.len() as i64);
+                let ty = self.ty(TyKind::Array(element, count));
+                self.aggregate(ty, args, span)
+            }
             TyKind::Array(..) if args.is_empty() => self.default_value(ty, span),
             TyKind::Array(..) | TyKind::Tuple(_) => self.aggregate(ty, args, span),
             TyKind::Struct(id, _) => self.construct_struct(ty, id, args, span),

@@ -9,9 +9,10 @@
 //! errors are reported once, at the end of its block.
 
 use crate::bodies::body::BodyCx;
+use crate::codes;
 use crate::hir::{Block, Label, LocalId, Stmt, StmtKind};
 use crate::tables::ScopeId;
-use cotangent_base::{Map, Symbol};
+use cotangent_base::{Diagnostic, Map, Span, Symbol};
 use cotangent_syntax::ast;
 
 /// A statement that waits for the end of its block.
@@ -27,8 +28,10 @@ pub(crate) struct Deferred {
 impl BodyCx<'_> {
     /// `defer stmt; rest`.
     pub(crate) fn deferred(&mut self, stmt: &ast::Stmt, rest: &[ast::Stmt], out: &mut Block) {
-        if jumps(stmt) {
-            self.cx.unsupported(stmt.span, "a jump in a deferred statement");
+        if let Some(span) = jump(stmt, Inside::default()) {
+            let message =
+                "a deferred statement cannot be left by a jump: it runs while its block is being left";
+            self.report(Diagnostic::new(codes::BAD_JUMP, span, message));
             return;
         }
         let (vars, scope, depth) = (self.vars.clone(), self.scope, self.targets.len());
@@ -76,34 +79,55 @@ impl BodyCx<'_> {
     fn emit_deferred(&mut self, deferred: &Deferred, out: &mut Block) {
         let vars = std::mem::replace(&mut self.vars, deferred.vars.clone());
         let scope = std::mem::replace(&mut self.scope, deferred.scope);
+        // The block is being left already, so nobody outside takes its errors.
+        let handlers = std::mem::take(&mut self.errors.handlers);
         let block = self.block(std::slice::from_ref(&deferred.stmt));
         out.push(Stmt { kind: StmtKind::Block(block), span: deferred.stmt.span });
+        self.errors.handlers = handlers;
         self.vars = vars;
         self.scope = scope;
     }
 }
 
-/// Whether a statement may jump out of the block it stands in.
-fn jumps(stmt: &ast::Stmt) -> bool {
+/// What stands around a statement inside the deferred one, and takes jumps.
+#[derive(Clone, Copy, Default)]
+struct Inside {
+    /// A loop, which takes `continue` and `break`.
+    repeats: bool,
+    /// A loop or a `switch`, which take `break`.
+    breaks: bool,
+}
+
+impl Inside {
+    const LOOP: Inside = Inside { repeats: true, breaks: true };
+}
+
+/// Where a statement jumps out of the deferred statement that it is in. A `throw` is reported where nobody catches it.
+fn jump(stmt: &ast::Stmt, inside: Inside) -> Option<Span> {
+    let any = |stmts: &[ast::Stmt], inside| stmts.iter().find_map(|stmt| jump(stmt, inside));
     match &stmt.kind {
-        ast::StmtKind::Break(_)
-        | ast::StmtKind::Continue
-        | ast::StmtKind::Return(_)
-        | ast::StmtKind::Throw(_)
-        | ast::StmtKind::Discard => true,
-        ast::StmtKind::Block(block) => block.stmts.iter().any(jumps),
-        ast::StmtKind::If(_, then, other) => jumps(then) || other.as_deref().is_some_and(jumps),
+        ast::StmtKind::Break(None) => (!inside.breaks).then_some(stmt.span),
+        ast::StmtKind::Continue => (!inside.repeats).then_some(stmt.span),
+        ast::StmtKind::Break(Some(_)) | ast::StmtKind::Return(_) | ast::StmtKind::Discard => Some(stmt.span),
+        ast::StmtKind::Block(block) => any(&block.stmts, inside),
+        ast::StmtKind::If(_, then, other) => {
+            jump(then, inside).or_else(|| other.as_deref().and_then(|other| jump(other, inside)))
+        }
         ast::StmtKind::For(_, _, _, body)
         | ast::StmtKind::While(_, body)
-        | ast::StmtKind::DoWhile(body, _)
-        | ast::StmtKind::Defer(body)
-        | ast::StmtKind::Labelled(_, body) => jumps(body),
+        | ast::StmtKind::DoWhile(body, _) => jump(body, Inside::LOOP),
+        ast::StmtKind::Defer(body) | ast::StmtKind::Labelled(_, body) => jump(body, inside),
         ast::StmtKind::Switch(_, cases) | ast::StmtKind::Platform(_, cases) => {
-            cases.iter().any(|c| c.body.iter().any(jumps))
+            let inside = Inside { breaks: true, ..inside };
+            cases.iter().find_map(|case| any(&case.body, inside))
         }
-        ast::StmtKind::Catch(body, _, _, handler) => body.stmts.iter().chain(&handler.stmts).any(jumps),
-        ast::StmtKind::Empty | ast::StmtKind::Expr(_) | ast::StmtKind::Decl(_) | ast::StmtKind::Error => {
-            false
+        ast::StmtKind::Catch(body, _, _, handler) => {
+            any(&body.stmts, inside).or_else(|| any(&handler.stmts, inside))
         }
+        ast::StmtKind::Empty
+        | ast::StmtKind::Expr(_)
+        | ast::StmtKind::Decl(_)
+        | ast::StmtKind::Throw(_)
+        | ast::StmtKind::Error => None,
     }
 }

@@ -2,9 +2,11 @@
 
 use crate::bodies::body::BodyCx;
 use crate::bodies::overload::{Argument, Callee, Fit};
+use crate::codes;
 use crate::derive::SigParam;
 use crate::hir::{Args, Call, Dir, Expr, ExprKind, FuncId, FuncKind, FuncRef, Ty, TyKind};
-use cotangent_base::Span;
+use cotangent_base::{Diagnostic, Span};
+use cotangent_syntax::ast::Version;
 
 impl BodyCx<'_> {
     /// Writes out the call of a chosen function.
@@ -14,6 +16,8 @@ impl BodyCx<'_> {
             self.require_definition(func, span);
         }
         self.warn_deprecated(func, callee.span);
+        self.check_known_types(callee, func, fit.args);
+        self.check_by_ref(func, &fit, callee.span);
         if let Some(name) = callee.name_span {
             self.note_func(name, func);
         }
@@ -53,6 +57,59 @@ impl BodyCx<'_> {
         let callee = FuncRef { func, args: fit.args };
         let call = Call { callee, diff, args: passed, through };
         Expr::new(ExprKind::Call(call.into()), fit.signature.result, span)
+    }
+
+    /// From 2025 on a generic function is not called for whatever a value of interface type holds.
+    fn check_known_types(&mut self, callee: &Callee, func: FuncId, args: Args) {
+        let is_requirement = matches!(self.cx.program.funcs[func].kind, FuncKind::Requirement(_));
+        if self.cx.language(self.scope) < Version::V2025 || is_requirement || self.cx.is_library(func) {
+            return;
+        }
+        let hidden = self.cx.tables.funcs[func].hidden;
+        let args = self.cx.program.types.list(args);
+        let written = &args[..args.len().saturating_sub(hidden)];
+        let Some(ty) = written.iter().find_map(|arg| arg.ty().filter(|ty| self.is_held(*ty))) else { return };
+        let message = format!(
+            "`{}` cannot be called for the type of an interface value, `{}`",
+            callee.name,
+            self.show(ty)
+        );
+        self.report(
+            Diagnostic::new(codes::OPEN_TYPE, callee.span, message)
+                .help("take a parameter of interface type, or test the value with `is` and `as`"),
+        );
+    }
+
+    /// Whether a type is that of an interface value, or an associated type of it.
+    fn is_held(&self, ty: Ty) -> bool {
+        match self.kind(ty) {
+            TyKind::Interface(..) => true,
+            TyKind::Assoc(base, ..) => self.is_held(base),
+            _ => false,
+        }
+    }
+
+    /// A reference to an interface value cannot be followed: where it is, is known only with its type.
+    fn check_by_ref(&mut self, func: FuncId, fit: &Fit, span: Span) {
+        let this = usize::from(fit.signature.params.len() > self.cx.program.funcs[func].params.len());
+        for number in 0..self.cx.program.funcs[func].params.len() {
+            let crate::hir::Param { by_ref, span: declared, .. } = self.cx.program.funcs[func].params[number];
+            let Some(param) = fit.signature.params.get(number + this) else { return };
+            if !by_ref {
+                continue;
+            }
+            if let Some(interface) = self.cx.dispatched_in(param.ty) {
+                let message = format!(
+                    "a reference to a value of interface type `{}` is not supported",
+                    self.cx.show_interface(interface)
+                );
+                self.report(
+                    Diagnostic::new(codes::REF_TO_INTERFACE, declared, message)
+                        .label(span, "called here")
+                        .help("take it by value or as `inout`"),
+                );
+            }
+        }
     }
 
     /// Notes that a call does something. What the library computes of values has no effects.

@@ -168,14 +168,17 @@ impl BodyCx<'_> {
     /// An expression statement. A comparison or name alone is a mistake worth a word.
     fn expr_for_effect(&mut self, expr: &ast::Expr) -> Expr {
         let checked = self.expr(expr);
-        let idle = matches!(
-            checked.kind,
-            ExprKind::Const(_)
-                | ExprKind::Local(_)
-                | ExprKind::Global(..)
-                | ExprKind::Binary(..)
-                | ExprKind::Field(..)
-        );
+        let dropped = matches!(checked.kind, ExprKind::Binary(ast::BinaryOp::Comma, ..));
+        let idle = !dropped
+            && matches!(
+                checked.kind,
+                ExprKind::Const(_)
+                    | ExprKind::Local(_)
+                    | ExprKind::Global(..)
+                    | ExprKind::Binary(..)
+                    | ExprKind::Field(..)
+            );
+        self.check_discarded(&checked);
         if idle {
             self.report(
                 Diagnostic::new(codes::NO_EFFECT, expr.span, "this expression has no effect")
@@ -183,6 +186,23 @@ impl BodyCx<'_> {
             );
         }
         checked
+    }
+
+    /// The result of a `[NoDiscard]` function must be used.
+    fn check_discarded(&mut self, value: &Expr) {
+        let ExprKind::Call(call) = &value.kind else { return };
+        let attributes = &self.cx.tables.funcs[call.callee.func].prefix.attributes;
+        if !call.diff.is_empty() || !crate::declarations::attrs::has(attributes, "NoDiscard") {
+            return;
+        }
+        let name = self.cx.program.funcs[call.callee.func].name;
+        let message = format!("the result of `{name}` must be used");
+        let declared = self.cx.program.funcs[call.callee.func].span;
+        self.report(
+            Diagnostic::new(codes::DISCARDED, value.span, message)
+                .label(declared, "declared `[NoDiscard]`")
+                .help("use it, or drop it with `(void)`"),
+        );
     }
 
     /// An expression as a truth value.
@@ -264,6 +284,11 @@ impl BodyCx<'_> {
         // Declarations in one case are visible in the next, so the scope is the switch's.
         let mut body = vec![];
         self.stmts(&case.body, &mut body);
+        if case.labels.is_empty() {
+            let message = "these statements stand before the first `case` and never run";
+            self.report(Diagnostic::new(codes::NO_EFFECT, case.span, message).help("remove them"));
+            body.clear();
+        }
         Case { values, default, body, span: case.span }
     }
 
@@ -310,15 +335,12 @@ impl BodyCx<'_> {
             return self.return_target_code(code, span);
         }
         if self.constructor {
-            if let Some(value) = value {
-                self.report(Diagnostic::new(
-                    codes::MISMATCH,
-                    value.span,
-                    "a constructor returns nothing; assign the fields of `this`",
-                ));
-            }
             let this = self.this.map(|t| self.local(t, span));
-            return StmtKind::Return(this);
+            return match (value, this) {
+                // The object that is returned takes the place of the one at hand.
+                (Some(value), Some(this)) => StmtKind::Return(Some(self.expr_as(value, this.ty))),
+                (_, this) => StmtKind::Return(this),
+            };
         }
         let expected = self.result;
         let is_void = expected.is_none_or(|t| self.kind(t) == TyKind::Void);

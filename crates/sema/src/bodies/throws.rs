@@ -33,6 +33,8 @@ pub(crate) struct Handler {
     error: LocalId,
     /// What to leave then; nothing for the function.
     label: Option<Label>,
+    /// Whether errors of all types go there: the variable only says that there was one.
+    any: bool,
 }
 
 /// What the checker knows of errors in a body.
@@ -59,7 +61,7 @@ impl BodyCx<'_> {
     pub(crate) fn begin_throwing(&mut self, error: Ty, span: Span, out: &mut Block) -> Option<LocalId> {
         let ty = self.cx.optional_of(error)?;
         let error = self.temp("error", ty, span);
-        self.errors.handlers.push(Handler { error, label: None });
+        self.errors.handlers.push(Handler { error, label: None, any: false });
         out.push(self.no_error(error, span));
         Some(error)
     }
@@ -276,6 +278,13 @@ impl BodyCx<'_> {
 
     /// Who takes an error of that (optional) type; reports if nobody does.
     fn handler_for(&mut self, ty: Ty, span: Span) -> Option<Handler> {
+        if let Some(&handler) = self.errors.handlers.iter().rev().find(|h| self.takes(**h, ty)) {
+            if self.cx.is_error(self.locals[handler.error].ty) {
+                // A `catch` without a type takes what comes.
+                self.locals[handler.error].ty = ty;
+            }
+            return Some(handler);
+        }
         let Some(&handler) = self.errors.handlers.last() else {
             let message = "no `catch` or `throws` accepts this error";
             self.report(Diagnostic::new(codes::UNCAUGHT, span, message).help(
@@ -284,22 +293,23 @@ impl BodyCx<'_> {
             return None;
         };
         let wanted = self.locals[handler.error].ty;
-        if self.cx.is_error(wanted) {
-            // A `catch` without a type takes what comes.
-            self.locals[handler.error].ty = ty;
-        } else if wanted != ty {
-            let [thrown, taken] =
-                [ty, wanted].map(|ty| self.show(self.cx.optional_content(ty).unwrap_or(ty)));
-            let message = format!("`{thrown}` is thrown, but only `{taken}` is caught");
-            self.report(Diagnostic::new(codes::UNCAUGHT, span, message));
-            return None;
-        }
-        Some(handler)
+        let [thrown, taken] = [ty, wanted].map(|ty| self.show(self.cx.optional_content(ty).unwrap_or(ty)));
+        let message = format!("`{thrown}` is thrown, but only `{taken}` is caught");
+        self.report(Diagnostic::new(codes::UNCAUGHT, span, message));
+        None
+    }
+
+    /// Whether a handler takes errors of that (optional) type.
+    fn takes(&self, handler: Handler, ty: Ty) -> bool {
+        let wanted = self.locals[handler.error].ty;
+        handler.any || wanted == ty || self.cx.is_error(wanted)
     }
 
     /// Hands an error over and leaves.
     fn give_up(&mut self, handler: Handler, error: Expr, span: Span, out: &mut Block) {
-        let (place, ty) = (self.local(handler.error, span), error.ty);
+        let place = self.local(handler.error, span);
+        let error = if handler.any { self.some_error(place.ty, span) } else { error };
+        let ty = error.ty;
         let kind = ExprKind::Assign(place.into(), error.into());
         out.push(Stmt { kind: StmtKind::Expr(Expr::new(kind, ty, span)), span });
         let kind = match handler.label {
@@ -321,13 +331,27 @@ impl BodyCx<'_> {
         out.push(Stmt { kind, span });
     }
 
+    /// What a handler for errors of all types keeps of one.
+    fn some_error(&mut self, ty: Ty, span: Span) -> Expr {
+        let truth = self.scalar(Scalar::Bool);
+        let yes = Expr::new(ExprKind::Const(Const::Bool(true)), truth, span);
+        self.coerce(yes, ty)
+    }
+
     /// `throw e;`.
     pub(crate) fn throw(&mut self, value: &ast::Expr, span: Span, out: &mut Block) {
-        let taken = self.errors.handlers.last().map(|h| self.locals[h.error].ty);
+        let taken = self.errors.handlers.last().filter(|h| !h.any).map(|h| self.locals[h.error].ty);
         let content = taken.and_then(|ty| self.cx.optional_content(ty));
+        let value = match (content, &value.kind) {
+            (Some(ty), ast::ExprKind::List(_)) => self.expr_as(value, ty),
+            _ => self.expr(value),
+        };
+        // What no handler takes as it is may convert to what the nearest one takes.
+        let own = self.cx.optional_of(value.ty);
+        let fits = own.is_some_and(|ty| self.errors.handlers.iter().any(|h| self.takes(*h, ty)));
         let value = match content {
-            Some(ty) => self.expr_as(value, ty),
-            None => self.expr(value),
+            Some(ty) if !fits => self.coerce(value, ty),
+            _ => value,
         };
         let ty = self.cx.optional_of(value.ty).filter(|_| !self.cx.is_error(value.ty));
         match ty.and_then(|ty| Some((ty, self.handler_for(ty, span)?))) {
@@ -348,11 +372,16 @@ impl BodyCx<'_> {
         span: Span,
     ) -> Block {
         let scope = self.scope;
-        let ty = ty.map(|ty| self.cx.resolve_ty(ty, scope));
+        // Whoever does not name the error does not ask for its type.
+        let any = ty.is_none() && name.is_none();
+        let ty = match ty {
+            Some(ty) => Some(self.cx.resolve_ty(ty, scope)),
+            None => any.then(|| self.scalar(Scalar::Bool)),
+        };
         let ty = ty.and_then(|ty| self.cx.optional_of(ty)).unwrap_or_else(|| self.cx.error_ty());
         let (label, error) = (self.label(), self.temp("caught", ty, span));
         self.targets.push(Target { label, name: None, is_loop: false, hidden: true });
-        self.errors.handlers.push(Handler { error, label: Some(label) });
+        self.errors.handlers.push(Handler { error, label: Some(label), any });
         let inner = self.block(&body.stmts);
         self.errors.handlers.pop();
         self.targets.pop();

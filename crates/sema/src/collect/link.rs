@@ -16,7 +16,7 @@
 
 mod given;
 
-use crate::hir::{Bound, FuncId, GenericParam, GenericParamId, GlobalId, InterfaceRef, Ty, TyKind};
+use crate::hir::{Bound, GenericParam, GenericParamId, GlobalId, InterfaceRef, Ty, TyKind, Val, ValKind};
 use crate::tables::{Item, ScopeId};
 use crate::{Checked, Given, codes};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
@@ -36,6 +36,8 @@ pub(crate) struct Links {
     open: bool,
     /// What is known of the types that do.
     open_types: Map<GenericParamId, Vec<InterfaceRef>>,
+    /// What stands for the constants that do.
+    open_values: Map<GlobalId, Val>,
 }
 
 impl Links {
@@ -236,14 +238,9 @@ impl Checked {
         self.diagnostics.push(diagnostic.label(wanted.name.span, "declared `extern` here"));
     }
 
-    /// Whether what is open may stay so: in modules without an entry point, for whoever imports them. Remembers that it did.
+    /// Whether what is open may stay so, for whoever links the module with others. Remembers that it did.
     pub(crate) fn stays_open(&mut self) -> bool {
-        let is_entry = |func: &FuncId| {
-            let attributes = &self.tables.funcs[*func].prefix.attributes;
-            let has = |name| crate::declarations::attrs::has(attributes, name);
-            has("numthreads") || has("shader") || has("CudaKernel")
-        };
-        let partial = self.tables.links.given.partial && !self.tables.user_funcs.iter().any(is_entry);
+        let partial = self.tables.links.given.partial;
         self.tables.links.open |= partial;
         partial
     }
@@ -272,6 +269,22 @@ impl Checked {
         let param = self.program.params.push(param);
         self.tables.links.open_types.insert(param, bounds);
         self.program.types.ty(TyKind::Param(param))
+    }
+
+    /// What stands for a constant that stays open: a generic value.
+    pub(crate) fn open_value(&mut self, id: GlobalId) -> Option<Val> {
+        if !self.is_open() || !self.tables.links.is_extern(id) {
+            return None;
+        }
+        if let Some(val) = self.tables.links.open_values.get(&id) {
+            return Some(*val);
+        }
+        let crate::hir::Global { name, ty, span, .. } = self.program.globals[id];
+        let param = GenericParam { name, value: Some(ty), pack: false, witness: false, span };
+        let param = self.program.params.push(param);
+        let val = self.program.types.val(ValKind::Param(param));
+        self.tables.links.open_values.insert(id, val);
+        Some(val)
     }
 
     /// The interfaces of a type that stays open.

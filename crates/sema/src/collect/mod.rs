@@ -40,6 +40,7 @@ impl Checked {
             name: "std".into(),
             guarded: false,
             number: usize::MAX,
+            version: ast::Version::default(),
             known: true,
             adds: false,
         });
@@ -74,6 +75,7 @@ impl Checked {
                 name,
                 guarded: defaults.access != Access::Public,
                 number,
+                version: files.iter().map(|file| file.tree.version).max().unwrap_or_default(),
                 known: files.iter().all(|file| file.known),
                 adds: false,
             });
@@ -185,8 +187,12 @@ impl Checked {
         self.tables.declaring = Some(access);
         if !self.tables.scopes[place.scope].is_library() {
             self.check_placement(&prefix.attributes, spot(&decl.kind));
+            self.check_written(&decl.kind, &prefix.modifiers, place.scope, place.owner);
         }
         let linkage = link::Linkage::of(&decl.kind, &prefix.modifiers);
+        let removed = attrs::has(&prefix.attributes, "RemovedSince")
+            .then(|| Some((declared_name(&decl.kind)?, prefix.attributes.clone())))
+            .flatten();
         match decl.kind {
             DeclKind::Func(func) => self.collect_func(func, prefix, place),
             DeclKind::Var(var) => self.collect_var(var, prefix, place),
@@ -200,6 +206,7 @@ impl Checked {
                 self.open_inside(decl.name);
             }
             DeclKind::Alias(decl) => self.collect_alias(decl.into(), place),
+            DeclKind::Constraint(condition) => self.collect_constraint(*condition, decl.span, place),
             DeclKind::Assoc(decl) => self.collect_assoc(decl.into(), &prefix, place),
             DeclKind::Property(decl) => self.collect_property(*decl, &prefix, place),
             DeclKind::Subscript(sub) => self.collect_subscript(*sub, &prefix, decl.span, place),
@@ -219,6 +226,11 @@ impl Checked {
             | DeclKind::Include(_)
             | DeclKind::Implementing(_)
             | DeclKind::Error => {}
+        }
+        if let Some((name, attributes)) = removed
+            && let Some(&item) = self.tables.scopes[place.scope].items(name).last()
+        {
+            self.note_removed(&attributes, name, item);
         }
         if let (Some(linkage), Owner::Module) = (linkage, place.owner) {
             self.note_link(linkage, place.scope);
@@ -376,6 +388,19 @@ impl Checked {
     /// The type of something wrong.
     pub(crate) fn error_ty(&mut self) -> Ty {
         self.program.types.ty(TyKind::Error)
+    }
+}
+
+/// The name that a declaration declares. Fields have names only together with their structure.
+fn declared_name(kind: &DeclKind) -> Option<Symbol> {
+    match kind {
+        DeclKind::Func(decl) => Some(decl.name.name),
+        DeclKind::Var(decl) => Some(decl.name.name),
+        DeclKind::Struct(decl) => Some(decl.name.name),
+        DeclKind::Interface(decl) => Some(decl.name.name),
+        DeclKind::Enum(decl) => decl.name.map(|name| name.name),
+        DeclKind::Alias(decl) => Some(decl.name.name),
+        _ => None,
     }
 }
 

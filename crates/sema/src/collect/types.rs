@@ -62,6 +62,17 @@ impl Checked {
         id
     }
 
+    /// `__constraint ..;`.
+    pub(super) fn collect_constraint(&mut self, condition: ast::Where, span: Span, place: Place) {
+        let Owner::Interface(id) = place.owner else {
+            let message = "`__constraint` is allowed in interfaces only";
+            self.diagnostics.push(Diagnostic::new(codes::MISPLACED, span, message));
+            return;
+        };
+        self.tables.constrained = true;
+        self.tables.interfaces[id].constraints.push(condition);
+    }
+
     pub(super) fn collect_interface(&mut self, mut decl: ast::InterfaceDecl, prefix: &Prefix, place: Place) {
         let access = self.tables.declaring.unwrap_or(Access::Public);
         let members = std::mem::take(&mut decl.members);
@@ -96,6 +107,10 @@ impl Checked {
             generics,
             bases: Progress::New,
             attributes: prefix.attributes.clone(),
+            modifiers: prefix.modifiers.clone(),
+            constraints: vec![],
+            constrained: Progress::New,
+            constraint_bounds: vec![],
         });
         self.tables.scopes[scope].set_generics(generics);
         self.declare(place.scope, decl.name, Item::Interface(id));
@@ -139,6 +154,11 @@ impl Checked {
             span: span.unwrap_or(Span::none()),
         });
         let unscoped = anonymous || attrs::has(&prefix.attributes, "UnscopedEnum");
+        if let (true, Some(attribute)) = (decl.is_class, attrs::find(&prefix.attributes, "UnscopedEnum")) {
+            let message = "the cases of an `enum class` are visible through its name only";
+            let diagnostic = Diagnostic::new(codes::BAD_ATTRIBUTE, attribute.span, message);
+            self.diagnostics.push(diagnostic.help("remove `class` or `[UnscopedEnum]`"));
+        }
         self.tables.enums.push(EnumInfo {
             decl: decl.clone(),
             prefix,

@@ -190,6 +190,7 @@ impl Checked {
             checking: Progress::New,
             init: None,
             buffer,
+            local: false,
         });
         id
     }
@@ -236,6 +237,7 @@ impl Checked {
         self.tables.declaring = None;
         let name = decl.name;
         let id = self.push_global(decl.into(), kind, None, place);
+        self.tables.globals[id].local = true;
         self.declare(scope, name, Item::Global(id));
         id
     }

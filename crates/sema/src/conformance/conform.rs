@@ -65,6 +65,12 @@ impl Checked {
             for bound in self.program.assocs[assoc].bounds.clone() {
                 interfaces.push(self.replace_interface(bound, &params, list));
             }
+            for bound in self.constraints_on(ty) {
+                match bound {
+                    Bound::Conforms(on, interface) if on == ty => interfaces.push(interface),
+                    _ => {}
+                }
+            }
         }
         self.closure(ty, interfaces)
     }
@@ -73,6 +79,19 @@ impl Checked {
     pub(crate) fn interfaces_of(&mut self, ty: Ty) -> Vec<InterfaceRef> {
         let found = self.conformances_for(ty);
         found.into_iter().map(|(_, interface)| interface).collect()
+    }
+
+    /// How a known type conforms to an interface: with which arguments of it.
+    pub(crate) fn conformances_to(&mut self, ty: Ty, interface: InterfaceId) -> Vec<InterfaceRef> {
+        let mut found = vec![];
+        for id in self.filed_conformances(ty, Some(interface)) {
+            if let Some((_, interface)) = self.conformance_fits(id, ty)
+                && !found.contains(&interface)
+            {
+                found.push(interface);
+            }
+        }
+        found
     }
 
     /// Every conformance of a known type.
@@ -138,6 +157,15 @@ impl Checked {
     pub(crate) fn conforms(&mut self, ty: Ty, interface: InterfaceRef) -> bool {
         match self.program.types.kind(ty) {
             TyKind::Error => true,
+            _ if self.tables.interfaces[interface.interface].decl.is_conjunction => {
+                let params = self.interface_params(interface.interface);
+                let args = self.interface_args(ty, interface);
+                let all = self.closure(ty, vec![interface]);
+                let direct = self.program.interfaces[interface.interface].bases.clone();
+                let direct = direct.into_iter().map(|base| self.replace_interface(base, &params, args));
+                let direct: Vec<InterfaceRef> = direct.collect();
+                direct.into_iter().all(|base| all.contains(&base) && self.conforms(ty, base))
+            }
             TyKind::Each(pack) if self.elements_of(pack).is_some() => {
                 let types = self.members_to_satisfy(pack);
                 types.into_iter().all(|ty| self.conforms(ty, interface))

@@ -12,6 +12,7 @@
 //! | [`unmet_requirements`] | the report of what is missing |
 
 pub(crate) mod conform;
+mod constraints;
 mod direction;
 mod unmet_requirements;
 pub(crate) mod witness;

@@ -52,6 +52,7 @@ impl Checked {
             }
         }
         self.check_assoc_bounds(id);
+        self.check_constraints(id);
         self.leave(saved);
         self.tables.conformances[id].witnesses = Progress::Done;
         derive::check_conformance(self, id);

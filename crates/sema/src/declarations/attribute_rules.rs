@@ -82,10 +82,10 @@ const KNOWN: &[Known] = &[
     known("UnscopedEnum", ENUM, 0, 0),
     known("anyValueSize", INTERFACE, 1, 1),
     known("Specialize", ANY, 0, 9),
-    known("NoDiscard", ANY, 0, 9),
+    known("NoDiscard", FUNCTION, 0, 0),
     known("NonUniformReturn", ANY, 0, 9),
     known("deprecated", ANY, 1, 1),
-    known("RemovedSince", ANY, 0, 9),
+    known("RemovedSince", ANY, 2, 2),
     known("require", ANY, 0, 9),
     known("sealed", ANY, 0, 9),
     known("open", ANY, 0, 9),
@@ -97,7 +97,7 @@ const KNOWN: &[Known] = &[
     // Shaders.
     known("shader", FUNCTION, 1, 1),
     known("numthreads", FUNCTION, 1, 3),
-    known("WaveSize", ANY, 0, 9),
+    known("WaveSize", FUNCTION, 1, 3),
     known("DerivativeGroupLinear", ANY, 0, 9),
     known("DerivativeGroupQuad", ANY, 0, 9),
     known("earlydepthstencil", ANY, 0, 9),
@@ -132,6 +132,9 @@ impl BodyCx<'_> {
             let declared = self.cx.program.funcs[func].span;
             self.report(Diagnostic::new(codes::DEPRECATED, span, message).label(declared, "declared here"));
         }
+        let scope = self.scope;
+        let name = self.cx.program.funcs[func].name;
+        self.cx.check_not_removed(&attributes, name, span, scope);
     }
 }
 
@@ -142,6 +145,7 @@ impl Checked {
             let (attributes, scope) =
                 (self.tables.funcs[func].prefix.attributes.clone(), self.tables.funcs[func].scope);
             self.warn_unknown_attributes(&attributes, scope);
+            self.check_wave_size(&attributes, scope);
         }
     }
 

@@ -12,6 +12,8 @@
 //! | [`attrs`] | the attributes and names that the checker looks for |
 //! | [`attribute_rules`] | which attributes there are, and where they may stand |
 //! | [`placement`] | where parameters are bound |
+//! | [`removed`] | what later versions of the language do not have |
+//! | [`rules`] | what may stand where |
 //! | [`varying`] | semantics and interpolation of entry points |
 
 pub(crate) mod attribute_rules;
@@ -20,5 +22,7 @@ mod enums;
 mod inherited;
 pub(crate) mod placement;
 mod prototypes;
+mod removed;
+mod rules;
 pub(crate) mod signature;
 mod varying;

@@ -10,7 +10,7 @@ use crate::codes;
 use crate::hir::{Dir, Func, FuncId, FuncKind, GenericParamId, Ty};
 use crate::tables::{FuncSource, Item, ScopeId};
 use cotangent_base::{Diagnostic, Entity, Span, Symbol};
-use cotangent_syntax::ast::{self, ModifierKind};
+use cotangent_syntax::ast;
 
 impl Checked {
     /// Forgets prototypes of functions that are defined in the same scope: all they may add is default arguments.
@@ -148,8 +148,7 @@ impl BodyCx<'_> {
         if defined || library || matches!(called.kind, FuncKind::Requirement(_)) {
             return;
         }
-        let modifiers = &self.cx.tables.funcs[func].prefix.modifiers;
-        if modifiers.iter().any(|m| m.kind == ModifierKind::Extern) && self.cx.stays_open() {
+        if self.cx.stays_open() {
             return;
         }
         let called = &self.cx.program.funcs[func];

@@ -1,6 +1,7 @@
 //! Resolves signatures of functions, fields of structures, cases of enumerations, and types of globals.
 
 use crate::Checked;
+use crate::bodies::body::BodyCx;
 use crate::capability::STAGES;
 use crate::codes;
 use crate::declarations::attrs;
@@ -9,7 +10,7 @@ use crate::hir::{
     Args, Bound, Dir, Entry, Field, FuncId, GenericParam, GenericParamId, Global, GlobalId, GlobalKind,
     Inline, InterfaceRef, Param, Stage, StructId, This, Ty, TyKind, Val, ValKind, Varying,
 };
-use crate::tables::{FuncSource, GenericsInfo, Progress, ScopeId};
+use crate::tables::{FuncSource, GenericsInfo, Owner, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Symbol, fields, nearest};
 use cotangent_syntax::ast::{self, ModifierKind};
 use std::sync::Arc;
@@ -39,8 +40,32 @@ impl Checked {
         self.resolve_entry(id, scope);
         derive::attributes(self, id);
         self.resolve_inline(id);
+        self.check_borrowed(id, &source);
         self.leave(saved);
         self.tables.funcs[id].signature = Progress::Done;
+    }
+
+    /// A parameter with a derivative is passed as a pair, so it cannot be borrowed.
+    fn check_borrowed(&mut self, id: FuncId, source: &FuncSource) {
+        let FuncSource::Func(decl) = source else { return };
+        if self.program.funcs[id].diff.differentiable.is_none() || self.is_library(id) {
+            return;
+        }
+        for (number, param) in decl.params.iter().enumerate() {
+            let borrowed = param.modifiers.iter().find(|m| m.kind == ModifierKind::ConstRef);
+            let Some(Param { ty, no_diff, .. }) = self.program.funcs[id].params.get(number) else { return };
+            let (ty, no_diff) = (*ty, *no_diff);
+            if let Some(word) = borrowed
+                && !no_diff
+                && self.differential_of(ty).is_some()
+            {
+                let message = "a parameter that has a derivative cannot be a `__constref`";
+                self.diagnostics.push(
+                    Diagnostic::new(codes::MISPLACED, word.span, message)
+                        .help("pass it by value, or mark it `no_diff`"),
+                );
+            }
+        }
     }
 
     fn resolve_this(&mut self, id: FuncId, source: &FuncSource) {
@@ -73,6 +98,7 @@ impl Checked {
             self.program.funcs[id].params.push(param);
         }
         let owner = self.tables.funcs[id].owner;
+        self.check_constructor_place(decl, owner);
         let result = match (&decl.result, decl.kind) {
             (_, ast::FuncKind::Constructor) => self.owner_ty(owner),
             (Some(ty), _) => Some(self.resolve_ty(ty, scope)),
@@ -90,6 +116,24 @@ impl Checked {
         self.program.funcs[id].no_diff_result = decl.no_diff_result || written;
         let prefix = self.tables.funcs[id].prefix.clone();
         self.program.funcs[id].varying = self.varying(&prefix.attributes, &prefix.modifiers, decl.semantic);
+    }
+
+    /// The constructor without parameters belongs to the structure: variables without a value depend on it.
+    fn check_constructor_place(&mut self, decl: &ast::FuncDecl, owner: Owner) {
+        let Owner::Extension(ext) = owner else { return };
+        if decl.kind != ast::FuncKind::Constructor || !decl.params.is_empty() {
+            return;
+        }
+        let target = self.ext_target(ext).map(|ty| self.program.types.kind(ty));
+        if let Some(TyKind::Struct(of, _)) = target
+            && !self.tables.scopes[self.tables.structs[of].scope].is_library()
+        {
+            let message = "an extension cannot declare the constructor without parameters";
+            self.diagnostics.push(
+                Diagnostic::new(codes::MISPLACED, decl.name.span, message)
+                    .help("declare it in the structure"),
+            );
+        }
     }
 
     fn resolve_accessor(
@@ -323,6 +367,10 @@ impl Checked {
         for (decl, prefix) in fields {
             let ty = match &decl.ty {
                 Some(ty) => self.resolve_ty(ty, scope),
+                None if let Some(init) = &decl.init => {
+                    // `let kind = E.A;` has the type of its value.
+                    BodyCx::new(self, scope).expr(init).ty
+                }
                 None => {
                     let message = format!("field `{}` has no type", decl.name.name);
                     self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, decl.name.span, message));

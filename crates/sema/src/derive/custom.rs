@@ -182,7 +182,10 @@ impl Checked {
                 fit => fit,
             };
             match fit.or_else(|why| adapted.ok_or(why)) {
-                Ok(fitting) => return self.record(original, fitting, role, mention.span),
+                Ok(fitting) => {
+                    self.check_substitute(original, derivative, role, mention.span);
+                    return self.record(original, fitting, role, mention.span);
+                }
                 Err(why) => misfit = misfit.max(why),
             }
         }
@@ -191,6 +194,18 @@ impl Checked {
         let wanted = self.wanted_signature(original, role);
         self.leave(saved);
         self.misfit(misfit, mention, &wanted, original, derivative);
+    }
+
+    /// What is differentiated in place of a differentiable function must say that it is one.
+    fn check_substitute(&mut self, original: FuncId, substitute: FuncId, role: Role, span: Span) {
+        let marked = |func: FuncId| self.program.funcs[func].diff.differentiable.is_some();
+        if role != Role::Substitute || !marked(original) || marked(substitute) {
+            return;
+        }
+        let name = self.program.funcs[substitute].name;
+        let message = format!("`{name}` stands for a differentiable function, but is not differentiable");
+        self.diagnostics
+            .push(Diagnostic::new(codes::ATTRIBUTE, span, message).help("mark it `[Differentiable]`"));
     }
 
     /// The functions that `derivative` may be a derivative of. Its own generic parameters may occur in their path.

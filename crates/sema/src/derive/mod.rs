@@ -99,6 +99,7 @@ pub(crate) fn unmet_code(checked: &Checked, bound: Bound) -> Code {
         | Bound::Equal(..)
         | Bound::Count(..)
         | Bound::NonEmpty(_)
+        | Bound::Coerces(..)
         | Bound::Optional(..) => crate::codes::UNMET_BOUND,
     }
 }

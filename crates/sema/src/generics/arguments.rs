@@ -143,7 +143,10 @@ impl Checked {
             let val = self.const_val(expr, scope);
             Arg::Val(self.checked_value(val, ty, expr, scope))
         } else {
-            Arg::Ty(self.resolve_ty(expr, scope))
+            let outer = std::mem::replace(&mut self.tables.heads, true);
+            let ty = self.resolve_ty(expr, scope);
+            self.tables.heads = outer;
+            Arg::Ty(ty)
         }
     }
 

@@ -56,7 +56,13 @@ impl BodyCx<'_> {
                 _ => {}
             }
         }
-        self.bind_by_equalities(&mut bindings, generics);
+        loop {
+            self.bind_by_equalities(&mut bindings, generics);
+            let Bindings { params, args, bounds, .. } = &mut bindings;
+            if !self.cx.bind_by_conformances(bounds, params, args) {
+                break;
+            }
+        }
         self.bind_defaults(&mut bindings, generics)?;
         self.satisfy(&mut bindings, generics).map(|args| Inferred {
             args,

@@ -5,22 +5,26 @@
 //! | this one | parameters and bounds |
 //! | [`arguments`] | generic arguments as written |
 //! | [`infer`] | generic arguments from the arguments of a call |
+//! | [`implied`] | generic arguments from conformances |
 //! | [`optional`] | optional constraints |
 //! | [`assumptions`] | what holds where the checker works now |
 //! | [`worklist`] | bounds and structures to check later |
 
 pub(crate) mod arguments;
 pub(crate) mod assumptions;
+mod implied;
 pub(crate) mod infer;
 mod optional;
 pub(crate) mod worklist;
 
 use crate::Checked;
+use crate::bodies::body::BodyCx;
+use crate::bodies::overload::Argument;
 use crate::codes;
 use crate::generics::assumptions::Saved;
 use crate::hir::{
-    Arg, Args, Bound, FuncId, FuncRef, GenericParam, GenericParamId, Generics, InterfaceRef, Ty, TyKind, Val,
-    ValKind,
+    Arg, Args, Bound, Expr, ExprKind, FuncId, FuncRef, GenericParam, GenericParamId, Generics, InterfaceRef,
+    Ty, TyKind, Val, ValKind,
 };
 use crate::tables::{GenericsId, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Scalar, Span};
@@ -76,7 +80,7 @@ impl Checked {
             let reference = self.own_interface(interface);
             self.assume(id, Bound::Conforms(this, reference));
         }
-        for (param, syntax) in own.into_iter().zip(&syntax.params) {
+        for (number, (param, syntax)) in own.into_iter().zip(&syntax.params).enumerate() {
             match &syntax.kind {
                 ast::GenericParamKind::Value(syntax) | ast::GenericParamKind::ValuePack(syntax) => {
                     let ty = self.resolve_ty(syntax, scope);
@@ -85,7 +89,13 @@ impl Checked {
                 ast::GenericParamKind::Type(bounds) | ast::GenericParamKind::Pack(bounds) => {
                     let ty = self.program.types.ty(TyKind::Param(param));
                     let ty = self.bounded(ty);
-                    self.assume_all(id, ty, bounds, scope);
+                    for bound in bounds {
+                        if let Some(interface) = self.resolve_interface(bound, scope) {
+                            let assumed = Bound::Conforms(ty, interface);
+                            self.check_bound_order(id, number, assumed, bound.span);
+                            self.assume(id, assumed);
+                        }
+                    }
                 }
                 ast::GenericParamKind::Witness(ty, bound) => {
                     self.program.params[param].value =
@@ -105,6 +115,14 @@ impl Checked {
                     if let Some(bound) = self.equality(a, b, scope) {
                         self.assume(id, bound);
                     }
+                }
+                ast::Where::Perhaps(a, b) => {
+                    self.resolve_ty(a, scope);
+                    self.resolve_ty(b, scope);
+                }
+                ast::Where::Coerces(to, from, implicit) => {
+                    let (to, from) = (self.resolve_ty(to, scope), self.resolve_ty(from, scope));
+                    self.assume(id, Bound::Coerces(to, from, *implicit));
                 }
                 ast::Where::NonEmpty(pack) => {
                     if let Some(pack) = self.resolve_pack(pack, scope) {
@@ -238,6 +256,10 @@ impl Checked {
                 }
                 None => format!("`{}` may not have {} elements", self.show_ty(pack), self.show_val(count)),
             },
+            Bound::Coerces(to, from, implicit) => {
+                let how = if implicit { " implicitly" } else { "" };
+                format!("`{}` does not convert to `{}`{how}", self.show_ty(from), self.show_ty(to))
+            }
             Bound::NonEmpty(pack) if self.elements_of(pack).is_some() => "the pack is empty".into(),
             Bound::NonEmpty(pack) => format!("`{}` may be empty", self.show_ty(pack)),
             Bound::Optional(ty, interface, _) => {
@@ -279,6 +301,11 @@ impl Checked {
                     let pack = self.replace(pack, &params, args);
                     (!self.is_nonempty(pack)).then_some(Bound::NonEmpty(pack))
                 }
+                Bound::Coerces(to, from, implicit) => {
+                    let to = self.replace(to, &params, args);
+                    let from = self.replace(from, &params, args);
+                    (!self.coerces(from, to, implicit)).then_some(Bound::Coerces(to, from, implicit))
+                }
                 Bound::Optional(..) => None,
             };
             if unmet.is_some() {
@@ -286,6 +313,24 @@ impl Checked {
             }
         }
         None
+    }
+
+    /// Whether a value of one type can be made from one of another, as `where T(U)` asks.
+    fn coerces(&mut self, from: Ty, to: Ty, implicit: bool) -> bool {
+        let assumed = |bound: &Bound| match *bound {
+            Bound::Coerces(t, f, i) => t == to && f == from && (i || !implicit),
+            _ => false,
+        };
+        if self.tables.assumptions.iter().any(assumed) || self.type_cost(from, to).is_some() {
+            return true;
+        }
+        if implicit {
+            return false;
+        }
+        let scope = self.tables.core.unwrap_or_else(|| cotangent_base::Entity::new(0));
+        let mut cx = BodyCx::new(self, scope);
+        let value = Expr::new(ExprKind::Undef, from, Span::none());
+        cx.quietly(|cx| cx.construct(to, vec![Argument::Value(value)], Span::none())).1
     }
 
     /// The types that a bound must hold for: of an element of a pack, all of them.
@@ -323,7 +368,9 @@ impl Checked {
                     || self.tables.assumptions.iter().any(|bound| match *bound {
                         Bound::NonEmpty(assumed) => assumed == pack,
                         Bound::Count(assumed, count) => assumed == pack && counts(count),
-                        Bound::Conforms(..) | Bound::Equal(..) | Bound::Optional(..) => false,
+                        Bound::Conforms(..) | Bound::Equal(..) | Bound::Optional(..) | Bound::Coerces(..) => {
+                            false
+                        }
                     })
             }
         }

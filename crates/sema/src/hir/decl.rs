@@ -139,6 +139,8 @@ pub enum Bound {
     Count(Ty, Val),
     /// The pack has elements.
     NonEmpty(Ty),
+    /// A value of the first type can be made from one of the second; if the flag is set, by an implicit conversion.
+    Coerces(Ty, Ty, bool),
     /// The type conforms if the value is not zero.
     Optional(Ty, InterfaceRef, Val),
 }

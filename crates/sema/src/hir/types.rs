@@ -106,6 +106,10 @@ pub enum ValKind {
     Each(Ty),
     /// `countof(P)`: how many elements a pack has.
     Count(Ty),
+    /// `__first(P)` or `__last(P)` of a pack of values.
+    Part(PackPart, Ty),
+    /// `c ? a : b`.
+    Choice(Val, Val, Val),
     /// `T.N`: what a type not known yet has for a constant that its interface requires.
     Required(FuncRef),
     /// Whether a type parameter of an alias conforms. This is known only where the alias is used.
@@ -241,6 +245,8 @@ impl Types {
             | ValKind::Measure(..)
             | ValKind::Each(_)
             | ValKind::Count(_)
+            | ValKind::Part(..)
+            | ValKind::Choice(..)
             | ValKind::Required(_)
             | ValKind::Conforms(..)
             | ValKind::Error => None,

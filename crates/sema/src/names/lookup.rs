@@ -147,6 +147,17 @@ impl Checked {
         found.into_iter().filter(|f| !self.can_see(f.access, scope)).collect()
     }
 
+    /// The scope of the module that `scope` is in, where `::name` is looked up.
+    pub(crate) fn file_scope(&self, scope: ScopeId) -> ScopeId {
+        let mut at = scope;
+        while let Some(parent) = self.tables.scopes[at].parent()
+            && Some(parent) != self.tables.core
+        {
+            at = parent;
+        }
+        at
+    }
+
     /// What a name means in a namespace.
     pub(crate) fn lookup_in_namespace(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
         let mut found = self.direct(scope, name);
@@ -155,6 +166,11 @@ impl Checked {
             let only_funcs = !found.is_empty();
             let others = self.imported(scope, name);
             found.extend(others.into_iter().filter(|f| !only_funcs || is_func(f)));
+        }
+        // The library stands around modules, so `::name` may be one of its names.
+        let around = self.tables.scopes[scope].parent().filter(|parent| Some(*parent) == self.tables.core);
+        if let (true, Some(core)) = (found.is_empty(), around) {
+            found = self.direct(core, name);
         }
         if found.is_empty() { self.hidden_imports(scope, name) } else { found }
     }

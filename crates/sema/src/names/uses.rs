@@ -147,6 +147,9 @@ impl Checked {
         if span.is_none() || self.tables.scopes[scope].is_library() {
             return;
         }
+        if !self.tables.removed.is_empty() && !matches!(found.item, Item::Field(_)) {
+            self.check_item_not_removed(found.item, span, scope);
+        }
         if let Some((meaning, declared)) = self.meaning(found) {
             self.tables.uses.note(Use { span, meaning, declared });
         }

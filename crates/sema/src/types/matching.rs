@@ -18,6 +18,13 @@ impl Checked {
         if !self.tables.search.begin() {
             return None;
         }
+        let open = |cx: &Self, (binding, param): (&Option<Arg>, &GenericParamId)| {
+            binding.is_none() && !cx.program.params[*param].witness
+        };
+        if bindings.iter().zip(params.iter()).any(|pair| open(self, pair)) {
+            let bounds = self.bounds(generics);
+            self.bind_by_conformances(&bounds, &params, &mut bindings);
+        }
         let args = self.bound_args(generics, &params, bindings);
         let met = args.is_some_and(|args| self.bounds_met(generics, args));
         self.tables.search.end();

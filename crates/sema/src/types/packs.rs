@@ -164,6 +164,27 @@ impl Checked {
         self.pack_of(&items)
     }
 
+    /// The first or last element of a pack of values.
+    pub(crate) fn part_val(&mut self, part: PackPart, pack: Ty) -> Val {
+        let open = ValKind::Part(part, pack);
+        let kind = match (part, self.elements_of(pack).as_deref()) {
+            (PackPart::First, Some([Arg::Val(val), ..])) => return *val,
+            (PackPart::Last, Some([.., Arg::Val(val)])) => return *val,
+            (_, Some([])) => ValKind::Error,
+            _ => open,
+        };
+        self.program.types.val(kind)
+    }
+
+    /// The type of the values in a pack of values.
+    pub(crate) fn pack_values(&self, pack: Ty) -> Option<Ty> {
+        match self.program.types.kind(pack) {
+            TyKind::Param(param) => self.program.params[param].value,
+            TyKind::Part(_, whole) => self.pack_values(whole),
+            _ => None,
+        }
+    }
+
     /// The element of a pack at a place, if both are known.
     pub(crate) fn element(&mut self, pack: Ty, at: Option<usize>) -> Option<Arg> {
         match self.elements_of(pack)?.get(at?).copied() {
@@ -235,6 +256,7 @@ impl Checked {
             | Bound::Conforms(..)
             | Bound::Count(..)
             | Bound::NonEmpty(_)
+            | Bound::Coerces(..)
             | Bound::Optional(..) => None,
         })
     }

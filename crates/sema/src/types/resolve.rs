@@ -5,7 +5,7 @@ mod named;
 
 use crate::Checked;
 use crate::codes;
-use crate::hir::{Arg, GenericParam, InterfaceRef, Ty, TyKind, Val, ValKind};
+use crate::hir::{Arg, GenericParam, InterfaceRef, PackPart, Ty, TyKind, Val, ValKind};
 use crate::names::lookup::Found;
 use crate::tables::{Builtin, GenericsId, Item, ScopeId};
 use cotangent_base::{Diagnostic, Span};
@@ -89,6 +89,14 @@ impl Checked {
                 }
                 None => None,
             },
+            ExprKind::Root => Some(Path::Namespace(self.file_scope(scope))),
+            ExprKind::Call(callee, args)
+                if let Some(part) = crate::bodies::expr::pack::query(callee, args) =>
+            {
+                let path = self.type_path(&args[0], scope, report)?;
+                let pack = self.path_ty(path, args[0].span, scope);
+                self.part_path(part, pack, expr.span, report).map(Path::Ty)
+            }
             ExprKind::Paren(inner) | ExprKind::NoDiff(inner) => self.type_path(inner, scope, report),
             ExprKind::Laid(row_major, inner) => {
                 self.note_idle_word(*row_major, expr.span);
@@ -343,6 +351,7 @@ impl Checked {
         match found.item {
             Item::Struct(id) => {
                 let ty = self.struct_ty(id, args);
+                let ty = self.checked_optional(ty, span, scope);
                 self.checked_shape(ty, span)
             }
             Item::Interface(id) => self.program.types.ty(TyKind::Interface(id, args)),
@@ -395,6 +404,45 @@ impl Checked {
         self.note_each(pack, span, report).then(|| self.each_ty(pack))
     }
 
+    /// `__first(pack)` and its kin, as a type.
+    pub(crate) fn part_path(&mut self, part: PackPart, pack: Ty, span: Span, report: bool) -> Option<Ty> {
+        if self.is_error(pack) {
+            return Some(pack);
+        }
+        let Some(pack) = self.as_pack(pack) else {
+            if report {
+                self.not_a_pack(pack, span);
+            }
+            return None;
+        };
+        if !self.is_nonempty(pack) {
+            if report {
+                self.may_be_empty(part, pack, span);
+            }
+            return Some(self.error_ty());
+        }
+        let ty = self.part_ty(part, pack);
+        let is_value = self.pack_values(pack).is_some() || self.is_error(ty);
+        if let (true, PackPart::First | PackPart::Last) = (is_value, part) {
+            if !report {
+                return None;
+            }
+            let message = format!("`{}` of a pack of values is a value, not a type", part.name());
+            self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, span, message));
+            return Some(self.error_ty());
+        }
+        Some(ty)
+    }
+
+    /// Reports a part of a pack that may have none.
+    pub(crate) fn may_be_empty(&mut self, part: PackPart, pack: Ty, span: Span) {
+        let message = format!("`{}` of a pack that may be empty", part.name());
+        self.diagnostics.push(
+            Diagnostic::new(codes::UNMET_BOUND, span, message)
+                .help(format!("add `where nonempty({})`", self.show_ty(pack))),
+        );
+    }
+
     /// Reports that something under `each` or `countof` is no pack.
     pub(crate) fn not_a_pack(&mut self, ty: Ty, span: Span) {
         let message = format!("`{}` is not a pack", self.show_ty(ty));
@@ -434,6 +482,24 @@ impl Checked {
         }
     }
 
+    /// A type as written, if it is no optional resource: there is no value for one that is absent.
+    fn checked_optional(&mut self, ty: Ty, span: Span, scope: ScopeId) -> Ty {
+        let Some(TyKind::Struct(id, _)) = self.optional_content(ty).map(|ty| self.program.types.kind(ty))
+        else {
+            return ty;
+        };
+        let magic = self.program.structs[id].magic;
+        if self.tables.scopes[scope].is_library() || magic.is_none_or(|magic| magic == *"ptr") {
+            return ty;
+        }
+        let message = format!("`{}` cannot hold a resource", self.show_ty(ty));
+        self.diagnostics.push(
+            Diagnostic::new(codes::BAD_OPTIONAL, span, message)
+                .help("pass the resource and a flag that says whether it is used"),
+        );
+        self.error_ty()
+    }
+
     /// A type as written, if its sizes are possible.
     fn checked_shape(&mut self, ty: Ty, span: Span) -> Ty {
         let (what, sizes) = match self.program.types.kind(ty) {
@@ -446,7 +512,9 @@ impl Checked {
             _ => return ty,
         };
         let mut known = sizes.into_iter().filter_map(|n| self.program.types.known(n));
-        let Some(bad) = known.find(|n| !(1..=4).contains(n)) else {
+        // No value has a type of length 0, but an extension may be for it: it ends a recursion over lengths.
+        let least = if self.tables.heads { 0 } else { 1 };
+        let Some(bad) = known.find(|n| !(least..=4).contains(n)) else {
             return ty;
         };
         let message = format!("{what}, not {bad}");

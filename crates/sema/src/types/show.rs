@@ -172,6 +172,10 @@ impl Checked {
             ValKind::Measure(Measure::Size, ty) => format!("sizeof({})", self.show_ty(ty)),
             ValKind::Measure(Measure::Align, ty) => format!("alignof({})", self.show_ty(ty)),
             ValKind::Each(pack) => format!("each {}", self.show_ty(pack)),
+            ValKind::Part(part, pack) => format!("{}({})", part.name(), self.show_ty(pack)),
+            ValKind::Choice(c, a, b) => {
+                format!("{} ? {} : {}", self.show_val(c), self.show_val(a), self.show_val(b))
+            }
             ValKind::Count(pack) => format!("countof({})", self.show_ty(pack)),
             ValKind::Required(func) => {
                 let mut out = String::new();

@@ -99,6 +99,22 @@ impl Checked {
                     Some(Arg::Ty(_) | Arg::Laid(..)) | None => self.each_val(pack),
                 }
             }
+            ValKind::Part(part, pack) => {
+                let pack = self.rewrite(pack, Rewrite { at: None, ..by });
+                self.part_val(part, pack)
+            }
+            ValKind::Choice(c, a, b) => {
+                let c = self.rewrite_val(c, by);
+                // The other side may not exist: `N > 0 ? 8 / N : 0`.
+                match self.program.types.known(c) {
+                    Some(0) => self.rewrite_val(b, by),
+                    Some(_) => self.rewrite_val(a, by),
+                    None => {
+                        let (a, b) = (self.rewrite_val(a, by), self.rewrite_val(b, by));
+                        self.program.types.val(ValKind::Choice(c, a, b))
+                    }
+                }
+            }
             ValKind::Count(pack) => {
                 let pack = self.rewrite(pack, by);
                 self.count_val(pack)
@@ -184,6 +200,9 @@ impl Checked {
             Bound::Count(pack, count) => {
                 Bound::Count(self.replace(pack, params, args), self.replace_val(count, params, args))
             }
+            Bound::Coerces(to, from, implicit) => {
+                Bound::Coerces(self.replace(to, params, args), self.replace(from, params, args), implicit)
+            }
             Bound::NonEmpty(pack) => Bound::NonEmpty(self.replace(pack, params, args)),
             Bound::Optional(ty, interface, holds) => Bound::Optional(
                 self.replace(ty, params, args),
@@ -237,6 +256,13 @@ impl Checked {
 
     /// What the environment or a `where` clause of an associated type equates an open projection with.
     fn equated(&mut self, open: Ty) -> Option<Ty> {
+        for bound in self.constraints_on(open) {
+            match bound {
+                Bound::Equal(a, b) if a == open && b != open => return Some(b),
+                Bound::Equal(a, b) if b == open && a != open => return Some(a),
+                _ => {}
+            }
+        }
         for &bound in self.tables.assumptions.iter() {
             if let Bound::Equal(a, b) = bound {
                 if a == open && b != open {

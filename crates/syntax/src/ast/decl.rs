@@ -36,6 +36,8 @@ pub enum DeclKind {
     Alias(Box<AliasDecl>),
     /// `associatedtype`.
     Assoc(Box<AssocDecl>),
+    /// `__constraint A : IB;` in an interface.
+    Constraint(Box<Where>),
     /// `property`.
     Property(Box<PropertyDecl>),
     /// `__subscript`.
@@ -179,6 +181,10 @@ pub enum Where {
     Equal(Expr, Expr),
     /// `nonempty(T)`.
     NonEmpty(Expr),
+    /// `optional T == U`, which asks for nothing: `T is U` says whether it holds.
+    Perhaps(Expr, Expr),
+    /// `T(U)`: a `T` can be made from a `U`; if the flag is set (`T(U) implicit`), by an implicit conversion.
+    Coerces(Expr, Expr, bool),
 }
 
 /// A variable, field or shader parameter.
@@ -224,6 +230,8 @@ pub struct InterfaceDecl {
     pub bases: Vec<Expr>,
     /// Requirements.
     pub members: Vec<Decl>,
+    /// Whether it is another name of all its bases at once: `typealias IAB = IA & IB;`.
+    pub is_conjunction: bool,
 }
 
 /// An extension of a type.
@@ -244,6 +252,8 @@ pub struct ExtensionDecl {
 pub struct EnumDecl {
     /// Its name; `None` for an anonymous one.
     pub name: Option<Ident>,
+    /// Whether it is declared `enum class`.
+    pub is_class: bool,
     /// The type behind the colon.
     pub underlying: Option<Expr>,
     /// Its cases, with explicit values.

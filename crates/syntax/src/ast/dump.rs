@@ -76,6 +76,7 @@ impl Dump {
         let prefix = self.prefix(&decl.attributes, &decl.modifiers);
         match &decl.kind {
             DeclKind::Func(func) => self.func(&prefix, func),
+            DeclKind::Constraint(condition) => self.line(&format!("{prefix}{}", self.condition(condition))),
             DeclKind::Var(var) => self.line(&format!("{prefix}{}", self.var(var))),
             DeclKind::Struct(s) => {
                 let word = if s.is_class { "class" } else { "struct" };
@@ -229,6 +230,11 @@ impl Dump {
                 list("where", std::iter::once(self.expr(subject)).chain(bounds))
             }
             Where::Equal(a, b) => format!("(where (== {} {}))", self.expr(a), self.expr(b)),
+            Where::Perhaps(a, b) => format!("(where (optional (== {} {})))", self.expr(a), self.expr(b)),
+            Where::Coerces(to, from, implicit) => {
+                let word = if *implicit { "implicit" } else { "explicit" };
+                format!("(where ({word} {} {}))", self.expr(to), self.expr(from))
+            }
             Where::NonEmpty(pack) => format!("(where (nonempty {}))", self.expr(pack)),
         }
     }
@@ -340,6 +346,7 @@ impl Dump {
         };
         match &expr.kind {
             ExprKind::Name(name) => name.to_string(),
+            ExprKind::Root => "root".into(),
             ExprKind::Int(value, scalar) => format!("{value}:{scalar}"),
             ExprKind::Float(value, scalar) => format!("{value:?}:{scalar}"),
             ExprKind::Bool(value) => value.to_string(),

@@ -18,6 +18,8 @@ pub struct Expr {
 pub enum ExprKind {
     /// A name.
     Name(Symbol),
+    /// What stands before `::name`: the scope of the file.
+    Root,
     /// An integer: its value and the type its form and suffix give it.
     Int(u64, Scalar),
     /// A floating-point number: its value and type.

@@ -22,6 +22,9 @@ impl Parser<'_> {
     /// `struct Name<T> : Bases { .. } variables;`.
     pub(super) fn structure(&mut self, mut prefix: Prefix, out: &mut Vec<Decl>) -> Parse<()> {
         let word = self.bump();
+        while self.at(Punct::LBracket) {
+            self.attributes(&mut prefix.attributes)?;
+        }
         let name = match self.ident_at(self.pos) {
             Some(name) => {
                 self.bump();
@@ -130,7 +133,13 @@ impl Parser<'_> {
         let members = self.members()?;
         self.finish(
             prefix,
-            DeclKind::Interface(Box::new(InterfaceDecl { name, generics, bases, members })),
+            DeclKind::Interface(Box::new(InterfaceDecl {
+                name,
+                generics,
+                bases,
+                members,
+                is_conjunction: false,
+            })),
             out,
         );
         Ok(())
@@ -156,7 +165,7 @@ impl Parser<'_> {
     /// `enum Name : int { A, B = 2 }`.
     pub(super) fn enumeration(&mut self, prefix: Prefix, out: &mut Vec<Decl>) -> Parse<()> {
         let word = self.bump();
-        self.eat_kw(Kw::Class);
+        let is_class = self.eat_kw(Kw::Class);
         let name = self.ident_at(self.pos);
         if name.is_some() {
             self.bump();
@@ -168,7 +177,7 @@ impl Parser<'_> {
             None => Expr { kind: ExprKind::Name(Symbol::new("int")), span: word.span },
         };
         let inner = Prefix { attributes: vec![], ..prefix.clone() };
-        self.finish(prefix, DeclKind::Enum(Box::new(EnumDecl { name, underlying, cases })), out);
+        self.finish(prefix, DeclKind::Enum(Box::new(EnumDecl { name, is_class, underlying, cases })), out);
         self.after_body(inner, ty, out)
     }
 

@@ -3,8 +3,8 @@
 use super::prefix::Prefix;
 use super::{Parse, Parser, codes};
 use crate::ast::{
-    AliasDecl, AssocDecl, Attribute, Decl, DeclKind, Expr, ExprKind, FuncKind, Generics, Ident, Modifier,
-    ModifierKind, PropertyDecl, VarDecl,
+    AliasDecl, AssocDecl, Attribute, Decl, DeclKind, Expr, ExprKind, FuncKind, Generics, Ident,
+    InterfaceDecl, Modifier, ModifierKind, PropertyDecl, VarDecl,
 };
 use crate::literal;
 use crate::token::{Kw, Punct, TokenKind};
@@ -69,14 +69,15 @@ impl Parser<'_> {
             matches!(next.kind, TokenKind::Punct(Punct::LBrace | Punct::Semi) | TokenKind::Number(_));
         let named = next.is_ident() || nameless;
         match self.peek().kw {
-            Kw::Struct | Kw::Class if named => self.structure(prefix, out),
+            Kw::Struct | Kw::Class if named || next.is(Punct::LBracket) => self.structure(prefix, out),
             Kw::Interface if named => self.interface(prefix, out),
-            Kw::Extension if named || next.is(Punct::Lt) => self.extension(prefix, out),
+            Kw::Extension | Kw::Extension_ if named || next.is(Punct::Lt) => self.extension(prefix, out),
             Kw::Enum if named || next.is(Punct::Colon) => self.enumeration(prefix, out),
             Kw::Typedef if named => self.typedef(prefix, out),
             Kw::Typealias if named => self.typealias(prefix, out),
             Kw::TypeParam if named => self.type_param(prefix, out),
             Kw::Assoc if named => self.assoc(prefix, out),
+            Kw::Constraint if next.is_ident() => self.constraint(prefix, out),
             Kw::Property if named => self.property(prefix, out),
             Kw::Subscript => self.subscript(prefix, out),
             Kw::Init if next.is(Punct::LParen) || next.is(Punct::Lt) => self.constructor(prefix, out),
@@ -89,7 +90,7 @@ impl Parser<'_> {
             }
             Kw::Let | Kw::Var if named => self.binding(prefix, out),
             Kw::FuncExtension => self.func_extension(prefix, out),
-            _ if self.peek().is_ident() => self.typed(prefix, out),
+            _ if self.peek().is_ident() || self.at(Punct::ColonColon) => self.typed(prefix, out),
             _ => self.no_declaration(&prefix),
         }
     }
@@ -135,6 +136,7 @@ impl Parser<'_> {
                 let error = error("statements are only allowed in the body of a function");
                 self.fail(error.help("look for an extra `}` above, or move this into a function"))
             }
+            _ if super::lookahead::is_pack_query(&first) => Ok(()),
             _ if next.is(Punct::LParen) => {
                 let constructor = self.behind(self.pos + 1).is_some_and(|b| self.tokens[b].is(Punct::LBrace));
                 let error = error("expected a declaration, found what looks like a call");
@@ -229,10 +231,33 @@ impl Parser<'_> {
         generics.params.append(&mut self.generic_params()?);
         self.wheres(&mut generics)?;
         self.expect(Punct::Eq)?;
-        let ty = Some(self.ty()?);
+        let target = self.ty()?;
+        if self.at(Punct::Amp) {
+            return self.conjunction_alias(prefix, (name, generics), target, out);
+        }
+        let ty = Some(target);
         self.semi()?;
         let alias = AliasDecl { name, generics, bases: vec![], ty };
         self.finish(prefix, DeclKind::Alias(Box::new(alias)), out);
+        Ok(())
+    }
+
+    /// `typealias IAB = IA & IB;` from the first `&` on: an interface of its own, to which every type conforms that conforms to
+    /// all of them.
+    fn conjunction_alias(
+        &mut self,
+        prefix: Prefix,
+        (name, generics): (Ident, Generics),
+        first: Expr,
+        out: &mut Vec<Decl>,
+    ) -> Parse<()> {
+        let mut bases = vec![first];
+        while self.eat(Punct::Amp) {
+            bases.push(self.ty()?);
+        }
+        self.semi()?;
+        let interface = InterfaceDecl { name, generics, bases, members: vec![], is_conjunction: true };
+        self.finish(prefix, DeclKind::Interface(Box::new(interface)), out);
         Ok(())
     }
 
@@ -265,6 +290,15 @@ impl Parser<'_> {
         let wheres = generics.wheres;
         self.semi()?;
         self.finish(prefix, DeclKind::Assoc(Box::new(AssocDecl { name, bounds, wheres })), out);
+        Ok(())
+    }
+
+    /// `__constraint A : IFoo;` and `__constraint A == B;`, in an interface.
+    fn constraint(&mut self, prefix: Prefix, out: &mut Vec<Decl>) -> Parse<()> {
+        self.bump();
+        let condition = self.where_condition()?;
+        self.semi()?;
+        self.finish(prefix, DeclKind::Constraint(Box::new(condition)), out);
         Ok(())
     }
 

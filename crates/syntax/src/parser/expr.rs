@@ -8,7 +8,7 @@ use crate::literal::{self, Number};
 use crate::token::{Kw, Punct, Token, TokenKind};
 use cotangent_base::{Scalar, Span};
 
-/// The precedence of `<<`: generic arguments have no looser operators.
+/// The precedence of `<<`.
 const SHIFT: u8 = 8;
 const RELATIONAL: u8 = 7;
 const EQUALITY: u8 = 6;
@@ -72,7 +72,7 @@ impl Parser<'_> {
 
     /// A value as a generic argument, in which `>` and `>>` close the list.
     pub(super) fn generic_value(&mut self) -> Parse<Expr> {
-        self.nested(|p| p.binary(EQUALITY))
+        self.nested(|p| p.binary(0))
     }
 
     /// A value as one side of a `==` in a `where` clause.
@@ -85,7 +85,7 @@ impl Parser<'_> {
         let mut left = self.unary()?;
         loop {
             let height = self.height;
-            if least <= RELATIONAL && matches!(self.peek().kw, Kw::Is | Kw::As) {
+            if least <= RELATIONAL && self.at_type_test() {
                 left = self.type_test(left)?;
                 continue;
             }
@@ -95,7 +95,7 @@ impl Parser<'_> {
             let Some((op, level)) = operator(punct).filter(|(_, level)| *level >= least) else {
                 return Ok(left);
             };
-            if self.angles > 0 && level != EQUALITY && (level < SHIFT || punct == Punct::Shr) {
+            if self.angles > 0 && (level == RELATIONAL || punct == Punct::Shr) {
                 return Ok(left);
             }
             self.bump();
@@ -103,6 +103,11 @@ impl Parser<'_> {
             self.grown(height.max(self.height) + 1)?;
             left = binary(op, left, right);
         }
+    }
+
+    /// Whether `is` or `as` acts as a word here: a type must follow.
+    fn at_type_test(&self) -> bool {
+        matches!(self.peek().kw, Kw::Is | Kw::As) && self.nth(1).is_ident()
     }
 
     /// `x is T` and `x as T`.

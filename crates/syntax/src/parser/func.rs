@@ -259,8 +259,13 @@ impl Parser<'_> {
         self.bump();
         let mut accessor = Accessor { attributes: prefix.attributes, ..accessor(kind, prefix.start) };
         if self.at(Punct::LParen) {
-            let params = self.setter_param()?;
-            accessor.value = params;
+            let open = self.peek().span;
+            accessor.value = self.setter_param()?;
+            if kind != AccessorKind::Set && (accessor.value.is_some()) {
+                let message = "only `set` takes a parameter";
+                let error = Diagnostic::new(codes::EXPECTED_TOKEN, open, message);
+                self.report(error.help("remove it"));
+            }
         }
         if self.at(Punct::LBrace) {
             accessor.body = Some(self.body()?);

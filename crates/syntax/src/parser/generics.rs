@@ -44,6 +44,13 @@ impl Parser<'_> {
             }
             Kw::Each if next_is_name => {
                 self.bump();
+                if self.nth(1).is_ident() {
+                    // `each int N`, as `int N` is for one value.
+                    let ty = self.ty()?;
+                    let name = self.expect_name("a name for the pack")?;
+                    let kind = GenericParamKind::ValuePack(ty);
+                    return Ok(GenericParam { name, kind, default: self.default_arg()? });
+                }
                 let name = self.expect_name("a name for the pack")?;
                 let bounds = self.optional_bounds()?;
                 return Ok(GenericParam {
@@ -127,7 +134,7 @@ impl Parser<'_> {
             self.bump();
             loop {
                 if self.at_optional(self.pos) {
-                    self.optional_condition(&mut generics.params)?;
+                    self.optional_condition(generics)?;
                 } else {
                     generics.wheres.push(self.where_condition()?);
                 }
@@ -140,22 +147,27 @@ impl Parser<'_> {
     }
 
     /// `optional T : IA & IB`: whether it holds is a parameter for each interface.
-    fn optional_condition(&mut self, params: &mut Vec<GenericParam>) -> Parse<()> {
+    fn optional_condition(&mut self, generics: &mut Generics) -> Parse<()> {
         let start = self.bump();
-        let Where::Conforms(subject, bounds) = self.where_condition()? else {
-            let span = self.span_from(start.span);
-            let help = "write `where optional T : IFoo`";
-            return self.unsupported(span, "an optional constraint other than a conformance", Some(help));
-        };
-        for bound in bounds {
-            let name = Ident { name: Symbol::new("optional"), span: bound.span };
-            let kind = GenericParamKind::Witness(subject.clone(), bound);
-            params.push(GenericParam { name, kind, default: None });
+        match self.where_condition()? {
+            Where::Conforms(subject, bounds) => {
+                for bound in bounds {
+                    let name = Ident { name: Symbol::new("optional"), span: bound.span };
+                    let kind = GenericParamKind::Witness(subject.clone(), bound);
+                    generics.params.push(GenericParam { name, kind, default: None });
+                }
+            }
+            Where::Equal(a, b) => generics.wheres.push(Where::Perhaps(a, b)),
+            Where::NonEmpty(_) | Where::Coerces(..) | Where::Perhaps(..) => {
+                let span = self.span_from(start.span);
+                let help = "write `where optional T : IFoo` or `where optional T == U`";
+                return self.unsupported(span, "an optional constraint of this form", Some(help));
+            }
         }
         Ok(())
     }
 
-    fn where_condition(&mut self) -> Parse<Where> {
+    pub(super) fn where_condition(&mut self) -> Parse<Where> {
         if self.at_kw(Kw::NonEmpty) && self.nth(1).is(Punct::LParen) {
             self.bump();
             let open = self.pos;
@@ -165,14 +177,13 @@ impl Parser<'_> {
             return Ok(Where::NonEmpty(pack));
         }
         let subject = match self.skim_type(self.pos).map(|behind| self.tokens[behind].kind) {
+            Some(TokenKind::Punct(Punct::LParen)) if !self.at_kw(Kw::CountOf) => return self.coercion(),
             Some(TokenKind::Punct(Punct::Colon | Punct::EqEq)) => self.ty()?,
             _ => self.generic_operand()?,
         };
         if self.eat(Punct::EqEq) {
-            let other = match self.peek().is_ident() {
-                true => self.ty()?,
-                false => self.generic_value()?,
-            };
+            let is_type = self.peek().is_ident() && !self.at_kw(Kw::CountOf);
+            let other = if is_type { self.ty()? } else { self.generic_operand()? };
             return Ok(Where::Equal(subject, other));
         }
         if !self.eat(Punct::Colon) {
@@ -187,6 +198,20 @@ impl Parser<'_> {
         Ok(Where::Conforms(subject, bounds))
     }
 
+    /// `T(U)` or `T(U) implicit`.
+    fn coercion(&mut self) -> Parse<Where> {
+        let to = self.ty()?;
+        let open = self.pos;
+        self.expect(Punct::LParen)?;
+        let from = self.outside_angles(Self::ty)?;
+        self.close(open)?;
+        let implicit = self.at_kw(Kw::Implicit);
+        if implicit {
+            self.bump();
+        }
+        Ok(Where::Coerces(to, from, implicit))
+    }
+
     fn at_optional(&self, pos: usize) -> bool {
         self.tokens[pos].kw == Kw::Optional && self.tokens.get(pos + 1).is_some_and(Token::is_ident)
     }
@@ -196,6 +221,6 @@ impl Parser<'_> {
             return true;
         }
         let behind = self.skim_type(pos).map(|behind| self.tokens[behind].kind);
-        matches!(behind, Some(TokenKind::Punct(Punct::Colon | Punct::EqEq)))
+        matches!(behind, Some(TokenKind::Punct(Punct::Colon | Punct::EqEq | Punct::LParen)))
     }
 }

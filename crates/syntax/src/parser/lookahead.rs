@@ -22,10 +22,16 @@ impl Parser<'_> {
                 break;
             }
         }
-        if !self.tokens[i].is_ident() || is_value(self.tokens[i].kw) {
-            return None;
+        if is_pack_query(&self.tokens[i]) && self.tokens[i + 1].is(Punct::LParen) {
+            return self.skim_type_suffixes(self.behind(i + 1)?);
         }
-        i += 1;
+        let from_root = self.tokens[i].is(Punct::ColonColon) && self.tokens[i + 1].is_ident();
+        if !from_root {
+            if !self.tokens[i].is_ident() || is_value(self.tokens[i].kw) {
+                return None;
+            }
+            i += 1;
+        }
         loop {
             let token = self.tokens[i];
             if token.is(Punct::Lt) {
@@ -85,6 +91,9 @@ impl Parser<'_> {
         let Some(behind) = self.skim_generic(self.pos) else {
             return false;
         };
+        if self.tokens[self.pos..behind].iter().any(joins_conditions) && !self.is_surely_used(behind) {
+            return false;
+        }
         match self.tokens[behind].kind {
             TokenKind::Eof => true,
             TokenKind::Punct(punct) => !matches!(
@@ -104,6 +113,14 @@ impl Parser<'_> {
         }
     }
 
+    /// Whether what stands behind `>` cannot be the right side of a comparison: a member, or a call without arguments.
+    fn is_surely_used(&self, behind: usize) -> bool {
+        let (next, after) = (self.tokens[behind], self.tokens.get(behind + 1));
+        next.is(Punct::Dot)
+            || next.is(Punct::ColonColon)
+            || next.is(Punct::LParen) && after.is_some_and(|token| token.is(Punct::RParen))
+    }
+
     /// Whether a local declaration begins here, as opposed to an expression.
     pub(super) fn at_local_decl(&self) -> bool {
         let mut i = self.pos;
@@ -118,6 +135,7 @@ impl Parser<'_> {
             | Kw::Using
             | Kw::Interface
             | Kw::Extension
+            | Kw::Extension_
             | Kw::Func => {
                 let next = self.nth(1);
                 return next.is_ident() || (self.peek().kw == Kw::Struct && next.is(Punct::LBrace));
@@ -135,7 +153,8 @@ impl Parser<'_> {
         let Some(name) = self.skim_type(i) else {
             return false;
         };
-        if !self.tokens[name].is_name() || matches!(self.tokens[name].kw, Kw::Is | Kw::As) {
+        let tests = matches!(self.tokens[name].kw, Kw::Is | Kw::As) && self.tokens[name + 1].is_ident();
+        if !self.tokens[name].is_name() || tests {
             return false;
         }
         if !self.tokens[name - 1].is(Punct::Star) {
@@ -209,6 +228,16 @@ fn is_value(kw: Kw) -> bool {
     matches!(kw, Kw::This | Kw::True | Kw::False | Kw::None_ | Kw::Nullptr | Kw::Operator)
 }
 
+/// Whether an operator is more likely to stand between two comparisons, as in `a < b && c > (d)`, than in a generic argument.
+fn joins_conditions(token: &Token) -> bool {
+    [Punct::AndAnd, Punct::OrOr, Punct::Amp, Punct::Pipe, Punct::Caret].into_iter().any(|p| token.is(p))
+}
+
+/// Whether a word takes types in parentheses and is a type with them: `__first(T)`.
+pub(super) fn is_pack_query(token: &Token) -> bool {
+    matches!(token.kw, Kw::First | Kw::Last | Kw::TrimFirst | Kw::TrimLast | Kw::PackBranch)
+}
+
 fn may_be_in_generic(token: &Token) -> bool {
     match token.kind {
         TokenKind::Ident(_) | TokenKind::Number(_) | TokenKind::Char(_) => true,
@@ -228,6 +257,11 @@ fn may_be_in_generic(token: &Token) -> bool {
                 | Punct::Bang
                 | Punct::EqEq
                 | Punct::Ne
+                | Punct::Amp
+                | Punct::Pipe
+                | Punct::Caret
+                | Punct::AndAnd
+                | Punct::OrOr
         ),
         _ => false,
     }

@@ -80,7 +80,7 @@ pub(crate) fn parse_block(mut tokens: Vec<Token>, version: Version) -> ast::Bloc
     let last = tokens.last().expect("there are braces").span;
     tokens.push(Token { kind: TokenKind::Eof, span: last, ..tokens[0] });
     let (sources, mut diags) = (Sources::new(), Diagnostics::new());
-    let stream = TokenStream { tokens, version };
+    let stream = TokenStream { tokens, version: Some(version) };
     let block = Parser::new(stream, &sources, Limits::default(), &mut diags).block();
     debug_assert!(diags.is_empty(), "the library has mistakes: {diags:?}");
     block.unwrap_or_else(|Abort| ast::Block { stmts: vec![], span: last })
@@ -134,7 +134,7 @@ impl<'d> Parser<'d> {
             sources,
             diags,
             limits,
-            version: stream.version,
+            version: stream.version.unwrap_or_default(),
             depth: 0,
             height: 0,
             peak: 0,

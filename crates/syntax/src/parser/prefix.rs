@@ -54,13 +54,13 @@ pub(super) fn modifier_kind(kw: Kw) -> Option<ModifierKind> {
         Kw::Linear => ModifierKind::Linear,
         Kw::Centroid => ModifierKind::Centroid,
         Kw::Sample => ModifierKind::Sample,
+        Kw::Dyn => ModifierKind::Dyn,
+        Kw::Volatile => ModifierKind::Volatile,
         Kw::Precise
         | Kw::SNorm
         | Kw::UNorm
         | Kw::GloballyCoherent
-        | Kw::Volatile
         | Kw::Shared
-        | Kw::Dyn
         | Kw::Param
         | Kw::ExternCpp
         | Kw::Lowp

@@ -93,8 +93,9 @@ impl Parser<'_> {
                 self.bump();
                 Ok(Expr { kind: ExprKind::Error, span: token.span })
             }
+            // The `::` of `::name` follows as behind any path.
             TokenKind::Punct(Punct::ColonColon) if self.nth(1).is_ident() => {
-                self.unsupported(token.span, "a name of the global scope", Some("remove the `::`"))
+                Ok(Expr { kind: ExprKind::Root, span: token.span })
             }
             _ => self.no_operand(token),
         }

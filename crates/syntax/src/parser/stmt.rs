@@ -271,7 +271,7 @@ impl Parser<'_> {
 
     /// `do body while (c);` or `do { .. } catch (e : E) { .. }`.
     fn do_stmt(&mut self) -> Parse<StmtKind> {
-        self.bump();
+        let start = self.bump().span;
         let body = self.stmt()?;
         if !self.eat_kw(Kw::Catch) {
             if !self.eat_kw(Kw::While) {
@@ -286,15 +286,20 @@ impl Parser<'_> {
             Stmt { kind: StmtKind::Block(block), .. } => block,
             other => Block { span: other.span, stmts: vec![other] },
         };
-        let (name, ty) = match self.at(Punct::LParen) {
-            true => self.in_parens("catch", (None, None), Self::catch_param)?,
-            false => (None, None),
-        };
-        let handler = self.block()?;
-        if self.at_kw(Kw::Catch) {
-            return self.unsupported(self.peek().span, "a second `catch`", Some("nest one `do` in another"));
+        let mut block = block;
+        loop {
+            let (name, ty) = match self.at(Punct::LParen) {
+                true => self.in_parens("catch", (None, None), Self::catch_param)?,
+                false => (None, None),
+            };
+            let kind = StmtKind::Catch(block, name, ty, self.block()?);
+            if !self.eat_kw(Kw::Catch) {
+                return Ok(kind);
+            }
+            // The next one takes what this one does not, and what it throws itself.
+            let span = self.span_from(start);
+            block = Block { stmts: vec![Stmt { attributes: vec![], kind, span }], span };
         }
-        Ok(StmtKind::Catch(block, name, ty, handler))
     }
 
     /// `e : E` or `E e`.
@@ -313,10 +318,7 @@ impl Parser<'_> {
         self.expect(Punct::LBrace)?;
         let mut cases = Vec::new();
         while !self.at(Punct::RBrace) && !self.at_end() {
-            if !self.at_case() {
-                let what = "`case` or `default` in the body of a `switch`";
-                return self.expected(codes::EXPECTED_TOKEN, what);
-            }
+            // Statements before the first label are a case without one.
             cases.push(self.switch_case()?);
         }
         self.close(open)?;

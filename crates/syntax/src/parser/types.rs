@@ -53,13 +53,20 @@ impl Parser<'_> {
 
     fn type_path(&mut self) -> Parse<Expr> {
         let first = self.peek();
-        let TokenKind::Ident(name) = first.kind else {
-            return self.expected(codes::EXPECTED_TYPE, "a type");
+        let kind = match first.kind {
+            TokenKind::Ident(_) if first.kw == Kw::ThisType => ExprKind::ThisType,
+            TokenKind::Ident(name) => ExprKind::Name(name),
+            TokenKind::Punct(Punct::ColonColon) if self.nth(1).is_ident() => ExprKind::Root,
+            _ => return self.expected(codes::EXPECTED_TYPE, "a type"),
         };
-        self.bump();
+        if !matches!(kind, ExprKind::Root) {
+            self.bump();
+        }
         self.height = 0;
-        let kind = if first.kw == Kw::ThisType { ExprKind::ThisType } else { ExprKind::Name(name) };
         let mut path = Expr { kind, span: first.span };
+        if super::lookahead::is_pack_query(&first) && self.at(Punct::LParen) {
+            return self.pack_query(path);
+        }
         if first.kw == Kw::Unsigned && self.nth(1).is_ident() {
             return self.unsigned_type(path);
         }
@@ -76,6 +83,29 @@ impl Parser<'_> {
                 return Ok(path);
             }
         }
+    }
+
+    /// `__first(T)` and its kin, from the parenthesis on.
+    fn pack_query(&mut self, word: Expr) -> Parse<Expr> {
+        let open = self.pos;
+        self.bump();
+        let mut args = Vec::new();
+        while !self.at(Punct::RParen) {
+            args.push(self.outside_angles(Self::ty)?);
+            if !self.eat(Punct::Comma) {
+                break;
+            }
+        }
+        self.close(open)?;
+        self.grown(self.height + 1)?;
+        let span = self.span_from(word.span);
+        let mut path = Expr { kind: ExprKind::Call(Box::new(word), args), span };
+        while (self.at(Punct::Dot) || self.at(Punct::ColonColon)) && self.nth(1).is_ident() {
+            self.bump();
+            let member = self.expect_name("a name")?;
+            path = Expr { span: self.span_from(path.span), kind: ExprKind::Member(Box::new(path), member) };
+        }
+        Ok(path)
     }
 
     /// `unsigned int` is C; here it is `uint`.

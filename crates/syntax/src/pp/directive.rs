@@ -206,7 +206,7 @@ impl Preprocessor<'_> {
                 return;
             }
         };
-        self.version = version;
+        self.version = Some(version);
     }
 
     /// `#include "file"`, `#include <file>` or a macro that stands for one of these.

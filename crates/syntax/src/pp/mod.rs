@@ -34,8 +34,8 @@ const MAX_EXPANSION: u32 = 2_000_000;
 pub struct TokenStream {
     /// The tokens.
     pub tokens: Vec<Token>,
-    /// The version of the language the file asks for.
-    pub version: Version,
+    /// The version of the language the file asks for, if it does.
+    pub version: Option<Version>,
 }
 
 /// Preprocesses `file`. Included files are read through `loader` and added to `sources`; `defines` are
@@ -58,7 +58,7 @@ pub fn preprocess(
         renumbered: Map::default(),
         includes: 0,
         budget: MAX_EXPANSION,
-        version: Version::default(),
+        version: None,
         stray: 0,
     };
     pp.define_all(defines);
@@ -93,7 +93,7 @@ pub(crate) struct Preprocessor<'a> {
     includes: u32,
     /// How many more tokens macros may produce.
     budget: u32,
-    version: Version,
+    version: Option<Version>,
     /// How many pieces of text that are no tokens were reported.
     stray: u32,
 }

@@ -166,9 +166,9 @@ fn the_version_of_the_language_is_noted() {
         let file = sources.add("x", text);
         preprocess(sources, &Files(&[]), file, &[], &mut Diagnostics::new()).version
     };
-    assert_eq!(version(&mut sources, "#language slang 2026\nint x;"), Version::V2026);
-    assert_eq!(version(&mut sources, "#lang 2025"), Version::V2025);
-    assert_eq!(version(&mut sources, "int x;"), Version::Legacy);
+    assert_eq!(version(&mut sources, "#language slang 2026\nint x;"), Some(Version::V2026));
+    assert_eq!(version(&mut sources, "#lang 2025"), Some(Version::V2025));
+    assert_eq!(version(&mut sources, "int x;"), None);
 }
 
 #[test]

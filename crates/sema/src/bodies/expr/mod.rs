@@ -5,7 +5,7 @@ mod call;
 mod index;
 mod member;
 mod misread;
-mod pack;
+pub(crate) mod pack;
 mod path;
 mod pointer;
 mod print;
@@ -94,6 +94,10 @@ impl BodyCx<'_> {
                 }
             },
             ast::ExprKind::Index(base, indices) => self.index(base, indices, span),
+            ast::ExprKind::Root => Entity::Namespace(self.cx.file_scope(self.scope)),
+            ast::ExprKind::Call(callee, args) if let Some(part) = pack::query(callee, args) => {
+                self.pack_query(part, &args[0], expr)
+            }
             ast::ExprKind::Call(callee, args) => Entity::Value(self.call_expr(callee, args, span)),
             ast::ExprKind::Each(inner) => self.each(inner, span),
             ast::ExprKind::Laid(..) => Entity::Type(self.cx.resolve_ty(expr, self.scope)),
@@ -170,6 +174,7 @@ impl BodyCx<'_> {
             ast::ExprKind::FuncType(..) => self.refuse(span, "a function type"),
             ast::ExprKind::Error => self.error(span),
             ast::ExprKind::Name(_)
+            | ast::ExprKind::Root
             | ast::ExprKind::Member(..)
             | ast::ExprKind::Apply(..)
             | ast::ExprKind::Paren(_)
@@ -263,6 +268,14 @@ impl BodyCx<'_> {
             ast::ExprKind::List(items) => self.list_as(items, ty, span),
             _ => {
                 let value = self.expr(value);
+                if self.kind(ty) == TyKind::Void {
+                    let nothing = Expr::new(ExprKind::Zero, ty, span);
+                    return Expr::new(
+                        ExprKind::Binary(ast::BinaryOp::Comma, value.into(), nothing.into()),
+                        ty,
+                        span,
+                    );
+                }
                 self.cast(value, ty, span)
             }
         }
@@ -311,6 +324,9 @@ impl BodyCx<'_> {
             value.kind,
             ExprKind::Call(_) | ExprKind::Property { .. } | ExprKind::Element(..) | ExprKind::Error
         );
+        // What has no derivative anyway may be constructed under `no_diff` too.
+        let is_call = is_call
+            || matches!(inner.kind, ast::ExprKind::Call(..)) && self.cx.differential_of(value.ty).is_none();
         if !is_call {
             self.report(
                 Diagnostic::new(derive::codes::NO_DIFF_CALL, span, "`no_diff` applies to calls only")

@@ -8,7 +8,40 @@ use crate::hir::{Arg, Expr, ExprKind, PackPart, Ty, TyKind, Val};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
 
+/// What `__first(T)` and its kin ask for, if a call looks like one.
+pub(crate) fn query(callee: &ast::Expr, args: &[ast::Expr]) -> Option<PackPart> {
+    let (ast::ExprKind::Name(name), [_]) = (&callee.kind, args) else { return None };
+    let parts = [PackPart::First, PackPart::Last, PackPart::TrimFirst, PackPart::TrimLast];
+    parts.into_iter().find(|part| *name == *part.name())
+}
+
 impl BodyCx<'_> {
+    /// `__first(p)` and its kin: of a pack of types it is a type, of a pack of values or of a tuple a value.
+    pub(super) fn pack_query(&mut self, part: PackPart, arg: &ast::Expr, expr: &ast::Expr) -> Entity {
+        let span = expr.span;
+        let ast::ExprKind::Call(callee, args) = &expr.kind else { return Entity::Value(self.error(span)) };
+        let pack = match self.quietly(|cx| cx.entity(arg)) {
+            (Entity::Type(ty), true) if self.cx.is_pack(ty) || self.cx.as_pack(ty).is_some() => ty,
+            _ => return Entity::Value(self.call_expr(callee, args, span)),
+        };
+        self.packs = true;
+        let value_type = self.cx.pack_values(pack);
+        match (value_type, part) {
+            (Some(ty), PackPart::First | PackPart::Last) => {
+                if !self.cx.is_nonempty(pack) {
+                    self.cx.may_be_empty(part, pack, span);
+                    return Entity::Value(self.error(span));
+                }
+                let val = self.cx.part_val(part, pack);
+                self.value(ExprKind::Val(val), ty, span)
+            }
+            _ => match self.cx.part_path(part, pack, span, true) {
+                Some(ty) => Entity::Type(ty),
+                None => Entity::Value(self.error(span)),
+            },
+        }
+    }
+
     /// `expand e`: a pack of values.
     pub(super) fn expand(&mut self, inner: &ast::Expr, span: Span) -> Expr {
         self.packs = true;
@@ -55,21 +88,13 @@ impl BodyCx<'_> {
                 let ty = self.cx.each_ty(pack);
                 self.value(ExprKind::Each(value.into()), ty, span)
             }
-            _ => match self.value_type(pack) {
+            _ => match self.cx.pack_values(pack) {
                 Some(ty) => {
                     let val = self.cx.each_val(pack);
                     self.value(ExprKind::Val(val), ty, span)
                 }
                 None => Entity::Type(self.cx.each_ty(pack)),
             },
-        }
-    }
-
-    /// The type of the values in a pack of values.
-    fn value_type(&self, pack: Ty) -> Option<Ty> {
-        match self.kind(pack) {
-            TyKind::Param(param) => self.cx.program.params[param].value,
-            _ => None,
         }
     }
 
@@ -94,21 +119,47 @@ impl BodyCx<'_> {
         if self.cx.is_error(value.ty) {
             return self.error(span);
         }
+        if let TyKind::Tuple(_) = self.kind(value.ty) {
+            return self.tuple_part(part, value.clone(), span);
+        }
         if !self.cx.is_pack(value.ty) {
             self.cx.not_a_pack(value.ty, value.span);
             return self.error(span);
         }
         if !self.cx.is_nonempty(value.ty) {
-            let message = format!("`{}` of a pack that may be empty", part.name());
-            self.report(
-                Diagnostic::new(codes::UNMET_BOUND, span, message)
-                    .help(format!("add `where nonempty({})`", self.show(value.ty))),
-            );
+            self.cx.may_be_empty(part, value.ty, span);
             return self.error(span);
         }
         self.packs = true;
         let ty = self.cx.part_ty(part, value.ty);
         Expr::new(ExprKind::Part(part, value.clone().into()), ty, span)
+    }
+
+    /// A part of a tuple of known length: an element, or a tuple of the others.
+    fn tuple_part(&mut self, part: PackPart, tuple: Expr, span: Span) -> Expr {
+        let items = self.cx.elements_of(tuple.ty).unwrap_or_default();
+        if items.iter().any(|item| self.cx.is_pack_arg(*item)) {
+            self.cx.unsupported(span, "a part of a tuple of unknown length");
+            return self.error(span);
+        }
+        if items.is_empty() {
+            self.cx.may_be_empty(part, tuple.ty, span);
+            return self.error(span);
+        }
+        let last = items.len() - 1;
+        let mut element = |at: usize| self.named_member(tuple.clone(), &format!("_{at}"), span);
+        match part {
+            PackPart::First => element(0),
+            PackPart::Last => element(last),
+            PackPart::TrimFirst => {
+                let rest = (1..=last).map(element).collect();
+                self.tuple_of(rest, span)
+            }
+            PackPart::TrimLast => {
+                let rest = (0..last).map(element).collect();
+                self.tuple_of(rest, span)
+            }
+        }
     }
 
     /// A tuple of values; packs among them stand for their elements.

@@ -23,6 +23,9 @@ impl BodyCx<'_> {
         if let Some(local) = self.vars.iter().rev().find_map(|block| block.get(&name)) {
             let local = *local;
             self.note_local(span, self.locals[local].span);
+            if self.kind(self.locals[local].ty) == TyKind::Void {
+                return self.value(ExprKind::Zero, self.locals[local].ty, span);
+            }
             return Entity::Value(self.local(local, span));
         }
         let scope = self.scope;
@@ -42,6 +45,9 @@ impl BodyCx<'_> {
             }
             None => match self.cx.shaped_type(scope, name) {
                 Some(ty) => Entity::Type(ty),
+                None if let Some(value) = self.constant_aggregate(name) => {
+                    Entity::Value(Expr { span, ..value })
+                }
                 None => {
                     self.unknown_name(name, span);
                     Entity::Value(self.error(span))
@@ -50,8 +56,16 @@ impl BodyCx<'_> {
         }
     }
 
+    /// A `const` array or structure of the body around a constant, of which the constant may use parts.
+    fn constant_aggregate(&self, name: Symbol) -> Option<Expr> {
+        let around = &self.cx.tables.locals;
+        let local = around.names.iter().rev().find_map(|block| block.get(&name))?;
+        around.aggregates.get(local).cloned()
+    }
+
     fn unknown_name(&mut self, name: Symbol, span: Span) {
-        if self.cx.tables.locals.names.iter().any(|block| block.contains_key(&name)) {
+        let around = &self.cx.tables.locals;
+        if around.names.iter().any(|block| block.contains_key(&name)) {
             let message = format!("`{name}` is a variable, so its value is not known at compile time");
             self.report(
                 Diagnostic::new(codes::NOT_CONSTANT, span, message)

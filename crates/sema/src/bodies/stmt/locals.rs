@@ -5,7 +5,7 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::place::Frozen;
 use crate::codes;
 use crate::declarations::signature::is_no_diff;
-use crate::hir::{Block, Expr, GlobalKind, LocalId, Stmt, StmtKind, Ty, TyKind};
+use crate::hir::{Block, Expr, ExprKind, GlobalKind, LocalId, Stmt, StmtKind, Ty, TyKind};
 use crate::tables::{Item, Owner};
 use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
@@ -103,6 +103,12 @@ impl BodyCx<'_> {
             (None, Some(value)) => value.ty,
             (None, None) => self.cx.error_ty(),
         };
+        if let (TyKind::Void, None, Some(value)) = (self.kind(ty), declared, &value) {
+            // `let r = f();` of a function without a result is the call alone.
+            out.push(Stmt { kind: StmtKind::Expr(value.clone()), span: decl.span });
+            self.declare(var.name, ty);
+            return;
+        }
         if self.kind(ty) == TyKind::Void {
             let message = format!("`{}` would have type `void`", var.name.name);
             self.report(Diagnostic::new(codes::MISMATCH, var.name.span, message));
@@ -145,6 +151,7 @@ impl BodyCx<'_> {
         let around = &mut self.cx.tables.locals;
         std::mem::swap(&mut around.names, &mut self.vars);
         std::mem::swap(&mut around.locals, &mut self.locals);
+        std::mem::swap(&mut around.aggregates, &mut self.aggregates);
     }
 
     /// Makes a local `const` known where sizes are computed.
@@ -153,6 +160,8 @@ impl BodyCx<'_> {
             self.constants.insert(local, val);
             self.open_scope();
             self.cx.tables.scopes[self.scope].enter(name, Item::Const(val, value.ty));
+        } else if let ExprKind::Construct(_) = value.kind {
+            self.aggregates.insert(local, value.clone());
         }
     }
 

@@ -55,7 +55,9 @@ impl Checked {
         if info.resolved == Progress::New {
             let (decl, scope) = (info.decl.clone(), info.scope);
             self.tables.exts[ext].resolved = Progress::Busy;
+            let outer = std::mem::replace(&mut self.tables.heads, true);
             let ty = self.resolve_ty(&decl.target, scope);
+            self.tables.heads = outer;
             self.tables.exts[ext].target = Some(ty);
             self.tables.exts[ext].resolved = Progress::Done;
         }
@@ -94,6 +96,7 @@ impl Checked {
                 }
                 TyKind::Struct(of, _) => {
                     self.check_no_class(id, of, base);
+                    self.check_inherits(scope, base, ty);
                     self.tables.structs[id].base = Some(ty);
                 }
                 TyKind::Error => {}

@@ -190,7 +190,7 @@ fn the_result_of_a_backward_derivative_is_nothing() {
     // req: OP-05
     let text = "[Differentiable] float f(float x) { return x; }
         float g() { var x = diffPair(3.0); return bwd_diff(f)(x, 1.0); }
-        void h() { var x = diffPair(3.0); let r = bwd_diff(f)(x, 1.0); }";
+        float h() { var x = diffPair(3.0); let r = bwd_diff(f)(x, 1.0); return r; }";
     assert_eq!(problems(text), ["E0305 bwd_diff(f)(x, 1.0)", "E0305 r"]);
 }
 

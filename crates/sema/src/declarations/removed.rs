@@ -1,0 +1,97 @@
+//! `[RemovedSince(version, "why")]`: a declaration that later versions of the language do not have. A use in a module of such a
+//! version is an error.
+
+use crate::Checked;
+use crate::codes;
+use crate::declarations::attrs;
+use crate::tables::{FuncSource, Item, ScopeId};
+use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_syntax::ast::{Attribute, Expr, ExprKind, UnaryOp, Version};
+
+/// The version numbers that the attribute may name; -1 is every version.
+const VERSIONS: std::ops::RangeInclusive<i64> = -1..=9999;
+
+/// The number of a version of the language.
+fn number(version: Version) -> i64 {
+    match version {
+        Version::Legacy => 2018,
+        Version::V2025 => 2025,
+        Version::V2026 => 2026,
+    }
+}
+
+/// The integer that an argument is.
+fn integer(arg: &Expr) -> Option<i64> {
+    match &arg.kind {
+        ExprKind::Int(n, _) => i64::try_from(*n).ok(),
+        ExprKind::Unary(UnaryOp::Neg, inner) => integer(inner).map(|n| -n),
+        _ => None,
+    }
+}
+
+impl Checked {
+    /// The version of the language that the code in a scope is written in.
+    pub(crate) fn language(&self, scope: ScopeId) -> Version {
+        self.tables.modules[self.tables.scopes[scope].module()].version
+    }
+
+    /// Reports a use of a declaration with these attributes in code of a version that does not have it.
+    pub(crate) fn check_not_removed(
+        &mut self,
+        attributes: &[Attribute],
+        name: Symbol,
+        span: Span,
+        scope: ScopeId,
+    ) {
+        let Some(attribute) = attrs::find(attributes, "RemovedSince") else { return };
+        let [version, _] = &attribute.args[..] else { return };
+        let own = number(self.language(scope));
+        if integer(version).is_none_or(|since| since > own) {
+            return;
+        }
+        let mut message = format!("`{name}` is not part of this version of the language");
+        if let Some(ExprKind::String(why)) = attribute.args.get(1).map(|arg| &arg.kind) {
+            message.push_str(&format!(": {why}"));
+        }
+        self.diagnostics
+            .push(Diagnostic::new(codes::REMOVED, span, message).label(attribute.span, "removed here"));
+    }
+
+    /// The same for what a name was found to mean.
+    pub(crate) fn check_item_not_removed(&mut self, item: Item, span: Span, scope: ScopeId) {
+        let Some(attributes) = self.removed_items(item) else { return };
+        let attributes = attributes.to_vec();
+        let name = self.tables.removed.get(&item).map_or_else(|| "_".into(), |(name, _)| *name);
+        self.check_not_removed(&attributes, name, span, scope);
+    }
+
+    fn removed_items(&self, item: Item) -> Option<&[Attribute]> {
+        self.tables.removed.get(&item).map(|(_, attributes)| &attributes[..])
+    }
+
+    /// Remembers a declaration that some versions do not have, and checks the attribute that says so.
+    pub(crate) fn note_removed(
+        &mut self,
+        attributes: &std::sync::Arc<[Attribute]>,
+        name: Symbol,
+        item: Item,
+    ) {
+        let Some(attribute) = attrs::find(attributes, "RemovedSince") else { return };
+        if let Item::Func(func) = item
+            && matches!(self.tables.funcs[func].source, FuncSource::Accessor(..))
+        {
+            return;
+        }
+        if let [version, why] = &attribute.args[..] {
+            if integer(version).is_none_or(|n| !VERSIONS.contains(&n)) {
+                let message = "the version must be a number from -1 to 9999";
+                self.diagnostics.push(Diagnostic::new(codes::BAD_ATTRIBUTE, attribute.span, message));
+            }
+            if !matches!(why.kind, ExprKind::String(_)) {
+                let message = "the reason must be a string in quotes";
+                self.diagnostics.push(Diagnostic::new(codes::BAD_ATTRIBUTE, why.span, message));
+            }
+        }
+        self.tables.removed.insert(item, (name, attributes.clone()));
+    }
+}
