@@ -61,6 +61,11 @@ cotangent_base::codes! {
     /// The attribute is optional: without it, interface values have space for the largest type that is used.
     E0731 TOO_LARGE_MEMBER = "type is larger than its interface allows";
 
+    /// An interface value that `createDynamicObject` makes is made from bytes. Every type that conforms to
+    /// the interface may be in it, so none may contain what has no bytes: resources, atomics, strings, classes, and arrays
+    /// without a length.
+    E0738 UNPACKABLE = "type cannot be made from bytes";
+
     /// `--conformance 'Type:Interface=number'` names an unknown type or interface, a type that does not conform, or the same
     /// number for two types.
     E0730 BAD_CONFORMANCE = "invalid conformance";

@@ -166,15 +166,17 @@ impl Lowerer<'_> {
         let hir::Func { this, params, result, no_diff_result, throws, .. } =
             self.queries.program.funcs[func.func].clone();
         let mut sig = SourceSig::default();
+        // An instance with a derivative of its own has derivatives wherever its types have them.
+        let special = self.queries.diff_of(func) != self.queries.program.funcs[func.func].diff;
         if let Some(this) = this {
             let dir = if this.mutating { ir::Dir::InOut } else { ir::Dir::In };
-            let no_diff = this.no_diff || !self.queries.sees_derivatives(func.func, this.ty);
+            let no_diff = this.no_diff || !special && !self.queries.sees_derivatives(func.func, this.ty);
             let ty = self.queries.subst(this.ty, &subst);
             let param = self.source_param(Symbol::new("this"), ty, dir, no_diff);
             sig.params.push(SourceParam { by_ref: this.by_ref, ..param });
         }
         for hir::Param { name, ty, dir, by_ref, no_diff, .. } in params {
-            let no_diff = no_diff || !self.queries.sees_derivatives(func.func, ty);
+            let no_diff = no_diff || !special && !self.queries.sees_derivatives(func.func, ty);
             let ty = self.queries.subst(ty, &subst);
             let Some(elements) = self.pack_elements(ty) else {
                 let param = self.source_param(name, ty, ir_dir(dir), no_diff);
@@ -191,7 +193,7 @@ impl Lowerer<'_> {
             let ty = self.queries.subst(error, &subst);
             sig.params.push(self.source_param(Symbol::new("error"), ty, ir::Dir::Out, true));
         }
-        let no_diff_result = no_diff_result || !self.queries.sees_derivatives(func.func, result);
+        let no_diff_result = no_diff_result || !special && !self.queries.sees_derivatives(func.func, result);
         let result = self.queries.subst(result, &subst);
         if self.queries.program.types.kind(result) != hir::TyKind::Void {
             let diff = !no_diff_result && self.queries.differential(result).is_some();

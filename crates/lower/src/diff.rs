@@ -49,7 +49,7 @@ pub(crate) fn info(lowerer: &mut Lowerer<'_>, func: FuncRef) -> DiffInfo {
 /// A function with pointers but without pairs of them cannot be differentiated by hand: there is nowhere to add the
 /// derivatives to. What it loads is a constant then.
 pub(crate) fn link_customs(lowerer: &mut Lowerer<'_>, id: ir::FuncId, func: FuncRef) {
-    let diff = lowerer.queries.program.funcs[func.func].diff;
+    let diff = lowerer.queries.diff_of(func);
     let substitute = link(lowerer, func, diff.substitute);
     // What stands in for a function that takes pairs of pointers takes them as well.
     let substitute = match (substitute.map(|plain| (plain, lowerer.origin_of(plain))), lowerer.origin_of(id))

@@ -138,11 +138,58 @@ impl Lowerer<'_> {
         self.sums.all.get(&sum).map(|s| s.members.clone()).unwrap_or_default()
     }
 
-    /// Makes all types of the program that conform members: values come from outside.
+    /// Makes all types of the program that conform members: values come from outside, as bytes.
     pub fn expose(&mut self, sum: Ty) {
+        for member in self.conformers(sum) {
+            match self.without_bytes(member) {
+                Some(part) => self.unpackable_member(sum, member, part),
+                None => {
+                    self.member(sum, member, Span::none());
+                }
+            }
+        }
+    }
+
+    /// The same for a value that the host sets. It cannot set one that holds resources.
+    fn expose_set(&mut self, sum: Ty) {
         for member in self.conformers(sum) {
             self.member(sum, member, Span::none());
         }
+    }
+
+    /// The first part of a type that no bytes stand for, as those from outside must.
+    fn without_bytes(&mut self, ty: Ty) -> Option<Ty> {
+        match self.queries.program.types.kind(ty) {
+            TyKind::String | TyKind::UnsizedArray(_) => Some(ty),
+            TyKind::Array(element, _) => self.without_bytes(element),
+            TyKind::Struct(id, args) => {
+                let definition = &self.queries.program.structs[id];
+                match definition.magic {
+                    Some(magic) if magic == *"ptr" => None,
+                    Some(_) => Some(ty),
+                    None if definition.opaque => Some(ty),
+                    None => {
+                        let fields = self.queries.field_types(id, args);
+                        fields.into_iter().find_map(|field| self.without_bytes(field))
+                    }
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn unpackable_member(&mut self, sum: Ty, member: Ty, part: Ty) {
+        let span = match self.queries.program.types.kind(member) {
+            TyKind::Struct(id, _) => self.queries.program.structs[id].span,
+            _ => Span::none(),
+        };
+        let [sum, member, part] = [sum, member, part].map(|ty| self.queries.show(ty));
+        let message = format!("`{member}` cannot be made from bytes, but values of `{sum}` are");
+        self.diagnostics.push(
+            Diagnostic::new(codes::UNPACKABLE, span, message)
+                .note(format!("it contains a `{part}`"))
+                .help("pass the resource to the methods, or do not make the interface value from data"),
+        );
     }
 
     /// Exposes every interface type inside the type of something that the host sets.
@@ -167,7 +214,7 @@ impl Lowerer<'_> {
                 if let Some(sum) = self.sums.all.get_mut(&sum) {
                     sum.exposed = true;
                 }
-                self.expose(sum);
+                self.expose_set(sum);
                 self.expose_fields(id, seen);
             }
             Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) | Type::Opaque(_) => {}

@@ -9,7 +9,7 @@ use crate::Checked;
 use crate::codes;
 use crate::hir::FuncId;
 use cotangent_base::{Diagnostic, Symbol, nearest};
-use cotangent_syntax::ast::{Attribute, Expr, ExprKind};
+use cotangent_syntax::ast::{Attribute, DeclKind, Expr, ExprKind, StructDecl};
 
 /// The targets by name. A target's number is its place here.
 pub const TARGETS: [&str; 7] = ["hlsl", "glsl", "spirv", "metal", "wgsl", "cpp", "cuda"];
@@ -203,6 +203,34 @@ impl Checked {
             allowed = Some(allowed.map_or(targets, |before| before.either(targets)));
         }
         self.program.funcs[id].targets = allowed.unwrap_or(Targets::ALL);
+    }
+
+    /// A member exists on a target on which its structure does.
+    pub(crate) fn check_member_targets(&mut self, attributes: &[Attribute], decl: &StructDecl) {
+        let allowed = |attributes: &[Attribute]| {
+            let requires = attributes.iter().filter(|a| a.name.name.as_str().eq_ignore_ascii_case("require"));
+            let sets = requires.map(|a| {
+                let names = a.args.iter().filter_map(|arg| capability(capability_name(arg)?.as_str()));
+                names.fold(Targets::ALL, Targets::both)
+            });
+            sets.reduce(Targets::either).unwrap_or(Targets::ALL)
+        };
+        let own = allowed(attributes);
+        if own == Targets::ALL {
+            return;
+        }
+        for member in &decl.members {
+            let DeclKind::Func(func) = &member.kind else { continue };
+            let both = own.both(allowed(&member.attributes));
+            if both.is_empty() {
+                let message = format!("`{}` requires a target that its structure excludes", func.name.name);
+                self.diagnostics.push(
+                    Diagnostic::new(codes::UNKNOWN_CAPABILITY, func.name.span, message)
+                        .label(decl.name.span, "this requires another one")
+                        .help("remove one of the two attributes"),
+                );
+            }
+        }
     }
 
     fn required(&mut self, attribute: &Attribute) -> Targets {

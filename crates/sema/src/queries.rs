@@ -11,8 +11,8 @@
 use crate::Checked;
 use crate::checked::Subst;
 use crate::hir::{
-    Arg, Args, Body, ConformanceRef, FuncId, FuncRef, GlobalId, InterfaceRef, Measure, StructId, Ty, TyKind,
-    Val, Witness,
+    Arg, Args, Body, ConformanceRef, FuncDiff, FuncId, FuncRef, GlobalId, InterfaceRef, Measure, StructId,
+    Ty, TyKind, Val, Witness,
 };
 use cotangent_base::{Diagnostics, Scalar};
 use std::ops::Deref;
@@ -60,6 +60,13 @@ impl Queries {
         let too_many = self.checked.has_too_many_fields(ty);
         self.checked.settle();
         too_many
+    }
+
+    /// What is known of the derivatives of an instance.
+    pub fn diff_of(&mut self, func: FuncRef) -> FuncDiff {
+        let diff = self.checked.diff_of_instance(func);
+        self.checked.settle();
+        diff
     }
 
     /// The initializer of a global, as a body with one `return`.

@@ -174,6 +174,8 @@ pub(crate) struct StructInfo {
     pub base: Option<Ty>,
     /// What built-in type it describes.
     pub builtin: Option<Builtin>,
+    /// Whether it has constructors marked `__implicit_conversion(cost)`.
+    pub converts: bool,
 }
 
 /// The built-in types that structures of the library describe.
@@ -402,6 +404,8 @@ pub(crate) struct Tables {
     pub tuple_differentials: Map<Ty, Ty>,
     /// What names in the user's files mean.
     pub uses: crate::names::uses::Uses,
+    /// Derivatives of instances, by function.
+    pub special: Map<FuncId, Vec<crate::derive::Special>>,
     /// Declarations that later versions of the language do not have, with their names and attributes.
     pub removed: Map<Item, (Symbol, Arc<[ast::Attribute]>)>,
     /// Whether the head of an extension or a generic argument is being resolved.

@@ -115,6 +115,17 @@ impl BodyCx<'_> {
                 let cut = Expr::new(ExprKind::Truncate(value.into()), small, span);
                 return if a == b { cut } else { self.cx.converted(cut, to) };
             }
+            (TyKind::Matrix(element, rows, columns), TyKind::Vector(..)) if self.same_count(value.ty, to) => {
+                let row = self.ty(TyKind::Vector(element, columns));
+                let count = self.cx.program.types.known(rows).unwrap_or(0);
+                let int = self.scalar(Scalar::I32);
+                let part = |n: i64| {
+                    let index = Expr::new(ExprKind::Const(Const::Int(n)), int, span);
+                    Expr::new(ExprKind::Element(value.clone().into(), index.into()), row, span)
+                };
+                let parts = (0..count).map(|n| Argument::Value(part(n))).collect();
+                return self.construct(to, parts, span);
+            }
             (TyKind::Scalar(_), TyKind::Struct(id, _))
                 if matches!(value.kind, ExprKind::Const(Const::Int(_))) && !self.has_constructor(id, 1) =>
             {
@@ -164,6 +175,15 @@ impl BodyCx<'_> {
         }
         let callee = Callee::new(self.type_name(to), &found, span);
         self.call(&callee, vec![Argument::Value(value)], span)
+    }
+
+    /// Whether a matrix has as many numbers as a vector.
+    fn same_count(&self, matrix: Ty, vector: Ty) -> bool {
+        let types = &self.cx.program.types;
+        let (TyKind::Matrix(_, r, c), TyKind::Vector(_, n)) = (self.kind(matrix), self.kind(vector)) else {
+            return false;
+        };
+        matches!((types.known(r), types.known(c), types.known(n)), (Some(r), Some(c), Some(n)) if r * c == n)
     }
 
     fn truncates(&self, from: Ty, to: Ty) -> bool {

@@ -4,10 +4,12 @@
 //! variable of its type. A converted literal becomes a literal of the new type.
 
 use crate::Checked;
+use crate::declarations::attrs;
 use crate::derive;
-use crate::hir::{Arg, Call, Const, Dir, Expr, ExprKind, FuncRef, InterfaceRef, Ty, TyKind};
+use crate::hir::{Arg, Call, Const, Dir, Expr, ExprKind, FuncRef, InterfaceRef, Param, StructId, Ty, TyKind};
 use crate::tables::Item;
 use cotangent_base::Scalar;
+use cotangent_syntax::ast;
 
 /// The cost of a conversion; 0 for none.
 pub(crate) type Cost = u32;
@@ -110,9 +112,7 @@ impl Checked {
 
     /// What it costs to convert a value of one type to another.
     pub(crate) fn type_cost(&mut self, from: Ty, to: Ty) -> Option<Cost> {
-        use TyKind::{
-            Array, Assoc, Enum, Error, Interface, Matrix, Param, Scalar, Struct, UnsizedArray, Vector,
-        };
+        use TyKind::{Array, Assoc, Enum, Error, Interface, Matrix, Scalar, Struct, UnsizedArray, Vector};
         if from == to {
             return Some(0);
         }
@@ -140,9 +140,14 @@ impl Checked {
                 }
                 Some(self.type_cost(from, content)? + TO_OPTIONAL)
             }
+            (_, Struct(id, _)) if self.tables.structs[id].converts && !self.is_same_struct(from, id) => {
+                self.implicit_constructor(from, to).map(|(cost, ..)| cost)
+            }
             (Scalar(a), Scalar(b)) => Some(scalar_cost(a, b)),
-            (Scalar(_) | Param(_) | Assoc(..), Vector(t, _)) => Some(self.type_cost(from, t)? + SPLAT_VECTOR),
-            (Scalar(_) | Param(_) | Assoc(..), Matrix(t, _, _)) => {
+            (Scalar(_) | TyKind::Param(_) | Assoc(..), Vector(t, _)) => {
+                Some(self.type_cost(from, t)? + SPLAT_VECTOR)
+            }
+            (Scalar(_) | TyKind::Param(_) | Assoc(..), Matrix(t, _, _)) => {
                 Some(self.type_cost(from, t)? + SPLAT_MATRIX)
             }
             (Vector(t, n), Scalar(_)) if self.program.types.known(n) == Some(1) => {
@@ -161,6 +166,7 @@ impl Checked {
                 let (a, b) = derive::pair_contents(self, from, to)?;
                 self.type_cost(a, b)
             }
+            (Struct(id, _), Struct(..)) if self.tables.lambdas.is_converted(id, to) => Some(PLACE),
             (Struct(id, _), Struct(..)) => {
                 if self.block_content(from) == Some(to) {
                     return Some(10);
@@ -174,6 +180,45 @@ impl Checked {
             }
             _ => None,
         }
+    }
+
+    fn is_same_struct(&self, ty: Ty, id: StructId) -> bool {
+        matches!(self.program.types.kind(ty), TyKind::Struct(other, _) if other == id)
+    }
+
+    /// The cheapest constructor marked `__implicit_conversion(cost)` that takes a value of a type: the cost, the constructor,
+    /// and the type of its parameter.
+    fn implicit_constructor(&mut self, from: Ty, to: Ty) -> Option<(Cost, FuncRef, Ty)> {
+        let TyKind::Struct(id, args) = self.program.types.kind(to) else { return None };
+        let scope = self.tables.structs[id].scope;
+        let mut best: Option<(Cost, FuncRef, Ty)> = None;
+        for item in self.tables.scopes[scope].items(attrs::INIT.into()).to_vec() {
+            let Item::Func(func) = item else { continue };
+            let attributes = self.tables.funcs[func].prefix.attributes.clone();
+            let Some(marked) = attrs::find(&attributes, attrs::IMPLICIT) else { continue };
+            let own = match marked.args.first().map(|arg| &arg.kind) {
+                Some(ast::ExprKind::Int(cost, _)) => Cost::try_from(*cost).unwrap_or(LOSSY),
+                _ => TO_BASE,
+            };
+            self.ensure_func(func);
+            let generics = self.program.funcs[func].generics.params.clone();
+            let [Param { ty, dir: Dir::In, .. }] = self.program.funcs[func].params[..] else { continue };
+            if generics.len() != self.program.types.list(args).len() {
+                continue;
+            }
+            let ty = self.replace(ty, &generics, args);
+            // One conversion at a time: what a constructor takes is not made by another one.
+            let made = matches!(self.program.types.kind(ty), TyKind::Struct(id, _) if self.tables.structs[id].converts);
+            if made && ty != from {
+                continue;
+            }
+            if let Some(cost) = self.type_cost(from, ty).map(|cost| cost + own)
+                && best.as_ref().is_none_or(|(least, ..)| cost < *least)
+            {
+                best = Some((cost, FuncRef { func, args }, ty));
+            }
+        }
+        best
     }
 
     /// The cost of converting the content of an optional value while it stays optional: `none` stays `none`.
@@ -210,9 +255,7 @@ impl Checked {
 
     /// Converts an expression, which must be possible. Literals become literals of the other type.
     pub(crate) fn converted(&mut self, expr: Expr, to: Ty) -> Expr {
-        use TyKind::{
-            Array, Assoc, Enum, Error, Interface, Matrix, Param, Scalar, Struct, UnsizedArray, Vector,
-        };
+        use TyKind::{Array, Assoc, Enum, Error, Interface, Matrix, Scalar, Struct, UnsizedArray, Vector};
         if expr.ty == to {
             return expr;
         }
@@ -238,6 +281,14 @@ impl Checked {
                 }
                 self.optional_value(expr, to)
             }
+            (_, Struct(id, _)) if self.tables.structs[id].converts && !self.is_same_struct(expr.ty, id) => {
+                let Some((_, callee, ty)) = self.implicit_constructor(expr.ty, to) else {
+                    return make(ExprKind::Error, to);
+                };
+                let value = self.converted(expr, ty);
+                let call = Call { callee, diff: vec![], args: vec![(Dir::In, value)], through: None };
+                make(ExprKind::Call(call.into()), to)
+            }
             (Scalar(from), Scalar(target)) => {
                 if let ExprKind::Const(value) = expr.kind
                     && let Some(value) = convert_const(value, from, target)
@@ -246,7 +297,7 @@ impl Checked {
                 }
                 make(ExprKind::Convert(expr.into()), to)
             }
-            (Scalar(_) | Param(_) | Assoc(..), Vector(t, _) | Matrix(t, _, _)) => {
+            (Scalar(_) | TyKind::Param(_) | Assoc(..), Vector(t, _) | Matrix(t, _, _)) => {
                 let element = self.converted(expr, t);
                 make(ExprKind::Splat(element.into()), to)
             }
@@ -266,6 +317,13 @@ impl Checked {
             (Struct(..), Struct(..)) if derive::pair_contents(self, expr.ty, to).is_some() => {
                 derive::converted_pair(self, expr, to)
             }
+            (Struct(id, _), _) if self.tables.lambdas.is_converted(id, to) => {
+                let fields = match expr.kind {
+                    ExprKind::Construct(fields) => fields,
+                    kind => self.fields_of(Expr { kind, ..expr }),
+                };
+                make(ExprKind::Construct(fields), to)
+            }
             (Struct(id, _), _) => {
                 if let Some(content) = self.block_content(expr.ty) {
                     let inner = self.block_value(expr, content);
@@ -281,6 +339,15 @@ impl Checked {
             }
             _ => make(ExprKind::Convert(expr.into()), to),
         }
+    }
+
+    /// The fields of a structure.
+    fn fields_of(&mut self, whole: Expr) -> Vec<Expr> {
+        let TyKind::Struct(id, args) = self.program.types.kind(whole.ty) else { return vec![] };
+        let span = whole.span;
+        let whole = std::sync::Arc::new(whole);
+        let field = |(number, ty)| Expr::new(ExprKind::Field(whole.clone(), number as u32), ty, span);
+        self.fields_under(id, args).into_iter().enumerate().map(field).collect()
     }
 
     /// What an `Optional` may hold.

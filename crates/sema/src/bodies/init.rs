@@ -56,6 +56,7 @@ impl BodyCx<'_> {
             TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Array(..) if args.is_empty() => {
                 self.default_value(ty, span)
             }
+            TyKind::Interface(..) if args.len() == 1 => self.construct(ty, args, span),
             TyKind::Interface(..) | TyKind::Void | TyKind::String | TyKind::None => {
                 let message = format!("cannot initialize `{}` from a list", self.show(ty));
                 self.report(Diagnostic::new(codes::BAD_LIST, span, message));
@@ -222,13 +223,39 @@ impl BodyCx<'_> {
 
     /// The arguments of a call, or the elements of a list.
     pub(crate) fn arguments(&mut self, exprs: &[ast::Expr]) -> Vec<Argument> {
-        exprs
-            .iter()
-            .map(|e| match &e.kind {
-                ast::ExprKind::List(items) => Argument::List(items.clone(), e.span),
-                _ => Argument::Value(self.expr(e)),
-            })
-            .collect()
+        let mut args = vec![];
+        for e in exprs {
+            match &e.kind {
+                ast::ExprKind::List(items) => args.push(Argument::List(items.clone(), e.span)),
+                _ => {
+                    let value = self.expr(e);
+                    match self.taken_apart(&value) {
+                        Some(parts) => args.extend(parts.into_iter().map(Argument::Value)),
+                        None => args.push(Argument::Value(value)),
+                    }
+                }
+            }
+        }
+        args
+    }
+
+    /// `expand each t` of a tuple of known length stands for its elements.
+    fn taken_apart(&mut self, value: &Expr) -> Option<Vec<Expr>> {
+        let ExprKind::Expand(inner) = &value.kind else { return None };
+        let ExprKind::Each(tuple) = &inner.kind else { return None };
+        let TyKind::Tuple(list) = self.kind(tuple.ty) else { return None };
+        let items = self.cx.program.types.list(list).to_vec();
+        // What is not a variable would be evaluated once for each element.
+        let place = matches!(tuple.kind, ExprKind::Local(_) | ExprKind::Field(..) | ExprKind::Global(..));
+        if !place || items.iter().any(|item| self.cx.is_pack_arg(*item)) {
+            return None;
+        }
+        let span = value.span;
+        Some(
+            (0..items.len())
+                .map(|at| self.named_member((**tuple).clone(), &format!("_{at}"), span))
+                .collect(),
+        )
     }
 
     /// Fills a type with the given values.

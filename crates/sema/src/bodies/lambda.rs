@@ -27,9 +27,12 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::Callee;
 use crate::codes;
 use crate::declarations::attrs;
-use crate::hir::{Arg, Expr, ExprKind, InterfaceId, LocalId, StmtKind, StructId, Ty, TyKind, each_expr};
+use crate::hir::{
+    Arg, Args, Expr, ExprKind, FuncId, InterfaceId, InterfaceRef, LocalId, StmtKind, StructId, Ty, TyKind,
+    each_expr,
+};
 use crate::tables::{AliasInfo, Item, Progress, ScopeId};
-use cotangent_base::{Diagnostic, Entity, Map, Set, Span, Symbol};
+use cotangent_base::{Diagnostic, Entity, Map, Span, Symbol};
 use cotangent_syntax::ast;
 use std::sync::Arc;
 
@@ -53,13 +56,20 @@ pub(crate) struct Lambdas {
     /// Their outlines, none of those in which something is wrong.
     outlines: Map<Written, Option<Outline>>,
     /// The structures behind them.
-    structs: Set<StructId>,
+    structs: Map<StructId, Arc<ast::Lambda>>,
+    /// The structures that stand for a lambda whose result is converted: of the lambda and the result.
+    converted: Map<(StructId, Ty), Ty>,
 }
 
 impl Lambdas {
     /// Whether a structure stands behind a lambda.
     pub(crate) fn contains(&self, id: StructId) -> bool {
-        self.structs.contains(&id)
+        self.structs.contains_key(&id)
+    }
+
+    /// Whether one type is that of a lambda, and the other that of the same lambda with another result.
+    pub(crate) fn is_converted(&self, from: StructId, to: Ty) -> bool {
+        self.converted.iter().any(|((of, _), ty)| *of == from && *ty == to)
     }
 }
 
@@ -100,7 +110,14 @@ impl BodyCx<'_> {
             return self.error(span);
         };
         let captured = self.captured(&outline);
-        let id = self.lambda_struct(lambda, outline.result, &captured, span);
+        let ty = self.lambda_type(lambda, outline.result, &captured, span);
+        let fields = captured.iter().map(|local| self.local(*local, span)).collect();
+        Expr::new(ExprKind::Construct(fields), ty, span)
+    }
+
+    /// The type of a lambda with this result, and its method checked.
+    fn lambda_type(&mut self, lambda: &Arc<ast::Lambda>, result: Ty, captured: &[LocalId], span: Span) -> Ty {
+        let id = self.lambda_struct(lambda, result, captured, span);
         let generics = self.cx.tables.structs[id].generics;
         let args = self.cx.identity(generics);
         let ty = self.cx.struct_ty(id, args);
@@ -111,8 +128,31 @@ impl BodyCx<'_> {
                 self.cx.check_body(func);
             }
         }
-        let fields = captured.iter().map(|local| self.local(*local, span)).collect();
-        Expr::new(ExprKind::Construct(fields), ty, span)
+        ty
+    }
+
+    /// The type of a lambda whose result is converted, if that is what it takes to be an `IFunc` of this kind.
+    pub(crate) fn lambda_as(&mut self, lambda: Ty, interface: InterfaceRef) -> Option<Ty> {
+        let TyKind::Struct(id, _) = self.kind(lambda) else { return None };
+        let source = self.cx.tables.lambdas.structs.get(&id)?.clone();
+        let [own] = self.cx.conformances_to(lambda, interface.interface)[..] else { return None };
+        let own = self.cx.program.types.list(own.args).to_vec();
+        let wanted = self.cx.program.types.list(interface.args).to_vec();
+        let ([Arg::Ty(given), params @ ..], [Arg::Ty(result), others @ ..]) = (&own[..], &wanted[..]) else {
+            return None;
+        };
+        if params != others || self.cx.type_cost(*given, *result).is_none() {
+            return None;
+        }
+        if let Some(known) = self.cx.tables.lambdas.converted.get(&(id, *result)) {
+            return Some(*known);
+        }
+        let outline = self.cx.tables.lambdas.outlines.get(&Written(source.clone()))?.clone()?;
+        let captured = self.captured(&outline);
+        let span = self.cx.program.structs[id].span;
+        let ty = self.lambda_type(&source, *result, &captured, span);
+        self.cx.tables.lambdas.converted.insert((id, *result), ty);
+        Some(ty)
     }
 
     /// The variables that a lambda captures where it stands now. In the method of a lambda around it, what that one captured
@@ -193,12 +233,12 @@ impl BodyCx<'_> {
     /// Declares the structure behind a lambda.
     fn lambda_struct(
         &mut self,
-        lambda: &ast::Lambda,
+        lambda: &Arc<ast::Lambda>,
         result: Ty,
         captured: &[LocalId],
         span: Span,
     ) -> StructId {
-        let ast::Lambda { params, body } = lambda;
+        let ast::Lambda { params, body } = &**lambda;
         self.open_scope();
         let scope = self.scope;
         let mut members = vec![];
@@ -251,7 +291,7 @@ impl BodyCx<'_> {
             members,
         };
         let id = self.cx.tables.structs.next_key();
-        self.cx.tables.lambdas.structs.insert(id);
+        self.cx.tables.lambdas.structs.insert(id, lambda.clone());
         self.cx.collect_local(decl(ast::DeclKind::Struct(structure.into()), vec![], span), scope);
         id
     }
@@ -284,8 +324,9 @@ impl BodyCx<'_> {
         let func = candidate.func;
         self.cx.ensure_func(func);
         let (signature, scope) = (self.cx.program.funcs[func].clone(), self.scope);
-        let plain =
-            signature.this.is_none() && signature.generics.params.is_empty() && callee.diff.is_empty();
+        let instance = self.explicit_instance(callee, func)?;
+        let generics = signature.generics.params.clone();
+        let plain = signature.this.is_none() && callee.diff.is_empty();
         if !plain || self.cx.tables.scopes[self.cx.tables.funcs[func].scope].is_library() {
             return None;
         }
@@ -293,7 +334,8 @@ impl BodyCx<'_> {
         let mut args = vec![];
         for (number, param) in signature.params.iter().enumerate() {
             let name = Symbol::new(&format!("({number} of {})", callee.name));
-            let ty = self.cx.name_type(name.as_str(), param.ty, scope, span);
+            let ty = self.cx.replace(param.ty, &generics, instance);
+            let ty = self.cx.name_type(name.as_str(), ty, scope, span);
             args.push(ast::Expr { kind: ast::ExprKind::Name(name), span });
             params.push(ast::Param {
                 attributes: vec![],
@@ -305,13 +347,26 @@ impl BodyCx<'_> {
                 span,
             });
         }
-        let function = ast::Expr { kind: ast::ExprKind::Name(callee.name), span };
+        let mut function = ast::Expr { kind: ast::ExprKind::Name(callee.name), span };
+        if !callee.explicit.is_empty() {
+            function =
+                ast::Expr { kind: ast::ExprKind::Apply(function.into(), callee.explicit.clone()), span };
+        }
         let call = ast::Expr { kind: ast::ExprKind::Call(function.into(), args), span };
         let body = ast::Stmt { attributes: vec![], kind: ast::StmtKind::Return(Some(call)), span };
         let around = std::mem::replace(&mut self.differentiable, signature.diff.is_differentiable());
         let object = self.lambda(&Arc::new(ast::Lambda { params, body }), span);
         self.differentiable = around;
         Some(object)
+    }
+
+    /// The generic arguments of a function that is named as a value: those written, if they are all.
+    fn explicit_instance(&mut self, callee: &Callee, func: FuncId) -> Option<Args> {
+        let generics = self.cx.tables.funcs[func].generics;
+        let given = self.written_args(callee, callee.candidates[0]).ok()?;
+        let given: Vec<Arg> = given.into_iter().collect::<Option<_>>()?;
+        let args = self.cx.program.types.args(&given);
+        self.cx.unmet_bound(generics, args).is_none().then_some(args)
     }
 
     /// The object whose member of type `owner` is meant by a plain name: `this`, or the object that a lambda captured.

@@ -3,7 +3,7 @@
 //! For every candidate, generic arguments are inferred ([`crate::generics::infer`]), and then each argument must convert to
 //! its parameter. The candidate with the smallest sum of conversion costs wins. Ties are broken in this order:
 //!
-//! 1. a declaration in the type before one in an extension;
+//! 1. a declaration in the type before one in an extension of it, and that before one in an extension of all types;
 //! 2. a requirement of a more derived interface;
 //! 3. a generic parameter before one of interface type;
 //! 4. fewer generic parameters;
@@ -19,8 +19,8 @@ use crate::bodies::convert::{Cost, PLACE, TO_BASE};
 use crate::bodies::overload_errors::Misfit;
 use crate::derive::{SigParam, Signature};
 use crate::generics::arguments::Share;
-use crate::hir::{Arg, Args, DiffMode, Dir, Expr, FuncId, FuncKind, GenericParamId, Ty, TyKind};
-use crate::names::lookup::Found;
+use crate::hir::{Arg, Args, DiffMode, Dir, Expr, FuncId, FuncKind, FuncRef, GenericParamId, Ty, TyKind};
+use crate::names::lookup::{Added, Found};
 use crate::tables::Item;
 use cotangent_base::{Span, Symbol};
 use cotangent_syntax::ast;
@@ -56,8 +56,8 @@ pub(crate) struct Candidate {
     pub around: Args,
     /// How far away it is declared; see [`Found`].
     pub depth: u32,
-    /// Whether an extension declares it.
-    pub extension: bool,
+    /// Which kind of extension declares it, if one does.
+    pub extension: Added,
     /// How many base structures down from the type of `this` it is.
     pub base: u32,
 }
@@ -171,6 +171,9 @@ impl BodyCx<'_> {
 
     fn fit(&mut self, callee: &Callee, candidate: Candidate, args: &[Argument]) -> Result<Fit, Misfit> {
         self.cx.ensure_func(candidate.func);
+        if let Some(instance) = self.special_instance(callee, candidate) {
+            return self.fit_instance(callee, candidate, instance, args);
+        }
         let signature = self.called_signature(callee, candidate.func);
         let takes_this = self.cx.program.funcs[candidate.func].this.is_some() && callee.diff.is_empty();
         let with_this;
@@ -212,6 +215,46 @@ impl BodyCx<'_> {
             number += args.len();
         }
         Ok(Fit { candidate, args: inferred.args, signature, cost })
+    }
+
+    /// The generic arguments of a function whose derivative is called, if these are written and have a derivative of their own.
+    fn special_instance(&mut self, callee: &Callee, candidate: Candidate) -> Option<Args> {
+        let mode = *callee.diff.first()?;
+        if !self.cx.has_special(candidate.func, mode) {
+            return None;
+        }
+        let given = self.written_args(callee, candidate).ok()?;
+        let args: Vec<Arg> = given.into_iter().collect::<Option<_>>()?;
+        let args = self.cx.program.types.args(&args);
+        let generics = self.cx.tables.funcs[candidate.func].generics;
+        if self.cx.unmet_bound(generics, args).is_some() {
+            return None;
+        }
+        let diff = self.cx.diff_of_instance(FuncRef { func: candidate.func, args });
+        diff.has(mode).then_some(args)
+    }
+
+    /// Fits a call of the derivative of an instance: its signature follows from the types of the instance.
+    fn fit_instance(
+        &mut self,
+        callee: &Callee,
+        candidate: Candidate,
+        args: Args,
+        passed: &[Argument],
+    ) -> Result<Fit, Misfit> {
+        let mut signature = self.cx.signature_of_instance(FuncRef { func: candidate.func, args });
+        for mode in &callee.diff {
+            signature = self.cx.derived(&signature, *mode);
+        }
+        let count = signature.params.len();
+        if passed.len() != count {
+            return Err(Misfit::Count(count, count, passed.len()));
+        }
+        let mut cost = 0;
+        for (number, (arg, param)) in passed.iter().zip(&signature.params).enumerate() {
+            cost += self.argument_cost(arg, param.ty, param.dir, number + 1)?;
+        }
+        Ok(Fit { candidate, args, signature, cost })
     }
 
     /// The signature of what is called, in terms of the function's parameters.
@@ -337,7 +380,7 @@ impl BodyCx<'_> {
             return a.cost < b.cost;
         }
         if a.candidate.extension != b.candidate.extension {
-            return b.candidate.extension;
+            return a.candidate.extension < b.candidate.extension;
         }
         match (self.requirement_of(a.candidate.func), self.requirement_of(b.candidate.func)) {
             (Some(x), Some(y)) if x != y => {

@@ -4,7 +4,7 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::{Argument, Callee, Fit};
 use crate::bodies::place::Fixed;
 use crate::codes;
-use crate::hir::{Bound, FuncId, GenericParamId, Ty};
+use crate::hir::{Bound, DiffMode, FuncId, GenericParamId, Ty};
 use cotangent_base::{Diagnostic, Span};
 
 /// Why a candidate cannot be called.
@@ -48,7 +48,13 @@ impl BodyCx<'_> {
                 let message = format!("no function `{}` accepts ({})", callee.shown(), shown.join(", "));
                 let mut diagnostic = Diagnostic::new(codes::NO_OVERLOAD, span, message);
                 let mut notes: Vec<String> = vec![];
-                for (func, misfit) in &misfits {
+                // Of library functions, whatever an argument does not fit says more than a bound it does not meet.
+                let about_arguments = |(_, misfit): &(FuncId, Misfit)| {
+                    matches!(misfit, Misfit::Argument(..) | Misfit::Written(..) | Misfit::Place(..))
+                };
+                let told = misfits.iter().any(about_arguments)
+                    && misfits.iter().all(|(func, _)| self.cx.is_library(*func));
+                for (func, misfit) in misfits.iter().filter(|m| !told || about_arguments(m)) {
                     let note = format!("`{}`: {}", self.cx.show_func(*func), self.describe_misfit(misfit));
                     // Overloads that differ in their bounds alone look the same.
                     if !notes.contains(&note) {
@@ -104,9 +110,44 @@ impl BodyCx<'_> {
                 diagnostic
                     .help(format!("give it explicitly: `{}<..>(..)` with a value for `{param}`", callee.name))
             }
-            Misfit::Place(_, fixed) => fixed.explain(diagnostic),
+            Misfit::Place(number, fixed) => match self.unpaired(callee, func, args, *number) {
+                Some(help) => diagnostic.help(help),
+                None => fixed.explain(diagnostic),
+            },
+            Misfit::Argument(number, ..) | Misfit::Written(number, ..) => {
+                match self.unpaired(callee, func, args, *number) {
+                    Some(help) => diagnostic.help(help),
+                    None => diagnostic,
+                }
+            }
             _ => diagnostic,
         }
+    }
+
+    /// What to do with an argument of a derivative that is a number where a pair must stand.
+    fn unpaired(
+        &mut self,
+        callee: &Callee,
+        func: FuncId,
+        args: &[Argument],
+        number: usize,
+    ) -> Option<String> {
+        let mode = callee.diff.last()?;
+        let signature = self.called_signature(callee, func);
+        let given = match args.get(number.wrapping_sub(1))? {
+            Argument::Value(value) => value.ty,
+            Argument::List(..) => return None,
+        };
+        let wanted = signature.params.get(number.wrapping_sub(1))?.ty;
+        if self.is_pair(given) || !self.is_pair(wanted) {
+            return None;
+        }
+        Some(match mode {
+            DiffMode::Forward => "pass the value with its derivative: `diffPair(x, 1.0)`".into(),
+            DiffMode::Backward => {
+                "pass a variable that holds a pair and takes the derivative: `var x_pair = diffPair(x);`, then read `x_pair.d`".into()
+            }
+        })
     }
 
     fn describe_misfit(&self, misfit: &Misfit) -> String {

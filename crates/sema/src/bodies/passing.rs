@@ -4,7 +4,7 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::{Argument, Callee, Fit};
 use crate::codes;
 use crate::derive::SigParam;
-use crate::hir::{Args, Call, Dir, Expr, ExprKind, FuncId, FuncKind, FuncRef, Ty, TyKind};
+use crate::hir::{Arg, Args, Call, Dir, Expr, ExprKind, FuncId, FuncKind, FuncRef, Measure, Ty, TyKind};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast::Version;
 
@@ -50,6 +50,8 @@ impl BodyCx<'_> {
                 return self.error(span);
             }
         }
+        self.check_specialized(callee, func);
+        self.check_bit_cast(func, fit.args, span);
         let through = callee.this.clone().filter(|this| {
             let requirement = matches!(self.cx.program.funcs[func].kind, FuncKind::Requirement(_));
             requirement && !takes_this && callee.diff.is_empty() && self.is_interface(this.ty)
@@ -57,6 +59,46 @@ impl BodyCx<'_> {
         let callee = FuncRef { func, args: fit.args };
         let call = Call { callee, diff, args: passed, through };
         Expr::new(ExprKind::Call(call.into()), fit.signature.result, span)
+    }
+
+    /// `bit_cast` keeps all bits, so both types have as many.
+    fn check_bit_cast(&mut self, func: FuncId, args: Args, span: Span) {
+        if self.cx.program.funcs[func].name != "bit_cast" || !self.cx.is_library(func) {
+            return;
+        }
+        let [Arg::Ty(to), Arg::Ty(from)] = *self.cx.program.types.list(args) else { return };
+        let size = |cx: &mut Self, ty| {
+            let val = cx.cx.measure_val(Measure::Size, ty)?;
+            cx.cx.program.types.known(val)
+        };
+        let (Some(new), Some(old)) = (size(self, to), size(self, from)) else { return };
+        if new != old {
+            let [to, from] = [to, from].map(|ty| self.show(ty));
+            let message = format!("`{from}` has {old} bytes, but `{to}` has {new}");
+            self.report(
+                Diagnostic::new(codes::MISMATCH, span, message)
+                    .help("use types of one size, or `reinterpret`"),
+            );
+        }
+    }
+
+    /// Values of a `[Specialize]` interface are not dispatched on.
+    fn check_specialized(&mut self, callee: &Callee, func: FuncId) {
+        let FuncKind::Requirement(interface) = self.cx.program.funcs[func].kind else { return };
+        let attributes = &self.cx.tables.interfaces[interface].attributes;
+        let dynamic = callee.this.as_ref().is_some_and(|this| self.is_interface(this.ty));
+        if !dynamic || !crate::declarations::attrs::has(attributes, "Specialize") {
+            return;
+        }
+        let name = self.cx.program.interfaces[interface].name;
+        let message =
+            format!("`{name}` is marked `[Specialize]`, so its methods are not called through a value");
+        let declared = self.cx.program.interfaces[interface].span;
+        self.report(
+            Diagnostic::new(codes::OPEN_TYPE, callee.span, message)
+                .label(declared, "declared here")
+                .help("call it on a value of a known type, or in a function that takes a parameter of the interface"),
+        );
     }
 
     /// From 2025 on a generic function is not called for whatever a value of interface type holds.

@@ -73,6 +73,12 @@ impl Checked {
                 continue;
             };
             let ty = var.ty.as_ref().and_then(|ty| self.bits_type(ty, &decl.members, scope));
+            if let (Some((0, _)), Some(_)) = (var.bits, ty) {
+                // A field of no bits ends its group.
+                open = false;
+                all.push(None);
+                continue;
+            }
             let bits = self.place_bits(var, ty, &mut groups, open);
             if var.bits.is_some() && bits.is_none() {
                 return forget_bits(decl);
@@ -91,7 +97,9 @@ impl Checked {
         let mut declared = 0;
         for (member, bits) in members.into_iter().zip(all) {
             let Some(bits) = bits else {
-                decl.members.push(member);
+                if !is_bit_field(&member) {
+                    decl.members.push(member);
+                }
                 continue;
             };
             if bits.group == declared {
@@ -152,7 +160,7 @@ impl Checked {
             let message = format!("the bit field `{}` must be of a built-in integer type", var.name.name);
             self.diagnostics.push(
                 Diagnostic::new(codes::BAD_BIT_FIELD, var.ty.as_ref().map_or(span, |ty| ty.span), message)
-                    .help("use `uint`, `int16_t` or another integer type, or an alias declared earlier"),
+                    .help("use `uint`, `int16_t` or another integer type, or an alias of one"),
             );
             return None;
         };
@@ -191,6 +199,11 @@ fn forget_bits(decl: &mut StructDecl) {
             Arc::make_mut(var).bits = None;
         }
     }
+}
+
+/// Whether a declaration is a structure with bit fields.
+pub(super) fn has_bit_fields(decl: &Decl) -> bool {
+    matches!(&decl.kind, DeclKind::Struct(decl) if decl.members.iter().any(is_bit_field))
 }
 
 fn is_bit_field(decl: &Decl) -> bool {
@@ -281,6 +294,9 @@ fn memberwise(decl: &StructDecl, members: &[Decl]) -> Decl {
     let mut public = None;
     for member in members.iter().filter(|d| !is_static(d)) {
         let DeclKind::Var(var) = &member.kind else { continue };
+        if matches!(var.bits, Some((0, _))) {
+            continue;
+        }
         if params.iter().any(|p: &Param| p.name.is_some_and(|n| n.name == var.name.name)) {
             // Who collects the fields says so.
             continue;

@@ -175,7 +175,11 @@ impl Checked {
         self.collect_decls(vec![decl], place);
     }
 
-    fn collect_decls(&mut self, decls: Vec<ast::Decl>, place: Place) {
+    fn collect_decls(&mut self, mut decls: Vec<ast::Decl>, place: Place) {
+        // Bit fields are made into properties before types are resolved, and may name an alias that is declared later.
+        if decls.iter().any(bits::has_bit_fields) {
+            decls.sort_by_key(|decl| !matches!(decl.kind, DeclKind::Alias(_)));
+        }
         for decl in decls {
             self.collect_decl(decl, place);
         }

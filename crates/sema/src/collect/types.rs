@@ -24,7 +24,9 @@ impl Checked {
     ) -> StructId {
         let access = self.tables.declaring.unwrap_or(Access::Public);
         self.spread_bits(&mut decl, place.scope);
+        self.check_member_targets(&prefix.attributes, &decl);
         let members = std::mem::take(&mut decl.members);
+        let converts = members.iter().any(|m| attrs::has(&m.attributes, attrs::IMPLICIT));
         let decl = Arc::new(decl);
         let id = self.tables.structs.next_key();
         let owner = Owner::Struct(id);
@@ -37,6 +39,7 @@ impl Checked {
             generics: Generics::default(),
             fields: vec![],
             magic,
+            opaque: decl.is_class || attrs::has(&prefix.attributes, "__NonCopyableType"),
             differential_of: None,
         });
         self.note_lang(&prefix.attributes, Item::Struct(id));
@@ -49,6 +52,7 @@ impl Checked {
             bases: Progress::New,
             base: None,
             builtin,
+            converts,
         });
         if let Some(builtin) = builtin {
             self.tables.builtins.insert(builtin, id);

@@ -141,6 +141,12 @@ impl Checked {
         }
     }
 
+    /// Whether an extension of all types states conformances to an interface.
+    pub(crate) fn is_stated_for_all(&self, interface: InterfaceId) -> bool {
+        let all = self.tables.index.conformances(Head::Any);
+        all.iter().any(|id| self.program.conformances[*id].interface.interface == interface)
+    }
+
     /// How a known type conforms to an interface.
     pub(crate) fn find_conformance(&mut self, ty: Ty, interface: InterfaceRef) -> Option<ConformanceRef> {
         for id in self.filed_conformances(ty, Some(interface.interface)) {
@@ -180,8 +186,23 @@ impl Checked {
             TyKind::Tuple(_) if self.program.lang.differentiable == Some(interface.interface) => {
                 derive::tuple_differential(self, ty).is_some()
             }
-            _ => self.find_conformance(ty, interface).is_some(),
+            _ => self.find_conformance(ty, interface).is_some() || self.is_assumed(ty, interface),
         }
+    }
+
+    /// Whether the assumptions in force speak of a type that is more than a parameter: `where vector<T, N> : IArithmetic`.
+    fn is_assumed(&mut self, ty: Ty, interface: InterfaceRef) -> bool {
+        self.assumed_interfaces(ty).contains(&interface)
+    }
+
+    /// The interfaces that assumptions give to such a type.
+    pub(crate) fn assumed_interfaces(&mut self, ty: Ty) -> Vec<InterfaceRef> {
+        let stated = |bound: &Bound| match *bound {
+            Bound::Conforms(of, interface) if of == ty => Some(interface),
+            _ => None,
+        };
+        let stated: Vec<InterfaceRef> = self.tables.assumptions.iter().filter_map(stated).collect();
+        if stated.is_empty() { stated } else { self.closure(ty, stated) }
     }
 
     /// The associated type of a known type.
@@ -210,7 +231,13 @@ impl Checked {
         for assoc in self.program.interfaces[interface.interface].assocs.clone() {
             let name = self.program.assocs[assoc].name;
             let members = self.own_members(ty, name);
-            let member = members.into_iter().find(|f| self.is_type_item(f.item));
+            let mut members = members.into_iter().filter(|f| self.is_type_item(f.item)).collect::<Vec<_>>();
+            // Each of several extensions may say what the type has for its own interface.
+            if let Owner::Extension(ext) = owner {
+                let own = self.tables.scopes[self.tables.exts[ext].scope].items(name);
+                members.sort_by_key(|f| !own.contains(&f.item));
+            }
+            let member = members.into_iter().next();
             let scope = self.tables.scopes.keys().next();
             let path = match (member, scope) {
                 (Some(found), Some(scope)) => self.found_path(found, Span::none(), scope, false),

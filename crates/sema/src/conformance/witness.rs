@@ -9,7 +9,7 @@ use crate::codes;
 use crate::declarations::attrs;
 use crate::derive::{self, Signature};
 use crate::hir::{
-    Arg, Args, Assoc, Bound, Conformance, ConformanceId, FuncId, FuncRef, GenericParamId, Witness,
+    Arg, Args, Assoc, Bound, Conformance, ConformanceId, FuncId, FuncRef, GenericParamId, TyKind, Witness,
 };
 use crate::names::lookup::Found;
 use crate::tables::{FuncSource, Item, Progress};
@@ -121,6 +121,12 @@ impl Checked {
         {
             return Some(witness);
         }
+        if let ([member], Some(_)) = (&found[..], accessor)
+            && matches!(member.item, Item::Property(property) if self.tables.props[property].name.is_none())
+            && let Some(witness) = self.accessor_wrapper(id, requirement, &wanted.signature, *member)
+        {
+            return Some(witness);
+        }
         if found.is_empty()
             && let Some(witness) = self.inherited_witness(id, requirement, &wanted, accessor)
         {
@@ -130,7 +136,27 @@ impl Checked {
             let args = self.program.types.args(&around);
             return Some(Witness::Func(FuncRef { func: requirement, args }));
         }
-        derive::witness(self, requirement)
+        derive::witness(self, requirement).or_else(|| self.default_constructor(id, requirement, &wanted))
+    }
+
+    /// The constructor without parameters of a structure that declares none: its default value.
+    fn default_constructor(
+        &mut self,
+        id: ConformanceId,
+        requirement: FuncId,
+        wanted: &Wanted,
+    ) -> Option<Witness> {
+        let is_constructor = match &self.tables.funcs[requirement].source {
+            FuncSource::Func(decl) => decl.kind == Written::Constructor,
+            FuncSource::Accessor(..) => false,
+        };
+        let (ty, own) = (self.program.conformances[id].ty, &wanted.signature.params);
+        let TyKind::Struct(of, _) = self.program.types.kind(ty) else { return None };
+        let scope = self.tables.structs[of].scope;
+        if !is_constructor || !own.is_empty() || self.tables.scopes[scope].has(attrs::INIT.into()) {
+            return None;
+        }
+        self.default_value_wrapper(id, requirement, &wanted.signature)
     }
 
     fn is_requirement(&self, item: Item) -> bool {

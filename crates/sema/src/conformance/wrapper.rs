@@ -177,6 +177,27 @@ impl Checked {
         Some(self.required_wrapper(id, requirement, signature, generics, body, called))
     }
 
+    /// What makes the default value of the conforming type.
+    pub(crate) fn default_value_wrapper(
+        &mut self,
+        id: ConformanceId,
+        requirement: FuncId,
+        signature: &Signature,
+    ) -> Option<Witness> {
+        let generics = self.owner_generics(self.tables.conformances[id].owner);
+        let scope = self.tables.generics[generics].scope;
+        let span = self.program.conformances[id].span;
+        let mut cx = BodyCx::new(self, scope);
+        let (value, fine) = cx.quietly(|cx| cx.list_as(&[], signature.result, span));
+        if !fine {
+            return None;
+        }
+        let block = vec![Stmt { kind: StmtKind::Return(Some(value)), span }];
+        let body = cx.finish(vec![], block);
+        let called = Wrapped { span, differentiable: self.program.funcs[requirement].diff.differentiable };
+        Some(self.required_wrapper(id, requirement, signature, generics, body, called))
+    }
+
     /// Adds what meets a requirement by a body made for it.
     fn required_wrapper(
         &mut self,

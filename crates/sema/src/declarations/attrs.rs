@@ -17,6 +17,8 @@ pub(crate) const ELEMENT_GET: &str = "__elementGet";
 pub(crate) const ELEMENT_SET: &str = "__elementSet";
 /// The name under which constructors are found.
 pub(crate) const INIT: &str = "__init";
+/// What marks constructors that convert implicitly, with the cost of doing so.
+pub(crate) const IMPLICIT: &str = "__implicit_conversion";
 /// The name under which subscripts are found.
 pub(crate) const SUBSCRIPT: &str = "__subscript";
 

@@ -312,6 +312,30 @@ impl Checked {
         self.diagnostics.push(diagnostic);
     }
 
+    /// System values that a stage only reads cannot be written.
+    fn check_outputs_of_stage(&mut self, id: FuncId, stage: Stage) {
+        let FuncSource::Func(decl) = &self.tables.funcs[id].source else { return };
+        let decl = decl.clone();
+        let written = |kind| matches!(kind, ModifierKind::Out | ModifierKind::InOut);
+        for param in decl.params.iter().filter(|p| p.modifiers.iter().any(|m| written(m.kind))) {
+            let Some(semantic) = param.semantic else { continue };
+            let name = semantic.name.as_str().to_ascii_lowercase();
+            let output = match stage {
+                Stage::Compute => false,
+                Stage::Fragment => {
+                    ["sv_target", "sv_depth", "sv_coverage", "sv_stencil"].iter().any(|o| name.starts_with(o))
+                }
+                Stage::Vertex => true,
+            };
+            if name.starts_with("sv_") && !output {
+                let message = format!("a {} shader cannot write `{}`", stage_word(stage), semantic.name);
+                self.diagnostics.push(
+                    Diagnostic::new(codes::MISPLACED, semantic.span, message).help("remove `out` or `inout`"),
+                );
+            }
+        }
+    }
+
     fn resolve_entry(&mut self, id: FuncId, scope: ScopeId) {
         let attributes = self.tables.funcs[id].prefix.attributes.clone();
         for name in ["shader", "numthreads"] {
@@ -332,6 +356,7 @@ impl Checked {
             let span = self.program.funcs[id].span;
             self.diagnostics.push(Diagnostic::new(codes::MISPLACED, span, message));
         }
+        self.check_outputs_of_stage(id, stage);
         let mut counts: [Val; 3] = [self.int_val(1); 3];
         for (count, arg) in counts.iter_mut().zip(threads.into_iter().flat_map(|t| &t.args)) {
             *count = self.const_val(arg, scope);
@@ -522,6 +547,15 @@ impl Checked {
         }
         self.tables.told = kept.len();
         self.diagnostics = kept;
+    }
+}
+
+/// What a stage is called.
+fn stage_word(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Compute => "compute",
+        Stage::Vertex => "vertex",
+        Stage::Fragment => "fragment",
     }
 }
 

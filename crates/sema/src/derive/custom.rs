@@ -189,6 +189,9 @@ impl Checked {
                 Err(why) => misfit = misfit.max(why),
             }
         }
+        if self.attach_special(derivative, mention, role) {
+            return;
+        }
         let original = found[0];
         let saved = self.enter(self.tables.funcs[original].generics);
         let wanted = self.wanted_signature(original, role);
@@ -230,7 +233,7 @@ impl Checked {
         Some(found)
     }
 
-    fn functions_at<'a>(&mut self, path: &'a Expr, scope: ScopeId) -> Vec<Named<'a>> {
+    pub(super) fn functions_at<'a>(&mut self, path: &'a Expr, scope: ScopeId) -> Vec<Named<'a>> {
         let found: Vec<Found> = match &path.kind {
             ExprKind::Name(name) => self.lookup(scope, *name),
             ExprKind::Paren(inner) => return self.functions_at(inner, scope),
@@ -393,7 +396,7 @@ impl Checked {
     }
 
     /// The generic parameters written before a function's own parameters.
-    fn written_generics(&self, func: FuncId) -> Vec<GenericParamId> {
+    pub(super) fn written_generics(&self, func: FuncId) -> Vec<GenericParamId> {
         let info = &self.tables.funcs[func];
         let mut generics = &self.tables.generics[info.generics];
         // Each hidden parameter is the only one of a list of its own, within the list that is written.

@@ -25,7 +25,7 @@ use super::signature::{DiffKind, SigParam};
 use super::{Signature, codes};
 use crate::Checked;
 use crate::hir::{Apply, Arg, Dir, FuncId, Ty, TyKind};
-use crate::tables::{FuncSource, Item};
+use crate::tables::{FuncSource, Item, Owner};
 use cotangent_base::{Diagnostic, Symbol};
 use cotangent_syntax::ast::ExtensionPart;
 
@@ -38,11 +38,32 @@ impl Checked {
         let FuncSource::Func(decl) = &self.tables.funcs[func].source else { return };
         let Some(extends) = decl.extends.clone() else { return };
         let mention = Mention { word: "__func_extension".into(), path: extends.target, span: extends.span };
+        if extends.part == ExtensionPart::Apply {
+            self.take_object(func, &mention);
+        }
         self.ensure_func(func);
         match extends.part {
             ExtensionPart::Forward => self.derivative_of(func, &mention, Role::Forward),
             ExtensionPart::Backward => self.derivative_of(func, &mention, Role::Backward),
             ExtensionPart::Apply => self.apply_of(func, &mention),
+        }
+    }
+
+    /// What is given for a method takes its object, as `this`.
+    fn take_object(&mut self, apply: FuncId, mention: &Mention) {
+        let scope = self.tables.funcs[apply].scope;
+        let found = self.functions_at(&mention.path, scope);
+        let Some(owner) =
+            found.first().map(|named| &self.tables.funcs[named.func]).filter(|info| !info.is_static)
+        else {
+            return;
+        };
+        // The parameters of a generic structure would have to be those of the extension.
+        if matches!(owner.owner, Owner::Struct(id) if self.tables.structs[id].decl.generics.params.is_empty())
+        {
+            let owner = owner.owner;
+            let info = &mut self.tables.funcs[apply];
+            (info.owner, info.is_static) = (owner, false);
         }
     }
 

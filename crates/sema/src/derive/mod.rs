@@ -3,7 +3,7 @@
 //! * [`synth`] synthesizes the `Differential` of a structure that does not name one; [`flags`] reads `[Differentiable]` and
 //!   similar attributes.
 //! * [`custom`] resolves the functions that derivative attributes name, and [`extension`] those of `__func_extension`.
-//!   [`matching`] checks their parameter types and bounds.
+//!   [`special`] has those of instances. [`matching`] checks their parameter types and bounds.
 //! * [`signature`] computes the signature of a derivative; calls of `fwd_diff(f)` are checked against it.
 //! * [`flow`] finds derivatives that get lost inside a differentiable function.
 //! * [`calls`] decides of which functions a derivative can be called, and converts pairs.
@@ -21,6 +21,7 @@ mod flow;
 mod matching;
 mod no_derivative;
 mod signature;
+mod special;
 mod synth;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ mod validate;
 pub(crate) use calls::{converted_pair, pair_contents, retain_derivable};
 pub(crate) use flags::{derivative_member, names_function, no_diff_this};
 pub(crate) use signature::{SigParam, Signature};
+pub(crate) use special::Special;
 
 use crate::Checked;
 use crate::hir::{AssocId, Body, Bound, ConformanceId, FuncId, Ty, Witness};

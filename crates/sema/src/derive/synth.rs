@@ -171,6 +171,7 @@ impl Checked {
             bases: Progress::Done,
             base,
             builtin: None,
+            converts: false,
         });
         let generics = self.hir_generics(generics);
         self.program.structs.push(Struct {
@@ -179,6 +180,7 @@ impl Checked {
             generics,
             fields,
             magic: None,
+            opaque: false,
             differential_of: Some(of),
         })
     }

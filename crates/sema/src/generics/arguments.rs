@@ -183,7 +183,9 @@ impl Checked {
                 if !self.begin_foreign(default.span) {
                     return Some(Arg::Ty(self.error_ty()));
                 }
+                let saved = self.enter(id);
                 let arg = self.generic_arg(param, &default, scope);
+                self.leave(saved);
                 self.end_foreign();
                 return Some(self.rewrite_arg(arg, Rewrite { params: &params[..offset], args, at: None }));
             }

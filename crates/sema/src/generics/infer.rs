@@ -33,6 +33,10 @@ struct Bindings {
     /// Which were given and stay as they are.
     fixed: Vec<bool>,
     bounds: Arc<[Bound]>,
+    /// Lengths of vectors that scalars are passed for.
+    ones: Vec<Val>,
+    /// Where the parameters begin that stand for parameters of interface type.
+    hidden: usize,
 }
 
 impl BodyCx<'_> {
@@ -49,6 +53,7 @@ impl BodyCx<'_> {
         let given = self.written_args(callee, candidate)?;
         let bounds = self.cx.bounds(generics);
         let mut bindings = Bindings::start(params, given, bounds);
+        bindings.hidden -= self.cx.tables.funcs[candidate.func].hidden;
         for (&arg, param) in passed.iter().zip(&signature.params) {
             match arg {
                 _ if self.cx.is_pack(param.ty) => self.bind_pack(&mut bindings, param.ty, arg),
@@ -63,11 +68,39 @@ impl BodyCx<'_> {
                 break;
             }
         }
+        self.convert_lambdas(&mut bindings);
+        let one = self.cx.int_val(1);
+        for length in std::mem::take(&mut bindings.ones) {
+            self.bind_val(&mut bindings, length, one);
+        }
         self.bind_defaults(&mut bindings, generics)?;
         self.satisfy(&mut bindings, generics).map(|args| Inferred {
             args,
             cost: self.generality(generics, self.cx.program.types.list(candidate.around).len()),
         })
+    }
+
+    /// Where a function is wanted, a lambda whose result only converts to the wanted one stands for another that converts it.
+    fn convert_lambdas(&mut self, bindings: &mut Bindings) {
+        for bound in bindings.bounds.clone().iter() {
+            let Bound::Conforms(ty, interface) = *bound else { continue };
+            let TyKind::Param(param) = self.kind(ty) else { continue };
+            let Some(index) = bindings.params.iter().position(|p| *p == param) else { continue };
+            let Some(Arg::Ty(given)) = bindings.args[index] else { continue };
+            if index < bindings.hidden
+                || !matches!(self.kind(given), TyKind::Struct(id, _) if self.cx.tables.lambdas.contains(id))
+            {
+                continue;
+            }
+            let partial = self.partial(bindings);
+            let params = bindings.params.clone();
+            let interface = self.cx.replace_interface(interface, &params, partial);
+            if !self.cx.conforms(given, interface)
+                && let Some(converted) = self.lambda_as(given, interface)
+            {
+                bindings.args[index] = Some(Arg::Ty(converted));
+            }
+        }
     }
 
     fn bind(&mut self, bindings: &mut Bindings, pattern: Ty, ty: Ty) {
@@ -86,8 +119,12 @@ impl BodyCx<'_> {
                 self.bind_val(bindings, a, c);
                 self.bind_val(bindings, b, d);
             }
-            // A scalar will be splat.
-            (Vector(p, _) | Matrix(p, _, _), Scalar(_) | Param(_)) => self.bind(bindings, p, ty),
+            // A scalar will be splat; where nothing else tells the length, it is a vector of one.
+            (Vector(p, n), Scalar(_) | Param(_)) => {
+                self.bind(bindings, p, ty);
+                bindings.ones.push(n);
+            }
+            (Matrix(p, _, _), Scalar(_) | Param(_)) => self.bind(bindings, p, ty),
             (UnsizedArray(p), UnsizedArray(t) | Array(t, _)) => self.bind(bindings, p, t),
             (Struct(a, p), Struct(b, t)) if a == b => self.bind_args(bindings, p, t),
             (Tuple(p), Tuple(t)) | (Pack(p), Pack(t)) => self.bind_members(bindings, p, t),
@@ -273,6 +310,21 @@ impl BodyCx<'_> {
         let Some(unmet) = self.cx.unmet_bound(generics, args) else {
             return Ok(args);
         };
+        if let Bound::Conforms(block, _) = unmet
+            && let Some(content) = self.cx.block_content(block)
+        {
+            // A constant buffer stands for what it holds where a parameter of interface type takes it.
+            let held = |arg: &mut Option<Arg>| {
+                if *arg == Some(Arg::Ty(block)) {
+                    *arg = Some(Arg::Ty(content));
+                }
+            };
+            bindings.args[bindings.hidden..].iter_mut().for_each(held);
+            let args = self.partial(bindings);
+            if self.cx.unmet_bound(generics, args).is_none() {
+                return Ok(args);
+            }
+        }
         let mut promoted = false;
         for index in 0..bindings.args.len() {
             if bindings.fixed[index] {
@@ -340,6 +392,7 @@ impl Bindings {
     /// Begins with what is given.
     fn start(params: Arc<[GenericParamId]>, args: Vec<Option<Arg>>, bounds: Arc<[Bound]>) -> Self {
         let fixed = args.iter().map(Option::is_some).collect();
-        Self { params, args, fixed, bounds }
+        let hidden = params.len();
+        Self { params, args, fixed, bounds, ones: vec![], hidden }
     }
 }

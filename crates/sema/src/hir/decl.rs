@@ -200,6 +200,8 @@ pub struct Struct {
     pub fields: Vec<Field>,
     /// `[__magic("..")]`: what it is to lowering, such as `rwbuffer`.
     pub magic: Option<Symbol>,
+    /// Whether its values are not data that can be copied: a class, or `[__NonCopyableType]`.
+    pub opaque: bool,
     /// The structure whose differential was synthesised here, if any.
     pub differential_of: Option<StructId>,
 }

@@ -13,6 +13,16 @@ use crate::tables::{Builtin, ExtId, Head, Item, Owner, ScopeId};
 use cotangent_base::{Diagnostic, Span, Symbol};
 
 /// An item found under a name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Added {
+    /// By the declaration of the type, or in no type.
+    ByItself,
+    /// By an extension of the type.
+    ToType,
+    /// By an extension of all types that conform to something.
+    ToAll,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     /// What it is.
@@ -22,7 +32,7 @@ pub(crate) struct Found {
     /// How far away it is declared: two for each scope outwards, and inwards to a namespace in use; one for another module.
     pub depth: u32,
     /// Whether an extension declares it.
-    pub extension: bool,
+    pub extension: Added,
     /// The type it is a member of.
     pub of: Option<Ty>,
     /// How many base structures down it is.
@@ -34,7 +44,7 @@ pub(crate) struct Found {
 impl Found {
     /// Something that is known already, wherever it can be seen from.
     pub(crate) fn plain(item: Item, args: Args) -> Self {
-        Found { item, args, depth: 0, extension: false, of: None, base: 0, access: Access::Public }
+        Found { item, args, depth: 0, extension: Added::ByItself, of: None, base: 0, access: Access::Public }
     }
 }
 
@@ -118,7 +128,7 @@ impl Checked {
         let args = self.identity(self.tables.scopes[scope].generics());
         let found = |item| {
             let access = self.item_access(scope, item);
-            Found { item, args, depth: 0, extension: false, of: None, base: 0, access }
+            Found { item, args, depth: 0, extension: Added::ByItself, of: None, base: 0, access }
         };
         items.into_iter().map(found).collect()
     }
@@ -232,6 +242,11 @@ impl Checked {
                 }
             }
         }
+        if found.is_empty() {
+            for interface in self.assumed_interfaces(ty) {
+                found.extend(self.interface_members(ty, interface, name));
+            }
+        }
         if found.is_empty()
             && let Some((id, _)) = self.struct_of(ty)
             && let Some(base) = self.base_of(ty, id)
@@ -253,7 +268,7 @@ impl Checked {
                 item: *item,
                 args,
                 depth: 0,
-                extension: false,
+                extension: Added::ByItself,
                 of: Some(ty),
                 base: 0,
                 access: self.item_access(scope, *item),
@@ -282,7 +297,7 @@ impl Checked {
                 item,
                 args,
                 depth: 0,
-                extension: true,
+                extension: if head == Head::Any { Added::ToAll } else { Added::ToType },
                 of: Some(ty),
                 base: 0,
                 access: self.item_access(scope, item),
@@ -309,7 +324,7 @@ impl Checked {
         let items = items.into_iter().filter(|i| !matches!(i, Item::Param(_)));
         let found = |item| {
             let access = self.item_access(scope, item);
-            Found { item, args, depth: 0, extension: false, of: Some(ty), base: 0, access }
+            Found { item, args, depth: 0, extension: Added::ByItself, of: Some(ty), base: 0, access }
         };
         items.map(found).collect()
     }
@@ -372,6 +387,9 @@ impl Checked {
         }
         let message = format!("unknown type `{name}`");
         let mut diagnostic = Diagnostic::new(codes::UNKNOWN_TYPE, span, message);
+        if let Some(instead) = crate::names::foreign::instead_of(name.as_str()) {
+            return self.diagnostics.push(diagnostic.help(instead));
+        }
         if !self.suggests() {
             return self.diagnostics.push(diagnostic);
         }

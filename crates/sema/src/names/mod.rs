@@ -8,10 +8,12 @@
 //! | [`scopes`] | scopes, and the names entered in them |
 //! | [`usings`] | `using namespace` |
 //! | [`access`] | `public`, `internal`, `private` |
+//! | [`foreign`] | names of other languages, with what to write instead |
 //! | [`unavailable`] | names of the language's library that ours does not have |
 //! | [`uses`] | what each name of the user's files means, for editors |
 
 pub(crate) mod access;
+pub(crate) mod foreign;
 pub(crate) mod lookup;
 pub(crate) mod scopes;
 pub(crate) mod unavailable;

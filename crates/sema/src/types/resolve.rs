@@ -208,13 +208,20 @@ impl Checked {
         if self.is_error(ty) {
             return Some(Path::Ty(ty));
         }
+        let is_differential =
+            self.program.lang.differential.is_some_and(|d| self.program.assocs[d].name == name.name);
+        if let (TyKind::Tuple(_), true) = (self.program.types.kind(ty), is_differential)
+            && let Some(differential) = self.differential_of(ty)
+        {
+            return Some(Path::Ty(differential));
+        }
         let found = self.members(ty, name.name);
         let found = self.seen(found, name.name, name.span, scope, report)?;
         let found = found.into_iter().find(|f| self.is_type_item(f.item));
         if found.is_none() && report {
             let message = format!("`{}` has no member type `{}`", self.show_ty(ty), name.name);
             let mut diagnostic = Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message);
-            if self.program.lang.differential.is_some_and(|d| self.program.assocs[d].name == name.name) {
+            if is_differential {
                 diagnostic = diagnostic
                     .help("only differentiable types have one; declare the type with `: IDifferentiable`");
             }
@@ -395,12 +402,12 @@ impl Checked {
         if self.is_error(pack) {
             return Some(pack);
         }
-        if !self.is_pack(pack) {
+        let Some(pack) = self.as_pack(pack) else {
             if report {
                 self.not_a_pack(pack, span);
             }
             return None;
-        }
+        };
         self.note_each(pack, span, report).then(|| self.each_ty(pack))
     }
 

@@ -232,7 +232,15 @@ impl Checked {
             }
         }
         let open = self.program.types.ty(TyKind::Assoc(ty, assoc, args));
-        self.equated(open).unwrap_or(open)
+        if let Some(equal) = self.equated(open) {
+            return equal;
+        }
+        // An extension of all types may say what it is, whatever the type turns out to be.
+        let reference = InterfaceRef { interface, args };
+        if self.is_stated_for_all(interface) && !self.bounds_of(ty).contains(&reference) {
+            return self.assoc_of(ty, assoc, reference).unwrap_or(open);
+        }
+        open
     }
 
     /// The associated type of a value of interface type: whatever it is, it conforms to what the interface asks of it.

@@ -363,6 +363,7 @@ impl Dump {
             ExprKind::Index(a, index) if index.is_empty() => list("index", [self.expr(a), "_".into()]),
             ExprKind::Index(a, index) => headed("index", a, index),
             ExprKind::Member(a, name) => list(".", [self.expr(a), name.name.to_string()]),
+            ExprKind::Arrow(a, name) => list("->", [self.expr(a), name.name.to_string()]),
             ExprKind::Apply(f, args) => headed("apply", f, args),
             ExprKind::Pointer(t) => unary("pointer", t),
             ExprKind::Cast(t, e) => binary("cast", t, e),

@@ -49,8 +49,10 @@ pub enum ExprKind {
     Call(Box<Expr>, Vec<Expr>),
     /// `a[i, j]`. As a type, an array of that many `a`; `T[]` has no index.
     Index(Box<Expr>, Vec<Expr>),
-    /// `a.b`, `a::b`, `p->b`.
+    /// `a.b`, `a::b`.
     Member(Box<Expr>, Ident),
+    /// `p->b`.
+    Arrow(Box<Expr>, Ident),
     /// `f<int, 3>`.
     Apply(Box<Expr>, Vec<Expr>),
     /// `T*`, in type position.

@@ -30,10 +30,13 @@ impl Parser<'_> {
                     self.close(open)?;
                     ExprKind::Index(Box::new(value), index)
                 }
-                TokenKind::Punct(Punct::Dot | Punct::Arrow | Punct::ColonColon) => {
+                TokenKind::Punct(punct @ (Punct::Dot | Punct::Arrow | Punct::ColonColon)) => {
                     self.bump();
                     let member = self.member_name()?;
-                    ExprKind::Member(Box::new(value), member)
+                    match punct {
+                        Punct::Arrow => ExprKind::Arrow(Box::new(value), member),
+                        _ => ExprKind::Member(Box::new(value), member),
+                    }
                 }
                 TokenKind::Punct(op @ (Punct::PlusPlus | Punct::MinusMinus)) => {
                     self.bump();
@@ -275,5 +278,5 @@ impl Parser<'_> {
 
 /// Whether an expression may have generic arguments behind it.
 fn is_path(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::ThisType)
+    matches!(expr.kind, ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Arrow(..) | ExprKind::ThisType)
 }

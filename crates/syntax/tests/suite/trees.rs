@@ -48,7 +48,7 @@ fn operators_bind_as_in_c() {
 
 #[test]
 fn postfix_operators_chain() {
-    assert_eq!(expr("a.b[i, j](x, y,).c->d"), "(. (. (call (index (. a b) i j) x y) c) d)");
+    assert_eq!(expr("a.b[i, j](x, y,).c->d"), "(-> (. (call (index (. a b) i j) x y) c) d)");
     assert_eq!(expr("a::b::c(1)"), "(call (. (. a b) c) 1:i32)");
     assert_eq!(expr("1.0f.xxx"), "(. 1.0:f32 xxx)");
 }

@@ -6,7 +6,7 @@ use crate::bodies::overload::{Argument, Callee, Choice};
 use crate::codes;
 use crate::declarations::attrs;
 use crate::derive;
-use crate::hir::{Const, DiffMode, Expr, ExprKind, PackPart, TyKind};
+use crate::hir::{Arg, Const, DiffMode, Expr, ExprKind, PackPart, TyKind};
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_syntax::ast;
@@ -80,7 +80,7 @@ impl BodyCx<'_> {
             return self.concat_tuples(args, span);
         }
         if means(self, "makeTuple") {
-            return self.make_tuple(args, span);
+            return self.make_tuple(&callee.explicit, args, span);
         }
         for part in [PackPart::First, PackPart::Last, PackPart::TrimFirst, PackPart::TrimLast] {
             if means(self, part.name()) {
@@ -96,8 +96,19 @@ impl BodyCx<'_> {
         None
     }
 
-    /// `makeTuple(a, b)`.
-    fn make_tuple(&mut self, args: &[Argument], span: Span) -> Option<Expr> {
+    /// `makeTuple(a, b)`, and `makeTuple<A, B>(a, b)`, which converts the values.
+    fn make_tuple(&mut self, explicit: &[ast::Expr], args: &[Argument], span: Span) -> Option<Expr> {
+        if !explicit.is_empty() {
+            let scope = self.scope;
+            let types = explicit.iter().map(|ty| Arg::Ty(self.knowing_locals(|cx| cx.resolve_ty(ty, scope))));
+            let types: Vec<Arg> = types.collect();
+            let ty = self.cx.tuple_ty(&types);
+            return Some(if self.cx.is_error(ty) {
+                self.error(span)
+            } else {
+                self.construct(ty, args.to_vec(), span)
+            });
+        }
         let value = |arg: &Argument| match arg {
             Argument::Value(value) => Some(value.clone()),
             Argument::List(..) => None,

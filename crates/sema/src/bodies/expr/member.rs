@@ -31,6 +31,18 @@ impl BodyCx<'_> {
         }
     }
 
+    /// `pointer->name`. What a block holds may be reached in the same way.
+    pub(super) fn arrow(&mut self, base: &ast::Expr, name: ast::Ident, span: Span) -> Entity {
+        let value = self.expr(base);
+        let leads = self.cx.pointee(value.ty).is_some() || self.cx.block_content(value.ty).is_some();
+        if !leads && !self.cx.is_error(value.ty) {
+            let message = format!("`->` follows a pointer, but this is a `{}`", self.show(value.ty));
+            self.report(Diagnostic::new(codes::NOT_IN_MEMORY, value.span, message).help("write `.`"));
+            return Entity::Value(self.error(span));
+        }
+        self.value_member(value, name, span)
+    }
+
     fn namespace_member(
         &mut self,
         scope: crate::tables::ScopeId,

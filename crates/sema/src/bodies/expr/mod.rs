@@ -83,6 +83,7 @@ impl BodyCx<'_> {
             // The word is not reserved: a variable may have the name.
             ast::ExprKind::None if self.is_variable("none".into()) => self.name("none".into(), span),
             ast::ExprKind::Member(base, name) => self.member(base, *name, span),
+            ast::ExprKind::Arrow(base, name) => self.arrow(base, *name, span),
             ast::ExprKind::Apply(base, args) => self.apply(base, args, span),
             ast::ExprKind::Paren(inner) => self.entity(inner),
             ast::ExprKind::ThisType => match self.cx.this_type(self.scope) {
@@ -176,6 +177,7 @@ impl BodyCx<'_> {
             ast::ExprKind::Name(_)
             | ast::ExprKind::Root
             | ast::ExprKind::Member(..)
+            | ast::ExprKind::Arrow(..)
             | ast::ExprKind::Apply(..)
             | ast::ExprKind::Paren(_)
             | ast::ExprKind::ThisType

@@ -82,6 +82,9 @@ impl BodyCx<'_> {
             return;
         }
         let mut diagnostic = Diagnostic::new(codes::UNKNOWN_NAME, span, format!("unknown name `{name}`"));
+        if let Some(instead) = crate::names::foreign::instead_of(name.as_str()) {
+            return self.report(diagnostic.help(instead));
+        }
         if !self.cx.suggests() {
             return self.report(diagnostic);
         }

@@ -5,7 +5,7 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::place::Frozen;
 use crate::codes;
 use crate::declarations::signature::is_no_diff;
-use crate::hir::{Block, Expr, ExprKind, GlobalKind, LocalId, Stmt, StmtKind, Ty, TyKind};
+use crate::hir::{Block, Const, Expr, ExprKind, GlobalKind, LocalId, Stmt, StmtKind, Ty, TyKind};
 use crate::tables::{Item, Owner};
 use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
@@ -66,7 +66,7 @@ impl BodyCx<'_> {
             } else {
                 GlobalKind::Static
             };
-            return self.static_var(var, kind);
+            return self.static_var(var, kind, decl.span, out);
         }
         if let Some(shared) = decl.modifiers.iter().find(|m| m.kind == ModifierKind::GroupShared) {
             let message = format!("the local variable `{}` cannot be `groupshared`", var.name.name);
@@ -165,11 +165,51 @@ impl BodyCx<'_> {
         }
     }
 
-    fn static_var(&mut self, var: &ast::VarDecl, kind: GlobalKind) {
+    fn static_var(&mut self, var: &ast::VarDecl, kind: GlobalKind, span: Span, out: &mut Block) {
+        if let (Some(init), Some(_), GlobalKind::Static) = (&var.init, &var.ty, kind)
+            && self.needs_locals(init)
+        {
+            return self.static_at_run_time(var, init, span, out);
+        }
         self.open_scope();
         let global = self.cx.local_static(var.clone(), kind, self.scope);
         self.cx.ensure_global(global);
         self.cx.check_initializer(global);
+    }
+
+    /// Whether an initializer is one only where the variables of the body are known.
+    fn needs_locals(&mut self, init: &ast::Expr) -> bool {
+        let scope = self.scope;
+        let outside = self.quietly(|cx| BodyCx::new(cx.cx, scope).expr(init)).0;
+        self.cx.is_error(outside.ty) && self.quietly(|cx| cx.expr(init)).1
+    }
+
+    /// `static T x = value;` whose value depends on variables: the first time that control is here sets it.
+    fn static_at_run_time(&mut self, var: &ast::VarDecl, init: &ast::Expr, span: Span, out: &mut Block) {
+        self.open_scope();
+        let plain = ast::VarDecl { init: None, ..var.clone() };
+        let variable = self.cx.local_static(plain, GlobalKind::Static, self.scope);
+        let name = ast::Ident { name: Symbol::new(&format!("({} is set)", var.name.name)), ..var.name };
+        let truth = ast::Expr { kind: ast::ExprKind::Name("bool".into()), span };
+        let no = ast::Expr { kind: ast::ExprKind::Bool(false), span };
+        let flag = ast::VarDecl { name, ty: Some(truth), init: Some(no), ..var.clone() };
+        let flag = self.cx.local_static(flag, GlobalKind::Static, self.scope);
+        for global in [variable, flag] {
+            self.cx.ensure_global(global);
+            self.cx.check_initializer(global);
+        }
+        let none = self.cx.program.types.args(&[]);
+        let place = |cx: &Self, id| Expr::new(ExprKind::Global(id, none), cx.cx.program.globals[id].ty, span);
+        let value = self.expr_as(init, self.cx.program.globals[variable].ty);
+        let (target, is_set) = (place(self, variable), place(self, flag));
+        let yes = Expr::new(ExprKind::Const(Const::Bool(true)), is_set.ty, span);
+        let assign = |target: Expr, value: Expr| {
+            let ty = target.ty;
+            let kind = ExprKind::Assign(target.into(), value.into());
+            Stmt { kind: StmtKind::Expr(Expr::new(kind, ty, span)), span }
+        };
+        let first = vec![assign(is_set.clone(), yes), assign(target, value)];
+        out.push(Stmt { kind: StmtKind::If(is_set, vec![], first), span });
     }
 
     /// What a variable declared without an initializer holds: nothing, unless its type has a constructor without

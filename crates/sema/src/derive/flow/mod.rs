@@ -196,8 +196,10 @@ impl Flow<'_> {
     }
 
     /// Whether derivatives pass through a call.
-    fn passes(&self, call: &Call) -> bool {
-        !call.diff.is_empty() || self.func_passes(call.callee.func)
+    fn passes(&mut self, call: &Call) -> bool {
+        !call.diff.is_empty()
+            || self.func_passes(call.callee.func)
+            || self.checked.diff_of_instance(call.callee).is_differentiable()
     }
 
     /// Whether derivatives pass through a function. What is inlined early is differentiated where it ends up.
@@ -280,10 +282,11 @@ impl Flow<'_> {
         let signature = super::Signature::of(&self.checked.program.funcs[func]);
         // What is inlined early is seen with its arguments.
         let plain = call.diff.is_empty() && self.checked.program.funcs[func].inline != Inline::Early;
+        let special = self.checked.diff_of_instance(call.callee) != self.checked.program.funcs[func].diff;
         signature
             .params
             .iter()
-            .map(|p| plain && !p.no_diff && !self.checked.sees_derivatives(func, p.ty))
+            .map(|p| plain && !p.no_diff && !special && !self.checked.sees_derivatives(func, p.ty))
             .collect()
     }
 

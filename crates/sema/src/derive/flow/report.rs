@@ -144,12 +144,14 @@ impl Flow<'_> {
                     "field `{}` is `no_diff` and drops the derivative of this value",
                     field_name(self, ty, number)
                 );
-                Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
+                Diagnostic::new(codes::LOST_IN_STORE, span, message).help(format!(
+                    "remove `no_diff` from the field, store the value in a differentiable one, or {detach}"
+                ))
             }
             Loss::NoDiffParam(name) => {
                 let message =
                     format!("parameter `{name}` is `no_diff` and drops the derivative of this value");
-                let help = "assign `detach(..)` of the value to drop its derivative; for an output of a call, use a variable first";
+                let help = "remove `no_diff` from the parameter, or assign `detach(..)` of the value to drop its derivative; for an output of a call, use a variable first";
                 Diagnostic::new(codes::LOST_IN_STORE, span, message).help(help)
             }
             Loss::PlainStruct(ty, number) => {
@@ -175,7 +177,9 @@ impl Flow<'_> {
             Loss::Conversion(ty) => self.lost_in_conversion(ty, span),
             Loss::Memory => {
                 let message = "this value loses its derivative in memory";
-                Diagnostic::new(codes::LOST_IN_STORE, span, message).help(detach)
+                Diagnostic::new(codes::LOST_IN_STORE, span, message).help(format!(
+                    "return the value or write it to an `out` parameter, put the store into a function with a custom derivative, or {detach}"
+                ))
             }
             Loss::Other => {
                 let message = "the assignment drops the derivative of this value";
