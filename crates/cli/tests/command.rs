@@ -622,3 +622,16 @@ fn a_run_that_reaches_its_limit_is_told_how_to_raise_it() {
     let slow = run("run", &file, "--set o=f32[1] --backend interpreter --max-steps 10000");
     assert!(said(&slow).contains("E0804"), "{}", said(&slow));
 }
+
+#[test]
+fn the_language_version_is_for_files_that_do_not_say_theirs() {
+    let folder = Folder::new("versions");
+    let old = folder.file("old.slang", "struct B { int x; }\nstruct D : B { }\n");
+    assert_eq!(run("check", &old, "").status.code(), Some(0));
+    assert_eq!(run("check", &old, "--language 2025").status.code(), Some(0));
+    let refused = run("check", &old, "--language 2026");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(said(&refused).contains("E0359"), "{}", said(&refused));
+    let marked = folder.file("marked.slang", "#language slang 2018\nstruct B { int x; }\nstruct D : B { }\n");
+    assert_eq!(run("check", &marked, "--language 2026").status.code(), Some(0));
+}
