@@ -34,7 +34,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         Some(Backend::Gpu) => Target::Wgsl,
     });
     // A function without a stage runs as one thread.
-    request.options.stage = Some(ir::Stage::Compute);
+    request.options.stage = Some(cotangent::ir::Stage::Compute);
     request.options.interpreted = args.backend != Some(Backend::Gpu);
     request.options.matrices = args.matrix_layout.into();
     let names = stages::names(args.entry.as_deref())?;
