@@ -7,14 +7,16 @@
 //! - gradients agree with finite differences of the whole dispatch;
 //! - forward and reverse mode agree: the inner product of tangents and gradients of what is read equals that of cotangents and
 //!   tangents of what is written;
+//! - native code computes the same, up to the order of atomic additions;
 //! - every target accepts both derivatives.
 
 use cotangent::interp::Interpreter;
 use cotangent::ir::Mode;
 use cotangent::ir::layout::Target;
+use cotangent::jit::Native;
 use cotangent::kernel::sequence::Sequence;
 use cotangent::kernel::{self, make_shadows, numbers, seed};
-use cotangent::runtime::{Data, Launch, Params, Runner};
+use cotangent::runtime::{Backend, Data, Launch, Params, Runner};
 use cotangent::{Disk, KernelRoot, Lowered, Program, Request, Roots, Scalar, Session, Symbol, compiled};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -85,8 +87,22 @@ impl Case {
             let bytes = fill(length).iter().flat_map(|x| x.to_le_bytes()).collect();
             seed(lowered, &mut params, shadow.of.as_str(), &Data::Bytes(Some(Scalar::F64), bytes)).unwrap();
         }
-        let backend = Arc::new(Interpreter::default());
-        let mut runner = Runner::with_params(backend, compiled(lowered), params).unwrap();
+        let native = self.launch_on(Native::default(), lowered, params.clone());
+        let interpreted = self.launch_on(Interpreter::default(), lowered, params);
+        for shadow in &lowered.params.shadows {
+            let of = |params| numbers(lowered, params, shadow).unwrap();
+            let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-5 * (1.0 + b.abs());
+            assert!(
+                of(&native).iter().zip(&of(&interpreted)).all(close),
+                "native code computes another derivative of {}",
+                shadow.of
+            );
+        }
+        interpreted
+    }
+
+    fn launch_on<B: Backend>(&self, backend: B, lowered: &Lowered, params: Params) -> Params {
+        let mut runner = Runner::with_params(Arc::new(backend), compiled(lowered), params).unwrap();
         let launched = runner.launch_id(lowered.entries[0], self.groups, Launch::default()).unwrap();
         launched.ended.unwrap();
         runner.download().unwrap();

@@ -386,7 +386,8 @@ impl Device {
             (Err(wgpu::PollError::Timeout), Some(limit)) => {
                 // Closing the device would wait for the program, so it stays open until the process ends.
                 std::mem::forget((self.device.clone(), self.queue.clone()));
-                let seconds = limit.as_secs();
+                // What is left of a limit is not whole seconds.
+                let seconds = limit.as_secs_f64().ceil();
                 Err(Error(format!(
                     "the program did not finish within {seconds} seconds; it may not terminate"
                 )))

@@ -389,7 +389,7 @@ cotangent_base::codes! {
     /// The construct is part of the language, but this compiler does not support it yet.
     ///
     /// ```slang
-    /// void f() { do { g(); } catch (E e) { } catch { } }
+    /// #version 450
     /// ```
     ///
     /// Rewrite the code without it; the message suggests how if there is a simple way.

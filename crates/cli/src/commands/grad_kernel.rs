@@ -10,6 +10,7 @@ use crate::report::{Failure, finish, show_one, trapped};
 use cotangent::interp::Interpreter;
 use cotangent::ir::Mode;
 use cotangent::ir::shader::ShaderShadow;
+use cotangent::jit::Native;
 use cotangent::kernel::{self, Row, make_shadows, seed};
 use cotangent::runtime::{self, Data, Launch, Number, Params, Runner, data, npy};
 use cotangent::{Disk, KernelRoot, Lowered, Program, Roots, Scalar, Session, Symbol};
@@ -67,16 +68,18 @@ pub fn grad(args: &Grad, entry: &str) -> Result<(), Failure> {
         runtime::Failure::Usage(error) => error.into(),
         runtime::Failure::Device(why) => Failure::Device(why),
     };
-    let mut runner =
-        Runner::with_params(Arc::new(Interpreter::default()), cotangent::compiled(&lowered), params)
-            .map_err(failed)?;
     let launch = Launch { max_steps: args.max_steps, ..Launch::default() };
-    let launched = runner.launch_id(lowered.entries[0], groups, launch).map_err(failed)?;
+    let native = launched(Native::default(), &lowered, params.clone(), groups, launch);
+    let (launched, params) = match native {
+        Err(runtime::Failure::Refused(_)) => {
+            launched(Interpreter::default(), &lowered, params, groups, launch).map_err(failed)?
+        }
+        native => native.map_err(failed)?,
+    };
     if args.format == Format::Text {
         print(&launched.printed)?;
     }
     launched.ended.map_err(|stopped| trapped(&sources, &stopped, args.format))?;
-    runner.download().map_err(failed)?;
     let wanted: Vec<&ShaderShadow> = match mode {
         Mode::Forward => lowered.params.shadows.iter().filter(|s| s.written).collect(),
         Mode::Backward => {
@@ -84,8 +87,22 @@ pub fn grad(args: &Grad, entry: &str) -> Result<(), Failure> {
             lowered.params.shadows.iter().filter(|s| s.read).filter(listed).collect()
         }
     };
-    save(args, &wanted, &runner.params)?;
-    show(args.format, mode, &wanted, &runner.params)
+    save(args, &wanted, &params)?;
+    show(args.format, mode, &wanted, &params)
+}
+
+/// Launches a derived kernel; gives the parameters as it left them.
+fn launched<B: runtime::Backend>(
+    backend: B,
+    lowered: &Lowered,
+    params: Params,
+    groups: [u32; 3],
+    launch: Launch,
+) -> Result<(runtime::Launched, Params), runtime::Failure> {
+    let mut runner = Runner::with_params(Arc::new(backend), cotangent::compiled(lowered), params)?;
+    let launched = runner.launch_id(lowered.entries[0], groups, launch)?;
+    runner.download()?;
+    Ok((launched, runner.params))
 }
 
 /// What the shadows hold before the launch. If nothing is said, the only result has cotangent 1, or all parameters have tangent 1.
