@@ -156,8 +156,8 @@ impl Votes {
         let mut some_leave = false;
         for region in &data.regions {
             func.walk(*region, &mut |exit| {
-                some_leave |=
-                    uniform.leaves(exit, inst) && (uniform.is_apart(exit, inst) || uniform.splits(inst));
+                some_leave |= uniform.leaves(exit, inst)
+                    && (uniform.is_apart(exit, Some(inst)) || uniform.splits(inst));
             });
         }
         if some_leave && self.is_asked_behind(func, uniform.shape(), inst) {

@@ -1,11 +1,11 @@
-//! Times the gradients of `bench/kernels` natively and on the interpreter, on one core:
+//! Times the gradients of `bench/kernels` natively, thread by thread and in lanes, and on the interpreter, on one core:
 //! `cargo run --release -p cotangent-jit --example kernels`.
 
 use cotangent::interp::Interpreter;
-use cotangent::ir::{Global, Module};
+use cotangent::ir::{FuncId, Global, Module};
 use cotangent::runtime::{Data, Failure, Launch, Params, Runner};
 use cotangent::{Disk, Lowered, Request, Roots, Scalar, Session};
-use cotangent_jit::{Limits, Options, Program};
+use cotangent_jit::{LaneChoice, Limits, Options, Program};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,8 +24,8 @@ const KERNELS: [(&str, &[&str], usize); 9] = [
 
 fn main() {
     println!(
-        "{:<26} {:>10} {:>12} {:>12} {:>8}  bytes",
-        "kernel", "compile ms", "native ns", "interp ns", "times"
+        "{:<26} {:>10} {:>12} {:>12} {:>12} {:>8}  bytes",
+        "kernel", "compile ms", "scalar ns", "lanes ns", "interp ns", "times"
     );
     for (file, defines, numbers) in KERNELS {
         let name = format!("{file} {}", defines.first().unwrap_or(&""));
@@ -46,23 +46,35 @@ fn measure(file: &str, defines: &[&str], numbers: usize) -> Result<String, Strin
     let lowered = lowered.accept().map_err(|rejected| rejected.to_string())?;
     let (module, entry) = (&lowered.module, lowered.entries[0]);
     let threads = module.funcs[entry].entry.as_ref().map_or(1, |e| e.threads[0]) as usize;
+    let params = inputs(module, threads * numbers);
+    let memory = || -> Vec<(Global, Vec<u8>)> {
+        params.iter().map(|(_, global, _, bytes)| (global, bytes.to_vec())).collect()
+    };
+    let (mut scalar, mut lanes) = (memory(), memory());
+    let (one, _) = compile(module, entry, LaneChoice::Never)?;
+    let one = native(&one, &mut scalar)? / threads as f64;
+    let (side_by_side, compiled) = compile(module, entry, LaneChoice::Always)?;
+    let fast = native(&side_by_side, &mut lanes)? / threads as f64;
+    let (params, slow) = interpreted(&lowered, params).map_err(|failure| failure.to_string())?;
+    let slow = slow / threads as f64;
+    let agrees =
+        |memory: &[(Global, Vec<u8>)]| params.iter().zip(memory).all(|((_, _, _, a), (_, b))| a == b);
+    let verdict = if agrees(&scalar) && agrees(&lanes) { "agree" } else { "DIFFER" };
+    let why = side_by_side.no_lanes().map_or(String::new(), |why| format!(" ({})", why.what));
+    Ok(format!("{compiled:>10.2} {one:>12.0} {fast:>12.0} {slow:>12.0} {:>8.0}  {verdict}{why}", slow / fast))
+}
+
+/// Compiles an entry point several times. Gives the least number of milliseconds, too.
+fn compile(module: &Module, entry: FuncId, lanes: LaneChoice) -> Result<(Program, f64), String> {
     let mut best = f64::INFINITY;
     let mut program = None;
     for _ in 0..10 {
         let start = Instant::now();
-        program = Some(Program::compile(module, entry, Options::default()).map_err(|e| e.to_string())?);
+        let options = Options { lanes, ..Options::default() };
+        program = Some(Program::compile(module, entry, options).map_err(|e| e.to_string())?);
         best = best.min(start.elapsed().as_secs_f64());
     }
-    let program = program.ok_or("nothing was compiled")?;
-    let params = inputs(module, threads * numbers);
-    let mut memory: Vec<(Global, Vec<u8>)> =
-        params.iter().map(|(_, global, _, bytes)| (global, bytes.to_vec())).collect();
-    let fast = native(&program, &mut memory)? / threads as f64;
-    let (params, slow) = interpreted(&lowered, params).map_err(|failure| failure.to_string())?;
-    let slow = slow / threads as f64;
-    let same = params.iter().zip(&memory).all(|((_, _, _, a), (_, b))| a == b);
-    let verdict = if same { "agree" } else { "DIFFER" };
-    Ok(format!("{:>10.2} {fast:>12.0} {slow:>12.0} {:>8.0}  {verdict}", best * 1e3, slow / fast))
+    Ok((program.ok_or("nothing was compiled")?, best * 1e3))
 }
 
 /// Numbers between 0 and 1 for all parameters.

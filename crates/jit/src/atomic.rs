@@ -20,23 +20,32 @@ impl Body<'_, '_, '_> {
         if scalar.bytes() == 8 && self.c.module.types.get(ty) == Type::Scalar(Scalar::U32) {
             self.check_next_word(data, address)?;
         }
+        let given: Vec<bool> = values.iter().map(|value| self.is_given(*value)).collect();
+        let regs: Vec<Reg> = values.iter().map(|value| self.reg(*value)).collect();
+        Ok(smallvec![self.atomic_at(atomic.kind, scalar, address, &regs, &given)?])
+    }
+
+    /// The same, at an address. `given` says of values whether no operation made them.
+    pub fn atomic_at(
+        &mut self,
+        kind: AtomicKind,
+        scalar: Scalar,
+        address: Reg,
+        values: &[Reg],
+        given: &[bool],
+    ) -> Result<Reg> {
         let mut bits = Regs::new();
-        for value in values {
-            let given = self.is_given(*value);
-            let reg = self.reg(*value);
-            bits.push(self.bits_of(reg, scalar, given)?);
+        for (value, given) in values.iter().zip(given) {
+            bits.push(self.bits_of(*value, scalar, *given)?);
         }
         // Lanes of eight and sixteen bits are compared and exchanged, too.
         let flags = MemFlagsData::new().with_notrap();
-        let old = match (self.direct(atomic.kind, scalar), &bits[..]) {
+        let old = match (self.direct(kind, scalar), &bits[..]) {
             (Some(op), [bits]) => self.b.ins().atomic_rmw(bits_type(scalar), flags, op, address, *bits),
             (_, [expected, new]) => self.b.ins().atomic_cas(flags, address, *expected, *new),
-            (_, _) => {
-                let value = self.reg(values[0]);
-                self.update(atomic.kind, scalar, address, value)?
-            }
+            (_, _) => self.update(kind, scalar, address, values[0])?,
         };
-        Ok(smallvec![self.scalar_of_bits(old, scalar)?])
+        self.scalar_of_bits(old, scalar)
     }
 
     /// The instruction for an operation, if there is one.

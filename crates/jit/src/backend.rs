@@ -121,7 +121,7 @@ impl Loaded {
 
 fn compile(module: &Module, (func, count_steps, at_points): Key) -> Result<Code, Unsupported> {
     let start = Instant::now();
-    let options = Options { count_steps };
+    let options = Options { count_steps, ..Options::default() };
     let points = at_points.then(|| Points::new(module, func));
     let program = match &points {
         Some(points) => Program::compile(&points.module, points.entry, options)?,

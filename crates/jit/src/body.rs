@@ -2,6 +2,7 @@
 
 use crate::Unsupported;
 use crate::compile::{Compiler, Result};
+use crate::lanes;
 use crate::shape::{Leaf, Shape};
 use crate::state::{Helper, at};
 use crate::trail::Trail;
@@ -11,8 +12,8 @@ use cotangent_passes::place::{Places, Slot};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::immediates::{Ieee32, Ieee64, Imm64};
 use cranelift_codegen::ir::{
-    Block, BlockArg, InstBuilder, InstructionData, MemFlagsData, Opcode, StackSlot, StackSlotData,
-    StackSlotKind, Type as Native, Value as Reg, types,
+    Block, BlockArg, Endianness, InstBuilder, InstructionData, MemFlagsData, Opcode, StackSlot,
+    StackSlotData, StackSlotKind, Type as Native, Value as Reg, types,
 };
 use cranelift_frontend::FunctionBuilder;
 use cranelift_module::Module as _;
@@ -53,6 +54,20 @@ pub(crate) struct Loop {
     pub results: SmallVec<[Value; 4]>,
 }
 
+/// What belongs to the caller of an inlined function.
+pub(crate) struct Frame<'m> {
+    func: &'m Func,
+    id: FuncId,
+    span: Span,
+    end: Option<Block>,
+    inlined: Option<u32>,
+    values: EntityMap<Value, Option<Repr>>,
+    slots: Map<Slot, Storage>,
+    own: Map<Value, Storage>,
+    loops: Vec<Loop>,
+    outputs: Vec<Option<Storage>>,
+}
+
 /// The function under construction.
 pub(crate) struct Body<'c, 'f, 'm> {
     pub c: &'c mut Compiler<'m>,
@@ -64,6 +79,8 @@ pub(crate) struct Body<'c, 'f, 'm> {
     slots: Map<Slot, Storage>,
     own: Map<Value, Storage>,
     pub state: Reg,
+    /// Whether values in memory are laid out for lanes.
+    pub is_lanes: bool,
     arena: Option<Reg>,
     /// How much of the arena is taken, and the constant in the code that says so.
     taken: u64,
@@ -98,6 +115,7 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
             slots: Map::default(),
             own: Map::default(),
             state,
+            is_lanes: false,
             arena: None,
             taken: 0,
             taken_reg: None,
@@ -182,18 +200,45 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
         let leaves: Vec<Native> =
             leaves.flat_map(|output| self.leaf_types(output.ty)).map(|leaf| leaf.native()).collect();
         let end = self.block_with(&leaves);
-        let caller = (self.func, self.id, self.span, self.end.replace(end), self.inlined);
-        let values = mem::replace(&mut self.values, EntityMap::filled(None, func.values.len()));
-        let (slots, own) = (mem::take(&mut self.slots), mem::take(&mut self.own));
-        let (loops, to) = (mem::take(&mut self.loops), mem::replace(&mut self.outputs, outputs));
-        (self.func, self.id, self.span, self.inlined) = (func, callee, func.span, site.or(self.inlined));
+        let caller = self.enter_frame(callee, outputs, site);
+        self.end = Some(end);
         let emitted = self.emit(inputs);
-        (self.func, self.id, self.span, self.end, self.inlined) = caller;
-        (self.values, self.slots, self.own) = (values, slots, own);
-        (self.loops, self.outputs) = (loops, to);
+        self.leave_frame(caller);
         emitted?;
         self.b.switch_to_block(end);
         Ok(self.b.block_params(end).to_vec())
+    }
+
+    /// Begins an inlined function. Gives what belongs to its caller.
+    pub fn enter_frame(
+        &mut self,
+        callee: FuncId,
+        outputs: Vec<Option<Storage>>,
+        site: Option<u32>,
+    ) -> Frame<'m> {
+        let func = &self.c.module.funcs[callee];
+        let caller = Frame {
+            func: self.func,
+            id: self.id,
+            span: self.span,
+            end: self.end,
+            inlined: self.inlined,
+            values: mem::replace(&mut self.values, EntityMap::filled(None, func.values.len())),
+            slots: mem::take(&mut self.slots),
+            own: mem::take(&mut self.own),
+            loops: mem::take(&mut self.loops),
+            outputs: mem::replace(&mut self.outputs, outputs),
+        };
+        (self.func, self.id, self.span, self.inlined) = (func, callee, func.span, site.or(self.inlined));
+        caller
+    }
+
+    /// Ends an inlined function.
+    pub fn leave_frame(&mut self, caller: Frame<'m>) {
+        (self.func, self.id, self.span) = (caller.func, caller.id, caller.span);
+        (self.end, self.inlined) = (caller.end, caller.inlined);
+        (self.values, self.slots, self.own) = (caller.values, caller.slots, caller.own);
+        (self.loops, self.outputs) = (caller.loops, caller.outputs);
     }
 
     pub fn finish(mut self) {
@@ -201,7 +246,10 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
             let inst = self.b.func.dfg.value_def(reg).unwrap_inst();
             let imm = Imm64::new(self.taken as i64);
             self.b.func.dfg.insts[inst] = InstructionData::UnaryImm { opcode: Opcode::Iconst, imm };
-            self.c.frames.insert(self.id, self.taken);
+            match self.is_lanes {
+                true => self.c.lane_arena = self.taken,
+                false => _ = self.c.frames.insert(self.id, self.taken),
+            }
         }
         if let Some(block) = self.stopped {
             self.b.switch_to_block(block);
@@ -267,7 +315,7 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
     // Storage.
 
     /// Gives storage to all values that lie in memory.
-    fn allocate(&mut self) {
+    pub fn allocate(&mut self) {
         let func = self.func;
         let mut wanted: Vec<(Option<Slot>, Value)> = Vec::new();
         let mut seen: Set<Slot> = self.slots.keys().copied().collect();
@@ -289,8 +337,11 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
             }
             data.results.iter().for_each(|result| note(self, *result));
         }
-        let sizes: Vec<u64> =
-            wanted.iter().map(|(_, value)| self.shape_of(*value).size.next_multiple_of(16)).collect();
+        let size = |value: Value| match (self.is_lanes, self.shape_of(value)) {
+            (true, shape) => shape.leaves.saturating_mul(lanes::LEAF_BYTES),
+            (false, shape) => shape.size.next_multiple_of(16),
+        };
+        let sizes: Vec<u64> = wanted.iter().map(|(_, value)| size(*value)).collect();
         let total: u64 = sizes.iter().sum();
         // What is inlined needs little, and the arena is taken where the function begins.
         let in_arena = total > MOST_OF_FRAME && self.end.is_none() || self.arena.is_some();
@@ -310,8 +361,13 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
         self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size as u32, 4))
     }
 
+    /// Makes storage that of a slot.
+    pub fn place(&mut self, slot: Slot, storage: Storage) {
+        self.slots.insert(slot, storage);
+    }
+
     /// Takes a part of the arena. How large it is stands at the end of the function ([`finish`](Self::finish)).
-    fn take_arena(&mut self) {
+    pub fn take_arena(&mut self) {
         let old = self.load_state(types::I64, at::ARENA);
         let bytes = self.int(types::I64, 0);
         let new = self.b.ins().iadd(old, bytes);
@@ -324,9 +380,19 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
     }
 
     fn in_arena(&mut self, size: u64) -> Storage {
+        Storage::Arena(self.arena_bytes(size))
+    }
+
+    /// So many more bytes of the arena: where they begin in the part that the function has.
+    pub fn arena_bytes(&mut self, size: u64) -> u64 {
         let at = self.taken;
-        self.taken += size;
-        Storage::Arena(at)
+        self.taken = at.saturating_add(size).next_multiple_of(16);
+        at
+    }
+
+    /// The address of a byte in the part of the arena that the function has.
+    pub fn arena_address(&mut self, at: u64) -> Reg {
+        self.address(Storage::Arena(at))
     }
 
     /// Storage for a copy.
@@ -397,9 +463,13 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
         let size = self.c.shapes.shape(ty).size;
         if size > 0 {
             let size = self.int(types::I64, size as i64);
-            let config = self.c.jit.target_config();
-            self.b.call_memmove(config, to, from, size);
+            self.move_bytes(to, from, size);
         }
+    }
+
+    pub fn move_bytes(&mut self, to: Reg, from: Reg, size: Reg) {
+        let config = self.c.jit.target_config();
+        self.b.call_memmove(config, to, from, size);
     }
 
     pub fn clear(&mut self, to: Storage, ty: Ty) {
@@ -464,6 +534,14 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
             return a;
         }
         self.b.ins().bitcast(ty, MemFlagsData::new(), a)
+    }
+
+    /// A vector of the same bits.
+    pub fn vector_as(&mut self, ty: Native, a: Reg) -> Reg {
+        if self.b.func.dfg.value_type(a) == ty {
+            return a;
+        }
+        self.b.ins().bitcast(ty, MemFlagsData::new().with_endianness(Endianness::Little), a)
     }
 
     /// An integer in 64 bits, extended as its type says.
@@ -535,6 +613,11 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
         let site = self.site(trap);
         let site = self.int(types::I32, site.into());
         self.store_state(site, at::SITE);
+        if self.is_lanes {
+            // All lanes stop here, the first of them first.
+            let first = self.int(types::I32, 0);
+            self.store_state(first, at::LANE);
+        }
         if let Some((index, len)) = found {
             self.store_state(index, at::INDEX);
             self.store_state(len, at::LEN);

@@ -6,7 +6,7 @@ use crate::state::{Helper, Print};
 use crate::stop::Site;
 use crate::texture::TextureOp;
 use crate::turns::WaveOp;
-use crate::{Unsupported, worker};
+use crate::{Unsupported, lanes, worker};
 use cotangent_base::{Map, Set, Span, Symbol};
 use cotangent_ir::{
     Func, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage, StructId, Trap, Ty, Type, layout,
@@ -28,6 +28,20 @@ pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
 pub struct Options {
     /// Whether to count iterations and calls, so that [`Limits::max_steps`](crate::Limits::max_steps) holds.
     pub count_steps: bool,
+    /// Whether threads run side by side in lanes.
+    pub lanes: LaneChoice,
+}
+
+/// Whether threads run side by side in lanes. Programs that lanes cannot run always run thread by thread.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum LaneChoice {
+    /// Where that is estimated to be faster.
+    #[default]
+    Auto,
+    /// Never.
+    Never,
+    /// Wherever it is possible.
+    Always,
 }
 
 /// An entry point as native code.
@@ -37,6 +51,10 @@ pub struct Program {
     /// Runs one thread.
     pub(crate) run: *const u8,
     pub(crate) name: Symbol,
+    /// Runs [`LANES`](crate::lanes::LANES) threads, or is not there.
+    pub(crate) run_lanes: Option<*const u8>,
+    /// Why it is not there, if it was wanted.
+    no_lanes: Option<Unsupported>,
     pub(crate) sites: Vec<Site>,
     /// The types that are known where a value of interface type may be of none of them, by the number of the site.
     pub(crate) unknown: Map<u32, UnknownType>,
@@ -77,6 +95,11 @@ pub(crate) enum MemoryKind {
 }
 
 impl Program {
+    /// Why threads do not run in lanes, if they were to.
+    pub fn no_lanes(&self) -> Option<&Unsupported> {
+        self.no_lanes.as_ref()
+    }
+
     /// Compiles an entry point of a valid module.
     pub fn compile(module: &Module, entry: FuncId, options: Options) -> Result<Program> {
         let func = &module.funcs[entry];
@@ -102,7 +125,8 @@ impl Program {
             compiler.define(id)?;
         }
         let run = compiler.thunk(entry)?;
-        compiler.finish(run, entry, info.threads, &order)
+        let run_lanes = compiler.lanes_thunk(entry, &order);
+        compiler.finish(run, run_lanes, entry, info.threads, &order)
     }
 }
 
@@ -132,6 +156,10 @@ pub(crate) struct Compiler<'m> {
     pub stores_memory: bool,
     /// The bytes of arena that a call of each function takes.
     pub frames: Map<FuncId, u64>,
+    /// The bytes of arena and of stack that lanes take.
+    pub lane_arena: u64,
+    lane_stack: u64,
+    no_lanes: Option<Unsupported>,
     /// The bytes of stack that it takes.
     stacks: Map<FuncId, u64>,
 }
@@ -195,6 +223,9 @@ impl<'m> Compiler<'m> {
             has_waves: false,
             stores_memory: false,
             frames: Map::default(),
+            lane_arena: 0,
+            lane_stack: 0,
+            no_lanes: None,
             stacks: Map::default(),
         })
     }
@@ -272,6 +303,12 @@ impl<'m> Compiler<'m> {
         let values = func.values.keys().filter(|value| self.shapes.shape(func.ty(*value)).in_memory());
         let own = values.filter(|value| self.places[&id].slot(*value).is_none_or(|slot| seen.insert(slot)));
         own.map(|value| self.shapes.shape(func.ty(value)).size).fold(0, u64::saturating_add)
+    }
+
+    /// The size of the largest element of a buffer.
+    pub fn largest_element(&self) -> u64 {
+        let sizes = self.module.globals.keys().map(|g| global_memory(self.module, &self.shapes, g));
+        sizes.filter(|memory| memory.kind == MemoryKind::Buffer).map(|memory| memory.size).max().unwrap_or(0)
     }
 
     /// Whether the code of a function is put in place of its calls.
@@ -366,6 +403,38 @@ impl<'m> Compiler<'m> {
         Ok(native)
     }
 
+    /// What runs several threads at once, if that is wanted and possible.
+    fn lanes_thunk(&mut self, entry: FuncId, order: &[FuncId]) -> Option<NativeId> {
+        let threads: u32 =
+            self.module.funcs[entry].entry.as_ref().map_or(1, |info| info.threads.iter().product());
+        let is_wanted = self.options.lanes != LaneChoice::Never && threads >= lanes::LANES as u32;
+        if !is_wanted {
+            return None;
+        }
+        self.no_lanes = lanes::refusal(self, order);
+        if self.no_lanes.is_some() {
+            return None;
+        }
+        let mut signature = self.jit.make_signature();
+        signature.params.push(AbiParam::new(types::I64));
+        signature.returns.push(AbiParam::new(types::I32));
+        let span = self.module.funcs[entry].span;
+        let native = self.jit.declare_anonymous_function(&signature).ok()?;
+        let built = self.build(native, signature, span, |compiler, builder| {
+            lanes::Lanes::thunk(compiler, builder, entry)
+        });
+        match built {
+            Ok(stack) => {
+                self.lane_stack = stack;
+                Some(native)
+            }
+            Err(refused) => {
+                self.no_lanes = Some(refused);
+                None
+            }
+        }
+    }
+
     /// Compiles a function. Gives how much of the stack it takes.
     fn build(
         &mut self,
@@ -405,12 +474,14 @@ impl<'m> Compiler<'m> {
     fn finish(
         mut self,
         run: NativeId,
+        run_lanes: Option<NativeId>,
         entry: FuncId,
         threads: [u32; 3],
         order: &[FuncId],
     ) -> Result<Program> {
         self.jit.finalize_definitions().map_err(|e| failed(Span::none(), e))?;
-        let (arena, stack) = (self.deepest(order, &self.frames), self.deepest(order, &self.stacks));
+        let arena = self.deepest(order, &self.frames).max(self.lane_arena);
+        let stack = self.deepest(order, &self.stacks).max(self.lane_stack);
         let takes_turns = self.has_barriers || self.has_waves;
         let side_by_side = if takes_turns { threads.iter().map(|n| u64::from(*n)).product() } else { 1 };
         if (arena + stack).saturating_mul(side_by_side) > MOST_MEMORY {
@@ -419,6 +490,8 @@ impl<'m> Compiler<'m> {
         }
         Ok(Program {
             run: self.jit.get_finalized_function(run),
+            no_lanes: self.no_lanes,
+            run_lanes: run_lanes.map(|run| self.jit.get_finalized_function(run)),
             code: Some(self.jit),
             name: self.module.funcs[entry].name,
             sites: self.sites,

@@ -17,7 +17,7 @@ impl Body<'_, '_, '_> {
 
     /// To integers towards zero and saturating, NaN to 0; between integers modulo the width; to floats the nearest; to booleans
     /// whether it is not 0.
-    fn convert(&mut self, a: Reg, from: Scalar, to: Scalar) -> Result<Reg> {
+    pub fn convert(&mut self, a: Reg, from: Scalar, to: Scalar) -> Result<Reg> {
         if from == to {
             return Ok(a);
         }

@@ -41,11 +41,11 @@
 //! barriers each has a stack of its own, of which one runs at a time, from barrier to barrier ([`turns`]): the same order as the
 //! interpreter's. So have groups whose lanes meet in waves ([`trail`]). [`monitor`] ends a launch early.
 //!
-//! # What lanes will change
+//! # Lanes
 //!
-//! Everything above is one thread of the program at a time. For lanes side by side a leaf becomes a vector, or stays a scalar where
-//! it is uniform; `scalar` and `maths` then emit vector instructions, `control` keeps masks, and `memory` gathers. Shapes,
-//! storage, calls, the state and the host's side stay.
+//! If the group is large enough and nothing in the program speaks against it, threads run side by side in vectors ([`lanes`]),
+//! as many at once as there are lanes; what is left over of a group runs as scalar code. [`Options::lanes`] forces either form.
+//! Both compute the same, bit for bit.
 //!
 //! # What is refused
 //!
@@ -62,6 +62,8 @@ mod compile;
 mod control;
 mod convert;
 mod cores;
+mod group;
+mod lanes;
 mod launch;
 mod maths;
 mod memory;
@@ -79,7 +81,7 @@ mod turns;
 mod worker;
 
 pub use backend::{Buffer, Loaded, Native, Texture};
-pub use compile::{Options, Program};
+pub use compile::{LaneChoice, Options, Program};
 pub use cotangent_runtime::Stopped;
 pub use launch::Limits;
 pub use monitor::Monitor;

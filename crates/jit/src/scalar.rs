@@ -49,7 +49,7 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    fn compare(&mut self, op: Math, scalar: Scalar, a: Reg, b: Reg) -> Reg {
+    pub fn compare(&mut self, op: Math, scalar: Scalar, a: Reg, b: Reg) -> Reg {
         if scalar.is_float() {
             let cond = match op {
                 Math::Eq => FloatCC::Equal,
@@ -179,6 +179,11 @@ impl Body<'_, '_, '_> {
     fn divide(&mut self, op: Math, scalar: Scalar, a: Reg, b: Reg) -> Reg {
         let is_zero = self.is_const(b, 0);
         self.stop_if(is_zero, Trap::DivisionByZero, None);
+        self.quotient(op, scalar, a, b)
+    }
+
+    /// The same, where the divisor is not zero.
+    pub fn quotient(&mut self, op: Math, scalar: Scalar, a: Reg, b: Reg) -> Reg {
         if !scalar.is_signed() {
             return if op == Math::Div { self.b.ins().udiv(a, b) } else { self.b.ins().urem(a, b) };
         }

@@ -43,6 +43,9 @@ pub(crate) struct State {
     pub in_dispatch: [u32; 3],
     pub index: i64,
     pub len: u64,
+    /// Where threads run in lanes: the bits of lanes that have not stopped, and the first lane that has.
+    pub live: u32,
+    pub lane: u32,
     /// What Rust keeps for it.
     pub host: *mut Host,
 }
@@ -75,6 +78,8 @@ pub(crate) mod at {
     pub const IN_DISPATCH: i32 = offset_of!(State, in_dispatch) as i32;
     pub const INDEX: i32 = offset_of!(State, index) as i32;
     pub const LEN: i32 = offset_of!(State, len) as i32;
+    pub const LIVE: i32 = offset_of!(State, live) as i32;
+    pub const LANE: i32 = offset_of!(State, lane) as i32;
     /// An entry of the table of globals.
     pub const ENTRY: i64 = size_of::<Memory>() as i64;
     pub const ENTRY_LEN: i32 = offset_of!(Memory, len) as i32;

@@ -3,6 +3,7 @@
 
 use crate::bytes::Bytes;
 use crate::compile::MemoryKind;
+use crate::group::position;
 use crate::launch::Launch;
 use crate::monitor::Control;
 use crate::state::{Memory, Print, State};
@@ -146,18 +147,24 @@ impl<'l> Worker<'l> {
             0 => 0,
             stack => ((&raw const here) as u64).saturating_sub(stack as u64),
         };
-        for (index, thread) in (0..).zip(all(program.threads)) {
-            own.begin(launch, group, thread, index);
+        let (mut index, count) = (0, program.threads.iter().product::<u32>());
+        while index < count {
+            own.begin(launch, group, position(program.threads, index), index);
             // SAFETY: the state leads to memory of its owner and of the launch, and this thread alone uses the former.
-            let status = unsafe { program.call(&raw mut own.state) };
+            let (status, ran) = unsafe { program.call_some(&raw mut own.state, count - index) };
             if !own.host.output.is_empty() {
                 output.push_str(&mem::take(&mut own.host.output));
             }
             if status != 0 {
+                if ran > 1 {
+                    let stopped = position(program.threads, index + own.state.lane);
+                    own.state.in_dispatch = in_dispatch(group, stopped, program.threads);
+                }
                 let stopped = own.stopped(launch);
                 own.host.calls.clear();
                 return Err(stopped);
             }
+            index += ran;
         }
         Ok(())
     }
@@ -190,6 +197,8 @@ impl State {
             in_dispatch: [0; 3],
             index: 0,
             len: 0,
+            live: 0,
+            lane: 0,
             host: std::ptr::null_mut(),
         }
     }

@@ -126,7 +126,7 @@ fn steps_are_limited_where_they_are_counted() {
           while () cond() { yield %yes } body() { yield }
           return
         }";
-    let (out, program) = compile(text, Options { count_steps: true });
+    let (out, program) = compile(text, Options { count_steps: true, ..Options::default() });
     let limits = Limits { max_steps: Some(1000), ..Limits::default() };
     let stopped = launch(out, &program, &mut [0.0], limits).unwrap_err();
     assert_eq!(stopped.trap, Trap::StepLimit);

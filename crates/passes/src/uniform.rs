@@ -9,6 +9,8 @@
 //! - The results of a branch with a varying condition vary, and so do those of a loop that lanes leave in different
 //!   iterations.
 //! - A carried value varies if lanes may enter the same iteration along different edges.
+//! - Lanes leave a loop in different iterations if only some of them come to an exit: a branch around it, or one before it from
+//!   which some lanes leave, has a varying condition.
 //!
 //! A carried value does not vary merely because some lanes run more iterations: lanes that execute an iteration together have
 //! executed all earlier iterations together.
@@ -44,6 +46,8 @@ pub struct Uniform<'f> {
     func: &'f Func,
     shape: Shape,
     reads_at_once: bool,
+    /// Exits that skip code: all but `yield`, and the last of the function.
+    jumps: Vec<Inst>,
     varying: EntitySet<Value>,
     changed: bool,
 }
@@ -56,6 +60,7 @@ impl<'f> Uniform<'f> {
             func,
             shape: Shape::of(func),
             reads_at_once: rules.reads_at_once,
+            jumps: vec![],
             varying: EntitySet::new(),
             changed: true,
         };
@@ -68,6 +73,11 @@ impl<'f> Uniform<'f> {
             this.set(value, true);
         }
         let insts = func.all_insts();
+        let jumps = insts
+            .iter()
+            .copied()
+            .filter(|inst| !matches!(func.insts[*inst].op.exit(), None | Some(Exit::Yield)));
+        this.jumps = jumps.filter(|inst| this.shape.parent(*inst).is_some()).collect();
         while std::mem::take(&mut this.changed) {
             insts.iter().for_each(|inst| this.visit(*inst));
         }
@@ -103,13 +113,8 @@ impl<'f> Uniform<'f> {
 
     /// Whether some lanes may leave a loop from within a round while others go on.
     pub fn is_left_apart(&self, looped: Inst) -> bool {
-        let mut found = false;
-        for region in &self.func.insts[looped].regions {
-            self.func.walk(*region, &mut |inst| {
-                found |= self.leaves_round(inst, looped) && self.is_apart(inst, looped);
-            });
-        }
-        found
+        let inside = self.jumps.iter().copied().filter(|jump| self.around(*jump).any(|c| c == looped));
+        inside.into_iter().any(|jump| self.leaves_round(jump, looped) && self.is_apart(jump, Some(looped)))
     }
 
     /// Whether an exit ends a loop around it before its condition does.
@@ -137,9 +142,24 @@ impl<'f> Uniform<'f> {
         std::iter::successors(self.shape.parent(inst), |control| self.shape.parent(*control))
     }
 
-    /// Whether some lanes in `control` may come to an instruction in it and others not.
-    pub fn is_apart(&self, inst: Inst, control: Inst) -> bool {
-        self.around(inst).take_while(|c| *c != control).any(|c| self.splits(c))
+    /// Whether some lanes in `control`, or in the function, may come to an instruction in it and others not.
+    pub fn is_apart(&self, inst: Inst, control: Option<Inst>) -> bool {
+        self.around(inst).take_while(|c| Some(*c) != control).any(|c| self.splits(c))
+            || self.is_thinned(inst, control)
+    }
+
+    /// Whether some lanes in `control` may have left what is around an instruction before they come to it.
+    fn is_thinned(&self, inst: Inst, control: Option<Inst>) -> bool {
+        let is_inside = |exit: Inst| control.is_none_or(|control| self.around(exit).any(|c| c == control));
+        self.jumps.iter().any(|jump| {
+            let target = self.shape.target(*jump);
+            let skips = target.is_none_or(|target| self.around(inst).any(|c| c == target));
+            let within = |c: &Inst| Some(*c) != control && Some(*c) != target;
+            *jump != inst
+                && is_inside(*jump)
+                && skips
+                && self.around(*jump).take_while(within).any(|c| self.splits(c))
+        })
     }
 
     /// Whether lanes may have different values.
@@ -200,7 +220,7 @@ impl<'f> Uniform<'f> {
             .collect();
         let (back, out): (Vec<Inst>, Vec<Inst>) =
             exits.into_iter().partition(|e| looped.is_back_edge(func, &self.shape, *e));
-        let mixes = back.iter().any(|e| self.is_apart(*e, inst));
+        let mixes = back.iter().any(|e| self.is_apart(*e, Some(inst)));
         let splits = self.splits(inst);
         for number in 0..looped.slots(func) {
             let begun = self.varies(data.operands[looped.lead + number]);

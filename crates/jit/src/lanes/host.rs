@@ -1,0 +1,518 @@
+//! Memory of the host in lanes: loads, stores and atomic operations.
+//!
+//! | index | load | store |
+//! | --- | --- | --- |
+//! | one for all lanes | a scalar | a scalar, or by lane in order |
+//! | in a row | vectors, if elements are next to each other, else scalars at fixed distances | the same |
+//! | any other | a scalar for each lane | the same |
+//!
+//! Indices in a row are checked by the first and the last. If one is outside, each lane is checked and reads or writes for itself;
+//! so it is for stores if a lane is not in the mask, or dead.
+
+use super::value::{Leaf, Leaves, Mask, Repr, Vector, native};
+use super::{LANES, Lanes, PARTS};
+use crate::compile::Result;
+use crate::shape::Leaf as Kind;
+use crate::state::at;
+use cotangent_base::Scalar;
+use cotangent_ir::layout;
+use cotangent_ir::{Atomic, InstData, Op, Path, Step, Ty, Type, Value};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value as Reg, types};
+
+/// The addresses of a part, as scalar code has it.
+#[derive(Clone)]
+pub(super) enum Access {
+    /// The same in all lanes.
+    One(Reg),
+    /// So many bytes apart from lane to lane.
+    Row(Reg, i64),
+    /// One for each lane.
+    Each(Vec<Reg>),
+}
+
+/// An element of a buffer whose index is in a row, not checked yet.
+struct Row {
+    first: Reg,
+    step: u32,
+    scalar: Scalar,
+}
+
+impl Lanes<'_, '_, '_> {
+    /// A parameter that lies in memory.
+    pub(super) fn global(&mut self, data: &InstData) -> Result<()> {
+        let result = data.results[0];
+        let Op::Global(global) = data.op else { unreachable!("it is a global") };
+        let ty = self.ty(result);
+        if !self.body.c.shapes.shape(ty).plain || layout::layout(&self.body.c.module.types, ty).is_none() {
+            return self.refuse("parameters with values of interface type");
+        }
+        let address = self.body.global_address(global);
+        if self.body.places().slot(result).is_none() {
+            self.values[result] = Some(Repr::Shared(address));
+            return Ok(());
+        }
+        let to = self.stored(result);
+        self.copy_repr(to, Repr::Shared(address), ty)
+    }
+
+    /// The memory of a buffer: its address, which is that of other memory if the buffer is empty, its length, and the size of an
+    /// element.
+    fn buffer(&mut self, handle: Value) -> Result<(Reg, Reg, Ty, i64)> {
+        let Type::Buffer(elem, _) = self.body.ty(handle) else { return self.refuse("pointers") };
+        let Leaf::One(number) = self.leaf(handle) else { return self.refuse("handles that vary") };
+        let is_known = matches!(self.body.func.op(handle), Some(Op::Global(_)));
+        if !is_known && !self.mask.is_full() {
+            return self.refuse("handles that may be null");
+        }
+        self.body.check_handle(handle);
+        let stride = layout::layout(&self.body.c.module.types, elem).map(|layout| i64::from(layout.size));
+        let (Some(stride), true) = (stride, self.body.c.shapes.shape(elem).plain) else {
+            return self.refuse("values of interface type in memory");
+        };
+        let base = self.body.table(number, types::I64, 0);
+        let len = self.body.table(number, types::I64, at::ENTRY_LEN);
+        let scratch = self.body.arena_address(self.scratch);
+        let is_empty = self.body.is_const(len, 0);
+        let base = self.body.b.ins().select(is_empty, scratch, base);
+        Ok((base, len, elem, stride))
+    }
+
+    /// The index of an element: checked, unless it is in a row.
+    fn element(
+        &mut self,
+        path: &Path,
+        indices: &[Value],
+        len: Reg,
+    ) -> Result<std::result::Result<Leaf, Row>> {
+        match path.0.first().expect("the verifier checked the path") {
+            Step::Part(number) => {
+                let index = self.body.int(types::I64, (*number).into());
+                let is_outside = self.body.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
+                if !self.mask.is_full() {
+                    return self.refuse("fixed elements of buffers in branches");
+                }
+                self.body.stop_if(is_outside, cotangent_ir::Trap::OutOfBounds, Some((index, len)));
+                Ok(Ok(Leaf::One(index)))
+            }
+            Step::Index => match self.leaf(indices[0]) {
+                Leaf::Next(first, step) => {
+                    let scalar = self.body.scalar_of(indices[0]);
+                    Ok(Err(Row { first, step, scalar }))
+                }
+                _ => Ok(Ok(self.checked(indices[0], len)?)),
+            },
+        }
+    }
+
+    /// Whether all indices in a row are inside, and the first in 64 bits.
+    fn row_inside(&mut self, row: &Row, len: Reg) -> (Reg, Reg) {
+        let first = self.body.extended(row.first, row.scalar);
+        let last = self.body.add_const(first, i64::from(row.step) * (LANES as i64 - 1));
+        let begins = self.body.b.ins().icmp(IntCC::UnsignedLessThan, first, len);
+        let ends = self.body.b.ins().icmp(IntCC::UnsignedLessThan, last, len);
+        (self.body.b.ins().band(begins, ends), first)
+    }
+
+    /// The address of an element.
+    fn element_access(&mut self, base: Reg, index: Leaf, stride: i64) -> Access {
+        if let Leaf::One(index) = index {
+            let at = self.body.mul_const(index, stride);
+            return Access::One(self.body.b.ins().iadd(base, at));
+        }
+        let mut all = Vec::new();
+        for lane in Self::numbers() {
+            let index = self.lane(index, Scalar::U32, lane);
+            let index = self.body.b.ins().uextend(types::I64, index);
+            let at = self.body.mul_const(index, stride);
+            all.push(self.body.b.ins().iadd(base, at));
+        }
+        Access::Each(all)
+    }
+
+    /// Follows a path in memory that scalar code could follow.
+    pub(super) fn walk(
+        &mut self,
+        mut access: Access,
+        mut ty: Ty,
+        steps: &[Step],
+        indices: &[Value],
+    ) -> Result<(Access, Ty)> {
+        let mut indices = indices.iter();
+        let mut fixed = 0;
+        for step in steps {
+            match step {
+                Step::Part(number) => {
+                    let part = self.body.c.shapes.part(ty, *number).expect("the verifier checked the path");
+                    fixed += part.offset as i64;
+                    ty = part.ty;
+                }
+                Step::Index => {
+                    let arity = self.body.c.module.types.arity(ty).expect("the verifier checked the path");
+                    let len = self.body.int(types::I64, arity.into());
+                    let index = self.checked(*indices.next().expect("the verifier counted"), len)?;
+                    ty = self.body.c.module.types.part(ty, None).expect("the verifier checked the path");
+                    let stride = self.body.c.shapes.shape(ty).size as i64;
+                    access = self.further(access, index, stride);
+                }
+            }
+        }
+        let access = match access {
+            Access::One(address) => Access::One(self.body.add_const(address, fixed)),
+            Access::Row(address, apart) => Access::Row(self.body.add_const(address, fixed), apart),
+            Access::Each(all) => {
+                Access::Each(all.into_iter().map(|a| self.body.add_const(a, fixed)).collect())
+            }
+        };
+        Ok((access, ty))
+    }
+
+    fn further(&mut self, access: Access, index: Leaf, stride: i64) -> Access {
+        if let Leaf::One(index) = index {
+            let at = self.body.mul_const(index, stride);
+            let mut add = |address: Reg| self.body.b.ins().iadd(address, at);
+            return match access {
+                Access::One(address) => Access::One(add(address)),
+                Access::Row(address, apart) => Access::Row(add(address), apart),
+                Access::Each(all) => Access::Each(all.into_iter().map(add).collect()),
+            };
+        }
+        let before = self.addresses(&access);
+        let Access::Each(at) = self.element_access(before[0], index, stride) else {
+            unreachable!("the index varies")
+        };
+        let all = at.into_iter().zip(&before).map(|(at, own)| {
+            let at = self.body.b.ins().isub(at, before[0]);
+            self.body.b.ins().iadd(at, *own)
+        });
+        Access::Each(all.collect())
+    }
+
+    /// The addresses of all lanes.
+    fn addresses(&mut self, access: &Access) -> Vec<Reg> {
+        match access {
+            Access::One(address) => vec![*address; LANES],
+            Access::Row(address, apart) => {
+                Self::numbers().map(|lane| self.body.add_const(*address, apart * lane as i64)).collect()
+            }
+            Access::Each(all) => all.clone(),
+        }
+    }
+
+    // Loads.
+
+    pub(super) fn load(&mut self, data: &InstData, path: &Path) -> Result<()> {
+        let (handle, indices, result) = (data.operands[0], &data.operands[1..], data.results[0]);
+        self.note_load(handle, indices)?;
+        let (base, len, elem, stride) = self.buffer(handle)?;
+        let rest = &indices[usize::from(path.0[0] == Step::Index)..];
+        match self.element(path, indices, len)? {
+            Ok(index) => {
+                let access = self.element_access(base, index, stride);
+                let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
+                self.load_access(access, ty, result)
+            }
+            Err(row) => {
+                if self.in_memory(result) {
+                    let index = self.checked(indices[0], len)?;
+                    let access = self.element_access(base, index, stride);
+                    let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
+                    return self.load_access(access, ty, result);
+                }
+                let scalars = self.scalars(self.ty(result))?;
+                let types: Vec<_> = scalars.iter().flat_map(|scalar| [native(*scalar); PARTS]).collect();
+                let (fast, slow) = (self.body.b.create_block(), self.body.b.create_block());
+                let end = self.body.block_with(&types);
+                let (is_inside, first) = self.row_inside(&row, len);
+                self.body.b.ins().brif(is_inside, fast, &[], slow, &[]);
+                self.body.b.switch_to_block(slow);
+                self.body.b.set_cold_block(slow);
+                let index = self.checked(indices[0], len)?;
+                let access = self.element_access(base, index, stride);
+                self.load_part(access, elem, &path.0[1..], rest, end)?;
+                self.body.b.switch_to_block(fast);
+                let at = self.body.mul_const(first, stride);
+                let address = self.body.b.ins().iadd(base, at);
+                let access = Access::Row(address, stride * i64::from(row.step));
+                self.load_part(access, elem, &path.0[1..], rest, end)?;
+                self.body.b.switch_to_block(end);
+                let given = self.body.b.block_params(end).to_vec();
+                let leaves = given.chunks(PARTS).map(|parts| Leaf::Each(std::array::from_fn(|i| parts[i])));
+                self.set(result, leaves.collect())
+            }
+        }
+    }
+
+    /// Loads a part and jumps with the vectors of its leaves.
+    fn load_part(
+        &mut self,
+        access: Access,
+        elem: Ty,
+        steps: &[Step],
+        indices: &[Value],
+        end: cranelift_codegen::ir::Block,
+    ) -> Result<()> {
+        let (access, ty) = self.walk(access, elem, steps, indices)?;
+        let leaves = self.read(&access, ty)?;
+        let scalars = self.scalars(ty)?;
+        let mut regs = Vec::new();
+        for (leaf, scalar) in leaves.into_iter().zip(scalars) {
+            regs.extend(self.vector(leaf, scalar));
+        }
+        self.body.jump(end, &regs);
+        Ok(())
+    }
+
+    /// Makes a value what lies at addresses.
+    pub(super) fn load_access(&mut self, access: Access, ty: Ty, result: Value) -> Result<()> {
+        if !self.in_memory(result) {
+            let leaves = self.read(&access, ty)?;
+            return self.set(result, leaves);
+        }
+        if let Access::One(address) = access {
+            let to = self.stored(result);
+            return self.copy_repr(to, Repr::Shared(address), ty);
+        }
+        self.small(ty)?;
+        let scalars = self.scalars(ty)?;
+        self.stored(result);
+        let leaves = self.read(&access, ty)?;
+        for (number, (leaf, scalar)) in (0..).zip(leaves.into_iter().zip(scalars)) {
+            self.fill(result, number, scalar, leaf);
+        }
+        Ok(())
+    }
+
+    /// The leaves of a type at addresses.
+    fn read(&mut self, access: &Access, ty: Ty) -> Result<Leaves> {
+        if let Access::One(address) = access {
+            return Ok(self.body.read_leaves(*address, 0, ty)?.into_iter().map(Leaf::One).collect());
+        }
+        let scalars = self.scalars(ty)?;
+        let kinds = self.body.c.shapes.leaves(ty);
+        let mut leaves = Leaves::new();
+        for ((kind, offset), scalar) in kinds.iter().zip(scalars) {
+            leaves.push(Leaf::Each(match access {
+                Access::Row(address, 4) if scalar != Scalar::Bool => self.load_row(*address, *offset, scalar),
+                access => self.load_each(access, *kind, *offset, scalar)?,
+            }));
+        }
+        Ok(leaves)
+    }
+
+    fn load_row(&mut self, address: Reg, offset: u32, scalar: Scalar) -> Vector {
+        let flags = MemFlagsData::new().with_notrap();
+        std::array::from_fn(|part| {
+            self.body.b.ins().load(native(scalar), flags, address, offset as i32 + 16 * part as i32)
+        })
+    }
+
+    fn load_each(&mut self, access: &Access, kind: Kind, offset: u32, scalar: Scalar) -> Result<Vector> {
+        let mut lanes = Vec::new();
+        for lane in Self::numbers() {
+            let (address, at) = match access {
+                Access::One(address) => (*address, 0),
+                Access::Row(address, apart) => (*address, apart * lane as i64),
+                Access::Each(all) => (all[lane], 0),
+            };
+            // Words are put together, and become floats as vectors.
+            let kind = if scalar == Scalar::F32 { Kind::Scalar(Scalar::U32) } else { kind };
+            let at = i64::from(offset) + at;
+            let Ok(at) = i32::try_from(at) else { return self.refuse("very large values") };
+            lanes.push(self.body.load_leaf(kind, address, at)?);
+        }
+        let vector = self.of_lanes(scalar, &lanes);
+        Ok(vector.map(|part| self.body.vector_as(native(scalar), part)))
+    }
+
+    // Stores.
+
+    pub(super) fn store(&mut self, data: &InstData, path: &Path) -> Result<()> {
+        let (handle, value, indices) = (data.operands[0], data.operands[1], &data.operands[2..]);
+        self.note_store(handle, indices)?;
+        let (base, len, elem, stride) = self.buffer(handle)?;
+        let rest = &indices[usize::from(path.0[0] == Step::Index)..];
+        let leaves = self.stored_leaves(value)?;
+        match self.element(path, indices, len)? {
+            Ok(index) => {
+                let access = self.element_access(base, index, stride);
+                let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
+                self.write(&access, ty, &leaves)
+            }
+            Err(row) => {
+                let (fast, slow) = (self.body.b.create_block(), self.body.b.create_block());
+                let end = self.body.b.create_block();
+                let (is_inside, first) = self.row_inside(&row, len);
+                let is_whole = self.is_whole();
+                let is_fast = self.body.b.ins().band(is_inside, is_whole);
+                self.body.b.ins().brif(is_fast, fast, &[], slow, &[]);
+                self.body.b.switch_to_block(slow);
+                self.body.b.set_cold_block(slow);
+                let index = self.checked(indices[0], len)?;
+                let access = self.element_access(base, index, stride);
+                let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
+                self.write(&access, ty, &leaves)?;
+                self.body.b.ins().jump(end, &[]);
+                self.body.b.switch_to_block(fast);
+                let at = self.body.mul_const(first, stride);
+                let address = self.body.b.ins().iadd(base, at);
+                let access = Access::Row(address, stride * i64::from(row.step));
+                let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
+                self.write_whole(&access, ty, &leaves)?;
+                self.body.b.ins().jump(end, &[]);
+                self.body.b.switch_to_block(end);
+                Ok(())
+            }
+        }
+    }
+
+    /// The leaves of a value to be stored.
+    fn stored_leaves(&mut self, value: Value) -> Result<Leaves> {
+        if !self.in_memory(value) {
+            let leaves = self.leaves(value);
+            return self.canonical_leaves(value, leaves);
+        }
+        let ty = self.ty(value);
+        self.small(ty)?;
+        let storage = self.place_of(value)?;
+        let scalars = self.scalars(ty)?;
+        Ok((0..).zip(scalars).map(|(leaf, scalar)| self.leaf_in(storage, leaf, scalar)).collect())
+    }
+
+    /// Whether all lanes are here and live.
+    fn is_whole(&mut self) -> Reg {
+        let live = self.body.load_state(types::I32, at::LIVE);
+        let live = match self.mask {
+            Mask::Full => live,
+            Mask::Some(mask) => {
+                let bits = self.bits(mask);
+                self.body.b.ins().band(bits, live)
+            }
+        };
+        self.body.is_const(live, (1 << LANES) - 1)
+    }
+
+    /// The bits of the lanes that are here and live.
+    fn active(&mut self) -> Reg {
+        let live = self.body.load_state(types::I32, at::LIVE);
+        match self.mask {
+            Mask::Full => live,
+            Mask::Some(mask) => {
+                let bits = self.bits(mask);
+                self.body.b.ins().band(bits, live)
+            }
+        }
+    }
+
+    /// Writes leaves for the lanes that are here and live. The last lane wins.
+    fn write(&mut self, access: &Access, ty: Ty, leaves: &[Leaf]) -> Result<()> {
+        let is_same = leaves.iter().all(|leaf| matches!(leaf, Leaf::One(_)));
+        let active = self.active();
+        if let (Access::One(address), true) = (access, is_same) {
+            let (here, end) = (self.body.b.create_block(), self.body.b.create_block());
+            self.body.b.ins().brif(active, here, &[], end, &[]);
+            self.body.b.switch_to_block(here);
+            self.write_lane(*address, ty, leaves, 0)?;
+            self.body.b.ins().jump(end, &[]);
+            self.body.b.switch_to_block(end);
+            return Ok(());
+        }
+        let addresses = self.addresses(access);
+        let (whole, part, end) =
+            (self.body.b.create_block(), self.body.b.create_block(), self.body.b.create_block());
+        let is_whole = self.body.is_const(active, (1 << LANES) - 1);
+        self.body.b.ins().brif(is_whole, whole, &[], part, &[]);
+        self.body.b.switch_to_block(whole);
+        for lane in Self::numbers() {
+            self.write_lane(addresses[lane], ty, leaves, lane)?;
+        }
+        self.body.b.ins().jump(end, &[]);
+        self.body.b.switch_to_block(part);
+        for lane in Self::numbers() {
+            let (here, next) = (self.body.b.create_block(), self.body.b.create_block());
+            let bit = self.body.int(types::I32, 1 << lane);
+            let is_here = self.body.b.ins().band(active, bit);
+            self.body.b.ins().brif(is_here, here, &[], next, &[]);
+            self.body.b.switch_to_block(here);
+            self.write_lane(addresses[lane], ty, leaves, lane)?;
+            self.body.b.ins().jump(next, &[]);
+            self.body.b.switch_to_block(next);
+        }
+        self.body.b.ins().jump(end, &[]);
+        self.body.b.switch_to_block(end);
+        Ok(())
+    }
+
+    fn write_lane(&mut self, address: Reg, ty: Ty, leaves: &[Leaf], lane: usize) -> Result<()> {
+        let kinds = self.body.c.shapes.leaves(ty);
+        for ((kind, offset), leaf) in kinds.iter().zip(leaves) {
+            let scalar = if let Kind::Scalar(scalar) = kind { *scalar } else { Scalar::U32 };
+            let reg = self.lane(*leaf, scalar, lane);
+            self.body.store_leaf(*kind, reg, address, *offset as i32)?;
+        }
+        Ok(())
+    }
+
+    /// Writes leaves in a row for all lanes.
+    fn write_whole(&mut self, access: &Access, ty: Ty, leaves: &[Leaf]) -> Result<()> {
+        let kinds = self.body.c.shapes.leaves(ty);
+        let is_row =
+            |kinds: &[(Kind, u32)]| matches!(kinds, [(Kind::Scalar(scalar), _)] if *scalar != Scalar::Bool);
+        if let (Access::Row(address, 4), true) = (access, is_row(&kinds)) {
+            let scalars = self.scalars(ty)?;
+            let vector = self.vector(leaves[0], scalars[0]);
+            let flags = MemFlagsData::new().with_notrap();
+            for (part, reg) in vector.into_iter().enumerate() {
+                self.body.b.ins().store(flags, reg, *address, kinds[0].1 as i32 + 16 * part as i32);
+            }
+            return Ok(());
+        }
+        for (lane, address) in self.addresses(access).into_iter().enumerate() {
+            self.write_lane(address, ty, leaves, lane)?;
+        }
+        Ok(())
+    }
+
+    // Atomic operations.
+
+    /// An atomic operation, for one lane after the other.
+    pub(super) fn atomic(&mut self, data: &InstData, atomic: &Atomic) -> Result<Leaves> {
+        let count = atomic.kind.values();
+        let (values, indices) = data.operands[1..].split_at(count);
+        self.note_atomic(data, atomic, indices)?;
+        let (base, len, elem, stride) = self.buffer(data.operands[0])?;
+        let rest = &indices[usize::from(atomic.path.0[0] == Step::Index)..];
+        let index = match self.element(&atomic.path, indices, len)? {
+            Ok(index) => index,
+            Err(_) => self.checked(indices[0], len)?,
+        };
+        let access = self.element_access(base, index, stride);
+        let (access, ty) = self.walk(access, elem, &atomic.path.0[1..], rest)?;
+        let scalar = self.scalars(self.ty(data.results[0]))?[0];
+        if self.scalars(ty)?[0] != scalar {
+            return self.refuse("atomic operations on other types than those of the memory");
+        }
+        let addresses = self.addresses(&access);
+        let given: Vec<bool> = values.iter().map(|value| self.body.is_given(*value)).collect();
+        let leaves: Vec<Leaf> = values.iter().map(|value| self.leaf(*value)).collect();
+        let active = self.active();
+        let found = self.variable(scalar);
+        let zero = self.zero_vector(scalar);
+        self.set_variable(&found, zero);
+        for lane in Self::numbers() {
+            let (here, next) = (self.body.b.create_block(), self.body.b.create_block());
+            let bit = self.body.int(types::I32, 1 << lane);
+            let is_here = self.body.b.ins().band(active, bit);
+            self.body.b.ins().brif(is_here, here, &[], next, &[]);
+            self.body.b.switch_to_block(here);
+            let own: Vec<Reg> = leaves.iter().map(|leaf| self.lane(*leaf, scalar, lane)).collect();
+            let old = self.body.atomic_at(atomic.kind, scalar, addresses[lane], &own, &given)?;
+            let mut all = self.variable_value(&found);
+            all[lane / 4] = self.body.b.ins().insertlane(all[lane / 4], old, (lane % 4) as u8);
+            self.set_variable(&found, all);
+            self.body.b.ins().jump(next, &[]);
+            self.body.b.switch_to_block(next);
+        }
+        Ok(smallvec::smallvec![Leaf::Each(self.variable_value(&found))])
+    }
+}

@@ -1,0 +1,284 @@
+//! Loops in lanes.
+//!
+//! A branch or loop that lanes go through together is emitted as in scalar code. A loop is *masked* if lanes leave it in
+//! different rounds, or go on to the next round along different ways:
+//!
+//! ```text
+//!        carried = init; results = 0; here = mask
+//! head:  ..condition, under `here`..
+//!        results = carried where the condition failed
+//!        here = lanes for which it held
+//!        any here? body : end
+//! body:  next = none
+//!        ..body, under `here`..            an exit to the next round: carried = values, next |= lanes
+//!                                          an exit from the loop: results = values
+//! next:  here = next; any here? head : end
+//! end:
+//! ```
+//!
+//! Values that the analysis finds uniform stay scalars, in masked loops as well. Returns are treated as exits from a loop that runs
+//! once.
+
+use super::control::{Landing, LaneLoop, MaskedLoop, Yield};
+use super::edges::Slot;
+use super::value::{Leaf, Mask, Vector};
+use super::{Lanes, PARTS};
+use crate::compile::Result;
+use crate::state::at;
+use cotangent_base::Scalar;
+use cotangent_ir::{Control, Inst, InstData, LoopInfo, Region};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value as Reg, types};
+use smallvec::SmallVec;
+
+impl Lanes<'_, '_, '_> {
+    pub(super) fn while_loop(&mut self, data: &InstData) -> Result<()> {
+        let func = self.body.func;
+        let (cond, body) = (data.regions[0], data.regions[1]);
+        let (results, args) = (data.results.to_vec(), func.regions[body].args.to_vec());
+        let head = self.native_types(&args)?;
+        let head = self.body.block_with(&head);
+        let end = self.native_types(&results)?;
+        let end = self.body.block_with(&end);
+        self.move_storage(&data.operands, &results)?;
+        let first = self.registers(&data.operands, &args)?;
+        self.body.jump(head, &first);
+        self.body.b.switch_to_block(head);
+        let given = self.body.b.block_params(head).to_vec();
+        self.body.count_step()?;
+        self.take(&func.regions[cond].args, &given)?;
+        let (decided, run) = (self.body.block_with(&[types::I8]), self.body.b.create_block());
+        self.depth += 1;
+        self.region(cond, &Yield::Verdict(decided))?;
+        self.depth -= 1;
+        self.body.b.switch_to_block(decided);
+        let verdict = self.body.b.block_params(decided)[0];
+        self.take(&args, &given)?;
+        let over = self.body.b.create_block();
+        self.body.b.ins().brif(verdict, run, &[], over, &[]);
+        self.body.b.switch_to_block(over);
+        let out = self.registers(&args, &results)?;
+        self.body.jump(end, &out);
+        self.body.b.switch_to_block(run);
+        self.loops.push(LaneLoop::Together { next: head, end, args, results: results.clone() });
+        let before = self.mask;
+        self.depth += 1;
+        self.region(body, &Yield::Round)?;
+        self.depth -= 1;
+        self.mask = before;
+        self.loops.pop();
+        self.body.b.switch_to_block(end);
+        let given = self.body.b.block_params(end).to_vec();
+        self.take(&results, &given)
+    }
+
+    pub(super) fn for_loop(&mut self, data: &InstData, info: LoopInfo) -> Result<()> {
+        let func = self.body.func;
+        let body = data.regions[0];
+        let (counter, args) = func.regions[body].args.split_first().expect("it has a counter");
+        let (results, args) = (data.results.to_vec(), args.to_vec());
+        let Leaf::One(n) = self.leaf(data.operands[0]) else {
+            unreachable!("the analysis says that it is uniform")
+        };
+        let carried = self.native_types(&args)?;
+        let mut types = vec![types::I32];
+        types.extend(&carried);
+        let (head, next) = (self.body.block_with(&types), self.body.block_with(&carried));
+        let end = self.native_types(&results)?;
+        let end = self.body.block_with(&end);
+        self.move_storage(&data.operands[1..], &results)?;
+        let mut first = vec![self.body.int(types::I32, 0)];
+        first.extend(self.registers(&data.operands[1..], &args)?);
+        self.body.jump(head, &first);
+        self.body.b.switch_to_block(head);
+        let given = self.body.b.block_params(head).to_vec();
+        self.body.count_step()?;
+        self.take(&args, &given[1..])?;
+        let (run, over) = (self.body.b.create_block(), self.body.b.create_block());
+        let goes_on = self.body.b.ins().icmp(IntCC::SignedLessThan, given[0], n);
+        self.body.b.ins().brif(goes_on, run, &[], over, &[]);
+        self.body.b.switch_to_block(over);
+        let out = self.registers(&args, &results)?;
+        self.body.jump(end, &out);
+        self.body.b.switch_to_block(run);
+        let k = self.round_number(info, given[0], Leaf::One(n));
+        self.set(*counter, SmallVec::from_slice(&[k]))?;
+        self.loops.push(LaneLoop::Together { next, end, args, results: results.clone() });
+        let before = self.mask;
+        self.depth += 1;
+        self.region(body, &Yield::Round)?;
+        self.depth -= 1;
+        self.mask = before;
+        self.loops.pop();
+        self.body.b.switch_to_block(next);
+        let carried = self.body.b.block_params(next).to_vec();
+        let one = self.body.int(types::I32, 1);
+        let mut all = vec![self.body.b.ins().iadd(given[0], one)];
+        all.extend(carried);
+        self.body.jump(head, &all);
+        self.body.b.switch_to_block(end);
+        let given = self.body.b.block_params(end).to_vec();
+        self.take(&results, &given)
+    }
+
+    /// The counter of a round, which counts down if the loop is reversed.
+    fn round_number(&mut self, info: LoopInfo, round: Reg, n: Leaf) -> Leaf {
+        if !info.reversed {
+            return Leaf::One(round);
+        }
+        let one = self.body.int(types::I32, 1);
+        let before = self.body.b.ins().iadd(round, one);
+        match n {
+            Leaf::One(n) => Leaf::One(self.body.b.ins().isub(n, before)),
+            n => {
+                let (n, before) = (self.vector(n, Scalar::I32), self.vector(Leaf::One(before), Scalar::I32));
+                Leaf::Each(std::array::from_fn(|i| self.body.b.ins().isub(n[i], before[i])))
+            }
+        }
+    }
+
+    // Loops that they leave apart.
+
+    pub(super) fn masked_loop(&mut self, inst: Inst, data: &InstData) -> Result<()> {
+        let func = self.body.func;
+        let (cond, body) = match data.op.control() {
+            Control::While(_) => (Some(data.regions[0]), data.regions[1]),
+            _ => (None, data.regions[0]),
+        };
+        let lead = usize::from(cond.is_none());
+        let (args, results) = (func.regions[body].args[lead..].to_vec(), data.results.to_vec());
+        let before = self.mask;
+        let masked = MaskedLoop {
+            next: self.body.b.create_block(),
+            here: self.variable(Scalar::U32),
+            left: self.variable(Scalar::U32),
+            carried: self.slots(&args)?,
+            out: self.slots(&results)?,
+            results: results.clone(),
+        };
+        self.move_storage(&data.operands[lead..], &results)?;
+        let first = self.all_leaves(&data.operands[lead..]);
+        self.set_slots(&masked.carried, &first, None);
+        self.clear_slots(&masked.out);
+        let (all, none) = (self.mask_vector(before), self.zero_vector(Scalar::U32));
+        self.set_variable(&masked.here, all);
+        self.set_variable(&masked.left, none);
+        let round = self.body.b.declare_var(types::I32);
+        let zero = self.body.int(types::I32, 0);
+        self.body.b.def_var(round, zero);
+        let (head, run, end) =
+            (self.body.b.create_block(), self.body.b.create_block(), self.body.b.create_block());
+        self.body.b.ins().jump(head, &[]);
+        self.body.b.switch_to_block(head);
+        let here = self.variable_value(&masked.here);
+        // Dead lanes do not keep it running.
+        let live = self.body.load_state(types::I32, at::LIVE);
+        let live = self.of_bits(live);
+        let here = self.and(here, live);
+        self.mask = Mask::Some(here);
+        self.body.count_step()?;
+        let carried = self.slot_leaves(&masked.carried);
+        let number = self.body.b.use_var(round);
+        let verdict = self.verdict(data, cond, &carried, number)?;
+        let go = match verdict {
+            Leaf::One(verdict) => {
+                let all = self.vector(Leaf::One(verdict), Scalar::Bool);
+                self.and(here, all)
+            }
+            verdict => {
+                let verdict = self.vector(verdict, Scalar::Bool);
+                self.and(here, verdict)
+            }
+        };
+        let stops = self.and_not(here, go);
+        self.leave_by_condition(&masked, &carried, stops, verdict);
+        let any = self.any(go);
+        self.body.b.ins().brif(any, run, &[], end, &[]);
+        self.body.b.switch_to_block(run);
+        self.mask = Mask::Some(go);
+        self.set_variable(&masked.here, none);
+        self.take_leaves(&args, &carried)?;
+        if let Control::For(info) = data.op.control() {
+            let n = self.leaf(data.operands[0]);
+            let k = self.round_number(info, number, n);
+            self.set(func.regions[body].args[0], SmallVec::from_slice(&[k]))?;
+        }
+        self.landings.push(Landing::Block(masked.next));
+        self.loops.push(LaneLoop::Masked(Box::new(masked.clone())));
+        self.depth += 1;
+        self.region(body, &Yield::Round)?;
+        self.depth -= 1;
+        self.loops.pop();
+        self.landings.pop();
+        self.body.b.switch_to_block(masked.next);
+        let one = self.body.int(types::I32, 1);
+        let number = self.body.b.use_var(round);
+        let number = self.body.b.ins().iadd(number, one);
+        self.body.b.def_var(round, number);
+        let here = self.variable_value(&masked.here);
+        let any = self.any(here);
+        self.body.b.ins().brif(any, head, &[], end, &[]);
+        self.body.b.switch_to_block(end);
+        self.mask = before;
+        let leaves = self.slot_leaves(&masked.out);
+        self.take_leaves(&results, &leaves)?;
+        if self.loses(inst) {
+            let left = self.variable_value(&masked.left);
+            self.go_on_with(left);
+        }
+        Ok(())
+    }
+
+    /// Whether lanes go on with a round.
+    fn verdict(
+        &mut self,
+        data: &InstData,
+        cond: Option<Region>,
+        carried: &[Leaf],
+        round: Reg,
+    ) -> Result<Leaf> {
+        let Some(cond) = cond else {
+            return Ok(match self.leaf(data.operands[0]) {
+                Leaf::One(n) => Leaf::One(self.body.b.ins().icmp(IntCC::SignedLessThan, round, n)),
+                n => {
+                    let (n, round) =
+                        (self.vector(n, Scalar::I32), self.vector(Leaf::One(round), Scalar::I32));
+                    let less = |i| self.body.b.ins().icmp(IntCC::SignedLessThan, round[i], n[i]);
+                    Leaf::Each([0, 1].map(less))
+                }
+            });
+        };
+        let func = self.body.func;
+        self.take_leaves(&func.regions[cond].args, carried)?;
+        let varies = self.varies(func.exit(cond).operands[0]);
+        let types = if varies { vec![types::I32X4; PARTS] } else { vec![types::I8] };
+        let decided = self.body.block_with(&types);
+        let mask = self.mask;
+        self.depth += 1;
+        self.region(cond, &Yield::Verdict(decided))?;
+        self.depth -= 1;
+        self.mask = mask;
+        self.body.b.switch_to_block(decided);
+        let given = self.body.b.block_params(decided).to_vec();
+        Ok(if varies { Leaf::Each(std::array::from_fn(|i| given[i])) } else { Leaf::One(given[0]) })
+    }
+
+    /// Gives lanes whose condition failed their results: what they carried.
+    fn leave_by_condition(&mut self, masked: &MaskedLoop, carried: &[Leaf], stops: Vector, verdict: Leaf) {
+        let left = self.variable_value(&masked.left);
+        let left = self.or(left, stops);
+        self.set_variable(&masked.left, left);
+        for (slot, leaf) in masked.out.iter().zip(carried) {
+            match (slot, verdict, leaf) {
+                // A result that is uniform: all lanes leave by the same way.
+                (Slot::One(variable, _), Leaf::One(verdict), Leaf::One(leaf)) => {
+                    let old = self.body.b.use_var(*variable);
+                    let new = self.body.b.ins().select(verdict, old, *leaf);
+                    self.body.b.def_var(*variable, new);
+                }
+                (Slot::One(..), ..) => unreachable!("the analysis says that lanes leave together"),
+                (slot, ..) => self.set_slots(&[*slot], &[*leaf], Some(stops)),
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Threads side by side: which thread is reported, groups that lanes do not fill, branches and loops that lanes leave apart. What must
+//! come out is derived by hand. `run.rs` compares whole programs with the interpreter.
+
+use cotangent_ir::text::parse_module;
+use cotangent_ir::{Global, Trap};
+use cotangent_jit::{LaneChoice, Limits, Options, Program, Stopped};
+use cotangent_runtime::Outside;
+
+/// Runs the entry point `main` of a text in lanes. Its parameter `out` is a buffer of `i32`.
+fn run(text: &str, memory: &mut [i32]) -> Result<(), Stopped> {
+    let module = parse_module(text).unwrap_or_else(|e| panic!("{e:?}"));
+    cotangent_ir::verify(&module).unwrap_or_else(|e| panic!("{e:?}"));
+    let entry = module.func_named("main".into()).expect("it is there");
+    let out: Global = module.global_named("out".into()).expect("it is there");
+    let options = Options { lanes: LaneChoice::Always, ..Options::default() };
+    let program = Program::compile(&module, entry, options).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(program.no_lanes(), None);
+    assert_eq!(program.lanes(), 8);
+    let mut bytes: Vec<u8> = memory.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let ended = program.launch(&mut [(out, &mut bytes[..])], [1; 3], Limits::default(), &mut String::new());
+    for (x, bytes) in memory.iter_mut().zip(bytes.chunks_exact(4)) {
+        *x = i32::from_le_bytes(bytes.try_into().expect("there are four"));
+    }
+    ended
+}
+
+/// Thread 5 stops at the first store, thread 2 at the second: on the interpreter thread 2 stops before thread 5 begins.
+#[test]
+fn the_first_thread_in_order_is_reported() {
+    let text = "
+        global @out: rwbuffer<i32> param
+        func @main(%thread: u32x3) entry(8, 1, 1)(dispatch_thread_id) {
+          %t: u32 = extract %thread [0]
+          %value: i32 = const 1
+          %two: u32 = const 2
+          %five: u32 = const 5
+          %far: u32 = const 1000
+          %further: u32 = const 2000
+          %is_five: bool = eq %t, %five
+          %a: u32 = select %is_five, %far, %t
+          %buffer: rwbuffer<i32> = global @out
+          store %buffer, %value [%a]
+          %is_two: bool = eq %t, %two
+          %b: u32 = select %is_two, %further, %t
+          store %buffer, %value [%b]
+          return
+        }";
+    let mut memory = [0; 8];
+    let stopped = run(text, &mut memory).expect_err("it stops");
+    assert_eq!((stopped.trap, stopped.thread), (Trap::OutOfBounds, Some([2, 0, 0])));
+    assert_eq!(stopped.outside, Some(Outside { index: 2000, len: 8 }));
+    // Threads 6 and 7 are not run on the interpreter; here they have stored before they were stopped. Those before it have run.
+    assert_eq!(memory[..2], [1, 1]);
+}
+
+/// All threads stop at once if the buffer is empty: the first is reported.
+#[test]
+fn an_empty_buffer_stops_the_first_thread() {
+    let text = "
+        global @out: rwbuffer<i32> param
+        func @main(%thread: u32x3) entry(8, 1, 1)(dispatch_thread_id) {
+          %t: u32 = extract %thread [0]
+          %four: u32 = const 4
+          %value: i32 = const 1
+          %late: bool = ge %t, %four
+          if %late {
+            %buffer: rwbuffer<i32> = global @out
+            store %buffer, %value [%t]
+            yield
+          } else {
+            yield
+          }
+          return
+        }";
+    let stopped = run(text, &mut []).expect_err("it stops");
+    assert_eq!((stopped.trap, stopped.thread), (Trap::OutOfBounds, Some([4, 0, 0])));
+    assert_eq!(stopped.outside, Some(Outside { index: 4, len: 0 }));
+}
+
+/// Twenty threads are twice eight and four. Rows of five threads are not those of lanes.
+#[test]
+fn groups_that_lanes_do_not_fill_run_whole() {
+    let text = "
+        global @out: rwbuffer<i32> param
+        func @main(%thread: u32x3, %index: u32) entry(5, 4, 1)(dispatch_thread_id, group_index) {
+          %x: u32 = extract %thread [0]
+          %y: u32 = extract %thread [1]
+          %ten: u32 = const 10
+          %tens: u32 = mul %y, %ten
+          %both: u32 = add %tens, %x
+          %value: i32 = convert %both
+          %buffer: rwbuffer<i32> = global @out
+          store %buffer, %value [%index]
+          return
+        }";
+    let mut memory = [0; 20];
+    run(text, &mut memory).expect("it runs");
+    let expected: Vec<i32> = (0..20).map(|i| i / 5 * 10 + i % 5).collect();
+    assert_eq!(memory[..], expected);
+}
+
+/// Thread t adds the odd numbers below t, and stops adding at 5: a loop with `continue` and `break`.
+#[test]
+fn lanes_leave_loops_apart() {
+    let text = "
+        global @out: rwbuffer<i32> param
+        func @main(%thread: u32x3) entry(16, 1, 1)(dispatch_thread_id) {
+          %t: u32 = extract %thread [0]
+          %n: i32 = convert %t
+          %zero: i32 = const 0
+          %one: i32 = const 1
+          %five: i32 = const 5
+          %sum: i32 = for %n (%zero) body(%k: i32, %s: i32) {
+            %odd: i32 = and %k, %one
+            %even: bool = eq %odd, %zero
+            if %even {
+              continue 0 %s
+            } else {
+              yield
+            }
+            %ends: bool = gt %s, %five
+            if %ends {
+              break 0 %s
+            } else {
+              yield
+            }
+            %more: i32 = add %s, %k
+            yield %more
+          }
+          %buffer: rwbuffer<i32> = global @out
+          store %buffer, %sum [%t]
+          return
+        }";
+    let mut memory = [0; 16];
+    run(text, &mut memory).expect("it runs");
+    let sum = |t: i32| (0..t).filter(|k| k % 2 == 1).fold(0, |s, k| if s > 5 { s } else { s + k });
+    let expected: Vec<i32> = (0..16).map(sum).collect();
+    assert_eq!(memory[..], expected);
+}
