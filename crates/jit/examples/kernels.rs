@@ -24,7 +24,7 @@ const KERNELS: [(&str, &[&str], usize); 9] = [
 
 fn main() {
     println!(
-        "{:<26} {:>10} {:>12} {:>12} {:>12} {:>8}  bytes",
+        "{:<26} {:>10} {:>12} {:>12} {:>12} {:>8}  bytes, and what is chosen",
         "kernel", "compile ms", "scalar ns", "lanes ns", "interp ns", "times"
     );
     for (file, defines, numbers) in KERNELS {
@@ -60,8 +60,13 @@ fn measure(file: &str, defines: &[&str], numbers: usize) -> Result<String, Strin
     let agrees =
         |memory: &[(Global, Vec<u8>)]| params.iter().zip(memory).all(|((_, _, _, a), (_, b))| a == b);
     let verdict = if agrees(&scalar) && agrees(&lanes) { "agree" } else { "DIFFER" };
+    let (auto, _) = compile(module, entry, LaneChoice::Auto)?;
+    let choice = if auto.lanes() > 1 { "lanes" } else { "scalar" };
     let why = side_by_side.no_lanes().map_or(String::new(), |why| format!(" ({})", why.what));
-    Ok(format!("{compiled:>10.2} {one:>12.0} {fast:>12.0} {slow:>12.0} {:>8.0}  {verdict}{why}", slow / fast))
+    Ok(format!(
+        "{compiled:>10.2} {one:>12.0} {fast:>12.0} {slow:>12.0} {:>8.0}  {verdict}, {choice}{why}",
+        slow / fast
+    ))
 }
 
 /// Compiles an entry point several times. Gives the least number of milliseconds, too.

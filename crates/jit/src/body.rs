@@ -390,6 +390,11 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
         at
     }
 
+    /// How many bytes of the arena the function has.
+    pub fn arena_taken(&self) -> u64 {
+        self.taken
+    }
+
     /// The address of a byte in the part of the arena that the function has.
     pub fn arena_address(&mut self, at: u64) -> Reg {
         self.address(Storage::Arena(at))

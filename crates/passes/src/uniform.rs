@@ -30,13 +30,16 @@ pub struct Rules<'r> {
     /// Whether lanes read memory at once, so that all see the same at the same address. Otherwise one may write before another
     /// reads.
     pub reads_at_once: bool,
+    /// Whether lanes end reversed loops together: those with fewer iterations begin later. Then the counter is uniform even if the
+    /// count varies, but what is carried varies.
+    pub ends_together: bool,
     /// The types whose values are taken to vary.
     pub varies: &'r dyn Fn(Ty) -> bool,
 }
 
 impl Default for Rules<'_> {
     fn default() -> Self {
-        Rules { inputs: &[], reads_at_once: false, varies: &|_| false }
+        Rules { inputs: &[], reads_at_once: false, ends_together: false, varies: &|_| false }
     }
 }
 
@@ -46,6 +49,7 @@ pub struct Uniform<'f> {
     func: &'f Func,
     shape: Shape,
     reads_at_once: bool,
+    ends_together: bool,
     /// Exits that skip code: all but `yield`, and the last of the function.
     jumps: Vec<Inst>,
     varying: EntitySet<Value>,
@@ -60,6 +64,7 @@ impl<'f> Uniform<'f> {
             func,
             shape: Shape::of(func),
             reads_at_once: rules.reads_at_once,
+            ends_together: rules.ends_together,
             jumps: vec![],
             varying: EntitySet::new(),
             changed: true,
@@ -207,9 +212,9 @@ impl<'f> Uniform<'f> {
         let Some(looped) = Loop::of(func, inst) else { return };
         let data = &func.insts[inst];
         let args = &func.regions[looped.body].args;
+        let is_shifted = reversed && looped.lead == 1 && self.varies(data.operands[0]);
         if looped.lead == 1 {
-            let varies = reversed && self.varies(data.operands[0]);
-            self.set(args[0], varies);
+            self.set(args[0], is_shifted && !self.ends_together);
         }
         let exits: Vec<Inst> = self
             .shape
@@ -224,7 +229,10 @@ impl<'f> Uniform<'f> {
         let splits = self.splits(inst);
         for number in 0..looped.slots(func) {
             let begun = self.varies(data.operands[looped.lead + number]);
-            let carried = begun || mixes || back.iter().any(|e| self.gives(*e, number));
+            let carried = begun
+                || mixes
+                || is_shifted && self.ends_together
+                || back.iter().any(|e| self.gives(*e, number));
             let arg = args[looped.lead + number];
             self.set(arg, carried);
             if let Some(cond) = looped.cond {

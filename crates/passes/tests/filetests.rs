@@ -90,9 +90,11 @@ fn effects(case: &mut Case) -> String {
 }
 
 /// For each function the values that vary, and the branches and loops that lanes may go through differently. With the argument
-/// `at_once` lanes read memory at once.
+/// `at_once` lanes read memory at once, with `ends_together` they end reversed loops together.
 fn varying(case: &mut Case) -> String {
-    let rules = Rules { reads_at_once: case.args.iter().any(|arg| arg == "at_once"), ..Rules::default() };
+    let is_given = |word: &str| case.args.iter().any(|arg| arg == word);
+    let (reads_at_once, ends_together) = (is_given("at_once"), is_given("ends_together"));
+    let rules = Rules { reads_at_once, ends_together, ..Rules::default() };
     let mut text = String::new();
     for func in case.module.funcs.values() {
         let uniform = Uniform::of(&case.module.types, func, rules);

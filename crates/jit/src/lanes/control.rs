@@ -86,7 +86,10 @@ impl Lanes<'_, '_, '_> {
                 return self.refuse("very long code");
             }
             match data.op.control() {
-                Control::Plain => self.plain(data)?,
+                Control::Plain => {
+                    self.count_cost(data);
+                    self.plain(data)?;
+                }
                 Control::Call(callee) => self.call(data, callee)?,
                 Control::If | Control::Switch(_) if !self.uniform.splits(inst) => self.branch(inst, data)?,
                 Control::If => self.lanes_if(inst, data)?,
@@ -338,7 +341,9 @@ impl Lanes<'_, '_, '_> {
             if loses {
                 self.landings.push(Landing::Arm(end, types.clone()));
             }
+            let weight = self.cost.enter_arm(masks.len());
             self.region(*region, &Yield::To { block: end, results: results.clone(), masks: loses })?;
+            self.cost.leave(weight);
             if loses {
                 self.landings.pop();
             }
@@ -394,7 +399,7 @@ impl Lanes<'_, '_, '_> {
 }
 
 /// Functions of many instructions.
-fn is_long(math: Math) -> bool {
+pub(super) fn is_long(math: Math) -> bool {
     !matches!(
         math,
         Math::Add

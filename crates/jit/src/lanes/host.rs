@@ -227,9 +227,11 @@ impl Lanes<'_, '_, '_> {
                 self.body.b.ins().brif(is_inside, fast, &[], slow, &[]);
                 self.body.b.switch_to_block(slow);
                 self.body.b.set_cold_block(slow);
+                let weight = self.cost.enter_cold();
                 let index = self.checked(indices[0], len)?;
                 let access = self.element_access(base, index, stride);
                 self.load_part(access, elem, &path.0[1..], rest, end)?;
+                self.cost.leave(weight);
                 self.body.b.switch_to_block(fast);
                 let at = self.body.mul_const(first, stride);
                 let address = self.body.b.ins().iadd(base, at);
@@ -308,6 +310,7 @@ impl Lanes<'_, '_, '_> {
     }
 
     fn load_each(&mut self, access: &Access, kind: Kind, offset: u32, scalar: Scalar) -> Result<Vector> {
+        self.count_by_lane(2);
         let mut lanes = Vec::new();
         for lane in Self::numbers() {
             let (address, at) = match access {
@@ -348,10 +351,12 @@ impl Lanes<'_, '_, '_> {
                 self.body.b.ins().brif(is_fast, fast, &[], slow, &[]);
                 self.body.b.switch_to_block(slow);
                 self.body.b.set_cold_block(slow);
+                let weight = self.cost.enter_cold();
                 let index = self.checked(indices[0], len)?;
                 let access = self.element_access(base, index, stride);
                 let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
                 self.write(&access, ty, &leaves)?;
+                self.cost.leave(weight);
                 self.body.b.ins().jump(end, &[]);
                 self.body.b.switch_to_block(fast);
                 let at = self.body.mul_const(first, stride);
@@ -417,6 +422,7 @@ impl Lanes<'_, '_, '_> {
             self.body.b.switch_to_block(end);
             return Ok(());
         }
+        self.count_by_lane(2 * leaves.len());
         let addresses = self.addresses(access);
         let (whole, part, end) =
             (self.body.b.create_block(), self.body.b.create_block(), self.body.b.create_block());

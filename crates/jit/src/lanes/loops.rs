@@ -16,6 +16,9 @@
 //! end:
 //! ```
 //!
+//! A reversed loop whose count varies ends for all lanes together: lanes with fewer rounds begin later. So its counter is the same in
+//! all lanes, and what the loop before it has kept for a round is read by vector accesses.
+//!
 //! Values that the analysis finds uniform stay scalars, in masked loops as well. Returns are treated as exits from a loop that runs
 //! once.
 
@@ -28,7 +31,7 @@ use crate::state::at;
 use cotangent_base::Scalar;
 use cotangent_ir::{Control, Inst, InstData, LoopInfo, Region};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value as Reg, types};
+use cranelift_codegen::ir::{Block, InstBuilder, Value as Reg, types};
 use smallvec::SmallVec;
 
 impl Lanes<'_, '_, '_> {
@@ -63,7 +66,9 @@ impl Lanes<'_, '_, '_> {
         self.loops.push(LaneLoop::Together { next: head, end, args, results: results.clone() });
         let before = self.mask;
         self.depth += 1;
+        let weight = self.cost.enter_loop(false);
         self.region(body, &Yield::Round)?;
+        self.cost.leave(weight);
         self.depth -= 1;
         self.mask = before;
         self.loops.pop();
@@ -106,7 +111,9 @@ impl Lanes<'_, '_, '_> {
         self.loops.push(LaneLoop::Together { next, end, args, results: results.clone() });
         let before = self.mask;
         self.depth += 1;
+        let weight = self.cost.enter_loop(false);
         self.region(body, &Yield::Round)?;
+        self.cost.leave(weight);
         self.depth -= 1;
         self.mask = before;
         self.loops.pop();
@@ -163,6 +170,7 @@ impl Lanes<'_, '_, '_> {
         let (all, none) = (self.mask_vector(before), self.zero_vector(Scalar::U32));
         self.set_variable(&masked.here, all);
         self.set_variable(&masked.left, none);
+        let top = self.top(data)?;
         let round = self.body.b.declare_var(types::I32);
         let zero = self.body.int(types::I32, 0);
         self.body.b.def_var(round, zero);
@@ -179,34 +187,29 @@ impl Lanes<'_, '_, '_> {
         self.body.count_step()?;
         let carried = self.slot_leaves(&masked.carried);
         let number = self.body.b.use_var(round);
-        let verdict = self.verdict(data, cond, &carried, number)?;
-        let go = match verdict {
-            Leaf::One(verdict) => {
-                let all = self.vector(Leaf::One(verdict), Scalar::Bool);
-                self.and(here, all)
-            }
-            verdict => {
-                let verdict = self.vector(verdict, Scalar::Bool);
-                self.and(here, verdict)
+        let k = match top {
+            Some(top) => Some(self.shifted_round(data, top, number, &masked, &carried, here, [run, end])?),
+            None => {
+                self.plain_round(data, cond, number, &masked, &carried, here, [run, end])?;
+                None
             }
         };
-        let stops = self.and_not(here, go);
-        self.leave_by_condition(&masked, &carried, stops, verdict);
-        let any = self.any(go);
-        self.body.b.ins().brif(any, run, &[], end, &[]);
         self.body.b.switch_to_block(run);
-        self.mask = Mask::Some(go);
-        self.set_variable(&masked.here, none);
         self.take_leaves(&args, &carried)?;
         if let Control::For(info) = data.op.control() {
             let n = self.leaf(data.operands[0]);
-            let k = self.round_number(info, number, n);
+            let k = match k {
+                Some(k) => Leaf::One(k),
+                None => self.round_number(info, number, n),
+            };
             self.set(func.regions[body].args[0], SmallVec::from_slice(&[k]))?;
         }
         self.landings.push(Landing::Block(masked.next));
         self.loops.push(LaneLoop::Masked(Box::new(masked.clone())));
         self.depth += 1;
+        let weight = self.cost.enter_loop(true);
         self.region(body, &Yield::Round)?;
+        self.cost.leave(weight);
         self.depth -= 1;
         self.loops.pop();
         self.landings.pop();
@@ -227,6 +230,84 @@ impl Lanes<'_, '_, '_> {
             self.go_on_with(left);
         }
         Ok(())
+    }
+
+    /// Decides who runs a round: lanes whose condition fails leave. The mask is then that of the round.
+    #[allow(clippy::too_many_arguments, reason = "a step of the loop, with all that the loop has")]
+    fn plain_round(
+        &mut self,
+        data: &InstData,
+        cond: Option<Region>,
+        round: Reg,
+        masked: &MaskedLoop,
+        carried: &[Leaf],
+        here: Vector,
+        [run, end]: [Block; 2],
+    ) -> Result<()> {
+        let verdict = self.verdict(data, cond, carried, round)?;
+        let holds = self.vector(verdict, Scalar::Bool);
+        let go = self.and(here, holds);
+        let stops = self.and_not(here, go);
+        self.leave_by_condition(masked, carried, stops, verdict);
+        let none = self.zero_vector(Scalar::U32);
+        self.set_variable(&masked.here, none);
+        let any = self.any(go);
+        self.body.b.ins().brif(any, run, &[], end, &[]);
+        self.mask = Mask::Some(go);
+        Ok(())
+    }
+
+    /// The same in a loop that lanes end together: those that begin later wait, and all leave at the end. Gives the counter.
+    #[allow(clippy::too_many_arguments, reason = "a step of the loop, with all that the loop has")]
+    fn shifted_round(
+        &mut self,
+        data: &InstData,
+        top: Reg,
+        round: Reg,
+        masked: &MaskedLoop,
+        carried: &[Leaf],
+        here: Vector,
+        [run, end]: [Block; 2],
+    ) -> Result<Reg> {
+        let one = self.body.int(types::I32, 1);
+        let before = self.body.b.ins().iadd(round, one);
+        let k = self.body.b.ins().isub(top, before);
+        let zero = self.body.int(types::I32, 0);
+        let is_over = self.body.b.ins().icmp(IntCC::SignedLessThan, k, zero);
+        let (over, more) = (self.body.b.create_block(), self.body.b.create_block());
+        self.body.b.ins().brif(is_over, over, &[], more, &[]);
+        self.body.b.switch_to_block(over);
+        let verdict = Leaf::Each(self.zero_vector(Scalar::Bool));
+        self.leave_by_condition(masked, carried, here, verdict);
+        self.body.b.ins().jump(end, &[]);
+        self.body.b.switch_to_block(more);
+        let n = self.leaf(data.operands[0]);
+        let (n, all) = (self.vector(n, Scalar::I32), self.vector(Leaf::One(k), Scalar::I32));
+        let begun: Vector =
+            std::array::from_fn(|i| self.body.b.ins().icmp(IntCC::SignedLessThan, all[i], n[i]));
+        let go = self.and(here, begun);
+        let waiting = self.and_not(here, begun);
+        self.set_variable(&masked.here, waiting);
+        self.mask = Mask::Some(go);
+        let any = self.any(go);
+        self.body.b.ins().brif(any, run, &[], masked.next, &[]);
+        Ok(k)
+    }
+
+    /// The largest count of a reversed loop whose count varies.
+    fn top(&mut self, data: &InstData) -> Result<Option<Reg>> {
+        let Control::For(info) = data.op.control() else { return Ok(None) };
+        if !info.reversed || !self.varies(data.operands[0]) {
+            return Ok(None);
+        }
+        let n = self.leaf(data.operands[0]);
+        let n = self.vector(n, Scalar::I32);
+        let (mask, least) = (self.mask_vector(self.mask), self.ints(i32::MIN));
+        let n = self.blend_vector(mask, n, [least; PARTS]);
+        let all = n[1..].iter().fold(n[0], |all, part| self.body.b.ins().smax(all, *part));
+        let lanes = [0, 1, 2, 3].map(|lane| self.body.b.ins().extractlane(all, lane));
+        let none = self.body.int(types::I32, 0);
+        Ok(Some(lanes.iter().fold(none, |most, n| self.body.b.ins().smax(most, *n))))
     }
 
     /// Whether lanes go on with a round.

@@ -83,6 +83,7 @@ impl Lanes<'_, '_, '_> {
 
     /// What scalar code computes, for one lane after the other.
     fn by_lane(&mut self, op: Math, scalar: Scalar, x: &[Leaf]) -> Result<Leaf> {
+        self.count_by_lane(3);
         let mut lanes = Vec::new();
         for lane in Self::numbers() {
             let element: SmallVec<[Reg; 3]> = x.iter().map(|leaf| self.lane(*leaf, scalar, lane)).collect();
@@ -108,6 +109,7 @@ impl Lanes<'_, '_, '_> {
 
     /// Lanes whose divisor is zero trap. The others do not notice.
     fn divide(&mut self, op: Math, scalar: Scalar, a: Leaf, b: Leaf) -> Result<Leaf> {
+        self.count_by_lane(3);
         let divisor = self.vector(b, scalar);
         let (zero, one) = (self.ints(0), self.ints(1));
         let is_zero = divisor.map(|part| self.body.b.ins().icmp(IntCC::Equal, part, zero));

@@ -118,6 +118,7 @@ impl Lanes<'_, '_, '_> {
         match place {
             Place::One(address) => Leaf::Each(self.load_vector(scalar, address, leaf)),
             Place::Each(base, offsets) => {
+                self.count_by_lane(2);
                 let mut words = Vec::new();
                 for lane in Self::numbers() {
                     let address = self.lane_address(base, offsets, lane);
@@ -135,6 +136,7 @@ impl Lanes<'_, '_, '_> {
         match place {
             Place::One(address) => self.store_masked(scalar, vector, address, leaf),
             Place::Each(base, offsets) => {
+                self.count_by_lane(2);
                 let mut vector = vector;
                 if let Mask::Some(mask) = self.mask {
                     let old = self.read_leaf(place, scalar, leaf);

@@ -45,6 +45,7 @@
 mod aggregate;
 mod call;
 mod control;
+mod cost;
 mod edges;
 mod host;
 mod loops;
@@ -57,10 +58,11 @@ mod value;
 
 use crate::Unsupported;
 use crate::body::Body;
-use crate::compile::{Compiler, Result};
+use crate::compile::{Compiler, LaneChoice, Result};
 use crate::shape::Leaf as Kind;
 use crate::state::at;
 use control::{Landing, LaneLoop, Returns};
+use cost::Cost;
 use cotangent_base::{EntityMap, Scalar};
 use cotangent_ir::{
     Func, FuncId, GlobalKind, InstData, Link, Math, Module, Op, Path, Step, SystemValue, Ty, Type, Value,
@@ -85,6 +87,9 @@ pub(crate) const LEAF_BYTES: u64 = 4 * LANES as u64;
 /// Functions that grow beyond this many instructions of the IR, calls inlined, run as scalar code.
 const MOST_INSTS: usize = 20_000;
 
+/// Lanes that need more memory than this for their values run as scalar code: caches are not larger.
+const MOST_ARENA: u64 = 1 << 20;
+
 /// The code under construction: that of a function, or of one that is inlined.
 pub(crate) struct Lanes<'c, 'f, 'm> {
     pub body: Body<'c, 'f, 'm>,
@@ -101,6 +106,7 @@ pub(crate) struct Lanes<'c, 'f, 'm> {
     /// How many loops are around what is emitted, those of callers among them.
     depth: usize,
     order: Order,
+    cost: Cost,
 }
 
 /// Why functions cannot run in lanes, if that is plain to see.
@@ -161,11 +167,18 @@ impl<'c, 'f, 'm> Lanes<'c, 'f, 'm> {
             count: 0,
             depth: 0,
             order: Order::default(),
+            cost: Cost::default(),
         };
         let all = lanes.body.int(types::I32, (1 << LANES) - 1);
         lanes.body.store_state(all, at::LIVE);
         let inputs = lanes.entry_inputs()?;
         lanes.inline(entry, inputs, vec![], None)?;
+        if lanes.body.c.options.lanes == LaneChoice::Auto && !lanes.cost.favours_lanes() {
+            return lanes.refuse("code that is faster thread by thread");
+        }
+        if lanes.body.arena_taken() > MOST_ARENA {
+            return lanes.refuse("large values");
+        }
         lanes.body.leave_arena();
         let live = lanes.body.load_state(types::I32, at::LIVE);
         let is_whole = lanes.body.is_const(live, (1 << LANES) - 1);
@@ -329,7 +342,7 @@ impl<'c, 'f, 'm> Lanes<'c, 'f, 'm> {
 /// Finds the values that vary in a function, of which some inputs do.
 pub(crate) fn analyse<'m>(c: &Compiler<'m>, id: FuncId, inputs: &[bool]) -> Uniform<'m> {
     let varies = |ty: Ty| c.shapes.shape(ty).in_memory();
-    let rules = Rules { inputs, reads_at_once: true, varies: &varies };
+    let rules = Rules { inputs, reads_at_once: true, ends_together: true, varies: &varies };
     Uniform::of(&c.module.types, &c.module.funcs[id], rules)
 }
 
