@@ -184,6 +184,9 @@ pub(crate) struct Launch<'p> {
     _zeros: Vec<Bytes>,
     pub limits: Limits,
     pub control: Control,
+    /// Whether two buffers have the same memory. Then threads may see each other's writes where the program does not show it, and run
+    /// one by one.
+    pub shares_memory: bool,
 }
 
 // SAFETY: the pointers lead to memory that is there until the launch ends, and only native code uses it.
@@ -221,6 +224,9 @@ impl<'p> Launch<'p> {
             assert!(is_aligned || len == 0, "memory of parameters is aligned");
             globals[global.index() + 1] = Memory { address, len };
         }
-        Launch { program, globals, images, _zeros: zeros, limits, control }
+        let mut addresses: Vec<_> = globals.iter().filter(|m| m.len > 0).map(|m| m.address).collect();
+        addresses.sort();
+        let shares_memory = addresses.windows(2).any(|two| two[0] == two[1]);
+        Launch { program, globals, images, _zeros: zeros, limits, control, shares_memory }
     }
 }

@@ -150,8 +150,9 @@ impl<'l> Worker<'l> {
         let (mut index, count) = (0, program.threads.iter().product::<u32>());
         while index < count {
             own.begin(launch, group, position(program.threads, index), index);
+            let left = if launch.shares_memory { 1 } else { count - index };
             // SAFETY: the state leads to memory of its owner and of the launch, and this thread alone uses the former.
-            let (status, ran) = unsafe { program.call_some(&raw mut own.state, count - index) };
+            let (status, ran) = unsafe { program.call_some(&raw mut own.state, left) };
             if !own.host.output.is_empty() {
                 output.push_str(&mem::take(&mut own.host.output));
             }

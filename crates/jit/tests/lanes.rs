@@ -1,10 +1,12 @@
 //! Threads side by side: which thread is reported, groups that lanes do not fill, branches and loops that lanes leave apart. What must
 //! come out is derived by hand. `run.rs` compares whole programs with the interpreter.
 
+use cotangent_ir::shader::ShaderParams;
 use cotangent_ir::text::parse_module;
-use cotangent_ir::{Global, Trap};
-use cotangent_jit::{LaneChoice, Limits, Options, Program, Stopped};
-use cotangent_runtime::Outside;
+use cotangent_ir::{Global, Trap, Type};
+use cotangent_jit::{LaneChoice, Limits, Native, Options, Program, Stopped};
+use cotangent_runtime::{Argument, Arguments, Backend, Compiled, Element, Launch, Outside};
+use std::sync::Arc;
 
 /// Runs the entry point `main` of a text in lanes. Its parameter `out` is a buffer of `i32`.
 fn run(text: &str, memory: &mut [i32]) -> Result<(), Stopped> {
@@ -136,4 +138,47 @@ fn lanes_leave_loops_apart() {
     let sum = |t: i32| (0..t).filter(|k| k % 2 == 1).fold(0, |s, k| if s > 5 { s } else { s + k });
     let expected: Vec<i32> = (0..16).map(sum).collect();
     assert_eq!(memory[..], expected);
+}
+
+/// Each thread copies an element to the next. Where both buffers have the same memory, one after the other they copy the first one
+/// everywhere.
+#[test]
+fn threads_run_one_by_one_where_buffers_share_memory() {
+    let text = "
+        global @from: buffer<i32> param
+        global @out: rwbuffer<i32> param
+        func @main(%thread: u32x3) entry(8, 1, 1)(dispatch_thread_id) {
+          %t: u32 = extract %thread [0]
+          %one: u32 = const 1
+          %next: u32 = add %t, %one
+          %a: buffer<i32> = global @from
+          %b: rwbuffer<i32> = global @out
+          %x: i32 = load %a [%t]
+          store %b, %x [%next]
+          return
+        }";
+    let module = Arc::new(parse_module(text).unwrap_or_else(|e| panic!("{e:?}")));
+    let entry = module.func_named("main".into()).expect("it is there");
+    let native = Native::new(Limits::default());
+    let compiled = Compiled::new(Arc::clone(&module), ShaderParams::default());
+    let program = native.load(&compiled).unwrap_or_else(|e| panic!("{e}"));
+    let params = ["from", "out"].map(|name| module.global_named(name.into()).expect("it is there"));
+    let Type::Buffer(element, _) = module.types.get(module.globals[params[0]].ty) else {
+        panic!("it is a buffer")
+    };
+    let bytes: Vec<u8> = (7..16i32).flat_map(i32::to_le_bytes).collect();
+    let element = Element::new(&module, element);
+    let run = |shared: bool| {
+        let buffers = [0, 1].map(|_| native.make_buffer(&element, &bytes).unwrap_or_else(|e| panic!("{e}")));
+        let mut arguments = Arguments::<Native>::default();
+        let from = if shared { &buffers[1] } else { &buffers[0] };
+        arguments.set(params[0], Argument::Buffer(from.clone()));
+        arguments.set(params[1], Argument::Buffer(buffers[1].clone()));
+        let launched = native.launch(&program, entry, [1; 3], &arguments, Launch::default());
+        launched.unwrap_or_else(|e| panic!("{e}")).ended.expect("it runs");
+        let bytes = native.read(&buffers[1], 0..bytes.len()).unwrap_or_else(|e| panic!("{e}"));
+        bytes.chunks_exact(4).map(|four| four[0]).collect::<Vec<u8>>()
+    };
+    assert_eq!(run(false), [7, 7, 8, 9, 10, 11, 12, 13, 14]);
+    assert_eq!(run(true), [7; 9]);
 }
