@@ -4,8 +4,8 @@
 
 use super::edges::{LaneVariable, Slot};
 use super::value::{Leaf, Mask, Vector};
-use super::{Lanes, MOST_INSTS, PARTS};
-use crate::compile::Result;
+use super::{Lanes, MOST_INSTS, MOST_INSTS_FOR_SPEED, PARTS};
+use crate::compile::{LaneChoice, Result};
 use cotangent_base::Scalar;
 use cotangent_ir::{Control, Effect, Exit, Inst, InstData, Math, Op, Region, Value};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -82,7 +82,11 @@ impl Lanes<'_, '_, '_> {
                 self.body.span = data.span;
             }
             self.count += 1;
-            if self.count > MOST_INSTS {
+            let most = match self.body.c.options.lanes {
+                LaneChoice::Always => MOST_INSTS,
+                LaneChoice::Auto | LaneChoice::Never => MOST_INSTS_FOR_SPEED,
+            };
+            if self.count > most {
                 return self.refuse("very long code");
             }
             match data.op.control() {

@@ -87,6 +87,9 @@ pub(crate) const LEAF_BYTES: u64 = 4 * LANES as u64;
 /// Functions that grow beyond this many instructions of the IR, calls inlined, run as scalar code.
 const MOST_INSTS: usize = 20_000;
 
+/// The same if lanes are a matter of speed only: long code takes long to compile.
+const MOST_INSTS_FOR_SPEED: usize = 3_000;
+
 /// Lanes that need more memory than this for their values run as scalar code: caches are not larger.
 const MOST_ARENA: u64 = 1 << 20;
 
