@@ -3,7 +3,7 @@
 //! A format is text with conversions, as in C: `%[flags][width][.precision][length]letter`. The flags are `-`, `+`, space,
 //! `0` and `#`. Lengths (`h`, `l`, `ll`, `z`) are accepted and ignored, since the type of the value is known. The letters are
 //! `d i` for integers, `u o x X` for their bits, `c` for a character, `f F e E g G` for floats, `s` for text. `%%` is a
-//! percent sign. A width or precision from an argument (`*`) is not supported.
+//! percent sign. `%v3f` shows the components of a vector ([`spread`]). A width or precision from an argument (`*`) is not supported.
 //!
 //! The checker compares conversions with arguments ([`Conversion::takes`]); the interpreter prints values
 //! ([`Conversion::show`]).
@@ -107,6 +107,50 @@ pub fn replace(format: &str, texts: &[Option<String>]) -> Option<String> {
     }
     out.push_str(rest);
     Some(out)
+}
+
+/// For each conversion of a format, how many components it shows if it shows a vector: three for `%v3f`.
+pub fn vectors(format: &str) -> Vec<Option<u8>> {
+    let mut found = Vec::new();
+    each_conversion(format, &mut |_, lanes, _| found.push(lanes));
+    found
+}
+
+/// The format with the conversions of vectors written out: `%f, %f, %f` for `%v3f`.
+pub fn spread(format: &str) -> String {
+    let mut out = String::new();
+    let behind = each_conversion(format, &mut |before, lanes, conversion| {
+        out.push_str(before);
+        let one = format!("%{conversion}");
+        out.push_str(&vec![one; lanes.map_or(1, usize::from)].join(", "));
+    });
+    out + behind
+}
+
+/// Calls `visit` for each conversion: the text before it, how many components it shows if it shows a vector, and the conversion of
+/// one of them, without the percent sign. Gives the text after the last.
+fn each_conversion<'f>(format: &'f str, visit: &mut dyn FnMut(&str, Option<u8>, &str)) -> &'f str {
+    let (mut start, mut at) = (0, 0);
+    while let Some(percent) = format[at..].find('%') {
+        let begin = at + percent + 1;
+        if format[begin..].starts_with('%') {
+            at = begin + 1;
+            continue;
+        }
+        let is_vector = |c: char| c == 'v';
+        let flags = format[begin..].find(|c: char| !"-+ 0#.123456789".contains(c)).unwrap_or(0);
+        let (head, tail) = format[begin..].split_at(flags);
+        let lanes = tail.strip_prefix(is_vector).and_then(|t| t.chars().next()?.to_digit(10));
+        let lanes = lanes.filter(|n| (2..=4).contains(n)).map(|n| n as u8);
+        let tail = if lanes.is_some() { &tail[2..] } else { tail };
+        let length = tail
+            .find(|c: char| c.is_ascii_alphabetic() && !"hlzjtL".contains(c))
+            .map_or(tail.len(), |n| n + 1);
+        visit(&format[start..begin - 1], lanes, &format!("{head}{}", &tail[..length]));
+        at = format.len() - tail.len() + length;
+        start = at;
+    }
+    &format[start..]
 }
 
 /// What stands behind a percent sign, and what follows.

@@ -89,6 +89,16 @@ impl Frame<'_, '_> {
         None
     }
 
+    /// An atomic operation on what an accessor gives, such as a texel. No target has it; a program may have it for others.
+    pub fn texel_atomic(&mut self) -> Option<Value> {
+        if self.lowerer.options.target.is_some() {
+            let message = "an atomic operation on a texel is not supported";
+            let diagnostic = Diagnostic::new(codes::NOT_SHARED, self.span, message);
+            self.lowerer.diagnostics.push(diagnostic.help("use an element of a writable buffer"));
+        }
+        None
+    }
+
     /// `&place`.
     pub fn address_of(&mut self, place: &Expr) -> Option<Value> {
         match self.reference(place) {

@@ -39,13 +39,14 @@ impl Frame<'_, '_> {
             self.internal("a call has other arguments than its function");
             return None;
         }
-        let (mut args, mut copied) = (Vec::new(), 0);
+        let (mut args, mut copied, mut computed) = (Vec::new(), 0, false);
         for (i, (arg, param)) in given.into_iter().zip(&params).enumerate() {
             let by_ref = sources.get(i).is_some_and(|s| s.by_ref);
             args.push(match param.dir {
                 _ if by_ref => match self.reference(arg) {
                     Ok(pointer) => Argument::Value(pointer),
                     Err(place) => {
+                        computed |= place.has_getter();
                         copied |= 1u64.checked_shl(i as u32).unwrap_or(0);
                         Argument::Place(place, Dir::InOut)
                     }
@@ -53,6 +54,9 @@ impl Frame<'_, '_> {
                 Dir::In => Argument::Value(self.expr(arg)),
                 Dir::Out | Dir::InOut => Argument::Place(self.place(arg), param.dir),
             });
+        }
+        if computed && self.lowerer.in_library(callee) {
+            return self.texel_atomic();
         }
         if copied != 0 {
             callee = self.copying_callee(call, callee, copied)?;

@@ -1,7 +1,7 @@
 //! The diagnostics of lowering. Most report constructs that are not supported yet; the last reports a bug in lowering.
 
 cotangent_base::codes! {
-    /// A value has a type that the compiler does not support yet: an array without a length, a string, a type larger than 2 GiB,
+    /// A value has a type that the compiler does not support yet: an array without a length, a handle in a shader, a type larger than 2 GiB,
     /// or a shader parameter of a structure with more than 65536 fields, counting nested ones.
     ///
     /// Give the array a length, or use a buffer.
@@ -89,6 +89,12 @@ cotangent_base::codes! {
     ///
     /// Give each matrix a field of its own, or set the layout of all matrices with `--matrix-layout`.
     W0702 IDLE_WORD = "matrix layout has no effect";
+
+    /// Hosts may set a specialization constant (`[SpecializationConstant]`, `[[vk::constant_id(n)]]`) when they make a pipeline. The
+    /// emitted code has it with its default value, and offers no such constant.
+    ///
+    /// Compile the program once for each value; a macro can be the default.
+    W0703 FIXED_CONSTANT = "specialization constant is fixed";
 
     /// A `__target_switch` or `__stage_switch` has neither a `default` nor a case for the target or stage. The stage is known
     /// only if all entry points have the same one.

@@ -135,9 +135,10 @@ impl Frame<'_, '_> {
                 self.assert_static(*val, *message);
                 return None;
             }
-            ExprKind::String(_) => {
-                self.unsupported("a string is");
-                return None;
+            // A text is its hash: nothing else can be asked of it when the program runs.
+            ExprKind::String(text) => {
+                let ty = self.lowerer.module.types.scalar(Scalar::U32);
+                self.b().constant(Const::Int(i64::from(hir::hash_of(*text))), ty)
             }
             ExprKind::Pack(_) | ExprKind::Expand(_) | ExprKind::Each(_) | ExprKind::Part(..) => {
                 self.internal("a pack was not taken apart");

@@ -86,6 +86,8 @@ pub(crate) struct Lowerer<'c> {
     pub demands: Demands,
     /// The variables that hold numbers of the thread.
     pub thread_numbers: Vec<(crate::thread::Number, ir::Global)>,
+    /// Specialization constants of which it was said that they are fixed.
+    pub warned: cotangent_base::Set<GlobalId>,
     /// Functions with code that the target cannot take, with where that is and what it is.
     pub refused: Vec<(ir::FuncId, Span, crate::target_code::Refused)>,
 }
@@ -114,6 +116,7 @@ impl<'c> Lowerer<'c> {
             instances: Map::default(),
             demands: Demands::default(),
             thread_numbers: Vec::new(),
+            warned: Default::default(),
             refused: Vec::new(),
         }
     }

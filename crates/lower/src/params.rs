@@ -149,6 +149,10 @@ impl Lowerer<'_> {
                 (Shape::Value(_), _) | (_, None) => Shape::Value(self.lower_ty(ty, span)),
                 (elem, Some(n)) => Shape::Array(Box::new(elem), u32::try_from(n).unwrap_or(0)),
             },
+            TyKind::UnsizedArray(elem) if self.options.target.is_none() => match self.shape(elem, span) {
+                Shape::Value(_) => Shape::Value(self.lower_ty(ty, span)),
+                elem => Shape::Array(Box::new(elem), 1),
+            },
             _ => {
                 let lowered = self.lower_ty(ty, span);
                 self.pointer_shape(lowered).unwrap_or(Shape::Value(lowered))
@@ -190,6 +194,21 @@ impl Lowerer<'_> {
             if let Some(inner) = inner {
                 return Shape::Block(block, Box::new(inner));
             }
+        }
+        if magic == *"handle" {
+            if let Some(target) = self.options.target.filter(|target| !target.has_pointers()) {
+                let what = self.queries.show(ty);
+                let message =
+                    format!("a handle of type `{what}` is not supported for target `{}`", target.name());
+                self.error(codes::UNSUPPORTED_TYPE, span, message);
+            }
+            if let Some(elem) = elem.and_then(Arg::ty) {
+                return self.shape(elem, span);
+            }
+        }
+        if magic == *"opaque" && self.options.target.is_some() {
+            let message = format!("a parameter of the type `{}` is not supported", self.queries.show(ty));
+            self.error(codes::UNSUPPORTED_TYPE, span, message);
         }
         let lowered = self.lower_ty(ty, span);
         if let Some(shape) = self.pointer_shape(lowered) {

@@ -82,8 +82,8 @@ pub struct Options {
     pub threads: Option<[u32; 3]>,
     /// What the program is compiled for; if that is open, nothing is refused because of it.
     pub target: Option<Target>,
-    /// Whether the program is run by the interpreter or as native code, which cannot take text of the target.
-    pub interpreted: bool,
+    /// Whether the program is run, and not emitted for others: then it cannot take text of the target.
+    pub runs: bool,
     /// How matrices lie in memory that the host sees, where the program does not say.
     pub matrices: Matrices,
     /// What backward derivatives are to do with values of which no function says anything.
@@ -275,6 +275,11 @@ fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
         let Some(&func) = all.iter().find(|f| funcs[**f].name == name) else {
             let missing = no_such(name, "entry point", all.iter().map(|f| funcs[*f].name));
             let plain = plain(lowerer, name);
+            let other = plain.and_then(|func| Some((funcs[func].other_stage?, funcs[func].span)));
+            if let Some((stage, span)) = other {
+                found.diagnostics.push(other_stage(stage, span));
+                continue;
+            }
             found.diagnostics.push(plain.map_or(missing, |func| no_stage(name, funcs[func].span)));
             continue;
         };
@@ -291,6 +296,15 @@ fn plain(lowerer: &Lowerer<'_>, name: Symbol) -> Option<hir::FuncId> {
     program.user_funcs.iter().copied().find(named)
 }
 
+/// An entry point of a stage that no target has.
+fn other_stage(stage: Symbol, span: Span) -> Diagnostic {
+    Diagnostic::new(
+        codes::UNSUPPORTED_CONSTRUCT,
+        span,
+        format!("a `{stage}` entry point is not supported yet"),
+    )
+}
+
 /// A function was named that could be an entry point, if only it said of which stage.
 fn no_stage(name: Symbol, span: Span) -> Diagnostic {
     let message = format!("`{name}` has no shader stage");
@@ -303,7 +317,8 @@ fn make_entry(lowerer: &mut Lowerer<'_>, name: Symbol, mut all: Vec<hir::FuncId>
     let program = &lowerer.queries.program;
     let named = |f: &hir::FuncId| program.funcs[*f].name == name && program.funcs[*f].has_body;
     let (Some(stage), false) = (lowerer.options.stage, all.iter().any(named)) else { return all };
-    let Some(func) = plain(lowerer, name) else { return all };
+    let has_none = |func: &hir::FuncId| program.funcs[*func].other_stage.is_none();
+    let Some(func) = plain(lowerer, name).filter(has_none) else { return all };
     let (span, one) = (program.funcs[func].span, lowerer.queries.int_val(1));
     let stage = match stage {
         Stage::Compute => hir::Stage::Compute,
@@ -318,6 +333,10 @@ fn make_entry(lowerer: &mut Lowerer<'_>, name: Symbol, mut all: Vec<hir::FuncId>
 fn whole(lowerer: &mut Lowerer<'_>, found: &mut Found) {
     for func in lowerer.queries.program.user_funcs.clone() {
         let data = &lowerer.queries.program.funcs[func];
+        if let (Some(stage), Some(_)) = (data.other_stage, lowerer.options.target) {
+            found.diagnostics.push(other_stage(stage, data.span));
+            continue;
+        }
         let requirement = matches!(data.kind, hir::FuncKind::Requirement(_));
         if requirement || !data.has_body {
             continue;

@@ -20,6 +20,8 @@ use cotangent_sema::hir::{self, Case, CodeKind, Expr, ExprKind, each_expr};
 pub(crate) enum Refused {
     /// Code, in words.
     Code(&'static str),
+    /// An operation of the library that nothing here can do, in words.
+    Missing(&'static str),
     /// No case of a switch, in a whole sentence.
     NoCase(String),
 }
@@ -28,7 +30,7 @@ impl Lowerer<'_> {
     /// Whether text of the target can be part of what is made; open if no target is known.
     fn takes_text(&self) -> Option<bool> {
         let target = self.options.target?;
-        Some(!self.options.interpreted && matches!(target, Target::Cpp | Target::Cuda))
+        Some(!self.options.runs && matches!(target, Target::Cpp | Target::Cuda))
     }
 
     /// Whether a case of a `__target_switch` has code that the target cannot take.
@@ -53,11 +55,24 @@ impl Frame<'_, '_> {
         match kind {
             CodeKind::Operation => {
                 let values: Vec<Value> = args.iter().map(|arg| self.expr(arg)).collect();
-                if let Some(value) = self.operation(text.as_str(), &values) {
-                    return Some(value);
+                let same = self.ty(ty);
+                let value = match values[..] {
+                    // A pointer to the same type, of whatever access.
+                    [only] if text == *"pointer" && self.func.ty(only) == same => Some(only),
+                    _ => self.operation(text.as_str(), &values),
+                };
+                if value.is_some() {
+                    return value;
                 }
                 if takes.is_some() {
-                    self.refuse_code(Refused::Code("an operation that is not known"));
+                    self.refuse_code(match text.as_str() {
+                        "ray_tracing" => Refused::Missing("ray tracing is"),
+                        "geometry" => Refused::Missing("geometry shaders are"),
+                        "mesh" => Refused::Missing("mesh shaders are"),
+                        "subpass" => Refused::Missing("inputs of subpasses are"),
+                        "pointer" => Refused::Missing("casts between pointers and numbers are"),
+                        _ => Refused::Code("an operation that is not known"),
+                    });
                 }
             }
             CodeKind::Prelude => {
@@ -156,18 +171,22 @@ pub(crate) fn settle(lowerer: &mut Lowerer<'_>, entries: &[FuncId], roots: &mut 
 }
 
 fn refuse(lowerer: &mut Lowerer<'_>, id: FuncId, span: Span, what: Refused) {
-    let what = match what {
-        Refused::Code(what) => what,
-        Refused::NoCase(message) => return lowerer.error(codes::NO_CASE, span, message),
-    };
-    let target = match lowerer.options.target {
-        _ if lowerer.options.interpreted => "the interpreter".to_string(),
-        Some(target) => format!("target `{}`", target.name()),
-        None => return,
-    };
     let called = lowerer.mentions.get(&id).copied().filter(|span| !span.is_none());
     let name = lowerer.module.funcs[id].name;
     let name = name.as_str().split('<').next().unwrap_or_default();
+    let what = match what {
+        Refused::Code(what) => what,
+        Refused::Missing(what) => {
+            let message = format!("`{name}` cannot be used here: {what} not supported");
+            return lowerer.error(codes::TARGET_CODE, called.unwrap_or(span), message);
+        }
+        Refused::NoCase(message) => return lowerer.error(codes::NO_CASE, span, message),
+    };
+    let target = match lowerer.options.target {
+        Some(Target::Cpp) if lowerer.options.runs => "the interpreter".to_string(),
+        Some(target) => format!("target `{}`", target.name()),
+        None => return,
+    };
     let message = format!("`{name}` cannot be used here: {target} cannot take {what}");
     let mut diagnostic = Diagnostic::new(codes::TARGET_CODE, called.unwrap_or(span), message);
     if called.is_some() {

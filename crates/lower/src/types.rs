@@ -174,6 +174,10 @@ impl Lowerer<'_> {
                 let underlying = self.queries.program.enums[id].underlying;
                 return self.lower_ty(underlying, span);
             }
+            TyKind::UnsizedArray(elem) if self.is_open_array(elem, span) => {
+                Some(Type::Array(self.lower_ty(elem, span), 1))
+            }
+            TyKind::String => Some(Type::Scalar(Scalar::U32)),
             TyKind::UnsizedArray(_)
             | TyKind::Pack(_)
             | TyKind::Expand(..)
@@ -182,7 +186,6 @@ impl Lowerer<'_> {
             | TyKind::Param(_)
             | TyKind::Assoc(..)
             | TyKind::Interface(..)
-            | TyKind::String
             | TyKind::None => None,
         };
         let kind = lowered.unwrap_or_else(|| {
@@ -192,6 +195,15 @@ impl Lowerer<'_> {
         let lowered = self.module.types.intern(kind);
         self.types.types.insert(ty, lowered);
         lowered
+    }
+
+    /// Whether an array without a length is one of resources in a program that is only checked: it stands for any length.
+    fn is_open_array(&mut self, elem: Ty, span: Span) -> bool {
+        if self.options.target.is_some() {
+            return false;
+        }
+        let elem = self.lower_ty(elem, span);
+        self.holds_handle(elem)
     }
 
     fn unsupported_ty(&mut self, ty: Ty, span: Span) {
@@ -296,11 +308,11 @@ impl Lowerer<'_> {
         lowered
     }
 
-    /// Whether a type is a constant buffer or parameter block, which is written as a buffer of one element.
+    /// Whether a type is a constant buffer, parameter block or handle, which is written as a buffer of one element.
     pub fn is_block(&self, ty: Ty) -> bool {
         let TyKind::Struct(id, _) = self.queries.program.types.kind(ty) else { return false };
         let magic = self.queries.program.structs[id].magic;
-        magic.is_some_and(|m| matches!(m.as_str(), "constantbuffer" | "parameterblock"))
+        magic.is_some_and(|m| matches!(m.as_str(), "constantbuffer" | "parameterblock" | "handle"))
     }
 
     /// What a magic structure of the library is.
@@ -325,7 +337,10 @@ impl Lowerer<'_> {
             (word, Some(elem)) if texture(word, self.module.types.get(elem)).is_some() => {
                 texture(word, self.module.types.get(elem)).map_or(Type::Unit, Type::Opaque)
             }
-            ("constantbuffer" | "parameterblock", Some(elem)) => return elem,
+            // A handle is the resource that it stands for, as in the languages without bindings.
+            ("constantbuffer" | "parameterblock" | "handle", Some(elem)) => return elem,
+            // Only operations that are refused take it.
+            ("opaque", _) => Type::Unit,
             _ => {
                 let message = format!("the resource type `{}` is not supported yet", self.queries.show(ty));
                 let diagnostic = Diagnostic::new(codes::UNSUPPORTED_TYPE, span, message)

@@ -249,6 +249,8 @@ pub(crate) struct GlobalInfo {
     pub buffer: Option<StructId>,
     /// Whether it is declared in a function.
     pub local: bool,
+    /// The numbers of `[[vk::binding(..)]]`, where they are not literals.
+    pub binding: Vec<ast::Expr>,
 }
 
 /// A `typealias`.

@@ -27,7 +27,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     let loader = args.source.search.loader()?;
     let mut request = args.source.request()?;
     request.options.target = Some(INTERPRETED);
-    request.options.interpreted = true;
+    request.options.runs = true;
     let program = Session::new(loader.clone()).program(&request);
     let roots = Roots::Derivatives { func: Symbol::new(&args.function), modes: modes.clone() };
     let lowered = finish(program.compile(roots), args.format)?;

@@ -18,7 +18,7 @@ pub fn gradcheck(args: &Gradcheck) -> Result<(), Failure> {
     if let Some(entry) = &args.entry {
         return super::grad_kernel::check(args, entry);
     }
-    request.options.interpreted = true;
+    request.options.runs = true;
     let set = args.set.iter().map(|item| setting(item, &loader)).collect::<Result<_, _>>()?;
     let options = Options {
         functions: args.function.clone(),

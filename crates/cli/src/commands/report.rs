@@ -12,7 +12,7 @@ pub fn report(args: &Report) -> Result<(), Failure> {
     let loader = args.source.search.loader()?;
     let mut request = args.source.request()?;
     request.options.target = Some(INTERPRETED);
-    request.options.interpreted = true;
+    request.options.runs = true;
     let program = Session::new(loader).program(&request);
     let costs = finish(program.report(Symbol::new(&args.function)), args.format)?;
     let sources = program.sources();

@@ -35,7 +35,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     });
     // A function without a stage runs as one thread.
     request.options.stage = Some(cotangent::ir::Stage::Compute);
-    request.options.interpreted = args.backend != Some(Backend::Gpu);
+    request.options.runs = true;
     request.options.matrices = args.matrix_layout.into();
     let names = stages::names(args.entry.as_deref())?;
     let mut roots: Vec<Symbol> = Vec::new();

@@ -247,7 +247,7 @@ impl Checked {
             return None;
         };
         let magic = self.program.structs[id].magic?;
-        if !matches!(magic.as_str(), "constantbuffer" | "parameterblock") {
+        if !matches!(magic.as_str(), "constantbuffer" | "parameterblock" | "handle") {
             return None;
         }
         self.program.types.list(args).first()?.ty()

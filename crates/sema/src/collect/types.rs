@@ -4,7 +4,7 @@
 use super::Place;
 use crate::Checked;
 use crate::codes;
-use crate::declarations::attrs;
+use crate::declarations::{attrs, placement};
 use crate::hir::{Assoc, Enum, EnumId, GenericParam, Generics, GlobalKind, Interface, Struct, StructId};
 use crate::names::access::Access;
 use crate::tables::{
@@ -241,6 +241,7 @@ impl Checked {
         let var = ast::VarDecl { name, ty: None, init: None, semantic: None, bits: None, is_let: false };
         let global = self.push_global(var.into(), GlobalKind::Param, Some(id), place);
         self.program.globals[global].wish = wish;
+        self.tables.globals[global].binding = placement::open_binding(&prefix.attributes);
         self.program.globals[global].cbuffer = Some(offsets);
         for (number, (name, _)) in members.into_iter().enumerate() {
             self.declare(place.scope, name, Item::BufferField(global, number as u32));

@@ -4,7 +4,7 @@ use super::Place;
 use crate::Checked;
 use crate::capability::Targets;
 use crate::codes;
-use crate::declarations::attrs;
+use crate::declarations::{attrs, placement};
 use crate::hir::{Func, FuncDiff, FuncId, FuncKind, Generics, Global, GlobalKind, Inline, StructId};
 use crate::names::access::Defaults;
 use crate::tables::{FuncInfo, FuncSource, GenericsId, GlobalInfo, Item, Owner, Prefix, Progress, ScopeId};
@@ -75,6 +75,7 @@ impl Checked {
             diff: FuncDiff::default(),
             inline: Inline::Auto,
             entry: None,
+            other_stage: None,
             varying: Default::default(),
             throws: None,
             targets: Targets::ALL,
@@ -123,8 +124,11 @@ impl Checked {
             }
             _ => {}
         }
+        let specialized = decl.init.is_some()
+            && (attrs::has(&prefix.attributes, "SpecializationConstant")
+                || attrs::has(&prefix.attributes, "vk::constant_id"));
         let half_constant = has(ModifierKind::Const) && !has(ModifierKind::Static) && decl.init.is_some();
-        if half_constant {
+        if half_constant && !specialized {
             let message =
                 format!("`{}` is `const` but not `static`, so it is a shader parameter", decl.name.name);
             self.diagnostics.push(
@@ -136,7 +140,7 @@ impl Checked {
             GlobalKind::Shared
         } else if has(ModifierKind::Static) {
             if has(ModifierKind::Const) { GlobalKind::Const } else { GlobalKind::Static }
-        } else if half_constant {
+        } else if half_constant || specialized {
             // Taken as it was meant, so that its uses are not reported too.
             GlobalKind::Const
         } else {
@@ -146,6 +150,8 @@ impl Checked {
         let wish = self.wish(&prefix.attributes, decl.semantic);
         let id = self.push_global(decl, kind, None, place);
         self.program.globals[id].wish = wish;
+        self.tables.globals[id].binding = placement::open_binding(&prefix.attributes);
+        self.program.globals[id].specialized = specialized;
         if kind == GlobalKind::Param {
             self.program.globals[id].row_major = crate::declarations::signature::row_major(&prefix.modifiers);
         }
@@ -179,6 +185,7 @@ impl Checked {
             wish: Wish::default(),
             cbuffer: None,
             row_major: None,
+            specialized: false,
             params,
             span: decl.name.span,
         });
@@ -191,6 +198,7 @@ impl Checked {
             init: None,
             buffer,
             local: false,
+            binding: vec![],
         });
         id
     }

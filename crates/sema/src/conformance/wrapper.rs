@@ -285,6 +285,7 @@ impl Checked {
             diff: FuncDiff { differentiable, ..FuncDiff::default() },
             inline: Inline::Early,
             entry: None,
+            other_stage: None,
             varying: Default::default(),
             targets: crate::capability::Targets::ALL,
             has_body: true,

@@ -111,6 +111,7 @@ const KNOWN: &[Known] = &[
     known("raypayload", ANY, 0, 9),
     known("payload", ANY, 0, 9),
     known("format", ANY, 0, 9),
+    known("SpecializationConstant", VARIABLE, 0, 0),
     known("register", ANY, 0, 9),
     known("packoffset", ANY, 0, 9),
     known("allow", ANY, 0, 9),

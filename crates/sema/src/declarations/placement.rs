@@ -5,6 +5,7 @@
 use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::hir::GlobalId;
 use cotangent_base::{Diagnostic, Register, Span, Wish};
 use cotangent_syntax::ast::{self, Attribute, ExprKind};
 
@@ -14,7 +15,7 @@ impl Checked {
         let mut wish = Wish { push_constant: attrs::has(attributes, "vk::push_constant"), ..Wish::default() };
         if let Some(binding) = attrs::find(attributes, "vk::binding") {
             wish.binding = numbers(&binding.args);
-            if wish.binding.is_none() {
+            if wish.binding.is_none() && open_binding(attributes).is_empty() {
                 self.bad_place(binding.span, "`vk::binding` takes a binding and a set, both numbers");
             }
         }
@@ -31,6 +32,31 @@ impl Checked {
             }
         }
         wish
+    }
+
+    /// Computes the numbers of `[[vk::binding(..)]]` that are not literals.
+    pub(crate) fn resolve_binding(&mut self, id: GlobalId) {
+        let info = &self.tables.globals[id];
+        let (args, scope) = (info.binding.clone(), info.scope);
+        let mut numbers = vec![];
+        for arg in &args {
+            let before = self.diagnostics.len();
+            let val = self.const_val(arg, scope);
+            if self.diagnostics.len() > before {
+                return;
+            }
+            match self.program.types.known(val).and_then(|n| u32::try_from(n).ok()) {
+                Some(n) => numbers.push(n),
+                None => {
+                    return self.bad_place(arg.span, "`vk::binding` takes a binding and a set, both numbers");
+                }
+            }
+        }
+        self.program.globals[id].wish.binding = match numbers[..] {
+            [binding] => Some((binding, 0)),
+            [binding, set] => Some((binding, set)),
+            _ => return,
+        };
     }
 
     /// The offset that `packoffset(c2.y)` gives a member of a `cbuffer`.
@@ -52,6 +78,16 @@ impl Checked {
         let help =
             "write `register(u1)`, `register(b0, space2)`, `packoffset(c2.y)` or `[[vk::binding(1, 0)]]`";
         self.diagnostics.push(Diagnostic::new(codes::BAD_PLACE, span, message).help(help));
+    }
+}
+
+/// The arguments of `[[vk::binding(..)]]` that must be computed.
+pub(crate) fn open_binding(attributes: &[Attribute]) -> Vec<ast::Expr> {
+    match attrs::find(attributes, "vk::binding") {
+        Some(binding) if numbers(&binding.args).is_none() && (1..=2).contains(&binding.args.len()) => {
+            binding.args.clone()
+        }
+        _ => vec![],
     }
 }
 

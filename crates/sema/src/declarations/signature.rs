@@ -298,8 +298,8 @@ impl Checked {
     /// Says that there is no stage of that name, or that we do not have it.
     fn no_stage(&mut self, func: FuncId, name: Symbol, attribute: Option<&ast::Attribute>) {
         if STAGES.contains(&name.as_str()) {
-            let span = self.program.funcs[func].span;
-            return self.unsupported(span, &format!("a `{name}` entry point"));
+            self.program.funcs[func].other_stage = Some(name);
+            return;
         }
         let own = self.program.funcs[func].span;
         let span = attribute.and_then(|a| a.args.first()).map_or(own, |arg| arg.span);
@@ -447,6 +447,7 @@ impl Checked {
         };
         let ty = self.given_type(id, ty);
         self.program.globals[id].ty = ty;
+        self.resolve_binding(id);
         self.leave(saved);
         let unsized_or_untyped =
             matches!(self.program.types.kind(ty), TyKind::UnsizedArray(_)) || decl.ty.is_none();

@@ -474,3 +474,12 @@ pub enum UnaryOp {
     Not,
     BitNot,
 }
+
+/// Hosts compute the same numbers to look texts up, so this is part of the language.
+const HASH_FACTOR: u32 = 65599;
+
+/// The hash of a text.
+pub fn hash_of(text: Symbol) -> u32 {
+    let add = |hash: u32, byte: u8| hash.wrapping_mul(HASH_FACTOR).wrapping_add(u32::from(byte));
+    text.as_str().bytes().fold(0, add)
+}

@@ -328,6 +328,8 @@ pub struct Global {
     pub cbuffer: Option<Vec<Option<u32>>>,
     /// Whether its matrix lies in memory row by row, if `row_major` or `column_major` says so.
     pub row_major: Option<bool>,
+    /// Whether it is a specialization constant, which hosts may set when they make a pipeline.
+    pub specialized: bool,
     /// The generic parameters around it.
     pub params: Vec<GenericParamId>,
     /// Where it is declared.

@@ -34,6 +34,8 @@ pub struct Func {
     pub inline: Inline,
     /// Set if the host can start it.
     pub entry: Option<Entry>,
+    /// The stage of an entry point that no target of ours has, such as `miss`. It is checked like any function.
+    pub other_stage: Option<Symbol>,
     /// What its result is to the stages behind, if the host starts it.
     pub varying: Varying,
     /// `[require(..)]`: the targets it may be compiled for.

@@ -10,7 +10,6 @@ const NAMES: &[&str] = &[
     "getRealtimeClockLow",
     "WaveGetNumWaves",
     "__apply",
-    "DescriptorHandle",
     "loadCoherent",
     "storeCoherent",
     "MemoryScope",
@@ -27,14 +26,6 @@ const NAMES: &[&str] = &[
     "Std140DataLayout",
     "Std430DataLayout",
     "IOpaqueDescriptor",
-    "InputPatch",
-    "OutputPatch",
-    "PointStream",
-    "LineStream",
-    "TriangleStream",
-    "SetMeshOutputCounts",
-    "DispatchMesh",
-    "SubpassInput",
     "IsHelperLane",
     "GetAttributeAtVertex",
     "CheckAccessFullyMapped",
@@ -43,10 +34,6 @@ const NAMES: &[&str] = &[
     "TorchTensor",
     "CoopVec",
     "CoopMat",
-    "RayDesc",
-    "RayQuery",
-    "TraceRay",
-    "RaytracingAccelerationStructure",
 ];
 
 /// Families of types and functions by how their names begin.

@@ -218,6 +218,12 @@ impl Checked {
         let found = self.members(ty, name.name);
         let found = self.seen(found, name.name, name.span, scope, report)?;
         let found = found.into_iter().find(|f| self.is_type_item(f.item));
+        if found.is_none()
+            && name.name == *"Handle"
+            && let Some(handle) = self.handle_of(ty)
+        {
+            return Some(Path::Ty(handle));
+        }
         if found.is_none() && report {
             let message = format!("`{}` has no member type `{}`", self.show_ty(ty), name.name);
             let mut diagnostic = Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message);
@@ -337,6 +343,12 @@ impl Checked {
         }
         let Some(generics) = self.item_generics(found.item) else {
             return self.error_ty();
+        };
+        let explicit = match found.item {
+            Item::Struct(id) if self.program.structs[id].magic == Some("ptr".into()) => {
+                self.pointee_arg(explicit, scope)
+            }
+            _ => explicit,
         };
         let params = self.tables.generics[generics].params.clone();
         let hidden = self.hidden_this(found.item);

@@ -181,6 +181,25 @@ impl Parser<'_> {
         Ok(params)
     }
 
+    /// At the word of a parameter that says what geometry and mesh shaders take or make, before a type and a name.
+    fn at_primitive(&self) -> bool {
+        const WORDS: [&str; 9] = [
+            "point",
+            "line",
+            "triangle",
+            "lineadj",
+            "triangleadj",
+            "vertices",
+            "indices",
+            "primitives",
+            "payload",
+        ];
+        let behind = self.nth(2);
+        self.nth(1).is_ident()
+            && (behind.is_ident() || behind.is(Punct::Lt))
+            && WORDS.contains(&self.peek().spelling())
+    }
+
     /// `inout float x[2] : SEMANTIC = 1` or `inout x : float = 1`.
     fn param(&mut self) -> Parse<Param> {
         let start = self.peek().span;
@@ -188,6 +207,9 @@ impl Parser<'_> {
         loop {
             if self.at(Punct::LBracket) {
                 self.attributes(&mut attributes)?;
+            } else if self.at_primitive() {
+                // Only stages that no target has take it, so it says nothing.
+                self.bump();
             } else if !self.modifier(&mut modifiers) {
                 break;
             }

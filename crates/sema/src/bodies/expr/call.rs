@@ -11,9 +11,6 @@ use crate::tables::Item;
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_syntax::ast;
 
-/// Hosts compute the same numbers to look texts up, so this is part of the language.
-const HASH_FACTOR: u32 = 65599;
-
 impl BodyCx<'_> {
     /// `callee(args)`.
     pub(super) fn call_expr(&mut self, callee: &ast::Expr, args: &[ast::Expr], span: Span) -> Expr {
@@ -169,15 +166,12 @@ impl BodyCx<'_> {
         if !matches!(self.kind(text.ty), TyKind::String) {
             return None;
         }
-        let ExprKind::String(text) = text.kind else {
-            let message = "the argument must be a string literal: it is hashed at compile time";
-            self.report(Diagnostic::new(codes::NOT_CONSTANT, text.span, message));
-            return Some(self.error(span));
+        let ExprKind::String(literal) = text.kind else {
+            // Elsewhere a string is its hash.
+            let ty = self.scalar(Scalar::I32);
+            return Some(Expr::new(ExprKind::Convert(text.clone().into()), ty, span));
         };
-        let hash = text
-            .as_str()
-            .bytes()
-            .fold(0u32, |hash, byte| hash.wrapping_mul(HASH_FACTOR).wrapping_add(u32::from(byte)));
+        let hash = crate::hir::hash_of(literal);
         let ty = self.scalar(Scalar::I32);
         Some(Expr::new(ExprKind::Const(Const::Int(i64::from(hash as i32))), ty, span))
     }

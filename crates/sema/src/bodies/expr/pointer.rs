@@ -8,7 +8,7 @@ use crate::Checked;
 use crate::bodies::body::BodyCx;
 use crate::codes;
 use crate::hir::{Arg, Expr, ExprKind, GlobalKind, Ty, TyKind};
-use crate::tables::Item;
+use crate::tables::{Item, ScopeId};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
 
@@ -22,6 +22,17 @@ impl Checked {
             }
             _ => self.error_ty(),
         }
+    }
+
+    /// The first argument of `Ptr<T, Access.Read, AddressSpace.Device, Layout>`. All pointers are of one kind here: the others
+    /// are checked, and say nothing.
+    pub(crate) fn pointee_arg<'e>(&mut self, args: &'e [ast::Expr], scope: ScopeId) -> &'e [ast::Expr] {
+        if !(2..=4).contains(&args.len()) {
+            return args;
+        }
+        args[1..].iter().take(2).for_each(|arg| _ = self.const_val(arg, scope));
+        args[3..].iter().for_each(|layout| _ = self.resolve_ty(layout, scope));
+        &args[..1]
     }
 
     /// What a pointer leads to.

@@ -35,13 +35,21 @@ impl BodyCx<'_> {
             }
         }
         let format = values.first().map(|format| (format.kind.clone(), format.span));
-        let Some((ExprKind::String(format), place)) = format else {
+        let Some((ExprKind::String(mut format), place)) = format else {
             return self.bad_format(span, "the first argument of `printf` must be a string literal");
+        };
+        let values = match self.spread_vectors(format, &values) {
+            Some((spread, values)) => {
+                format = spread;
+                values
+            }
+            None => values,
         };
         let pieces = match printf::parse(format.as_str()) {
             Ok(pieces) => pieces,
             Err(why) => return self.bad_format(place, why),
         };
+        let mut values = values;
         let values = values.split_off(1);
         if values.iter().any(|value| self.cx.is_pack(value.ty)) {
             return self.print_pack(format, &pieces, values, span);
@@ -57,6 +65,39 @@ impl BodyCx<'_> {
         };
         let ty = self.ty(TyKind::Void);
         Expr::new(ExprKind::Print(format, values), ty, span)
+    }
+
+    /// `%v3f` shows a vector: it stands for three conversions with commas between, and its value for three values. Nothing if
+    /// there is none.
+    fn spread_vectors(&mut self, format: Symbol, values: &[Expr]) -> Option<(Symbol, Vec<Expr>)> {
+        let lanes = printf::vectors(format.as_str());
+        if lanes.iter().all(Option::is_none) || lanes.len() + 1 != values.len() {
+            return None;
+        }
+        let mut spread = vec![values[0].clone()];
+        for (value, lanes) in values[1..].iter().zip(lanes) {
+            let Some(lanes) = lanes else {
+                spread.push(value.clone());
+                continue;
+            };
+            let TyKind::Vector(lane, count) = self.kind(value.ty) else { return None };
+            if self.cx.program.types.known(count) != Some(i64::from(lanes)) {
+                return None;
+            }
+            // The vector is computed once.
+            let held = self.temp("shown", value.ty, value.span);
+            for number in 0..lanes {
+                let vector = self.local(held, value.span);
+                let vector = match number {
+                    0 => {
+                        Expr::new(ExprKind::Assign(vector.into(), value.clone().into()), value.ty, value.span)
+                    }
+                    _ => vector,
+                };
+                spread.push(Expr::new(ExprKind::Swizzle(vector.into(), vec![number]), lane, value.span));
+            }
+        }
+        Some((Symbol::new(&printf::spread(format.as_str())), spread))
     }
 
     /// What is in a pack is known when its function is used, and compared with the format there.

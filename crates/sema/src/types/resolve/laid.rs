@@ -4,12 +4,25 @@
 //! refuses them.
 
 use crate::Checked;
-use crate::hir::{Arg, StructId, TyKind};
-use crate::tables::ScopeId;
+use crate::hir::{Arg, StructId, Ty, TyKind};
+use crate::tables::{Item, ScopeId};
 use cotangent_base::Span;
 use cotangent_syntax::ast;
 
 impl Checked {
+    /// `T.Handle`, the handle of a resource.
+    pub(crate) fn handle_of(&mut self, ty: Ty) -> Option<Ty> {
+        let is_resource = match self.program.types.kind(ty) {
+            TyKind::Struct(id, _) => {
+                self.program.structs[id].magic.is_some_and(|magic| magic != *"ptr" && magic != *"handle")
+            }
+            _ => false,
+        };
+        let Some(Item::Struct(id)) = self.tables.lang.get(&"DescriptorHandle".into()) else { return None };
+        let (id, args) = (*id, self.program.types.args(&[Arg::Ty(ty)]));
+        is_resource.then(|| self.struct_ty(id, args))
+    }
+
     /// Whether a structure is a resource whose element may say how its matrices lie.
     pub(super) fn is_resource(&self, id: StructId) -> bool {
         let magic = self.program.structs[id].magic;
