@@ -43,7 +43,10 @@ impl Checked {
             declared.retain(|f| is_prototype(&funcs[*f]));
             (declared, defined)
         });
-        named.filter(|(declared, defined)| !declared.is_empty() && !defined.is_empty()).collect()
+        let both = named.filter(|(declared, defined)| !declared.is_empty() && !defined.is_empty());
+        let mut both: Vec<_> = both.collect();
+        both.sort_by_key(|(declared, _)| declared[0].index());
+        both
     }
 
     pub(crate) fn is_prototype_of(&mut self, prototype: FuncId, definition: FuncId) -> bool {
