@@ -318,6 +318,10 @@ cotangent_base::codes! {
     /// In a differentiable structure whose base is not differentiable, the fields of the base have no derivatives.
     W0314 BASE_LOSES = "structure loses the derivatives of its base";
 
+    /// The attribute or modifier is part of the language and changes what a program does, but this compiler does not act on it
+    /// yet.
+    W0318 IDLE_WORD = "attribute or modifier has no effect yet";
+
     /// The value is computed and not used.
     W0303 NO_EFFECT = "statement has no effect";
 }

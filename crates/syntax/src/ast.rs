@@ -121,6 +121,8 @@ pub enum ModifierKind {
     Sample,
     /// Words that are accepted and mean nothing to us, such as `precise` and `shared`.
     Ignored,
+    /// `globallycoherent`.
+    GloballyCoherent,
     /// `dyn`.
     Dyn,
     /// `volatile`.

@@ -150,6 +150,9 @@ impl Checked {
             (Scalar(_) | TyKind::Param(_) | Assoc(..), Matrix(t, _, _)) => {
                 Some(self.type_cost(from, t)? + SPLAT_MATRIX)
             }
+            (TyKind::Param(_), Scalar(cotangent_base::Scalar::Bool)) if self.is_enumeration(from) => {
+                Some(LOSSY)
+            }
             (Vector(t, n), Scalar(_)) if self.program.types.known(n) == Some(1) => {
                 Some(self.type_cost(t, to)? + ONE_LANE)
             }
@@ -180,6 +183,11 @@ impl Checked {
             }
             _ => None,
         }
+    }
+
+    /// Whether a type not yet known is an enumeration by its bounds.
+    fn is_enumeration(&mut self, ty: Ty) -> bool {
+        self.bounds_of(ty).iter().any(|bound| self.is_enum_interface(bound.interface))
     }
 
     fn is_same_struct(&self, ty: Ty, id: StructId) -> bool {

@@ -16,7 +16,7 @@ use crate::hir::{
     Arg, Args, AssocId, Bound, ConformanceId, ConformanceRef, FuncKind, FuncRef, InterfaceId, InterfaceRef,
     Ty, TyKind, Witness,
 };
-use crate::tables::{GenericsId, Head, Owner, Progress};
+use crate::tables::{GenericsId, Head, Item, Owner, Progress};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
 
@@ -183,6 +183,7 @@ impl Checked {
                 let own = InterfaceRef { interface: id, args };
                 self.closure(ty, vec![own]).contains(&interface)
             }
+            TyKind::Enum(_) if self.is_enum_interface(interface.interface) => true,
             TyKind::Tuple(_) if self.program.lang.differentiable == Some(interface.interface) => {
                 derive::tuple_differential(self, ty).is_some()
             }
@@ -205,12 +206,23 @@ impl Checked {
         if stated.is_empty() { stated } else { self.closure(ty, stated) }
     }
 
+    /// Whether an interface is the one that all enumerations conform to.
+    pub(crate) fn is_enum_interface(&self, interface: InterfaceId) -> bool {
+        self.tables.lang.get(&"__EnumType".into()) == Some(&Item::Interface(interface))
+    }
+
     /// The associated type of a known type.
     pub(crate) fn assoc_of(&mut self, ty: Ty, assoc: AssocId, interface: InterfaceRef) -> Option<Ty> {
         if let TyKind::Tuple(_) = self.program.types.kind(ty)
             && self.program.lang.differential == Some(assoc)
         {
             return derive::tuple_differential(self, ty);
+        }
+        if let TyKind::Enum(id) = self.program.types.kind(ty)
+            && self.is_enum_interface(interface.interface)
+        {
+            self.ensure_enum(id);
+            return Some(self.program.enums[id].underlying);
         }
         let found = self.find_conformance(ty, interface)?;
         self.complete_assocs(found.conformance);

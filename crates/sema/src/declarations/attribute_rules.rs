@@ -124,6 +124,24 @@ const KNOWN: &[Known] = &[
     known("CudaDeviceExport", ANY, 0, 9),
 ];
 
+/// Attributes that would change what a program does, and that nothing here acts on.
+const IDLE: &[&str] = &[
+    "WaveSize",
+    "DerivativeGroupLinear",
+    "DerivativeGroupQuad",
+    "earlydepthstencil",
+    "maxvertexcount",
+    "instance",
+    "domain",
+    "partitioning",
+    "outputtopology",
+    "outputcontrolpoints",
+    "patchconstantfunc",
+    "COM",
+    "DllImport",
+    "DllExport",
+];
+
 impl BodyCx<'_> {
     /// Warns of a call of a function that is marked `[deprecated("..")]`.
     pub(crate) fn warn_deprecated(&mut self, func: FuncId, span: Span) {
@@ -170,10 +188,19 @@ impl Checked {
                     if wanted == "1" { "" } else { "s" }
                 )
             } else {
+                if IDLE.contains(&known.name) {
+                    self.warn_without_effect(&format!("[{name}]"), span);
+                }
                 continue;
             };
             self.diagnostics.push(Diagnostic::new(codes::BAD_ATTRIBUTE, span, message));
         }
+    }
+
+    /// Warns of something that is read and not acted on.
+    pub(crate) fn warn_without_effect(&mut self, word: &str, span: Span) {
+        let message = format!("`{word}` has no effect yet");
+        self.diagnostics.push(Diagnostic::new(codes::IDLE_WORD, span, message));
     }
 
     /// Reports an attribute that stands before one declaration twice, and of which one would not count.

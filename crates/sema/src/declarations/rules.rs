@@ -88,11 +88,16 @@ impl Checked {
                 wrong(decl.name.span, "what other modules define or use must be `static const`", help);
             }
         }
-        if let Some(word) = find(ModifierKind::Volatile)
-            && self.language(scope) >= Version::V2026
-        {
-            let message = "`volatile` is not part of this version of the language";
-            self.diagnostics.push(Diagnostic::new(codes::REMOVED, word.span, message).help("remove it"));
+        if let Some(word) = find(ModifierKind::Volatile) {
+            if self.language(scope) >= Version::V2026 {
+                let message = "`volatile` is not part of this version of the language";
+                self.diagnostics.push(Diagnostic::new(codes::REMOVED, word.span, message).help("remove it"));
+            } else {
+                self.warn_without_effect("volatile", word.span);
+            }
+        }
+        if let Some(word) = modifiers.iter().find(|m| m.kind == ModifierKind::GloballyCoherent) {
+            self.warn_without_effect("globallycoherent", word.span);
         }
     }
 

@@ -460,7 +460,45 @@ impl Checked {
             }
         }
         self.check_global(id, &decl);
+        self.check_elements(ty, decl.name.span);
         self.tables.globals[id].resolved = Progress::Done;
+    }
+
+    /// The elements of a structured buffer are data, so no resource is in them.
+    fn check_elements(&mut self, ty: Ty, span: cotangent_base::Span) {
+        let TyKind::Struct(id, args) = self.program.types.kind(ty) else { return };
+        let is_buffer = |magic: Symbol| matches!(magic.as_str(), "buffer" | "rwbuffer");
+        if !self.program.structs[id].magic.is_some_and(is_buffer) {
+            return;
+        }
+        let element = self.program.types.list(args).first().and_then(|arg| arg.ty());
+        if let Some(resource) = element.and_then(|element| self.resource_in(element, 0)) {
+            let message =
+                format!("a buffer cannot hold a resource, and this holds a `{}`", self.show_ty(resource));
+            self.diagnostics.push(
+                Diagnostic::new(codes::MISPLACED, span, message)
+                    .help("bind the resource on its own, and store an index"),
+            );
+        }
+    }
+
+    /// The first texture, sampler or buffer in the fields of a type.
+    fn resource_in(&mut self, ty: Ty, depth: u32) -> Option<Ty> {
+        match self.program.types.kind(ty) {
+            TyKind::Array(element, _) => self.resource_in(element, depth),
+            TyKind::Struct(id, args) => {
+                let words = ["texture", "rwtexture", "sampler", "buffer", "rwbuffer", "parameterblock"];
+                match self.program.structs[id].magic {
+                    Some(magic) => words.iter().any(|word| magic.as_str().starts_with(word)).then_some(ty),
+                    None if depth > 16 => None,
+                    None => {
+                        let fields = self.fields_under(id, args);
+                        fields.into_iter().find_map(|field| self.resource_in(field, depth + 1))
+                    }
+                }
+            }
+            _ => None,
+        }
     }
 
     fn check_global(&mut self, id: GlobalId, decl: &ast::VarDecl) {

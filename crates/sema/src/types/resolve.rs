@@ -172,6 +172,15 @@ impl Checked {
     }
 
     fn array_of(&mut self, element: Ty, sizes: &[ast::Expr], scope: ScopeId) -> Ty {
+        if let TyKind::Struct(id, _) = self.program.types.kind(element)
+            && self.program.structs[id].magic.is_some_and(|magic| magic == *"parameterblock")
+        {
+            let message = format!("there are no arrays of `{}`", self.show_ty(element));
+            let span = sizes.first().map_or(Span::none(), |size| size.span);
+            self.diagnostics
+                .push(Diagnostic::new(codes::MISPLACED, span, message).help("put an array into the block"));
+            return self.error_ty();
+        }
         let kind = match sizes.first() {
             None => TyKind::UnsizedArray(element),
             Some(size) => {

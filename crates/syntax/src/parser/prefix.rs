@@ -55,11 +55,11 @@ pub(super) fn modifier_kind(kw: Kw) -> Option<ModifierKind> {
         Kw::Centroid => ModifierKind::Centroid,
         Kw::Sample => ModifierKind::Sample,
         Kw::Dyn => ModifierKind::Dyn,
+        Kw::GloballyCoherent => ModifierKind::GloballyCoherent,
         Kw::Volatile => ModifierKind::Volatile,
         Kw::Precise
         | Kw::SNorm
         | Kw::UNorm
-        | Kw::GloballyCoherent
         | Kw::Shared
         | Kw::Param
         | Kw::ExternCpp
