@@ -55,7 +55,7 @@
 //! An entry point over buffers, launched several times. Buffers stay where the program runs:
 //!
 //! ```
-//! use cotangent::interp::Interpreter;
+//! use cotangent::jit::Native;
 //! use cotangent::runtime::{Data, Launch, Runner};
 //! use cotangent::{Request, Roots, Session, Texts};
 //! use std::sync::Arc;
@@ -64,7 +64,7 @@
 //!     [numthreads(1, 1, 1)] void grow(uint3 id : SV_DispatchThreadID) { x[id.x] *= a; }";
 //! let program = Session::new(Texts::new([("grow.slang", text)])).program(&Request::new("grow.slang"));
 //! let lowered = program.compile(Roots::Entries(vec![])).accept()?;
-//! let mut program = Runner::new(Arc::new(Interpreter::default()), cotangent::compiled(&lowered))?;
+//! let mut program = Runner::new(Arc::new(Native::default()), cotangent::compiled(&lowered))?;
 //! program.params.set("x", &Data::parse("f32[1, 2, 3]")?)?;
 //! program.params.set("a", &Data::parse("10")?)?;
 //! for _ in 0..2 {

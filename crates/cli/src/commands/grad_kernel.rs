@@ -6,11 +6,11 @@ use super::run::{groups, number};
 use super::set::{set_all, setting};
 use crate::args::{Format, Grad, GradMode, Gradcheck, Source};
 use crate::output::{print, write};
-use crate::report::{Failure, finish, show_one, trapped};
+use crate::report::{Failure, finish, note, show_one, trapped};
 use cotangent::interp::Interpreter;
 use cotangent::ir::Mode;
 use cotangent::ir::shader::ShaderShadow;
-use cotangent::jit::Native;
+use cotangent::jit::{Limits, Native};
 use cotangent::kernel::{self, Row, make_shadows, seed};
 use cotangent::runtime::{self, Data, Launch, Number, Params, Runner, data, npy};
 use cotangent::{Disk, KernelRoot, Lowered, Program, Roots, Scalar, Session, Symbol};
@@ -69,12 +69,24 @@ pub fn grad(args: &Grad, entry: &str) -> Result<(), Failure> {
         runtime::Failure::Device(why) => Failure::Device(why),
     };
     let launch = Launch { max_steps: args.max_steps, ..Launch::default() };
-    let native = launched(Native::default(), &lowered, params.clone(), groups, launch);
-    let (launched, params) = match native {
-        Err(runtime::Failure::Refused(_)) => {
-            launched(Interpreter::default(), &lowered, params, groups, launch).map_err(failed)?
+    // On one core: gradients are sums of floats, whose terms are always added in the same order then.
+    let native = Native::new(Limits::default());
+    let compiled = cotangent::compiled(&lowered);
+    let mut runner = Runner::with_params(Arc::new(native), compiled.clone(), params).map_err(failed)?;
+    let (launched, params) = match runner.launch_id(lowered.entries[0], groups, launch) {
+        Err(runtime::Failure::Refused(refusal)) => {
+            note(&format!("the interpreter runs the program: {}", refusal.message), args.format);
+            let interpreter = Arc::new(Interpreter::default());
+            let mut slow = Runner::with_params(interpreter, compiled, runner.params).map_err(failed)?;
+            let launched = slow.launch_id(lowered.entries[0], groups, launch).map_err(failed)?;
+            slow.download().map_err(failed)?;
+            (launched, slow.params)
         }
-        native => native.map_err(failed)?,
+        launched => {
+            let launched = launched.map_err(failed)?;
+            runner.download().map_err(failed)?;
+            (launched, runner.params)
+        }
     };
     if args.format == Format::Text {
         print(&launched.printed)?;
@@ -89,20 +101,6 @@ pub fn grad(args: &Grad, entry: &str) -> Result<(), Failure> {
     };
     save(args, &wanted, &params)?;
     show(args.format, mode, &wanted, &params)
-}
-
-/// Launches a derived kernel; gives the parameters as it left them.
-fn launched<B: runtime::Backend>(
-    backend: B,
-    lowered: &Lowered,
-    params: Params,
-    groups: [u32; 3],
-    launch: Launch,
-) -> Result<(runtime::Launched, Params), runtime::Failure> {
-    let mut runner = Runner::with_params(Arc::new(backend), cotangent::compiled(lowered), params)?;
-    let launched = runner.launch_id(lowered.entries[0], groups, launch)?;
-    runner.download()?;
-    Ok((launched, runner.params))
 }
 
 /// What the shadows hold before the launch. If nothing is said, the only result has cotangent 1, or all parameters have tangent 1.
