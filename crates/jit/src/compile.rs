@@ -405,9 +405,8 @@ impl<'m> Compiler<'m> {
 
     /// What runs several threads at once, if that is wanted and possible.
     fn lanes_thunk(&mut self, entry: FuncId, order: &[FuncId]) -> Option<NativeId> {
-        let threads: u32 =
-            self.module.funcs[entry].entry.as_ref().map_or(1, |info| info.threads.iter().product());
-        let is_wanted = self.options.lanes != LaneChoice::Never && threads >= lanes::LANES as u32;
+        let threads = self.module.funcs[entry].entry.as_ref().map_or(1, |info| group_size(info.threads));
+        let is_wanted = self.options.lanes != LaneChoice::Never && threads >= lanes::LANES as u64;
         if !is_wanted {
             return None;
         }
@@ -483,7 +482,11 @@ impl<'m> Compiler<'m> {
         let arena = self.deepest(order, &self.frames).max(self.lane_arena);
         let stack = self.deepest(order, &self.stacks).max(self.lane_stack);
         let takes_turns = self.has_barriers || self.has_waves;
-        let side_by_side = if takes_turns { threads.iter().map(|n| u64::from(*n)).product() } else { 1 };
+        if group_size(threads) > u32::MAX.into() {
+            let span = self.module.funcs[entry].span;
+            return Err(Unsupported { span, what: "groups of more than 4 billion threads".into() });
+        }
+        let side_by_side = if takes_turns { group_size(threads) } else { 1 };
         if (arena + stack).saturating_mul(side_by_side) > MOST_MEMORY {
             let span = self.module.funcs[entry].span;
             return Err(Unsupported { span, what: "more than 2 GiB of local values".into() });
@@ -568,4 +571,9 @@ impl Walk<'_> {
         self.state.insert(id, true);
         self.order.push(id);
     }
+}
+
+/// How many threads a group has.
+fn group_size(threads: [u32; 3]) -> u64 {
+    threads.iter().fold(1, |all: u64, n| all.saturating_mul((*n).into()))
 }

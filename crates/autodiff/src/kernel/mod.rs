@@ -176,7 +176,7 @@ fn request(module: &mut Module, of: FuncId, mode: Mode, shadows: &shadow::Shadow
         let ty = module.types.scalar(Scalar::U32);
         sig.params.push(Param { name: Symbol::new("thread"), ty, dir: Dir::In, diff: false });
     }
-    let threads = entry.threads.iter().product();
+    let threads = entry.threads.iter().fold(1, |all: u32, n| all.saturating_mul(*n));
     let mut func = Func::new(Symbol::new(&format!("{name}_{ending}")), sig, span);
     func.entry = Some(entry);
     let inputs = func.inputs().to_vec();
