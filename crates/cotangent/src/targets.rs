@@ -9,8 +9,9 @@ use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::bind::{self, Bindings, BlockPlace};
 use cotangent_ir::layout::{Matrices, Target};
 use cotangent_ir::shader::{ShaderParam, ShaderParams};
-use cotangent_ir::{FuncId, Module};
+use cotangent_ir::{Func, FuncId, Module, Op, Stage};
 use cotangent_lower::Lowered;
+use cotangent_passes::calls::Calls;
 use cotangent_passes::{private_atomics, sums};
 use std::borrow::Cow;
 
@@ -61,6 +62,7 @@ fn locate(sources: &Sources, span: Span) -> Option<Line> {
 
 /// The module without what naga does not have: sums, and atomic operations on variables of one thread.
 pub(crate) fn for_naga(module: &Module) -> Result<Cow<'_, Module>, Refusal> {
+    refuse_pixels_elsewhere(module)?;
     let mut module = Cow::Borrowed(module);
     if module.types.structs().any(|(_, def)| def.sum) {
         refuse_sums_in_memory(&module)?;
@@ -70,6 +72,22 @@ pub(crate) fn for_naga(module: &Module) -> Result<Cow<'_, Module>, Refusal> {
         private_atomics::private_atomics(module.to_mut());
     }
     Ok(module)
+}
+
+/// Only pixels have neighbours. Lowering reports this, unless it was not told the target.
+fn refuse_pixels_elsewhere(module: &Module) -> Result<(), Refusal> {
+    let stage = |func: &Func| func.entry.as_ref().map(|entry| entry.stage);
+    let others = module.funcs.iter().filter(|(_, func)| stage(func).is_some_and(|s| s != Stage::Fragment));
+    for id in Calls::below(module, others.map(|(id, _)| id)).callees_first {
+        let func = &module.funcs[id];
+        let screen = func.all_insts().into_iter().find(|i| matches!(func.insts[*i].op, Op::Screen(_)));
+        if let Some(inst) = screen {
+            let message = "differences between neighbouring pixels exist in fragment shaders only";
+            let diagnostic = Diagnostic::new(codes::UNSUPPORTED, func.insts[inst].span, message);
+            return Err(Box::new(diagnostic.note(Feature::Screen.note())));
+        }
+    }
+    Ok(())
 }
 
 /// Where the host sees a sum it has a layout that naga is not given yet.
