@@ -33,6 +33,7 @@ pub const FILES: &[(&str, &str)] = library![
     "diff.slang",
     "functions.slang",
     "geometry.slang",
+    "images.slang",
     "math.slang",
     "memory.slang",
     "packing.slang",

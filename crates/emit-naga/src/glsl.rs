@@ -58,10 +58,22 @@ fn vulkan_words(text: &str) -> String {
             let name = word.trim_start_matches("uint(").trim_end_matches(')');
             out = out.replace(word, &format!("uint({name}ARB)"));
         }
-        let end = out.find('\n').map_or(0, |end| end + 1);
-        out.insert_str(end, "#extension GL_ARB_shader_draw_parameters : require\n");
+        require(&mut out, "GL_ARB_shader_draw_parameters");
+    }
+    // naga asks for it where there are operations on waves, but not where only the lane or the number of lanes is read.
+    if out.contains("gl_Subgroup") {
+        require(&mut out, "GL_KHR_shader_subgroup_basic");
     }
     out
+}
+
+/// Adds the directive for an extension after the version, unless it is there.
+fn require(text: &mut String, extension: &str) {
+    let directive = format!("#extension {extension} : require\n");
+    if !text.contains(&directive) {
+        let end = text.find('\n').map_or(0, |end| end + 1);
+        text.insert_str(end, &directive);
+    }
 }
 
 /// The numbers that naga writes, and the slots that some of them stand for.

@@ -70,6 +70,12 @@ impl Frame<'_, '_> {
                         "geometry" => Refused::Missing("geometry shaders are"),
                         "mesh" => Refused::Missing("mesh shaders are"),
                         "subpass" => Refused::Missing("inputs of subpasses are"),
+                        "cube_arrays" => Refused::Missing("arrays of cube textures are"),
+                        "multisampling" => Refused::Missing("textures with several samples are"),
+                        "ordered_images" => Refused::Missing("rasterizer-ordered resources are"),
+                        "helper_lanes" => Refused::Missing("questions about helper lanes are"),
+                        "clocks" => Refused::Missing("clocks of the device are"),
+                        "cooperation" => Refused::Missing("cooperative vectors are"),
                         "pointer" => Refused::Missing("casts between pointers and numbers are"),
                         _ => Refused::Code("an operation that is not known"),
                     });

@@ -4,15 +4,10 @@
 
 /// Types and functions by their whole names.
 const NAMES: &[&str] = &[
-    "clockARB",
-    "clock2x32ARB",
-    "getRealtimeClock",
-    "getRealtimeClockLow",
     "WaveGetNumWaves",
     "__apply",
     "loadCoherent",
     "storeCoherent",
-    "MemoryScope",
     "BFloat16",
     "FloatE4M3",
     "FloatE5M2",
@@ -26,27 +21,16 @@ const NAMES: &[&str] = &[
     "Std140DataLayout",
     "Std430DataLayout",
     "IOpaqueDescriptor",
-    "IsHelperLane",
     "GetAttributeAtVertex",
     "CheckAccessFullyMapped",
     "WaveGetWaveIndex",
     "saturated_cooperation",
     "TorchTensor",
-    "CoopVec",
     "CoopMat",
 ];
 
 /// Families of types and functions by how their names begin.
-const FAMILIES: &[&str] = &[
-    "RasterizerOrdered",
-    "EvaluateAttribute",
-    "FeedbackTexture2D",
-    "Texture2DMS",
-    "RWTexture2DMS",
-    "TextureCubeArray",
-    "SamplerCubeArray",
-    "Sampler2DMS",
-];
+const FAMILIES: &[&str] = &["RasterizerOrdered", "EvaluateAttribute", "FeedbackTexture2D", "Sampler2DMS"];
 
 /// Whether the language's library has this name and ours does not.
 pub(crate) fn is_missing(name: &str) -> bool {
