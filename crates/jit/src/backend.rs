@@ -51,6 +51,49 @@ impl Native {
         program.code((entry, self.limits(launch).max_steps.is_some(), false)).map(|_| ())
     }
 
+    /// Launches an entry point on memory of the caller's, without a copy. `values` are the bytes of uniforms. What is not there is
+    /// a buffer without elements, or zero.
+    ///
+    /// # Safety
+    /// The memory is there until the launch ends. Nobody else writes it meanwhile, nor reads what the program writes. Parts of it may
+    /// overlap, as parameters that are the same buffer do.
+    pub unsafe fn launch_on(
+        &self,
+        program: &Loaded,
+        entry: FuncId,
+        groups: [u32; 3],
+        values: &[(Global, &[u8])],
+        memory: &[Foreign],
+        launch: Launch,
+    ) -> Result<Launched, Failure> {
+        let limits = self.limits(launch);
+        let code = program.code((entry, limits.max_steps.is_some(), false))?;
+        let mut locked = Locked { _written: vec![], _read: vec![], _values: vec![], given: vec![] };
+        for (global, bytes) in values {
+            locked.give_value(*global, bytes);
+        }
+        let module = &program.compiled.module;
+        for Foreign { global, address, bytes } in memory {
+            let Type::Buffer(elem, _) = module.types.get(module.globals[*global].ty) else {
+                return Err(Failure::usage(format!("`{}` is no buffer", module.globals[*global].name)));
+            };
+            let align = layout::layout(&module.types, elem).map_or(1, |l| l.align as usize);
+            if !(*address as usize).is_multiple_of(align) {
+                let name = module.globals[*global].name;
+                return Err(Failure::usage(format!(
+                    "the memory of `{name}` is not aligned to {align} bytes"
+                )));
+            }
+            locked.given.push(Given::new(*global, *address, *bytes));
+        }
+        let control = Control::new(&self.monitor, limits.max_steps, false);
+        let mut printed = String::new();
+        // SAFETY: what the caller promises; values are held until the end of this function.
+        let ended =
+            unsafe { code.program.run(&locked.given, groups, limits, control, &self.monitor, &mut printed) };
+        Ok(Launched { ended, printed, time: None })
+    }
+
     fn limits(&self, launch: Launch) -> Limits {
         Limits {
             max_steps: launch.max_steps.or(self.limits.max_steps),
@@ -58,6 +101,17 @@ impl Native {
             ..self.limits
         }
     }
+}
+
+/// The memory of a buffer that is not the back end's.
+#[derive(Clone, Copy, Debug)]
+pub struct Foreign {
+    /// The parameter.
+    pub global: Global,
+    /// Its first element.
+    pub address: *mut u8,
+    /// How many bytes its elements take.
+    pub bytes: usize,
 }
 
 /// Memory that launches take turns in writing.

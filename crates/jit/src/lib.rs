@@ -80,7 +80,7 @@ mod trail;
 mod turns;
 mod worker;
 
-pub use backend::{Buffer, Loaded, Native, Texture};
+pub use backend::{Buffer, Foreign, Loaded, Native, Texture};
 pub use compile::{LaneChoice, Options, Program};
 pub use cotangent_runtime::Stopped;
 pub use launch::Limits;

@@ -60,6 +60,9 @@ impl Lowerer<'_> {
                 Some(crate::pairing::pair(self, declared, sig))
             }
             Origin::Entry(func) => Some((entry::declare(self, func), SourceSig::default())),
+            Origin::DerivedEntry(mode, func) => {
+                Some((entry::declare_derived(self, func, mode), SourceSig::default()))
+            }
             Origin::Request(mode, of) => diff::request(self, mode, of),
             Origin::Frozen(of) => Some(self.declare_frozen(of)),
             Origin::Deferred(deferred) => self.declare_deferred(deferred),

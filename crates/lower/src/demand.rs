@@ -60,7 +60,9 @@ impl Lowerer<'_> {
                 self.demand_customs(id, order);
                 self.spread_demand(id);
             }
-            Origin::Init(..) | Origin::Deferred(_) | Origin::Frozen(_) => self.spread_demand(id),
+            Origin::DerivedEntry(..) | Origin::Init(..) | Origin::Deferred(_) | Origin::Frozen(_) => {
+                self.spread_demand(id)
+            }
         }
         true
     }

@@ -7,10 +7,10 @@
 use crate::codes;
 use crate::func::Frame;
 use crate::global::Uniform;
-use crate::instance::Lowerer;
+use crate::instance::{Lowerer, Origin};
 use crate::stage;
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
-use cotangent_ir::{self as ir, Dir, Entry, Func, Link, Stage, SystemValue, Type, Value};
+use cotangent_ir::{self as ir, Dir, Entry, Func, Link, Mode, Op, Stage, SystemValue, Type, Value};
 use cotangent_sema::Subst;
 use cotangent_sema::hir::{self, FuncRef};
 
@@ -78,6 +78,9 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
         let message = format!("the entry point `{name}` has a result");
         unsuitable(lowerer, span, message, "declare it `void`, and write its result to a buffer");
     }
+    if entry.is_some_and(|entry| entry.launched || entry.bound) {
+        check_constant(lowerer, func);
+    }
     let mut sig = ir::Signature::default();
     let mut inputs = Vec::new();
     for (param, value) in semantics(lowerer, func) {
@@ -109,6 +112,26 @@ pub(crate) fn declare(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Func {
     declared
 }
 
+/// Reports parameters of a differentiable kernel that would carry derivatives. Nothing could return theirs: the derivatives of
+/// a kernel take the same parameters.
+fn check_constant(lowerer: &mut Lowerer<'_>, func: FuncRef) {
+    let hir::Func { params, diff, .. } = lowerer.queries.program.funcs[func.func].clone();
+    if !diff.is_differentiable() {
+        return;
+    }
+    let subst = lowerer.subst(func);
+    for param in params.iter().filter(|param| !param.no_diff) {
+        let ty = lowerer.queries.subst(param.ty, &subst);
+        if lowerer.queries.differential(ty).is_none() {
+            continue;
+        }
+        let message = format!("the parameter `{}` of a differentiable kernel must be `no_diff`", param.name);
+        let shown = lowerer.queries.show(ty);
+        let help = format!("write `no_diff {shown} {}`; a `DiffTensorView` carries derivatives", param.name);
+        unsuitable(lowerer, param.span, message, &help);
+    }
+}
+
 fn thread_count(lowerer: &mut Lowerer<'_>, val: hir::Val, subst: &Subst, span: Span) -> u32 {
     let val = lowerer.queries.subst_val(val, subst);
     let known = lowerer.queries.program.types.known(val).and_then(|n| u32::try_from(n).ok());
@@ -135,21 +158,79 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, func: FuncRef) {
     let params = semantics(lowerer, func);
     let locals = body.params.clone();
     let mut frame = Frame::new(lowerer, id, subst, body);
-    let mut inputs = frame.func.inputs().to_vec().into_iter();
-    for (number, (&local, (param, value))) in locals.iter().zip(&params).enumerate() {
-        frame.span = param.span;
-        let value = match value {
-            Some(value) => inputs.next().map(|input| frame.system_value(input, *value, param)),
-            None => Some(frame.uniform_param(func.func, number, param)),
-        };
-        if let Some(value) = value {
-            frame.set_var(local, value);
-        }
+    for (&local, value) in locals.iter().zip(frame.entry_values(func, &params)) {
+        frame.set_var(local, value);
     }
     frame.finish(id);
 }
 
+/// What the name of a derivative adds to that of the entry point.
+const DERIVED: [(&str, Mode); 2] = [("_fwd_diff", Mode::Forward), ("_bwd_diff", Mode::Backward)];
+
+/// The entry point and the mode that the name of a derived one stands for: `k_bwd_diff` for `k` with `[AutoPyBindCUDA]`.
+pub(crate) fn derived(
+    lowerer: &Lowerer<'_>,
+    entries: &[hir::FuncId],
+    name: Symbol,
+) -> Option<(hir::FuncId, Mode)> {
+    let funcs = &lowerer.queries.program.funcs;
+    DERIVED.iter().find_map(|&(suffix, mode)| {
+        let of = name.as_str().strip_suffix(suffix)?;
+        let is_it = |func: &&hir::FuncId| {
+            funcs[**func].name == *of
+                && funcs[**func].diff.is_differentiable()
+                && funcs[**func].entry.is_some_and(|entry| entry.bound && entry.stage == hir::Stage::Compute)
+        };
+        entries.iter().find(is_it).map(|func| (*func, mode))
+    })
+}
+
+/// Declares the entry point that runs the derivative of another. It has the same parameters: those that carry derivatives say
+/// where these lie.
+pub(crate) fn declare_derived(lowerer: &mut Lowerer<'_>, func: FuncRef, mode: Mode) -> Func {
+    let mut declared = declare(lowerer, func);
+    let suffix = DERIVED.iter().find(|(_, m)| *m == mode).map_or("", |(suffix, _)| suffix);
+    declared.name = Symbol::new(&format!("{}{suffix}", declared.name));
+    declared
+}
+
+/// Writes the body of an entry point that runs the derivative of another: a call of it.
+pub(crate) fn define_derived(lowerer: &mut Lowerer<'_>, id: ir::FuncId, func: FuncRef, mode: Mode) {
+    let plain = lowerer.origin(Origin::Func(func));
+    let Some(varied) = plain.and_then(|plain| lowerer.paired(plain)) else { return };
+    let Some(derivative) = lowerer.origin(Origin::Request(mode, varied)) else { return };
+    let Some((body, subst)) = lowerer.instance_body(func) else { return };
+    let params = semantics(lowerer, func);
+    let mut frame = Frame::new(lowerer, id, subst, body);
+    let values = frame.entry_values(func, &params);
+    let sig = &frame.lowerer.module.funcs[derivative].sig;
+    // Parameters that would need a pair were reported when the entry point was declared.
+    let fits = sig.inputs().map(|p| p.ty).eq(values.iter().map(|value| frame.func.ty(*value)));
+    if !fits || sig.outputs().count() != 0 {
+        frame.internal("the derivative of a kernel takes other parameters than the kernel");
+        return;
+    }
+    frame.b().emit(Op::Call(derivative), &values, &[]);
+    frame.b().emit(Op::Return, &[], &[]);
+    frame.close(id);
+}
+
 impl Frame<'_, '_> {
+    /// The parameters of a compute entry point, as its body sees them.
+    fn entry_values(&mut self, func: FuncRef, params: &[(hir::Param, Option<SystemValue>)]) -> Vec<Value> {
+        let mut inputs = self.func.inputs().to_vec().into_iter();
+        let mut values = Vec::new();
+        for (number, (param, value)) in params.iter().enumerate() {
+            self.span = param.span;
+            let input = value.and_then(|value| Some((inputs.next()?, value)));
+            values.push(match input {
+                Some((input, value)) => self.system_value(input, value, param),
+                None => self.uniform_param(func.func, number, param),
+            });
+        }
+        values
+    }
+
     /// A system value in the type of the parameter.
     fn system_value(&mut self, input: Value, value: SystemValue, param: &hir::Param) -> Value {
         let to = self.ty(param.ty);

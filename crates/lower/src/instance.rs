@@ -37,6 +37,8 @@ pub(crate) enum Origin {
     Copying(FuncRef, u64),
     /// A function started by the host.
     Entry(FuncRef),
+    /// A derivative of such a function, started by the host with the same parameters.
+    DerivedEntry(Mode, FuncRef),
     /// The accessor of a requirement for which the field of that number stands.
     Field(FuncRef, u32),
     /// A requirement for which the compiler stands.
@@ -245,7 +247,7 @@ impl<'c> Lowerer<'c> {
             Origin::Func(func) | Origin::Paired(func) | Origin::Copying(func, _) | Origin::Entry(func) => {
                 Some(*func)
             }
-            Origin::Field(..) | Origin::Synth(..) | Origin::Init(..) => None,
+            Origin::DerivedEntry(..) | Origin::Field(..) | Origin::Synth(..) | Origin::Init(..) => None,
             Origin::Request(..) | Origin::Frozen(_) | Origin::Deferred(_) => None,
         }
     }
@@ -314,6 +316,7 @@ impl<'c> Lowerer<'c> {
             },
             Origin::Paired(func) => Frame::define_paired(self, id, func),
             Origin::Entry(func) => entry::define(self, id, func),
+            Origin::DerivedEntry(mode, func) => entry::define_derived(self, id, func, mode),
             Origin::Field(_, field) => synth::accessor(self, id, field),
             Origin::Synth(func, synth) => synth::member(self, id, func, synth),
             Origin::Init(global, args) => Frame::define_init(self, id, global, args),

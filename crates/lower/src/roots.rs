@@ -1,7 +1,7 @@
 //! The roots of lowering: the functions and entry points that the user selected by name.
 
 use crate::instance::{Lowerer, Origin};
-use crate::{codes, params};
+use crate::{codes, entry, params};
 use cotangent_base::{CowMap, Diagnostic, Diagnostics, Span, Symbol};
 use cotangent_ir::layout::{Matrices, Target};
 use cotangent_ir::shader::ShaderParams;
@@ -204,7 +204,11 @@ struct Found {
 
 impl Found {
     fn entry(&mut self, lowerer: &mut Lowerer<'_>, func: hir::FuncRef) {
-        let id = lowerer.origin(Origin::Entry(func));
+        self.add(lowerer, Origin::Entry(func), func);
+    }
+
+    fn add(&mut self, lowerer: &mut Lowerer<'_>, origin: Origin, func: hir::FuncRef) {
+        let id = lowerer.origin(origin);
         self.entries.extend(id);
         self.roots.extend(id);
         self.entry_sources.extend(id.map(|id| (id, func)));
@@ -273,6 +277,13 @@ fn entries(lowerer: &mut Lowerer<'_>, names: &[Symbol], found: &mut Found) {
         };
         let funcs = &lowerer.queries.program.funcs;
         let Some(&func) = all.iter().find(|f| funcs[**f].name == name) else {
+            if let Some((func, mode)) = entry::derived(lowerer, &all, name) {
+                if let Some(func) = root(lowerer, func, found) {
+                    found.add(lowerer, Origin::DerivedEntry(mode, func), func);
+                }
+                continue;
+            }
+            let funcs = &lowerer.queries.program.funcs;
             let missing = no_such(name, "entry point", all.iter().map(|f| funcs[*f].name));
             let plain = plain(lowerer, name);
             let other = plain.and_then(|func| Some((funcs[func].other_stage?, funcs[func].span)));
@@ -325,7 +336,9 @@ fn make_entry(lowerer: &mut Lowerer<'_>, name: Symbol, mut all: Vec<hir::FuncId>
         Stage::Vertex => hir::Stage::Vertex,
         Stage::Fragment => hir::Stage::Fragment,
     };
-    lowerer.made_entries.insert(func, hir::Entry { stage, threads: [one; 3], launched: false, span });
+    lowerer
+        .made_entries
+        .insert(func, hir::Entry { stage, threads: [one; 3], launched: false, bound: false, span });
     all.push(func);
     all
 }

@@ -344,6 +344,7 @@ impl Checked {
         let written = attrs::string(&attributes, "shader");
         let threads = attrs::find(&attributes, "numthreads");
         let launched = threads.is_none() && attrs::has(&attributes, "CudaKernel");
+        let bound = attrs::has(&attributes, "AutoPyBindCUDA");
         if threads.is_none() && written.is_none() && !launched {
             return;
         }
@@ -362,7 +363,7 @@ impl Checked {
             *count = self.const_val(arg, scope);
         }
         let span = threads.map_or(self.program.funcs[id].span, |attribute| attribute.span);
-        self.program.funcs[id].entry = Some(Entry { stage, threads: counts, launched, span });
+        self.program.funcs[id].entry = Some(Entry { stage, threads: counts, launched, bound, span });
     }
 
     /// Resolves the fields of a structure.

@@ -229,6 +229,8 @@ pub struct Entry {
     pub threads: [Val; 3],
     /// Whether the launch says how many threads a group has: `[CudaKernel]`.
     pub launched: bool,
+    /// Whether the host may also ask for its derivatives, as entry points with the same parameters: `[AutoPyBindCUDA]`.
+    pub bound: bool,
     /// Where that is written; the function's name if nowhere.
     pub span: Span,
 }
