@@ -1,0 +1,113 @@
+"""Differentiable Slang programs over numpy arrays and torch tensors.
+
+>>> import cotangent
+>>> m = cotangent.load(source="[Differentiable] float area(float2 a) { return a.x * a.y; }")
+>>> m.area([3.0, 4.0])
+np.float32(12.0)
+>>> m.area.grad([3.0, 4.0])
+array([4., 3.], dtype=float32)
+"""
+
+from __future__ import annotations
+
+import os
+from html import escape
+
+from ._function import Function
+from ._kernel import Kernel
+from ._native import CompileError, Program, Trap, __version__
+from ._reports import Check, Report
+from ._wrappers import Param, Signature
+
+__all__ = ["Check", "CompileError", "Function", "Kernel", "Module", "Report", "Trap", "load", "synchronize", "__version__"]
+
+
+class Module:
+    """A program. Its functions and entry points are attributes; `m["name"]` finds them too."""
+
+    def __init__(self, program: Program, path: str):
+        self._program, self._path = program, path
+        functions, entries = program.names()
+        self._functions: dict = dict.fromkeys(functions)
+        self._kernels: dict = {name: Kernel(program, name, launched, derived) for name, launched, derived in entries}
+
+    def __getattr__(self, name: str):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._find(name)
+
+    def __getitem__(self, name: str):
+        try:
+            return self._find(name)
+        except AttributeError as error:
+            raise KeyError(str(error)) from None
+
+    def _find(self, name: str):
+        if name in self._kernels:
+            return self._kernels[name]
+        if name not in self._functions:
+            raise AttributeError(
+                f"{self._path} has no function or entry point `{name}`; it has {', '.join(dir(self)) or 'none'}"
+            )
+        if self._functions[name] is None:
+            self._functions[name] = _function(self._program, name)
+        return self._functions[name]
+
+    def _structures(self) -> dict:
+        """The names of the fields of each structure of the program."""
+        return {name.rsplit(".", 1)[-1]: fields for name, fields in self._program.structures()}
+
+    def __dir__(self):
+        return [*self._functions, *self._kernels]
+
+    def __repr__(self) -> str:
+        return f"<program {self._path}: {', '.join(dir(self))}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<li><code>{escape(repr(self[name]))}</code></li>" for name in dir(self))
+        return f"<p><b>{escape(self._path)}</b></p><ul>{rows}</ul>"
+
+
+def _function(program: Program, name: str) -> Function:
+    found = program.signature(name)
+    params = tuple(Param(**param) for param in found["params"])
+    result = Param("ct_result", dir="out", **found["result"]) if found["result"] else None
+    function = Function(program, Signature(name, params, result), found["differentiable"], found["backward"])
+    try:
+        from . import _torch
+    except ImportError:
+        pass
+    else:
+        _torch.HANDLES[function.handle] = function
+    return function
+
+
+def load(path: str | os.PathLike | None = None, *, source: str | None = None, defines=None, include=()) -> Module:
+    """Compiles a program: a file, or a text.
+
+    `defines` are macros, and `include` are the folders in which imports are looked for. Errors are raised as `CompileError`.
+    """
+    if (path is None) == (source is None):
+        raise TypeError("load takes a path, or source=")
+    path = "source.slang" if path is None else os.fspath(path)
+    if isinstance(include, (str, os.PathLike)):
+        include = [include]
+    macros = [(name, "" if value is None else _macro(value)) for name, value in (defines or {}).items()]
+    program = Program(path, source, macros, [os.fspath(folder) for folder in include])
+    return Module(program, path)
+
+
+def synchronize() -> None:
+    """Waits for kernels on CUDA devices, and raises what a thread of them stopped with.
+
+    A launch on such a device does not wait. What stops a thread is raised by the next launch of the kernel, or here.
+    """
+    import sys
+
+    cuda = sys.modules.get("cotangent._cuda")
+    if cuda is not None:
+        cuda.synchronize()
+
+
+def _macro(value) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)

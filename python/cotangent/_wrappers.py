@@ -1,0 +1,154 @@
+"""Entry points and derivatives in Slang, which are appended to the user's program.
+
+A function is called over arrays by an entry point with a thread for each point. Its derivatives are functions of their own, whose
+inputs and outputs are arrays like any others:
+
+    void f_vjp(x.., cotangents of the outputs.., out gradients of the inputs..)
+    void f_jvp(x.., tangents of the inputs.., out outputs.., out tangents of the outputs..)
+
+So a second derivative is the derivative of a derivative, and every device runs all of them in the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+#: Threads of a group of points.
+THREADS = 64
+DIFFERENTIAL = "typealias ct_Differential<T : IDifferentiable> = T.Differential;\n"
+
+
+def differential(ty: str) -> str:
+    return f"ct_Differential<{ty}>"
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter of a function, or its result, whose direction is `out`."""
+
+    name: str
+    type: str
+    dir: str = "in"
+    diff: bool = False
+    resource: bool = False
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a function takes and gives."""
+
+    name: str
+    params: tuple[Param, ...]
+    result: Param | None
+
+    @property
+    def inputs(self) -> list[Param]:
+        return [p for p in self.params if p.dir != "out" and not p.resource]
+
+    @property
+    def resources(self) -> list[Param]:
+        return [p for p in self.params if p.resource]
+
+    @property
+    def outputs(self) -> list[Param]:
+        given = [p for p in self.params if p.dir != "in"]
+        return [self.result, *given] if self.result else given
+
+    @property
+    def identifier(self) -> str:
+        return self.name.replace(".", "_").replace("::", "_")
+
+
+def entry_name(sig: Signature) -> str:
+    return f"ct_points_{sig.identifier}"
+
+
+def entry(sig: Signature) -> str:
+    """The entry point that calls a function at all points."""
+    params = ["uint3 ct_id : SV_DispatchThreadID", "uniform uint ct_count"]
+    body, given, after = [], {}, []
+    for i, p in enumerate(sig.inputs):
+        params += [f"uniform StructuredBuffer<{p.type}> ct_in{i}", f"uniform uint ct_step{i}"]
+        body.append(f"{p.type} ct_v_{p.name} = ct_in{i}[ct_id.x * ct_step{i}];")
+        given[p.name] = f"ct_v_{p.name}"
+    for p in sig.resources:
+        params.append(f"uniform {p.type} {p.name}")
+        given[p.name] = p.name
+    for i, p in enumerate(sig.outputs):
+        params.append(f"uniform RWStructuredBuffer<{p.type}> ct_out{i}")
+        if p is sig.result:
+            continue
+        if p.dir == "out":
+            body.append(f"{p.type} ct_v_{p.name};")
+            given[p.name] = f"ct_v_{p.name}"
+        after.append(f"ct_out{i}[ct_id.x] = ct_v_{p.name};")
+    call = f"{sig.name}({', '.join(given[p.name] for p in sig.params)});"
+    body.append(f"ct_out0[ct_id.x] = {call}" if sig.result else call)
+    lines = "\n    ".join(["if (ct_id.x >= ct_count) return;", *body, *after])
+    header = f'[shader("compute")] [numthreads({THREADS}, 1, 1)]\n'
+    return f"{header}void {entry_name(sig)}({', '.join(params)})\n{{\n    {lines}\n}}\n"
+
+
+def _function(sig: Signature, body: list[str], attributes: str) -> str:
+    def declare(p: Param) -> str:
+        no_diff = "" if p.diff or p.resource else "no_diff "
+        return f"{no_diff if attributes else ''}{'out ' if p.dir == 'out' else ''}{p.type} {p.name}"
+
+    params = ", ".join(declare(p) for p in sig.params)
+    lines = "\n    ".join(body)
+    return f"{attributes}void {sig.name}({params})\n{{\n    {lines}\n}}\n"
+
+
+def vjp(sig: Signature, differentiable: bool) -> tuple[Signature, str]:
+    """The function that multiplies cotangents with the Jacobian of another, and its text."""
+    cotangents = [Param(f"ct_d_{p.name}", differential(p.type), diff=True) for p in sig.outputs if p.diff]
+    gradients = [Param(f"ct_g_{p.name}", differential(p.type), "out", True) for p in sig.inputs if p.diff]
+    kept = [replace(p, dir="in") for p in sig.params if p.dir != "out"]
+    derived = Signature(f"ct_vjp_{sig.identifier}", (*kept, *cotangents, *gradients), None)
+    body, given, after = [], [], []
+    for p in sig.params:
+        if p.diff and p.dir == "out":
+            given.append(f"ct_d_{p.name}")
+        elif p.diff and not p.resource:
+            seed = f", ct_d_{p.name}" if p.dir == "inout" else ""
+            body.append(f"DifferentialPair<{p.type}> ct_p_{p.name} = diffPair({p.name}{seed});")
+            given.append(f"ct_p_{p.name}")
+            after.append(f"ct_g_{p.name} = ct_p_{p.name}.d;")
+        elif p.dir != "out":
+            given.append(p.name)
+    if sig.result and sig.result.diff:
+        given.append(f"ct_d_{sig.result.name}")
+    body.append(f"bwd_diff({sig.name})({', '.join(given)});")
+    return derived, _function(derived, body + after, "[Differentiable]\n" if differentiable else "")
+
+
+def jvp(sig: Signature, differentiable: bool) -> tuple[Signature, str]:
+    """The function that gives what another gives, and multiplies its Jacobian with tangents."""
+    tangents = [Param(f"ct_t_{p.name}", differential(p.type), diff=True) for p in sig.inputs if p.diff]
+    kept = [replace(p, dir="in") for p in sig.params if p.dir != "out"]
+    values = [Param(f"ct_o_{p.name}", p.type, "out", p.diff) for p in sig.outputs]
+    moved = [Param(f"ct_u_{p.name}", differential(p.type), "out", True) for p in sig.outputs if p.diff]
+    derived = Signature(f"ct_jvp_{sig.identifier}", (*kept, *tangents, *values, *moved), None)
+    body, given, after = [], [], []
+    for p in sig.params:
+        if p.resource or (p.dir == "in" and not p.diff):
+            given.append(p.name)
+            continue
+        ty = f"DifferentialPair<{p.type}>" if p.diff else p.type
+        value = f"diffPair({p.name}, ct_t_{p.name})" if p.diff else p.name
+        body.append(f"{ty} ct_p_{p.name}" + (";" if p.dir == "out" else f" = {value};"))
+        given.append(f"ct_p_{p.name}")
+        if p.dir != "in":
+            after += _split(p, f"ct_p_{p.name}")
+    call = f"fwd_diff({sig.name})({', '.join(given)});"
+    if sig.result:
+        ty = f"DifferentialPair<{sig.result.type}>" if sig.result.diff else sig.result.type
+        call = f"{ty} ct_r = {call}"
+        after += _split(sig.result, "ct_r")
+    return derived, _function(derived, [*body, call, *after], "[Differentiable]\n" if differentiable else "")
+
+
+def _split(p: Param, name: str) -> list[str]:
+    if not p.diff:
+        return [f"ct_o_{p.name} = {name};"]
+    return [f"ct_o_{p.name} = {name}.p;", f"ct_u_{p.name} = {name}.d;"]

@@ -1,0 +1,165 @@
+//! A compiled entry point.
+#![allow(unsafe_code)]
+
+use crate::layout::{self, Leaf, LeafKind};
+use crate::{CompileError, Trap};
+use cotangent::ir::layout::{Matrices, Target, bind};
+use cotangent::jit::{Foreign, Loaded, Native};
+use cotangent::render::{Style, render};
+use cotangent::runtime::{Backend, Failure, Launch};
+use cotangent::{Lowered, Sources};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use std::sync::Arc;
+
+/// An entry point for one device. `launch` runs it here; `cuda` is its text for others.
+#[pyclass(frozen, module = "cotangent._native")]
+pub struct Kernel {
+    name: String,
+    path: String,
+    lowered: Arc<Lowered>,
+    sources: Sources,
+    bindings: bind::Bindings,
+    /// Which of them are parameters of the program, and which of the entry point.
+    leaves: [Vec<Leaf>; 2],
+    entry: cotangent::ir::FuncId,
+    native: Native,
+    loaded: Loaded,
+}
+
+impl Kernel {
+    pub fn new(
+        native: Native,
+        path: &str,
+        name: &str,
+        target: Target,
+        lowered: Arc<Lowered>,
+        sources: Sources,
+    ) -> PyResult<Kernel> {
+        let types = &lowered.module.types;
+        let bindings = bind::bind(types, &lowered.params, target, Matrices::Rows);
+        let of = |declared: &[_], placed: &[_]| -> Vec<Leaf> {
+            let pairs = declared.iter().zip(placed);
+            pairs.flat_map(|(param, placed)| layout::leaves(types, param, placed)).collect()
+        };
+        let compiled = cotangent::compiled(&lowered);
+        let Some(entry) = compiled.entry(name) else {
+            return Err(PyValueError::new_err(format!("there is no entry point `{name}`")));
+        };
+        let own = match (lowered.params.entries.first(), bindings.entries.first()) {
+            (Some((_, declared)), Some(placed)) => of(declared, &placed.params),
+            _ => vec![],
+        };
+        let leaves = [of(&lowered.params.globals, &bindings.params), own];
+        let loaded = native.load(&compiled).map_err(|failure| failed(&sources, &failure))?;
+        let (name, path) = (name.to_string(), path.to_string());
+        Ok(Kernel { name, path, lowered, sources, bindings, leaves, entry, native, loaded })
+    }
+}
+
+/// Why a launch was not possible.
+fn failed(sources: &Sources, failure: &Failure) -> PyErr {
+    match failure {
+        Failure::Refused(diagnostic) => CompileError::new_err(render(sources, diagnostic, Style::Plain)),
+        Failure::Usage(error) => PyValueError::new_err(error.0.clone()),
+        Failure::Device(why) => Trap::new_err(why.clone()),
+    }
+}
+
+/// The eight bytes of a number in a block.
+fn word(block: &[u8], offset: usize) -> Option<usize> {
+    let bytes = block.get(offset..offset + 8)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?) as usize)
+}
+
+#[pymethods]
+impl Kernel {
+    /// Bytes and parameters of the program, then of the entry point.
+    #[getter]
+    #[allow(clippy::type_complexity)]
+    fn layout<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<((u32, Bound<'py, PyList>), (u32, Bound<'py, PyList>))> {
+        let (types, params) = (&self.lowered.module.types, &self.lowered.params);
+        let size = |block: Option<bind::BlockPlace>| block.map_or(0, |block| block.size);
+        let globals = layout::describe(py, types, &params.globals, &self.bindings.params)?;
+        let own = match (params.entries.first(), self.bindings.entries.first()) {
+            (Some((_, declared)), Some(placed)) => {
+                (size(placed.block), layout::describe(py, types, declared, &placed.params)?)
+            }
+            _ => (0, PyList::empty(py)),
+        };
+        Ok(((size(self.bindings.block), globals), own))
+    }
+
+    /// Threads of a group.
+    #[getter]
+    fn threads(&self) -> [u32; 3] {
+        self.lowered.module.funcs[self.entry].entry.as_ref().map_or([1; 3], |entry| entry.threads)
+    }
+
+    /// The text for CUDA. With `COTANGENT_TRAP` a host can say what happens when a thread stops.
+    fn cuda(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| cotangent::cuda(&self.lowered, &self.sources, &self.path, false))
+            .map_err(|refusal| CompileError::new_err(render(&self.sources, &refusal, Style::Plain)))
+    }
+
+    /// The line of the program that a trap on a device names, as a diagnostic would show it.
+    #[getter]
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Runs groups of threads on blocks of parameters. Gives what the program printed. The arrays whose addresses are in the
+    /// blocks must be alive until it returns, and large enough for what the blocks say.
+    fn launch(&self, py: Python<'_>, groups: [u32; 3], globals: &[u8], own: &[u8]) -> PyResult<String> {
+        let (mut values, mut memory) = (vec![], vec![]);
+        for (leaves, block) in self.leaves.iter().zip([globals, own]) {
+            for leaf in leaves {
+                let short = || PyValueError::new_err("the block of parameters is too short");
+                match leaf.kind {
+                    LeafKind::Value(size) => {
+                        let bytes = block.get(leaf.offset..leaf.offset + size).ok_or_else(short)?;
+                        values.push((leaf.global, bytes));
+                    }
+                    LeafKind::Buffer(stride) => {
+                        let address = word(block, leaf.offset).ok_or_else(short)? as *mut u8;
+                        let count = word(block, leaf.offset + 8).ok_or_else(short)?;
+                        if count > 0 {
+                            memory.push(Foreign { global: leaf.global, address, bytes: count * stride });
+                        }
+                    }
+                    LeafKind::Other => {
+                        let name = self.lowered.module.globals[leaf.global].name;
+                        return Err(PyValueError::new_err(format!("`{name}` cannot be passed from Python")));
+                    }
+                }
+            }
+        }
+        let memory = Addresses(memory);
+        // SAFETY: Python holds the arrays while this method runs, and made the blocks of their addresses.
+        let launched = py.detach(|| unsafe {
+            let Addresses(memory) = &memory;
+            self.native.launch_on(&self.loaded, self.entry, groups, &values, memory, Launch::default())
+        });
+        let launched = launched.map_err(|failure| failed(&self.sources, &failure))?;
+        match launched.ended {
+            Ok(()) => Ok(launched.printed),
+            Err(stopped) => Err(Trap::new_err(render(&self.sources, &stopped.diagnostic(), Style::Plain))),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<kernel {} of {}>", self.name, self.path)
+    }
+}
+
+/// Addresses that may be used while Python runs other threads.
+struct Addresses(Vec<Foreign>);
+
+// SAFETY: they are numbers until the launch, which happens in this very thread.
+unsafe impl Send for Addresses {}
+// SAFETY: as above.
+unsafe impl Sync for Addresses {}

@@ -1,0 +1,265 @@
+"""Kernels through slangtorch's surface: the scenarios that its programs consist of."""
+
+import math
+
+import numpy as np
+import pytest
+
+import cotangent.slangtorch as slangtorch
+
+U = "uint3 u = cudaBlockIdx() * cudaBlockDim() + cudaThreadIdx();"
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load(text, **options):
+        path = tmp_path / "program.slang"
+        path.write_text(text.replace("$u;", U))
+        return slangtorch.loadModule(str(path), **options)
+
+    return load
+
+
+MAP = """
+[AutoPyBindCUDA] [CUDAKernel]
+void scale(TensorView<float> a, TensorView<float> b, float k)
+{ $u; uint i = u.x; if (i >= a.size(0)) return; b[i] = a[i] * k; }
+"""
+SQUARE = """
+[CUDAKernel] [Differentiable] [AutoPyBindCUDA]
+void sq(DiffTensorView a, DiffTensorView b)
+{ $u; if (u.x >= a.size(0)) return; b[u.x] = a[u.x] * a[u.x]; }
+"""
+
+
+def launch(call, n, block=256):
+    call.launchRaw(blockSize=(block, 1, 1), gridSize=((n + block - 1) // block, 1, 1))
+
+
+def test_a_map_with_a_guarded_tail(load, arrays):
+    m = load(MAP)
+    x, y = arrays(np.arange(300)), arrays.zeros(300)
+    launch(m.scale(a=x, b=y, k=2), 300)
+    np.testing.assert_array_equal(arrays.read(y), 2 * np.arange(300, dtype=np.float32))
+
+
+def test_strides_are_honoured(load, arrays):
+    m = load(MAP)
+    x = arrays(np.arange(12).reshape(3, 4))
+    y = arrays.zeros((4, 2))
+    launch(m.scale(a=x[:, 1], b=y[:3, 0], k=10.0), 3)
+    np.testing.assert_array_equal(arrays.read(y), [[10, 0], [50, 0], [90, 0], [0, 0]])
+
+
+def test_the_derivatives_of_a_map(load, arrays):
+    m = load(SQUARE)
+    x, y = arrays([1, 2, 3]), arrays.zeros(3)
+    launch(m.sq(a=x, b=y), 3)
+    np.testing.assert_array_equal(arrays.read(y), [1, 4, 9])
+    gx, gy = arrays.zeros(3), arrays([1, 10, 100])
+    launch(m.sq.bwd(a=(x, gx), b=(y, gy)), 3)
+    np.testing.assert_array_equal(arrays.read(gx), [2, 40, 600])
+    np.testing.assert_array_equal(arrays.read(gy), [0, 0, 0])
+    tx, ty = arrays([1, 1, 2]), arrays.zeros(3)
+    launch(m.sq.fwd(a=m.DiffTensorView(x, tx), b=m.DiffTensorView(value=y, grad=ty)), 3)
+    np.testing.assert_array_equal(arrays.read(ty), [2, 4, 12])
+
+
+def test_a_missing_gradient_is_dropped(load, arrays):
+    m = load(SQUARE)
+    x, y, gy = arrays([1, 2]), arrays.zeros(2), arrays([1, 1])
+    launch(m.sq.bwd(a=x, b=(y, gy)), 2)
+    launch(m.sq.bwd(a=(x,), b=(y, gy)), 2)
+    np.testing.assert_array_equal(arrays.read(x), [1, 2])
+
+
+def test_shared_reads_add_up(load, arrays):
+    m = load("""
+[AutoPyBindCUDA] [CUDAKernel] [Differentiable]
+void gather(DiffTensorView w, TensorView<int32_t> idx, DiffTensorView out)
+{ $u; if (u.x >= idx.size(0)) return;
+  uint j = uint(idx[u.x]);
+  float3 c = float3(w[uint2(j, 0)], w[uint2(j, 1)], w[uint2(j, 2)]);
+  c *= c;
+  out.storeOnce(uint2(u.x, 0), c.x); out.storeOnce(uint2(u.x, 1), c.y); out.storeOnce(uint2(u.x, 2), c.z); }
+""")
+    n = 500
+    random = np.random.default_rng(1)
+    w, idx = random.normal(size=(4, 3)).astype(np.float32), random.integers(0, 4, n).astype(np.int32)
+    gy = random.normal(size=(n, 3)).astype(np.float32)
+    gw, g = arrays.zeros((4, 3)), arrays(gy)
+    launch(m.gather.bwd(w=(arrays(w), gw), idx=arrays(idx, "int32"), out=(arrays.zeros((n, 3)), g)), n)
+    expected = np.zeros((4, 3))
+    np.add.at(expected, idx, 2.0 * w[idx] * gy)
+    np.testing.assert_allclose(arrays.read(gw), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(arrays.read(g), gy)
+
+
+def test_a_mixed_signature(load, arrays):
+    m = load("""
+[AutoPyBindCUDA] [CUDAKernel] [Differentiable]
+void proj(DiffTensorView p, TensorView<float> cam, TensorView<int32_t> count, DiffTensorView q, no_diff float fovy, uint w)
+{ $u; if (u.x >= p.size(0)) return;
+  float z = p[u.x];
+  if (z < 0.0) return;
+  count[u.x] = int(w);
+  q[u.x] = cam[0] * z * fovy; }
+""")
+    p, q, count = arrays([1, -1, 3]), arrays.zeros(3), arrays.zeros(3, "int32")
+    gp, gq = arrays.zeros(3), arrays([1, 1, 1])
+    launch(m.proj.bwd(p=(p, gp), cam=arrays([2]), count=count, q=(q, gq), fovy=0.5, w=7), 3)
+    np.testing.assert_array_equal(arrays.read(gp), [1, 0, 1])
+    np.testing.assert_array_equal(arrays.read(count), [7, 0, 7])
+
+
+def test_a_differentiable_number_must_be_no_diff(load):
+    with pytest.raises(slangtorch.CompileError, match="no_diff"):
+        m = load("""[AutoPyBindCUDA] [CUDAKernel] [Differentiable]
+            void k(DiffTensorView a, float x) { a[0] = x; }""")
+        launch(m.k.bwd(a=np.zeros(1, np.float32), x=1.0), 1)
+
+
+def test_tiles_with_shared_memory(load, arrays):
+    text = """
+static const uint T = TILE;
+groupshared float4 s[T * T];
+[AutoPyBindCUDA] [CUDAKernel]
+void tile(TensorView<float> a, TensorView<float> b)
+{ uint3 u = cudaBlockIdx() * cudaBlockDim() + cudaThreadIdx();
+  uint own = cudaThreadIdx().y * T + cudaThreadIdx().x;
+  s[own] = float4(a[u.y, u.x]);
+  AllMemoryBarrierWithGroupSync();
+  float sum = 0;
+  for (uint i = 0; i < T * T; i++) sum += s[i].x;
+  b[u.y, u.x] = sum; }
+"""
+    modules = {tile: load(text, defines={"TILE": tile}) for tile in (4, 8, 16)}
+    a = np.random.default_rng(2).normal(size=(32, 32)).astype(np.float32)
+    for tile, m in modules.items():
+        b = arrays.zeros((32, 32))
+        m.tile(a=arrays(a), b=b).launchRaw(blockSize=(tile, tile, 1), gridSize=(32 // tile, 32 // tile, 1))
+        blocks = a.reshape(32 // tile, tile, 32 // tile, tile).sum(axis=(1, 3), dtype=np.float64)
+        np.testing.assert_allclose(arrays.read(b), np.kron(blocks, np.ones((tile, tile))), rtol=1e-3, atol=1e-3)
+
+
+def test_keys_of_64_bits(load, arrays):
+    m = load("""
+[AutoPyBindCUDA] [CUDAKernel]
+void keys(TensorView<float> z, TensorView<int64_t> keys)
+{ $u; if (u.x >= z.size(0)) return;
+  uint64_t k = u.x / 2; k <<= 32; k |= reinterpret<int32_t>(z[u.x]); keys[u.x] = k; }
+""")
+    z = np.array([0.5, 1.5, 2.5], np.float32)
+    keys = arrays.zeros(3, "int64")
+    launch(m.keys(z=arrays(z), keys=keys), math.ceil(3 / 256))
+    np.testing.assert_array_equal(arrays.read(keys), [int(b) + ((i // 2) << 32) for i, b in enumerate(z.view(np.int32))])
+
+
+def test_structures_as_dictionaries_tuples_and_types(load, arrays):
+    m = load("""
+struct Cam { TensorView<float> view; float3 o; int w; float f; }
+[AutoPyBindCUDA] [CUDAKernel]
+void k(Cam cam, TensorView<float> b) { b[0] = cam.view[1] + cam.o.y * 10 + cam.w * 100 + cam.f * 1000; }
+""")
+    view, o = arrays([1, 2]), [1.0, 3.0, 5.0]
+    for cam in ({"view": view, "o": o, "w": 4, "f": 5}, (view, o, 4, 5), m.Cam(view, o, 4, 5), m.Cam(view=view, o=o, w=4, f=5)):
+        b = arrays.zeros(1)
+        launch(m.k(cam=cam, b=b), 1)
+        assert arrays.read(b)[0] == 2 + 30 + 400 + 5000
+    with pytest.raises(TypeError, match="cam lacks o"):
+        m.k(cam={"view": view, "w": 4, "f": 5}, b=b)
+
+
+def test_nested_structures_of_pairs(load, arrays):
+    m = load("""
+struct Lin { DiffTensorView w; DiffTensorView b; }
+struct Net { Lin l[3]; }
+[AutoPyBindCUDA] [CUDAKernel] [Differentiable]
+void net(Net net, DiffTensorView x, DiffTensorView y)
+{ $u; if (u.x >= x.size(0)) return;
+  float v = x[u.x];
+  [ForceUnroll] for (int i = 0; i < 3; i++) v = net.l[i].w[0] * v + net.l[i].b[0];
+  y.storeOnce(u.x, v); }
+""")
+    ws, bs = [arrays([2.0]), arrays([3.0]), arrays([5.0])], [arrays([0.5]), arrays([0.25]), arrays([1.0])]
+    gw = [arrays.zeros(1) for _ in range(3)]
+    x, gx, y, gy = arrays([1, 2]), arrays.zeros(2), arrays.zeros(2), arrays([1, 1])
+    layers = [m.Lin((ws[0], gw[0]), bs[0]), m.Lin((ws[1], gw[1]), bs[1]), m.Lin(ws[2], bs[2])]
+    launch(m.net.bwd(net=m.Net(layers), x=(x, gx), y=(y, gy)), 2)
+    # y = 5 (3 (2 x + 0.5) + 0.25) + 1
+    np.testing.assert_array_equal(arrays.read(y), [39.75, 69.75])
+    np.testing.assert_array_equal(arrays.read(gx), [30, 30])
+    np.testing.assert_array_equal(arrays.read(gw[0]), [45])
+    np.testing.assert_array_equal(arrays.read(gw[1]), [5 * (2.5 + 4.5)])
+    np.testing.assert_array_equal(arrays.read(gw[2]), [0])
+
+
+def test_host_functions(load):
+    m = load("""
+struct Out { float a; float3 b; }
+[TorchEntryPoint] Out eval(float3 a, float s) { Out o; o.a = dot(a, a); o.b = a * s; return o; }
+""")
+    assert m.eval([1.0, 2.0, 3.0], 2) == (14.0, (2.0, 4.0, 6.0))
+
+
+def test_arguments_are_checked(load, arrays):
+    m = load(MAP + SQUARE)
+    x, y = arrays([1, 2]), arrays.zeros(2)
+    with pytest.raises(ValueError, match="by name"):
+        m.scale(x, y, 2)
+    with pytest.raises(ValueError, match="lacks k; it has a, b, k"):
+        m.scale(a=x, b=y)
+    with pytest.raises(ValueError, match="no parameter c"):
+        m.scale(a=x, b=y, k=1, c=2)
+    with pytest.raises(ValueError, match="no backward derivative"):
+        m.scale.bwd
+    call = m.scale(a=x, b=y, k=1)
+    with pytest.raises(ValueError, match="tuple of three integers"):
+        call.launchRaw(blockSize=[1, 1, 1], gridSize=(1, 1, 1))
+    call.launchRaw(blockSize=(1, 1, 1), gridSize=(1, 1, 1))
+    with pytest.raises(RuntimeError, match="b takes elements of type .*float32"):
+        launch(m.scale(a=x, b=arrays([1], "int32"), k=1), 1)
+    with pytest.raises(TypeError, match="k takes a number of type float, but was given 'x'"):
+        m.scale(a=x, b=y, k="x")
+    with pytest.raises(ValueError, match="gradient has shape"):
+        m.sq.bwd(a=(x, arrays.zeros(1)), b=(y, y))
+    with pytest.raises(AttributeError, match="no function or entry point `nothing`"):
+        m.nothing
+
+
+def test_a_call_without_launch_warns(load, arrays):
+    m = load(MAP)
+    with pytest.warns(UserWarning, match="not launched"):
+        m.scale(a=arrays([1]), b=arrays([1]), k=1)
+
+
+def test_a_trap_has_its_line(load, arrays):
+    import cotangent
+
+    m = load("""[AutoPyBindCUDA] [CUDAKernel]
+void k(TensorView<float> a, uint n)
+{
+    a[n] = 1;
+}
+""")
+    a = arrays([1, 2])
+    with pytest.raises(cotangent.Trap, match="program.slang:4"):
+        launch(m.k(a=a, n=2), 1)
+        cotangent.synchronize()
+    launch(m.k(a=a, n=1), 1)
+    cotangent.synchronize()
+    np.testing.assert_array_equal(arrays.read(a), [1, 1])
+
+
+def test_errors_of_the_compiler_are_exceptions(load):
+    with pytest.raises(slangtorch.CompileError, match="program.slang:1"):
+        load("void f() { return x; }")
+
+
+def test_editing_a_file_and_loading_again(load, arrays):
+    first = load(MAP)
+    second = load(MAP.replace("* k", "+ k"))
+    for m, expected in ((first, 6), (second, 5), (first, 6)):
+        y = arrays.zeros(1)
+        launch(m.scale(a=arrays([2]), b=y, k=3), 1)
+        assert arrays.read(y)[0] == expected
