@@ -66,10 +66,10 @@ def main():
         t, o = torch.ones(64, device=device), torch.zeros(64, device=device)
         one = torch.tensor(1.0, device=device)
         if device == "cuda":
-            from cotangent import _cuda
+            from cotangent import _nvrtc
 
             t.sum().item()
-            _cuda.clear_cache()
+            _nvrtc.clear_cache()
             for what in ("without a cache", "with a cache"):
                 loads(lambda: (cotangent.load(source=TEXT).poly(one, t), wait()), f"load and first call, CUDA, {what}")
         row(f"poly(1, x) of 64 numbers, torch on {device}", median_us(lambda: m.poly(one, t), after=wait), "us")

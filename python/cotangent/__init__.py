@@ -11,6 +11,8 @@ array([4., 3.], dtype=float32)
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from html import escape
 
 from ._function import Function
@@ -29,7 +31,7 @@ class Module:
         self._program, self._path = program, path
         functions, entries = program.names()
         self._functions: dict = dict.fromkeys(functions)
-        self._kernels: dict = {name: Kernel(program, name, launched, derived) for name, launched, derived in entries}
+        self._kernels: dict = {entry[0]: Kernel(program, *entry) for entry in entries}
 
     def __getattr__(self, name: str):
         if name.startswith("_"):
@@ -64,36 +66,44 @@ class Module:
         return f"<program {self._path}: {', '.join(dir(self))}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<li><code>{escape(repr(self[name]))}</code></li>" for name in dir(self))
+        rows = "".join(f"<li><code>{escape(self._shown(name))}</code></li>" for name in dir(self))
         return f"<p><b>{escape(self._path)}</b></p><ul>{rows}</ul>"
+
+    def _shown(self, name: str) -> str:
+        """A function or kernel with its parameters, or its name if it cannot be called."""
+        try:
+            return repr(self[name]).strip("<>")
+        except (CompileError, KeyError, TypeError, ValueError):
+            return name
 
 
 def _function(program: Program, name: str) -> Function:
     found = program.signature(name)
     params = tuple(Param(**param) for param in found["params"])
     result = Param("ct_result", dir="out", **found["result"]) if found["result"] else None
-    function = Function(program, Signature(name, params, result), found["differentiable"], found["backward"])
-    try:
-        from . import _torch
-    except ImportError:
-        pass
-    else:
-        _torch.HANDLES[function.handle] = function
-    return function
+    return Function(program, Signature(name, params, result), found["differentiable"], found["backward"])
 
 
 def load(path: str | os.PathLike | None = None, *, source: str | None = None, defines=None, include=()) -> Module:
     """Compiles a program: a file, or a text.
 
-    `defines` are macros, and `include` are the folders in which imports are looked for. Errors are raised as `CompileError`.
+    `defines` are macros, and `include` are the folders in which imports are looked for. Errors are raised as `CompileError`, and
+    warnings of the compiler are shown as warnings of Python. The program stays what it is if its files change: load it again.
+
+    >>> import cotangent
+    >>> cotangent.load(source="float f(float x) { return SCALE * x; }", defines={"SCALE": 2}).f(3)
+    np.float32(6.0)
     """
     if (path is None) == (source is None):
-        raise TypeError("load takes a path, or source=")
+        raise TypeError("load takes the path of a file, or a text as source=")
     path = "source.slang" if path is None else os.fspath(path)
     if isinstance(include, (str, os.PathLike)):
         include = [include]
     macros = [(name, "" if value is None else _macro(value)) for name, value in (defines or {}).items()]
     program = Program(path, source, macros, [os.fspath(folder) for folder in include])
+    told = program.check()
+    if told:
+        warnings.warn(told, stacklevel=2)
     return Module(program, path)
 
 
@@ -102,8 +112,6 @@ def synchronize() -> None:
 
     A launch on such a device does not wait. What stops a thread is raised by the next launch of the kernel, or here.
     """
-    import sys
-
     cuda = sys.modules.get("cotangent._cuda")
     if cuda is not None:
         cuda.synchronize()

@@ -1,10 +1,12 @@
-"""Entry points over buffers and tensors."""
+"""Entry points over buffers and tensors, and their derivatives."""
 
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
-from ._entry import Entry, Packer, is_cuda
+from ._entry import Entry, is_cuda
+from ._packer import Packer, is_array, shape_of
 
 
 class Kernel:
@@ -12,101 +14,249 @@ class Kernel:
 
     Parameters are those of the entry point and of the program, by name. A kernel that leaves the threads of a group to the launch
     (`[CudaKernel]`) is compiled for each number of threads that it is launched with.
+
+    >>> import cotangent, numpy as np
+    >>> m = cotangent.load(source='''
+    ... RWStructuredBuffer<float> x; uniform float a;
+    ... [numthreads(4, 1, 1)] void grow(uint3 id : SV_DispatchThreadID) { x[id.x] *= a; }''')
+    >>> x = np.arange(4, dtype=np.float32)
+    >>> m.grow(x=x, a=10).launch(1)
+    >>> x
+    array([ 0., 10., 20., 30.], dtype=float32)
     """
 
-    def __init__(self, program, name: str, launched: bool, derived: bool):
+    def __init__(self, program, name: str, launched: bool, bound: bool, differentiable: bool):
         self.program, self.name = program, name
-        self._launched, self._derived = launched, derived
+        #: Whether the launch says how many threads a group has; whether it is for slangtorch, which has derivatives by name.
+        self._launched, self._bound, self._differentiable = launched, bound, differentiable
         self._entries: dict = {}
+        self._derivatives: dict[str, Kernel | Derivative] = {}
         self.__name__ = name
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(self.parameters)})>"
 
-    def entry(self, threads=None, cuda: bool = False) -> Entry:
-        """The kernel, compiled for groups of so many threads."""
+    def entry(self, threads=None, cuda: bool = False, derivative=None, wrt=None) -> Entry:
+        """The kernel or its derivative, compiled for groups of so many threads."""
         threads = (tuple(threads) if threads is not None else (1, 1, 1)) if self._launched else None
-        found = self._entries.get((threads, cuda))
+        key = (threads, cuda, derivative, wrt)
+        found = self._entries.get(key)
         if found is None:
-            made = Entry(self.program, self.name, "", list(threads) if threads else None, cuda)
-            found = self._entries[(threads, cuda)] = made
+            given = list(threads) if threads else None
+            chosen = None if wrt is None else list(wrt)
+            found = self._entries[key] = Entry(self.program, self.name, "", given, cuda, derivative, chosen)
         return found
 
-    def _any(self, cuda: bool = False) -> Entry:
-        """The kernel for any number of threads: parameters are the same."""
-        return next((e for (_, of), e in self._entries.items() if of == cuda), None) or self.entry(cuda=cuda)
+    def any_entry(self, cuda: bool = False, derivative=None, wrt=None) -> Entry:
+        """The same for any number of threads: parameters do not depend on it."""
+        wanted = (cuda, derivative, wrt)
+        return next((e for key, e in self._entries.items() if key[1:] == wanted), None) or self.entry(None, *wanted)
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of all parameters: those of the entry point, then those of the program that it uses."""
+        entry = self.any_entry()
+        return [param.name for param in entry.own] + [param.name for param in entry.globals if param.used]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Call:
+        """The kernel with its arguments, to be launched."""
+        if args:
+            raise ValueError(f"{self.name} takes its arguments by name: {', '.join(self.parameters)}")
+        entry = self.any_entry(is_on_cuda(kwargs.values()))
+        self.check_names(entry, kwargs)
+        return Call(self, entry, kwargs)
+
+    def check_names(self, entry: Entry, given) -> None:
+        """Fails if arguments are missing or unknown."""
+        known = {param.name for param in entry.parameters}
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            raise ValueError(f"{self.name} has no parameter {', '.join(unknown)}; it has {', '.join(self.parameters)}")
+        needed = [param.name for param in entry.own] + [param.name for param in entry.globals if param.used]
+        missing = [name for name in needed if name not in given]
+        if missing:
+            raise ValueError(f"{self.name} lacks {', '.join(missing)}; it has {', '.join(self.parameters)}")
+
+    def _derived(self, mode: str) -> Kernel | Derivative:
+        found = self._derivatives.get(mode)
+        if found is None:
+            found = self._derivatives[mode] = self._make(mode)
+        return found
+
+    def _make(self, mode: str) -> Kernel | Derivative:
+        if not self._bound:
+            return Derivative(self, mode)
+        if not self._differentiable:
+            what = {"fwd": "forward", "bwd": "backward"}[mode]
+            raise ValueError(f"{self.name} has no {what} derivative: mark it [Differentiable] in the program")
+        return Kernel(self.program, f"{self.name}_{mode}_diff", self._launched, False, False)
+
+    @property
+    def fwd(self) -> Kernel | Derivative:
+        """The kernel that computes tangents of the results: a pair has an array and its tangent."""
+        return self._derived("fwd")
+
+    @property
+    def bwd(self) -> Kernel | Derivative:
+        """The kernel that adds gradients: a pair has an array and its gradient, which for results is the cotangent.
+
+        >>> import cotangent, numpy as np
+        >>> m = cotangent.load(source='''
+        ... StructuredBuffer<float> x; RWStructuredBuffer<float> y;
+        ... [numthreads(2, 1, 1)] void square(uint3 id : SV_DispatchThreadID) { y[id.x] = x[id.x] * x[id.x]; }''')
+        >>> x, y = np.array([3, 4], np.float32), np.zeros(2, np.float32)
+        >>> gx, gy = np.zeros(2, np.float32), np.ones(2, np.float32)
+        >>> m.square.bwd(x=(x, gx), y=(y, gy)).launch(1)
+        >>> gx
+        array([6., 8.], dtype=float32)
+        """
+        return self._derived("bwd")
+
+    def function(self, *, out, blocks, threads=None):
+        """The kernel as a function of torch, with gradients by its backward derivative: see `cotangent.KernelFunction`."""
+        from ._kernel_function import KernelFunction
+
+        return KernelFunction(self, out, blocks, threads)
+
+    def code(self, target: str, threads=None) -> str:
+        """The kernel in another language: `cuda`, `cpp`, `wgsl`, `spirv`, `glsl`, `hlsl`, `metal`."""
+        given = list(three(threads, "threads")) if threads is not None else None
+        return self.program.code(target, "", [self.name], given)
+
+
+class Derivative:
+    """A derivative of a kernel over plain buffers and uniforms.
+
+    It takes the arguments of the kernel. One that is a pair has a gradient (`bwd`) or a tangent (`fwd`): an array of the numbers of
+    the value. A backward launch takes the gradients of what the kernel writes, which become zero, and adds to those of what it
+    reads. Gradients of other arguments are not computed.
+    """
+
+    def __init__(self, kernel: Kernel, mode: str):
+        self._kernel, self._mode = kernel, mode
+        self.name = f"{kernel.name}.{mode}"
+        self.__name__ = self.name
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}({', '.join(self._kernel.parameters)})>"
 
     @property
     def parameters(self) -> list[str]:
         """The names of all parameters."""
-        entry = self._any()
-        return [name for name, _, _, _ in [*entry.own, *entry.globals]]
+        return self._kernel.parameters
 
-    def __call__(self, *args, **kwargs) -> "Call":
+    def __call__(self, *args: Any, **kwargs: Any) -> Call:
+        """The derivative with its arguments, to be launched."""
         if args:
             raise ValueError(f"{self.name} takes its arguments by name: {', '.join(self.parameters)}")
-        entry = self._any(_is_on_cuda(kwargs.values()))
-        own, shared = Packer(entry.own_size), Packer(entry.globals_size)
-        known = {name for name, _, _, _ in [*entry.own, *entry.globals]}
-        unknown = [name for name in kwargs if name not in known]
-        if unknown:
-            raise ValueError(f"{self.name} has no parameter {', '.join(unknown)}; it has {', '.join(self.parameters)}")
-        missing = [name for name, _, _, _ in entry.own if name not in kwargs]
-        if missing:
-            raise ValueError(f"{self.name} lacks {', '.join(missing)}; it has {', '.join(self.parameters)}")
-        for packer, params in ((own, entry.own), (shared, entry.globals)):
-            for name, _, offset, node in params:
-                if name in kwargs:
-                    packer.pack(node, offset, kwargs[name], name)
-        return Call(self, own, shared)
+        kernel, cuda = self._kernel, is_on_cuda(kwargs.values())
+        kernel.check_names(kernel.any_entry(cuda), kwargs)
+        values, derivatives = {}, {}
+        for name, value in kwargs.items():
+            values[name] = _split(value, name, derivatives)
+        shadows = {s[0]: s for s in kernel.any_entry(cuda, self._mode).kernel.shadows}
+        for name in derivatives:
+            if name not in shadows:
+                known = ", ".join(shadows) or "nothing"
+                raise ValueError(f"{name} of {kernel.name} carries no derivative; these do: {known}")
+        # What the kernel writes passes derivatives on, even if nobody wants to see them.
+        chosen = tuple(name for name, s in shadows.items() if name in derivatives or s[5])
+        entry = kernel.any_entry(cuda, self._mode, None if len(chosen) == len(shadows) else chosen)
+        known = {param.name: param for param in entry.parameters}
+        for of, name, scalars, is_buffer, _, _ in entry.kernel.shadows:
+            value = _at(values, of)
+            dtype = known[name].node[1][1]
+            shadow = derivatives.get(of)
+            count = _elements(value, known[of].node if of in known else None) * scalars if is_buffer else scalars
+            if shadow is None:
+                shadow = _zeros(count, dtype, value, kwargs.values())
+            elif not is_array(shadow) or _count(shadow) != count:
+                given = f"{_count(shadow)} numbers" if is_array(shadow) else type(shadow).__name__
+                raise ValueError(f"the derivative of {of} has {count} numbers, but was given {given}")
+            values[name] = shadow
+        for name in entry.kernel.copies:
+            values[name] = _copy(values[name])
+        return Call(kernel, entry, values, self._mode)
 
-    def _other(self, suffix: str, what: str) -> "Kernel":
-        if not self._derived:
-            raise ValueError(
-                f"{self.name} has no {what} derivative: mark it [AutoPyBindCUDA] and [Differentiable] in the program"
-            )
-        found = self.__dict__.get(suffix)
-        if found is None:
-            found = self.__dict__[suffix] = Kernel(self.program, self.name + suffix, self._launched, False)
-        return found
 
-    @property
-    def fwd(self) -> "Kernel":
-        """The kernel that computes tangents of the results: a pair has an array and its tangent."""
-        return self._other("_fwd_diff", "forward")
+def _split(value, name: str, derivatives: dict):
+    """A value without the derivatives in it, which are noted under its name."""
+    if hasattr(value, "value") and hasattr(value, "grad") and hasattr(value, "_asdict"):
+        value = (value.value, value.grad)
+    if isinstance(value, tuple) and len(value) == 2 and (value[1] is None or is_array(value[1]) and shape_of(value[1])):
+        if value[1] is not None:
+            derivatives[name] = value[1]
+        return value[0]
+    if isinstance(value, dict):
+        return {part: _split(own, f"{name}.{part}", derivatives) for part, own in value.items()}
+    return value
 
-    @property
-    def bwd(self) -> "Kernel":
-        """The kernel that adds gradients: a pair has an array and its gradient."""
-        return self._other("_bwd_diff", "backward")
 
-    def code(self, target: str) -> str:
-        """The kernel in another language."""
-        return self.program.code(target, "", [self.name])
+def _at(values: dict, path: str):
+    for name in path.split("."):
+        values = values[name] if isinstance(values, dict) else getattr(values, name)
+    return values
+
+
+def _count(array) -> int:
+    return array.numel() if hasattr(array, "numel") else array.size
+
+
+def _elements(array, node) -> int:
+    """How many elements a buffer has."""
+    size = array.element_size() if hasattr(array, "element_size") else array.itemsize
+    return _count(array) * size // (node[2] if node is not None and node[0] == "buffer" else size)
+
+
+def _zeros(count: int, scalar: str, like, others):
+    """Zeros where the arrays are."""
+    from ._points import library
+
+    lib, device = library([like, *others])
+    return lib.zeros((count,), scalar, device)
+
+
+def _copy(array):
+    return array.clone() if hasattr(array, "clone") else array.copy()
 
 
 class Call:
     """A kernel with its arguments, to be launched."""
 
-    def __init__(self, kernel: Kernel, own: Packer, shared: Packer):
-        self._kernel, self._own, self._shared = kernel, own, shared
+    def __init__(self, kernel: Kernel, entry: Entry, values: dict, derivative=None):
+        self._kernel, self._entry, self._done = kernel, entry, True
+        self._name = kernel.name if derivative is None else f"{kernel.name}.{derivative}"
+        self._own, self._shared = Packer(entry.own_size), Packer(entry.globals_size)
+        for packer, params in ((self._own, entry.own), (self._shared, entry.globals)):
+            for param in params:
+                if param.name in values:
+                    packer.pack(param.node, param.offset, values[param.name], param.name)
+        self._own.devices |= self._shared.devices
         self._done = False
 
     def launch(self, blocks, threads=None) -> None:
         """Runs groups of threads. Numbers stand for one dimension: `launch(4, 256)`."""
-        blocks, threads = _three(blocks, "blocks"), None if threads is None else _three(threads, "threads")
-        kernel = self._kernel
+        blocks, threads = three(blocks, "blocks"), None if threads is None else three(threads, "threads")
+        kernel, device = self._kernel, self._own.device()
         if kernel._launched and threads is None:
-            raise ValueError(f"{kernel.name} leaves the threads of a group to the launch: launch(blocks, threads)")
-        self._own.devices += self._shared.devices
-        device = self._own.device()
-        entry = kernel.entry(threads, is_cuda(device))
-        if threads is not None and entry.group != threads:
-            raise ValueError(f"{kernel.name} has groups of {entry.group} threads, not {threads}")
+            raise ValueError(f"{self._name} leaves the threads of a group to the launch: launch(blocks, threads)")
+        if is_cuda(device) != self._entry.cuda:
+            raise RuntimeError(f"arguments of {self._name} are on {device}: put them in dictionaries, lists or tuples")
         self._done = True
-        if 0 in blocks:
-            return
-        entry.launch(list(blocks), self._shared.block, self._own.block, device)
+        if threads is not None and kernel._launched and 0 in threads:
+            raise ValueError(f"a group of {self._name} has at least one thread, but threads is {threads}")
+        entry = self._entry if threads is None else self._for(threads)
+        if threads is not None and entry.group != threads:
+            raise ValueError(f"{self._name} has groups of {entry.group} threads, not {threads}")
+        if 0 not in blocks:
+            entry.launch(blocks, self._shared.block, self._own.block, device)
+
+    def _for(self, threads) -> Entry:
+        """The entry for groups of so many threads."""
+        if not self._kernel._launched:
+            return self._entry
+        key = next(key for key, entry in self._kernel._entries.items() if entry is self._entry)
+        return self._kernel.entry(threads, *key[1:])
 
     def launchRaw(self, blockSize, gridSize) -> None:  # noqa: N802, N803 (names of slangtorch)
         """Runs `gridSize` groups of `blockSize` threads, both tuples of three integers."""
@@ -116,29 +266,37 @@ class Call:
         self.launch(gridSize, blockSize)
 
     def launchTotal(self, *_args, **_kwargs):  # noqa: N802
+        """Does not exist, as in slangtorch."""
         raise NotImplementedError("launchTotal: use launchRaw")
 
     def autoLaunch(self, *_args, **_kwargs):  # noqa: N802
+        """Does not exist, as in slangtorch."""
         raise NotImplementedError("autoLaunch: use launchRaw")
 
     def __del__(self):
         if not getattr(self, "_done", True):
-            warnings.warn(f"{self._kernel.name} was called but not launched", stacklevel=2)
+            warnings.warn(f"{self._name} was called but not launched", stacklevel=2)
 
 
-def _is_on_cuda(values) -> bool:
+def is_on_cuda(values) -> bool:
+    """Whether one of these values has a tensor on CUDA in it."""
     for value in values:
         if getattr(value, "is_cuda", False):
             return True
         parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-        if parts and _is_on_cuda(parts):
+        if parts and is_on_cuda(parts):
             return True
     return False
 
 
-def _three(value, what) -> tuple[int, int, int]:
-    value = (value,) if hasattr(value, "__index__") else tuple(value)
-    value = tuple(int(n.__index__()) for n in value) + (1,) * (3 - len(value))
-    if len(value) != 3 or min(value) < 0:
-        raise ValueError(f"{what} are one to three numbers, not {value}")
-    return value
+def three(value, what: str) -> tuple[int, int, int]:
+    """One to three numbers as three."""
+    given = value
+    try:
+        value = (value,) if hasattr(value, "__index__") else tuple(value)
+        value = tuple(n.__index__() for n in value)
+    except (TypeError, AttributeError):
+        raise TypeError(f"{what} are one to three integers, not {given!r}") from None
+    if not 1 <= len(value) <= 3 or min(value) < 0:
+        raise ValueError(f"{what} are one to three integers from 0 up, not {given!r}")
+    return value + (1,) * (3 - len(value))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from ._layout import DTYPES, NAMES, Leaf
@@ -13,17 +15,20 @@ def device(_array) -> str:
     return "cpu"
 
 
-def asarray(value, scalar: str, where: str, _device) -> np.ndarray:
-    """A value as an array of such numbers. Numbers may lose precision, but not their kind."""
+def asarray(value, scalar: str, where: str, _device=None) -> np.ndarray:
+    """A value as an array of such numbers. Floats may lose precision; nothing else may change a number."""
     dtype = DTYPES[scalar]
-    array = np.asarray(value)
+    array = value if type(value) is np.ndarray else np.asarray(value)
     if array.dtype == dtype:
         return array
-    if array.dtype == object:
-        raise TypeError(f"{where} takes numbers of type {NAMES[scalar]}, but was given {type(value).__name__}")
     kinds = {"b": 0, "u": 1, "i": 1, "f": 2}
     if kinds.get(array.dtype.kind, 3) > kinds[dtype.kind]:
-        raise TypeError(f"{where} takes numbers of type {NAMES[scalar]}, but was given {array.dtype}")
+        given = type(value).__name__ if array.dtype.kind in "OUSV" else f"{array.dtype}"
+        raise TypeError(f"`{where}` takes numbers of type {NAMES[scalar]}, but was given {given}")
+    if dtype.kind in "iu" and not np.can_cast(array.dtype, dtype) and array.size:
+        limits = np.iinfo(dtype)
+        if int(array.min()) < limits.min or int(array.max()) > limits.max:
+            raise ValueError(f"`{where}` takes numbers of type {NAMES[scalar]}, but was given {array.min()} to {array.max()}")
     return array.astype(dtype)
 
 
@@ -32,7 +37,11 @@ def shape(array) -> tuple[int, ...]:
 
 
 def contiguous(array, wanted: tuple[int, ...]):
-    return np.ascontiguousarray(np.broadcast_to(array, wanted))
+    """The numbers side by side in memory, repeated to a shape."""
+    if array.shape != wanted:
+        array = np.broadcast_to(array, wanted)
+    flags = array.flags
+    return array if flags.c_contiguous and flags.aligned else np.array(array, order="C")
 
 
 def pointer(array) -> int:
@@ -92,3 +101,16 @@ def reshape(array, wanted):
 
 def moveaxis(array, source: int, destination: int):
     return np.moveaxis(array, source, destination)
+
+
+def call(function, leaves, around):
+    """Calls a function on leaves."""
+    return function._run(leaves, _me(), around)
+
+
+def refuse_gradients(_name, _given) -> None:
+    """Arrays of numpy want no gradients."""
+
+
+def _me():
+    return sys.modules[__name__]

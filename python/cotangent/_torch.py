@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import weakref
+
 import torch
 
+from . import _numpy
 from ._layout import NAMES, Leaf
+from ._points import Around
 
 NAME = "torch"
 DTYPES = {
@@ -18,17 +23,46 @@ def device(array) -> torch.device:
     return array.device
 
 
+#: How the elements of most tensors lie.
+STRIDED = torch.strided
+
+
 def asarray(value, scalar: str, where: str, on) -> torch.Tensor:
+    """As that of `_numpy`. A tensor stays on its device and keeps its gradient."""
     dtype = DTYPES[scalar]
     if not isinstance(value, torch.Tensor):
-        return torch.as_tensor(value, dtype=dtype, device=on)
+        array = _numpy.asarray(value, scalar, where)
+        return torch.from_numpy(array if array.flags.owndata and array.flags.writeable else array.copy()).to(on)
     if value.device != on:
-        raise ValueError(f"{where} is on {value.device}, but another argument is on {on}")
+        if value.ndim:
+            raise ValueError(f"`{where}` is on {value.device}, but another argument is on {on}")
+        value = value.to(on)
     if value.dtype == dtype:
         return value
-    if value.is_floating_point() and not dtype.is_floating_point or value.is_complex():
-        raise TypeError(f"{where} takes numbers of type {NAMES[scalar]}, but was given {value.dtype}")
+    if value.is_complex() or value.is_floating_point() and not dtype.is_floating_point:
+        raise TypeError(f"`{where}` takes numbers of type {NAMES[scalar]}, but was given {value.dtype}")
+    if dtype == torch.bool:
+        raise TypeError(f"`{where}` takes numbers of type bool, but was given {value.dtype}")
+    if not dtype.is_floating_point and not _fits(value.dtype, dtype) and value.numel():
+        wide = value.to(torch.int64)
+        limits, (low, high) = torch.iinfo(dtype), (int(wide.min()), int(wide.max()))
+        if low < limits.min or high > limits.max:
+            raise ValueError(f"`{where}` takes numbers of type {NAMES[scalar]}, but was given {low} to {high}")
     return value.to(dtype)
+
+
+def _fits(own: torch.dtype, other: torch.dtype) -> bool:
+    """Whether all integers of a type are integers of another."""
+    if own == torch.bool:
+        return True
+    own, other = torch.iinfo(own), torch.iinfo(other)
+    return other.min <= own.min and own.max <= other.max
+
+
+def stack(parts: list) -> torch.Tensor:
+    """Tensors and numbers as one tensor."""
+    like = next(part for part in parts if isinstance(part, torch.Tensor))
+    return torch.stack([torch.as_tensor(part, dtype=like.dtype, device=like.device) for part in parts])
 
 
 def shape(array) -> tuple[int, ...]:
@@ -36,7 +70,9 @@ def shape(array) -> tuple[int, ...]:
 
 
 def contiguous(array, wanted):
-    return array.expand(wanted).contiguous()
+    if array.shape != wanted:
+        array = array.expand(wanted)
+    return array.resolve_neg().contiguous()
 
 
 def pointer(array) -> int:
@@ -91,13 +127,16 @@ def moveaxis(array, source: int, destination: int):
 
 
 class _Call(torch.autograd.Function):
-    """A call of a function. Its backward pass calls the function's vjp, which can be differentiated again."""
+    """A call of a function. Its backward pass calls the function's vjp, which can be differentiated again.
+
+    Nothing is saved but the inputs: the vjp computes again what it needs.
+    """
 
     @staticmethod
-    def forward(ctx, function, leaves_in, *leaves):
-        ctx.function, ctx.leaves_in = function, leaves_in
+    def forward(ctx, function, around: Around, *leaves):
+        ctx.function, ctx.around = function, around
         ctx.save_for_backward(*leaves)
-        outputs = function._run(leaves, _me())
+        outputs = function._run(leaves, _me(), around)
         ctx.mark_non_differentiable(*[o for o, diff in zip(outputs, function._diff_outputs) if not diff])
         return tuple(outputs)
 
@@ -105,45 +144,61 @@ class _Call(torch.autograd.Function):
     def backward(ctx, *cotangents):
         function = ctx.function
         given = [c for c, diff in zip(cotangents, function._diff_outputs) if diff]
-        leaves = ctx.saved_tensors
-        gradients = function._vjp_leaves(leaves, given, _me(), ctx.needs_input_grad[2:])
+        gradients = function._vjp_leaves(ctx.saved_tensors, given, _me(), ctx.around, ctx.needs_input_grad[2:])
         return (None, None, *gradients)
 
 
 def _me():
-    import sys
-
     return sys.modules[__name__]
 
 
-def call(function, leaves):
-    """Calls a function on leaves, with gradients where they are wanted."""
+def call(function, leaves, around: Around):
+    """Calls a function on leaves, with gradients if they are wanted."""
     if torch.compiler.is_compiling():
-        return _operation(function.handle, list(leaves))
-    wants = torch.is_grad_enabled() and any(leaf.requires_grad for leaf in leaves)
-    if wants and function.differentiable:
-        return _Call.apply(function, None, *leaves)
-    return function._run([leaf.detach() for leaf in leaves], _me())
+        if not around.given:
+            return _operation(function.handle, list(leaves))
+        return _uncompiled(function, leaves, around)
+    return _eager(function, leaves, around)
 
+
+def _eager(function, leaves, around: Around):
+    if not torch.is_grad_enabled() or not any(leaf.requires_grad for leaf in leaves):
+        return function._run(leaves, _me(), around)
+    if function.differentiable:
+        return _Call.apply(function, around, *leaves)
+    function._refuse_gradients(leaves)
+    return function._run([leaf.detach() for leaf in leaves], _me(), around)
+
+
+#: Calls with buffers and uniforms are not part of compiled graphs.
+_uncompiled = torch.compiler.disable(_eager)
 
 #: Functions by their handles, which operations of compiled graphs take.
-HANDLES: dict[int, object] = {}
+HANDLES: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+
+
+def _function(handle: int):
+    function = HANDLES.get(handle)
+    if function is None:
+        raise RuntimeError("the function of a compiled graph is gone: keep the module that it is of")
+    return function
 
 
 @torch.library.custom_op("cotangent::call", mutates_args=())
 def _operation(handle: int, leaves: list[torch.Tensor]) -> list[torch.Tensor]:
-    return HANDLES[handle]._run([leaf.detach() for leaf in leaves], _me())
+    function = _function(handle)
+    return function._run([leaf.detach() for leaf in leaves], _me(), function._around(leaves))
 
 
 @_operation.register_fake
 def _(handle, leaves):
-    return HANDLES[handle]._fake(leaves, _me())
+    return _function(handle)._fake(leaves, _me())
 
 
 @torch.library.custom_op("cotangent::vjp", mutates_args=())
 def _vjp(handle: int, leaves: list[torch.Tensor], cotangents: list[torch.Tensor]) -> list[torch.Tensor]:
-    function = HANDLES[handle]
-    found = function._vjp_leaves([x.detach() for x in leaves], cotangents, _me(), [True] * len(leaves))
+    function, leaves = _function(handle), [leaf.detach() for leaf in leaves]
+    found = function._vjp_leaves(leaves, cotangents, _me(), function._around(leaves), [True] * len(leaves))
     return [torch.zeros_like(x) if g is None else g.clone() for x, g in zip(leaves, found)]
 
 
@@ -154,14 +209,30 @@ def _(handle, leaves, cotangents):
 
 def _setup(ctx, inputs, output):
     ctx.handle = inputs[0]
+    ctx.shapes = [(o.shape, o.dtype, o.device) for o in output]
     ctx.save_for_backward(*inputs[1])
 
 
 def _backward(ctx, cotangents):
-    function = HANDLES[ctx.handle]
-    given = [c for c, diff in zip(cotangents, function._diff_outputs) if diff]
-    found = _vjp(ctx.handle, list(ctx.saved_tensors), [c.contiguous() for c in given])
+    function = _function(ctx.handle)
+    given = []
+    for cotangent, diff, (shape, dtype, device) in zip(cotangents, function._diff_outputs, ctx.shapes):
+        if diff:
+            given.append(torch.zeros(shape, dtype=dtype, device=device) if cotangent is None else cotangent.contiguous())
+    found = _vjp(ctx.handle, list(ctx.saved_tensors), given)
     return None, [g if g.is_floating_point() else None for g in found]
 
 
 _operation.register_autograd(_backward, setup_context=_setup)
+
+
+def refuse_gradients(name: str, given: dict) -> None:
+    """Fails if buffers or uniforms of a function require gradients: they would get none."""
+    if not torch.is_grad_enabled():
+        return
+    for own, value in given.items():
+        if getattr(value, "requires_grad", False):
+            raise TypeError(
+                f"`{own}` requires a gradient, but buffers and uniforms of {name} carry none: pass `.detach()` of it, make it "
+                "a parameter that is an array or vector, or write a kernel"
+            )

@@ -12,6 +12,7 @@ So a second derivative is the derivative of a derivative, and every device runs 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 #: Threads of a group of points.
 THREADS = 64
@@ -40,6 +41,11 @@ class Signature:
     name: str
     params: tuple[Param, ...]
     result: Param | None
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What a caller gives."""
+        return [p.name for p in self.params if p.dir != "out"]
 
     @property
     def inputs(self) -> list[Param]:

@@ -96,9 +96,9 @@ def clearSessionShaderCache() -> None:  # noqa: N802
 
 def clearPersistentShaderCache() -> None:  # noqa: N802
     """Removes what was compiled for CUDA and kept on disk."""
-    from . import _cuda
+    from . import _nvrtc
 
-    _cuda.clear_cache()
+    _nvrtc.clear_cache()
 
 
 def clearShaderCaches() -> None:  # noqa: N802

@@ -2,12 +2,13 @@
 #![allow(unsafe_code)]
 
 use crate::layout::{self, Leaf, LeafKind};
-use crate::{CompileError, Trap};
+use crate::{CompileError, Trap, interrupt};
 use cotangent::ir::layout::{Matrices, Target, bind};
-use cotangent::jit::{Foreign, Loaded, Native};
+use cotangent::ir::shader::ShaderParam;
+use cotangent::jit::{Foreign, Loaded, Monitor, Native};
 use cotangent::render::{Style, render};
 use cotangent::runtime::{Backend, Failure, Launch};
-use cotangent::{Lowered, Sources};
+use cotangent::{Lowered, Refusal, Sources};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -29,10 +30,10 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// The only entry point of a lowered program.
     pub fn new(
         native: Native,
         path: &str,
-        name: &str,
         target: Target,
         lowered: Arc<Lowered>,
         sources: Sources,
@@ -43,18 +44,24 @@ impl Kernel {
             let pairs = declared.iter().zip(placed);
             pairs.flat_map(|(param, placed)| layout::leaves(types, param, placed)).collect()
         };
-        let compiled = cotangent::compiled(&lowered);
-        let Some(entry) = compiled.entry(name) else {
-            return Err(PyValueError::new_err(format!("there is no entry point `{name}`")));
+        let Some(&entry) = lowered.entries.first() else {
+            return Err(PyValueError::new_err(format!("{path} has no entry point")));
         };
+        let compiled = cotangent::compiled(&lowered);
         let own = match (lowered.params.entries.first(), bindings.entries.first()) {
             (Some((_, declared)), Some(placed)) => of(declared, &placed.params),
             _ => vec![],
         };
         let leaves = [of(&lowered.params.globals, &bindings.params), own];
         let loaded = native.load(&compiled).map_err(|failure| failed(&sources, &failure))?;
-        let (name, path) = (name.to_string(), path.to_string());
+        let (name, path) = (lowered.module.funcs[entry].name.to_string(), path.to_string());
         Ok(Kernel { name, path, lowered, sources, bindings, leaves, entry, native, loaded })
+    }
+
+    /// The parameters of the entry point, and where they lie.
+    fn own(&self) -> Option<(&[ShaderParam], &bind::EntryBindings)> {
+        let (_, declared) = self.lowered.params.entries.first()?;
+        Some((declared, self.bindings.entries.first()?))
     }
 }
 
@@ -85,11 +92,11 @@ impl Kernel {
         let (types, params) = (&self.lowered.module.types, &self.lowered.params);
         let size = |block: Option<bind::BlockPlace>| block.map_or(0, |block| block.size);
         let globals = layout::describe(py, types, &params.globals, &self.bindings.params)?;
-        let own = match (params.entries.first(), self.bindings.entries.first()) {
-            (Some((_, declared)), Some(placed)) => {
+        let own = match self.own() {
+            Some((declared, placed)) => {
                 (size(placed.block), layout::describe(py, types, declared, &placed.params)?)
             }
-            _ => (0, PyList::empty(py)),
+            None => (0, PyList::empty(py)),
         };
         Ok(((size(self.bindings.block), globals), own))
     }
@@ -100,13 +107,40 @@ impl Kernel {
         self.lowered.module.funcs[self.entry].entry.as_ref().map_or([1; 3], |entry| entry.threads)
     }
 
-    /// The text for CUDA. With `COTANGENT_TRAP` a host can say what happens when a thread stops.
-    fn cuda(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| cotangent::cuda(&self.lowered, &self.sources, &self.path, false))
-            .map_err(|refusal| CompileError::new_err(render(&self.sources, &refusal, Style::Plain)))
+    /// The program as CUDA: its text, the name of the kernel, and whether the kernel takes a block of its own after that of the
+    /// program. A host that defines `COTANGENT_TRAP` decides what happens when a thread stops.
+    fn cuda(&self, py: Python<'_>) -> PyResult<(String, String, bool)> {
+        let refused = |refusal: Refusal| CompileError::new_err(render(&self.sources, &refusal, Style::Plain));
+        let text = py.detach(|| cotangent::cuda(&self.lowered, &self.sources, &self.path, false));
+        let text = text.map_err(refused)?;
+        let mut names = cotangent::entry_names(&self.lowered, Target::Cuda).map_err(refused)?;
+        let name = names.remove(&self.entry).unwrap_or_else(|| self.name.clone());
+        Ok((text, name, self.own().is_some_and(|(declared, _)| !declared.is_empty())))
     }
 
-    /// The line of the program that a trap on a device names, as a diagnostic would show it.
+    /// What the parameters are called that hold derivatives, if this is the derivative of an entry point:
+    /// `(parameter, its shadow, scalars of an element, whether it is a buffer, whether it is read, whether it is written)`.
+    #[getter]
+    fn shadows(&self) -> Vec<(String, String, u32, bool, bool, bool)> {
+        let shadows = self.lowered.params.shadows.iter();
+        shadows
+            .map(|s| (s.of.to_string(), s.name.to_string(), s.scalars, s.is_buffer, s.read, s.written))
+            .collect()
+    }
+
+    /// The buffers that the entry point writes although the host must not see it.
+    #[getter]
+    fn copies(&self) -> Vec<String> {
+        self.lowered.params.copies.iter().map(ToString::to_string).collect()
+    }
+
+    /// The name of the entry point.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The path of the program.
     #[getter]
     fn path(&self) -> &str {
         &self.path
@@ -139,15 +173,22 @@ impl Kernel {
             }
         }
         let memory = Addresses(memory);
+        // Each launch has a monitor of its own: one that was interrupted ends all launches to come.
+        let native = Native { monitor: Monitor::default(), limits: self.native.limits };
         // SAFETY: Python holds the arrays while this method runs, and made the blocks of their addresses.
         let launched = py.detach(|| unsafe {
             let Addresses(memory) = &memory;
-            self.native.launch_on(&self.loaded, self.entry, groups, &values, memory, Launch::default())
+            let _watched = interrupt::watch(&native.monitor);
+            native.launch_on(&self.loaded, self.entry, groups, &values, memory, Launch::default())
         });
         let launched = launched.map_err(|failure| failed(&self.sources, &failure))?;
         match launched.ended {
             Ok(()) => Ok(launched.printed),
-            Err(stopped) => Err(Trap::new_err(render(&self.sources, &stopped.diagnostic(), Style::Plain))),
+            Err(stopped) => {
+                // In the main thread, Ctrl-C is the better reason.
+                py.check_signals()?;
+                Err(Trap::new_err(render(&self.sources, &stopped.diagnostic(), Style::Plain)))
+            }
         }
     }
 

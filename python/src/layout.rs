@@ -79,7 +79,7 @@ fn step(types: &Types, rules: Rules, elem: Ty) -> usize {
     rules.stride(types, elem).unwrap_or(0) as usize
 }
 
-/// Parameters: name, type as the language writes it, where it lies, and its type as above.
+/// Parameters: name, type as the language writes it, where it lies, its type as above, and whether the program uses it.
 pub fn describe<'py>(
     py: Python<'py>,
     types: &Types,
@@ -90,7 +90,8 @@ pub fn describe<'py>(
     for (param, placed) in declared.iter().zip(placed) {
         let text = param.ty.map_or_else(String::new, |ty| ty.to_string());
         let offset = placed.data.map_or(0, |data| data.offset);
-        params.append((param.name.to_string(), text, offset, of_shape(py, types, placed)?))?;
+        let used = !param.leaves.is_empty();
+        params.append((param.name.to_string(), text, offset, of_shape(py, types, placed)?, used))?;
     }
     Ok(params)
 }

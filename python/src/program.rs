@@ -4,10 +4,10 @@ use crate::CompileError;
 use crate::kernel::Kernel;
 use cotangent::gradcheck::{Finding, Options as Points, Outcome, gradcheck};
 use cotangent::ir::layout::{Matrices, Target};
-use cotangent::ir::{Dir, layout};
+use cotangent::ir::{Dir, Mode, layout};
 use cotangent::jit::Native;
 use cotangent::sema::hir::{self, FuncKind};
-use cotangent::{Answer, Disk, Emitted, Loader, Options, Request, Roots, Session, Symbol};
+use cotangent::{Answer, Disk, Emitted, KernelRoot, Loader, Options, Request, Roots, Session, Symbol};
 use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -116,9 +116,10 @@ impl Program {
         })
     }
 
-    /// The names of the functions, then of the entry points with whether they are derived by name (`[AutoPyBindCUDA]`).
+    /// The names of the functions, then of the entry points: whether the launch says how many threads a group has
+    /// (`[CudaKernel]`), whether derivatives have names (`[AutoPyBindCUDA]`), and whether it is differentiable.
     #[allow(clippy::type_complexity)]
-    fn names(&self) -> PyResult<(Vec<String>, Vec<(String, bool, bool)>)> {
+    fn names(&self) -> PyResult<(Vec<String>, Vec<(String, bool, bool, bool)>)> {
         let program = self.ask("", Options::default());
         accept(program.check())?;
         let (mut functions, mut entries) = (vec![], vec![]);
@@ -128,7 +129,7 @@ impl Program {
             let name = func.name.to_string();
             match func.entry {
                 Some(entry) => {
-                    entries.push((name, entry.launched, entry.bound && func.diff.is_differentiable()));
+                    entries.push((name, entry.launched, entry.bound, func.diff.is_differentiable()));
                 }
                 None if is_plain(func) && !functions.contains(&name) => functions.push(name),
                 None => {}
@@ -137,13 +138,17 @@ impl Program {
         Ok((functions, entries))
     }
 
-    /// The structures that are not generic, with the names of their fields.
+    /// The structures of the user that are not generic, with the names of their fields.
     fn structures(&self) -> PyResult<Vec<(String, Vec<String>)>> {
         let program = self.ask("", Options::default());
         accept(program.check())?;
         let Some(checked) = program.checked() else { return Ok(vec![]) };
-        let own =
-            checked.program.structs.values().filter(|s| s.generics.params.is_empty() && s.magic.is_none());
+        let sources = program.sources();
+        let is_own = |s: &hir::Struct| {
+            let library = s.span.is_none() || sources.is_library(s.span.file);
+            !library && s.generics.params.is_empty() && s.magic.is_none() && s.differential_of.is_none()
+        };
+        let own = checked.program.structs.values().filter(|s| is_own(s));
         let fields = |s: &hir::Struct| s.fields.iter().map(|field| field.name.to_string()).collect();
         Ok(own.map(|s| (s.name.to_string(), fields(s))).collect())
     }
@@ -206,8 +211,10 @@ impl Program {
         Ok(all)
     }
 
-    /// Compiles an entry point of the program, or of what is appended to it.
-    #[pyo3(signature = (entry, threads, addition, cuda))]
+    /// Compiles an entry point of the program, or of what is appended to it; or its derivative, `"fwd"` or `"bwd"`, by these
+    /// parameters (without a list, by all that carry derivatives).
+    #[pyo3(signature = (entry, threads, addition, cuda, derivative=None, wrt=None))]
+    #[allow(clippy::too_many_arguments)]
     fn kernel(
         &self,
         py: Python<'_>,
@@ -215,15 +222,27 @@ impl Program {
         threads: Option<[u32; 3]>,
         addition: &str,
         cuda: bool,
+        derivative: Option<&str>,
+        wrt: Option<Vec<String>>,
     ) -> PyResult<Kernel> {
+        let entry = Symbol::new(entry);
+        let roots = match derivative {
+            None => Roots::Entries(vec![entry]),
+            Some(mode) => Roots::Kernel(KernelRoot {
+                entry,
+                mode: direction_of(mode)?,
+                wrt: wrt.map(|names| names.iter().map(|name| Symbol::new(name)).collect()),
+                results: None,
+            }),
+        };
         py.detach(|| {
             let target = cuda.then_some(Target::Cuda);
             let options =
                 Options { threads, target, runs: !cuda, matrices: Matrices::Rows, ..Options::default() };
             let program = self.ask(addition, options);
-            let lowered = accept(program.compile(Roots::Entries(vec![Symbol::new(entry)])))?;
+            let lowered = accept(program.compile(roots))?;
             let target = target.unwrap_or(Target::Cpp);
-            Kernel::new(self.native.clone(), &self.path, entry, target, lowered, program.sources())
+            Kernel::new(self.native.clone(), &self.path, target, lowered, program.sources())
         })
     }
 
@@ -266,16 +285,30 @@ impl Program {
     }
 
     /// The program in another language: entry points and functions.
-    fn code(&self, py: Python<'_>, target: &str, addition: &str, entries: Vec<String>) -> PyResult<String> {
+    #[pyo3(signature = (target, addition, entries, threads=None, derivative=None))]
+    fn code(
+        &self,
+        py: Python<'_>,
+        target: &str,
+        addition: &str,
+        entries: Vec<String>,
+        threads: Option<[u32; 3]>,
+        derivative: Option<&str>,
+    ) -> PyResult<String> {
+        let Some(target) = Target::named(target) else {
+            let known = "cpp, cuda, glsl, hlsl, metal, spirv, wgsl";
+            let why = format!("there is no target `{target}`: the targets are {known}");
+            return Err(PyValueError::new_err(why));
+        };
+        let mode = derivative.map(direction_of).transpose()?;
         py.detach(|| {
-            let Some(target) = Target::named(target) else {
-                return Err(PyValueError::new_err(format!("there is no target `{target}`")));
-            };
-            let options = Options { target: Some(target), ..Options::default() };
+            let options = Options { target: Some(target), threads, ..Options::default() };
             let program = self.ask(addition, options);
-            let roots = match entries.is_empty() {
-                true => Roots::Module,
-                false => Roots::Entries(entries.iter().map(|name| Symbol::new(name)).collect()),
+            let names: Vec<Symbol> = entries.iter().map(|name| Symbol::new(name)).collect();
+            let roots = match (mode, &names[..]) {
+                (_, []) => Roots::Module,
+                (Some(mode), &[entry]) => Roots::Kernel(KernelRoot { entry, mode, wrt: None, results: None }),
+                _ => Roots::Entries(names),
             };
             let lowered = accept(program.compile(roots))?;
             let sources = program.sources();
@@ -305,6 +338,14 @@ fn is_backward(func: &hir::Func) -> bool {
     diff.differentiable.is_some_and(|mode| matches!(mode, hir::DiffMode::Backward))
         || diff.backward.is_some()
         || diff.apply.is_some()
+}
+
+fn direction_of(mode: &str) -> PyResult<Mode> {
+    match mode {
+        "fwd" => Ok(Mode::Forward),
+        "bwd" => Ok(Mode::Backward),
+        _ => Err(PyValueError::new_err(format!("a derivative is `fwd` or `bwd`, not `{mode}`"))),
+    }
 }
 
 fn judged(finding: &Finding) -> (String, u32, f64, String) {

@@ -146,13 +146,13 @@ def test_mistakes(m):
         m.f(1.0)
     with pytest.raises(TypeError, match="no parameter `y`"):
         m.f(1.0, y=2.0)
-    with pytest.raises(TypeError, match="n takes numbers of type int"):
+    with pytest.raises(TypeError, match="`n` takes numbers of type int, but was given float64"):
         m.sum([1, 2, 3], 1.0, 2.5)
     with pytest.raises(ValueError, match=r"last dimensions are \(3,\)"):
         m.norm([1, 2])
     with pytest.raises(ValueError, match="do not fit together"):
         m.f(np.zeros(2), np.zeros(3))
-    with pytest.raises(TypeError, match="lacks `d`"):
+    with pytest.raises(TypeError, match="lacks d: its fields are o, d, id"):
         m.at({"o": [0, 0, 0], "id": 1}, 1.0)
     with pytest.raises(TypeError, match="no backward derivative"):
         m.twice.grad(1)

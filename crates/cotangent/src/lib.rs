@@ -125,7 +125,9 @@ pub use cotangent_syntax::ast::Version as Language;
 pub use disk::Disk;
 pub use given::Setting;
 pub use session::{Answer, Program, Request, Session, Stop, Warnings};
-pub use targets::{Emitted, capabilities, cpp, cuda, disassemble, is_catching, shader, wgsl};
+pub use targets::{
+    Emitted, Refusal, capabilities, cpp, cuda, disassemble, entry_names, is_catching, shader, wgsl,
+};
 pub use texts::Texts;
 
 /// A program as back ends take it.

@@ -38,7 +38,7 @@ pub fn shader(lowered: &Lowered, target: Target, lines: Option<&Sources>) -> Res
 }
 
 /// What the entry points of a program are called in the code for a target.
-pub(crate) fn entry_names(lowered: &Lowered, target: Target) -> Result<Map<FuncId, String>, Refusal> {
+pub fn entry_names(lowered: &Lowered, target: Target) -> Result<Map<FuncId, String>, Refusal> {
     let module = &lowered.module;
     match target {
         Target::Cpp => Ok(cotangent_emit_c::entry_names(module, Language::Cpp)),

@@ -1,0 +1,257 @@
+"""Arguments of kernels, as bytes in C layout."""
+
+from __future__ import annotations
+
+import numbers
+import struct
+
+import numpy as np
+
+from ._layout import DTYPES, NAMES, describe, leaves_of
+
+FORMATS = {
+    "bool": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
+    "f16": "e", "f32": "f", "f64": "d",
+}
+#: Elements of a tensor are numbered in 32 bits.
+MOST_ELEMENTS = 2**32
+
+
+class Packer:
+    """Writes arguments into a block of parameters. What the block points to stays alive as long as this does."""
+
+    def __init__(self, size: int):
+        self.block = bytearray(size)
+        self.alive: list = []
+        self.devices: dict[str, object] = {}
+
+    def pack(self, node, offset: int, value, where: str) -> None:
+        """Writes a value of a type at an offset. `where` is what messages call it."""
+        getattr(self, f"_{node[0]}")(node, offset, value, where)
+
+    def device(self):
+        """The device that all arrays are on."""
+        if len(self.devices) > 1:
+            raise RuntimeError(f"arguments are on several devices: {', '.join(sorted(self.devices))}")
+        return next(iter(self.devices.values()), "cpu")
+
+    def require(self, device) -> None:
+        """Fails if an array is not on a device."""
+        for name in self.devices:
+            if name != str(device):
+                raise RuntimeError(f"arguments are on several devices: {name}, {device}")
+
+    def _scalar(self, node, offset, value, where):
+        self._number(node[1], offset, value, where)
+
+    def _number(self, scalar, offset, value, where):
+        try:
+            struct.pack_into("<" + FORMATS[scalar], self.block, offset, _number(scalar, value))
+        except (TypeError, ValueError, OverflowError, struct.error):
+            raise TypeError(f"{where} takes a number of type {NAMES[scalar]}, but was given {value!r}") from None
+
+    def _sequence(self, value, count, where, what):
+        if hasattr(value, "tolist"):
+            value = value.tolist()
+        if not isinstance(value, (list, tuple)) or len(value) != count:
+            given = f"{len(value)} values" if isinstance(value, (list, tuple)) else type(value).__name__
+            raise TypeError(f"{where} is {what} and takes {count} values, but was given {given}")
+        return value
+
+    def _vector(self, node, offset, value, where):
+        _, scalar, count = node
+        size = DTYPES[scalar].itemsize
+        for i, part in enumerate(self._sequence(value, count, where, describe(node))):
+            self._number(scalar, offset + i * size, part, f"{where}[{i}]")
+
+    def _matrix(self, node, offset, value, where):
+        _, scalar, rows, columns, size = node
+        for i, row in enumerate(self._sequence(value, rows, where, describe(node))):
+            self._vector(("vector", scalar, columns), offset + i * size, row, f"{where}[{i}]")
+
+    def _array(self, node, offset, value, where):
+        _, element, count, stride = node
+        if not isinstance(value, (list, tuple)) and not hasattr(value, "tolist"):
+            raise TypeError(f"{where} is an array and takes {count} values, but was given {type(value).__name__}")
+        if len(value) != count:
+            raise ValueError(f"{where} is an array and takes {count} values, but was given {len(value)}")
+        for i, part in enumerate(value):
+            self.pack(element, offset + i * stride, part, f"{where}[{i}]")
+
+    def _struct(self, node, offset, value, where):
+        fields = node[1]
+        names = [name for name, _, _ in fields]
+        if names == ["data", "strides", "sizes", "dimensions"]:
+            return self._tensor(fields, offset, value, where)
+        if names == ["primal", "diff"]:
+            return self._pair(fields, offset, value, where)
+        if hasattr(value, "_asdict"):
+            value = value._asdict()
+        if isinstance(value, dict):
+            missing, unknown = [n for n in names if n not in value], [n for n in value if n not in names]
+            if missing or unknown:
+                what = f"lacks {', '.join(missing)}" if missing else f"has no field {', '.join(map(str, unknown))}"
+                raise TypeError(f"{where} {what}: its fields are {', '.join(names)}")
+            value = [value[name] for name in names]
+        elif isinstance(value, (list, tuple)):
+            if len(value) != len(names):
+                raise TypeError(
+                    f"{where} has {len(names)} fields ({', '.join(names)}), but was given {len(value)} values"
+                )
+        else:
+            raise ValueError(
+                f"{where} is a structure ({', '.join(names)}): give a dictionary, a tuple or a named tuple, "
+                f"not {type(value).__name__}"
+            )
+        for (name, at, part), own in zip(fields, value):
+            self.pack(part, offset + at, own, f"{where}.{name}")
+
+    def _pair(self, fields, offset, value, where):
+        (_, at, primal), (_, diff_at, diff) = fields
+        if hasattr(value, "value") and hasattr(value, "grad") and hasattr(value, "_asdict"):
+            value, grad = value.value, value.grad
+        elif isinstance(value, (list, tuple)):
+            if len(value) not in (1, 2):
+                raise TypeError(
+                    f"{where} takes an array, or a pair of an array and its gradient, but was given {len(value)} values"
+                )
+            value, grad = value[0], value[1] if len(value) == 2 else None
+        else:
+            grad = None
+        self.pack(primal, offset + at, value, where)
+        # Without a gradient, its view has no dimensions: the program drops what it would add there.
+        if grad is None:
+            return
+        inner = diff[1]
+        if len(inner) != 1 or inner[0][2][0] != "struct" or isinstance(grad, (tuple, list, dict)):
+            return self.pack(diff, offset + diff_at, grad, f"{where}.diff")
+        _, inner_at, view = inner[0]
+        if shape_of(grad) != shape_of(value):
+            raise ValueError(f"{where}: the gradient has shape {shape_of(grad)}, but the array has {shape_of(value)}")
+        if not shape_of(grad):
+            # A view without dimensions means that there is no gradient.
+            grad = grad.reshape(1)
+        self.pack(view, offset + diff_at + inner_at, grad, f"{where}.grad")
+
+    def _tensor(self, fields, offset, value, where):
+        places = {name: offset + at for name, at, _ in fields}
+        _, element, size, _ = fields[0][2]
+        scalar = element[1] if element[0] in ("scalar", "vector") else None
+        address, shape, strides, itemsize = self._memory(value, scalar, where, True)
+        if len(shape) > 5:
+            raise RuntimeError(f"{where} has {len(shape)} dimensions, but at most 5 are possible")
+        if element[0] not in ("scalar", "vector"):
+            raise RuntimeError(f"{where} has elements of type {describe(element)}: only numbers and vectors can be passed")
+        lanes = element[2] if element[0] == "vector" else 1
+        if element[0] == "vector" and (not shape or shape[-1] != lanes or strides[-1] != itemsize and lanes > 1):
+            raise RuntimeError(
+                f"{where} has elements of type {describe(element)}: its last dimension must have {lanes} "
+                f"numbers side by side, but its shape is {tuple(shape)}"
+            )
+        empty, steps, last = 0 in shape, [], 0
+        for i, (length, stride) in enumerate(zip(shape, strides)):
+            if element[0] == "vector" and i == len(shape) - 1:
+                steps.append(0)
+                continue
+            if not empty and stride <= 0 and length > 1:
+                raise RuntimeError(
+                    f"{where}: dimension {i} has stride {stride // itemsize}; pass `.contiguous()` of the tensor, or a copy"
+                )
+            if stride % size and length > 1:
+                raise RuntimeError(f"{where}: dimension {i} does not step over whole elements; make it contiguous")
+            # Nothing steps along a dimension of one element.
+            steps.append(stride // size if length > 1 else 0)
+            last += (length - 1) * steps[-1]
+        count = 0 if empty else last + 1
+        if count > MOST_ELEMENTS or max(shape, default=0) >= MOST_ELEMENTS:
+            raise RuntimeError(f"{where} spans {count} elements, but at most 2^32 are possible")
+        rest = [0] * (5 - len(shape))
+        pack = struct.pack_into
+        pack("<QQ", self.block, places["data"], address if count else 0, count)
+        pack("<5I", self.block, places["strides"], *[0 if empty else step for step in steps], *rest)
+        pack("<5I", self.block, places["sizes"], *shape, *rest)
+        pack("<I", self.block, places["dimensions"], len(shape))
+
+    def _buffer(self, node, offset, value, where):
+        _, element, size, writes = node
+        scalars = {leaf.scalar for leaf in leaves_of(element)}
+        scalar = scalars.pop() if len(scalars) == 1 else None
+        if not writes and not is_array(value) and scalar:
+            value = np.asarray(value, DTYPES[scalar])
+        address, shape, strides, itemsize = self._memory(value, scalar, where, writes)
+        if scalar is None and not (itemsize == 1 or itemsize == size and getattr(value.dtype, "names", None)):
+            raise RuntimeError(
+                f"{where} has elements of type {describe(element)}: give their bytes (uint8), or an array of a structured "
+                f"dtype of {size} bytes, not {value.dtype}"
+            )
+        expected = itemsize
+        for length, stride in zip(reversed(shape), reversed(strides)):
+            if length != 1 and stride != expected:
+                raise ValueError(f"{where} is a buffer: its array must be contiguous")
+            expected *= length
+        own = leaves_of(element)[0].shape if scalar and len(leaves_of(element)) == 1 else ()
+        if own and len(shape) > 1 and tuple(shape[-len(own):]) != own:
+            raise ValueError(
+                f"{where} has elements of type {describe(element)}: the last dimensions of its array must be {own}, "
+                f"but its shape is {tuple(shape)}"
+            )
+        if expected % size:
+            raise ValueError(f"{where} has elements of {size} bytes, but was given {expected} bytes")
+        struct.pack_into("<QQ", self.block, offset, address if expected else 0, expected // size)
+
+    def _other(self, node, offset, value, where):
+        raise TypeError(f"{where} is {node[1]}, which cannot be passed from Python yet")
+
+    def _memory(self, value, scalar, where, writes: bool):
+        """Address, shape, strides in bytes and size of an element of an array or tensor."""
+        if not is_array(value):
+            raise RuntimeError(f"{where} takes an array or a tensor, but was given {type(value).__name__}")
+        self.alive.append(value)
+        if not hasattr(value, "data_ptr"):
+            if scalar and value.dtype != DTYPES[scalar]:
+                raise RuntimeError(f"{where} takes elements of type {DTYPES[scalar]}, but was given {value.dtype}")
+            flags = value.flags
+            if writes and not flags.writeable:
+                raise RuntimeError(f"{where} is read-only: pass a copy")
+            if not flags.aligned:
+                raise RuntimeError(f"{where} is not aligned in memory: pass a copy")
+            self.devices["cpu"] = "cpu"
+            return value.__array_interface__["data"][0], value.shape, value.strides, value.itemsize
+        from . import _torch
+
+        if scalar and value.dtype != _torch.DTYPES[scalar]:
+            raise RuntimeError(f"{where} takes elements of type {_torch.DTYPES[scalar]}, but was given {value.dtype}")
+        if value.is_sparse or value.layout != _torch.STRIDED:
+            raise RuntimeError(f"{where} is a sparse tensor: pass `.to_dense()` of it")
+        if value.is_conj() or value.is_neg():
+            raise RuntimeError(f"{where} is a lazily changed view: pass `.resolve_conj().resolve_neg()` of it")
+        size = value.element_size()
+        self.devices[str(value.device)] = value.device
+        return value.data_ptr(), value.shape, [step * size for step in value.stride()], size
+
+
+def _number(scalar: str, value):
+    """A value as the number that is packed; TypeError if it is another kind of number."""
+    if scalar == "bool":
+        if isinstance(value, (bool, np.bool_)) or hasattr(value, "item") and str(value.dtype).endswith("bool"):
+            return bool(value)
+        number = value.__index__() if hasattr(value, "__index__") else 2
+        if number not in (0, 1):
+            raise TypeError
+        return bool(number)
+    if scalar[0] == "f":
+        if not isinstance(value, numbers.Real) and not hasattr(value, "__float__"):
+            raise TypeError
+        return float(value)
+    if not hasattr(value, "__index__"):
+        raise TypeError
+    return value.__index__()
+
+
+def is_array(value) -> bool:
+    """Whether a value is an array of numpy or a tensor of torch."""
+    return hasattr(value, "__array_interface__") or hasattr(value, "data_ptr")
+
+
+def shape_of(value) -> tuple:
+    return tuple(getattr(value, "shape", ()))
