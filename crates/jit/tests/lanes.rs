@@ -182,3 +182,52 @@ fn threads_run_one_by_one_where_buffers_share_memory() {
     assert_eq!(run(false), [7, 7, 8, 9, 10, 11, 12, 13, 14]);
     assert_eq!(run(true), [7; 9]);
 }
+
+/// A program in which each thread adds its number to elements `%row` of a buffer, for counters below three.
+fn adds_to_rows(row: &str) -> String {
+    format!(
+        "global @out: rwbuffer<i32> param
+        func @main(%thread: u32x3) entry(8, 1, 1)(dispatch_thread_id) {{
+          %t: u32 = extract %thread [0]
+          %own: i32 = convert %t
+          %two: u32 = const 2
+          %three: u32 = const 3
+          %n: i32 = const 3
+          for %n () body(%k: i32) {{
+            %c: u32 = convert %k
+            {row}
+            %buffer: rwbuffer<i32> = global @out
+            %old: i32 = load %buffer [%i]
+            %twice: i32 = add %old, %old
+            %new: i32 = add %twice, %own
+            store %buffer, %new [%i]
+            yield
+          }}
+          return
+        }}"
+    )
+}
+
+/// Thread t has elements 3t to 3t + 2.
+#[test]
+fn threads_update_elements_of_their_own_in_lanes() {
+    let mut memory: Vec<i32> = (0..24).collect();
+    run(&adds_to_rows("%first: u32 = mul %t, %three\n%i: u32 = add %first, %c"), &mut memory)
+        .expect("it runs");
+    let expected: Vec<i32> = (0..24).map(|i| 2 * i + i / 3).collect();
+    assert_eq!(memory, expected);
+}
+
+/// Thread t updates elements t to t + 2, so an element is updated by three threads, whose order is seen: no lanes.
+#[test]
+fn threads_that_meet_at_elements_run_one_by_one() {
+    for row in ["%i: u32 = add %t, %c", "%first: u32 = mul %t, %two\n%i: u32 = add %first, %c"] {
+        let text = adds_to_rows(row);
+        let module = parse_module(&text).unwrap_or_else(|e| panic!("{e:?}"));
+        let entry = module.func_named("main".into()).expect("it is there");
+        let options = Options { lanes: LaneChoice::Always, ..Options::default() };
+        let program = Program::compile(&module, entry, options).unwrap_or_else(|e| panic!("{e}"));
+        let refused = program.no_lanes().expect("it does not run in lanes");
+        assert_eq!(refused.what, "memory that threads read and write, in lanes");
+    }
+}

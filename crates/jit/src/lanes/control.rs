@@ -75,6 +75,13 @@ impl Lanes<'_, '_, '_> {
     // Regions.
 
     pub(super) fn region(&mut self, region: Region, to: &Yield) -> Result<()> {
+        let known = self.ranges.len();
+        self.instructions(region, to)?;
+        self.ranges.truncate(known);
+        Ok(())
+    }
+
+    fn instructions(&mut self, region: Region, to: &Yield) -> Result<()> {
         let func = self.body.func;
         for &inst in &func.regions[region].insts {
             let data = &func.insts[inst];
@@ -98,17 +105,25 @@ impl Lanes<'_, '_, '_> {
                 Control::If | Control::Switch(_) if !self.uniform.splits(inst) => self.branch(inst, data)?,
                 Control::If => self.lanes_if(inst, data)?,
                 Control::Switch(cases) => self.lanes_switch(inst, data, cases)?,
-                Control::While(_) | Control::For(_) if self.is_masked(inst) => {
-                    self.masked_loop(inst, data)?
-                }
-                Control::While(_) => self.while_loop(data)?,
-                Control::For(info) => self.for_loop(data, info)?,
+                Control::While(_) | Control::For(_) => self.any_loop(inst, data)?,
                 Control::Exit(exit) => self.exit(data, exit, to)?,
                 Control::DiffCall(_) | Control::LinCall(_) => {
                     return self.refuse("a call that autodiff has not finished");
                 }
             }
         }
+        Ok(())
+    }
+
+    fn any_loop(&mut self, inst: Inst, data: &InstData) -> Result<()> {
+        let before = self.loop_blocks;
+        self.loop_blocks = before.or(Some(self.body.b.func.dfg.num_blocks()));
+        match data.op.control() {
+            _ if self.is_masked(inst) => self.masked_loop(inst, data)?,
+            Control::For(info) => self.for_loop(data, info)?,
+            _ => self.while_loop(data)?,
+        }
+        self.loop_blocks = before;
         Ok(())
     }
 

@@ -112,7 +112,10 @@ impl Lanes<'_, '_, '_> {
         let before = self.mask;
         self.depth += 1;
         let weight = self.cost.enter_loop(false);
+        let known = self.ranges.len();
+        self.note_below(given[0], n);
         self.region(body, &Yield::Round)?;
+        self.ranges.truncate(known);
         self.cost.leave(weight);
         self.depth -= 1;
         self.mask = before;

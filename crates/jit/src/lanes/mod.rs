@@ -53,6 +53,7 @@ mod machine;
 mod math;
 mod memory;
 mod order;
+mod rows;
 mod traps;
 mod value;
 
@@ -108,7 +109,11 @@ pub(crate) struct Lanes<'c, 'f, 'm> {
     count: usize,
     /// How many loops are around what is emitted, those of callers among them.
     depth: usize,
+    /// If there are some, the number of the first block that belongs to them.
+    loop_blocks: Option<usize>,
     order: Order,
+    /// What is known of registers where code is emitted.
+    ranges: Vec<rows::Range>,
     cost: Cost,
 }
 
@@ -169,7 +174,9 @@ impl<'c, 'f, 'm> Lanes<'c, 'f, 'm> {
             scratch,
             count: 0,
             depth: 0,
+            loop_blocks: None,
             order: Order::default(),
+            ranges: vec![],
             cost: Cost::default(),
         };
         let all = lanes.body.int(types::I32, (1 << LANES) - 1);

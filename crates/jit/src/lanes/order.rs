@@ -3,7 +3,8 @@
 //! Lanes run side by side what the interpreter runs thread by thread. That makes a difference where one thread sees what another
 //! has written to memory of the host. Such threads race, but lanes must not change what a program does, so they refuse:
 //!
-//! - memory that is read and written, unless all accesses are at the same indices in a row, one of its own for each thread;
+//! - memory that is read and written, unless all accesses are at indices in a row that keep each thread to elements of its own
+//!   ([`rows`](super::rows));
 //! - atomic operations whose result is used, and exchanges;
 //! - sums of floats by atomic operations, unless by one that runs once for each thread: then they are added in the same order;
 //! - memory that is changed by atomic operations and accessed otherwise.
@@ -11,11 +12,11 @@
 //! What remains are threads that write the same element, or different operations on it: which one is last is not defined.
 
 use super::Lanes;
+use super::rows::Row;
 use super::value::Leaf;
 use crate::compile::Result;
 use cotangent_base::Map;
 use cotangent_ir::{Atomic, AtomicKind, Global, InstData, Op, Value};
-use cranelift_codegen::ir::Value as Reg;
 
 /// What is done to the memory of a global.
 #[derive(Default)]
@@ -24,8 +25,8 @@ struct Use {
     is_written: bool,
     /// How many atomic operations change it.
     atomics: usize,
-    /// The index in a row of all accesses; none if they differ or are not in a row.
-    row: Option<Option<(Reg, u32)>>,
+    /// The indices of all accesses; none if threads may meet at an element.
+    row: Option<Option<Row>>,
 }
 
 /// What is done to memory.
@@ -41,12 +42,14 @@ impl Lanes<'_, '_, '_> {
             _ => None,
         };
         let row = match indices.first().map(|index| self.leaf(*index)) {
-            Some(Leaf::Next(first, step)) => Some((first, step)),
+            Some(Leaf::Next(first, step)) => self.row_of(first, step),
             _ => None,
         };
         let found = self.order.uses.entry(global).or_default();
-        let is_same = found.row.is_none_or(|known| known == row);
-        found.row = Some(row.filter(|_| is_same));
+        found.row = Some(match found.row.take() {
+            None => row,
+            Some(known) => known.zip(row).and_then(|(known, row)| known.with(&row)),
+        });
         found
     }
 

@@ -84,6 +84,9 @@ impl Lanes<'_, '_, '_> {
     /// An index that is safe in all lanes, after the lanes have trapped for which it is not less than `len`.
     pub(super) fn checked(&mut self, index: Value, len: Reg) -> Result<Leaf> {
         let (leaf, scalar) = (self.leaf(index), self.body.scalar_of(index));
+        if let Leaf::One(reg) = leaf {
+            self.note_below(reg, len);
+        }
         match (leaf, self.mask) {
             (Leaf::One(reg), Mask::Full) => {
                 let index = self.body.extended(reg, scalar);

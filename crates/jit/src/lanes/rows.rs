@@ -1,0 +1,146 @@
+//! Indices in a row as sums: what tells whether threads keep to elements of their own.
+//!
+//! An index in a row is `first + step * lane`, modulo 2^32. `first` is taken apart: into registers that are multiplied by constants, and
+//! a remainder that is between two bounds, such as the counter of a loop:
+//!
+//! ```text
+//! gradient[thread * 9 + i]      step 9, first = 9 * (first thread) + 0..8
+//! ```
+//!
+//! If two accesses have the same step and the same registers, and all remainders together span less than a step, then no two lanes
+//! meet at an element. The registers must not change from iteration to iteration: in a loop, only those from before it count.
+
+use super::{LANES, Lanes};
+use cranelift_codegen::entity::EntityRef;
+use cranelift_codegen::ir::{DataFlowGraph, InstructionData, Opcode, Value as Reg, ValueDef};
+use smallvec::SmallVec;
+
+/// How deeply sums of sums are taken apart.
+const MOST_DEPTH: usize = 16;
+
+/// A register of 32 bits is between two bounds: the least and the greatest number.
+pub(super) type Range = (Reg, i64, i64);
+
+/// The indices of one or more accesses.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    step: u32,
+    /// The registers of the sum with what they are multiplied by, in order.
+    terms: SmallVec<[(Reg, u32); 4]>,
+    least: i64,
+    greatest: i64,
+}
+
+impl Row {
+    /// Both together, if lanes do not meet.
+    pub fn with(mut self, other: &Row) -> Option<Row> {
+        self.least = self.least.min(other.least);
+        self.greatest = self.greatest.max(other.greatest);
+        (self.step == other.step && self.terms == other.terms && self.keeps_apart()).then_some(self)
+    }
+
+    /// Whether each lane has elements of its own. All lanes together must not reach around 2^32.
+    fn keeps_apart(&self) -> bool {
+        let span = self.greatest.saturating_sub(self.least);
+        span < self.step.into() && u64::from(self.step) * (LANES as u64 + 1) < 1 << 32
+    }
+
+    fn add(&mut self, register: Reg, factor: u32) {
+        match self.terms.iter_mut().find(|(known, _)| *known == register) {
+            Some((_, sum)) => *sum = sum.wrapping_add(factor),
+            None => self.terms.push((register, factor)),
+        }
+    }
+
+    /// Adds a number between two bounds.
+    fn add_range(&mut self, least: i64, greatest: i64, factor: u32) {
+        let factor = i64::from(factor as i32);
+        let (a, b) = (least.saturating_mul(factor), greatest.saturating_mul(factor));
+        self.least = self.least.saturating_add(a.min(b));
+        self.greatest = self.greatest.saturating_add(a.max(b));
+    }
+}
+
+impl Lanes<'_, '_, '_> {
+    /// Indices that begin with a register and grow by a number from lane to lane; nothing if lanes could meet.
+    pub(super) fn row_of(&self, first: Reg, step: u32) -> Option<Row> {
+        let mut row = Row { step, terms: SmallVec::new(), least: 0, greatest: 0 };
+        self.take_apart(&mut row, first, 1, 0);
+        row.terms.retain(|(_, factor)| *factor != 0);
+        row.terms.sort_unstable();
+        let is_fixed = row.terms.iter().all(|(register, _)| self.is_fixed(*register));
+        (is_fixed && row.keeps_apart()).then_some(row)
+    }
+
+    /// Whether a register has one value only while lanes run: it is set outside of loops.
+    fn is_fixed(&self, register: Reg) -> bool {
+        let func = &self.body.b.func;
+        let block = match func.dfg.value_def(register) {
+            ValueDef::Result(inst, _) => func.layout.inst_block(inst),
+            ValueDef::Param(block, _) => Some(block),
+            ValueDef::Union(..) => None,
+        };
+        self.loop_blocks.is_none_or(|first| block.is_some_and(|block| block.index() < first))
+    }
+
+    fn take_apart(&self, row: &mut Row, register: Reg, factor: u32, depth: usize) {
+        let dfg = &self.body.b.func.dfg;
+        let register = dfg.resolve_aliases(register);
+        let is_here = |range: &&Range| dfg.resolve_aliases(range.0) == register;
+        if let Some((_, least, greatest)) = self.ranges.iter().rfind(is_here) {
+            return row.add_range(*least, *greatest, factor);
+        }
+        if let Some(n) = constant(dfg, register) {
+            return row.add_range(n.into(), n.into(), factor);
+        }
+        let Some((opcode, [a, b])) = binary(dfg, register).filter(|_| depth < MOST_DEPTH) else {
+            return row.add(register, factor);
+        };
+        let mut both = |a_factor: u32, b_factor: u32| {
+            self.take_apart(row, a, a_factor, depth + 1);
+            self.take_apart(row, b, b_factor, depth + 1);
+        };
+        match (opcode, constant(dfg, a), constant(dfg, b)) {
+            (Opcode::Iadd, ..) => both(factor, factor),
+            (Opcode::Isub, ..) => both(factor, factor.wrapping_neg()),
+            (Opcode::Imul, _, Some(n)) => {
+                self.take_apart(row, a, factor.wrapping_mul(n as u32), depth + 1);
+            }
+            (Opcode::Imul, Some(n), _) => {
+                self.take_apart(row, b, factor.wrapping_mul(n as u32), depth + 1);
+            }
+            (Opcode::Ishl, _, Some(n)) => {
+                self.take_apart(row, a, factor.wrapping_shl(n as u32), depth + 1);
+            }
+            _ => row.add(register, factor),
+        }
+    }
+
+    /// Notes that a register is less than a number, as long as the region lasts whose code is emitted.
+    pub(super) fn note_below(&mut self, register: Reg, count: Reg) {
+        if let Some(count) = constant(&self.body.b.func.dfg, count).filter(|count| *count > 0) {
+            self.ranges.push((register, 0, i64::from(count) - 1));
+        }
+    }
+}
+
+/// The number that a register holds, if that is a constant.
+fn constant(dfg: &DataFlowGraph, register: Reg) -> Option<i32> {
+    let ValueDef::Result(inst, _) = dfg.value_def(register) else { return None };
+    match dfg.insts[inst] {
+        InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => {
+            // Constants of 32 bits are extended by zeros.
+            i32::try_from(imm.bits()).ok().or_else(|| u32::try_from(imm.bits()).ok().map(|n| n as i32))
+        }
+        _ => None,
+    }
+}
+
+/// The operation on two registers that makes a register.
+fn binary(dfg: &DataFlowGraph, register: Reg) -> Option<(Opcode, [Reg; 2])> {
+    let ValueDef::Result(inst, _) = dfg.value_def(register) else { return None };
+    match dfg.insts[inst] {
+        InstructionData::Binary { opcode, args } => Some((opcode, args)),
+        _ => None,
+    }
+}
