@@ -5,7 +5,7 @@ use xtask::{bench, fuzz, hunt, mutants, requirements, times};
 
 const USAGE: &str = "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] [--lines N,N..] [--functions N,N..] |
        hunt [--programs N] [--seed S] [--only laws|models] [--features A,B..] [--cpp EACH] | mutants [--only PATH] | fuzz STAGE [--seconds N] [--seed S] |
-       bench [--peer SLANGC] | ulp | conform [--target cpp|shaders|gpu|cuda [--package DIR [--peer SLANGC]]] |
+       bench [--peer SLANGC] [--only KERNEL] [--quick] | ulp | conform [--target cpp|shaders|gpu|cuda [--package DIR [--peer SLANGC]]] |
        conform --target cpp|cuda --only PATH
 
 requirements   counts which numbered requirements are named by tests; --missing lists the others
@@ -19,7 +19,8 @@ conform        builds every run test as C++ and compares it with the interpreter
                needs to compare the programs and to time the kernels; --only takes the programs whose path contains that
 fuzz           takes random changes of the test programs through a stage (lex, preprocess, parse, check, lower, ir,
                whole) and keeps in target/fuzz what makes it fail; built with --release it sees more of them
-bench          how fast gradients are as C++, beside those of another compiler
+bench          how fast gradients are: native code, our C++, adjoints written by hand, and another compiler's C++; --quick takes
+               the build at hand and counts no instructions
 ulp            how far elementary functions are from the exact results, over all of binary32";
 
 fn main() -> ExitCode {
@@ -43,8 +44,7 @@ fn main() -> ExitCode {
         ["conform", "--target", "cuda", "--package", folder, "--peer", peer] => {
             Some(conform(&["cuda"], &[("COTANGENT_PACKAGE", folder), ("COTANGENT_PEER", peer)]))
         }
-        ["bench"] => Some(bench::print(&root, None)),
-        ["bench", "--peer", peer] => Some(bench::print(&root, Some(peer))),
+        ["bench", ref rest @ ..] => bench::options(rest).map(|options| bench::print(&root, &options)),
         ["ulp"] => Some(ulp()),
         ["mutants"] => Some(mutants::print(&root, "")),
         ["mutants", "--only", path] => Some(mutants::print(&root, path)),
