@@ -14,6 +14,8 @@ from ._reports import Check, Report
 from ._wrappers import Signature
 
 _handles = itertools.count()
+#: The most numbers of gradients, of what all points share, that are there at once.
+MOST_SHARED = 2**22
 
 
 class Function:
@@ -178,7 +180,9 @@ class Function:
             return [False] * len(self._points.leaves_out)
         seeds = {(slot.param.name, leaf.path) for slot in self._seeds for leaf in slot.leaves}
         return [
-            (f"ct_d_{slot.param.name}", leaf.path) in seeds for slot in self._points.outputs for leaf in slot.leaves
+            (self.signature.cotangent(slot.param.name), leaf.path) in seeds
+            for slot in self._points.outputs
+            for leaf in slot.leaves
         ]
 
     @property
@@ -190,20 +194,56 @@ class Function:
     def _vjp_leaves(self, leaves, cotangents, lib, around: Around, needs) -> list:
         """The gradients of the leaves of inputs; none for those that carry no derivative or need none."""
         derived = self._vjp
-        found = derived._apply([*leaves, *cotangents], lib, around)
+        found = self._in_parts(leaves, cotangents, lib, around) or derived._apply([*leaves, *cotangents], lib, around)
         by_place = {}
         for (slot, leaf), gradient in zip(_named(derived._points.outputs), found):
             by_place[(slot.param.name, leaf.path)] = gradient
         gradients = []
         for (slot, leaf), array, need in zip(_named(self._points.inputs), leaves, needs):
-            gradient = by_place.pop((f"ct_g_{slot.param.name}", leaf.path), None)
+            gradient = by_place.pop((self.signature.gradient(slot.param.name), leaf.path), None)
             wanted = gradient is not None and need
             gradients.append(lib.sum_to(gradient, lib.shape(array)) if wanted else None)
         if by_place:
-            names = ", ".join(".".join((name[len("ct_g_"):], *path)) for name, path in by_place)
-            raise TypeError(f"the gradients `{names}` of {self.signature.name} belong to no field of its parameters: "
-                            "let the differential type have the names of the type")
+            names = ", ".join(".".join((name.split("_", 2)[2], *path)) for name, path in by_place)
+            raise TypeError(
+                f"the gradients `{names}` of {self.signature.name} belong to no field of its parameters: let the differential "
+                "type have the names of the type"
+            )
         return gradients
+
+    def _in_parts(self, leaves, cotangents, lib, around: Around) -> list | None:
+        """What the vjp gives, if so many points share inputs that their gradients must not all be there at once.
+
+        Points are taken in parts, and what all of them share has the sum. A vjp that is derived again is not taken apart.
+        """
+        batch, shapes = self._points.batch(leaves, lib)
+        count = math.prod(batch)
+        own = {
+            (self.signature.gradient(slot.param.name), leaf.path): math.prod(shape) == 1
+            for (slot, leaf), shape in zip(_named(self._points.inputs), shapes)
+        }
+        derived = self._vjp
+        places = _named(derived._points.outputs)
+        is_shared = [own.get((slot.param.name, leaf.path), False) for slot, leaf in places]
+        size = sum(math.prod(leaf.shape) for (_, leaf), shared in zip(places, is_shared) if shared)
+        if count == 1 or count * size <= MOST_SHARED or lib.wants_graph([*leaves, *cotangents]):
+            return None
+        flat = []
+        for leaf, array in zip(derived._points.leaves_in, [*leaves, *cotangents]):
+            shape = lib.shape(array)
+            whole = math.prod(shape[: len(shape) - len(leaf.shape)]) == 1
+            array = array if whole else lib.contiguous(array, (*batch, *leaf.shape))
+            flat.append((whole, lib.reshape(array, (1 if whole else count, *leaf.shape))))
+        step, parts = max(1, MOST_SHARED // size), [[] for _ in places]
+        for start in range(0, count, step):
+            part = [array if whole else array[start: start + step] for whole, array in flat]
+            for found, shared, gradient in zip(parts, is_shared, derived._run(part, lib, around)):
+                found[:] = [sum([*found, gradient.sum(0)])] if shared else [*found, gradient]
+        ones = (1,) * len(batch)
+        return [
+            lib.reshape(found[0], (*ones, *leaf.shape)) if shared else lib.reshape(lib.concatenate(found), (*batch, *leaf.shape))
+            for (_, leaf), found, shared in zip(places, parts, is_shared)
+        ]
 
     def _cotangents(self, given, leaves, lib, around: Around) -> list:
         """The leaves of cotangents that a user gives, or ones for the only number that there is."""
@@ -218,13 +258,14 @@ class Function:
         given = [given] if len(slots) == 1 else list(given)
         if len(given) != len(slots):
             raise ValueError(f"`{name}` has {len(slots)} outputs with cotangents, but {len(given)} were given")
-        return [x for slot, value in zip(slots, given) for x in self._like(slot, value, "cotangent", lib, around)]
+        named = zip(slots, given, (p.name for p in self.signature.outputs if p.diff))
+        return [x for slot, value, of in named for x in self._like(slot, value, f"the cotangent of {of}", lib, around)]
 
-    def _like(self, slot, value, what: str, lib, around: Around) -> list:
+    @staticmethod
+    def _like(slot, value, where: str, lib, around: Around) -> list:
         """The leaves of a derivative; zeros for `None`."""
         if value is None:
             return [lib.zeros(leaf.shape, leaf.scalar, around.device) for leaf in slot.leaves]
-        where = f"the {what} of {slot.param.name[len('ct_x_'):]}"
         found = []
         for leaf, part in zip(slot.leaves, slot.flatten(value)):
             array = lib.asarray(stack(part), leaf.scalar, where, around.device)
@@ -319,7 +360,8 @@ class Function:
             raise ValueError(
                 f"`{self.signature.name}` takes {len(slots)} tangents ({', '.join(names)}), but {len(tangents)} were given"
             )
-        flat = [x for slot, value in zip(slots, tangents) for x in self._like(slot, value, "tangent", lib, around)]
+        named = zip(slots, tangents, names)
+        flat = [x for slot, value, of in named for x in self._like(slot, value, f"the tangent of {of}", lib, around)]
         found = derived._outputs(derived._apply([*leaves, *flat], lib, around), lib)
         values = len(self.signature.outputs)
         return _one(found[:values]), _one(found[values:])
@@ -368,7 +410,7 @@ class Function:
                 if not own.path:
                     shape = (*batch, *leaf.shape, *own.shape)
                     row[out.param.name] = lib.finish(lib.reshape(lib.moveaxis(gradient, 0, len(batch)), shape))
-            found.append([row[f"ct_g_{name}"] for name in names])
+            found.append([row[self.signature.gradient(name)] for name in names])
         return found
 
     def hessian(self, *args: Any, wrt=None, **kwargs: Any) -> Any:
@@ -385,9 +427,9 @@ class Function:
         self._require_backward()
         leaves, lib, around = self._arguments(args, kwargs)
         ones, (names, single) = self._cotangents(None, leaves, lib, around), self._chosen(wrt)
-        rows = [
-            self._vjp._rows([*leaves, *ones], lib, around, names, outputs=[f"ct_d_ct_g_{name}"])[0] for name in names
-        ]
+        vjp, gradient = self._vjp, self.signature.gradient
+        seeds = [vjp.signature.cotangent(gradient(name)) for name in names]
+        rows = [vjp._rows([*leaves, *ones], lib, around, names, outputs=[seed])[0] for seed in seeds]
         return rows[0][0] if single else tuple(tuple(row) for row in rows)
 
     # What the compiler says.

@@ -108,6 +108,15 @@ def call(function, leaves, around):
     return function._run(leaves, _me(), around)
 
 
+def concatenate(arrays):
+    return np.concatenate(arrays)
+
+
+def wants_graph(_arrays) -> bool:
+    """Whether calls are recorded, to be differentiated."""
+    return False
+
+
 def refuse_gradients(_name, _given) -> None:
     """Arrays of numpy want no gradients."""
 

@@ -126,6 +126,14 @@ def moveaxis(array, source: int, destination: int):
     return torch.movedim(array, source, destination)
 
 
+def concatenate(arrays):
+    return torch.cat(arrays)
+
+
+def wants_graph(arrays) -> bool:
+    return torch.is_grad_enabled() and any(array.requires_grad for array in arrays)
+
+
 class _Call(torch.autograd.Function):
     """A call of a function. Its backward pass calls the function's vjp, which can be differentiated again.
 
@@ -178,7 +186,7 @@ HANDLES: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 
 
 def _function(handle: int):
-    function = HANDLES.get(handle)
+    function = HANDLES.get(int(handle))
     if function is None:
         raise RuntimeError("the function of a compiled graph is gone: keep the module that it is of")
     return function

@@ -41,6 +41,16 @@ class Signature:
     name: str
     params: tuple[Param, ...]
     result: Param | None
+    #: How often it was derived. Names of its derivative have this number, so that they differ from those that it has.
+    order: int = 0
+
+    def cotangent(self, name: str) -> str:
+        """What the cotangent of an output is called in the vjp."""
+        return f"ct_d{self.order}_{name}"
+
+    def gradient(self, name: str) -> str:
+        """What the gradient of an input is called in the vjp."""
+        return f"ct_g{self.order}_{name}"
 
     @cached_property
     def names(self) -> list[str]:
@@ -107,23 +117,23 @@ def _function(sig: Signature, body: list[str], attributes: str) -> str:
 
 def vjp(sig: Signature, differentiable: bool) -> tuple[Signature, str]:
     """The function that multiplies cotangents with the Jacobian of another, and its text."""
-    cotangents = [Param(f"ct_d_{p.name}", differential(p.type), diff=True) for p in sig.outputs if p.diff]
-    gradients = [Param(f"ct_g_{p.name}", differential(p.type), "out", True) for p in sig.inputs if p.diff]
+    cotangents = [Param(sig.cotangent(p.name), differential(p.type), diff=True) for p in sig.outputs if p.diff]
+    gradients = [Param(sig.gradient(p.name), differential(p.type), "out", True) for p in sig.inputs if p.diff]
     kept = [replace(p, dir="in") for p in sig.params if p.dir != "out"]
-    derived = Signature(f"ct_vjp_{sig.identifier}", (*kept, *cotangents, *gradients), None)
+    derived = Signature(f"ct_vjp_{sig.identifier}", (*kept, *cotangents, *gradients), None, sig.order + 1)
     body, given, after = [], [], []
     for p in sig.params:
         if p.diff and p.dir == "out":
-            given.append(f"ct_d_{p.name}")
+            given.append(sig.cotangent(p.name))
         elif p.diff and not p.resource:
-            seed = f", ct_d_{p.name}" if p.dir == "inout" else ""
+            seed = f", {sig.cotangent(p.name)}" if p.dir == "inout" else ""
             body.append(f"DifferentialPair<{p.type}> ct_p_{p.name} = diffPair({p.name}{seed});")
             given.append(f"ct_p_{p.name}")
-            after.append(f"ct_g_{p.name} = ct_p_{p.name}.d;")
+            after.append(f"{sig.gradient(p.name)} = ct_p_{p.name}.d;")
         elif p.dir != "out":
             given.append(p.name)
     if sig.result and sig.result.diff:
-        given.append(f"ct_d_{sig.result.name}")
+        given.append(sig.cotangent(sig.result.name))
     body.append(f"bwd_diff({sig.name})({', '.join(given)});")
     return derived, _function(derived, body + after, "[Differentiable]\n" if differentiable else "")
 
@@ -134,7 +144,7 @@ def jvp(sig: Signature, differentiable: bool) -> tuple[Signature, str]:
     kept = [replace(p, dir="in") for p in sig.params if p.dir != "out"]
     values = [Param(f"ct_o_{p.name}", p.type, "out", p.diff) for p in sig.outputs]
     moved = [Param(f"ct_u_{p.name}", differential(p.type), "out", True) for p in sig.outputs if p.diff]
-    derived = Signature(f"ct_jvp_{sig.identifier}", (*kept, *tangents, *values, *moved), None)
+    derived = Signature(f"ct_jvp_{sig.identifier}", (*kept, *tangents, *values, *moved), None, sig.order + 1)
     body, given, after = [], [], []
     for p in sig.params:
         if p.resource or (p.dir == "in" and not p.diff):
