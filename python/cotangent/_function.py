@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import weakref
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,8 @@ from ._reports import Check, Report
 from ._wrappers import Signature
 
 _handles = itertools.count()
+#: Functions by their handles, which operations of torch's compiled graphs take.
+FUNCTIONS: weakref.WeakValueDictionary[int, Function] = weakref.WeakValueDictionary()
 #: The most numbers of gradients, of what all points share, that are there at once.
 MOST_SHARED = 2**22
 
@@ -42,7 +45,7 @@ class Function:
         params = ", ".join(f"{p.name}: {p.type}" for p in signature.params if p.dir != "out")
         gives = ", ".join(p.type for p in signature.outputs) or "nothing"
         self.__doc__ = f"{signature.name}({params}) -> {gives}"
-        _register(self)
+        FUNCTIONS[self.handle] = self
 
     def __repr__(self) -> str:
         return f"<function {self.__doc__}>"
@@ -475,14 +478,6 @@ class Function:
                     f"`{name}` requires a gradient, but `{self.signature.name}` is not differentiable: mark it "
                     f"[Differentiable] in the program, or pass `.detach()` of the tensor"
                 )
-
-
-def _register(function: Function) -> None:
-    try:
-        from . import _torch
-    except ImportError:
-        return
-    _torch.HANDLES[function.handle] = function
 
 
 def _named(slots):

@@ -236,13 +236,13 @@ class Call:
 
     def launch(self, blocks, threads=None) -> None:
         """Runs groups of threads. Numbers stand for one dimension: `launch(4, 256)`."""
+        self._done = True
         blocks, threads = three(blocks, "blocks"), None if threads is None else three(threads, "threads")
         kernel, device = self._kernel, self._own.device()
         if kernel._launched and threads is None:
             raise ValueError(f"{self._name} leaves the threads of a group to the launch: launch(blocks, threads)")
         if is_cuda(device) != self._entry.cuda:
             raise RuntimeError(f"arguments of {self._name} are on {device}: put them in dictionaries, lists or tuples")
-        self._done = True
         if threads is not None and kernel._launched and 0 in threads:
             raise ValueError(f"a group of {self._name} has at least one thread, but threads is {threads}")
         entry = self._entry if threads is None else self._for(threads)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-import weakref
 
 import torch
 
 from . import _numpy
+from ._function import FUNCTIONS
 from ._layout import NAMES, Leaf
 from ._points import Around
 
@@ -181,12 +181,8 @@ def _eager(function, leaves, around: Around):
 #: Calls with buffers and uniforms are not part of compiled graphs.
 _uncompiled = torch.compiler.disable(_eager)
 
-#: Functions by their handles, which operations of compiled graphs take.
-HANDLES: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
-
-
 def _function(handle: int):
-    function = HANDLES.get(int(handle))
+    function = FUNCTIONS.get(int(handle))
     if function is None:
         raise RuntimeError("the function of a compiled graph is gone: keep the module that it is of")
     return function
