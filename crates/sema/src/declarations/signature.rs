@@ -390,21 +390,14 @@ impl Checked {
                 span,
             });
         }
-        for (decl, prefix) in fields {
+        let first = self.program.structs[id].fields.len();
+        for (decl, prefix) in &fields {
+            // A field without a type gets that of its value once all fields are there, since the value may mention them.
             let ty = match &decl.ty {
                 Some(ty) => self.resolve_ty(ty, scope),
-                None if let Some(init) = &decl.init => {
-                    // `let kind = E.A;` has the type of its value.
-                    BodyCx::new(self, scope).expr(init).ty
-                }
-                None => {
-                    let message = format!("field `{}` has no type", decl.name.name);
-                    self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, decl.name.span, message));
-                    self.error_ty()
-                }
+                None => self.error_ty(),
             };
-            let ty = self.not_void(ty, decl.name);
-            let ty = self.not_pack(ty, decl.name.span, "a field");
+            let ty = self.field_ty(decl, ty);
             let marked = prefix.modifiers.iter().any(|m| m.kind == ModifierKind::NoDiff);
             let varying = self.varying(&prefix.attributes, &prefix.modifiers, decl.semantic);
             self.program.structs[id].fields.push(Field {
@@ -417,8 +410,37 @@ impl Checked {
                 span: decl.name.span,
             });
         }
+        let untyped = fields.iter().enumerate().filter(|(_, (decl, _))| decl.ty.is_none());
+        for (number, (decl, _)) in untyped {
+            let ty = self.inferred_field(decl, scope);
+            self.program.structs[id].fields[first + number].ty = self.field_ty(decl, ty);
+        }
         self.leave(saved);
         self.tables.structs[id].resolved = Progress::Done;
+    }
+
+    /// The type of a field, if a field may have it.
+    fn field_ty(&mut self, decl: &ast::VarDecl, ty: Ty) -> Ty {
+        let ty = self.not_void(ty, decl.name);
+        self.not_pack(ty, decl.name.span, "a field")
+    }
+
+    /// The type of a field without one: `let kind = E.A;` has the type of its value.
+    fn inferred_field(&mut self, decl: &ast::VarDecl, scope: ScopeId) -> Ty {
+        let name = decl.name;
+        let Some(init) = &decl.init else {
+            let message = format!("field `{}` has no type", name.name);
+            self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, name.span, message));
+            return self.error_ty();
+        };
+        let reported = self.diagnostics.len();
+        let ty = BodyCx::new(self, scope).expr(init).ty;
+        if self.is_error(ty) && self.diagnostics.len() == reported {
+            // The value reads a field whose type is not known yet.
+            let message = format!("the type of `{}` depends on itself", name.name);
+            self.diagnostics.push(Diagnostic::new(codes::CYCLE, name.span, message));
+        }
+        ty
     }
 
     /// The types of a structure's fields under its arguments.
