@@ -149,6 +149,9 @@ fn lanes_without_a_thread_use_up_no_iterations() {
         ("3, 1, 1", "int step = 3 - int(at), k = 0; while (k != 6) { k += step; s++; }"),
         ("3, 2, 1", "int step = 3 - int(id.x), k = 0; while (k != 6) { k += step; s++; }"),
         ("3, 1, 2", "int k = 0; do { k += at < 6 ? 1 : 0; s++; } while (k < 6);"),
+        ("1, 1, 1", "int old = 0; while (true) { InterlockedAdd(o[3], 1, old); if (old >= 3) break; s++; }"),
+        ("1, 4, 1", "int old = 0; do { InterlockedAdd(o[4 + id.y], 1, old); s++; } while (old < 2);"),
+        ("1, 2, 2", "int old = 0; do { InterlockedAdd(o[4 + at], 1, old); s++; } while (old < 2);"),
         ("5, 1, 1", "for (int i = 0; ; i++) { if (id.x < 5 && i == 3) break; s += turns(int(id.x)); }"),
     ];
     for (threads, first) in first {

@@ -21,15 +21,15 @@
 //!
 //! func @main(%t: u32x3) entry(3, 1, 1)(group_thread_id) {
 //!   %x: u32 = extract %t [0]
-//!   %3: u32 = const 3
-//!   %a: bool = lt %x, %3
 //!   %y: u32 = extract %t [1]
-//!   %1: u32 = const 1
-//!   %b: bool = lt %y, %1
-//!   %ab: bool = and %a, %b
 //!   %z: u32 = extract %t [2]
+//!   %3: u32 = const 3
+//!   %1: u32 = const 1
 //!   %one: u32 = const 1
+//!   %a: bool = lt %x, %3
+//!   %b: bool = lt %y, %1
 //!   %c: bool = lt %z, %one
+//!   %ab: bool = and %a, %b
 //!   %inside: bool = and %ab, %c
 //!   if %inside {
 //!     yield
@@ -50,12 +50,16 @@
 //! that do not exist; their stores are masked. A loop that such a lane does not leave uses up the iterations that the driver
 //! allows the whole group, and every later loop ends after one iteration, without an error.
 //!
+//! Lanes run along x. Drivers fold x to 0 where the size there is 1, so then the index in the group is compared with the one
+//! that y and z give.
+//!
 //! Functions in which threads wait for each other do not change, since shading languages forbid an exit before a barrier: see
 //! [`is_exposed`].
 
 use cotangent_base::Scalar;
 use cotangent_ir::{
-    Builder, Const, Dir, Entry, Func, Link, Math, Module, Op, Param, Stage, SystemValue, Type, Types, Value,
+    Builder, Const, Dir, Entry, Func, Link, Math, Module, Op, Param, Stage, SystemValue, Ty, Type, Types,
+    Value,
 };
 
 /// The most lanes that run at once.
@@ -99,32 +103,40 @@ fn any(module: &Module, is: impl Fn(&Op) -> bool) -> bool {
 
 /// Leaves an entry point if its thread is none of the group.
 fn leave(types: &mut Types, func: &mut Func, threads: [u32; 3]) {
-    let thread = thread(types, func);
+    let vector = types.intern(Type::Vector(Scalar::U32, 3));
+    let word = types.scalar(Scalar::U32);
+    let thread = input(func, "thread", SystemValue::GroupThreadId, vector);
+    // Drivers know that x is 0 where a group has the size 1 there, so only the index tells lanes apart.
+    let index = (threads[0] == 1).then(|| input(func, "index", SystemValue::GroupIndex, word));
     let rest = std::mem::take(&mut func.regions[func.body].insts);
     let mut b = Builder::new(types, func);
-    let word = b.types.scalar(Scalar::U32);
-    let mut inside = None;
-    for (axis, count) in (0..).zip(threads) {
-        let (at, count) = (b.part(thread, axis), b.constant(Const::Int(count.into()), word));
-        let below = b.math(Math::Lt, &[at, count]);
-        inside = Some(inside.map_or(below, |others| b.math(Math::And, &[others, below])));
-    }
-    if let Some(inside) = inside {
-        b.if_(inside, &[], |b| b.yield_(&[]), |b| _ = b.emit(Op::Return, &[], &[]));
-    }
+    let at = [0, 1, 2].map(|axis| b.part(thread, axis));
+    let sizes = threads.map(|count| b.constant(Const::Int(count.into()), word));
+    let inside = match index {
+        None => {
+            let [x, y, z] = [0, 1, 2].map(|axis| b.math(Math::Lt, &[at[axis], sizes[axis]]));
+            let row = b.math(Math::And, &[x, y]);
+            b.math(Math::And, &[row, z])
+        }
+        Some(index) => {
+            let planes = b.math(Math::Mul, &[at[2], sizes[1]]);
+            let expected = b.math(Math::Add, &[planes, at[1]]);
+            b.math(Math::Eq, &[index, expected])
+        }
+    };
+    b.if_(inside, &[], |b| b.yield_(&[]), |b| _ = b.emit(Op::Return, &[], &[]));
     let body = func.body;
     func.regions[body].insts.extend(rest);
 }
 
-/// The number of the thread in its group, which an entry point may take already.
-fn thread(types: &mut Types, func: &mut Func) -> Value {
-    let link = Link::System(SystemValue::GroupThreadId);
+/// A value that the system gives to an entry point, which may take it already.
+fn input(func: &mut Func, name: &str, value: SystemValue, ty: Ty) -> Value {
+    let link = Link::System(value);
     let known = func.entry.as_ref().and_then(|entry| entry.inputs.iter().position(|input| *input == link));
     if let Some(known) = known {
         return func.inputs()[known];
     }
-    let ty = types.intern(Type::Vector(Scalar::U32, 3));
-    func.sig.params.push(Param { name: "thread".into(), ty, dir: Dir::In, diff: false });
+    func.sig.params.push(Param { name: name.into(), ty, dir: Dir::In, diff: false });
     if let Some(entry) = &mut func.entry {
         entry.inputs.push(link);
     }
