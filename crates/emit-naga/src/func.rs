@@ -309,6 +309,7 @@ impl<'m> FuncEmitter<'_, 'm> {
 
     /// A variable of one of our types.
     pub fn new_variable(&mut self, ty: Ty, name: Option<String>) -> Result<Handle<naga::LocalVariable>> {
+        self.emitter.require_room(ty, self.span)?;
         let ty = self.emitter.ty(ty, self.span)?;
         Ok(self.new_naga_variable(ty, name))
     }

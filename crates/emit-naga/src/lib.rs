@@ -317,6 +317,9 @@ impl Emitter<'_> {
                 continue;
             }
             let space = self.address_space(global);
+            if let Type::Ref(inner) = module.types.get(data.ty) {
+                self.require_room(inner, data.span)?;
+            }
             let binding = match data.kind {
                 GlobalKind::Param => {
                     let slot = self.slot(global, &mut next)?;

@@ -128,6 +128,7 @@ impl FuncEmitter<'_, '_> {
         if let Type::Scalar(scalar) = self.module().types.get(ty) {
             return self.literal(cotangent_ir::eval::zero(scalar), ty);
         }
+        self.emitter.require_room(ty, self.span)?;
         let ty = self.emitter.ty(ty, self.span)?;
         Ok(self.expr(Expression::ZeroValue(ty)))
     }

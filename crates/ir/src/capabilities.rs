@@ -135,6 +135,8 @@ features! {
     SeveralPushed => native("several blocks of push constants", [No, No, No, Yes, Yes]),
     /// Push constants of more bytes than naga counts.
     LargePushed => native("more than 256 bytes of push constants", [Yes, No, Yes, Yes, Yes]),
+    /// Variables of more bytes than the zeros that initialize them should take as text.
+    LargeValue => native("variables of more than 4 MiB", [Yes, Yes, No, Yes, Yes]),
     /// `packoffset`.
     PackOffset => alike("`packoffset`", No, No, No),
     /// Spaces, indices and numbers of resources that do not fit in eight bits.
