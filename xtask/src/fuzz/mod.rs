@@ -2,8 +2,8 @@
 //! stage of the compiler, and keeps what makes the stage panic, contradict itself or take too long.
 //!
 //! Programs are changed by tokens and by lines ([`mutate`]), so that most of them get past the lexer and many past the
-//! parser. The stage runs on a thread with a fixed stack, panics are caught there, and a second thread watches the
-//! clock. A stack that overflows ends the process; the program that did it is then in `target/fuzz/current-STAGE-SEED.slang`. A
+//! parser. The stage runs on a thread with a fixed stack, panics are caught there, and a second thread watches how much
+//! processor time a program takes. A stack that overflows ends the process; the program that did it is then in `target/fuzz/current-STAGE-SEED.slang`. A
 //! program that fails is made smaller ([`shrink`]) as long as it fails in the same way, and each way is told once.
 
 mod mutate;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 /// What a thread has that runs the compiler with its default limits: that of a test in a build that checks itself.
@@ -83,26 +83,31 @@ pub fn run(root: &Path, options: &Options<'_>) -> ExitCode {
     }
 }
 
-/// When the program that runs now was begun, in milliseconds since the start.
+/// When the program that runs now was begun, in milliseconds of processor time: how busy the machine is must not matter.
+#[derive(Default)]
 struct Clock {
-    start: Instant,
     begun: AtomicU64,
-}
-
-impl Default for Clock {
-    fn default() -> Self {
-        Clock { start: Instant::now(), begun: AtomicU64::new(0) }
-    }
 }
 
 impl Clock {
     fn begin(&self) {
-        self.begun.store(self.start.elapsed().as_millis() as u64, Ordering::Relaxed);
+        self.begun.store(processor_time(), Ordering::Relaxed);
     }
 
     fn elapsed(&self) -> Duration {
-        self.start.elapsed().saturating_sub(Duration::from_millis(self.begun.load(Ordering::Relaxed)))
+        Duration::from_millis(processor_time().saturating_sub(self.begun.load(Ordering::Relaxed)))
     }
+}
+
+/// How many milliseconds this process has run. Systems without `/proc` give the time since the first call.
+fn processor_time() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    // After the name, which may contain anything, the 12th and 13th fields count hundredths of seconds.
+    let ticks = std::fs::read_to_string("/proc/self/stat").ok().and_then(|stat| {
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+        Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
+    });
+    ticks.map_or_else(|| START.elapsed().as_millis() as u64, |ticks| ticks * 10)
 }
 
 struct Fuzzer {

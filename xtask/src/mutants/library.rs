@@ -3,6 +3,9 @@
 use super::{LIBRARY, Mutant, Switch};
 use std::path::Path;
 
+/// The file of the compiler that holds its library.
+const COMPILER: &str = "crates/cotangent/src/library.rs";
+
 /// A rule: where its body is in the text, and its tangents.
 struct Rule<'t> {
     name: &'t str,
@@ -87,24 +90,33 @@ pub fn make(copy: &Path) -> Result<Vec<Mutant>, String> {
     Ok(mutants)
 }
 
+/// Where the compiler takes the text of a file of its library.
+const BUILT_IN: &str = "sources.add_library(*path, *text);";
+
 /// In the copy, the compiler reads the library when it starts.
 fn read_library(copy: &Path) -> Result<(), String> {
-    let path = copy.join("crates/cotangent/src/library.rs");
+    let path = copy.join(COMPILER);
     let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
-    let from = "let (path, text) = FILES[number];";
-    if !text.contains(from) {
-        return Err(format!("library.rs has no `{from}`"));
+    if !text.contains(BUILT_IN) {
+        return Err(format!("{COMPILER} does not have `{BUILT_IN}`"));
     }
     let read = format!(
-        "{from}\n            let read = std::fs::read_to_string(format!(\"{{}}/{{path}}\", std::env::var(\"{LIBRARY}\").unwrap_or_default()));\n            \
-         let text: &str = read.unwrap_or_else(|_| text.to_string()).leak();"
+        "let read = std::fs::read_to_string(format!(\"{{}}/{{path}}\", std::env::var(\"{LIBRARY}\").unwrap_or_default()));\n        \
+         let text: &'static str = read.unwrap_or_else(|_| text.to_string()).leak();\n        \
+         sources.add_library(*path, text);"
     );
-    std::fs::write(&path, text.replace(from, &read)).map_err(|e| e.to_string())
+    std::fs::write(&path, text.replace(BUILT_IN, &read)).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_library_is_taken_in_one_place() {
+        let text = std::fs::read_to_string(crate::root().join(COMPILER)).unwrap();
+        assert_eq!(text.matches(BUILT_IN).count(), 1);
+    }
 
     #[test]
     fn rules_are_found_and_changed() {

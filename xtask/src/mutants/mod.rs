@@ -66,13 +66,38 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a test program may take with nothing changed.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// Makes the changes, runs the tests for those in files whose path contains `only`, and prints what survived and the score.
-pub fn print(root: &Path, only: &str) -> ExitCode {
+/// Which changes are tried.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// Those in files and rules whose name contains this.
+    pub only: String,
+    /// Those from this number on, to continue a run that was stopped.
+    pub from: usize,
+}
+
+/// Reads `--only NAME --from N`, in any order.
+pub fn options(args: &[&str]) -> Option<Options> {
+    let mut options = Options::default();
+    for pair in args.chunks(2) {
+        match pair {
+            ["--only", name] => options.only = name.to_string(),
+            ["--from", number] => options.from = number.parse().ok()?,
+            _ => return None,
+        }
+    }
+    Some(options)
+}
+
+/// Makes the changes, runs the tests for those that `options` names, and prints what survived and the score.
+pub fn print(root: &Path, options: &Options) -> ExitCode {
     let copy = root.join("target/mutants");
     match prepare(root, &copy).and_then(|mutants| Ok((mutants, build(root, &copy)?))) {
-        Ok((mut mutants, tests)) => {
-            mutants.retain(|mutant| mutant.what.split(": ").next().is_some_and(|file| file.contains(only)));
-            score(&copy, &mutants, &tests)
+        Ok((mutants, tests)) => {
+            let named =
+                |mutant: &Mutant| mutant.what.split(": ").next().is_some_and(|n| n.contains(&options.only));
+            let chosen = mutants.iter().enumerate().map(|(i, mutant)| (i + 1, mutant));
+            let chosen = chosen.filter(|(number, mutant)| *number >= options.from && named(mutant));
+            score(&copy, &chosen.collect::<Vec<_>>(), &tests)
         }
         Err(error) => {
             eprintln!("{error}");
@@ -84,12 +109,13 @@ pub fn print(root: &Path, only: &str) -> ExitCode {
 /// Copies the tree and puts all changes into it.
 fn prepare(root: &Path, copy: &Path) -> Result<Vec<Mutant>, String> {
     let _ = std::fs::remove_dir_all(copy);
-    let kept =
-        ["Cargo.toml", "Cargo.lock", "crates", "std", "tests", "xtask", "examples", "bench", "README.md"];
     std::fs::create_dir_all(copy).map_err(|e| e.to_string())?;
-    for name in kept {
-        let copied = Command::new("cp").arg("-r").arg(root.join(name)).arg(copy).status();
-        copied.map_err(|e| e.to_string())?;
+    for entry in std::fs::read_dir(root).map_err(|e| e.to_string())?.flatten() {
+        let name = entry.file_name();
+        if name != "target" && !name.to_string_lossy().starts_with('.') {
+            let copied = Command::new("cp").arg("-r").arg(entry.path()).arg(copy).status();
+            copied.map_err(|e| e.to_string())?;
+        }
     }
     let mut mutants = sites::apply(copy)?;
     mutants.extend(library::make(copy)?);
@@ -123,7 +149,7 @@ struct Built<'t> {
     limit: Duration,
 }
 
-fn score(copy: &Path, mutants: &[Mutant], executables: &[PathBuf]) -> ExitCode {
+fn score(copy: &Path, mutants: &[(usize, &Mutant)], executables: &[PathBuf]) -> ExitCode {
     let unchanged = Mutant { what: "nothing".into(), switch: Switch::Number(0) };
     let mut tests: Vec<Built<'_>> = TESTS
         .iter()
@@ -144,11 +170,11 @@ fn score(copy: &Path, mutants: &[Mutant], executables: &[PathBuf]) -> ExitCode {
     tests.sort_by_key(|built| built.limit);
     let start = Instant::now();
     let mut survivors = 0;
-    for mutant in mutants {
+    for (number, mutant) in mutants {
         let begun = Instant::now();
         let killer = killer(copy, mutant, &tests).unwrap_or("SURVIVED");
         survivors += usize::from(killer == "SURVIVED");
-        println!("{killer:<10} {:6.1} s {}", begun.elapsed().as_secs_f64(), mutant.what);
+        println!("{number:>4} {killer:<10} {:6.1} s {}", begun.elapsed().as_secs_f64(), mutant.what);
     }
     println!(
         "{} of {} changes noticed in {} s",
