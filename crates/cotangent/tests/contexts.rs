@@ -232,3 +232,24 @@ fn what_says_where_derivatives_are_kept_is_counted_by_the_copy_that_takes_pairs(
     assert_eq!(kept.iter().map(|(_, bytes)| bytes).sum::<u64>(), 4 * 12 + 4, "{kept:?}");
     assert!(kept.iter().any(|(name, _)| name == "layer"), "{kept:?}");
 }
+
+#[test]
+fn reading_one_field_of_a_structure_adds_to_one_float_of_its_gradient() {
+    let text = "struct Splat : IDifferentiable { float2 at; float3 color; float weights[6]; }
+        DiffBuffer<Splat> splats;
+        [Differentiable] float first(uint i) { return splats[i].color.y; }
+        [numthreads(1, 1, 1)] void main(uint3 id : SV_DispatchThreadID) { bwd_diff(first)(id.x, 1.0); }";
+    let session = Session::new(Texts::new([("main.slang", text)]));
+    let program = session.program(&Request::new("main.slang"));
+    let lowered = match program.compile(Roots::Entries(vec![Symbol::new("main")])).accept() {
+        Ok(lowered) => lowered,
+        Err(rejected) => panic!("{rejected}"),
+    };
+    let funcs = lowered.module.funcs.iter().map(|(_, func)| func);
+    let atomics = funcs.flat_map(|func| {
+        func.all_insts()
+            .into_iter()
+            .filter(|inst| matches!(func.insts[*inst].op, cotangent::ir::Op::Atomic(_)))
+    });
+    assert_eq!(atomics.count(), 1);
+}

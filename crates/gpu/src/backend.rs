@@ -1,7 +1,7 @@
 //! A GPU as a back end.
 //!
 //! An entry point is translated and compiled when it is first launched. Its pipeline is cached by the kinds of its bindings,
-//! and the lengths of buffers that end within a word. Buffers and textures stay on the device. A buffer is repacked from C
+//! and the lengths of buffers that end within a word or are empty. Buffers and textures stay on the device. A buffer is repacked from C
 //! layout to that of the target when it is filled, and back when it is read.
 
 use crate::run::{Dispatch, Layouts};
@@ -11,7 +11,7 @@ use cotangent_base::Scalar;
 use cotangent_ir::layout::bind::{self, BlockPlace, LeafPlace, Slot};
 use cotangent_ir::layout::{Matrices, Memory, Repack, Rules, Target};
 use cotangent_ir::texture::{Extent, Opaque, SamplerState, Texture as Texels};
-use cotangent_ir::{Access, FuncId, Global, GlobalKind, Stage, Type};
+use cotangent_ir::{Access, FuncId, Global, GlobalData, GlobalKind, Stage, Type};
 use cotangent_runtime::shader::{self, Lengths, Shader, Translate};
 use cotangent_runtime::{
     Argument, Arguments, Backend, Compiled, Element, Failure, Launch, Launched, TextureType,
@@ -130,13 +130,17 @@ impl Gpu {
         Ok(range.start / outer * inner..range.end / outer * inner)
     }
 
-    /// The lengths that a shader cannot find out: those of buffers that end within a word.
+    /// The lengths that a shader cannot find out: those of buffers that end within a word, and of buffers without elements, for
+    /// which another is bound.
     fn lengths(&self, compiled: &Compiled, arguments: &Arguments<Self>) -> Lengths {
-        let params = compiled.module.globals.iter().filter(|(_, data)| data.kind == GlobalKind::Param);
-        let length = |(global, _)| match arguments.get(global) {
-            Some(Argument::Buffer(buffer)) if !(buffer.count * buffer.packing.inner).is_multiple_of(4) => {
-                Some((global, buffer.count))
+        let module = &compiled.module;
+        let params = module.globals.iter().filter(|(_, data)| data.kind == GlobalKind::Param);
+        let length = |(global, data): (Global, &GlobalData)| match arguments.get(global) {
+            Some(Argument::Buffer(Buffer { count, packing, .. })) => {
+                let is_told = *count == 0 || !(count * packing.inner).is_multiple_of(4);
+                is_told.then_some((global, *count))
             }
+            None if matches!(module.types.get(data.ty), Type::Buffer(..)) => Some((global, 0)),
             _ => None,
         };
         params.filter_map(length).collect()
@@ -223,9 +227,12 @@ impl Gpu {
                 }
                 Ok(Content::Buffer(buffer.buffer.clone(), access == Access::ReadWrite))
             }
-            (Type::Buffer(..), None | Some(Argument::Buffer(_))) => Err(Failure::usage(format!(
-                "`{name}` has no elements, and a device cannot bind an empty buffer; set it"
-            ))),
+            // A device cannot bind an empty buffer. The shader is told that there are no elements.
+            (Type::Buffer(elem, access), None | Some(Argument::Buffer(_))) => {
+                let packing = self.packing(&Element::new(&compiled.module, elem))?;
+                let zeros = vec![0; packing.inner.next_multiple_of(4)];
+                Ok(if access == Access::ReadWrite { Content::Write(zeros) } else { Content::Read(zeros) })
+            }
             (Type::Opaque(Opaque::Texture(_)), Some(Argument::Texture(texture))) => {
                 if compiled.texture(param) != Some(texture.ty) {
                     return Err(Failure::usage(format!(

@@ -27,6 +27,7 @@ mod copy;
 pub mod diff;
 mod entry;
 pub mod eval;
+pub mod flat;
 mod func;
 pub mod layout;
 mod mask;

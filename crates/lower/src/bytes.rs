@@ -68,7 +68,7 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: FuncId, bytes: Bytes) {
 }
 
 /// Whether a type holds a value of interface type.
-fn has_sum(types: &Types, ty: Ty) -> bool {
+pub(crate) fn has_sum(types: &Types, ty: Ty) -> bool {
     match types.get(ty) {
         Type::Sum(_) => true,
         Type::Array(element, _) => has_sum(types, element),

@@ -3,7 +3,7 @@
 //! The name is that of the operation in the IR's table, followed by its kind if it has one (`atomic_add`). So no list of
 //! built-in functions exists here. A few names are not in the table:
 //!
-//! - `load_bytes` and `store_bytes` are in [`bytes`].
+//! - `load_bytes` and `store_bytes` are in [`bytes`]; `flat_load`, `flat_store` and `flat_add` in [`mod@flat`].
 //! - `present` asserts that there is a value.
 //! - `element` is the accessor of an aggregate or buffer and becomes `extract`, `insert` or `load`.
 //! - `stride` is the constant number of bytes between elements of a buffer.
@@ -17,6 +17,7 @@
 //! ```
 
 use crate::bytes;
+use crate::flat;
 use crate::instance::Lowerer;
 use crate::reinterpret::reinterpret;
 use crate::thread;
@@ -126,6 +127,9 @@ fn operation(types: &Types, func: &Func, name: &str) -> Option<(Op, Vec<Value>)>
 pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
     if let Some(bytes) = bytes::named(name.as_str()) {
         return bytes::define(lowerer, id, bytes);
+    }
+    if let Some(flat) = flat::named(name.as_str()) {
+        return flat::define(lowerer, id, flat);
     }
     if let Some(number) = thread::Number::named(name.as_str()) {
         return thread::define(lowerer, id, number);

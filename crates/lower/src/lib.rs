@@ -43,6 +43,7 @@
 //! | `pairs_again`                       | nothing; reports second derivatives through pairs of pointers |
 //! | `frozen`                            | functions without derivatives, for calls under `no_diff`      |
 //! | `bytes`                             | values in buffers of words                                    |
+//! | `flat`                              | derivatives in buffers of floats                              |
 //! | `pairing`                           | functions that take pairs of pointers, for their derivatives  |
 //! | `expr`, `number`, `call`, `place`   | expressions; how assignments become values                    |
 //!
@@ -65,6 +66,7 @@ mod diff;
 mod dispatch;
 mod entry;
 mod expr;
+mod flat;
 mod fold;
 mod frozen;
 mod func;

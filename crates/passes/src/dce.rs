@@ -30,16 +30,19 @@
 //! one by one: the third operand of a `yield` is live only if the third result is, or for a loop its third argument. So a
 //! slot that only feeds itself is removed.
 //!
+//! An atomic addition of zero whose result is unused is removed: gradients of structures of which one field is read add only that.
+//!
 //! An unused `extract` or division is removed even if it would trap. A `while` without a bound stays, since it may not
 //! terminate. A counted loop, or one with `max_iters`, is removed if its results are unused.
 //!
 //! The pass does not remove code after an instruction that always exits, nor parameters of functions.
 
+use crate::consts::is_zero;
 use crate::edit::{keep_args, keep_operands, keep_results};
 use crate::effects::Effects;
 use crate::shape::{Loop, Shape};
 use cotangent_base::EntitySet;
-use cotangent_ir::{Exit, Func, Inst, Op, Region, Value, ValueDef};
+use cotangent_ir::{Atomic, AtomicKind, Exit, Func, Inst, Op, Region, Value, ValueDef};
 
 /// Removes dead code from `func`. Says whether there was any.
 pub fn dce(func: &mut Func, effects: &Effects) -> bool {
@@ -50,6 +53,18 @@ pub fn dce(func: &mut Func, effects: &Effects) -> bool {
     marks.run();
     let (values, insts) = (marks.values, marks.insts);
     Sweep { func, values, insts, changed: false }.run()
+}
+
+/// Whether an instruction leaves memory as it is: it adds zero, atomically.
+fn changes_nothing(func: &Func, inst: Inst) -> bool {
+    let data = &func.insts[inst];
+    let Op::Atomic(Atomic { kind: AtomicKind::Add, .. }) = data.op else { return false };
+    is_part_of_zero(func, data.operands[1])
+}
+
+fn is_part_of_zero(func: &Func, value: Value) -> bool {
+    let Some(data) = func.def(value) else { return false };
+    is_zero(func, value) || matches!(data.op, Op::Extract(_)) && is_part_of_zero(func, data.operands[0])
 }
 
 struct Marks<'a> {
@@ -70,7 +85,8 @@ impl Marks<'_> {
     fn roots(&mut self, effects: &Effects) {
         for inst in self.func.all_insts() {
             let op = &self.func.insts[inst].op;
-            if effects.shallow(op).stays() || op.exit() == Some(Exit::Return) {
+            let stays = effects.shallow(op).stays() && !changes_nothing(self.func, inst);
+            if stays || op.exit() == Some(Exit::Return) {
                 self.inst(inst);
             }
         }

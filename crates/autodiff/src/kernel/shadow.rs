@@ -4,12 +4,9 @@ use super::Asked;
 use super::accesses::{Accesses, Done};
 use cotangent_base::{EntityMap, Map, Scalar, Set, Symbol};
 use cotangent_ir::{
-    Access, Atomic, AtomicKind, Builder, Const, DiffTable, Global, GlobalData, GlobalKind, LoopInfo, Mode,
-    Module, Op, Path, Step, Ty, Type, Types, Value,
+    Access, Builder, Const, DiffTable, Global, GlobalData, GlobalKind, Mode, Module, Op, Path, Step, Ty,
+    Type, Types, Value, flat,
 };
-
-/// Arrays of more elements than this are accessed in a loop.
-const UNROLLED: u32 = 4;
 
 /// The shadow of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +34,6 @@ struct Data {
     of: Ty,
     /// How many scalars that has.
     scalars: u32,
-    scalar: Scalar,
     is_buffer: bool,
     done: Done,
     /// Whether other threads may add to it at the same time.
@@ -57,7 +53,6 @@ pub(super) struct Place {
     pub global: Global,
     /// The type of the derivatives.
     pub ty: Ty,
-    scalar: Scalar,
     atomic: bool,
     fixed: u32,
     /// For each index, how many scalars it skips.
@@ -113,7 +108,6 @@ impl Shadows {
         let mut place = Place {
             global: data.global,
             ty: diff.find_differential(types, data.of)?,
-            scalar: data.scalar,
             atomic: data.atomic,
             fixed: 0,
             strides: vec![],
@@ -129,11 +123,11 @@ impl Shadows {
                 let at = diff.get(id)?.fields[field as usize]?;
                 let Type::Struct(inner) = types.get(place.ty) else { return None };
                 let fields = &types.struct_def(inner).fields;
-                place.fixed += fields[..at as usize].iter().map(|f| scalars(types, f.ty)).sum::<u32>();
+                place.fixed += fields[..at as usize].iter().map(|f| flat::floats(types, f.ty)).sum::<u32>();
                 place.ty = fields[at as usize].ty;
             } else {
                 place.ty = types.part(place.ty, step.known())?;
-                place.step(*step, scalars(types, place.ty));
+                place.step(*step, flat::floats(types, place.ty));
             }
             ty = types.part(ty, step.known())?;
         }
@@ -170,33 +164,19 @@ impl Place {
     /// Adds the derivative `d` to what is there.
     pub fn add(&self, b: &mut Builder<'_>, globals: &Globals, indices: &[Value], d: Value) {
         let (handle, at) = self.begin(b, globals, indices);
-        each(b, d, at, &|b, d, at| {
-            let d = convert(b, d, self.scalar);
-            if self.atomic {
-                let add = Atomic { kind: AtomicKind::Add, path: Path::index() };
-                let ty = b.ty(d);
-                b.emit(Op::Atomic(add), &[handle, d, at], &[ty]);
-            } else {
-                let old = b.load(handle, Path::index(), &[at]);
-                let new = b.add(old, d);
-                b.store(handle, new, Path::index(), &[at]);
-            }
-        });
+        flat::add(b, handle, at, d, self.atomic);
     }
 
     /// Replaces what is there.
     pub fn store(&self, b: &mut Builder<'_>, globals: &Globals, indices: &[Value], d: Value) {
         let (handle, at) = self.begin(b, globals, indices);
-        each(b, d, at, &|b, d, at| {
-            let d = convert(b, d, self.scalar);
-            b.store(handle, d, Path::index(), &[at]);
-        });
+        flat::store(b, handle, at, d);
     }
 
     /// What is there.
     pub fn load(&self, b: &mut Builder<'_>, globals: &Globals, indices: &[Value]) -> Value {
         let (handle, at) = self.begin(b, globals, indices);
-        gather(b, self.ty, at, handle)
+        flat::load(b, handle, at, self.ty)
     }
 }
 
@@ -212,10 +192,9 @@ fn make(module: &mut Module, of: Global, done: Done, mode: Mode) -> Option<Data>
         _ => (ty, false),
     };
     let differential = module.diff.differential(&mut module.types, of)?;
-    let scalars = scalars(&module.types, differential);
-    let is_double = holds_double(&module.types, differential);
-    let scalar = if is_double { Scalar::F64 } else { Scalar::F32 };
-    let element = module.types.scalar(scalar);
+    let scalars = flat::floats(&module.types, differential);
+    let is_double = flat::holds_double(&module.types, differential);
+    let element = module.types.scalar(if is_double { Scalar::F64 } else { Scalar::F32 });
     let (ty, kind) = match kind {
         GlobalKind::Param => (Type::Buffer(element, Access::ReadWrite), GlobalKind::Param),
         GlobalKind::Shared => (Type::Ref(module.types.intern(Type::Array(element, scalars))), kind),
@@ -231,120 +210,5 @@ fn make(module: &mut Module, of: Global, done: Done, mode: Mode) -> Option<Data>
     let ty = module.types.intern(ty);
     let name = Symbol::new(&format!("{}_{ending}", name.as_str().replace('.', "_")));
     let global = module.add_global(GlobalData { name, ty, kind, span });
-    Some(Data { global, of, scalars, scalar, is_buffer, done, atomic })
-}
-
-/// How many floats a differential has.
-fn scalars(types: &Types, ty: Ty) -> u32 {
-    match types.get(ty) {
-        Type::Scalar(s) if s.is_float() => 1,
-        Type::Vector(s, n) if s.is_float() => n.into(),
-        Type::Matrix(s, rows, columns) if s.is_float() => u32::from(rows) * u32::from(columns),
-        Type::Array(elem, n) => n * scalars(types, elem),
-        Type::Struct(id) => types.struct_def(id).fields.iter().map(|f| scalars(types, f.ty)).sum(),
-        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => 0,
-        Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => 0,
-    }
-}
-
-fn holds_double(types: &Types, ty: Ty) -> bool {
-    match types.get(ty) {
-        Type::Array(elem, _) => holds_double(types, elem),
-        Type::Struct(id) => types.struct_def(id).fields.iter().any(|f| holds_double(types, f.ty)),
-        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => {
-            types.scalar_of(ty) == Some(Scalar::F64)
-        }
-        Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
-    }
-}
-
-/// A number as a float of another width.
-fn convert(b: &mut Builder<'_>, value: Value, to: Scalar) -> Value {
-    let to = b.types.scalar(to);
-    if b.ty(value) == to { value } else { b.emit1(Op::Convert, &[value], to) }
-}
-
-/// `at` and `count` further scalars.
-fn skip(b: &mut Builder<'_>, at: Value, count: u32) -> Value {
-    if count == 0 {
-        return at;
-    }
-    let ty = b.ty(at);
-    let count = b.constant(Const::Int(count.into()), ty);
-    b.add(at, count)
-}
-
-/// Where the element `k` of an array begins, whose elements have `stride` scalars each.
-fn element(b: &mut Builder<'_>, at: Value, k: Value, stride: u32) -> Value {
-    let ty = b.ty(at);
-    let k = b.emit1(Op::Bitcast, &[k], ty);
-    let stride = b.constant(Const::Int(stride.into()), ty);
-    let skipped = b.mul(k, stride);
-    b.add(at, skipped)
-}
-
-/// Calls `act` for each float of the derivative `d`, with the number of the scalar that belongs to it.
-fn each(b: &mut Builder<'_>, d: Value, at: Value, act: &dyn Fn(&mut Builder<'_>, Value, Value)) {
-    let ty = b.ty(d);
-    match b.types.get(ty) {
-        Type::Scalar(s) if s.is_float() => act(b, d, at),
-        Type::Array(elem, n) if n > UNROLLED => {
-            let stride = scalars(b.types, elem);
-            let count = b.int(n.into());
-            let info = LoopInfo { max_iters: Some(n), ..LoopInfo::default() };
-            b.for_(info, count, &[], |b, k, _| {
-                let part = b.extract(d, Path::index(), &[k]);
-                let at = element(b, at, k, stride);
-                each(b, part, at, act);
-                b.yield_(&[]);
-            });
-        }
-        Type::Vector(..) | Type::Matrix(..) | Type::Array(..) | Type::Struct(_) => {
-            let mut skipped = 0;
-            for i in 0..b.types.arity(ty).unwrap_or(0) {
-                let part = b.part(d, i);
-                let (count, at) = (scalars(b.types, b.ty(part)), skip(b, at, skipped));
-                if count > 0 {
-                    each(b, part, at, act);
-                }
-                skipped += count;
-            }
-        }
-        Type::Unit | Type::Scalar(_) | Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => {}
-    }
-}
-
-/// The derivative of type `ty` whose first scalar is the one of number `at`.
-fn gather(b: &mut Builder<'_>, ty: Ty, at: Value, handle: Value) -> Value {
-    match b.types.get(ty) {
-        Type::Scalar(s) if s.is_float() => {
-            let value = b.load(handle, Path::index(), &[at]);
-            convert(b, value, s)
-        }
-        Type::Array(elem, n) if n > UNROLLED => {
-            let stride = scalars(b.types, elem);
-            let (count, zero) = (b.int(n.into()), b.zero(ty));
-            let info = LoopInfo { max_iters: Some(n), ..LoopInfo::default() };
-            let filled = b.for_(info, count, &[zero], |b, k, carried| {
-                let at = element(b, at, k, stride);
-                let part = gather(b, elem, at, handle);
-                let next = b.insert(carried[0], part, Path::index(), &[k]);
-                b.yield_(&[next]);
-            });
-            filled[0]
-        }
-        Type::Vector(..) | Type::Matrix(..) | Type::Array(..) | Type::Struct(_) => {
-            let (mut skipped, mut parts) = (0, Vec::new());
-            for i in 0..b.types.arity(ty).unwrap_or(0) {
-                let part = b.types.part(ty, Some(i)).expect("a part for each number");
-                let at = skip(b, at, skipped);
-                skipped += scalars(b.types, part);
-                parts.push(gather(b, part, at, handle));
-            }
-            b.pack(&parts, ty)
-        }
-        Type::Unit | Type::Scalar(_) | Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => {
-            b.zero(ty)
-        }
-    }
+    Some(Data { global, of, scalars, is_buffer, done, atomic })
 }
