@@ -41,23 +41,32 @@ class SlangModule:
 
 
 def _host(function):
-    """A function that takes and gives Python's numbers, lists and tuples."""
+    """A function that takes and gives Python's numbers, lists and tuples; of tensors and arrays, such."""
 
     def call(*args):
-        return _plain(function(*args))
+        slots, found = function._points.outputs, function(*args)
+        found = found if len(slots) > 1 else (found,)
+        plain = tuple(_plain(slot.node, value) for slot, value in zip(slots, found))
+        return plain if len(plain) > 1 else plain[0] if plain else None
 
     call.__name__, call.__doc__ = function.__name__, function.__doc__
     return call
 
 
-def _plain(value):
-    if isinstance(value, tuple):
-        return tuple(_plain(part) for part in value)
+def _plain(node, value):
+    """A value as slangtorch gives it: structures, arrays, matrices and vectors are tuples."""
     if isinstance(value, dict):
-        return tuple(_plain(part) for part in value.values())
+        if node[0] == "array":
+            # A dictionary of arrays, of which each has the elements.
+            return tuple(_plain(node[1], _element(value, i)) for i in range(node[2]))
+        return tuple(_plain(part, value[name]) for name, _, part in node[1])
     if hasattr(value, "tolist") and not hasattr(value, "data_ptr"):
         return _tuples(value.tolist())
     return value
+
+
+def _element(value, index: int):
+    return {n: _element(v, index) for n, v in value.items()} if isinstance(value, dict) else value[index]
 
 
 def _tuples(value):

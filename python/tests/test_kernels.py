@@ -202,6 +202,21 @@ struct Out { float a; float3 b; }
     assert m.eval([1.0, 2.0, 3.0], 2) == (14.0, (2.0, 4.0, 6.0))
 
 
+def test_host_functions_take_lists_and_nested_tuples(load):
+    m = load("""
+struct Inner { float2 v; int n; }
+struct State { Inner a[2]; float2x2 m; bool flag; }
+[TorchEntryPoint] State turn(float3 by, State s, float w[2])
+{ State t = s; t.a[0] = s.a[1]; t.a[1].v *= by.z * w[1]; t.a[1].n += 1; t.m[0][1] = by.x; t.flag = !s.flag; return t; }
+""")
+    state = [([1, 2], 3), ((4, 5), 6)], [[1, 2], (3, 4)], True
+    assert m.turn([10, 20, 30], state, (0, 2)) == ((((4, 5), 6), ((240, 300), 7)), ((1, 10), (3, 4)), False)
+    with pytest.raises(TypeError, match=r"`s` has 3 fields \(a, m, flag\), but was given 2 values"):
+        m.turn([10, 20, 30], state[:2], (0, 2))
+    with pytest.raises(ValueError, match="`s.a` has 2 elements, but was given 1"):
+        m.turn([10, 20, 30], (state[0][:1], *state[1:]), (0, 2))
+
+
 def test_arguments_are_checked(load, arrays):
     m = load(MAP + SQUARE)
     x, y = arrays([1, 2]), arrays.zeros(2)
