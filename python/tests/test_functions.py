@@ -204,3 +204,37 @@ def test_other_threads_run_while_a_kernel_does(m):
         found = list(pool.map(lambda k: m.cubed(x * k), range(8)))
     for k, own in enumerate(found):
         np.testing.assert_allclose(own, (x * k) ** 3, rtol=1e-5)
+
+
+def test_ctrl_c_ends_a_launch(tmp_path):
+    import os
+    import signal
+    import subprocess
+    import sys
+    import time
+
+    if os.name == "nt":
+        pytest.skip("on Windows, Ctrl-C waits for the end of a launch")
+    text = """
+import cotangent
+m = cotangent.load(source="float spin(float x) { float s = x; for (int i = 0; i < 2000000000; i++) s = s * 0.99 + 1.0 / (s + i); return s; }")
+m.spin._points
+print("ready", flush=True)
+try:
+    m.spin(1.0)
+except KeyboardInterrupt:
+    print("interrupted", m.spin._points is not None)
+"""
+    process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    told, _ = process.communicate(timeout=20)
+    assert told == "interrupted True\n"
+
+
+def test_notebooks():
+    text = "float f(float x) { return x; } float f(int x) { return x; } [Differentiable] float g(float x) { return sin(x); }"
+    shown = cotangent.load(source=text)._repr_html_()
+    # What is overloaded is shown by its name.
+    assert "<code>f</code>" in shown and "g(x: float) -&gt; float" in shown
