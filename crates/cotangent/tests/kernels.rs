@@ -8,6 +8,7 @@
 //! - forward and reverse mode agree: the inner product of tangents and gradients of what is read equals that of cotangents and
 //!   tangents of what is written;
 //! - native code computes the same, up to the order of atomic additions;
+//! - for examples: the adjoint that somebody wrote by hand, in `tests/adjoints`, computes the same;
 //! - every target accepts both derivatives.
 
 use cotangent::interp::Interpreter;
@@ -131,6 +132,37 @@ fn inner_product(
     own.zip(other).flat_map(|(a, b)| a.into_iter().zip(b.clone())).map(|(a, b)| a * b).sum()
 }
 
+/// Launches the adjoint written by hand, with cotangents of one, and compares what it adds to its gradients with `ones`.
+fn compare_with_adjoint(path: &Path, case: &Case, backward: &Lowered, ones: &Params) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/adjoints");
+    let request = Request::new(folder.join(path.file_name().unwrap()).to_string_lossy());
+    let program = Session::new(Disk::new(vec![])).program(&request);
+    let lowered = program.compile(Roots::Entries(vec![Symbol::new("adjoint")])).accept().unwrap();
+    let mut params = Params::new(&lowered.module);
+    for (name, data) in &case.set {
+        // An adjoint need not read the results of the kernel.
+        let root = name.split('.').next().unwrap();
+        if lowered.module.globals.values().any(|global| global.name == *root) {
+            params.set(name, data).unwrap();
+        }
+    }
+    for shadow in &backward.params.shadows {
+        let length = numbers(backward, ones, shadow).unwrap().len();
+        let number = f32::from(u8::from(shadow.written));
+        let bytes = vec![number.to_le_bytes(); length].concat();
+        params.set(shadow.name.as_str(), &Data::Bytes(Some(Scalar::F32), bytes)).unwrap();
+    }
+    let params = case.launch_on(Native::default(), &lowered, params);
+    for shadow in backward.params.shadows.iter().filter(|shadow| shadow.read && !shadow.written) {
+        let derived = numbers(backward, ones, shadow).unwrap();
+        let by_hand = params.get(shadow.name.as_str()).unwrap().1.chunks_exact(4);
+        let by_hand: Vec<f64> = by_hand.map(|b| f32::from_le_bytes(b.try_into().unwrap()).into()).collect();
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-5 * (1.0 + b.abs());
+        let agree = derived.len() == by_hand.len() && derived.iter().zip(&by_hand).all(close);
+        assert!(agree, "{}: {}: {derived:?}, by hand {by_hand:?}", path.display(), shadow.of);
+    }
+}
+
 fn check(path: &Path) {
     let case = Case::read(path);
     let (forward, backward) = (case.derivative(Mode::Forward), case.derivative(Mode::Backward));
@@ -146,6 +178,10 @@ fn check(path: &Path) {
             "{}: the gradient of {name} is {found:?}, expected {expected:?}",
             path.display()
         );
+    }
+
+    if path.parent().is_some_and(|folder| folder.ends_with("examples/kernels")) {
+        compare_with_adjoint(path, &case, &backward, &ones);
     }
 
     let original = case.program.compile(Roots::Entries(vec![case.entry])).accept().unwrap();
