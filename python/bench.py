@@ -1,9 +1,15 @@
-"""How long loading and calling take, on the CPU and on CUDA, beside slangpy where it is installed.
+"""How long loading and calling take, on the CPU and on CUDA, beside slangpy where it is installed and finds a device.
 
     python bench.py
+
+Build the package with optimization first: `pip install ./python`.
 """
 
+import os
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 
 import numpy as np
@@ -16,9 +22,18 @@ TEXT = """
 void scale(DiffTensorView a, DiffTensorView b)
 { uint i = (cudaBlockIdx() * cudaBlockDim() + cudaThreadIdx()).x; if (i >= a.size(0)) return; b.storeOnce(i, a[i] * a[i]); }
 """
+FIRST = """
+import time
+start = time.perf_counter()
+import cotangent
+imported = time.perf_counter()
+cotangent.load(source="[Differentiable] float poly(float a, float x) { return a * x * x + x; }").poly(1.0, 2.0)
+print((imported - start) * 1e3, (time.perf_counter() - imported) * 1e3)
+"""
 
 
 def median_us(f, repeat=2000, after=lambda: None):
+    """The median time of a call, without the first ones."""
     for _ in range(20):
         f()
     after()
@@ -31,53 +46,94 @@ def median_us(f, repeat=2000, after=lambda: None):
     return statistics.median(times) * 1e6
 
 
-def row(what, value, unit):
-    print(f"{what:58} {value:10.1f} {unit}")
-
-
-def loads(make, what):
+def once_ms(f):
     start = time.perf_counter()
-    make()
-    row(what, (time.perf_counter() - start) * 1e3, "ms")
+    f()
+    return (time.perf_counter() - start) * 1e3
+
+
+def row(what, value, unit):
+    print(f"{what:62} {value:10.1f} {unit}")
+
+
+def loading():
+    told = [subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True).stdout for _ in range(5)]
+    imported, first = zip(*(map(float, line.split()) for line in told))
+    row("import of cotangent", statistics.median(imported), "ms")
+    row("load and first call, first in a process, CPU", statistics.median(first), "ms")
+    texts = [TEXT.replace("+ x", f"+ {i} * x") for i in range(9)]
+    times = [once_ms(lambda: cotangent.load(source=text).poly(1.0, 2.0)) for text in texts]  # noqa: B023
+    row("load and first call, CPU", statistics.median(times), "ms")
+
+
+def numpy_calls(m):
+    x, b = np.ones(64, np.float32), np.zeros(64, np.float32)
+    row("poly(1, x) of 64 numbers, numpy", median_us(lambda: m.poly(1.0, x)), "us")
+    one = np.ones((), np.float32)
+    entry, block = m.poly._points.entry, m.poly._points._format.pack(64, one.ctypes.data, 1, 0, x.ctypes.data, 64, 1, b.ctypes.data, 64)
+    row("  of which in native code", median_us(lambda: entry.kernel.launch((1, 1, 1), b"", block)), "us")
+    row("poly.grad(1, x) of 64 numbers, numpy", median_us(lambda: m.poly.grad(1.0, x)), "us")
+    row("scale(a, b).launchRaw of 64 threads, numpy", median_us(lambda: launch(m, x, b)), "us")
+
+
+def launch(m, a, b):
+    m.scale(a=a, b=b).launchRaw(blockSize=(64, 1, 1), gridSize=(1, 1, 1))
+
+
+def torch_calls(m, torch, device):
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    t, o = torch.ones(64, device=device), torch.zeros(64, device=device)
+    one = torch.tensor(1.0, device=device)
+    if device == "cuda":
+        t.sum().item()
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["COTANGENT_CACHE"] = folder
+            for what in ("without a cache", "with one on disk"):
+                load = lambda: (cotangent.load(source=TEXT).poly(one, t), wait())
+                from cotangent import _cuda
+
+                _cuda.LOADED.clear()
+                row(f"load and first call, CUDA, {what}", once_ms(load), "ms")
+    row(f"poly(1, x) of 64 numbers, torch on {device}", median_us(lambda: m.poly(one, t), after=wait), "us")
+    row(f"scale(a, b).launchRaw of 64 threads, torch on {device}", median_us(lambda: launch(m, t, o), after=wait), "us")
+    r = t.clone().requires_grad_()
+    own, other = lambda: m.poly(one, r).sum().backward(), lambda: (r * r + r).sum().backward()
+    row(f"poly(1, x).sum().backward(), torch on {device}", median_us(own, 500, wait), "us")
+    row(f"(x * x + x).sum().backward(), torch alone on {device}", median_us(other, 500, wait), "us")
+
+
+def slangpy_calls():
+    try:
+        import slangpy
+    except ImportError:
+        return print("slangpy is not installed")
+    try:
+        device = slangpy.create_device()
+    except RuntimeError as error:
+        return print(f"slangpy has no device here: {str(error).splitlines()[0]}")
+    x = np.ones(64, np.float32)
+    with tempfile.NamedTemporaryFile("w", suffix=".slang") as file:
+        file.write(TEXT.splitlines()[1])
+        file.flush()
+        start = time.perf_counter()
+        module = slangpy.Module.load_from_file(device, file.name)
+        module.poly(1.0, x, _result="numpy")
+        row("load and first call, slangpy", (time.perf_counter() - start) * 1e3, "ms")
+    row("poly(1, x) of 64 numbers, slangpy", median_us(lambda: module.poly(1.0, x, _result="numpy"), 500), "us")
 
 
 def main():
-    loads(lambda: cotangent.load(source=TEXT).poly(1.0, 2.0), "load and first call, first in the process, CPU")
-    m = None
-
-    def again():
-        nonlocal m
-        m = cotangent.load(source=TEXT.replace("+ x", "- x"))
-        m.poly(1.0, 2.0)
-
-    loads(again, "load and first call, CPU")
-    x = np.ones(64, np.float32)
-    row("poly(1, x) of 64 numbers, numpy", median_us(lambda: m.poly(1.0, x)), "us")
-    row("poly.grad(1, x) of 64 numbers, numpy", median_us(lambda: m.poly.grad(1.0, x)), "us")
-    b = np.zeros(64, np.float32)
-    launch = lambda: m.scale(a=x, b=b).launchRaw(blockSize=(64, 1, 1), gridSize=(1, 1, 1))
-    row("scale(a, b).launchRaw of 64 threads, numpy", median_us(launch), "us")
+    loading()
+    m = cotangent.load(source=TEXT)
+    numpy_calls(m)
     try:
         import torch
     except ImportError:
-        return
-    for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
-        wait = torch.cuda.synchronize if device == "cuda" else lambda: None
-        t, o = torch.ones(64, device=device), torch.zeros(64, device=device)
-        one = torch.tensor(1.0, device=device)
-        if device == "cuda":
-            from cotangent import _nvrtc
-
-            t.sum().item()
-            _nvrtc.clear_cache()
-            for what in ("without a cache", "with a cache"):
-                loads(lambda: (cotangent.load(source=TEXT).poly(one, t), wait()), f"load and first call, CUDA, {what}")
-        row(f"poly(1, x) of 64 numbers, torch on {device}", median_us(lambda: m.poly(one, t), after=wait), "us")
-        launch = lambda: m.scale(a=t, b=o).launchRaw(blockSize=(64, 1, 1), gridSize=(1, 1, 1))
-        row(f"scale(a, b).launchRaw of 64 threads, torch on {device}", median_us(launch, after=wait), "us")
-        r = t.clone().requires_grad_()
-        row(f"poly(1, x).sum().backward(), torch on {device}", median_us(lambda: m.poly(one, r).sum().backward(), 500, wait), "us")
-        row(f"(x * x + x).sum().backward(), torch alone on {device}", median_us(lambda: (r * r + r).sum().backward(), 500, wait), "us")
+        print("torch is not installed")
+    else:
+        for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
+            torch_calls(m, torch, device)
+    slangpy_calls()
 
 
 if __name__ == "__main__":

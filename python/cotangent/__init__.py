@@ -52,7 +52,7 @@ class Module:
                 f"{self._path} has no function or entry point `{name}`; it has {', '.join(dir(self)) or 'none'}"
             )
         if self._functions[name] is None:
-            self._functions[name] = _function(self._program, name)
+            self._functions[name] = _find_function(self._program, name)
         return self._functions[name]
 
     def _structures(self) -> dict:
@@ -77,7 +77,7 @@ class Module:
             return name
 
 
-def _function(program: Program, name: str) -> Function:
+def _find_function(program: Program, name: str) -> Function:
     found = program.signature(name)
     params = tuple(Param(**param) for param in found["params"])
     result = Param("ct_result", dir="out", **found["result"]) if found["result"] else None

@@ -26,6 +26,9 @@ class Entry:
         (self.globals_size, shared), (self.own_size, own) = self.kernel.layout
         self.globals, self.own = [Placed(*p) for p in shared], [Placed(*p) for p in own]
         self.group = tuple(self.kernel.threads)
+        #: The names of all parameters, and of those that must be given.
+        self.known = {param.name for param in self.parameters}
+        self.needed = [param.name for param in self.own] + [param.name for param in self.globals if param.used]
         self._loaded: dict = {}
 
     @property

@@ -188,7 +188,7 @@ class Function:
             for leaf in slot.leaves
         ]
 
-    @property
+    @cached_property
     def _seeds(self) -> list:
         """The inputs of the vjp that are cotangents."""
         inputs = self._vjp._points.inputs
@@ -198,21 +198,29 @@ class Function:
         """The gradients of the leaves of inputs; none for those that carry no derivative or need none."""
         derived = self._vjp
         found = self._in_parts(leaves, cotangents, lib, around) or derived._apply([*leaves, *cotangents], lib, around)
-        by_place = {}
-        for (slot, leaf), gradient in zip(_named(derived._points.outputs), found):
-            by_place[(slot.param.name, leaf.path)] = gradient
-        gradients = []
-        for (slot, leaf), array, need in zip(_named(self._points.inputs), leaves, needs):
-            gradient = by_place.pop((self.signature.gradient(slot.param.name), leaf.path), None)
-            wanted = gradient is not None and need
-            gradients.append(lib.sum_to(gradient, lib.shape(array)) if wanted else None)
-        if by_place:
-            names = ", ".join(".".join((name.split("_", 2)[2], *path)) for name, path in by_place)
+        return [
+            lib.sum_to(found[place], lib.shape(array)) if need and place is not None else None
+            for place, array, need in zip(self._gradient_places, leaves, needs)
+        ]
+
+    @cached_property
+    def _gradient_places(self) -> list[int | None]:
+        """Which output of the vjp is the gradient of each leaf of the inputs."""
+        places = {(slot.param.name, leaf.path): i for i, (slot, leaf) in enumerate(_named(self._vjp._points.outputs))}
+        named = _named(self._points.inputs)
+        found = [places.pop((self.signature.gradient(slot.param.name), leaf.path), None) for slot, leaf in named]
+        if places:
+            names = ", ".join(".".join((name.split("_", 2)[2], *path)) for name, path in places)
             raise TypeError(
                 f"the gradients `{names}` of {self.signature.name} belong to no field of its parameters: let the differential "
                 "type have the names of the type"
             )
-        return gradients
+        return found
+
+    @cached_property
+    def _most_gradients(self) -> int:
+        """How many numbers the gradients of all inputs have at one point."""
+        return sum(math.prod(leaf.shape) for leaf in self._vjp._points.leaves_out)
 
     def _in_parts(self, leaves, cotangents, lib, around: Around) -> list | None:
         """What the vjp gives, if so many points share inputs that their gradients must not all be there at once.
@@ -221,6 +229,8 @@ class Function:
         """
         batch, shapes = self._points.batch(leaves, lib)
         count = math.prod(batch)
+        if count * self._most_gradients <= MOST_SHARED:
+            return None
         own = {
             (self.signature.gradient(slot.param.name), leaf.path): math.prod(shape) == 1
             for (slot, leaf), shape in zip(_named(self._points.inputs), shapes)
@@ -229,7 +239,7 @@ class Function:
         places = _named(derived._points.outputs)
         is_shared = [own.get((slot.param.name, leaf.path), False) for slot, leaf in places]
         size = sum(math.prod(leaf.shape) for (_, leaf), shared in zip(places, is_shared) if shared)
-        if count == 1 or count * size <= MOST_SHARED or lib.wants_graph([*leaves, *cotangents]):
+        if count * size <= MOST_SHARED or count == 1 or lib.wants_graph([*leaves, *cotangents]):
             return None
         flat = []
         for leaf, array in zip(derived._points.leaves_in, [*leaves, *cotangents]):

@@ -50,13 +50,15 @@ class Kernel:
     def any_entry(self, cuda: bool = False, derivative=None, wrt=None) -> Entry:
         """The same for any number of threads: parameters do not depend on it."""
         wanted = (cuda, derivative, wrt)
-        return next((e for key, e in self._entries.items() if key[1:] == wanted), None) or self.entry(None, *wanted)
+        for key, entry in self._entries.items():
+            if key[1:] == wanted:
+                return entry
+        return self.entry(None, *wanted)
 
     @property
     def parameters(self) -> list[str]:
         """The names of all parameters: those of the entry point, then those of the program that it uses."""
-        entry = self.any_entry()
-        return [param.name for param in entry.own] + [param.name for param in entry.globals if param.used]
+        return list(self.any_entry().needed)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Call:
         """The kernel with its arguments, to be launched."""
@@ -68,12 +70,10 @@ class Kernel:
 
     def check_names(self, entry: Entry, given) -> None:
         """Fails if arguments are missing or unknown."""
-        known = {param.name for param in entry.parameters}
-        unknown = [name for name in given if name not in known]
+        unknown = [name for name in given if name not in entry.known]
         if unknown:
             raise ValueError(f"{self.name} has no parameter {', '.join(unknown)}; it has {', '.join(self.parameters)}")
-        needed = [param.name for param in entry.own] + [param.name for param in entry.globals if param.used]
-        missing = [name for name in needed if name not in given]
+        missing = [name for name in entry.needed if name not in given]
         if missing:
             raise ValueError(f"{self.name} lacks {', '.join(missing)}; it has {', '.join(self.parameters)}")
 

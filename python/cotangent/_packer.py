@@ -15,6 +15,9 @@ FORMATS = {
 }
 #: Elements of a tensor are numbered in 32 bits.
 MOST_ELEMENTS = 2**32
+#: A view: its memory (an address and a number of elements), five strides, five sizes, and how many of these it has.
+_VIEW = struct.Struct("<QQ5I5II")
+_VIEW_FIELDS = ["data", "strides", "sizes", "dimensions"]
 
 
 class Packer:
@@ -81,7 +84,7 @@ class Packer:
     def _struct(self, node, offset, value, where):
         fields = node[1]
         names = [name for name, _, _ in fields]
-        if names == ["data", "strides", "sizes", "dimensions"]:
+        if names == _VIEW_FIELDS:
             return self._tensor(fields, offset, value, where)
         if names == ["primal", "diff"]:
             return self._pair(fields, offset, value, where)
@@ -134,7 +137,6 @@ class Packer:
         self.pack(view, offset + diff_at + inner_at, grad, f"{where}.grad")
 
     def _tensor(self, fields, offset, value, where):
-        places = {name: offset + at for name, at, _ in fields}
         _, element, size, _ = fields[0][2]
         scalar = element[1] if element[0] in ("scalar", "vector") else None
         address, shape, strides, itemsize = self._memory(value, scalar, where, True)
@@ -165,12 +167,11 @@ class Packer:
         count = 0 if empty else last + 1
         if count > MOST_ELEMENTS or max(shape, default=0) >= MOST_ELEMENTS:
             raise RuntimeError(f"{where} spans {count} elements, but at most 2^32 are possible")
-        rest = [0] * (5 - len(shape))
-        pack = struct.pack_into
-        pack("<QQ", self.block, places["data"], address if count else 0, count)
-        pack("<5I", self.block, places["strides"], *[0 if empty else step for step in steps], *rest)
-        pack("<5I", self.block, places["sizes"], *shape, *rest)
-        pack("<I", self.block, places["dimensions"], len(shape))
+        rest = (0,) * (5 - len(shape))
+        if empty:
+            address, steps = 0, [0] * len(shape)
+        # The parts lie one after the other, on all devices.
+        _VIEW.pack_into(self.block, offset + fields[0][1], address, count, *steps, *rest, *shape, *rest, len(shape))
 
     def _buffer(self, node, offset, value, where):
         _, element, size, writes = node

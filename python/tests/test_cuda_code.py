@@ -70,6 +70,13 @@ def test_kernels_take_the_blocks_that_are_packed(m, nvrtc):
         assert f".maxntid {threads}" in code or f".reqntid {threads}" in code
 
 
+def test_views_lie_alike_on_all_devices(m):
+    for cuda in (False, True):
+        (_, _, pair), *_ = ((p.name, p.offset, p.node) for p in m.sq.entry((1, 1, 1), cuda).own)
+        view = dict((name, part) for name, _, part in pair[1])["primal"]
+        assert [(name, at) for name, at, _ in view[1]] == [("data", 0), ("strides", 16), ("sizes", 36), ("dimensions", 56)]
+
+
 def test_machine_code_for_a_device(m, nvrtc):
     assert _nvrtc.architecture((9, 0)) == "sm_90"
     text, symbol, _ = m.f._points_on_cuda.entry.kernel.cuda()

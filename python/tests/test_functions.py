@@ -238,3 +238,33 @@ def test_notebooks():
     shown = cotangent.load(source=text)._repr_html_()
     # What is overloaded is shown by its name.
     assert "<code>f</code>" in shown and "g(x: float) -&gt; float" in shown
+
+
+def test_a_differential_of_other_names_is_an_error():
+    m = cotangent.load(source="""
+struct D : IDifferentiable { float slope; typealias Differential = D; }
+struct P : IDifferentiable { typealias Differential = D; [DerivativeMember(D.slope)] float at; }
+[Differentiable] float f(P p) { return p.at * p.at; }
+""")
+    assert m.f({"at": 3.0}) == 9
+    with pytest.raises(TypeError, match="the gradients `p.slope` of f belong to no field of its parameters"):
+        m.f.grad({"at": 3.0})
+
+
+def test_gradients_of_many_points_are_summed_in_parts(monkeypatch):
+    from cotangent import _function
+
+    m = cotangent.load(source="""
+struct S : IDifferentiable { float a; float2 b; }
+[Differentiable] float f(float w[3], S s, float x) { return w[0] * x + w[1] * x * x + w[2] * s.a + dot(s.b, s.b) * x; }
+""")
+    random = np.random.default_rng(1)
+    w, x, b = random.normal(size=3), random.normal(size=(4, 25)), random.normal(size=(25, 2))
+    arguments = {"w": w, "s": {"a": 2.0, "b": b}, "x": x}
+    whole = m.f.grad(**arguments)
+    monkeypatch.setattr(_function, "MOST_SHARED", 16)
+    parts = m.f.grad(**arguments)
+    for one, other in ((whole[0], parts[0]), (whole[1]["a"], parts[1]["a"]), (whole[1]["b"], parts[1]["b"]), (whole[2], parts[2])):
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(whole[0], [x.sum(), (x * x).sum(), 200], rtol=1e-4)
