@@ -50,7 +50,8 @@ class Kernel:
     def any_entry(self, cuda: bool = False, derivative=None, wrt=None) -> Entry:
         """The same for any number of threads: parameters do not depend on it."""
         wanted = (cuda, derivative, wrt)
-        for key, entry in self._entries.items():
+        # Other threads may compile at the same time.
+        for key, entry in list(self._entries.items()):
             if key[1:] == wanted:
                 return entry
         return self.entry(None, *wanted)
@@ -178,6 +179,11 @@ class Derivative:
             values[name] = _copy(values[name])
         return Call(kernel, entry, values, self._mode)
 
+    def code(self, target: str, threads=None) -> str:
+        """The derivative in another language, by all parameters."""
+        given = list(three(threads, "threads")) if threads is not None else None
+        return self._kernel.program.code(target, "", [self._kernel.name], given, self._mode)
+
 
 def _split(value, name: str, derivatives: dict):
     """A value without the derivatives in it, which are noted under its name."""
@@ -255,7 +261,7 @@ class Call:
         """The entry for groups of so many threads."""
         if not self._kernel._launched:
             return self._entry
-        key = next(key for key, entry in self._kernel._entries.items() if entry is self._entry)
+        key = next(key for key, entry in list(self._kernel._entries.items()) if entry is self._entry)
         return self._kernel.entry(threads, *key[1:])
 
     def launchRaw(self, blockSize, gridSize) -> None:  # noqa: N802, N803 (names of slangtorch)

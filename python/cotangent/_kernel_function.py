@@ -20,7 +20,8 @@ class KernelFunction:
         blur = m.blur.function(out={"y": lambda a: a["x"].shape}, blocks=lambda a: -(-a["x"].numel() // 64))
         y = blur(x=x, weights=w)
 
-    New tensors begin as zeros. Arguments are not changed: the kernel gets copies of those that it writes.
+    New tensors begin as zeros. Buffers among the arguments are not changed: the kernel gets copies of those that it writes. It must
+    not write a `TensorView` or `DiffTensorView` that is no result, since nothing tells which of these it writes.
     """
 
     def __init__(self, kernel, out: dict, blocks, threads=None):
@@ -70,7 +71,7 @@ class _Launch(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, function: KernelFunction, names, rest, *tensors):
-        own = {name: tensor.detach() for name, tensor in zip(names, tensors)}
+        own = {name: tensor.detach().contiguous() for name, tensor in zip(names, tensors)}
         device = tensors[0].device if tensors else torch.device("cpu")
         cuda = device.type == "cuda"
         arguments = {**rest, **own}
@@ -91,7 +92,7 @@ class _Launch(torch.autograd.Function):
         function, pairs, gradients = ctx.function, dict(ctx.rest), {}
         written = function.is_written(ctx.device.type == "cuda")
         for name, tensor, needs in zip(ctx.names, ctx.saved_tensors, ctx.needs_input_grad[3:]):
-            value = tensor.detach()
+            value = tensor.detach().contiguous()
             value = value.clone() if name in written else value
             if needs:
                 gradients[name] = torch.zeros(tensor.shape or (1,), dtype=tensor.dtype, device=tensor.device)

@@ -125,6 +125,13 @@ def test_mistakes(m, arrays):
         m.main(x=a, weights=a, y=a, n=1, scale=1, shift=(1, 1)).launch(1.5)
 
 
+def test_code_of_kernels(m):
+    assert "@compute" in m.main.code("wgsl")
+    assert "weights_grad" in m.main.bwd.code("wgsl") and "__global__" in m.main.fwd.code("cuda")
+    with pytest.raises(ValueError, match="no target `fortran`: the targets are cpp, cuda"):
+        m.main.code("fortran")
+
+
 def test_arrays_that_cannot_be_written(m):
     a = np.zeros(4, np.float32)
     a.flags.writeable = False
@@ -169,6 +176,18 @@ class TestFunctions:
         (expected * c).sum().backward()
         for mine, other in zip((x, w, scale, shift), own):
             torch.testing.assert_close(mine.grad, other.grad.float(), rtol=1e-4, atol=1e-4)
+
+    def test_strided_and_expanded_arguments(self, m, on):
+        import torch
+
+        base, one = torch.randn(16, 2, device=on, requires_grad=True), torch.ones(1, device=on, requires_grad=True)
+        f = m.main.function(out={"y": 16}, blocks=1)
+        f(x=base[:, 1], weights=one.expand(3), scale=1.0, shift=(0, 0), n=16).sum().backward()
+        x = base.detach()[:, 1].double()
+        slope = 3 * (1 - torch.tanh(x) ** 2)
+        torch.testing.assert_close(base.grad[:, 1], slope.float(), rtol=1e-4, atol=1e-5)
+        assert (base.grad[:, 0] == 0).all()
+        torch.testing.assert_close(one.grad, (slope * x).sum().float()[None], rtol=1e-4, atol=1e-4)
 
     def test_arguments_are_not_changed(self, on):
         import torch
