@@ -1,6 +1,8 @@
-//! Tries random programs, and prints those that break a law of derivatives or disagree with their model, made small.
+//! Tries random programs, and prints those that break a law of derivatives or disagree with their model, made small; and those whose
+//! native code disagrees with the interpreter.
 
 use cotangent_hunt::laws::Tally;
+use cotangent_hunt::native::{self, Compared};
 use cotangent_hunt::{Asked, FEATURES, Feature, compiler, hunt, hunt_models};
 use std::path::Path;
 use std::process::ExitCode;
@@ -29,9 +31,11 @@ pub enum Kinds {
     Laws,
     /// Those with a model.
     Models,
+    /// The first kind again, as native code beside the interpreter.
+    Native,
 }
 
-/// Reads `--programs N --seed S --only laws|models --features A,B --cpp N`, in any order.
+/// Reads `--programs N --seed S --only laws|models|native --features A,B --cpp N`, in any order.
 pub fn options(args: &[&str]) -> Option<Options> {
     let mut options =
         Options { programs: 500, seed: 1, kinds: Kinds::All, features: FEATURES.to_vec(), cpp: 1 };
@@ -42,6 +46,7 @@ pub fn options(args: &[&str]) -> Option<Options> {
             ["--cpp", n] => options.cpp = n.parse().ok()?,
             ["--only", "laws"] => options.kinds = Kinds::Laws,
             ["--only", "models"] => options.kinds = Kinds::Models,
+            ["--only", "native"] => options.kinds = Kinds::Native,
             ["--features", names] => {
                 options.kinds = Kinds::Models;
                 options.features = names.split(',').map(Feature::named).collect::<Option<_>>()?;
@@ -60,11 +65,14 @@ pub fn print(root: &Path, options: &Options) -> ExitCode {
     // A panic of the compiler is a catch; its text is shown with the program.
     std::panic::set_hook(Box::new(|_| {}));
     let mut caught = 0;
-    if options.kinds != Kinds::Models {
+    if matches!(options.kinds, Kinds::All | Kinds::Laws) {
         caught += laws(options);
     }
-    if options.kinds != Kinds::Laws {
+    if matches!(options.kinds, Kinds::All | Kinds::Models) {
         caught += models(root, options);
+    }
+    if matches!(options.kinds, Kinds::All | Kinds::Native) {
+        caught += as_native(options);
     }
     if caught == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -116,6 +124,35 @@ fn models(root: &Path, options: &Options) -> usize {
     }
     if made {
         let _ = std::fs::remove_dir_all(&folder);
+    }
+    caught
+}
+
+fn as_native(options: &Options) -> usize {
+    let (mut caught, mut total) = (0, Compared::default());
+    for seeds in chunks(options) {
+        let done = seeds.end - options.seed;
+        for seed in seeds {
+            // Native code is not made small, but a panic must not end the hunt.
+            match std::panic::catch_unwind(|| native::compare(seed)) {
+                Ok(Ok(compared)) => {
+                    total.functions += compared.functions;
+                    total.in_lanes += compared.in_lanes;
+                }
+                Ok(Err(error)) => {
+                    caught += 1;
+                    println!("seed {seed}: {error}\n");
+                }
+                Err(_) => {
+                    caught += 1;
+                    println!("seed {seed}: a panic\n{}\n", cotangent_hunt::generate::program(seed).source());
+                }
+            }
+        }
+        println!(
+            "{done} programs as native code, {caught} caught; {} functions agree with the interpreter, {} of them in lanes, too",
+            total.functions, total.in_lanes
+        );
     }
     caught
 }

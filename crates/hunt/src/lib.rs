@@ -2,12 +2,13 @@
 //!
 //! [`generate`] generates random, well-typed, numerically tame differentiable programs. [`laws`] checks each. [`mod@shrink`]
 //! reduces a failing program until it is readable. Laws cannot say what a custom derivative returns or how often effects
-//! happen: [`model`] computes that for its own programs. `cargo xtask hunt` tries any number of programs, and the tests try
+//! happen: [`model`] computes that for its own programs. [`native`] compares native code with the interpreter. `cargo xtask hunt` tries any number of programs, and the tests try
 //! five hundred of each kind.
 
 pub mod generate;
 pub mod laws;
 mod model;
+pub mod native;
 pub mod program;
 mod random;
 mod shrink;
