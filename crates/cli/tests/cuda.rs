@@ -307,7 +307,7 @@ fn applications() -> impl Iterator<Item = Case> {
         let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         Data::Bytes(Some(Scalar::U32), bytes)
     };
-    let (side, splats, weights, materials) = (48, 48 * 9, 25 * 24 + 25 * 24 + 25 * 3, 24);
+    let (side, splats, weights, materials) = (48, 7 * 7 * 9, 33 * 32 + 33 * 32 + 33 * 3, 24);
     let apps = [
         ("splats", splats, &["paintTarget", "descend", "update", "paintPicture"][..]),
         ("field", weights, &["paintTarget", "initialize", "descend", "update", "paintPicture"]),
@@ -323,9 +323,10 @@ fn applications() -> impl Iterator<Item = Case> {
                 _ => pixels,
             };
             let set = vec![
-                ("count".into(), integers(&[48])),
+                ("grid".into(), integers(&[7])),
                 ("side".into(), integers(&[side as u32])),
                 ("round".into(), integers(&[3])),
+                ("rounds".into(), integers(&[10])),
                 ("kinds".into(), integers(&[0, 1, 2])),
                 ("params".into(), numbers(params)),
                 ("gradient".into(), if *entry == "update" { numbers(params) } else { zeros(params) }),

@@ -2,14 +2,15 @@
 
 use crate::{Fit, Outcome, Program};
 
-const WEIGHTS: usize = 25 * 24 + 25 * 24 + 25 * 3;
-const SIDE: usize = 64;
-const BATCH: usize = 128;
+const WEIGHTS: usize = 33 * 32 + 33 * 32 + 33 * 3;
+const SIDE: usize = 512;
+const BATCH: usize = 1024;
 
 /// Runs so many rounds and reports each.
 pub fn fit(rounds: u32, report: &mut dyn FnMut(u32, f32)) -> Outcome<Fit> {
     let mut program = Program::new("field/field.slang")?;
     program.set("side", SIDE as u32)?;
+    program.set("rounds", rounds)?;
     program.zeros("params", WEIGHTS)?;
     program.zeros("gradient", WEIGHTS)?;
     program.zeros("moments", 2 * WEIGHTS)?;

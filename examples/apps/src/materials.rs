@@ -3,8 +3,8 @@
 use crate::{Fit, Outcome, Program};
 
 const NUMBERS: usize = 8;
-const SIDE: usize = 64;
-const BATCH: usize = 256;
+const SIDE: usize = 512;
+const BATCH: usize = 4096;
 
 /// What the target is painted with: matte, glossy, velvet.
 #[rustfmt::skip]
@@ -18,6 +18,7 @@ const HIDDEN: [f32; 3 * NUMBERS] = [
 pub fn fit(rounds: u32, report: &mut dyn FnMut(u32, f32)) -> Outcome<Fit> {
     let mut program = Program::new("materials/materials.slang")?;
     program.set("side", SIDE as u32)?;
+    program.set("rounds", rounds)?;
     program.integers("kinds", &[0, 1, 2])?;
     program.zeros("gradient", HIDDEN.len())?;
     program.zeros("moments", 2 * HIDDEN.len())?;

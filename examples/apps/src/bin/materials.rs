@@ -1,5 +1,5 @@
 //! Finds the materials of three spheres from a picture of them. `materials ROUNDS`
 
 fn main() -> cotangent_apps::Outcome {
-    cotangent_apps::show("materials", 200, cotangent_apps::materials::fit)
+    cotangent_apps::show("materials", 1500, cotangent_apps::materials::fit)
 }

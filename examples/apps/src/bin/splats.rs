@@ -1,5 +1,5 @@
 //! Fits Gaussian splats to a picture. `splats ROUNDS`
 
 fn main() -> cotangent_apps::Outcome {
-    cotangent_apps::show("splats", 200, cotangent_apps::splats::fit)
+    cotangent_apps::show("splats", 600, cotangent_apps::splats::fit)
 }
