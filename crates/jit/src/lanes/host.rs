@@ -229,8 +229,17 @@ impl Lanes<'_, '_, '_> {
                 self.body.b.set_cold_block(slow);
                 let weight = self.cost.enter_cold();
                 let index = self.checked(indices[0], len)?;
-                let access = self.element_access(base, index, stride);
-                self.load_part(access, elem, &path.0[1..], rest, end)?;
+                match self.fixed_part(elem, &path.0[1..]) {
+                    Some((offset, ty)) => {
+                        let address = self.body.add_const(base, offset);
+                        let regs = self.read_one_by_one(address, index, stride, ty)?;
+                        self.body.jump(end, &regs);
+                    }
+                    None => {
+                        let access = self.element_access(base, index, stride);
+                        self.load_part(access, elem, &path.0[1..], rest, end)?;
+                    }
+                }
                 self.cost.leave(weight);
                 self.body.b.switch_to_block(fast);
                 let at = self.body.mul_const(first, stride);
@@ -353,9 +362,17 @@ impl Lanes<'_, '_, '_> {
                 self.body.b.set_cold_block(slow);
                 let weight = self.cost.enter_cold();
                 let index = self.checked(indices[0], len)?;
-                let access = self.element_access(base, index, stride);
-                let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
-                self.write(&access, ty, &leaves)?;
+                match self.fixed_part(elem, &path.0[1..]) {
+                    Some((offset, ty)) => {
+                        let address = self.body.add_const(base, offset);
+                        self.write_one_by_one(address, index, stride, ty, &leaves)?;
+                    }
+                    None => {
+                        let access = self.element_access(base, index, stride);
+                        let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
+                        self.write(&access, ty, &leaves)?;
+                    }
+                }
                 self.cost.leave(weight);
                 self.body.b.ins().jump(end, &[]);
                 self.body.b.switch_to_block(fast);
@@ -398,7 +415,7 @@ impl Lanes<'_, '_, '_> {
     }
 
     /// The bits of the lanes that are here and live.
-    fn active(&mut self) -> Reg {
+    pub(super) fn active(&mut self) -> Reg {
         let live = self.body.load_state(types::I32, at::LIVE);
         match self.mask {
             Mask::Full => live,

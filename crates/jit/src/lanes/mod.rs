@@ -54,6 +54,7 @@ mod math;
 mod memory;
 mod order;
 mod rows;
+mod slow;
 mod traps;
 mod value;
 
@@ -69,7 +70,7 @@ use cotangent_ir::{
     Func, FuncId, GlobalKind, InstData, Link, Math, Module, Op, Path, Step, SystemValue, Ty, Type, Value,
 };
 use cotangent_passes::uniform::{Rules, Uniform};
-use cranelift_codegen::ir::{InstBuilder, types};
+use cranelift_codegen::ir::{InstBuilder, StackSlot, types};
 use cranelift_frontend::FunctionBuilder;
 use order::Order;
 use smallvec::SmallVec;
@@ -112,6 +113,8 @@ pub(crate) struct Lanes<'c, 'f, 'm> {
     /// If there are some, the number of the first block that belongs to them.
     loop_blocks: Option<usize>,
     order: Order,
+    /// Parts of the frame for the lanes of rows, with their sizes.
+    rows: Vec<(StackSlot, u64)>,
     /// What is known of registers where code is emitted.
     ranges: Vec<rows::Range>,
     cost: Cost,
@@ -176,6 +179,7 @@ impl<'c, 'f, 'm> Lanes<'c, 'f, 'm> {
             depth: 0,
             loop_blocks: None,
             order: Order::default(),
+            rows: vec![],
             ranges: vec![],
             cost: Cost::default(),
         };
