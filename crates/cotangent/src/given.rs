@@ -1,4 +1,5 @@
-//! Parses specializations on the command line: `--specialize f=float,4`, `--specialize-global T=Real`, `--set-type p=Real`.
+//! Parses specializations on the command line: `--specialize f=float,4`, `--specialize-global T=Real`, `--set-type p=Real`, and
+//! conformances of generic types: `--conformance 'Box<float>:IShape=4'`.
 //!
 //! Each becomes a source file of one line, `f=float, 4`, so that diagnostics can point to it. The parser reads it as
 //! `f<float, 4> _;`. `--fn 'f<float, 4>'` is parsed in the same way.
@@ -16,17 +17,19 @@ use cotangent_syntax::{Limits, Punct, Token, TokenKind};
 pub enum Setting {
     /// The generic parameters of a function.
     Function,
-    /// A `type_param` or an `extern` declaration.
+    /// A `type_param`, an `extern` declaration or a specialization constant.
     Global,
     /// The type of a shader parameter of interface type.
     Type,
+    /// A type with generic arguments, and the interface to which it conforms.
+    Conformance,
 }
 
 /// The flag that names a function.
 const FUNCTION: &str = "--fn";
 
 impl Setting {
-    const ALL: [Setting; 3] = [Setting::Function, Setting::Global, Setting::Type];
+    const ALL: [Setting; 4] = [Setting::Function, Setting::Global, Setting::Type, Setting::Conformance];
 
     /// The flag of the command line.
     pub const fn flag(self) -> &'static str {
@@ -34,6 +37,7 @@ impl Setting {
             Setting::Function => "--specialize",
             Setting::Global => "--specialize-global",
             Setting::Type => "--set-type",
+            Setting::Conformance => "--conformance",
         }
     }
 }
@@ -49,12 +53,20 @@ impl Reader<'_> {
     pub(crate) fn read_settings(&mut self) -> Given {
         let mut given = Given::default();
         for (setting, name, text) in &self.key.settings {
-            let text = format!("{name}={text}");
+            let text = match setting {
+                Setting::Conformance => format!("_={text}"),
+                Setting::Function | Setting::Global | Setting::Type => format!("{name}={text}"),
+            };
             let (args, needs) =
                 read_arguments(self.state, self.key.limits, setting.flag(), &text, &mut self.diagnostics);
             self.needs.add(needs);
             let name = Symbol::new(&name.replace("::", "."));
             match setting {
+                Setting::Conformance => {
+                    if let [ty, interface] = &args[..] {
+                        given.conformances.push((name, ty.clone(), interface.clone()));
+                    }
+                }
                 Setting::Function => given.functions.push((name, args)),
                 Setting::Global => given.globals.extend(args.into_iter().next().map(|arg| (name, arg))),
                 Setting::Type => given.types.extend(args.into_iter().next().map(|arg| (name, arg))),

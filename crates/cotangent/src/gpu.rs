@@ -3,7 +3,7 @@
 //! Back ends for devices call [`translate`]. It inserts tests of indices and divisors ([`checks`](mod@checks)). The shader
 //! records the first failed test in an additional buffer, so that the program traps as on the interpreter.
 
-use crate::targets::{Refusal, check_layout, check_push_constants, for_naga};
+use crate::targets::{Refusal, check_layout, check_push_constants, for_naga, without_choices};
 use cotangent_base::{EntitySet, Map, Scalar};
 use cotangent_emit_naga::{Emitted, FLAG_BYTES, codes, entry_name};
 use cotangent_ir::layout::bind::{Kind, LeafPlace, Slot, bind};
@@ -14,6 +14,7 @@ use cotangent_passes::thread_iterations::most_iterations;
 use cotangent_passes::{checks, idle, prune};
 use cotangent_runtime::Compiled;
 use cotangent_runtime::shader::{Code, Lengths, Needs, Shader, Site};
+use std::borrow::Cow;
 
 /// Writes the shader of an entry point as WGSL or SPIR-V, for buffers of these lengths.
 pub fn translate(
@@ -37,6 +38,7 @@ pub fn translate(
     let mut module = for_naga(&alone)?.into_owned();
     checks::checks(&mut module);
     idle::idle(&mut module);
+    let mut module = without_choices(Cow::Owned(module)).into_owned();
     write_lengths(&mut module, lengths);
     let (group, index) = (0, free(&places));
     let (code, sites) = cotangent_emit_naga::checked(&module, &places, (group, index), target)?;
@@ -79,13 +81,22 @@ fn write_lengths(module: &mut Module, lengths: &Lengths) {
     }
 }
 
-/// The places with a binding of its own for each sampler of a combined one, as WebGPU wants it.
+/// The places with a binding of its own for each sampler of a combined one, as WebGPU wants it, and for each resource of an array.
 fn apart(mut places: Map<Global, LeafPlace>) -> Map<Global, LeafPlace> {
     let next = free(&places);
+    let is_element = |(_, place): &(&Global, &LeafPlace)| matches!(place, LeafPlace::Element(..));
+    let mut elements: Vec<Global> = places.iter().filter(is_element).map(|(global, _)| *global).collect();
+    elements.sort();
+    let count = elements.len() as u32;
+    for (index, global) in (next..).zip(elements) {
+        let own = Slot { kind: Kind::Binding, space: 0, index, count: 1 };
+        places.insert(global, LeafPlace::Slot(own));
+    }
+    let next = next + count;
     let mut shared: Vec<&mut Slot> = places
         .values_mut()
         .filter_map(|place| match place {
-            LeafPlace::Slot(slot) | LeafPlace::Element(slot) if slot.kind == Kind::Beside => Some(slot),
+            LeafPlace::Slot(slot) | LeafPlace::Element(slot, _) if slot.kind == Kind::Beside => Some(slot),
             _ => None,
         })
         .collect();
@@ -99,7 +110,7 @@ fn apart(mut places: Map<Global, LeafPlace>) -> Map<Global, LeafPlace> {
 /// A number of the first group that nothing is bound to.
 fn free(places: &Map<Global, LeafPlace>) -> u32 {
     let index = |place: &LeafPlace| match place {
-        LeafPlace::Slot(slot) | LeafPlace::Element(slot) => Some(*slot),
+        LeafPlace::Slot(slot) | LeafPlace::Element(slot, _) => Some(*slot),
         LeafPlace::Value(block, _) | LeafPlace::Packed(block) => block.slot,
     };
     let slots = places.values().filter_map(index).filter(|slot| slot.space == 0);

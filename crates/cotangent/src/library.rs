@@ -34,6 +34,7 @@ pub const FILES: &[(&str, &str)] = library![
     "functions.slang",
     "geometry.slang",
     "gradients.slang",
+    "heaps.slang",
     "images.slang",
     "math.slang",
     "memory.slang",

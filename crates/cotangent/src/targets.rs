@@ -12,7 +12,8 @@ use cotangent_ir::shader::{ShaderParam, ShaderParams};
 use cotangent_ir::{Func, FuncId, Module, Op, Stage};
 use cotangent_lower::Lowered;
 use cotangent_passes::calls::Calls;
-use cotangent_passes::{private_atomics, sums};
+use cotangent_passes::effects::Effects;
+use cotangent_passes::{dce, private_atomics, resource_arrays, sums};
 use std::borrow::Cow;
 
 /// Why a target cannot express a program.
@@ -31,7 +32,7 @@ pub fn shader(lowered: &Lowered, target: Target, lines: Option<&Sources>) -> Res
     check_layout(&lowered.params, codes::UNSUPPORTED)?;
     let bindings = bind::bind(&lowered.module.types, &lowered.params, target, Matrices::Rows);
     check_push_constants(&lowered.params, &bindings)?;
-    let module = for_naga(&lowered.module)?;
+    let module = without_choices(for_naga(&lowered.module)?);
     let locate = |span| lines.and_then(|sources| locate(sources, span));
     let options = Options { lines: lines.is_some().then_some(&locate) };
     cotangent_emit_naga::emit(&module, &bindings.leaves(&lowered.params), target, options)
@@ -46,7 +47,7 @@ pub fn entry_names(lowered: &Lowered, target: Target) -> Result<Map<FuncId, Stri
         Target::Wgsl | Target::SpirV | Target::Glsl | Target::Hlsl | Target::Metal => {
             let places =
                 bind::bind(&module.types, &lowered.params, target, Matrices::Rows).leaves(&lowered.params);
-            cotangent_emit_naga::entry_names(&*for_naga(module)?, &places, target)
+            cotangent_emit_naga::entry_names(&without_choices(for_naga(module)?), &places, target)
         }
     }
 }
@@ -72,6 +73,20 @@ pub(crate) fn for_naga(module: &Module) -> Result<Cow<'_, Module>, Refusal> {
         private_atomics::private_atomics(module.to_mut());
     }
     Ok(module)
+}
+
+/// The same without resources that an index chooses.
+pub(crate) fn without_choices(mut module: Cow<'_, Module>) -> Cow<'_, Module> {
+    if resource_arrays::has_any(&module) {
+        let module = module.to_mut();
+        resource_arrays::resource_arrays(module);
+        // What packed the resources is of no more use.
+        let effects = Effects::of(module);
+        for func in module.funcs.values_mut() {
+            dce::dce(func, &effects);
+        }
+    }
+    module
 }
 
 /// Only pixels have neighbours. Lowering reports this, unless it was not told the target.

@@ -268,6 +268,8 @@ fn system_value(value: SystemValue, [x, y, z]: [u32; 3]) -> String {
         // Other stages were refused.
         SystemValue::VertexId
         | SystemValue::InstanceId
+        | SystemValue::VulkanVertexId
+        | SystemValue::VulkanInstanceId
         | SystemValue::Position
         | SystemValue::FrontFacing
         | SystemValue::SampleIndex

@@ -21,6 +21,7 @@ mod constants;
 mod control;
 mod convert;
 mod distances;
+mod elements;
 mod func;
 mod glsl;
 mod hlsl;
@@ -32,6 +33,7 @@ mod memory;
 mod narrow;
 mod refuse;
 mod semantics;
+mod specialized;
 mod stage;
 mod texture;
 mod traps;
@@ -150,6 +152,8 @@ pub(crate) struct Emitter<'m> {
     pub funcs: Map<FuncId, Handle<naga::Function>>,
     /// The structure in which a function with several outputs returns them.
     pub results: Map<FuncId, Handle<naga::Type>>,
+    /// The elements of arrays of resources: the number in the array that the variable in `globals` is.
+    pub elements: Map<Global, u32>,
     /// The buffers and variables that atomic operations are done on.
     pub atomics: EntitySet<Global>,
     /// Set if the program asserts something: whether an assertion failed, and the bits of a NaN.
@@ -162,6 +166,8 @@ pub(crate) struct Emitter<'m> {
     pub reached: stage::Reached,
     /// Set to say in the shader where each statement comes from.
     pub lines: Option<lines::Lines<'m>>,
+    /// The specialization constants, with what stands for their values.
+    pub marks: Vec<(Global, specialized::Marked)>,
 }
 
 /// A module of naga's, and what it does not say.
@@ -177,6 +183,8 @@ pub(crate) struct Built {
     lines: Option<Vec<Line>>,
     /// Where resources are declared.
     declared: Map<Handle<naga::GlobalVariable>, Span>,
+    /// The specialization constants, with what stands for their values.
+    marks: Vec<(Global, specialized::Marked)>,
 }
 
 /// Builds naga's module. A refusal says for which target.
@@ -227,12 +235,14 @@ fn try_build<'m>(
         values: Map::default(),
         funcs: Map::default(),
         results: Map::default(),
+        elements: Map::default(),
         atomics: EntitySet::new(),
         poison: None,
         lanes: None,
         sites: vec![],
         reached: stage::Reached::of(module),
         lines: options.lines.map(lines::Lines::new),
+        marks: specialized::marks(module),
     };
     emitter.check_entries()?;
     let order = order(module)?;
@@ -243,6 +253,7 @@ fn try_build<'m>(
         emitter.lanes = Some(emitter.lane_variables());
     }
     emitter.atomics = atomic::atomics(module, &order);
+    emitter.unite_elements();
     emitter.global_variables(&order)?;
     let entries = order.iter().filter_map(|id| module.funcs[*id].entry.as_ref());
     let semantics = entries.map(semantics::Semantics::of).collect();
@@ -250,9 +261,11 @@ fn try_build<'m>(
         emitter.function(id)?;
     }
     let checked = flag.is_some();
-    let Emitter { out, slots, sites, lines, globals, .. } = emitter;
+    let Emitter { out, slots, sites, lines, globals, mut marks, .. } = emitter;
+    marks.retain(|(global, _)| globals.contains_key(global));
     let declared = globals.iter().map(|(global, var)| (*var, module.globals[*global].span)).collect();
-    Ok(Built { out, slots, sites, checked, semantics, lines: lines.map(lines::Lines::table), declared })
+    let lines = lines.map(lines::Lines::table);
+    Ok(Built { out, slots, sites, checked, semantics, lines, declared, marks })
 }
 
 /// Whether there are buffers, textures or pointers in a type.
@@ -320,6 +333,17 @@ impl Emitter<'_> {
             if let Type::Ref(inner) = module.types.get(data.ty) {
                 self.require_room(inner, data.span)?;
             }
+            if self.is_in_binding_array(global) {
+                let (ty, form) = self.global_type(global)?;
+                let memory = self.element(global, ty)?;
+                self.globals.insert(global, memory);
+                if let Some(form) = form {
+                    let element = self.elements.get(&global).copied();
+                    let words = Words { memory, element, member: None, form, rules: self.rules, offset: 0 };
+                    self.words.insert(global, words);
+                }
+                continue;
+            }
             let binding = match data.kind {
                 GlobalKind::Param => {
                     let slot = self.slot(global, &mut next)?;
@@ -328,11 +352,12 @@ impl Emitter<'_> {
                 GlobalKind::Shared | GlobalKind::Static(_) => None,
             };
             let (ty, form) = self.global_type(global)?;
-            let var = variable(data.name.as_str(), space, ty, binding, None);
+            let first = self.mark_of(global);
+            let var = variable(data.name.as_str(), space, ty, binding, first);
             let memory = self.out.global_variables.append(var, NoSpan::UNDEFINED);
             self.globals.insert(global, memory);
             if let Some(form) = form {
-                let words = Words { memory, member: None, form, rules: self.rules, offset: 0 };
+                let words = Words { memory, element: None, member: None, form, rules: self.rules, offset: 0 };
                 self.words.insert(global, words);
             }
         }
@@ -376,9 +401,7 @@ impl Emitter<'_> {
         let span = self.module.globals[global].span;
         match self.places.get(&global) {
             Some(LeafPlace::Slot(slot)) => return Ok(*slot),
-            Some(LeafPlace::Element(_)) => {
-                self.require(Feature::ResourceArray, span, "an array of resources is not supported")?;
-            }
+            Some(LeafPlace::Element(..)) => return self.register_of_element(global),
             Some(LeafPlace::Packed(_)) => {
                 self.require(Feature::PackOffset, span, "`packoffset` is not supported")?;
             }

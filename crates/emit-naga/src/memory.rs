@@ -14,11 +14,39 @@ impl FuncEmitter<'_, '_> {
         if let Some(uniform) = self.emitter.values.get(&global).copied() {
             return Ok(Place::Expr(self.uniform(global, uniform)?));
         }
-        let pointer = self.expr(Expression::GlobalVariable(self.emitter.globals[&global]));
+        let pointer = self.resource(self.emitter.globals[&global], global);
         match self.module().types.get(self.module().globals[global].ty) {
             Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => Ok(Place::Pointer(pointer)),
             _ => Ok(Place::Expr(self.expr(Expression::Load { pointer }))),
         }
+    }
+
+    /// A variable, or the element of it that a global is.
+    fn resource(&mut self, variable: Handle<naga::GlobalVariable>, global: Global) -> Handle<Expression> {
+        let is_buffer = matches!(self.module().types.get(self.module().globals[global].ty), Type::Buffer(..));
+        let element = self.emitter.elements.get(&global).copied();
+        let base = self.element_of(variable, element);
+        match element {
+            Some(_) if is_buffer => self.expr(Expression::AccessIndex { base, index: 0 }),
+            _ => base,
+        }
+    }
+
+    /// A variable, or an element of the array of resources that it is.
+    fn element_of(
+        &mut self,
+        variable: Handle<naga::GlobalVariable>,
+        element: Option<u32>,
+    ) -> Handle<Expression> {
+        let base = self.expr(Expression::GlobalVariable(variable));
+        element.map_or(base, |index| self.expr(Expression::AccessIndex { base, index }))
+    }
+
+    /// The words of a buffer.
+    pub fn words_base(&mut self, of: Words) -> Handle<Expression> {
+        let base = self.element_of(of.memory, of.element);
+        let member = of.member.or(of.element.map(|_| 0));
+        member.map_or(base, |index| self.expr(Expression::AccessIndex { base, index }))
     }
 
     pub fn pointee(&self, handle: Value) -> Ty {

@@ -180,6 +180,7 @@ impl Emitter<'_> {
                 }
                 _ => Uniform::Words(Words {
                     memory: var,
+                    element: None,
                     member: Some(index),
                     form: Form::Quads,
                     rules: block.rules,
@@ -203,8 +204,10 @@ impl Emitter<'_> {
         let memory = self.out.global_variables.append(var, NoSpan::UNDEFINED);
         for leaf in leaves {
             let (form, rules, offset) = (Form::Quads, block.rules, leaf.offset);
-            self.values
-                .insert(leaf.global, Uniform::Words(Words { memory, member: None, form, rules, offset }));
+            self.values.insert(
+                leaf.global,
+                Uniform::Words(Words { memory, element: None, member: None, form, rules, offset }),
+            );
         }
     }
 

@@ -22,6 +22,8 @@ type Expr = Handle<Expression>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Words {
     pub memory: Handle<naga::GlobalVariable>,
+    /// The element of it, if it is an array of resources.
+    pub element: Option<u32>,
     /// The member of it that is words, if it is a structure.
     pub member: Option<u32>,
     pub form: Form,
@@ -216,10 +218,7 @@ impl FuncEmitter<'_, '_> {
 
     /// A pointer to the word at an address, and the shift.
     fn word_pointer(&mut self, at: Address) -> (Expr, Option<Expr>) {
-        let mut base = self.expr(Expression::GlobalVariable(at.of.memory));
-        if let Some(index) = at.of.member {
-            base = self.expr(Expression::AccessIndex { base, index });
-        }
+        let base = self.words_base(at.of);
         if at.of.form == Form::Quads {
             let quad = self.expr(Expression::AccessIndex { base, index: at.offset / 16 });
             let pointer = self.expr(Expression::AccessIndex { base: quad, index: at.offset % 16 / 4 });
@@ -427,7 +426,7 @@ impl FuncEmitter<'_, '_> {
 
     /// How many elements of `stride` bytes lie in a buffer of words.
     pub fn words_length(&mut self, of: Words, stride: u32) -> Expr {
-        let base = self.expr(Expression::GlobalVariable(of.memory));
+        let base = self.words_base(of);
         let words = self.expr(Expression::ArrayLength(base));
         let (factor, divisor) = match stride.max(1) {
             s if s.is_multiple_of(4) => (1, s / 4),

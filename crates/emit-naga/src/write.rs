@@ -7,7 +7,7 @@
 
 use crate::hlsl::{is_sampler, sampler_buffers, with_registers};
 use crate::semantics::{Semantics, with_semantics};
-use crate::{Built, codes, lines};
+use crate::{Built, codes, lines, specialized};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_ir::layout::Target;
 use cotangent_ir::layout::bind::{Kind, Slot};
@@ -96,6 +96,11 @@ pub(crate) fn invalid(what: &str) -> Box<Diagnostic> {
 
 /// Validates a module and writes it.
 pub(crate) fn write(built: &Built, target: Target) -> Result<Emitted> {
+    specialized::set(write_marked(built, target)?, &built.marks, target)
+}
+
+/// The same before specialization constants have their values.
+fn write_marked(built: &Built, target: Target) -> Result<Emitted> {
     catching(target, || match (write_module(&built.out, built, target, None)?.code, &built.lines) {
         (plain, None) => Ok(plain),
         (Emitted::Text(plain), Some(table)) => {

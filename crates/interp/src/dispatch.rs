@@ -240,6 +240,7 @@ impl Place {
             SystemValue::FrontFacing | SystemValue::SampleIndex | SystemValue::Coverage => Val::Undef,
             SystemValue::PrimitiveId | SystemValue::Depth | SystemValue::ViewId => Val::Undef,
             SystemValue::FirstVertex | SystemValue::FirstInstance | SystemValue::DrawIndex => Val::Undef,
+            SystemValue::VulkanVertexId | SystemValue::VulkanInstanceId => Val::Undef,
             SystemValue::Barycentrics | SystemValue::PointSize => Val::Undef,
             SystemValue::ClipDistance | SystemValue::CullDistance => Val::Undef,
         }

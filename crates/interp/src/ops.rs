@@ -276,7 +276,7 @@ fn elements(ty: Type) -> usize {
 /// What a pointer points to.
 fn pointee(ty: Type) -> Ty {
     match ty {
-        Type::Ref(inner) => inner,
+        Type::Ref(inner) | Type::Buffer(inner, _) => inner,
         _ => unreachable!("the verifier checked the type"),
     }
 }

@@ -109,6 +109,8 @@ features! {
     ViewId => drawing("`SV_ViewID`", [WGPU, Yes, Yes, Yes, Yes]),
     /// The numbers of the first vertex and instance.
     First => drawing("`SV_StartVertexLocation`, `SV_StartInstanceLocation`", [No, Yes, Yes, No, Yes]),
+    /// Numbers of vertices and instances that count from zero, whichever is the first that is drawn.
+    VulkanIndex => drawing("`SV_VulkanVertexID`, `SV_VulkanInstanceID`", [Yes, Yes, Yes, No, Yes]),
     /// The number of the draw call.
     DrawIndex => drawing("`SV_DrawIndex`", [WGPU, Yes, Yes, No, No]),
     /// The barycentric coordinates of a pixel in its triangle.
@@ -145,7 +147,9 @@ features! {
         [Yes, Yes, By("256 resources"), No, No],
     ),
     /// Arrays of resources.
-    ResourceArray => native("arrays of resources", [No; 5]),
+    ResourceArray => native("arrays of resources", [WGPU, Yes, No, Yes, Yes]),
+    /// Arrays whose elements are arrays or structures with resources.
+    ResourceArrayOfStructs => native("arrays of arrays and of structures with resources", [No; 5]),
     /// Textures and samplers in variables, and resources in the elements of buffers.
     ResourceValue => native("textures in variables, resources in elements of buffers", [No; 5]),
     /// Values of interface type in memory that the host sees.

@@ -102,6 +102,10 @@ pub enum SystemValue {
     VertexId,
     /// The number of the instance, from the first that is drawn.
     InstanceId,
+    /// The number of the vertex, with the first that is drawn added.
+    VulkanVertexId,
+    /// The number of the instance, with the first that is drawn added.
+    VulkanInstanceId,
     /// Of a vertex, in clip space; of a pixel, on the screen.
     Position,
     /// Whether the triangle shows its front.
@@ -134,13 +138,15 @@ pub enum SystemValue {
 
 impl SystemValue {
     /// All of them, with their names in IR text and in the language.
-    pub const ALL: [(&str, &str, SystemValue); 20] = [
+    pub const ALL: [(&str, &str, SystemValue); 22] = [
         ("dispatch_thread_id", "SV_DispatchThreadID", SystemValue::DispatchThreadId),
         ("group_id", "SV_GroupID", SystemValue::GroupId),
         ("group_thread_id", "SV_GroupThreadID", SystemValue::GroupThreadId),
         ("group_index", "SV_GroupIndex", SystemValue::GroupIndex),
         ("vertex_id", "SV_VertexID", SystemValue::VertexId),
         ("instance_id", "SV_InstanceID", SystemValue::InstanceId),
+        ("vulkan_vertex_id", "SV_VulkanVertexID", SystemValue::VulkanVertexId),
+        ("vulkan_instance_id", "SV_VulkanInstanceID", SystemValue::VulkanInstanceId),
         ("position", "SV_Position", SystemValue::Position),
         ("front_facing", "SV_IsFrontFace", SystemValue::FrontFacing),
         ("sample_index", "SV_SampleIndex", SystemValue::SampleIndex),
@@ -171,6 +177,8 @@ impl SystemValue {
             | SystemValue::GroupIndex => matches!(stage, Stage::Compute),
             SystemValue::VertexId
             | SystemValue::InstanceId
+            | SystemValue::VulkanVertexId
+            | SystemValue::VulkanInstanceId
             | SystemValue::FirstVertex
             | SystemValue::FirstInstance
             | SystemValue::DrawIndex => matches!(stage, Stage::Vertex),
@@ -219,6 +227,8 @@ impl SystemValue {
             SystemValue::GroupIndex
             | SystemValue::VertexId
             | SystemValue::InstanceId
+            | SystemValue::VulkanVertexId
+            | SystemValue::VulkanInstanceId
             | SystemValue::SampleIndex
             | SystemValue::Coverage
             | SystemValue::PrimitiveId

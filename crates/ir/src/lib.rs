@@ -55,7 +55,7 @@ pub use func::{
 pub use mask::{InputMask, Mask, OutputMask, SlotMask, TangentMask};
 pub use math::{Class, Math};
 pub use memory::{Atomic, AtomicKind, Barrier, Memory};
-pub use module::{Global, GlobalData, GlobalKind, Module};
+pub use module::{Global, GlobalData, GlobalKind, Module, Specialized};
 pub use op::{
     Again, Const, DiffCall, Effect, LinCall, Linear, LoopInfo, Op, Path, Step, Trap, TrapCause, Unroll,
 };

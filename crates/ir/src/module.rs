@@ -1,6 +1,6 @@
 //! Modules: the types, globals and functions that are compiled together.
 
-use crate::{DiffTable, Func, FuncId, Op, Prefer, Ty, Types};
+use crate::{Const, DiffTable, Func, FuncId, Op, Prefer, Ty, Types};
 use cotangent_base::{EntityMap, Span, Symbol, entity};
 
 entity!(
@@ -24,6 +24,17 @@ pub struct Module {
     pub prefer: Prefer,
     /// Declarations in the language of the target that stand ahead of everything.
     pub preludes: Vec<Symbol>,
+    /// The `static` variables that are specialization constants. Nothing writes them.
+    pub specialized: Vec<(Global, Specialized)>,
+}
+
+/// A constant that the host may set when it makes a pipeline.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Specialized {
+    /// The number by which the host knows it.
+    pub id: u32,
+    /// Its value unless the host sets it; a `bool` is 0 or 1.
+    pub default: Const,
 }
 
 /// A global.

@@ -205,7 +205,7 @@ ops! {
     Point(Path) "point" None No;
     /// `(p: ref<T>, n: integer) -> ref<T>`. Points `n` elements further on.
     Offset "offset" None No;
-    /// `(p: ref<T>) -> u64`. A number that tells places apart and orders those of one array; 0 for the null pointer, which
+    /// `(p: ref<T> or buffer) -> u64`. A number that tells places apart and orders those of one array; 0 for the null pointer, which
     /// is `zero`.
     Address "address" None No;
     /// `(handle) -> u32`. How many elements a buffer has.

@@ -159,6 +159,15 @@ pub struct Touched {
 }
 
 impl Touched {
+    /// What either does.
+    pub fn or(self, other: Touched) -> Touched {
+        Touched {
+            read: self.read || other.read,
+            written: self.written || other.written,
+            compared: self.compared || other.compared,
+        }
+    }
+
     /// What the functions of a module do to one of its textures.
     pub fn of(module: &Module, texture: Global) -> Touched {
         Touched::all(module).get(&texture).copied().unwrap_or_default()

@@ -217,6 +217,7 @@ impl Body<'_, '_, '_> {
             SystemValue::FrontFacing | SystemValue::SampleIndex | SystemValue::Coverage => None,
             SystemValue::PrimitiveId | SystemValue::Depth | SystemValue::ViewId => None,
             SystemValue::FirstVertex | SystemValue::FirstInstance | SystemValue::DrawIndex => None,
+            SystemValue::VulkanVertexId | SystemValue::VulkanInstanceId => None,
             SystemValue::Barycentrics | SystemValue::PointSize => None,
             SystemValue::ClipDistance | SystemValue::CullDistance => None,
         };

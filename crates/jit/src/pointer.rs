@@ -94,15 +94,19 @@ impl Body<'_, '_, '_> {
 
     /// Where the part lies, every buffer and variable being an address space of its own.
     pub fn pointer_address(&mut self, pointer: Value) -> Reg {
+        let amount = self.int(types::I32, 40);
         let inner: Ty = match self.ty(pointer) {
             Type::Ref(inner) => inner,
-            _ => unreachable!("the verifier checked the type"),
+            _ => {
+                let number = self.regs(pointer)[0];
+                let number = self.b.ins().uextend(types::I64, number);
+                return self.b.ins().ishl(number, amount);
+            }
         };
         let pointer = self.regs(pointer);
         let at = self.mul_const(pointer[2], self.stride(inner, Space::Host(Rules::C)));
         let offset = self.b.ins().iadd(pointer[1], at);
         let base = self.b.ins().uextend(types::I64, pointer[0]);
-        let amount = self.int(types::I32, 40);
         let base = self.b.ins().ishl(base, amount);
         let address = self.b.ins().iadd(base, offset);
         let is_null = self.is_const(pointer[0], 0);

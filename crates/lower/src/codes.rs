@@ -31,12 +31,12 @@ cotangent_base::codes! {
     /// uses a location that is taken. A vertex shader must also output a position.
     ///
     /// Inputs of compute shaders are `SV_DispatchThreadID`, `SV_GroupID`, `SV_GroupThreadID` (up to three integers) and
-    /// `SV_GroupIndex` (one integer). Inputs of vertex shaders are `SV_VertexID`, `SV_InstanceID`, `SV_StartVertexLocation`,
-    /// `SV_StartInstanceLocation`, `SV_DrawIndex` and `SV_ViewID`; outputs are `SV_Position`, `SV_PointSize`, and up to eight
-    /// numbers in total for `SV_ClipDistance0`, `SV_CullDistance0` and so on. Inputs of fragment shaders are `SV_Position`,
-    /// `SV_IsFrontFace`, `SV_SampleIndex`, `SV_Coverage`, `SV_PrimitiveID`, `SV_Barycentrics` and `SV_ViewID`; outputs are
-    /// `SV_Target0` and so on, `SV_Depth` and `SV_Coverage`. Any other semantic is a user-defined name for a value passed between
-    /// stages.
+    /// `SV_GroupIndex` (one integer). Inputs of vertex shaders are `SV_VertexID`, `SV_InstanceID`, `SV_VulkanVertexID`,
+    /// `SV_VulkanInstanceID`, `SV_StartVertexLocation`, `SV_StartInstanceLocation`, `SV_DrawIndex` and `SV_ViewID`; outputs are
+    /// `SV_Position`, `SV_PointSize`, and up to eight numbers in total for `SV_ClipDistance0`, `SV_CullDistance0` and so on. Inputs
+    /// of fragment shaders are `SV_Position`, `SV_IsFrontFace`, `SV_SampleIndex`, `SV_Coverage`, `SV_PrimitiveID`,
+    /// `SV_Barycentrics` and `SV_ViewID`; outputs are `SV_Target0` and so on, `SV_Depth` and `SV_Coverage`. Any other semantic is a
+    /// user-defined name for a value passed between stages.
     E0726 ENTRY_PARAMETER = "invalid entry-point parameter";
 
     /// `discard`, `clip`, `ddx` and related functions need a fragment shader: only pixels can be discarded, and only pixels have
@@ -91,7 +91,8 @@ cotangent_base::codes! {
     W0702 IDLE_WORD = "matrix layout has no effect";
 
     /// Hosts may set a specialization constant (`[SpecializationConstant]`, `[[vk::constant_id(n)]]`) when they make a pipeline. The
-    /// emitted code has it with its default value, and offers no such constant.
+    /// emitted code has this one with its default value, and offers no such constant: the language has none (HLSL, C++ and CUDA),
+    /// a size or a type depends on it, or it is not a 32-bit number or a `bool`.
     ///
     /// Compile the program once for each value; a macro can be the default.
     W0703 FIXED_CONSTANT = "specialization constant is fixed";

@@ -12,7 +12,7 @@ use crate::counter::Counters;
 use crate::instance::Lowerer;
 use crate::loops::Target;
 use cotangent_base::{EntityMap, EntitySet, Map, Span, Symbol};
-use cotangent_ir::{self as ir, Builder, Const, Dir, Func, Op, Region, Ty, Value};
+use cotangent_ir::{self as ir, Builder, Const, Dir, Func, Op, Path, Region, Ty, Value};
 use cotangent_sema::Subst;
 use cotangent_sema::hir::{self, Body, FuncRef, GlobalId, LocalId};
 use std::sync::Arc;
@@ -40,8 +40,10 @@ pub(crate) struct Frame<'a, 'c> {
     prologue: Region,
     pub constants: Map<GlobalId, Option<Value>>,
     types: Map<hir::Ty, Ty>,
-    /// Parameters that are pointers to their arguments.
+    /// Variables that are in memory, so that their value is a pointer: parameters that refer to their arguments, and `pinned`.
     pub by_ref: EntitySet<LocalId>,
+    /// Variables whose address is taken, which are in memory of the thread.
+    pub pinned: EntitySet<LocalId>,
     /// The pairs of values that say where derivatives are kept.
     pub pairs: Map<Value, Value>,
     /// The counters of buffers that the function is given.
@@ -73,6 +75,7 @@ impl<'a, 'c> Frame<'a, 'c> {
             constants: Map::default(),
             types: Map::default(),
             by_ref: EntitySet::new(),
+            pinned: EntitySet::new(),
             pairs: Map::default(),
             counters: Counters::new(),
             site,
@@ -130,6 +133,7 @@ impl<'a, 'c> Frame<'a, 'c> {
     /// Lowers the statements and puts the function into the module.
     pub fn finish(mut self, id: ir::FuncId) {
         let body = Arc::clone(&self.body);
+        self.pin(&body);
         self.block(&body.block);
         if !self.is_done() {
             self.span = self.func.span;
@@ -210,7 +214,9 @@ impl<'a, 'c> Frame<'a, 'c> {
             outputs.push(fitting.unwrap_or_else(|| self.b().undef(ret.ty)));
         }
         for local in self.outs.clone() {
-            outputs.push(self.var(local));
+            let value = self.var(local);
+            let is_pinned = self.pinned.contains(local);
+            outputs.push(if is_pinned { self.b().load(value, Path::default(), &[]) } else { value });
         }
         self.b().emit(Op::Return, &outputs, &[]);
     }

@@ -10,11 +10,10 @@
 //!
 //! The parts of a split structure are named by their path: `params.weights`.
 
-use crate::codes;
 use crate::func::Frame;
 use crate::instance::{Lowerer, Origin};
 use crate::place::Root;
-use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_base::{Span, Symbol};
 use cotangent_ir::shader::Shape;
 use cotangent_ir::{self as ir, GlobalData, Op, Path, Type, Value};
 use cotangent_sema::Subst;
@@ -115,19 +114,6 @@ impl Lowerer<'_> {
         Uniform::Parts(ty, parts)
     }
 
-    /// Warns that the host cannot set a specialization constant in what is emitted.
-    fn warn_specialized(&mut self, id: GlobalId) {
-        let hir::Global { name, span, .. } = self.queries.program.globals[id].clone();
-        if self.options.target.is_none() || self.options.runs || !self.warned.insert(id) {
-            return;
-        }
-        let message = format!("the specialization constant `{name}` is emitted with its default value");
-        let warning = Diagnostic::new(codes::FIXED_CONSTANT, span, message);
-        self.diagnostics.push(
-            warning.help("compile again with another default to set it, for instance from a macro: `-D`"),
-        );
-    }
-
     pub fn holds_handle(&self, ty: ir::Ty) -> bool {
         match self.module.types.get(ty) {
             Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => true,
@@ -185,9 +171,6 @@ impl Frame<'_, '_> {
     /// The value of a `static const`, computed once, ahead of the body.
     fn constant_global(&mut self, id: GlobalId) -> Value {
         let hir::Global { name, ty, span, .. } = self.lowerer.queries.program.globals[id];
-        if self.lowerer.queries.program.globals[id].specialized && !self.constants.contains_key(&id) {
-            self.lowerer.warn_specialized(id);
-        }
         let value = match self.constants.get(&id) {
             Some(&value) => value,
             None => {
@@ -209,10 +192,14 @@ impl Frame<'_, '_> {
     fn initial_value(&mut self, id: GlobalId) -> Option<Value> {
         let body = self.lowerer.queries.initializer(id)?;
         let stmts = body.clone();
+        let is_specialized = self.lowerer.queries.program.globals[id].specialized;
         self.ahead(body, |f| {
             let (last, before) = stmts.block.split_last()?;
             before.iter().for_each(|s| f.stmt(s));
             match &last.kind {
+                StmtKind::Return(Some(value)) if is_specialized => {
+                    f.eval(value).map(|default| f.specialized(id, default))
+                }
                 StmtKind::Return(Some(value)) => f.eval(value),
                 _ => None,
             }

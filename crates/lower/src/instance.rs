@@ -92,6 +92,10 @@ pub(crate) struct Lowerer<'c> {
     pub warned: cotangent_base::Set<GlobalId>,
     /// Functions with code that the target cannot take, with where that is and what it is.
     pub refused: Vec<(ir::FuncId, Span, crate::target_code::Refused)>,
+    /// The variables that specialization constants are.
+    pub specialized: Vec<(GlobalId, ir::Global)>,
+    /// Functions with a variable whose address is taken, with where that is declared.
+    pub pinned: Vec<(ir::FuncId, Span)>,
 }
 
 impl<'c> Lowerer<'c> {
@@ -120,6 +124,8 @@ impl<'c> Lowerer<'c> {
             thread_numbers: Vec::new(),
             warned: Default::default(),
             refused: Vec::new(),
+            pinned: Vec::new(),
+            specialized: Vec::new(),
         }
     }
 

@@ -28,6 +28,7 @@
 //! | `reinterpret`                       | the one intrinsic that is many operations                     |
 //! | `synth`                             | synthesized members of `IDifferentiable`                      |
 //! | `global`                            | parameters of the shader, `static` and group-shared variables |
+//! | `specialized`                       | specialization constants                                      |
 //! | `params`                            | declared parameters of the shader                             |
 //! | `entry`                             | entry points                                                  |
 //! | `thread`                            | the numbers of a thread, for functions that ask for them      |
@@ -37,8 +38,10 @@
 //! | `assigned`                          | which variables need a new value where control flow joins     |
 //! | `switch`, `breaks`                  | `switch` statements                                           |
 //! | `by_ref`                            | `__ref` parameters and pointers                               |
+//! | `pinned`                            | variables whose address is taken                              |
 //! | `counter`                           | the counters of structured buffers                            |
 //! | `fold`                              | nothing; finds constants, so that dead branches are omitted   |
+//! | `layouts`                           | nothing; reports layouts of buffers that the target lacks     |
 //! | `zero`                              | nothing; reports integer divisions by zero                    |
 //! | `pairs_again`                       | nothing; reports second derivatives through pairs of pointers |
 //! | `frozen`                            | functions without derivatives, for calls under `no_diff`      |
@@ -73,15 +76,18 @@ mod func;
 mod global;
 mod instance;
 mod intrinsic;
+mod layouts;
 mod loops;
 mod matrices;
 mod number;
 mod pairing;
 mod pairs_again;
 mod params;
+mod pinned;
 mod place;
 mod reinterpret;
 mod roots;
+mod specialized;
 mod stage;
 mod stmt;
 mod sums;

@@ -179,6 +179,14 @@ impl Lowerer<'_> {
     fn magic_shape(&mut self, ty: Ty, magic: Symbol, args: hir::Args, span: Span) -> Shape {
         let block = match magic.as_str() {
             "constantbuffer" => Some(Block::Constant),
+            "texturebuffer" => {
+                if let Some(target) = self.options.target.filter(|target| !target.has_pointers()) {
+                    let message =
+                        format!("a `TextureBuffer` is not supported for target `{}`", target.name());
+                    self.error(codes::UNSUPPORTED_TYPE, span, message);
+                }
+                Some(Block::Constant)
+            }
             "parameterblock" => Some(Block::Parameters),
             _ => None,
         };

@@ -157,6 +157,7 @@ pub fn lower_from(queries: &mut Queries, roots: Roots, options: Options) -> Lowe
     lowerer.check_options();
     lowerer.run();
     crate::target_code::settle(&mut lowerer, &found.entries, &mut found.roots);
+    crate::pinned::check(&mut lowerer);
     lowerer.pass_counters();
     crate::thread::set_numbers(&mut lowerer, &found.entries);
     lowerer.number_members();
@@ -164,6 +165,8 @@ pub fn lower_from(queries: &mut Queries, roots: Roots, options: Options) -> Lowe
     crate::stage::check_pixels(&mut lowerer, &found.entries);
     crate::allowed::check_stages(&mut lowerer, &found.entries);
     let params = params::collect(&mut lowerer, &found.entry_sources);
+    crate::layouts::check(&mut lowerer);
+    crate::specialized::check(&mut lowerer);
     crate::matrices::check(&mut lowerer, &found.entry_sources);
     crate::pairs_again::check(&mut lowerer);
     crate::zero::check(&mut lowerer, found.entries.iter().chain(&found.roots).copied());

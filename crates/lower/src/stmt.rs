@@ -59,6 +59,13 @@ impl Frame<'_, '_> {
     }
 
     fn declare(&mut self, local: LocalId, value: Option<&Expr>) {
+        if self.pinned.contains(local) {
+            if let Some(e) = value {
+                let value = self.expr(e);
+                self.set_pinned(local, value);
+            }
+            return;
+        }
         let value = match value {
             Some(e) => self.expr(e),
             None => {

@@ -48,6 +48,8 @@ pub fn words(value: SystemValue, input: bool) -> &'static str {
         SystemValue::GroupIndex
         | SystemValue::VertexId
         | SystemValue::InstanceId
+        | SystemValue::VulkanVertexId
+        | SystemValue::VulkanInstanceId
         | SystemValue::SampleIndex
         | SystemValue::Coverage
         | SystemValue::PrimitiveId

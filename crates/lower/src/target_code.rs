@@ -75,7 +75,9 @@ impl Frame<'_, '_> {
                         "ordered_images" => Refused::Missing("rasterizer-ordered resources are"),
                         "helper_lanes" => Refused::Missing("questions about helper lanes are"),
                         "clocks" => Refused::Missing("clocks of the device are"),
-                        "cooperation" => Refused::Missing("cooperative vectors are"),
+                        "cooperation" => Refused::Missing("cooperative vectors and matrices are"),
+                        "descriptor_heaps" => Refused::Missing("descriptor heaps are"),
+                        "handle" => Refused::Missing("handles made of numbers are"),
                         "pointer" => Refused::Missing("casts between pointers and numbers are"),
                         _ => Refused::Code("an operation that is not known"),
                     });
@@ -203,7 +205,7 @@ fn refuse(lowerer: &mut Lowerer<'_>, id: FuncId, span: Span, what: Refused) {
 }
 
 /// The functions that these come to, themselves included.
-fn reached(lowerer: &Lowerer<'_>, from: &[FuncId]) -> EntitySet<FuncId> {
+pub(crate) fn reached(lowerer: &Lowerer<'_>, from: &[FuncId]) -> EntitySet<FuncId> {
     let (mut seen, mut open) = (EntitySet::new(), from.to_vec());
     while let Some(id) = open.pop() {
         if !seen.insert(id) {

@@ -312,7 +312,9 @@ impl Lowerer<'_> {
     pub fn is_block(&self, ty: Ty) -> bool {
         let TyKind::Struct(id, _) = self.queries.program.types.kind(ty) else { return false };
         let magic = self.queries.program.structs[id].magic;
-        magic.is_some_and(|m| matches!(m.as_str(), "constantbuffer" | "parameterblock" | "handle"))
+        magic.is_some_and(|m| {
+            matches!(m.as_str(), "constantbuffer" | "texturebuffer" | "parameterblock" | "handle")
+        })
     }
 
     /// What a magic structure of the library is.
@@ -338,7 +340,7 @@ impl Lowerer<'_> {
                 texture(word, self.module.types.get(elem)).map_or(Type::Unit, Type::Opaque)
             }
             // A handle is the resource that it stands for, as in the languages without bindings.
-            ("constantbuffer" | "parameterblock" | "handle", Some(elem)) => return elem,
+            ("constantbuffer" | "texturebuffer" | "parameterblock" | "handle", Some(elem)) => return elem,
             // Only operations that are refused take it.
             ("opaque", _) => Type::Unit,
             _ => {

@@ -15,6 +15,7 @@
 //! | [`prune`](mod@prune) | removes unused functions |
 //! | [`checks`](mod@checks) | tests indices and divisors, for targets where they do not trap |
 //! | [`private_atomics`](mod@private_atomics) | replaces atomic operations on variables of one thread by a load and a store |
+//! | [`resource_arrays`](mod@resource_arrays) | replaces accesses to a resource that an index chooses by a `switch` |
 //! | [`idle`](mod@idle) | makes idle lanes exit, for drivers that run them |
 //! | [`columns`](mod@columns) | transposes matrices that the host stores column-major |
 //! | [`sums`](mod@sums) | replaces sums by structures, for targets without sums |
@@ -65,6 +66,7 @@ pub mod place;
 pub mod pointers;
 pub mod private_atomics;
 pub mod prune;
+pub mod resource_arrays;
 mod rewrite;
 pub mod shape;
 pub mod simplify;

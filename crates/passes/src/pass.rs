@@ -10,7 +10,7 @@
 use crate::effects::Effects;
 use crate::{
     checks, columns, counted, cse, dce, exits, fold, hoist, idle, inline, optimize, pointers,
-    private_atomics, prune, simplify, sink, sums, unroll,
+    private_atomics, prune, resource_arrays, simplify, sink, sums, unroll,
 };
 use cotangent_ir::layout::Matrices;
 use cotangent_ir::{Func, Inline, Module, Types};
@@ -181,6 +181,13 @@ pub const PRIVATE_ATOMICS: &Pass = &Pass {
     run: Run::Module(private_atomics::private_atomics),
 };
 
+/// Makes a choice between resources one between accesses.
+pub const RESOURCE_ARRAYS: &Pass = &Pass {
+    name: "resource_arrays",
+    does: "replaces accesses to a resource that an index chooses, on the copy that naga gets",
+    run: Run::Module(resource_arrays::resource_arrays),
+};
+
 /// Tests indices and divisors.
 pub const CHECKS: &Pass = &Pass {
     name: "checks",
@@ -214,6 +221,7 @@ pub const PASSES: &[&Pass] = &[
     COLUMNS,
     SUMS,
     PRIVATE_ATOMICS,
+    RESOURCE_ARRAYS,
     CHECKS,
     IDLE,
 ];

@@ -170,6 +170,11 @@ impl Targets {
     }
 }
 
+/// Whether a name is that of targets or stages, which imply no features.
+pub(crate) fn is_place(name: &str) -> bool {
+    name.split('_').all(|word| TARGETS.contains(&word) || stage_number(word).is_some())
+}
+
 /// What can have a capability.
 fn capability(name: &str) -> Option<Targets> {
     let words: Vec<&str> = name.split('_').collect();

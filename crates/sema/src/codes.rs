@@ -146,8 +146,8 @@ cotangent_base::codes! {
     /// turn. `%%` prints a percent sign.
     E0341 BAD_FORMAT = "invalid `printf` format";
 
-    /// `&x` points to an element of a writable buffer, a `groupshared` variable, or a part of these. Local variables, parameters,
-    /// constants and results have no address.
+    /// `&x` points to a variable, an element of a writable buffer, or a part of these. Constants, what is declared with `let`, shader
+    /// parameters and results have no address.
     E0342 NOT_IN_MEMORY = "value has no address";
 
     /// The attribute exists, but does not apply to this declaration or takes different arguments.
@@ -218,6 +218,12 @@ cotangent_base::codes! {
     /// targets (`hlsl`, `cpp_cuda`), stages, versions (`sm_6_0`) and features (`atomic64`). `[require(a, b)]` requires both; a
     /// second `[require]` is an alternative.
     E0420 UNKNOWN_CAPABILITY = "unknown capability";
+
+    /// A function that states with `[require(..)]` which features of SPIR-V it needs may use no others, also through functions that
+    /// it calls. So may a function that meets a requirement of an interface with such an attribute.
+    ///
+    /// Add the feature to the attribute. A function without the attribute needs whatever its callees need.
+    E0423 UNDECLARED_FEATURE = "feature is not stated";
 
     /// A bit field is a field of a structure with a built-in integer type. Its width is at least one bit and at most that of its
     /// type: `uint kind : 4;`.

@@ -25,6 +25,7 @@
 //! | `bodies` | statements, expressions, overloads, conversions, constants |
 //! | [`mod@derive`] | derivatives |
 //! | [`capability`] | targets and stages |
+//! | `features` | features of SPIR-V that functions state and use |
 //! | `program` | the user's modules, checked whole |
 //! | [`codes`] | diagnostics |
 //!
@@ -38,6 +39,7 @@ mod collect;
 mod conformance;
 mod declarations;
 pub mod derive;
+mod features;
 mod generics;
 pub mod hir;
 mod names;
@@ -103,10 +105,12 @@ impl Input {
 /// command line says.
 #[derive(Clone, Default, Debug)]
 pub struct Given {
-    /// For `type_param` and `extern` declarations.
+    /// For `type_param` and `extern` declarations, and specialization constants.
     pub globals: Vec<(Symbol, ast::Expr)>,
     /// For shader parameters of interface type, by their names.
     pub types: Vec<(Symbol, ast::Expr)>,
+    /// Types and interfaces of `--conformance` that have generic arguments, with how they are written.
+    pub conformances: Vec<(Symbol, ast::Expr, ast::Expr)>,
     /// For the generic parameters of functions.
     pub functions: Vec<(Symbol, Vec<ast::Expr>)>,
     /// Names of the library that the program does not have and whose files were not read: suggestions may be among them.

@@ -38,6 +38,7 @@ impl Checked {
             next += 1;
         }
         derive::check_inlined(self);
+        self.check_features();
         self.complete_user_conformances();
         self.check_overrides();
         self.settle();

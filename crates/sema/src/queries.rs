@@ -14,7 +14,7 @@ use crate::hir::{
     Arg, Args, Body, ConformanceRef, FuncDiff, FuncId, FuncRef, GlobalId, InterfaceRef, Measure, StructId,
     Ty, TyKind, Val, Witness,
 };
-use cotangent_base::{Diagnostics, Scalar};
+use cotangent_base::{Diagnostics, Scalar, Symbol};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -169,6 +169,16 @@ impl Queries {
         }
         self.checked.settle();
         all
+    }
+
+    /// The type and the interface type of a conformance that the command line names with generic arguments.
+    pub fn given_conformance(&mut self, ty: Symbol, interface: Symbol) -> Option<(Ty, Ty)> {
+        self.checked.given_conformance(ty, interface)
+    }
+
+    /// An interface as a type.
+    pub fn interface_ty(&mut self, interface: InterfaceRef) -> Ty {
+        self.checked.program.types.ty(TyKind::Interface(interface.interface, interface.args))
     }
 
     /// A scalar type.

@@ -9,8 +9,8 @@ use crate::conformance::conform::{ConformanceIndex, Search};
 use crate::generics::assumptions::Assumptions;
 use crate::generics::worklist::WorkList;
 use crate::hir::{
-    AssocId, Body, Bound, ConformanceId, EnumId, Expr, FuncId, GenericParamId, GlobalId, InterfaceId, Local,
-    LocalId, StructId, Ty, Val,
+    Arg, AssocId, Body, Bound, ConformanceId, EnumId, Expr, FuncId, GenericParamId, GlobalId, InterfaceId,
+    Local, LocalId, StructId, Ty, Val,
 };
 use crate::names::access::{Access, ModuleId};
 use crate::names::scopes::Scopes;
@@ -412,6 +412,10 @@ pub(crate) struct Tables {
     pub removed: Map<Item, (Symbol, Arc<[ast::Attribute]>)>,
     /// Whether the head of an extension or a generic argument is being resolved.
     pub heads: bool,
+    /// The functions that meet requirements: the requirement, and the function.
+    pub meeting: Vec<(FuncId, FuncId)>,
+    /// Generic parameters that say how or where values are stored, with what they are bound to if nothing binds them.
+    pub described: Map<GenericParamId, Arg>,
     /// Whether some interface has a `__constraint`.
     pub constrained: bool,
     /// The scope of the library.

@@ -8,7 +8,7 @@ pub use show::{list, number};
 pub use stages::groups;
 
 use super::INTERPRETED;
-use super::set::set_all;
+use super::set::{set_all, split_constants};
 use crate::args::{Backend, Format, Run, RunTarget};
 use crate::output::print;
 use crate::report::{Failure, finish, note, show_one, tell, trapped};
@@ -44,13 +44,16 @@ pub fn run(args: &Run) -> Result<(), Failure> {
             roots.push(name);
         }
     }
-    let program = Session::new(loader.clone()).program(&request);
+    let session = Session::new(loader.clone());
+    let (constants, sets) = split_constants(&args.set, &session.program(&request).constants());
+    request.settings.extend(constants);
+    let program = session.program(&request);
     let lowered = finish(program.compile(Roots::Entries(roots)), args.format)?;
     let sources = program.sources();
     let stages = stages::stages(&lowered.module, &lowered.entries, &names, &args.groups)?;
     let mut params = Params::new(&lowered.module);
     params.turned = lowered.turned.clone();
-    set_all(&mut params, &lowered, &args.set, &loader, args.format)?;
+    set_all(&mut params, &lowered, &sets, &loader, args.format)?;
     let prints = show::prints(args, &params)?;
     let saves = show::saves(args, &params)?;
     let job = Job { args, sources: &sources, lowered: &lowered, stages };

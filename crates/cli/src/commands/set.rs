@@ -9,7 +9,7 @@ use crate::report::{Failure, note, warning};
 use cotangent::ir::shader::{ShaderParam, Shape};
 use cotangent::runtime::image::Image;
 use cotangent::runtime::{Data, Number, Params, data, npy};
-use cotangent::{Disk, Lowered, Scalar, Symbol};
+use cotangent::{Disk, Lowered, Scalar, Setting, Symbol};
 use std::borrow::Cow;
 
 /// Sets parameters as the command line says. To set one that the program declares and does not use has no effect.
@@ -35,6 +35,29 @@ pub fn set_all(
         known.warn_of_another_type(&name, &data, format);
     }
     Ok(())
+}
+
+/// The settings of specialization constants, which must be known before the program is checked, and those of parameters.
+pub fn split_constants(items: &[String], constants: &[Symbol]) -> (Vec<Constant>, Vec<String>) {
+    let (mut given, mut others) = (vec![], vec![]);
+    for item in items {
+        match item.split_once('=') {
+            Some((name, value)) if constants.iter().any(|constant| *constant == *name.trim()) => {
+                given.push((Setting::Global, name.trim().to_string(), bare(value.trim()).to_string()));
+            }
+            _ => others.push(item.clone()),
+        }
+    }
+    (given, others)
+}
+
+/// A specialization constant with its name and value.
+type Constant = (Setting, String, String);
+
+/// The number in `i32[4]`.
+fn bare(value: &str) -> &str {
+    let inside = value.split_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
+    inside.unwrap_or(value).trim()
 }
 
 fn root(path: &str) -> &str {

@@ -128,13 +128,23 @@ impl Request {
         Request { path: path.into(), ..Request::default() }
     }
 
+    /// The conformances whose types have generic arguments, which the checker resolves.
+    fn generic_conformances(&self) -> impl Iterator<Item = (Setting, String, String)> {
+        let all = self.options.conformances.iter();
+        let generic = all.filter(|c| c.ty.as_str().contains('<') || c.interface.as_str().contains('<'));
+        generic.map(|c| {
+            let (ty, interface) = (c.ty, c.interface);
+            (Setting::Conformance, format!("{ty}:{interface}"), format!("{ty}, {interface}"))
+        })
+    }
+
     /// Everything that its checked stage depends on beside files.
     fn key(&self) -> Key {
         Key {
             path: self.path.clone(),
             others: self.others.clone(),
             defines: self.defines.clone(),
-            settings: self.settings.clone(),
+            settings: self.settings.iter().cloned().chain(self.generic_conformances()).collect(),
             language: self.language,
             limits: self.limits,
             columns: self.options.matrices == Matrices::Columns,

@@ -375,6 +375,13 @@ impl Program {
         Ok(stage)
     }
 
+    /// The names of the specialization constants.
+    pub fn constants(&self) -> Vec<Symbol> {
+        let checked = self.check_stage(false);
+        let globals = checked.program.globals.values();
+        globals.filter(|global| global.specialized).map(|global| global.name).collect()
+    }
+
     /// The differentiable functions of the program, with the size of their contexts.
     fn contexts(&self) -> Arc<Vec<(Symbol, u64)>> {
         let options = &self.request.options;

@@ -114,6 +114,7 @@ template <class T> struct Buffer {
     T* CT_RESTRICT data;
     usize count;
     template <class I> CT_INLINE T& at(I i, int line) const { return data[ct::at(i, count, line)]; }
+    CT_INLINE u64 address() const { return u64(usize(data)); }
     // A pointer into a buffer without elements is null.
     template <class I> CT_INLINE auto point(I i) const {
         using M = decay_t<T>;

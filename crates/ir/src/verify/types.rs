@@ -202,7 +202,7 @@ fn pointer(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Type
             ensure!(p == r, "the result must have the type of the pointer");
             ensure!(integer(*n), "the number of elements is not an integer");
         }
-        (Op::Address, [Type::Ref(_)], [r]) => {
+        (Op::Address, [Type::Ref(_) | Type::Buffer(..)], [r]) => {
             ensure!(*r == Type::Scalar(Scalar::U64), "an address is a `u64`");
         }
         _ => return misfit(),

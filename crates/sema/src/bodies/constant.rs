@@ -26,6 +26,7 @@ impl Checked {
         }
         let checked = BodyCx::new(self, scope).expr(expr);
         if let Some(val) = self.fold(&checked) {
+            self.note_folded(&checked);
             return val;
         }
         if !matches!(checked.kind, ExprKind::Error) && !self.is_error(checked.ty) {
@@ -44,6 +45,20 @@ impl Checked {
             crate::tables::Item::Const(val, _) => Some(val),
             _ => None,
         }
+    }
+
+    /// Notes the specialization constants whose values went into a compile-time value, which fixes them.
+    fn note_folded(&mut self, expr: &Expr) {
+        if let ExprKind::Global(id, _) = expr.kind {
+            if self.program.globals[id].specialized {
+                self.program.globals[id].folded = true;
+            } else if let Some(body) = self.check_initializer(id)
+                && let Some(value) = returned(&body)
+            {
+                self.note_folded(value);
+            }
+        }
+        expr.operands().into_iter().for_each(|operand| self.note_folded(operand));
     }
 
     /// The compile-time integer an expression evaluates to.

@@ -26,6 +26,8 @@ pub(crate) const TO_BASE: Cost = 50;
 const TO_INTERFACE: Cost = 50;
 /// From a value, or none, to an optional one.
 const TO_OPTIONAL: Cost = 150;
+/// From what a descriptor heap holds to a resource.
+const FROM_HEAP: Cost = 100;
 /// From an array to one without a size.
 const UNSIZED: Cost = 30;
 /// From an enumeration to its integer type, the only one it converts to by itself.
@@ -122,7 +124,10 @@ impl Checked {
                 let interface = InterfaceRef { interface, args };
                 self.conforms(from, interface).then_some(TO_INTERFACE)
             }
-            (TyKind::None, Struct(..)) if self.pointee(to).is_some() => Some(TO_OPTIONAL),
+            (Struct(..), Struct(..)) if self.of_heap(from, to).is_some() => Some(FROM_HEAP),
+            (TyKind::None, Struct(..)) if self.pointee(to).is_some() || self.is_optional_differential(to) => {
+                Some(TO_OPTIONAL)
+            }
             (_, Struct(..)) if self.conditional_content(to).is_some() => {
                 let content = self.conditional_content(to)?;
                 Some(self.type_cost(from, content)? + TO_OPTIONAL)
@@ -183,6 +188,21 @@ impl Checked {
             }
             _ => None,
         }
+    }
+
+    /// The function that makes a resource of what a descriptor heap holds.
+    fn of_heap(&mut self, from: Ty, to: Ty) -> Option<FuncRef> {
+        let (Some(&Item::Struct(item)), Some(&Item::Func(func))) =
+            (self.tables.lang.get(&"HeapItem".into()), self.tables.lang.get(&"heapItem".into()))
+        else {
+            return None;
+        };
+        if !self.is_same_struct(from, item) || !self.is_handled(to) {
+            return None;
+        }
+        self.ensure_func(func);
+        let args = self.program.types.args(&[Arg::Ty(to)]);
+        Some(FuncRef { func, args })
     }
 
     /// Whether a type not yet known is an enumeration by its bounds.
@@ -255,7 +275,7 @@ impl Checked {
             return None;
         };
         let magic = self.program.structs[id].magic?;
-        if !matches!(magic.as_str(), "constantbuffer" | "parameterblock" | "handle") {
+        if !matches!(magic.as_str(), "constantbuffer" | "texturebuffer" | "parameterblock" | "handle") {
             return None;
         }
         self.program.types.list(args).first()?.ty()
@@ -272,7 +292,14 @@ impl Checked {
         match (self.program.types.kind(expr.ty), self.program.types.kind(to)) {
             (Error, _) | (_, Error) => make(ExprKind::Error, to),
             (_, Interface(..)) => make(ExprKind::Convert(expr.into()), to),
-            (TyKind::None, Struct(..)) if self.pointee(to).is_some() => make(ExprKind::Zero, to),
+            (Struct(..), Struct(..)) if self.of_heap(expr.ty, to).is_some() => {
+                let Some(callee) = self.of_heap(expr.ty, to) else { return make(ExprKind::Error, to) };
+                let call = Call { callee, diff: vec![], args: vec![(Dir::In, expr)], through: None };
+                make(ExprKind::Call(call.into()), to)
+            }
+            (TyKind::None, Struct(..)) if self.pointee(to).is_some() || self.is_optional_differential(to) => {
+                make(ExprKind::Zero, to)
+            }
             (_, Struct(..)) if self.conditional_content(to).is_some() => {
                 let content = self.conditional_content(to).unwrap_or(to);
                 let value = self.converted(expr, content);
@@ -361,6 +388,11 @@ impl Checked {
     /// What an `Optional` may hold.
     pub fn optional_content(&self, ty: Ty) -> Option<Ty> {
         self.content_of("Optional", ty)
+    }
+
+    /// Whether values are derivatives of optional values, where `none` is zero.
+    fn is_optional_differential(&self, ty: Ty) -> bool {
+        self.content_of("OptionalDifferential", ty).is_some()
     }
 
     /// What a `Conditional` may hold.

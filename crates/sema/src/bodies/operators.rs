@@ -146,6 +146,12 @@ impl BodyCx<'_> {
         if let Some(result) = self.compare_with_none(op, &a, &b, span) {
             return result;
         }
+        if a.ty == b.ty
+            && self.cx.is_handle(a.ty)
+            && let Some(call) = self.declared_operator(binary_text(op), &[a.clone(), b.clone()], span)
+        {
+            return call;
+        }
         let (a, b) = (self.unwrap_block(a), self.unwrap_block(b));
         if let Some(result) = self.operator_on_enum(binary_text(op), &[&a, &b], span) {
             return result;

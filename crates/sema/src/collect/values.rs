@@ -186,6 +186,7 @@ impl Checked {
             cbuffer: None,
             row_major: None,
             specialized: false,
+            folded: false,
             params,
             span: decl.name.span,
         });

@@ -44,6 +44,7 @@ impl Checked {
                 Some(witness) => {
                     if let Witness::Func(func) = witness {
                         derive::check_witness(self, requirement, func.func);
+                        self.tables.meeting.push((requirement, func.func));
                         self.check_override(requirement, func.func);
                     }
                     self.program.conformances[id].witnesses.insert(requirement, witness);

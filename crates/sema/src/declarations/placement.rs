@@ -48,7 +48,13 @@ impl Checked {
             match self.program.types.known(val).and_then(|n| u32::try_from(n).ok()) {
                 Some(n) => numbers.push(n),
                 None => {
-                    return self.bad_place(arg.span, "`vk::binding` takes a binding and a set, both numbers");
+                    return self.bad_place(
+                        arg.span,
+                        match self.program.globals[id].specialized {
+                            true => "the number of a specialization constant is not negative",
+                            false => "`vk::binding` takes a binding and a set, both numbers",
+                        },
+                    );
                 }
             }
         }
@@ -81,8 +87,11 @@ impl Checked {
     }
 }
 
-/// The arguments of `[[vk::binding(..)]]` that must be computed.
+/// The arguments of `[[vk::binding(..)]]` that must be computed, and that of `[[vk::constant_id(..)]]`.
 pub(crate) fn open_binding(attributes: &[Attribute]) -> Vec<ast::Expr> {
+    if let Some(number) = attrs::find(attributes, "vk::constant_id") {
+        return number.args.iter().take(1).cloned().collect();
+    }
     match attrs::find(attributes, "vk::binding") {
         Some(binding) if numbers(&binding.args).is_none() && (1..=2).contains(&binding.args.len()) => {
             binding.args.clone()

@@ -162,7 +162,9 @@ impl Checked {
                 Bound::Equal(a, b) => self.depends(a, &[param]) || self.depends(b, &[param]),
                 _ => false,
             };
-            let known = self.program.params[param].witness || self.depends(target, &[param]);
+            let known = self.program.params[param].witness
+                || self.tables.described.contains_key(&param)
+                || self.depends(target, &[param]);
             if known || self.is_error(target) || bounds.iter().any(in_bound) {
                 continue;
             }

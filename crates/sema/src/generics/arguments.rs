@@ -169,6 +169,9 @@ impl Checked {
         param: GenericParamId,
         before: &[Arg],
     ) -> Option<Arg> {
+        if let Some(usual) = self.tables.described.get(&param) {
+            return Some(*usual);
+        }
         let mut at = Some(generics);
         while let Some(id) = at {
             let info = &self.tables.generics[id];

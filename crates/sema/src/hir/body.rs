@@ -2,7 +2,8 @@
 
 use super::walk;
 use super::{
-    Args, BinaryOp, CodeKind, DiffMode, Dir, FuncRef, GlobalId, PackPart, Platform, Ty, Unroll, Val,
+    Args, BinaryOp, CodeKind, DiffMode, Dir, FuncRef, GlobalId, PackPart, Platform, Ty, TyKind, Types,
+    Unroll, Val,
 };
 use cotangent_base::{Entity, EntityMap, FileId, Span, Symbol, entity};
 use std::sync::Arc;
@@ -445,6 +446,20 @@ impl Expr {
     );
     operands!(operands_mut, iter_mut, Arc::make_mut, /// The expressions that stand directly inside this one, to be changed.
     mut);
+
+    /// The variable that a place is part of.
+    pub fn root_local(&self, types: &Types) -> Option<LocalId> {
+        match &self.kind {
+            ExprKind::Local(local) => Some(*local),
+            // What a pointer or a resource leads to lies elsewhere.
+            ExprKind::Element(base, _) if matches!(types.kind(base.ty), TyKind::Struct(..)) => None,
+            ExprKind::Element(base, _)
+            | ExprKind::Field(base, _)
+            | ExprKind::Swizzle(base, _)
+            | ExprKind::MatrixSwizzle(base, _) => base.root_local(types),
+            _ => None,
+        }
+    }
 
     /// The elements of an argument that is a pack; of any other, itself.
     pub fn elements(&self) -> &[Expr] {

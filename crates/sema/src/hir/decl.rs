@@ -51,6 +51,8 @@ pub struct Program {
     pub types: Types,
     /// The words `row_major` (true) and `column_major` (false) inside types that differ from the default layout and have no effect.
     pub layout_words: Vec<(bool, Span)>,
+    /// The buffers that name their layout, as in `StructuredBuffer<T, ScalarDataLayout>`, with its name.
+    pub buffer_layouts: Vec<(Ty, Symbol, Span)>,
     /// Functions.
     pub funcs: CowMap<FuncId, Func>,
     /// Structures.
@@ -79,6 +81,7 @@ impl Program {
         let Program {
             types,
             layout_words: _,
+            buffer_layouts: _,
             funcs,
             structs,
             interfaces,
@@ -328,8 +331,10 @@ pub struct Global {
     pub cbuffer: Option<Vec<Option<u32>>>,
     /// Whether its matrix lies in memory row by row, if `row_major` or `column_major` says so.
     pub row_major: Option<bool>,
-    /// Whether it is a specialization constant, which hosts may set when they make a pipeline.
+    /// Whether it is a specialization constant, which hosts may set when they make a pipeline. `wish.binding` is its number.
     pub specialized: bool,
+    /// Whether the checker computed with its value: a size or a type depends on it.
+    pub folded: bool,
     /// The generic parameters around it.
     pub params: Vec<GenericParamId>,
     /// Where it is declared.

@@ -12,21 +12,12 @@ const NAMES: &[&str] = &[
     "FloatE4M3",
     "FloatE5M2",
     "NativeString",
-    "TextureBuffer",
-    "ConstBufferPointer",
-    "ImmutablePtr",
-    "IBufferDataLayout",
-    "DefaultDataLayout",
-    "ScalarDataLayout",
-    "Std140DataLayout",
-    "Std430DataLayout",
     "IOpaqueDescriptor",
     "GetAttributeAtVertex",
     "CheckAccessFullyMapped",
     "WaveGetWaveIndex",
     "saturated_cooperation",
     "TorchTensor",
-    "CoopMat",
 ];
 
 /// Families of types and functions by how their names begin.

@@ -44,7 +44,7 @@ impl Checked {
                 None if self.program.params[*param].witness => {
                     args.push(self.witness_arg(generics, *param, &args));
                 }
-                binding => args.extend(binding),
+                binding => args.extend(binding.or_else(|| self.tables.described.get(param).copied())),
             }
         }
         (args.len() == params.len()).then(|| self.program.types.args(&args))

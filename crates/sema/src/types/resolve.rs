@@ -2,6 +2,7 @@
 
 mod laid;
 mod named;
+mod storage;
 
 use crate::Checked;
 use crate::codes;
@@ -347,17 +348,17 @@ impl Checked {
             return self.tuple_ty(&items);
         }
         let mut found = *found;
+        let mut explicit = explicit;
+        let mut layout = None;
+        if let Item::Struct(id) = found.item {
+            let stored = self.without_storage(id, explicit, scope);
+            (found.item, explicit, layout) = (Item::Struct(stored.meant), stored.args, stored.layout);
+        }
         if let Item::Interface(id) = found.item {
             found.item = Item::Interface(self.of_arity(id, explicit.len()));
         }
         let Some(generics) = self.item_generics(found.item) else {
             return self.error_ty();
-        };
-        let explicit = match found.item {
-            Item::Struct(id) if self.program.structs[id].magic == Some("ptr".into()) => {
-                self.pointee_arg(explicit, scope)
-            }
-            _ => explicit,
         };
         let params = self.tables.generics[generics].params.clone();
         let hidden = self.hidden_this(found.item);
@@ -379,6 +380,7 @@ impl Checked {
         match found.item {
             Item::Struct(id) => {
                 let ty = self.struct_ty(id, args);
+                self.program.buffer_layouts.extend(layout.map(|name| (ty, name, span)));
                 let ty = self.checked_optional(ty, span, scope);
                 self.checked_shape(ty, span)
             }

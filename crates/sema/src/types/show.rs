@@ -4,7 +4,7 @@ use crate::Checked;
 use crate::hir::{
     Arg, Args, Bound, FuncId, GenericParamId, InterfaceRef, Measure, StructId, Ty, TyKind, Val, ValKind,
 };
-use crate::tables::{Builtin, FuncSource};
+use crate::tables::{Builtin, FuncSource, Item};
 use cotangent_base::Scalar;
 use cotangent_syntax::ast;
 
@@ -54,6 +54,16 @@ impl Checked {
         }
     }
 
+    /// What stands around the argument of a structure of the library that programs write in another way.
+    fn shown_around(&self, id: StructId) -> Option<(&'static str, &'static str)> {
+        let is = |lang: &str| self.tables.lang.get(&lang.into()) == Some(&Item::Struct(id));
+        match () {
+            () if is("ReadPtr") => Some(("Ptr<", ", Access.Read>")),
+            () if is("OptionalDifferential") => Some(("Optional<", ">.Differential")),
+            () => None,
+        }
+    }
+
     /// Types share their parts, so that one may be far longer than the program that writes it.
     fn write_ty(&self, ty: Ty, out: &mut String) {
         if out.len() > MAX_SHOWN {
@@ -82,6 +92,13 @@ impl Checked {
             }
             TyKind::Struct(id, args) => {
                 let written = self.written_args_of(id, types.list(args));
+                if let Some((before, after)) = self.shown_around(id)
+                    && let [Arg::Ty(inner), ..] = written
+                {
+                    out.push_str(before);
+                    self.write_ty(*inner, out);
+                    return out.push_str(after);
+                }
                 self.write_list(self.program.structs[id].name.as_str(), written, out);
             }
             TyKind::Enum(id) => out.push_str(self.program.enums[id].name.as_str()),

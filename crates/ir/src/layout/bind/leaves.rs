@@ -10,8 +10,9 @@ use cotangent_base::Map;
 pub enum LeafPlace {
     /// A resource with a slot of its own.
     Slot(Slot),
-    /// One of several resources that share a slot.
-    Element(Slot),
+    /// One of several resources that share a slot. In an array of resources, which number it has, and how many there are; nothing in
+    /// arrays of structures and of arrays.
+    Element(Slot, Option<(u32, u32)>),
     /// A value at an offset of a block.
     Value(BlockPlace, u32),
     /// A block whose members have places of their own.
@@ -41,12 +42,7 @@ impl Bindings {
 }
 
 /// Visits the leaves of a parameter, arrays element by element.
-fn leaves(
-    bound: &Bound,
-    around: Option<BlockPlace>,
-    shared: bool,
-    visit: &mut impl FnMut(Option<LeafPlace>),
-) {
+fn leaves(bound: &Bound, around: Option<BlockPlace>, shared: bool, visit: &mut dyn FnMut(Option<LeafPlace>)) {
     match &bound.shape {
         Shape::Packed(..) => visit(around.map(LeafPlace::Packed)),
         Shape::Value(_) => {
@@ -55,13 +51,25 @@ fn leaves(
         }
         Shape::Resource(_) | Shape::Counter(_) => {
             let slot = bound.slots.iter().copied().find(|slot| slot.kind != Kind::PushConstant);
-            visit(slot.map(if shared { LeafPlace::Element } else { LeafPlace::Slot }));
+            visit(
+                slot.map(|slot| if shared { LeafPlace::Element(slot, None) } else { LeafPlace::Slot(slot) }),
+            );
         }
         Shape::Block(..) => bound.parts.iter().for_each(|part| leaves(part, bound.block, shared, visit)),
         Shape::Struct(_) => bound.parts.iter().for_each(|part| leaves(part, around, shared, visit)),
         Shape::Array(_, n) => {
-            for _ in 0..*n {
-                bound.parts.iter().for_each(|part| leaves(part, around, true, visit));
+            for number in 0..*n {
+                bound.parts.iter().for_each(|part| {
+                    let numbered = !shared && matches!(part.shape, Shape::Resource(_));
+                    leaves(part, around, true, &mut |place| {
+                        visit(match place {
+                            Some(LeafPlace::Element(slot, None)) if numbered => {
+                                Some(LeafPlace::Element(slot, Some((number, *n))))
+                            }
+                            other => other,
+                        });
+                    });
+                });
             }
         }
     }

@@ -1,10 +1,12 @@
 //! Assignments, compound assignments and increments.
 
 use crate::bodies::body::BodyCx;
+use crate::codes;
 use crate::declarations::attrs;
-use crate::hir::{Const, Expr, ExprKind, LocalId, Ty, TyKind};
+use crate::hir::{Arg, Args, Call, Const, Dir, Expr, ExprKind, FuncRef, LocalId, Ty, TyKind};
+use crate::tables::Item;
 use crate::types::show::binary_text;
-use cotangent_base::{Scalar, Span};
+use cotangent_base::{Diagnostic, Scalar, Span};
 use cotangent_syntax::ast::{self, BinaryOp};
 use std::sync::Arc;
 
@@ -30,6 +32,9 @@ impl BodyCx<'_> {
         let assigned = match op {
             None => {
                 let ty = target.ty;
+                if let Some(stored) = self.assign_atomic(&target, value, span) {
+                    return stored;
+                }
                 let value = if self.cx.is_error(ty) { self.expr(value) } else { self.expr_as(value, ty) };
                 self.require_place(&target);
                 Expr::new(ExprKind::Assign(target.into(), value.into()), ty, span)
@@ -41,6 +46,33 @@ impl BodyCx<'_> {
         };
         self.errors.effects += 1;
         assigned
+    }
+
+    /// `place = number` for an `Atomic`.
+    fn assign_atomic(&mut self, target: &Expr, value: &ast::Expr, span: Span) -> Option<Expr> {
+        let Some(&Item::Func(func)) = self.cx.tables.lang.get(&"assignAtomic".into()) else { return None };
+        self.cx.ensure_func(func);
+        let TyKind::Struct(atomic, args) = self.kind(target.ty) else { return None };
+        let param = self.cx.program.funcs[func].params.first()?.ty;
+        let is_atomic = matches!(self.kind(param), TyKind::Struct(id, _) if id == atomic);
+        let number = self.cx.program.types.list(args).first()?.ty().filter(|_| is_atomic)?;
+        let value = self.expr(value);
+        if value.ty == target.ty {
+            let message = format!("a value of type `{}` cannot be copied", self.show(target.ty));
+            self.report(Diagnostic::new(codes::MISMATCH, value.span, message).help("write `.load()`"));
+            return Some(self.error(span));
+        }
+        let value = self.coerce(value, number);
+        self.require_place(target);
+        self.errors.effects += 1;
+        let args = vec![(Dir::InOut, target.clone()), (Dir::In, value)];
+        let call =
+            Call { callee: FuncRef { func, args: self.args_of(number) }, diff: vec![], args, through: None };
+        Some(Expr::new(ExprKind::Call(call.into()), number, span))
+    }
+
+    fn args_of(&mut self, ty: Ty) -> Args {
+        self.cx.program.types.args(&[Arg::Ty(ty)])
     }
 
     fn compound(&mut self, op: BinaryOp, place: Expr, value: Expr, span: Span) -> Expr {

@@ -84,6 +84,9 @@ impl BodyCx<'_> {
                 return Some(self.part(part, args, span));
             }
         }
+        if let ([Argument::Value(place)], true) = (args, means(self, "getAddress")) {
+            return Some(self.address_of_place(place.clone(), span));
+        }
         if means(self, "static_assert") {
             return Some(self.static_assert(args, span));
         }

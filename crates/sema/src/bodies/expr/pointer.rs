@@ -2,13 +2,13 @@
 //!
 //! A pointer is a value of the library's `Ptr<T>`. Its target is its element 0, as for a constant buffer. So `*p`, `p[i]`,
 //! `p->m` and `p.m` are elements and their members. Pointers refer to memory that the program can address: elements of
-//! buffers, `groupshared` variables, and parts of them.
+//! buffers, variables, and parts of them. A local variable whose address is taken lies in memory of its thread.
 
 use crate::Checked;
 use crate::bodies::body::BodyCx;
 use crate::codes;
 use crate::hir::{Arg, Expr, ExprKind, GlobalKind, Ty, TyKind};
-use crate::tables::{Item, ScopeId};
+use crate::tables::Item;
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
 
@@ -22,17 +22,6 @@ impl Checked {
             }
             _ => self.error_ty(),
         }
-    }
-
-    /// The first argument of `Ptr<T, Access.Read, AddressSpace.Device, Layout>`. All pointers are of one kind here: the others
-    /// are checked, and say nothing.
-    pub(crate) fn pointee_arg<'e>(&mut self, args: &'e [ast::Expr], scope: ScopeId) -> &'e [ast::Expr] {
-        if !(2..=4).contains(&args.len()) {
-            return args;
-        }
-        args[1..].iter().take(2).for_each(|arg| _ = self.const_val(arg, scope));
-        args[3..].iter().for_each(|layout| _ = self.resolve_ty(layout, scope));
-        &args[..1]
     }
 
     /// What a pointer leads to.
@@ -67,11 +56,16 @@ impl BodyCx<'_> {
     /// `&place`.
     pub(super) fn address_of(&mut self, place: &ast::Expr, span: Span) -> Expr {
         let place = self.expr(place);
+        self.address_of_place(place, span)
+    }
+
+    /// `&place` and `__getAddress(place)`.
+    pub(super) fn address_of_place(&mut self, place: Expr, span: Span) -> Expr {
         if self.cx.is_error(place.ty) {
             return self.error(span);
         }
         if let Some(why) = self.not_in_memory(&place) {
-            let help = "use an element of a writable buffer or a `groupshared` variable";
+            let help = "use a variable that can be changed, or an element of a writable buffer";
             self.report(Diagnostic::new(codes::NOT_IN_MEMORY, place.span, why).help(help));
             return self.error(span);
         }
@@ -83,14 +77,11 @@ impl BodyCx<'_> {
     fn not_in_memory(&mut self, place: &Expr) -> Option<String> {
         match &place.kind {
             ExprKind::Local(id) if self.by_ref.contains(id) => None,
-            ExprKind::Local(id) => {
-                Some(format!("`{}` is a local variable, which has no address", self.locals[*id].name))
-            }
+            ExprKind::Local(_) => self.not_a_place(place).map(|fixed| fixed.why),
             ExprKind::Global(id, _) => {
                 let global = &self.cx.program.globals[*id];
                 match global.kind {
-                    GlobalKind::Shared => None,
-                    GlobalKind::Static => Some(format!("`{}` is a variable of each thread", global.name)),
+                    GlobalKind::Shared | GlobalKind::Static => None,
                     GlobalKind::Const => Some(format!("`{}` is a constant", global.name)),
                     GlobalKind::Param => Some(format!("`{}` is a shader parameter", global.name)),
                 }

@@ -10,9 +10,14 @@ use crate::hir::{
 };
 use crate::tables::{AliasInfo, Item, Owner, Progress, ScopeId};
 use crate::{Checked, codes};
-use cotangent_base::{Diagnostic, Span};
+use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast;
 use std::sync::Arc;
+
+/// What a conformance with generic arguments is found by.
+fn conformance_name(ty: Symbol, interface: Symbol) -> Symbol {
+    Symbol::new(&format!("{ty}:{interface}"))
+}
 
 impl Checked {
     /// A scope from which all modules can be seen, in the first one's module.
@@ -36,7 +41,11 @@ impl Checked {
         for (name, expr) in std::mem::take(&mut self.tables.links.given.globals) {
             let externs = self.tables.links.externs.iter();
             let wanted = externs.clone().find(|e| !is_func(e) && self.path_of(e) == name).cloned();
+            if wanted.is_none() && self.give_constant(name, &expr) {
+                continue;
+            }
             let Some(wanted) = wanted else {
+                let externs = self.tables.links.externs.iter();
                 let known =
                     externs.filter(|e| !is_func(e)).map(|e| format!("`{}`", self.path_of(e))).collect();
                 let message = format!("the program has no `extern` type or constant `{name}`");
@@ -52,6 +61,19 @@ impl Checked {
             said.push(Linked { name: ident, scope: around, item, bases: vec![], complete: true });
         }
         said
+    }
+
+    /// Gives a specialization constant a value of the command line instead of its default; says whether there is such a constant.
+    fn give_constant(&mut self, name: Symbol, value: &ast::Expr) -> bool {
+        let globals = self.program.globals.iter();
+        let named: Vec<GlobalId> =
+            globals.filter(|(_, g)| g.specialized && g.name == name).map(|(id, _)| id).collect();
+        for &id in &named {
+            let decl = &self.tables.globals[id].decl;
+            let decl = ast::VarDecl { init: Some(value.clone()), ..ast::VarDecl::clone(decl) };
+            self.tables.globals[id].decl = decl.into();
+        }
+        !named.is_empty()
     }
 
     fn given_alias(&mut self, name: ast::Ident, ty: ast::Expr, scope: ScopeId) -> crate::tables::AliasId {
@@ -120,6 +142,25 @@ impl Checked {
         let Some(scope) = self.tables.links.scope else { return self.error_ty() };
         let ty = self.resolve_ty(expr, scope);
         if self.must_conform(ty, interface, expr.span, None) { ty } else { self.error_ty() }
+    }
+
+    /// Whether the command line numbers a type with generic arguments, so written, for an interface.
+    pub fn is_given_conformance(&self, ty: Symbol, interface: Symbol) -> bool {
+        let name = conformance_name(ty, interface);
+        self.tables.links.given.conformances.iter().any(|(n, ..)| *n == name)
+    }
+
+    /// The type and the interface type of such a conformance, if it holds.
+    pub(crate) fn given_conformance(&mut self, ty: Symbol, interface: Symbol) -> Option<(Ty, Ty)> {
+        let name = conformance_name(ty, interface);
+        let all = &self.tables.links.given.conformances;
+        let (_, ty, interface) = all.iter().find(|(n, ..)| *n == name)?.clone();
+        let scope = self.tables.links.scope?;
+        let interface = self.resolve_interface(&interface, scope)?;
+        let ty = self.resolve_ty(&ty, scope);
+        self.settle();
+        let conforms = !self.is_error(ty) && self.must_conform(ty, interface, Span::none(), None);
+        conforms.then(|| (ty, self.program.types.ty(TyKind::Interface(interface.interface, interface.args))))
     }
 
     /// Whether the command line has arguments for a function.

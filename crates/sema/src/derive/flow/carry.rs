@@ -88,6 +88,9 @@ impl Carry<'_, '_> {
             }
             StmtKind::Let(local, value) => {
                 let carries = value.as_ref().is_some_and(|v| self.expr(v));
+                if let (Some(value), true) = (value, carries && self.flow.addressed.contains(*local)) {
+                    self.lose(Loss::Memory, value);
+                }
                 if let Some(value) = value.as_ref().filter(|_| carries)
                     && let Some(Step { at, words, .. }) = self.flow.declared(*local)
                 {
@@ -172,7 +175,8 @@ impl Carry<'_, '_> {
     }
 
     fn set(&mut self, local: LocalId, carries: bool) {
-        if carries && self.flow.has_derivative(self.flow.body.locals[local].ty) {
+        let keeps = carries && !self.flow.addressed.contains(local);
+        if keeps && self.flow.has_derivative(self.flow.body.locals[local].ty) {
             self.state.carries.insert(local);
         } else {
             self.state.carries.remove(local);
@@ -304,6 +308,12 @@ impl Carry<'_, '_> {
             }
             ExprKind::AddressOf(place) => {
                 self.indices(place);
+                if place
+                    .root_local(&self.flow.checked.program.types)
+                    .is_some_and(|local| self.state.carries.contains(local))
+                {
+                    self.lose(Loss::Memory, place);
+                }
                 false
             }
             ExprKind::NoDiff(inner) => {

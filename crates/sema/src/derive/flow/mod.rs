@@ -30,7 +30,9 @@ mod want;
 use self::carry::integers::Ending;
 use super::flags::flags;
 use crate::Checked;
-use crate::hir::{Body, Call, Dir, Expr, ExprId, ExprKind, Func, FuncId, Inline, LocalId, Ty, TyKind};
+use crate::hir::{
+    Body, Call, Dir, Expr, ExprId, ExprKind, Func, FuncId, Inline, LocalId, Ty, TyKind, Types, each_expr,
+};
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, EntitySet, Map, Span, Symbol};
 use trail::{Step, Trail};
@@ -43,6 +45,8 @@ struct Flow<'a> {
     checked: &'a mut Checked,
     func: FuncId,
     body: &'a Body,
+    /// Variables whose address is taken: they lie in memory, which keeps no derivative.
+    addressed: Locals,
     /// Whether types have derivatives, as far as asked.
     differentiable: Map<Ty, bool>,
     /// Calls (also of accessors) of functions without derivative into which one goes, and how it came there.
@@ -151,10 +155,12 @@ impl Checked {
 
     /// What gets lost, in the order of the source; the way is told if there are trails for it.
     fn losses(&mut self, func: FuncId, body: &Body, trails: Option<Trails>) -> Vec<(Span, Diagnostic)> {
+        let addressed = addressed(&self.program.types, body);
         let mut flow = Flow {
             checked: self,
             func,
             body,
+            addressed,
             differentiable: Map::default(),
             fed: Map::default(),
             returned: Map::default(),
@@ -205,7 +211,10 @@ impl Flow<'_> {
     /// Whether derivatives pass through a function. What is inlined early is differentiated where it ends up.
     fn func_passes(&self, func: FuncId) -> bool {
         let Func { diff, inline, .. } = &self.checked.program.funcs[func];
-        diff.is_differentiable() || *inline == Inline::Early || self.is_detach(func)
+        let lang = &self.checked.program.lang;
+        // Sums of derivatives and zeros are linear, whoever defines them.
+        let is_arithmetic = lang.dadd == Some(func) || lang.dzero == Some(func);
+        diff.is_differentiable() || *inline == Inline::Early || is_arithmetic || self.is_detach(func)
     }
 
     /// Whether the result of a call carries a derivative even if no argument does.
@@ -293,6 +302,7 @@ impl Flow<'_> {
     /// What an assignment to a place changes.
     fn target(&mut self, place: &Expr) -> Target {
         match &place.kind {
+            ExprKind::Local(local) if self.addressed.contains(*local) => Target::Lossy(Loss::Memory),
             ExprKind::Local(local) => match (self.has_derivative(place.ty), self.no_diff_param(*local)) {
                 (true, None) => Target::Whole(*local),
                 (true, Some(name)) => Target::Lossy(Loss::NoDiffParam(name)),
@@ -363,6 +373,19 @@ impl Flow<'_> {
             _ => false,
         }
     }
+}
+
+/// The variables whose address a body takes.
+fn addressed(types: &Types, body: &Body) -> Locals {
+    let mut found = Locals::new();
+    each_expr(&body.block, &mut |expr| {
+        if let ExprKind::AddressOf(place) = &expr.kind
+            && let Some(local) = place.root_local(types)
+        {
+            found.insert(local);
+        }
+    });
+    found
 }
 
 fn part_of(target: Target) -> Target {

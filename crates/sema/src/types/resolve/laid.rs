@@ -12,22 +12,32 @@ use cotangent_syntax::ast;
 impl Checked {
     /// `T.Handle`, the handle of a resource.
     pub(crate) fn handle_of(&mut self, ty: Ty) -> Option<Ty> {
-        let is_resource = match self.program.types.kind(ty) {
-            TyKind::Struct(id, _) => {
-                self.program.structs[id].magic.is_some_and(|magic| magic != *"ptr" && magic != *"handle")
-            }
-            _ => false,
-        };
+        let is_resource = self.is_handled(ty);
         let Some(Item::Struct(id)) = self.tables.lang.get(&"DescriptorHandle".into()) else { return None };
         let (id, args) = (*id, self.program.types.args(&[Arg::Ty(ty)]));
         is_resource.then(|| self.struct_ty(id, args))
+    }
+
+    /// Whether a type is a resource that has handles.
+    pub(crate) fn is_handled(&self, ty: Ty) -> bool {
+        let TyKind::Struct(id, _) = self.program.types.kind(ty) else { return false };
+        self.program.structs[id].magic.is_some_and(|magic| magic != *"ptr" && magic != *"handle")
+    }
+
+    /// Whether a type is a handle, which is compared as such.
+    pub(crate) fn is_handle(&self, ty: Ty) -> bool {
+        let TyKind::Struct(id, _) = self.program.types.kind(ty) else { return false };
+        self.program.structs[id].magic.is_some_and(|magic| magic == *"handle")
     }
 
     /// Whether a structure is a resource whose element may say how its matrices lie.
     pub(super) fn is_resource(&self, id: StructId) -> bool {
         let magic = self.program.structs[id].magic;
         magic.is_some_and(|m| {
-            matches!(m.as_str(), "buffer" | "rwbuffer" | "constantbuffer" | "parameterblock")
+            matches!(
+                m.as_str(),
+                "buffer" | "rwbuffer" | "constantbuffer" | "texturebuffer" | "parameterblock"
+            )
         })
     }
 
