@@ -134,7 +134,8 @@ fn to_memory(b: &mut Builder<'_>, value: Value, handle: Value) -> Value {
     let of = match b.types.get(b.ty(handle)) {
         Type::Ref(array) => b.types.part(array, None),
         Type::Buffer(elem, _) => Some(elem),
-        _ => None,
+        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => None,
+        Type::Array(..) | Type::Struct(_) | Type::Sum(_) | Type::Opaque(_) => None,
     };
     of.map_or(value, |to| convert(b, value, to))
 }
