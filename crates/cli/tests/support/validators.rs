@@ -116,13 +116,15 @@ impl Validators {
         }
     }
 
-    /// Standard WGSL has no 64-bit integers and not all built-in values that wgpu has, and wants to know that all threads of a
-    /// group come to a barrier.
+    /// Standard WGSL has no 64-bit integers, no arrays of resources and not all built-in values that wgpu has, and wants to know
+    /// that all threads of a group come to a barrier.
     fn wgsl(&mut self, folder: &Folder, made: &[&Made]) {
         for made in made {
             let Emitted::Text(text) = &made.emitted else { continue };
             let wide = ["i64", "u64", "li)", "lu)", "li;", "lu;"].iter().any(|w| text.contains(w));
-            let own = ["view_index", "draw_index", "(barycentric)"].iter().any(|word| text.contains(word));
+            let own = ["view_index", "draw_index", "(barycentric)", "binding_array"]
+                .iter()
+                .any(|word| text.contains(word));
             if wide || own || (made.traps && text.contains("workgroupBarrier")) {
                 continue;
             }
