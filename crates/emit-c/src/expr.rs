@@ -276,6 +276,16 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
+    /// Whether a path leads to nothing, since what it passes has no data.
+    pub fn is_nowhere(&self, ty: Ty, steps: &[Step]) -> bool {
+        let mut ty = ty;
+        self.e.is_empty(ty)
+            || steps.iter().any(|step| {
+                ty = self.e.module.types.part(ty, step.known()).expect("the path fits");
+                self.e.is_empty(ty)
+            })
+    }
+
     /// An index into that many elements, checked unless it is one of them for sure.
     fn index(&self, operand: Value, index: &Expr, count: u32) -> String {
         if self.bounds.is_below(&self.e.module.types, self.func, operand, count) {

@@ -130,7 +130,7 @@ impl FuncEmitter<'_, '_> {
         let name = Expr::slot(self.slot_names[slot].clone(), slot);
         let place = self.access(name, self.func.ty(result), path, &data.operands[2..]);
         self.before_write(slot);
-        if self.e.is_empty(part_ty) {
+        if self.is_nowhere(self.func.ty(result), &path.0) {
             return self.unwritten(&place, &value);
         }
         let line = match (adds, self.e.module.types.get(part_ty)) {

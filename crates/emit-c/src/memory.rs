@@ -51,7 +51,12 @@ impl FuncEmitter<'_, '_> {
         let value = self.value(data.operands[1]);
         let place = self.memory(data.operands[0], path, &data.operands[2..]);
         self.write_memory();
-        if self.e.is_empty(self.func.ty(data.operands[1])) {
+        let nowhere = match self.shape(data.operands[0]) {
+            Type::Buffer(elem, _) => self.is_nowhere(elem, &path.0[1..]),
+            Type::Ref(inner) => self.is_nowhere(inner, &path.0),
+            _ => false,
+        };
+        if nowhere {
             return self.unwritten(&place, &value);
         }
         self.line(&format!("{} = {};", place.text, value.text));

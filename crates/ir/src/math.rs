@@ -1,6 +1,7 @@
 //! The table of element-wise operations.
 
 use crate::op::Linear;
+use cotangent_base::Scalar;
 
 /// What an element-wise operation takes and gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +18,19 @@ pub enum Class {
     Compare,
     /// Floats; gives booleans of the same shape.
     Test,
+}
+
+impl Class {
+    /// Whether the operations are defined on numbers of this kind.
+    pub fn takes(self, scalar: Scalar) -> bool {
+        match self {
+            Class::Number => scalar != Scalar::Bool,
+            Class::Float | Class::Test => scalar.is_float(),
+            Class::Integer => scalar.is_int(),
+            Class::Bits => !scalar.is_float(),
+            Class::Compare => true,
+        }
+    }
 }
 
 macro_rules! math {

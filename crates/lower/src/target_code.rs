@@ -11,9 +11,9 @@
 use crate::codes;
 use crate::func::Frame;
 use crate::instance::Lowerer;
-use cotangent_base::{Diagnostic, EntitySet, Span, Symbol};
+use cotangent_base::{Diagnostic, EntitySet, Scalar, Span, Symbol};
 use cotangent_ir::layout::Target;
-use cotangent_ir::{FuncId, FuncKind, Math, Op, Type, Value};
+use cotangent_ir::{FuncId, FuncKind, Math, Op, Ty, Type, Value};
 use cotangent_sema::hir::{self, Case, CodeKind, Expr, ExprKind, each_expr};
 
 /// What a function has that the target cannot take.
@@ -59,7 +59,7 @@ impl Frame<'_, '_> {
                 let value = match values[..] {
                     // A pointer to the same type, of whatever access.
                     [only] if text == *"pointer" && self.func.ty(only) == same => Some(only),
-                    _ => self.operation(text.as_str(), &values),
+                    _ => self.operation(text.as_str(), &values, same),
                 };
                 if value.is_some() {
                     return value;
@@ -114,8 +114,15 @@ impl Frame<'_, '_> {
         }
     }
 
-    /// The operation that `__intrinsic_op` names, on the parameters of the function.
-    fn operation(&mut self, name: &str, args: &[Value]) -> Option<Value> {
+    /// Whether two types are numbers, vectors or matrices of one shape.
+    fn is_alike(&self, a: Ty, b: Ty) -> bool {
+        let types = &self.lowerer.module.types;
+        let shape = |ty| types.get(ty).with_scalar(Scalar::Bool);
+        shape(a).is_some() && shape(a) == shape(b)
+    }
+
+    /// The operation that `__intrinsic_op` names, on the parameters of the function, if there is such a one on their types.
+    fn operation(&mut self, name: &str, args: &[Value], to: Ty) -> Option<Value> {
         let math = match (name, args) {
             ("add", [_, _]) => Math::Add,
             ("sub", [_, _]) => Math::Sub,
@@ -135,7 +142,12 @@ impl Frame<'_, '_> {
             ("cmpGE", [_, _]) => Math::Ge,
             ("neg", [_]) => Math::Neg,
             ("not" | "bitnot", [_]) => Math::Not,
-            ("select", &[c, a, b]) => return Some(self.b().select(c, a, b)),
+            ("select", &[c, a, b]) => {
+                let ty = self.func.ty(a);
+                let chooses = self.lowerer.module.types.get(self.func.ty(c)) == Type::Scalar(Scalar::Bool);
+                let fits = chooses && self.func.ty(b) == ty && ty == to;
+                return fits.then(|| self.b().select(c, a, b));
+            }
             _ => return None,
         };
         let is_number = |v: &Value| self.lowerer.module.types.scalar_of(self.func.ty(*v)).is_some();
@@ -153,9 +165,18 @@ impl Frame<'_, '_> {
                 args[1] = self.splat(b, to);
             }
             let to = self.func.ty(args[0]);
+            if !self.is_alike(self.func.ty(args[1]), to) {
+                return None;
+            }
             args[1] = self.convert(args[1], to);
         }
-        Some(self.b().math(math, &args))
+        let from = self.func.ty(args[0]);
+        let scalar = self.lowerer.module.types.scalar_of(from)?;
+        if !math.class().takes(scalar) || !self.is_alike(from, to) {
+            return None;
+        }
+        let value = self.b().math(math, &args);
+        Some(self.convert(value, to))
     }
 }
 

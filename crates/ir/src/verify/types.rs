@@ -353,15 +353,11 @@ fn math(op: Math, operands: &[Type], results: &[Type]) -> Check {
     let Some(s) = ty.scalar() else {
         return Err("the operands are not numbers".into());
     };
-    let (takes, gives) = match op.class() {
-        Class::Number => (s != Scalar::Bool, Some(ty)),
-        Class::Float => (s.is_float(), Some(ty)),
-        Class::Integer => (s.is_int(), Some(ty)),
-        Class::Bits => (!s.is_float(), Some(ty)),
-        Class::Compare => (true, ty.with_scalar(Scalar::Bool)),
-        Class::Test => (s.is_float(), ty.with_scalar(Scalar::Bool)),
+    let gives = match op.class() {
+        Class::Number | Class::Float | Class::Integer | Class::Bits => Some(ty),
+        Class::Compare | Class::Test => ty.with_scalar(Scalar::Bool),
     };
-    ensure!(takes, "the operation is not defined on {s}");
+    ensure!(op.class().takes(s), "the operation is not defined on {s}");
     ensure!(gives == Some(*result), "the result has the wrong type");
     Ok(())
 }
