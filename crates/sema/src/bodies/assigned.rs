@@ -260,6 +260,11 @@ impl Walk<'_> {
         }
         if !self.covers(selector.ty, cases) {
             self.now = join(self.now.take(), entry);
+        } else if self.now.is_none() && !cases.iter().any(|case| case.default) {
+            // A value may be none of the enumerators, so the code after the cases is reached. That variables are not assigned
+            // there is not reported.
+            self.now = entry;
+            self.now.iter_mut().for_each(|now| now.unset.clear());
         }
         let left = self.left.remove(&label).flatten();
         self.now = join(self.now.take(), left);
