@@ -172,9 +172,7 @@ impl BodyCx<'_> {
         }
         let mut message = format!("`{shown}` has no member `{}`", name.name);
         if let TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) = self.kind(ty) {
-            let bounds = self.cx.bounds_of(ty);
-            let bounds: Vec<String> =
-                bounds.into_iter().map(|b| format!("`{}`", self.cx.show_interface(b))).collect();
+            let bounds = self.bounds_to_show(ty);
             message.push_str(&match bounds.as_slice() {
                 [] => ": it has no bounds".to_string(),
                 [bound] => format!(": its bound {bound} does not declare it"),
@@ -187,6 +185,18 @@ impl BodyCx<'_> {
         }
         let names = self.cx.member_names(ty);
         self.report_unknown(message, name, &names);
+    }
+
+    /// The bounds of a type that no other of its bounds inherits.
+    fn bounds_to_show(&mut self, ty: Ty) -> Vec<String> {
+        let all = self.cx.bounds_of(ty);
+        let mut shown = vec![];
+        for bound in &all {
+            if !all.iter().any(|other| self.inherits(other.interface, bound.interface)) {
+                shown.push(format!("`{}`", self.cx.show_interface(*bound)));
+            }
+        }
+        shown
     }
 
     fn member_found(
