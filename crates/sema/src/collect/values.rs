@@ -112,6 +112,7 @@ impl Checked {
         self.no_bit_field(&decl);
         match place.owner {
             Owner::Interface(_) => {
+                self.check_requirement_kind(&decl, has(ModifierKind::Static), has(ModifierKind::Const));
                 return self.collect_constant_requirement(&decl, &prefix, place);
             }
             Owner::Extension(_) if !has(ModifierKind::Static) => {
@@ -156,6 +157,20 @@ impl Checked {
             self.program.globals[id].row_major = crate::declarations::signature::row_major(&prefix.modifiers);
         }
         self.declare(place.scope, name, Item::Global(id));
+    }
+
+    /// Of variables, an interface may ask for constants only.
+    fn check_requirement_kind(&mut self, decl: &ast::VarDecl, is_static: bool, is_const: bool) {
+        let name = decl.name.name;
+        let (message, help) = match (is_static, is_const) {
+            (true, true) => return,
+            (false, false) => (
+                "an interface cannot have fields".to_string(),
+                format!("declare a property, `property {name} : T {{ get; }}`, which a field can satisfy"),
+            ),
+            _ => (format!("the requirement `{name}` must be `static const`"), "write both words".to_string()),
+        };
+        self.diagnostics.push(Diagnostic::new(codes::MISPLACED, decl.name.span, message).help(help));
     }
 
     /// A field is where its structure is.
