@@ -1,8 +1,8 @@
 //! Prototypes: functions declared without a body and defined elsewhere in their scope.
 //!
 //! A prototype and its definition are one function. They are matched by their types, so this runs when types can be resolved,
-//! and before functions are looked up. The definition takes over default arguments, and the prototype is removed. A prototype
-//! without a definition stays, so that calls of it can be reported.
+//! and before functions are looked up. The definition takes over default arguments and attributes, and the prototype is removed.
+//! A prototype without a definition stays, so that calls of it can be reported.
 
 use crate::Checked;
 use crate::bodies::body::BodyCx;
@@ -13,7 +13,7 @@ use cotangent_base::{Diagnostic, Entity, Span, Symbol};
 use cotangent_syntax::ast;
 
 impl Checked {
-    /// Forgets prototypes of functions that are defined in the same scope: all they may add is default arguments.
+    /// Forgets prototypes of functions that are defined in the same scope: they may add default arguments and attributes.
     /// Looks at the scopes from `first` on.
     pub(crate) fn drop_prototypes(&mut self, first: ScopeId) {
         for scope in self.tables.scopes.keys().skip(first.index()) {
@@ -23,6 +23,7 @@ impl Checked {
                     if let Some(definition) = twin {
                         self.check_no_diff(prototype, *definition);
                         self.take_defaults(prototype, *definition);
+                        self.take_attributes(prototype, *definition);
                         self.forget(scope, prototype);
                     }
                 }
@@ -106,6 +107,20 @@ impl Checked {
             param.default = param.default.take().or_else(|| prototype.default.clone());
         }
         funcs[definition].source = FuncSource::Func(decl.into());
+    }
+
+    /// Gives a definition the attributes that only its prototype has.
+    fn take_attributes(&mut self, prototype: FuncId, definition: FuncId) {
+        let declared = self.tables.funcs[prototype].prefix.attributes.clone();
+        let prefix = &mut self.tables.funcs[definition].prefix;
+        let added: Vec<ast::Attribute> = declared
+            .iter()
+            .filter(|a| prefix.attributes.iter().all(|own| own.name.name != a.name.name))
+            .cloned()
+            .collect();
+        if !added.is_empty() {
+            prefix.attributes = prefix.attributes.iter().cloned().chain(added).collect();
+        }
     }
 
     /// Reports a definition that says `no_diff` elsewhere than its declaration: callers would not know which derivatives there are.
