@@ -4,7 +4,7 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::{Argument, Callee, Fit};
 use crate::bodies::place::Fixed;
 use crate::codes;
-use crate::hir::{Bound, DiffMode, FuncId, GenericParamId, Ty};
+use crate::hir::{Bound, DiffMode, FuncId, GenericParamId, Ty, TyKind};
 use cotangent_base::{Diagnostic, Span};
 
 /// Why a candidate cannot be called.
@@ -114,6 +114,12 @@ impl BodyCx<'_> {
                 Some(help) => diagnostic.help(help),
                 None => fixed.explain(diagnostic),
             },
+            Misfit::Written(_, _, to) if matches!(self.kind(*to), TyKind::Interface(..)) => {
+                let to = self.show(*to);
+                diagnostic.help(format!(
+                    "take any conforming type by a generic parameter: `<T : {to}>(inout T ..)`"
+                ))
+            }
             Misfit::Argument(number, ..) | Misfit::Written(number, ..) => {
                 match self.unpaired(callee, func, args, *number) {
                     Some(help) => diagnostic.help(help),
