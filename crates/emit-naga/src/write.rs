@@ -16,6 +16,7 @@ use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, EntryPointError, ModuleInfo, ValidationError, ValidationFlags, Validator};
 use rspirv::spirv::{Capability, Op};
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 type Result<T> = crate::Result<T>;
@@ -292,7 +293,31 @@ fn write_spirv(
         let capability = [2 << 16 | Op::Capability as u32, Capability::DrawParameters as u32];
         words.splice(5..5, capability);
     }
-    Ok(words)
+    Ok(single_components(&words))
+}
+
+/// For the width of an array of 1D textures naga writes a shuffle of one component. SPIR-V wants the component extracted.
+fn single_components(words: &[u32]) -> Vec<u32> {
+    let (header, mut rest) = words.split_at(5);
+    let (mut fixed, mut vectors) = (header.to_vec(), HashSet::new());
+    while let [first, ..] = rest {
+        let length = ((first >> 16) as usize).clamp(1, rest.len());
+        let (instruction, after) = rest.split_at(length);
+        match *instruction {
+            [_, ty, ..] if first & 0xFFFF == Op::TypeVector as u32 => {
+                vectors.insert(ty);
+                fixed.extend_from_slice(instruction);
+            }
+            [_, ty, result, vector, _, component]
+                if first & 0xFFFF == Op::VectorShuffle as u32 && !vectors.contains(&ty) =>
+            {
+                fixed.extend([5 << 16 | Op::CompositeExtract as u32, ty, result, vector, component]);
+            }
+            _ => fixed.extend_from_slice(instruction),
+        }
+        rest = after;
+    }
+    fixed
 }
 
 /// Whether an entry point asks what a draw call adds to the numbers of vertices and instances.
