@@ -35,6 +35,7 @@ pub const FILES: &[(&str, &str)] = library![
     "geometry.slang",
     "gradients.slang",
     "heaps.slang",
+    "image_gradients.slang",
     "images.slang",
     "math.slang",
     "memory.slang",

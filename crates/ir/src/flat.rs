@@ -131,13 +131,15 @@ fn each(b: &mut Builder<'_>, value: Value, at: Value, act: &dyn Fn(&mut Builder<
 
 /// A number as a float of the memory behind a handle.
 fn to_memory(b: &mut Builder<'_>, value: Value, handle: Value) -> Value {
-    let of = match b.types.get(b.ty(handle)) {
-        Type::Ref(array) => b.types.part(array, None),
-        Type::Buffer(elem, _) => Some(elem),
-        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => None,
-        Type::Array(..) | Type::Struct(_) | Type::Sum(_) | Type::Opaque(_) => None,
+    let memory = b.types.get(b.ty(handle));
+    let to = if let Type::Ref(array) = memory {
+        b.types.part(array, None)
+    } else if let Type::Buffer(elem, _) = memory {
+        Some(elem)
+    } else {
+        None
     };
-    of.map_or(value, |to| convert(b, value, to))
+    convert(b, value, to.expect("the handle of a buffer or array"))
 }
 
 fn convert(b: &mut Builder<'_>, value: Value, to: Ty) -> Value {

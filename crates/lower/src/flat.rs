@@ -51,16 +51,16 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: FuncId, what: Flat) {
     // What goes wrong in an access went wrong where it was called.
     b.span = Span::none();
     let at = first_float(&mut b, inputs[1], ty);
-    let results = match (what, value) {
-        (Flat::Store, Some(value)) => {
-            flat::store(&mut b, inputs[0], at, value);
+    let results = match value {
+        None => vec![flat::load(&mut b, inputs[0], at, ty)],
+        Some(value) => {
+            if what == Flat::Add {
+                flat::add(&mut b, inputs[0], at, value, true);
+            } else {
+                flat::store(&mut b, inputs[0], at, value);
+            }
             vec![]
         }
-        (Flat::Add, Some(value)) => {
-            flat::add(&mut b, inputs[0], at, value, true);
-            vec![]
-        }
-        (Flat::Load | Flat::Store | Flat::Add, _) => vec![flat::load(&mut b, inputs[0], at, ty)],
     };
     b.emit(Op::Return, &results, &[]);
     lowerer.module.funcs[id] = func;

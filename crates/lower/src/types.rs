@@ -171,7 +171,7 @@ impl Lowerer<'_> {
             TyKind::Matrix(elem, r, c) => self.lower_matrix(elem, r, c),
             TyKind::Array(elem, n) => self.lower_array(ty, elem, n, span),
             TyKind::Enum(id) => {
-                let underlying = self.queries.program.enums[id].underlying;
+                let underlying = self.queries.underlying(id);
                 return self.lower_ty(underlying, span);
             }
             TyKind::UnsizedArray(elem) if self.is_open_array(elem, span) => {

@@ -30,9 +30,9 @@
 //! one by one: the third operand of a `yield` is live only if the third result is, or for a loop its third argument. So a
 //! slot that only feeds itself is removed.
 //!
-//! An atomic addition of zero whose result is unused is removed: gradients of structures of which one field is read add only that.
+//! An atomic addition of zero is removed if its result is unused. So a read of one field adds only that field's cotangent.
 //!
-//! An unused `extract` or division is removed even if it would trap. A `while` without a bound stays, since it may not
+//! An unused `extract`, division or such addition is removed even if it would trap. A `while` without a bound stays, since it may not
 //! terminate. A counted loop, or one with `max_iters`, is removed if its results are unused.
 //!
 //! The pass does not remove code after an instruction that always exits, nor parameters of functions.
@@ -55,7 +55,7 @@ pub fn dce(func: &mut Func, effects: &Effects) -> bool {
     Sweep { func, values, insts, changed: false }.run()
 }
 
-/// Whether an instruction leaves memory as it is: it adds zero, atomically.
+/// Whether an instruction leaves memory as it is, but for the sign of a zero: it adds zero, atomically.
 fn changes_nothing(func: &Func, inst: Inst) -> bool {
     let data = &func.insts[inst];
     let Op::Atomic(Atomic { kind: AtomicKind::Add, .. }) = data.op else { return false };

@@ -11,8 +11,8 @@
 use crate::Checked;
 use crate::checked::Subst;
 use crate::hir::{
-    Arg, Args, Body, ConformanceRef, FuncDiff, FuncId, FuncRef, GlobalId, InterfaceRef, Measure, StructId,
-    Ty, TyKind, Val, Witness,
+    Arg, Args, Body, ConformanceRef, EnumId, FuncDiff, FuncId, FuncRef, GlobalId, InterfaceRef, Measure,
+    StructId, Ty, TyKind, Val, Witness,
 };
 use cotangent_base::{Diagnostics, Scalar, Symbol};
 use std::ops::Deref;
@@ -53,6 +53,13 @@ impl Queries {
         let body = self.checked.check_body(func);
         self.checked.settle();
         body
+    }
+
+    /// The integer type of an enumeration's values. One of the library may not have been needed before.
+    pub fn underlying(&mut self, id: EnumId) -> Ty {
+        self.checked.ensure_enum(id);
+        self.checked.settle();
+        self.checked.program.enums[id].underlying
     }
 
     /// Whether a structure has so many fields, counting nested ones, that visiting each would take too long.
