@@ -7,10 +7,10 @@ use crate::Checked;
 use crate::bodies::body::BodyCx;
 use crate::codes;
 use crate::hir::{
-    Body, Const, Expr, ExprKind, FuncRef, LocalId, StmtKind, Ty, TyKind, UnaryOp, Val, ValKind, Witness,
+    Body, Const, Expr, ExprKind, FuncRef, GlobalId, LocalId, StmtKind, Ty, TyKind, UnaryOp, Val, ValKind, Witness,
 };
 use crate::tables::{FuncSource, ScopeId};
-use cotangent_base::{Diagnostic, Map, Scalar};
+use cotangent_base::{Diagnostic, Map, Scalar, Set};
 use cotangent_syntax::ast::{self, BinaryOp};
 
 impl Checked {
@@ -26,7 +26,7 @@ impl Checked {
         }
         let checked = BodyCx::new(self, scope).expr(expr);
         if let Some(val) = self.fold(&checked) {
-            self.note_folded(&checked);
+            self.note_folded(&checked, &mut Set::default());
             return val;
         }
         if !matches!(checked.kind, ExprKind::Error) && !self.is_error(checked.ty) {
@@ -47,18 +47,21 @@ impl Checked {
         }
     }
 
-    /// Notes the specialization constants whose values went into a compile-time value, which fixes them.
-    fn note_folded(&mut self, expr: &Expr) {
-        if let ExprKind::Global(id, _) = expr.kind {
+    /// Notes the specialization constants whose values went into a compile-time value, which fixes them. Each of the `seen`
+    /// constants is followed once: constants that are sums of others would be followed exponentially often.
+    fn note_folded(&mut self, expr: &Expr, seen: &mut Set<GlobalId>) {
+        if let ExprKind::Global(id, _) = expr.kind
+            && seen.insert(id)
+        {
             if self.program.globals[id].specialized {
                 self.program.globals[id].folded = true;
             } else if let Some(body) = self.check_initializer(id)
                 && let Some(value) = returned(&body)
             {
-                self.note_folded(value);
+                self.note_folded(value, seen);
             }
         }
-        expr.operands().into_iter().for_each(|operand| self.note_folded(operand));
+        expr.operands().into_iter().for_each(|operand| self.note_folded(operand, seen));
     }
 
     /// The compile-time integer an expression evaluates to.
