@@ -1,4 +1,4 @@
-//! Checks the table of allowed dependencies in ARCHITECTURE.md against the manifests.
+//! Checks what ARCHITECTURE.md says of the crates: allowed dependencies against the manifests, and that headers list the files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -44,6 +44,23 @@ pub fn actual(root: &Path) -> Table {
     table
 }
 
+/// The modules of a crate that the header of its `lib.rs` does not name in backticks. `codes` are diagnostics everywhere.
+pub fn unlisted(lib: &str) -> Vec<&str> {
+    let header: Vec<&str> = lib.lines().map_while(|line| line.strip_prefix("//!")).collect();
+    let words: BTreeSet<&str> = header
+        .iter()
+        .flat_map(|line| line.split('`').skip(1).step_by(2))
+        .flat_map(|word| word.split(|c: char| !c.is_alphanumeric() && c != '_'))
+        .collect();
+    let modules = lib.lines().filter_map(|line| {
+        line.trim_start_matches("pub(crate) ")
+            .trim_start_matches("pub ")
+            .strip_prefix("mod ")?
+            .strip_suffix(';')
+    });
+    modules.filter(|module| *module != "codes" && !words.contains(module)).collect()
+}
+
 /// The folder of one of our packages.
 fn own(package: &str) -> Option<String> {
     if package == "cotangent" {
@@ -56,6 +73,16 @@ fn own(package: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn headers_list_the_files() {
+        for name in ["sema", "lower", "passes", "autodiff", "emit-c"] {
+            let lib =
+                std::fs::read_to_string(crate::root().join("crates").join(name).join("src/lib.rs")).unwrap();
+            assert_eq!(unlisted(&lib), [""; 0], "{name}");
+        }
+        assert_eq!(unlisted("//! - `a::b` is.\nmod a;\npub mod b;\npub(crate) mod c;\n"), ["c"]);
+    }
 
     #[test]
     fn crates_use_exactly_what_the_architecture_says() {

@@ -18,6 +18,7 @@
 //!   even if no tangent or cotangent arrives.
 //! - `conditions` moves loop conditions that call sources into the loop bodies, before linearization.
 //! - [`mod@kernel`] makes the memory of an entry point differentiable, before all of these.
+//! - `kind` classifies operations, and [`stages`] are the rows that these passes have in the table of passes.
 //! - [`driver`] finds the requests and writes them, inner ones first.
 
 // A new variant must be looked at wherever its enumeration is matched.

@@ -2,7 +2,8 @@
 //!
 //! Each stage declares its codes once, with [`codes!`](crate::codes): the number, the title, and the page that `cotangent
 //! explain` shows. Ranges: E01 lexing and preprocessing, E02 parsing, E03 names and types, E04 generics and interfaces, E05
-//! derivatives in the front end, E06 derivatives in the IR, E07 constructs or targets not supported yet, E08 run-time traps,
+//! derivatives in the front end, E06 derivatives in the IR, E07 what lowering and targets refuse: unsupported
+//! constructs, and mistakes that show only in an instance or for a target, E08 run-time traps,
 //! E09 imports and modules. Warnings (W) have the same ranges.
 
 use crate::Span;

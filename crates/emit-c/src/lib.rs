@@ -13,12 +13,16 @@
 //! | `func`     | functions: signature, variables, when an expression becomes a statement   |
 //! | `control`  | branches, loops and exits                                                 |
 //! | `inst`     | instructions that change something                                        |
+//! | `moves`    | assignments that happen at once, in order                                 |
+//! | `sums`     | interface values                                                          |
 //! | `memory`   | loads, stores, atomic operations, pointers                                |
 //! | `wave`     | what lanes of a wave do together                                          |
 //! | `lanes`    | which lanes are together                                                  |
 //! | `texture`  | textures, through the sampler in the prelude                              |
 //! | `target_text` | text that the program has in the language itself                       |
 //! | `expr`     | expressions                                                               |
+//! | `literal`  | strings                                                                   |
+//! | `lines`    | `#line` directives                                                        |
 //! | `names`    | names that C++ accepts                                                    |
 //!
 //! **Calling convention.** A function returns its result if that is one small value. Otherwise it writes its results through

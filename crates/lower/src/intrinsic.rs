@@ -7,6 +7,7 @@
 //! - `present` asserts that there is a value.
 //! - `element` is the accessor of an aggregate or buffer and becomes `extract`, `insert` or `load`.
 //! - `stride` is the constant number of bytes between elements of a buffer.
+//! - `thread_index`, `group_index` and `group_size` are in [`thread`]; `reinterpret` is in [`mod@crate::reinterpret`].
 //!
 //! The result is an ordinary function whose body is that operation (for `reinterpret`, several). If the library declares a
 //! derivative rule for it, calls stay until autodiff has applied the rule. Otherwise the operation replaces the call as soon

@@ -26,13 +26,14 @@
 //! | `demand`                            | which custom derivatives are needed                           |
 //! | `intrinsic`                         | library functions that stand for one operation                |
 //! | `reinterpret`                       | the one intrinsic that is many operations                     |
+//! | `target_code`                       | text and assembly of a target                                 |
 //! | `synth`                             | synthesized members of `IDifferentiable`                      |
 //! | `global`                            | parameters of the shader, `static` and group-shared variables |
 //! | `specialized`                       | specialization constants                                      |
-//! | `params`                            | declared parameters of the shader                             |
+//! | `params`, `matrices`                | declared parameters of the shader; layouts of matrices        |
 //! | `entry`                             | entry points                                                  |
 //! | `thread`                            | the numbers of a thread, for functions that ask for them      |
-//! | `stage`, `varying`                  | inputs and outputs of vertex and fragment shaders             |
+//! | `stage`, `varying`, `system`        | inputs and outputs of vertex and fragment shaders             |
 //! | `func`                              | bodies: the state while one is lowered                        |
 //! | `stmt`, `branch`, `loops`           | statements; how variables become values                       |
 //! | `assigned`                          | which variables need a new value where control flow joins     |

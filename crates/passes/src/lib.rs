@@ -21,10 +21,13 @@
 //! | [`sums`](mod@sums) | replaces sums by structures, for targets without sums |
 //! | [`exits`](mod@exits) | removes loops of one iteration, which unrolling and inlining create |
 //!
-//! Seven analyses serve these and other crates: [`iterations`] bounds the iterations of a thread, [`effects`] summarizes what
+//! Eight analyses serve these and other crates: [`thread_iterations`] bounds the iterations of a thread, [`effects`] summarizes what
 //! functions do to memory, [`calls`] is the call graph, [`shape`] maps instructions and exits to enclosing constructs,
-//! [`rounds`] bounds the iteration counts of loops, [`place`] assigns storage when a target is emitted, and [`uniform`]
-//! finds the values that are equal in all lanes.
+//! [`loop_bound`] bounds the iteration counts of loops, [`bounds`] finds the range of each integer by [`interval`]
+//! arithmetic, [`place`] assigns storage when a target is emitted, and [`uniform`] finds the values that are equal in all lanes.
+//!
+//! Beside them: [`pass`] is the table of passes and [`watch`] runs them; [`consts`], [`edit`], [`evaluate`], [`rewrite`] and
+//! [`types`] are what several passes share.
 //!
 //! All passes preserve:
 //!

@@ -1,9 +1,8 @@
 //! The table of passes: every pass of this crate with its name, its purpose and the function that runs it.
 //!
-//! A pass is registered here once. From [`PASSES`] come the lists that [`optimize`](mod@crate::optimize) runs, the names that
-//! `--dump-after` takes, the rows of `--time-passes`, the passes that filetests name, and the list in ARCHITECTURE.md. The
-//! stages of reverse mode are registered in `cotangent_autodiff::stages` and the passes over whole programs in
-//! `cotangent::pipeline`, in the same form.
+//! [`PASSES`] registers each pass once, and filetests run the passes by these names. The stages of reverse mode are registered in
+//! `cotangent_autodiff::stages`, in the same form. `cotangent::pipeline` puts both in order; `--dump-after`, `--time-passes` and
+//! the list in ARCHITECTURE.md follow that. A pass that [`optimize`](mod@crate::optimize) runs is also in its list of steps.
 //!
 //! [`Watch`](crate::watch::Watch) runs passes, verifies what they made in debug builds, and lists or times it on request.
 

@@ -14,7 +14,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`hir`] | the typed program |
-//! | `checked`, [`Queries`] | what the checker hands out; what lowering asks |
+//! | `checked`, `queries` | what the checker hands out; what lowering asks |
 //! | `tables` | the syntax of declarations, and the progress of each |
 //! | `collect` | declarations get numbers and scopes; modules are linked |
 //! | `names` | what names mean |
