@@ -7,7 +7,8 @@ use crate::Checked;
 use crate::bodies::body::BodyCx;
 use crate::codes;
 use crate::hir::{
-    Body, Const, Expr, ExprKind, FuncRef, GlobalId, LocalId, StmtKind, Ty, TyKind, UnaryOp, Val, ValKind, Witness,
+    Body, Const, Expr, ExprKind, FuncRef, GlobalId, LocalId, StmtKind, Ty, TyKind, UnaryOp, Val, ValKind,
+    Witness,
 };
 use crate::tables::{FuncSource, ScopeId};
 use cotangent_base::{Diagnostic, Map, Scalar, Set};
