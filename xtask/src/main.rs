@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use xtask::{bench, fuzz, hunt, mutants, requirements, times};
 
 const USAGE: &str = "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] [--lines N,N..] [--functions N,N..] |
-       hunt [--programs N] [--seed S] [--only laws|models|native] [--features A,B..] [--cpp EACH] | mutants [--only NAME] [--from N] | fuzz STAGE [--seconds N] [--seed S] |
+       hunt [--programs N] [--seed S] [--only laws|models|native] [--features A,B..] [--cpp EACH] | mutants [--only NAME] [--from N] [--jobs N] [--built] | fuzz STAGE [--seconds N] [--seed S] |
        bench [--peer SLANGC] [--only KERNEL] [--quick] | ulp | conform [--target cpp|shaders|gpu|cuda [--package DIR [--peer SLANGC]]] |
        conform --target cpp|cuda --only PATH
 
@@ -14,7 +14,8 @@ times          how long checking and compiling takes, beside another compiler in
 hunt           tries random programs against the laws of derivatives, and others against a model of what they mean, on the
                interpreter and as C++; shows small ones that fail. It compares native code with the interpreter, too
 mutants        changes one derivative rule at a time, and lists the changes that no test notices; --only takes those whose
-               file or rule contains NAME, --from continues at a number of an earlier run
+               file or rule contains NAME, --from continues at a number of an earlier run, --jobs tries several at a time,
+               --built takes the tests that an earlier run built
 conform        builds every run test as C++ and compares it with the interpreter; shows all shaders to the validators of this machine;
                builds all as CUDA, by NVRTC and nvcc. With --target it does one of these, or runs all on a GPU; --package writes all that a machine with a GPU
                needs to compare the programs and to time the kernels; --only takes the programs whose path contains that

@@ -6,7 +6,7 @@
 //! Compiling once per change would take hours. So the tree is copied, an environment variable selects among the changes of
 //! every site, and the library is read from a folder. The tests are built once and run per change, the fastest first, and only
 //! those that can notice it. How long a test program may take is measured with nothing changed. A test program is stopped as soon
-//! as one of its tests has failed.
+//! as one of its tests has failed. Several changes can be tried at a time, on a machine without cargo too, once the tests are built.
 
 mod library;
 mod sites;
@@ -15,7 +15,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, ExitCode, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// A change, and how to switch it on.
@@ -66,38 +66,53 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a test program may take with nothing changed.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// Which changes are tried.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+/// Which changes are tried, and how.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Those in files and rules whose name contains this.
     pub only: String,
     /// Those from this number on, to continue a run that was stopped.
     pub from: usize,
+    /// How many are tried at a time.
+    pub jobs: usize,
+    /// Whether the tests that an earlier run built are taken.
+    pub built: bool,
 }
 
-/// Reads `--only NAME --from N`, in any order.
-pub fn options(args: &[&str]) -> Option<Options> {
-    let mut options = Options::default();
-    for pair in args.chunks(2) {
-        match pair {
-            ["--only", name] => options.only = name.to_string(),
-            ["--from", number] => options.from = number.parse().ok()?,
+/// Reads `--only NAME --from N --jobs N --built`, in any order.
+pub fn options(mut args: &[&str]) -> Option<Options> {
+    let mut options = Options { only: String::new(), from: 0, jobs: 1, built: false };
+    loop {
+        args = match *args {
+            [] => return Some(options),
+            ["--built", ref rest @ ..] => {
+                options.built = true;
+                rest
+            }
+            [name, value, ref rest @ ..] => {
+                match name {
+                    "--only" => options.only = value.to_string(),
+                    "--from" => options.from = value.parse().ok()?,
+                    "--jobs" => options.jobs = value.parse().ok().filter(|jobs| *jobs > 0)?,
+                    _ => return None,
+                }
+                rest
+            }
             _ => return None,
         }
     }
-    Some(options)
 }
 
 /// Makes the changes, runs the tests for those that `options` names, and prints what survived and the score.
 pub fn print(root: &Path, options: &Options) -> ExitCode {
     let copy = root.join("target/mutants");
-    match prepare(root, &copy).and_then(|mutants| Ok((mutants, build(root, &copy)?))) {
+    match prepare(root, &copy).and_then(|mutants| Ok((mutants, build(root, &copy, options.built)?))) {
         Ok((mutants, tests)) => {
             let named =
                 |mutant: &Mutant| mutant.what.split(": ").next().is_some_and(|n| n.contains(&options.only));
             let chosen = mutants.iter().enumerate().map(|(i, mutant)| (i + 1, mutant));
             let chosen = chosen.filter(|(number, mutant)| *number >= options.from && named(mutant));
-            score(&copy, &chosen.collect::<Vec<_>>(), &tests)
+            score(&copy, &chosen.collect::<Vec<_>>(), &tests, options.jobs)
         }
         Err(error) => {
             eprintln!("{error}");
@@ -122,10 +137,15 @@ fn prepare(root: &Path, copy: &Path) -> Result<Vec<Mutant>, String> {
     Ok(mutants)
 }
 
-/// Builds the tests in the copy; gives the executable of each.
-fn build(root: &Path, copy: &Path) -> Result<Vec<PathBuf>, String> {
+/// Builds the tests in the copy, unless an earlier run did; gives the executable of each.
+fn build(root: &Path, copy: &Path, built: bool) -> Result<Vec<PathBuf>, String> {
     // Cargo takes a copy of a workspace for the workspace itself, so the two must not share a folder.
     let target = root.join("target/mutants-build");
+    let list = target.join("tests.txt");
+    if built {
+        let text = std::fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
+        return Ok(text.lines().map(PathBuf::from).collect());
+    }
     let mut executables = Vec::new();
     for Test { package, name: test, .. } in TESTS {
         let mut command = Command::new("cargo");
@@ -138,6 +158,8 @@ fn build(root: &Path, copy: &Path) -> Result<Vec<PathBuf>, String> {
         let path = path.ok_or_else(|| format!("{package} {test} could not be built\n{told}"))?;
         executables.push(copy.join(path));
     }
+    let names: String = executables.iter().map(|path| format!("{}\n", path.display())).collect();
+    std::fs::write(&list, names).map_err(|e| e.to_string())?;
     Ok(executables)
 }
 
@@ -149,7 +171,7 @@ struct Built<'t> {
     limit: Duration,
 }
 
-fn score(copy: &Path, mutants: &[(usize, &Mutant)], executables: &[PathBuf]) -> ExitCode {
+fn score(copy: &Path, mutants: &[(usize, &Mutant)], executables: &[PathBuf], jobs: usize) -> ExitCode {
     let unchanged = Mutant { what: "nothing".into(), switch: Switch::Number(0) };
     let mut tests: Vec<Built<'_>> = TESTS
         .iter()
@@ -169,13 +191,22 @@ fn score(copy: &Path, mutants: &[(usize, &Mutant)], executables: &[PathBuf]) -> 
     // The fastest first.
     tests.sort_by_key(|built| built.limit);
     let start = Instant::now();
-    let mut survivors = 0;
-    for (number, mutant) in mutants {
-        let begun = Instant::now();
-        let killer = killer(copy, mutant, &tests).unwrap_or("SURVIVED");
-        survivors += usize::from(killer == "SURVIVED");
-        println!("{number:>4} {killer:<10} {:6.1} s {}", begun.elapsed().as_secs_f64(), mutant.what);
-    }
+    let (next, survivors) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        while let Some((number, mutant)) = mutants.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let begun = Instant::now();
+            let killer = killer(copy, mutant, &tests);
+            survivors.fetch_add(usize::from(killer.is_none()), Ordering::Relaxed);
+            let (seconds, name) = (begun.elapsed().as_secs_f64(), killer.unwrap_or("SURVIVED"));
+            println!("{number:>4} {name:<10} {seconds:6.1} s {}", mutant.what);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(work);
+        }
+    });
+    let survivors = survivors.into_inner();
     println!(
         "{} of {} changes noticed in {} s",
         mutants.len() - survivors,
