@@ -1,6 +1,7 @@
 //! Makes the primal and the linear half of a function: runs the passes of reverse mode in order, callees first.
 
 use super::custom_needs::needs;
+use super::fold_factors::fold_factors;
 use super::repeat::Root;
 use super::{Key, recursive, require_backward, two_steps};
 use crate::checkpoint::induction::of_counted_loops;
@@ -88,7 +89,7 @@ pub(super) fn take_apart(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result
 fn run_stages(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Reported> {
     let body = cx.body_of(key.func)?;
     let prepared = run_prepare(cx, &body, root);
-    let linearized = run_linearize(cx, key, prepared.func, root)?;
+    let mut linearized = run_linearize(cx, key, prepared.func, root)?;
     let mut induction = prepared.induction;
     of_counted_loops(&linearized.func, &mut induction);
     // Trip counts are of this type, whether or not the program has numbers of it.
@@ -96,7 +97,11 @@ fn run_stages(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
     // The halves of callees come first: what they need from this function takes part in its decisions.
     let calls = called_halves(cx, key, &linearized, &induction)?;
     let sources = sources(&linearized.func, |inst| calls.get(&inst).is_some_and(|callee| callee.source));
-    let plan = run_checkpoint(cx, key, root, &linearized, &induction, &calls, &sources)?;
+    let mut plan = run_checkpoint(cx, key, root, &linearized, &induction, &calls, &sources)?;
+    while fold_factors(cx.module, &mut linearized, &plan) {
+        plan = run_checkpoint(cx, key, root, &linearized, &induction, &calls, &sources)?;
+    }
+    cx.decided(&linearized.func, &plan);
     let whole = Whole {
         sig: &body.sig,
         linearized: &linearized,
@@ -158,9 +163,7 @@ fn run_checkpoint(
         free: &key.free,
     });
     cx.watch.end(|| linearized.func.size());
-    let plan = plan.map_err(|d| cx.report(*d))?;
-    cx.decided(&linearized.func, &plan);
-    Ok(plan)
+    plan.map_err(|d| cx.report(*d))
 }
 
 /// Separates the halves.

@@ -26,12 +26,14 @@
 //! user's context, and `D` is opaque in the same way; `two_steps` writes both. `recursive` writes the halves of recursive
 //! functions.
 //!
-//! `custom_needs` finds which inputs a custom derivative reads. `repeat` decides what may run again in the backward pass. `remove_linear` finally removes the linear halves, which nothing
-//! calls.
+//! `fold_factors` folds chains of products whose factors `checkpoint` would store. `custom_needs` finds which inputs a custom
+//! derivative reads. `repeat` decides what may run again in the backward pass. `remove_linear` finally removes the linear
+//! halves, which nothing calls.
 
 pub(crate) mod backward;
 pub(crate) mod custom_needs;
 mod extract;
+mod fold_factors;
 mod halves;
 mod recursive;
 mod remove_linear;

@@ -32,6 +32,7 @@ impl Transposer<'_, '_> {
 
         let mut operands = self.copy.all(primal);
         operands.extend(data.results.iter().filter_map(|r| self.take(*r)).collect::<Vec<_>>());
+        let first_accumulator = operands.len();
         let accumulators = tangents.iter().zip(&seeds.inputs).filter(|(_, given)| **given);
         operands.extend(accumulators.filter_map(|(t, _)| self.take(*t)).collect::<Vec<_>>());
         let given: Vec<(Value, bool)> = tangents
@@ -42,8 +43,20 @@ impl Transposer<'_, '_> {
             .map(|((tangent, given), _)| (*tangent, *given))
             .collect();
         let types: Vec<Ty> = given.iter().map(|(tangent, _)| self.func().ty(*tangent)).collect();
-        let call = self.build(|b, _| b.emit(cotangent_ir::Op::Call(transposed), &operands, &types));
-        let results = self.out.insts[call].results.clone();
+        let idle = match self.is_source(inst) || !self.is_worth_a_branch(transposed) {
+            true => Vec::new(),
+            false => self.idle_sides(&operands[primal.len()..first_accumulator]),
+        };
+        let mut accumulators = operands[first_accumulator..].iter().copied();
+        let mut otherwise = Vec::new();
+        for (&(_, is_given), &ty) in given.iter().zip(&types).filter(|_| !idle.is_empty()) {
+            let given = if is_given { accumulators.next() } else { None };
+            otherwise.push(given.unwrap_or_else(|| self.zero(ty)));
+        }
+        let results = self.unless(&idle, &otherwise, &mut |t| {
+            let call = t.build(|b, _| b.emit(cotangent_ir::Op::Call(transposed), &operands, &types));
+            Ok(t.out.insts[call].results.to_vec())
+        })?;
         self.collect(&given, &results);
         Ok(())
     }

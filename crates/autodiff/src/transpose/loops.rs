@@ -31,6 +31,29 @@ impl Transposer<'_, '_> {
             inits.push(self.take_or_zero(value));
         }
 
+        let idle = if self.is_source(inst) { Vec::new() } else { self.idle_sides(&inits[1..=slots.len()]) };
+        let results = self
+            .unless(&idle, &inits[1..], &mut |t| t.transposed_loop(inst, &info, &inits, &slots, &captured))?;
+        for (&value, &result) in captured.iter().zip(&results[slots.len()..]) {
+            self.cotangents.set(value, result);
+        }
+        for (&i, &result) in slots.iter().zip(&results) {
+            self.add(data.operands[i + 1], result);
+        }
+        Ok(())
+    }
+
+    /// The loop `inst` in the opposite direction: gives its results.
+    fn transposed_loop(
+        &mut self,
+        inst: Inst,
+        info: &LoopInfo,
+        inits: &[Value],
+        slots: &[usize],
+        captured: &[Value],
+    ) -> Result<Vec<Value>, Reported> {
+        let body = self.func().insts[inst].regions[0];
+        let args = &self.func().regions[body].args;
         let counter = self.cx.module.types.scalar(Scalar::I32);
         let new = self.out.new_region();
         let k = self.out.add_arg(new, counter);
@@ -46,16 +69,9 @@ impl Transposer<'_, '_> {
         let ends = self.values_in(new, &mut after, &ends);
         self.end_branch(new, &ends, &types);
 
-        let info = LoopInfo { reversed: !info.reversed, ..info };
-        let turned = self.build(|b, _| b.emit(Op::For(info), &inits, &types));
+        let info = LoopInfo { reversed: !info.reversed, ..*info };
+        let turned = self.build(|b, _| b.emit(Op::For(info), inits, &types));
         self.out.insts[turned].regions.push(new);
-        let results = self.out.insts[turned].results.clone();
-        for (&value, &result) in captured.iter().zip(&results[slots.len()..]) {
-            self.cotangents.set(value, result);
-        }
-        for (&i, &result) in slots.iter().zip(&results) {
-            self.add(data.operands[i + 1], result);
-        }
-        Ok(())
+        Ok(self.out.insts[turned].results.to_vec())
     }
 }

@@ -16,6 +16,7 @@
 //!
 //! - [`rules`] transposes operations on numbers and aggregates.
 //! - [`branch`] transposes `if` and `switch`, [`loops`] loops, and [`call`] calls.
+//! - [`skip`] keeps loops and calls from running where their cotangents are zero.
 //! - [`captures`] finds the values that those constructs capture.
 //! - [`cotangent`] is the table, and builds values from contributions to their parts.
 //! - [`reach`] finds the values that get a cotangent, before code is emitted.
@@ -34,6 +35,7 @@ pub mod doubts;
 pub mod loops;
 pub mod reach;
 pub mod rules;
+mod skip;
 mod sure;
 
 pub use custom::{DERIVATIVE, PRIMAL, Role, roles};
