@@ -240,6 +240,18 @@ pub enum Backend {
     Gpu,
 }
 
+/// Whether native code runs threads of a group side by side.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, ValueEnum)]
+pub enum LaneChoice {
+    /// Where that is estimated to be faster.
+    #[default]
+    Auto,
+    /// Thread by thread.
+    Never,
+    /// Wherever it is possible; a note says why it is not.
+    Always,
+}
+
 /// The language in which a device receives the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum RunTarget {
@@ -283,6 +295,9 @@ pub struct Run {
     /// The number of cores for native code; all by default.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub cores: Option<u32>,
+    /// Whether native code runs threads of a group side by side, in vectors.
+    #[arg(long, value_enum, default_value = "auto")]
+    pub lanes: LaneChoice,
     /// Stop after N seconds. There is no limit for native code, and one of 120 for `--backend gpu`. Compiling does not count.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub max_seconds: Option<u64>,

@@ -254,6 +254,7 @@ fn a_bad_command_line_exits_with_2_and_says_what_there_is() {
         ("check", "--specialize first=int --specialize first=float", "--specialize sets `first` twice"),
         ("check", "--specialize first=int", "there is no generic function `first`"),
         ("run", "--entry first --backend interpreter --cores 2", "one core"),
+        ("run", "--entry first --backend interpreter --lanes never", "--lanes is for native code"),
         ("run", "--no-such-flag", "--no-such-flag"),
         ("compile", "--target cobol", "spirv-asm, glsl"),
         ("compile", "--target ir --dump-after nothing", "linearize"),

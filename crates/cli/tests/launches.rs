@@ -82,6 +82,37 @@ fn repetitions_begin_with_the_parameters_as_they_were_set() {
     assert!(said.contains(" threads per second\ncompiled to native code in "), "{said}");
 }
 
+/// Sixteen threads with a barrier between, and sixteen without; both double what is there.
+#[test]
+fn lanes_are_forced_or_forbidden_and_a_note_says_why_they_cannot_be() {
+    let folder = Folder::new("launches-lanes");
+    folder.file(
+        "lanes.slang",
+        "RWStructuredBuffer<float> x;
+         [numthreads(16, 1, 1)] void plain(uint3 id : SV_DispatchThreadID) { x[id.x] *= 2; }
+         [numthreads(16, 1, 1)] void waits(uint3 id : SV_DispatchThreadID)
+         {
+             x[id.x] *= 2;
+             GroupMemoryBarrierWithGroupSync();
+         }",
+    );
+    let numbers = |factor: u32| (0..16).map(|i| (i * factor).to_string()).collect::<Vec<_>>().join(", ");
+    let set = format!("x=[{}]", numbers(1));
+    for (entry, lanes, noted) in [
+        ("plain", "auto", false),
+        ("plain", "never", false),
+        ("plain", "always", false),
+        ("waits", "never", false),
+        ("waits", "always", true),
+    ] {
+        let flags = ["--entry", entry, "--lanes", lanes, "--set", &set, "--full"];
+        let output = run(&folder, "run", "lanes.slang", &flags);
+        assert_eq!(stdout(&output).replace("\n    ", " "), format!("x = f32[{}]\n", numbers(2)));
+        let note = "`waits` runs thread by thread: not supported by native code: barriers, in lanes";
+        assert_eq!(stderr(&output).contains(note), noted, "{entry} {lanes}: {}", stderr(&output));
+    }
+}
+
 #[test]
 fn long_buffers_are_shortened() {
     let folder = steps("long");

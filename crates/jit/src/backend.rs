@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use crate::bytes::Bytes;
-use crate::compile::{Options, Program};
+use crate::compile::{LaneChoice, Options, Program};
 use crate::launch::{Given, Limits};
 use crate::monitor::{Control, Monitor};
 use crate::points::Points;
@@ -28,6 +28,8 @@ use std::time::{Duration, Instant};
 pub struct Native {
     /// How to run, unless a launch says otherwise.
     pub limits: Limits,
+    /// Whether threads run side by side in lanes.
+    pub lanes: LaneChoice,
     /// Watches launches, and stops them.
     pub monitor: Monitor,
 }
@@ -43,12 +45,29 @@ impl Default for Native {
 impl Native {
     /// Runs with these limits.
     pub fn new(limits: Limits) -> Self {
-        Native { limits, monitor: Monitor::default() }
+        Native { limits, lanes: LaneChoice::default(), monitor: Monitor::default() }
     }
 
     /// Compiles an entry point for such launches, so that the first of them takes no longer than others.
     pub fn prepare(&self, program: &Loaded, entry: FuncId, launch: Launch) -> Result<(), Failure> {
-        program.code((entry, self.limits(launch).max_steps.is_some(), false)).map(|_| ())
+        program.code(self.key(entry, launch, false)).map(|_| ())
+    }
+
+    /// Why the threads of an entry point run one after the other in such launches, if they were to run in lanes and cannot.
+    pub fn no_lanes(
+        &self,
+        program: &Loaded,
+        entry: FuncId,
+        launch: Launch,
+    ) -> Result<Option<Unsupported>, Failure> {
+        let code = program.code(self.key(entry, launch, false))?;
+        Ok(code.program.no_lanes().cloned())
+    }
+
+    /// What is to be compiled for such launches.
+    fn key(&self, func: FuncId, launch: Launch, at_points: bool) -> Key {
+        let count_steps = self.limits(launch).max_steps.is_some();
+        Key { func, options: Options { count_steps, lanes: self.lanes }, at_points }
     }
 
     /// Launches an entry point on memory of the caller's, without a copy. `values` are the bytes of uniforms. What is not there is
@@ -67,7 +86,7 @@ impl Native {
         launch: Launch,
     ) -> Result<Launched, Failure> {
         let limits = self.limits(launch);
-        let code = program.code((entry, limits.max_steps.is_some(), false))?;
+        let code = program.code(self.key(entry, launch, false))?;
         let mut locked = Locked { _written: vec![], _read: vec![], _values: vec![], given: vec![] };
         for (global, bytes) in values {
             locked.give_value(*global, bytes);
@@ -140,8 +159,14 @@ pub struct Texture {
     memory: Memory,
 }
 
-/// What is compiled of a program: a function, whether it counts steps, and whether it is called at points.
-type Key = (FuncId, bool, bool);
+/// What is compiled of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    func: FuncId,
+    options: Options,
+    /// Whether it is called at points.
+    at_points: bool,
+}
 
 /// Something that is compiled.
 struct Code {
@@ -173,9 +198,8 @@ impl Loaded {
     }
 }
 
-fn compile(module: &Module, (func, count_steps, at_points): Key) -> Result<Code, Unsupported> {
+fn compile(module: &Module, Key { func, options, at_points }: Key) -> Result<Code, Unsupported> {
     let start = Instant::now();
-    let options = Options { count_steps, ..Options::default() };
     let points = at_points.then(|| Points::new(module, func));
     let program = match &points {
         Some(points) => Program::compile(&points.module, points.entry, options)?,
@@ -360,7 +384,7 @@ impl Backend for Native {
             return Err(Failure::usage(format!("`{}` is no entry point", func.name)));
         }
         let limits = self.limits(launch);
-        let code = program.code((entry, limits.max_steps.is_some(), false))?;
+        let code = program.code(self.key(entry, launch, false))?;
         let locked = Locked::new(&program.compiled, arguments)?;
         let control = Control::new(&self.monitor, limits.max_steps, false);
         let mut printed = String::new();
@@ -385,7 +409,7 @@ impl Call for Native {
     ) -> Result<Called, Failure> {
         let limits = self.limits(launch);
         let sizes = check_inputs(&program.compiled.module, func, points, inputs)?;
-        let code = program.code((func, limits.max_steps.is_some(), true))?;
+        let code = program.code(self.key(func, launch, true))?;
         let Some(at) = &code.points else { unreachable!("it was compiled to be called at points") };
         let mut locked = Locked::new(&program.compiled, arguments)?;
         for (global, bytes) in at.inputs.iter().zip(inputs) {

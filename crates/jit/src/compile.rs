@@ -24,7 +24,7 @@ use cranelift_module::{FuncId as NativeId, Linkage, Module as _, default_libcall
 pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
 
 /// How to compile.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Options {
     /// Whether to count iterations and calls, so that [`Limits::max_steps`](crate::Limits::max_steps) holds.
     pub count_steps: bool,
@@ -33,7 +33,7 @@ pub struct Options {
 }
 
 /// Whether threads run side by side in lanes. Programs that lanes cannot run always run thread by thread.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum LaneChoice {
     /// Where that is estimated to be faster.
     #[default]

@@ -9,13 +9,13 @@ pub use stages::groups;
 
 use super::INTERPRETED;
 use super::set::{set_all, split_constants};
-use crate::args::{Backend, Format, Run, RunTarget};
+use crate::args::{Backend, Format, LaneChoice, Run, RunTarget};
 use crate::output::print;
 use crate::report::{Failure, finish, note, show_one, tell, trapped};
 use cotangent::interp::Interpreter;
 use cotangent::ir::Trap;
 use cotangent::ir::layout::Target;
-use cotangent::jit::{Limits, Monitor, Native};
+use cotangent::jit::{self, Limits, Monitor, Native};
 use cotangent::runtime::{self, Launch, Params, Runner, Stopped};
 use cotangent::{Lowered, Roots, Session, Sources, Symbol};
 use progress::Progress;
@@ -97,6 +97,11 @@ impl Job<'_> {
         if let Some(cores) = self.args.cores {
             native.limits = Limits { cores: cores as usize, ..native.limits };
         }
+        native.lanes = match self.args.lanes {
+            LaneChoice::Auto => jit::LaneChoice::Auto,
+            LaneChoice::Never => jit::LaneChoice::Never,
+            LaneChoice::Always => jit::LaneChoice::Always,
+        };
         let (native, monitor) = (Arc::new(native.clone()), native.monitor);
         let runner = self.loaded(&native, params)?;
         for stage in &self.stages {
@@ -109,6 +114,12 @@ impl Job<'_> {
                     return self.launch(&Arc::new(Interpreter::default()), runner.params);
                 }
                 prepared => prepared.map_err(|failure| self.failed(failure))?,
+            }
+            if self.args.lanes == LaneChoice::Always {
+                let refused = native.no_lanes(runner.program(), stage.entry, self.limits(Duration::ZERO));
+                if let Some(why) = refused.map_err(|failure| self.failed(failure))? {
+                    note(&format!("`{}` runs thread by thread: {why}", stage.name), self.args.format);
+                }
             }
         }
         let compile_time = runner.program().compile_time();
@@ -283,6 +294,9 @@ fn refuse_what_does_not_fit(args: &Run) -> Result<(), Failure> {
             refuse("--max-steps does not limit `--backend gpu`; use --max-seconds")
         }
         Some(Backend::Gpu) if args.cores.is_some() => refuse("--cores does not fit `--backend gpu`"),
+        Some(Backend::Gpu | Backend::Interpreter) if args.lanes != LaneChoice::Auto => {
+            refuse("--lanes is for native code: leave out --backend")
+        }
         Some(Backend::Gpu) => Ok(()),
         _ if args.device.is_some() => refuse("--device needs `--backend gpu`"),
         _ if args.target.is_some() => refuse("--target needs `--backend gpu`"),
