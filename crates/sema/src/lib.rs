@@ -15,7 +15,7 @@
 //! |---|---|
 //! | [`hir`] | the typed program |
 //! | `checked`, `queries` | what the checker hands out; what lowering asks |
-//! | `tables` | the syntax of declarations, and the progress of each |
+//! | `tables` | the state beside the typed program, a list of what the folders below own |
 //! | `collect` | declarations get numbers and scopes; modules are linked |
 //! | `names` | what names mean |
 //! | `declarations` | signatures, fields, enumerators, attributes |
@@ -28,6 +28,11 @@
 //! | `features` | features of SPIR-V that functions state and use |
 //! | `program` | the user's modules, checked whole |
 //! | [`codes`] | diagnostics |
+//!
+//! State has owners. [`Checked`] has the rules of the language as methods; what they note is in types with private fields, in the
+//! folder of their subject: `names` (scopes, modules, uses), `declarations::table`, `generics` (lists of parameters, assumptions, work
+//! that is put off), `conformance` (conformances, their index), `bodies` (checked bodies, lambdas), `derive` (derivatives of
+//! instances). An entry of a table can be read everywhere, and changed only by methods of its table.
 //!
 //! A mistake gives one diagnostic: what depends on it has the error type, which fits everywhere.
 

@@ -17,7 +17,7 @@ impl Checked {
     pub(crate) fn check_user_program(&mut self) {
         self.resolve_user_types();
         let mut next = 0;
-        while let Some(func) = self.tables.user_funcs.get(next).copied() {
+        while let Some(func) = self.tables.funcs.user().get(next).copied() {
             self.ensure_func(func);
             next += 1;
         }
@@ -33,7 +33,7 @@ impl Checked {
         self.check_default_arguments();
         // Local types add functions while bodies are checked.
         let mut next = 0;
-        while let Some(func) = self.tables.user_funcs.get(next).copied() {
+        while let Some(func) = self.tables.funcs.user().get(next).copied() {
             self.check_if_unknown(self.tables.funcs[func].scope, |checked| drop(checked.check_body(func)));
             next += 1;
         }
@@ -44,7 +44,7 @@ impl Checked {
         self.settle();
         self.drop_repetitions();
         let is_root = |kind: FuncKind| !matches!(kind, FuncKind::Requirement(_));
-        let funcs = self.tables.user_funcs.iter().copied();
+        let funcs = self.tables.funcs.user().iter().copied();
         self.program.user_funcs = funcs
             .filter(|f| self.program.funcs[*f].has_body && is_root(self.program.funcs[*f].kind))
             .collect();
@@ -56,7 +56,7 @@ impl Checked {
         if self.tables.modules[module].known {
             return;
         }
-        let counts = |tables: &Tables| (tables.user_funcs.len(), tables.globals.len(), tables.enums.len());
+        let counts = |tables: &Tables| (tables.funcs.user().len(), tables.globals.len(), tables.enums.len());
         let (before, structs) = (counts(&self.tables), self.tables.structs.len());
         check(self);
         self.settle();
@@ -65,7 +65,7 @@ impl Checked {
             self.is_user(self.tables.structs[id].scope) && self.program.structs[id].differential_of.is_none()
         };
         if counts(&self.tables) != before || self.tables.structs.keys().skip(structs).any(declared) {
-            self.tables.modules[module].adds = true;
+            self.tables.modules.note_added(module);
         }
     }
 
@@ -77,7 +77,7 @@ impl Checked {
 
     /// Whether the body of a function was checked so far.
     pub fn is_body_checked(&self, func: FuncId) -> bool {
-        self.tables.funcs[func].body.is_some()
+        self.tables.bodies.of(func).is_some()
     }
 
     /// Checks initializers of fields also if nobody constructs the structure.
@@ -102,7 +102,7 @@ impl Checked {
 
     /// Checks default arguments also if nobody leaves out the argument.
     fn check_default_arguments(&mut self) {
-        for id in self.tables.user_funcs.clone() {
+        for id in self.tables.funcs.user().to_vec() {
             let FuncInfo { scope, generics, .. } = self.tables.funcs[id];
             let params = self.tables.written_params(id).to_vec();
             self.check_defaults_last(&params);
@@ -118,7 +118,7 @@ impl Checked {
         }
     }
 
-    /// A parameter with a default has only such behind it, and packs, which may be empty.
+    /// After a parameter with a default, only others with defaults may come, and packs, which may be empty.
     fn check_defaults_last(&mut self, params: &[ast::Param]) {
         let Some(first) = params.iter().position(|p| p.default.is_some()) else { return };
         let needs_value =
@@ -189,7 +189,7 @@ impl Checked {
     /// Functions of one name in one scope must differ in their parameters.
     fn check_duplicates(&mut self) {
         let mut seen: Map<(ScopeId, Symbol), Vec<FuncId>> = Map::default();
-        for func in self.tables.user_funcs.clone() {
+        for func in self.tables.funcs.user().to_vec() {
             let info = &self.tables.funcs[func];
             let FuncSource::Func(decl) = &info.source else { continue };
             let (Some(scope), true) = (self.tables.scopes[info.scope].parent(), decl.body.is_some()) else {
@@ -227,7 +227,7 @@ impl Checked {
             );
             self.program.structs[id].fields[number].ty = self.error_ty();
         }
-        self.tables.finite.insert(id);
+        self.tables.sizes.note_finite(id);
     }
 
     /// Whether a type contains the structure `id`. A structure that is known not to contain itself needs no search, unless it
@@ -247,7 +247,7 @@ impl Checked {
                 }
                 let plain = self.program.types.list(args).is_empty();
                 if self.program.structs[other].magic.is_some()
-                    || plain && self.tables.finite.contains(&other)
+                    || plain && self.tables.sizes.is_finite(other)
                     || seen.len() > MOST_CONTAINED
                     || !seen.insert(ty)
                 {

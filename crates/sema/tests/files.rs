@@ -58,7 +58,7 @@ fn check_text(path: &Path, text: String) -> (Checked, Sources, Diagnostics) {
     (check(inputs), sources, diagnostics)
 }
 
-/// A diagnostic, reported or expected: line, first column, column behind the last, code.
+/// A diagnostic, reported or expected: line, first column, column after the last, code.
 type Mark = (u32, u32, u32, String);
 
 fn errors(path: &Path) -> Vec<String> {

@@ -47,7 +47,7 @@ struct Walk<'a> {
     /// What is known where a loop or switch is left, and where a loop goes on.
     left: Map<Label, Reached>,
     next: Map<Label, Reached>,
-    /// Variables that an earlier round of a loop around may have assigned: an order of rounds is not followed.
+    /// Variables that an earlier iteration of a loop around may have assigned: an order of iterations is not followed.
     carried: Map<LocalId, u32>,
     /// Variables that are written somewhere.
     written: Set<LocalId>,

@@ -198,16 +198,14 @@ impl Checked {
     /// Checks the body of a function, once.
     pub(crate) fn check_body(&mut self, id: FuncId) -> Option<Arc<Body>> {
         self.ensure_func(id);
-        if self.tables.funcs[id].checking != Progress::New {
-            return self.tables.funcs[id].body.clone();
+        if !self.tables.bodies.begin(id) {
+            return self.tables.bodies.of(id).cloned();
         }
-        self.tables.funcs[id].checking = Progress::Busy;
         let syntax = self.body_syntax(id)?;
         let generics = self.tables.funcs[id].generics;
         let saved = self.enter(generics);
         let body = Arc::new(self.check_block_of(id, &syntax));
-        self.tables.funcs[id].body = Some(body.clone());
-        self.tables.funcs[id].checking = Progress::Done;
+        self.tables.bodies.end(id, body.clone());
         self.check_returns(id, &body);
         self.check_readable(self.tables.funcs[id].scope, &body);
         self.check_assigned(id, &body);
@@ -300,16 +298,17 @@ impl Checked {
     pub(crate) fn check_initializer(&mut self, id: GlobalId) -> Option<Arc<Body>> {
         let info = &self.tables.globals[id];
         let (decl, scope, generics) = (info.decl.clone(), info.scope, info.generics);
-        if info.checking == Progress::Busy {
+        let progress = self.tables.bodies.initializer_progress(id);
+        if progress == Progress::Busy {
             let message = format!("the definition of `{}` depends on itself", decl.name.name);
             self.diagnostics.push(Diagnostic::new(codes::CYCLE, decl.name.span, message));
             return None;
         }
-        if info.checking == Progress::Done {
-            return info.init.clone();
+        if progress == Progress::Done {
+            return self.tables.bodies.initializer(id).cloned();
         }
         let init = decl.init.as_ref()?;
-        self.tables.globals[id].checking = Progress::Busy;
+        self.tables.bodies.begin_initializer(id);
         self.ensure_global(id);
         let saved = self.enter(generics);
         let ty = self.program.globals[id].ty;
@@ -319,11 +318,11 @@ impl Checked {
         let body = Arc::new(cx.finish(vec![], block));
         self.check_readable(scope, &body);
         self.leave(saved);
-        self.tables.globals[id].checking = Progress::Done;
         // That of a parameter has no effect but to say its type.
         let has_effect = self.program.globals[id].kind != GlobalKind::Param || decl.ty.is_none();
-        self.tables.globals[id].init = has_effect.then_some(body);
-        self.tables.globals[id].init.clone()
+        let body = has_effect.then_some(body);
+        self.tables.bodies.end_initializer(id, body.clone());
+        body
     }
 
     /// Reports a construct that is not supported yet.

@@ -125,14 +125,14 @@ impl Checked {
                 if self.program.globals[*id].kind != crate::hir::GlobalKind::Const {
                     return None;
                 }
-                if let Some(folded) = self.tables.folded.get(id) {
-                    return *folded;
+                if let Some(folded) = self.tables.bodies.folded(*id) {
+                    return folded;
                 }
                 let Some(body) = self.check_initializer(*id) else {
                     return self.open_value(*id);
                 };
                 let value = returned(&body).and_then(|value| self.fold(value));
-                self.tables.folded.insert(*id, value);
+                self.tables.bodies.remember_folded(*id, value);
                 value
             }
             _ => None,

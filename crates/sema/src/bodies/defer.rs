@@ -50,7 +50,7 @@ impl BodyCx<'_> {
         self.leave_blocks(from, out);
     }
 
-    /// A `return`, behind everything that waits for the end of some block. The value is computed before.
+    /// A `return`, after everything that waits for the end of some block. The value is computed before.
     pub(crate) fn leave_function(&mut self, mut kind: StmtKind, out: &mut Block) -> StmtKind {
         if self.defers.is_empty() {
             return kind;

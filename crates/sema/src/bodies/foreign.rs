@@ -23,26 +23,37 @@ pub(crate) struct Foreign {
     nested: u32,
 }
 
+impl Foreign {
+    /// Begins to work on an expression, unless that would not end: then gives the reason.
+    fn begin(&mut self, expr: Span) -> Result<(), &'static str> {
+        self.nested += u32::from(!self.busy.is_empty());
+        if self.busy.contains(&expr) {
+            return Err("this value depends on itself");
+        }
+        if self.nested > MAX_NESTED {
+            return Err("this value expands to too much code");
+        }
+        self.busy.push(expr);
+        Ok(())
+    }
+
+    /// Ends what was begun last.
+    fn end(&mut self) {
+        self.busy.pop();
+    }
+}
+
 impl Checked {
     /// Begins to work on a foreign expression; reports and says no if that would not end.
     pub(crate) fn begin_foreign(&mut self, expr: Span) -> bool {
-        let Foreign { busy, nested } = &mut self.tables.foreign;
-        *nested += u32::from(!busy.is_empty());
-        let message = if busy.contains(&expr) {
-            "this value depends on itself"
-        } else if *nested > MAX_NESTED {
-            "this value expands to too much code"
-        } else {
-            busy.push(expr);
-            return true;
-        };
+        let Err(message) = self.tables.foreign.begin(expr) else { return true };
         self.diagnostics.push(Diagnostic::new(codes::CYCLE, expr, message));
         false
     }
 
     /// Ends what was begun last.
     pub(crate) fn end_foreign(&mut self) {
-        self.tables.foreign.busy.pop();
+        self.tables.foreign.end();
     }
 }
 

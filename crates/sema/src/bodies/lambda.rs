@@ -416,7 +416,7 @@ impl crate::Checked {
     /// `IFunc<R, A, ..>`, or another interface of functions, for the types of a result and of parameters. There is none if
     /// there are too many parameters.
     pub(crate) fn function_interface(&mut self, family: &str, types: &[Ty]) -> Option<Ty> {
-        let core = self.tables.core?;
+        let core = self.tables.lang.scope()?;
         let item = *self.tables.scopes[core].items(Symbol::new(family)).first()?;
         let Item::Interface(first) = item else { return None };
         let interface = self.of_arity(first, types.len());

@@ -43,7 +43,7 @@ impl BodyCx<'_> {
         self.tested_inside(loop_, before, before_step)
     }
 
-    /// A loop whose condition or step has something before it: both move to the beginning of the body, the step from the second round
+    /// A loop whose condition or step has something before it: both move to the beginning of the body, the step from the second iteration
     /// on, and so does the condition if the body comes first.
     fn tested_inside(&mut self, mut inner: Loop, before_test: Block, mut again_first: Block) -> StmtKind {
         let span = inner.cond.as_ref().or(inner.step.as_ref()).map_or(Span::none(), |expr| expr.span);
@@ -68,7 +68,7 @@ impl BodyCx<'_> {
         }
     }
 
-    /// A loop that begins each round but the first with `later`, and each with `always`.
+    /// A loop that begins each iteration but the first with `later`, and each with `always`.
     fn but_for_the_first_round(
         &mut self,
         mut inner: Loop,

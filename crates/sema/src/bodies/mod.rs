@@ -7,6 +7,8 @@
 //! | module | subject |
 //! |---|---|
 //! | [`body`] | the state, and the ways in |
+//! | [`checked_bodies`] | the bodies that were checked |
+//! | [`around`] | the variables around a constant |
 //! | [`stmt`], [`loops`], [`defer`], [`platform`] | statements |
 //! | [`throws`], [`throws_each`] | errors |
 //! | [`expr`] | expressions |
@@ -20,8 +22,10 @@
 //! | [`target_code`] | code that is not Slang |
 //! | [`returns`], [`unreadable`], [`assigned`] | checks of finished bodies |
 
+pub(crate) mod around;
 mod assigned;
 pub(crate) mod body;
+pub(crate) mod checked_bodies;
 pub(crate) mod constant;
 pub(crate) mod construct;
 pub(crate) mod convert;

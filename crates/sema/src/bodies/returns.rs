@@ -73,7 +73,7 @@ fn continues(block: &[Stmt], label: Label) -> bool {
 
 fn occurs(block: &[Stmt], wanted: &dyn Fn(&StmtKind) -> bool) -> bool {
     let jumps = |s: &Stmt| matches!(s.kind, StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Return(_));
-    // What stands behind a jump is never reached.
+    // What follows a jump is never reached.
     let reached = block.iter().position(jumps).map_or(block.len(), |at| at + 1);
     block[..reached].iter().any(|stmt| {
         wanted(&stmt.kind)

@@ -24,7 +24,7 @@ impl BodyCx<'_> {
         })
     }
 
-    /// Statements in the scope that is open. What they defer runs behind the last.
+    /// Statements in the scope that is open. What they defer runs after the last.
     fn stmts(&mut self, stmts: &[ast::Stmt], out: &mut Block) {
         for (index, stmt) in stmts.iter().enumerate() {
             if let ast::StmtKind::Defer(deferred) = &stmt.kind {

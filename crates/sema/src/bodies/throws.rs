@@ -135,7 +135,7 @@ impl BodyCx<'_> {
         (std::mem::replace(&mut self.errors.hoisted, outer), result)
     }
 
-    /// The condition of a loop, with what goes before it in each round.
+    /// The condition of a loop, with what goes before it in each iteration.
     pub(crate) fn loop_condition(&mut self, cond: &ast::Expr) -> (Block, Expr) {
         let mut before = vec![];
         let mut checked = self.error(cond.span);
@@ -143,7 +143,7 @@ impl BodyCx<'_> {
         (before, checked)
     }
 
-    /// The step of a loop, with what goes before it in each round.
+    /// The step of a loop, with what goes before it in each iteration.
     pub(crate) fn loop_step(&mut self, step: &ast::Expr) -> (Block, Expr) {
         let mut before = vec![];
         let mut checked = self.error(step.span);

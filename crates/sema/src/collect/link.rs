@@ -27,7 +27,8 @@ use cotangent_syntax::ast::{self, DeclKind, ModifierKind};
 pub(crate) struct Links {
     externs: Vec<Linked>,
     exports: Vec<Linked>,
-    pub(crate) given: Given,
+    /// What the command line says.
+    given: Given,
     /// Where names on the command line are looked up.
     scope: Option<ScopeId>,
     /// What was linked to what.
@@ -44,6 +45,10 @@ impl Links {
     /// Names of the library whose files were not read.
     pub(crate) fn unread(&self) -> &[Symbol] {
         &self.given.unread
+    }
+    /// Whether matrices that say nothing themselves lie column by column.
+    pub(crate) fn columns(&self) -> bool {
+        self.given.columns
     }
 }
 

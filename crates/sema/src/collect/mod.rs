@@ -45,8 +45,8 @@ impl Checked {
             adds: false,
         });
         let core = self.new_scope(None, Owner::Module, root, "", true);
-        self.tables.generics[root].scope = core;
-        self.tables.core = Some(core);
+        self.tables.generics.set_scope(root, core);
+        self.tables.lang.set_scope(core);
         for input in inputs {
             let place =
                 Place { scope: core, owner: Owner::Module, generics: root, defaults: Defaults::PUBLIC };
@@ -56,7 +56,7 @@ impl Checked {
 
     /// Collects the user's modules, each into a scope of its own, however many files it has. Around it lies that of the library.
     pub(crate) fn collect_modules(&mut self, inputs: Vec<Input>) {
-        let Some(core) = self.tables.core else { return };
+        let Some(core) = self.tables.lang.scope() else { return };
         let root = self.tables.scopes[core].generics();
         let mut modules: Vec<usize> = inputs.iter().map(|i| i.module).collect();
         modules.sort_unstable();
@@ -188,7 +188,7 @@ impl Checked {
     fn collect_decl(&mut self, decl: ast::Decl, place: Place) {
         let prefix = Prefix { attributes: decl.attributes.into(), modifiers: decl.modifiers.into() };
         let access = self.access_of(&prefix.modifiers, place.scope, place.owner, place.defaults);
-        self.tables.declaring = Some(access);
+        self.tables.declaring.set(access);
         if !self.tables.scopes[place.scope].is_library() {
             self.check_placement(&prefix.attributes, spot(&decl.kind));
             self.check_written(&decl.kind, &prefix.modifiers, place.scope, place.owner);
@@ -216,7 +216,7 @@ impl Checked {
             DeclKind::Subscript(sub) => self.collect_subscript(*sub, &prefix, decl.span, place),
             DeclKind::Namespace(path, decls) => {
                 // What counts is how far the things inside can be seen.
-                self.tables.declaring = None;
+                self.tables.declaring.clear();
                 self.collect_namespace(&path, decls, place);
             }
             DeclKind::Using(path) => {
@@ -243,7 +243,8 @@ impl Checked {
 
     /// Enters a name. Functions share names; anything else may be declared once.
     fn declare(&mut self, scope: ScopeId, name: ast::Ident, item: Item) {
-        if let Some(access) = self.tables.declaring.filter(|access| *access != Access::Public) {
+        let access = self.tables.declaring.access();
+        if access != Access::Public {
             self.tables.scopes[scope].restrict(item, access);
         }
         let library = self.tables.scopes[scope].is_library();

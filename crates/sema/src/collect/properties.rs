@@ -105,11 +105,11 @@ impl Checked {
             let source = FuncSource::Accessor(id, number);
             let func = self.push_func(name, source, prefix, is_static, place);
             self.program.funcs[func].has_body = accessor.body.is_some();
-            let slot = match accessor.kind {
-                ast::AccessorKind::Set => &mut self.tables.props[id].set,
-                _ => &mut self.tables.props[id].get,
+            let before = match accessor.kind {
+                ast::AccessorKind::Set => self.tables.props.set_set(id, func),
+                _ => self.tables.props.set_get(id, func),
             };
-            if let Some(first) = slot.replace(func) {
+            if let Some(first) = before {
                 let message = format!("`{word}` is declared twice");
                 let first = self.program.funcs[first].span;
                 let diagnostic = Diagnostic::new(codes::REDECLARED, accessor.span, message);
@@ -155,10 +155,7 @@ impl Checked {
             ast::AccessorKind::Get => ElementAccess::Get,
             ast::AccessorKind::Set | ast::AccessorKind::Ref => ElementAccess::Ref,
         };
-        let slot = &mut self.tables.props[id].element;
-        if *slot != Some(ElementAccess::Ref) {
-            *slot = Some(access);
-        }
+        self.tables.props.allow_element(id, access);
     }
 }
 

@@ -6,7 +6,6 @@ use crate::Checked;
 use crate::codes;
 use crate::declarations::{attrs, placement};
 use crate::hir::{Assoc, Enum, EnumId, GenericParam, Generics, GlobalKind, Interface, Struct, StructId};
-use crate::names::access::Access;
 use crate::tables::{
     AliasInfo, AssocInfo, Builtin, EnumInfo, ExtInfo, InterfaceInfo, Item, Owner, Prefix, Progress,
     StructInfo,
@@ -22,7 +21,7 @@ impl Checked {
         prefix: &Prefix,
         place: Place,
     ) -> StructId {
-        let access = self.tables.declaring.unwrap_or(Access::Public);
+        let access = self.tables.declaring.access();
         self.spread_bits(&mut decl, place.scope);
         self.check_member_targets(&prefix.attributes, &decl);
         let members = std::mem::take(&mut decl.members);
@@ -55,10 +54,10 @@ impl Checked {
             converts,
         });
         if let Some(builtin) = builtin {
-            self.tables.builtins.insert(builtin, id);
+            self.tables.lang.set_builtin(builtin, id);
         }
         let generics = self.collect_generics(&decl.generics, scope, place.generics);
-        self.tables.structs[id].generics = generics;
+        self.tables.structs.set_generics(id, generics);
         self.tables.scopes[scope].set_generics(generics);
         self.declare(place.scope, decl.name, Item::Struct(id));
         let defaults = place.defaults.inside(access, false);
@@ -73,12 +72,12 @@ impl Checked {
             self.diagnostics.push(Diagnostic::new(codes::MISPLACED, span, message));
             return;
         };
-        self.tables.constrained = true;
-        self.tables.interfaces[id].constraints.push(condition);
+        self.tables.conformances.note_constraint();
+        self.tables.interfaces.add_constraint(id, condition);
     }
 
     pub(super) fn collect_interface(&mut self, mut decl: ast::InterfaceDecl, prefix: &Prefix, place: Place) {
-        let access = self.tables.declaring.unwrap_or(Access::Public);
+        let access = self.tables.declaring.access();
         let members = std::mem::take(&mut decl.members);
         let decl = Arc::new(decl);
         let id = self.tables.interfaces.next_key();
@@ -123,7 +122,7 @@ impl Checked {
     }
 
     pub(super) fn collect_extension(&mut self, mut decl: ast::ExtensionDecl, place: Place) {
-        let access = self.tables.declaring.unwrap_or(Access::Public);
+        let access = self.tables.declaring.access();
         let members = std::mem::take(&mut decl.members);
         let decl = Arc::new(decl);
         let id = self.tables.exts.next_key();
@@ -241,7 +240,7 @@ impl Checked {
         let var = ast::VarDecl { name, ty: None, init: None, semantic: None, bits: None, is_let: false };
         let global = self.push_global(var.into(), GlobalKind::Param, Some(id), place);
         self.program.globals[global].wish = wish;
-        self.tables.globals[global].binding = placement::open_binding(&prefix.attributes);
+        self.tables.globals.set_binding(global, placement::open_binding(&prefix.attributes));
         self.program.globals[global].cbuffer = Some(offsets);
         for (number, (name, _)) in members.into_iter().enumerate() {
             self.declare(place.scope, name, Item::BufferField(global, number as u32));

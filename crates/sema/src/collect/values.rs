@@ -41,7 +41,7 @@ impl Checked {
 
     pub(super) fn set_func_generics(&mut self, id: FuncId, generics: GenericsId) {
         let scope = self.tables.funcs[id].scope;
-        self.tables.funcs[id].generics = generics;
+        self.tables.funcs.set_generics(id, generics);
         self.tables.scopes[scope].set_generics(generics);
     }
 
@@ -82,7 +82,7 @@ impl Checked {
             has_body: false,
         });
         self.note_lang(&prefix.attributes, Item::Func(func));
-        self.tables.funcs.push(FuncInfo {
+        let info = FuncInfo {
             source,
             prefix,
             scope,
@@ -90,14 +90,9 @@ impl Checked {
             owner: place.owner,
             is_static,
             signature: Progress::New,
-            checking: Progress::New,
-            body: None,
             hidden: 0,
-        });
-        if !library {
-            self.tables.user_funcs.push(func);
-        }
-        func
+        };
+        if library { self.tables.funcs.push(info) } else { self.tables.funcs.push_user(info) }
     }
 
     pub(super) fn collect_var(&mut self, decl: Arc<ast::VarDecl>, prefix: Prefix, place: Place) {
@@ -106,7 +101,7 @@ impl Checked {
             self.not_shared(&decl, &prefix);
             let number = self.tables.structs[id].fields.len() as u32;
             self.declare(place.scope, decl.name, Item::Field(number));
-            self.tables.structs[id].fields.push((decl, prefix));
+            self.tables.structs.add_field(id, decl, prefix);
             return;
         }
         self.no_bit_field(&decl);
@@ -151,7 +146,7 @@ impl Checked {
         let wish = self.wish(&prefix.attributes, decl.semantic);
         let id = self.push_global(decl, kind, None, place);
         self.program.globals[id].wish = wish;
-        self.tables.globals[id].binding = placement::open_binding(&prefix.attributes);
+        self.tables.globals.set_binding(id, placement::open_binding(&prefix.attributes));
         self.program.globals[id].specialized = specialized;
         if kind == GlobalKind::Param {
             self.program.globals[id].row_major = crate::declarations::signature::row_major(&prefix.modifiers);
@@ -210,8 +205,6 @@ impl Checked {
             scope: place.scope,
             generics: place.generics,
             resolved: Progress::New,
-            checking: Progress::New,
-            init: None,
             buffer,
             local: false,
             binding: vec![],
@@ -258,10 +251,10 @@ impl Checked {
     ) -> crate::hir::GlobalId {
         let generics = self.tables.scopes[scope].generics();
         let place = Place { scope, owner: Owner::Module, generics, defaults: Defaults::PUBLIC };
-        self.tables.declaring = None;
+        self.tables.declaring.clear();
         let name = decl.name;
         let id = self.push_global(decl.into(), kind, None, place);
-        self.tables.globals[id].local = true;
+        self.tables.globals.set_local(id);
         self.declare(scope, name, Item::Global(id));
         id
     }

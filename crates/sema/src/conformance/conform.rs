@@ -16,17 +16,16 @@ use crate::hir::{
     Arg, Args, AssocId, Bound, ConformanceId, ConformanceRef, FuncKind, FuncRef, InterfaceId, InterfaceRef,
     Ty, TyKind, Witness,
 };
-use crate::tables::{GenericsId, Head, Item, Owner, Progress};
+use crate::tables::{GenericsId, Head, Item, Owner};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
 
 impl Checked {
     /// Resolves the bounds of an associated type.
     pub(crate) fn ensure_assoc(&mut self, id: AssocId) {
-        if self.tables.assocs[id].resolved != Progress::New {
+        if !self.tables.assocs.begin(id) {
             return;
         }
-        self.tables.assocs[id].resolved = Progress::Busy;
         let decl = self.tables.assocs[id].decl.clone();
         let interface = self.program.assocs[id].interface;
         let scope = self.tables.interfaces[interface].scope;
@@ -41,8 +40,7 @@ impl Checked {
                 equal.push((self.resolve_ty(a, scope), self.resolve_ty(b, scope)));
             }
         }
-        self.tables.assocs[id].equal = equal;
-        self.tables.assocs[id].resolved = Progress::Done;
+        self.tables.assocs.end(id, equal);
     }
 
     /// The interfaces that a type not yet known conforms to, by the assumptions in force.
@@ -233,10 +231,9 @@ impl Checked {
 
     /// Finds what stands for the associated types of a conformance.
     pub(crate) fn complete_assocs(&mut self, id: ConformanceId) {
-        if self.tables.conformances[id].assocs != Progress::New {
+        if !self.tables.conformances.begin_assocs(id) {
             return;
         }
-        self.tables.conformances[id].assocs = Progress::Busy;
         let owner = self.tables.conformances[id].owner;
         let saved = self.enter(self.owner_generics(owner));
         let (ty, interface) = (self.program.conformances[id].ty, self.program.conformances[id].interface);
@@ -267,7 +264,7 @@ impl Checked {
             }
         }
         self.leave(saved);
-        self.tables.conformances[id].assocs = Progress::Done;
+        self.tables.conformances.end_assocs(id);
     }
 
     fn missing_assoc(&mut self, id: ConformanceId, assoc: AssocId) {

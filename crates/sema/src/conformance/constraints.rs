@@ -4,7 +4,6 @@
 use crate::Checked;
 use crate::codes;
 use crate::hir::{Bound, Conformance, ConformanceId, InterfaceId, InterfaceRef, Ty, TyKind};
-use crate::tables::Progress;
 use cotangent_base::Diagnostic;
 use cotangent_syntax::ast;
 
@@ -12,11 +11,10 @@ impl Checked {
     /// The constraints that an interface states itself, in terms of its parameters.
     fn constraints(&mut self, id: InterfaceId) -> Vec<Bound> {
         let info = &self.tables.interfaces[id];
-        if info.constraints.is_empty() || info.constrained != Progress::New {
-            return info.constraint_bounds.clone();
-        }
         let (clauses, scope, generics) = (info.constraints.clone(), info.scope, info.generics);
-        self.tables.interfaces[id].constrained = Progress::Busy;
+        if clauses.is_empty() || !self.tables.interfaces.begin_constraints(id) {
+            return self.tables.interfaces[id].constraint_bounds.clone();
+        }
         let saved = self.enter(generics);
         for clause in clauses.iter() {
             match clause {
@@ -25,13 +23,13 @@ impl Checked {
                     for bound in bounds {
                         if let Some(interface) = self.resolve_interface(bound, scope) {
                             let bound = Bound::Conforms(ty, interface);
-                            self.tables.interfaces[id].constraint_bounds.push(bound);
+                            self.tables.interfaces.add_constraint_bound(id, bound);
                         }
                     }
                 }
                 ast::Where::Equal(a, b) => {
                     let bound = Bound::Equal(self.resolve_ty(a, scope), self.resolve_ty(b, scope));
-                    self.tables.interfaces[id].constraint_bounds.push(bound);
+                    self.tables.interfaces.add_constraint_bound(id, bound);
                 }
                 ast::Where::NonEmpty(at) | ast::Where::Coerces(at, ..) | ast::Where::Perhaps(at, _) => {
                     self.unsupported(at.span, "a `__constraint` of this form");
@@ -39,14 +37,14 @@ impl Checked {
             }
         }
         self.leave(saved);
-        self.tables.interfaces[id].constrained = Progress::Done;
+        self.tables.interfaces.end_constraints(id);
         self.tables.interfaces[id].constraint_bounds.clone()
     }
 
     /// What the interfaces of a type say about its associated types, and theirs.
     pub(crate) fn constraints_on(&mut self, ty: Ty) -> Vec<Bound> {
         let mut found = vec![];
-        if !self.tables.constrained {
+        if !self.tables.conformances.has_constraints() {
             return found;
         }
         let mut at = ty;

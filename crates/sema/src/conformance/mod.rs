@@ -5,15 +5,18 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`table`] | the table of stated conformances |
 //! | [`conform`] | stating conformances, finding them |
 //! | [`witness`] | what satisfies a requirement |
 //! | [`wrapper`] | members that satisfy a requirement only through a wrapper |
+//! | [`constraints`] | what interfaces say about associated types |
 //! | [`direction`] | parameters of a member against those of its requirement |
 //! | [`unmet_requirements`] | the report of what is missing |
 
 pub(crate) mod conform;
 mod constraints;
 mod direction;
+pub(crate) mod table;
 mod unmet_requirements;
 pub(crate) mod witness;
 pub(crate) mod wrapper;

@@ -152,7 +152,7 @@ impl Checked {
 
     /// Reports `override` before what replaces nothing: no interface of the type has the name.
     pub(crate) fn check_overrides(&mut self) {
-        for func in self.tables.user_funcs.clone() {
+        for func in self.tables.funcs.user().to_vec() {
             let info = &self.tables.funcs[func];
             let marked = info.prefix.modifiers.iter().any(|m| m.kind == ModifierKind::Override);
             if !marked || !matches!(info.owner, Owner::Struct(_) | Owner::Extension(_)) {

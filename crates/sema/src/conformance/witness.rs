@@ -12,7 +12,7 @@ use crate::hir::{
     Arg, Args, Assoc, Bound, Conformance, ConformanceId, FuncId, FuncRef, GenericParamId, TyKind, Witness,
 };
 use crate::names::lookup::Found;
-use crate::tables::{FuncSource, Item, Progress};
+use crate::tables::{FuncSource, Item};
 use cotangent_base::{Diagnostic, Symbol};
 use cotangent_syntax::ast::{AccessorKind, FuncKind as Written, ModifierKind};
 
@@ -30,10 +30,9 @@ pub(crate) struct Wanted {
 impl Checked {
     /// Finds what stands for each requirement of a conformance, and reports what is missing.
     pub(crate) fn complete_witnesses(&mut self, id: ConformanceId) {
-        if self.tables.conformances[id].witnesses != Progress::New {
+        if !self.tables.conformances.begin_witnesses(id) {
             return;
         }
-        self.tables.conformances[id].witnesses = Progress::Busy;
         self.complete_assocs(id);
         let owner = self.tables.conformances[id].owner;
         let saved = self.enter(self.owner_generics(owner));
@@ -44,7 +43,7 @@ impl Checked {
                 Some(witness) => {
                     if let Witness::Func(func) = witness {
                         derive::check_witness(self, requirement, func.func);
-                        self.tables.meeting.push((requirement, func.func));
+                        self.tables.conformances.meet(requirement, func.func);
                         self.check_override(requirement, func.func);
                     }
                     self.program.conformances[id].witnesses.insert(requirement, witness);
@@ -55,7 +54,7 @@ impl Checked {
         self.check_assoc_bounds(id);
         self.check_constraints(id);
         self.leave(saved);
-        self.tables.conformances[id].witnesses = Progress::Done;
+        self.tables.conformances.end_witnesses(id);
         derive::check_conformance(self, id);
     }
 

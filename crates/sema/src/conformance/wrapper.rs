@@ -294,6 +294,7 @@ impl Checked {
         if self.program.funcs[func].stops_derivatives() {
             self.program.funcs[func].inline = Inline::Auto;
         }
+        self.tables.bodies.end(func, Arc::new(body));
         self.tables.funcs.push(FuncInfo {
             source: FuncSource::Func(no_syntax(name).into()),
             prefix: Prefix::none(),
@@ -302,8 +303,6 @@ impl Checked {
             owner,
             is_static: this.is_none(),
             signature: Progress::Done,
-            checking: Progress::Done,
-            body: Some(Arc::new(body)),
             hidden: 0,
         });
         func

@@ -160,7 +160,7 @@ impl BodyCx<'_> {
 impl Checked {
     /// Warns of attributes of the user's functions that stand for nothing.
     pub(crate) fn check_attributes(&mut self) {
-        for func in self.tables.user_funcs.clone() {
+        for func in self.tables.funcs.user().to_vec() {
             let (attributes, scope) =
                 (self.tables.funcs[func].prefix.attributes.clone(), self.tables.funcs[func].scope);
             self.warn_unknown_attributes(&attributes, scope);

@@ -8,17 +8,16 @@ use crate::bodies::constant::wrap;
 use crate::codes;
 use crate::declarations::attrs;
 use crate::hir::{EnumId, TyKind};
-use crate::tables::{Progress, ScopeId};
+use crate::tables::ScopeId;
 use cotangent_base::{Diagnostic, Scalar, Span};
 use cotangent_syntax::ast;
 
 impl Checked {
     /// Resolves the cases of an enumeration.
     pub(crate) fn ensure_enum(&mut self, id: EnumId) {
-        if self.tables.enums[id].resolved != Progress::New {
+        if !self.tables.enums.begin_cases(id) {
             return;
         }
-        self.tables.enums[id].resolved = Progress::Busy;
         let info = &self.tables.enums[id];
         let (decl, scope) = (info.decl.clone(), info.scope);
         let flags = attrs::has(&info.prefix.attributes, "Flags");
@@ -31,10 +30,10 @@ impl Checked {
                 None => self.next_value(before, flags, tag, name),
             };
             self.program.enums[id].cases[number].1 = value;
-            self.tables.enums[id].numbered = number + 1;
+            self.tables.enums.set_numbered(id, number + 1);
             before = Some(value);
         }
-        self.tables.enums[id].resolved = Progress::Done;
+        self.tables.enums.end_cases(id);
     }
 
     /// The type of an enumeration's values, which must be an integer type.

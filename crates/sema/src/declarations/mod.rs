@@ -5,6 +5,7 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`table`] | the tables of declarations |
 //! | [`signature`] | functions, fields, globals; [`Checked::settle`](crate::Checked::settle) |
 //! | [`prototypes`] | functions declared without a body |
 //! | [`inherited`] | what a structure has from its base |
@@ -22,7 +23,8 @@ mod enums;
 mod inherited;
 pub(crate) mod placement;
 mod prototypes;
-mod removed;
+pub(crate) mod removed;
 mod rules;
 pub(crate) mod signature;
+pub(crate) mod table;
 mod varying;

@@ -96,7 +96,7 @@ impl Checked {
 
     /// Gives a definition the default arguments that its prototype declares.
     fn take_defaults(&mut self, prototype: FuncId, definition: FuncId) {
-        let funcs = &mut self.tables.funcs;
+        let funcs = &self.tables.funcs;
         let (FuncSource::Func(from), FuncSource::Func(to)) =
             (&funcs[prototype].source, &funcs[definition].source)
         else {
@@ -106,20 +106,20 @@ impl Checked {
         for (param, prototype) in decl.params.iter_mut().zip(&from.params) {
             param.default = param.default.take().or_else(|| prototype.default.clone());
         }
-        funcs[definition].source = FuncSource::Func(decl.into());
+        self.tables.funcs.set_source(definition, FuncSource::Func(decl.into()));
     }
 
     /// Gives a definition the attributes that only its prototype has.
     fn take_attributes(&mut self, prototype: FuncId, definition: FuncId) {
         let declared = self.tables.funcs[prototype].prefix.attributes.clone();
-        let prefix = &mut self.tables.funcs[definition].prefix;
+        let prefix = &self.tables.funcs[definition].prefix;
         let added: Vec<ast::Attribute> = declared
             .iter()
             .filter(|a| prefix.attributes.iter().all(|own| own.name.name != a.name.name))
             .cloned()
             .collect();
         if !added.is_empty() {
-            prefix.attributes = prefix.attributes.iter().cloned().chain(added).collect();
+            self.tables.funcs.add_attributes(definition, added);
         }
     }
 
@@ -153,7 +153,7 @@ impl Checked {
 
     fn forget(&mut self, scope: ScopeId, func: FuncId) {
         self.tables.scopes[scope].forget_func(func);
-        self.tables.user_funcs.retain(|f| *f != func);
+        self.tables.funcs.forget(func);
     }
 }
 

@@ -5,8 +5,27 @@ use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
 use crate::tables::{FuncSource, Item, ScopeId};
-use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_base::{Diagnostic, Map, Span, Symbol};
 use cotangent_syntax::ast::{Attribute, Expr, ExprKind, UnaryOp, Version};
+use std::sync::Arc;
+
+/// Declarations that later versions of the language do not have, with their names and attributes.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Removed {
+    items: Map<Item, (Symbol, Arc<[Attribute]>)>,
+}
+
+impl Removed {
+    fn note(&mut self, item: Item, name: Symbol, attributes: Arc<[Attribute]>) {
+        self.items.insert(item, (name, attributes));
+    }
+    fn name(&self, item: Item) -> Option<Symbol> {
+        self.items.get(&item).map(|(name, _)| *name)
+    }
+    fn attributes(&self, item: Item) -> Option<&[Attribute]> {
+        self.items.get(&item).map(|(_, attributes)| &attributes[..])
+    }
+}
 
 /// The version numbers that the attribute may name; -1 is every version.
 const VERSIONS: std::ops::RangeInclusive<i64> = -1..=9999;
@@ -61,21 +80,16 @@ impl Checked {
     pub(crate) fn check_item_not_removed(&mut self, item: Item, span: Span, scope: ScopeId) {
         let Some(attributes) = self.removed_items(item) else { return };
         let attributes = attributes.to_vec();
-        let name = self.tables.removed.get(&item).map_or_else(|| "_".into(), |(name, _)| *name);
+        let name = self.tables.removed.name(item).unwrap_or_else(|| "_".into());
         self.check_not_removed(&attributes, name, span, scope);
     }
 
     fn removed_items(&self, item: Item) -> Option<&[Attribute]> {
-        self.tables.removed.get(&item).map(|(_, attributes)| &attributes[..])
+        self.tables.removed.attributes(item)
     }
 
     /// Remembers a declaration that some versions do not have, and checks the attribute that says so.
-    pub(crate) fn note_removed(
-        &mut self,
-        attributes: &std::sync::Arc<[Attribute]>,
-        name: Symbol,
-        item: Item,
-    ) {
+    pub(crate) fn note_removed(&mut self, attributes: &Arc<[Attribute]>, name: Symbol, item: Item) {
         let Some(attribute) = attrs::find(attributes, "RemovedSince") else { return };
         if let Item::Func(func) = item
             && matches!(self.tables.funcs[func].source, FuncSource::Accessor(..))
@@ -92,6 +106,6 @@ impl Checked {
                 self.diagnostics.push(Diagnostic::new(codes::BAD_ATTRIBUTE, why.span, message));
             }
         }
-        self.tables.removed.insert(item, (name, attributes.clone()));
+        self.tables.removed.note(item, name, attributes.clone());
     }
 }

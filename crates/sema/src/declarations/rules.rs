@@ -163,7 +163,7 @@ impl Checked {
                 _ => false,
             };
             let known = self.program.params[param].witness
-                || self.tables.described.contains_key(&param)
+                || self.tables.generics.usual(param).is_some()
                 || self.depends(target, &[param]);
             if known || self.is_error(target) || bounds.iter().any(in_bound) {
                 continue;
@@ -244,12 +244,12 @@ impl Checked {
     /// no variables.
     pub(crate) fn check_constant(&mut self, id: GlobalId) {
         let info = &self.tables.globals[id];
-        let outer =
-            !info.local && info.init.is_some() && self.tables.scopes[info.scope].owner() == Owner::Module;
+        let outer = !info.local && self.tables.scopes[info.scope].owner() == Owner::Module;
         if self.program.globals[id].kind != GlobalKind::Const || !outer {
             return;
         }
-        let (Some(body), name) = (info.init.clone(), info.decl.name) else { return };
+        let Some(body) = self.tables.bodies.initializer(id).cloned() else { return };
+        let name = info.decl.name;
         let mut varies: Option<(Span, String)> = None;
         crate::hir::each_expr(&body.block, &mut |expr| {
             if varies.is_none() {

@@ -15,13 +15,28 @@ use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Symbol, fields, neare
 use cotangent_syntax::ast::{self, ModifierKind};
 use std::sync::Arc;
 
+/// When to drop repeated diagnostics: whenever there are half as many more.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Repetitions {
+    /// How many diagnostics there were when repetitions were last dropped.
+    kept: usize,
+}
+
+impl Repetitions {
+    fn due(&self, diagnostics: usize) -> bool {
+        diagnostics > self.kept + self.kept / 2
+    }
+    fn dropped(&mut self, kept: usize) {
+        self.kept = kept;
+    }
+}
+
 impl Checked {
     /// Resolves the signature of a function.
     pub(crate) fn ensure_func(&mut self, id: FuncId) {
-        if self.tables.funcs[id].signature != Progress::New {
+        if !self.tables.funcs.begin_signature(id) {
             return;
         }
-        self.tables.funcs[id].signature = Progress::Busy;
         let info = &self.tables.funcs[id];
         let (source, scope, generics) = (info.source.clone(), info.scope, info.generics);
         let saved = self.enter(generics);
@@ -42,7 +57,7 @@ impl Checked {
         self.resolve_inline(id);
         self.check_borrowed(id, &source);
         self.leave(saved);
-        self.tables.funcs[id].signature = Progress::Done;
+        self.tables.funcs.end_signature(id);
     }
 
     /// A parameter with a derivative is passed as a pair, so it cannot be borrowed.
@@ -276,8 +291,7 @@ impl Checked {
             bounds: Some(bounds),
             interface: None,
         });
-        self.tables.funcs[id].generics = generics;
-        self.tables.funcs[id].hidden += 1;
+        self.tables.funcs.hide_generic(id, generics);
         self.program.funcs[id].generics = self.hir_generics(generics);
     }
 
@@ -368,10 +382,9 @@ impl Checked {
 
     /// Resolves the fields of a structure.
     pub(crate) fn ensure_struct(&mut self, id: StructId) {
-        if self.tables.structs[id].resolved != Progress::New {
+        if !self.tables.structs.begin_fields(id) {
             return;
         }
-        self.tables.structs[id].resolved = Progress::Busy;
         self.ensure_bases(id);
         let info = &self.tables.structs[id];
         let (fields, scope, generics) = (info.fields.clone(), info.scope, info.generics);
@@ -416,7 +429,7 @@ impl Checked {
             self.program.structs[id].fields[first + number].ty = self.field_ty(decl, ty);
         }
         self.leave(saved);
-        self.tables.structs[id].resolved = Progress::Done;
+        self.tables.structs.end_fields(id);
     }
 
     /// The type of a field, if a field may have it.
@@ -453,10 +466,9 @@ impl Checked {
 
     /// Resolves the type of a global.
     pub(crate) fn ensure_global(&mut self, id: GlobalId) {
-        if self.tables.globals[id].resolved != Progress::New {
+        if !self.tables.globals.begin(id) {
             return;
         }
-        self.tables.globals[id].resolved = Progress::Busy;
         let info = &self.tables.globals[id];
         let (decl, scope, buffer) = (info.decl.clone(), info.scope, info.buffer);
         let saved = self.enter(info.generics);
@@ -484,7 +496,7 @@ impl Checked {
         }
         self.check_global(id, &decl);
         self.check_elements(ty, decl.name.span);
-        self.tables.globals[id].resolved = Progress::Done;
+        self.tables.globals.end(id);
     }
 
     /// The elements of a structured buffer are data, so no resource is in them.
@@ -592,7 +604,7 @@ impl Checked {
             }
         }
         // Looking at all of them each time would be slow in a program full of mistakes.
-        if self.diagnostics.len() > self.tables.told + self.tables.told / 2 {
+        if self.tables.repetitions.due(self.diagnostics.len()) {
             self.drop_repetitions();
         }
     }
@@ -607,7 +619,7 @@ impl Checked {
                 kept.push(diagnostic);
             }
         }
-        self.tables.told = kept.len();
+        self.tables.repetitions.dropped(kept.len());
         self.diagnostics = kept;
     }
 }

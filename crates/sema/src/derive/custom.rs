@@ -42,7 +42,7 @@ pub(super) struct Named<'a> {
     pub func: FuncId,
     /// Generic arguments known from what it stands in.
     pub around: Vec<Arg>,
-    /// Generic arguments written behind its name.
+    /// Generic arguments written after its name.
     pub explicit: &'a [Expr],
 }
 
@@ -289,7 +289,7 @@ impl Checked {
         found.filter_map(accessor).collect()
     }
 
-    /// What a name behind a type or namespace means.
+    /// What a name after a type or namespace means.
     fn items_at(&mut self, base: &Expr, name: Symbol, scope: ScopeId) -> Vec<Found> {
         match self.type_path(base, scope, false) {
             Some(Path::Namespace(inner)) => self.lookup_in_namespace(inner, name),
@@ -360,7 +360,7 @@ impl Checked {
         }
     }
 
-    /// The generic arguments of a candidate that are known from around it or written behind its name.
+    /// The generic arguments of a candidate that are known from around it or written after its name.
     fn given_args(&mut self, candidate: &Named, original: FuncId) -> Result<Vec<Option<Arg>>, Misfit> {
         let generics = self.tables.funcs[candidate.func].generics;
         let params = self.tables.generics[generics].params.clone();

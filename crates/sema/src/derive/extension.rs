@@ -62,8 +62,7 @@ impl Checked {
         if matches!(owner.owner, Owner::Struct(id) if self.tables.structs[id].decl.generics.params.is_empty())
         {
             let owner = owner.owner;
-            let info = &mut self.tables.funcs[apply];
-            (info.owner, info.is_static) = (owner, false);
+            self.tables.funcs.make_method(apply, owner);
         }
     }
 

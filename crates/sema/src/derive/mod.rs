@@ -9,12 +9,14 @@
 //! * [`calls`] decides of which functions a derivative can be called, and converts pairs.
 //! * [`declared`] checks the other rules for differentiable functions, and [`no_derivative`] whether they have derivatives at
 //!   all.
+//! * [`derivatives`] has what is found out about derivatives beside the typed program.
 //! * [`codes`] declares the diagnostics.
 
 mod calls;
 pub mod codes;
 mod custom;
 mod declared;
+mod derivatives;
 mod extension;
 mod flags;
 mod flow;
@@ -28,6 +30,7 @@ mod tests;
 mod validate;
 
 pub(crate) use calls::{converted_pair, pair_contents, retain_derivable};
+pub(crate) use derivatives::Derivatives;
 pub(crate) use flags::{derivative_member, names_function, no_diff_this};
 pub(crate) use signature::{SigParam, Signature};
 pub(crate) use special::Special;

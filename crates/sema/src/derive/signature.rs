@@ -84,7 +84,7 @@ impl Signature {
 }
 
 impl SigParam {
-    /// The word that stands before the type, with a space behind it.
+    /// The word that stands before the type, with a space after it.
     pub fn dir_word(&self) -> &'static str {
         match self.dir {
             Dir::In => "",

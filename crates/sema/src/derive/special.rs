@@ -58,7 +58,7 @@ impl Checked {
         self.leave(saved);
         let Some((original, pattern)) = found else { return false };
         let special = Special { mode, pattern, derivative };
-        self.tables.special.entry(original).or_default().push(special);
+        self.tables.derivatives.add_special(original, special);
         true
     }
 
@@ -94,13 +94,13 @@ impl Checked {
 
     /// Whether some instances of a function have a derivative of their own.
     pub(crate) fn has_special(&self, func: FuncId, mode: DiffMode) -> bool {
-        self.tables.special.get(&func).is_some_and(|all| all.iter().any(|s| s.mode == mode))
+        self.tables.derivatives.special(func).iter().any(|s| s.mode == mode)
     }
 
     /// What is known of the derivatives of an instance: those of the function, and those that are its own.
     pub(crate) fn diff_of_instance(&mut self, func: FuncRef) -> FuncDiff {
         let mut diff = self.program.funcs[func.func].diff;
-        for special in self.tables.special.get(&func.func).cloned().unwrap_or_default() {
+        for special in self.tables.derivatives.special(func.func).to_vec() {
             let generics = self.tables.funcs[special.derivative].generics;
             let params = self.tables.generics[generics].params.clone();
             let mut bindings: Vec<Option<Arg>> = vec![None; params.len()];

@@ -20,7 +20,7 @@ use crate::hir::{
     Arg, Conformance, ConformanceId, Field, FuncId, InterfaceRef, Struct, StructId, Synth, Ty, TyKind,
     Witness,
 };
-use crate::tables::{ConformanceInfo, GenericsId, Head, Item, Owner, Prefix, Progress, StructInfo};
+use crate::tables::{GenericsId, Head, Item, Owner, Prefix, Progress, StructInfo};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
 use cotangent_syntax::ast;
 use std::sync::Arc;
@@ -71,8 +71,8 @@ impl Checked {
         };
         // Tuples share their members, so that one may be far larger than the program that writes it.
         let closed = self.tables.assumptions.is_empty();
-        if let Some(known) = self.tables.tuple_differentials.get(&tuple).filter(|_| closed) {
-            return Some(*known);
+        if let Some(known) = self.tables.derivatives.of_tuple(tuple).filter(|_| closed) {
+            return Some(known);
         }
         let mut differentials = vec![];
         for member in self.program.types.list(members).to_vec() {
@@ -84,7 +84,7 @@ impl Checked {
         let differentials = self.program.types.args(&differentials);
         let differential = self.program.types.ty(TyKind::Tuple(differentials));
         if closed {
-            self.tables.tuple_differentials.insert(tuple, differential);
+            self.tables.derivatives.remember_tuple(tuple, differential);
         }
         Some(differential)
     }
@@ -194,11 +194,7 @@ impl Checked {
         own.assocs = self.program.lang.differential.map(|assoc| (assoc, ty)).into_iter().collect();
         own.witnesses = self.synthesized_witnesses(own.interface);
         let own = self.program.conformances.push(own);
-        self.tables.conformances.push(ConformanceInfo {
-            owner: Owner::Struct(id),
-            assocs: Progress::Done,
-            witnesses: Progress::Done,
-        });
+        self.tables.conformances.push_complete(Owner::Struct(id));
         self.tables.index.add(Head::Struct(id), own);
         ty
     }

@@ -38,7 +38,7 @@ impl Checked {
         }
     }
 
-    /// Arguments for the parameters `own`, behind those `around`.
+    /// Arguments for the parameters `own`, after those `around`.
     pub(crate) fn generic_args(
         &mut self,
         generics: GenericsId,
@@ -119,9 +119,9 @@ impl Checked {
         let is_value = self.program.params[param].value.is_some();
         match &expr.kind {
             ExprKind::Expand(inner) if is_value => {
-                self.tables.expanding.push(vec![]);
+                self.tables.resolving.begin_expand();
                 let pattern = self.const_val(inner, scope);
-                let packs = self.tables.expanding.pop().unwrap_or_default();
+                let packs = self.tables.resolving.end_expand();
                 match self.expanded_over(&packs, expr.span, true) {
                     Some(over) => Arg::Ty(self.expand_ty(Arg::Val(pattern), over)),
                     None => Arg::Ty(self.error_ty()),
@@ -143,9 +143,9 @@ impl Checked {
             let val = self.const_val(expr, scope);
             Arg::Val(self.checked_value(val, ty, expr, scope))
         } else {
-            let outer = std::mem::replace(&mut self.tables.heads, true);
+            let outer = self.tables.resolving.begin_head();
             let ty = self.resolve_ty(expr, scope);
-            self.tables.heads = outer;
+            self.tables.resolving.end_head(outer);
             Arg::Ty(ty)
         }
     }
@@ -169,8 +169,8 @@ impl Checked {
         param: GenericParamId,
         before: &[Arg],
     ) -> Option<Arg> {
-        if let Some(usual) = self.tables.described.get(&param) {
-            return Some(*usual);
+        if let Some(usual) = self.tables.generics.usual(param) {
+            return Some(usual);
         }
         let mut at = Some(generics);
         while let Some(id) = at {

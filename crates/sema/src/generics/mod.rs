@@ -3,6 +3,7 @@
 //! | module | subject |
 //! |---|---|
 //! | this one | parameters and bounds |
+//! | [`table`] | the table of lists of parameters |
 //! | [`arguments`] | generic arguments as written |
 //! | [`infer`] | generic arguments from the arguments of a call |
 //! | [`implied`] | generic arguments from conformances |
@@ -15,6 +16,7 @@ pub(crate) mod assumptions;
 mod implied;
 pub(crate) mod infer;
 mod optional;
+pub(crate) mod table;
 pub(crate) mod worklist;
 
 use crate::Checked;
@@ -26,7 +28,7 @@ use crate::hir::{
     Arg, Args, Bound, Expr, ExprKind, FuncId, FuncRef, GenericParam, GenericParamId, Generics, InterfaceRef,
     Ty, TyKind, Val, ValKind,
 };
-use crate::tables::{GenericsId, Progress, ScopeId};
+use crate::tables::{GenericsId, ScopeId};
 use cotangent_base::{Diagnostic, Scalar, Span};
 use cotangent_syntax::ast;
 use std::sync::Arc;
@@ -40,18 +42,15 @@ impl Checked {
             return bounds.clone();
         }
         let parent = info.parent.map_or_else(|| Arc::new([]) as Arc<[Bound]>, |p| self.bounds(p));
-        if self.tables.generics[id].resolved == Progress::New {
-            self.tables.generics[id].resolved = Progress::Busy;
+        if self.tables.generics.begin_bounds(id) {
             let saved = self.tables.assumptions.replace(parent.to_vec());
             self.resolve_bounds(id);
             self.tables.assumptions.restore(saved);
-            self.tables.generics[id].resolved = Progress::Done;
+            self.tables.generics.end_bounds(id);
         }
         let own = &self.tables.generics[id].own_bounds;
         let all: Arc<[Bound]> = parent.iter().chain(own).copied().collect();
-        if self.tables.generics[id].resolved == Progress::Done {
-            self.tables.generics[id].bounds = Some(all.clone());
-        }
+        self.tables.generics.remember_bounds(id, &all);
         all
     }
 
@@ -167,7 +166,7 @@ impl Checked {
     }
 
     pub(crate) fn assume(&mut self, id: GenericsId, bound: Bound) {
-        self.tables.generics[id].own_bounds.push(bound);
+        self.tables.generics.add_bound(id, bound);
         self.tables.assumptions.add([bound]);
     }
 
@@ -327,7 +326,7 @@ impl Checked {
         if implicit {
             return false;
         }
-        let scope = self.tables.core.unwrap_or_else(|| cotangent_base::Entity::new(0));
+        let scope = self.tables.lang.scope().unwrap_or_else(|| cotangent_base::Entity::new(0));
         let mut cx = BodyCx::new(self, scope);
         let value = Expr::new(ExprKind::Undef, from, Span::none());
         cx.quietly(|cx| cx.construct(to, vec![Argument::Value(value)], Span::none())).1

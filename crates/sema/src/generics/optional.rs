@@ -66,7 +66,7 @@ impl Checked {
         if let Some(known) = self.optional_bound(ty, interface) {
             return known;
         }
-        let later = match (self.program.types.kind(ty), self.tables.alias) {
+        let later = match (self.program.types.kind(ty), self.tables.resolving.alias()) {
             (TyKind::Param(param), Some(alias)) => self.tables.generics[alias].own.contains(&param),
             _ => false,
         };

@@ -33,6 +33,27 @@ pub(crate) enum Access {
     Private(ScopeId),
 }
 
+/// From where what is being declared can be seen.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Declaring {
+    access: Option<Access>,
+}
+
+impl Declaring {
+    /// Begins a declaration.
+    pub(crate) fn set(&mut self, access: Access) {
+        self.access = Some(access);
+    }
+    /// From here on, declarations say it themselves.
+    pub(crate) fn clear(&mut self) {
+        self.access = None;
+    }
+    /// From where it can be seen.
+    pub(crate) fn access(&self) -> Access {
+        self.access.unwrap_or(Access::Public)
+    }
+}
+
 impl Access {
     fn rank(self) -> u8 {
         match self {
@@ -246,7 +267,7 @@ impl Checked {
 
     /// Reports public functions, fields and aliases whose types cannot be seen as far as they can.
     pub(crate) fn check_exposed_types(&mut self) {
-        for func in self.tables.user_funcs.clone() {
+        for func in self.tables.funcs.user().to_vec() {
             let Some(scope) = self.tables.scopes[self.tables.funcs[func].scope].parent() else { continue };
             if self.item_access(scope, Item::Func(func)) != Access::Public || !self.is_guarded(scope) {
                 continue;

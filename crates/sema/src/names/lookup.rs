@@ -161,7 +161,7 @@ impl Checked {
     pub(crate) fn file_scope(&self, scope: ScopeId) -> ScopeId {
         let mut at = scope;
         while let Some(parent) = self.tables.scopes[at].parent()
-            && Some(parent) != self.tables.core
+            && Some(parent) != self.tables.lang.scope()
         {
             at = parent;
         }
@@ -178,7 +178,8 @@ impl Checked {
             found.extend(others.into_iter().filter(|f| !only_funcs || is_func(f)));
         }
         // The library stands around modules, so `::name` may be one of its names.
-        let around = self.tables.scopes[scope].parent().filter(|parent| Some(*parent) == self.tables.core);
+        let around =
+            self.tables.scopes[scope].parent().filter(|parent| Some(*parent) == self.tables.lang.scope());
         if let (true, Some(core)) = (found.is_empty(), around) {
             found = self.direct(core, name);
         }
@@ -338,7 +339,7 @@ impl Checked {
 
     /// The structure that describes a type, with arguments.
     pub(crate) fn struct_of(&mut self, ty: Ty) -> Option<(StructId, Args)> {
-        let builtin = |cx: &Self, b: Builtin| cx.tables.builtins.get(&b).copied();
+        let builtin = |cx: &Self, b: Builtin| cx.tables.lang.builtin(b);
         let (id, args) = match self.program.types.kind(ty) {
             TyKind::Struct(id, args) => return Some((id, args)),
             TyKind::Tuple(list) => {

@@ -6,6 +6,8 @@
 //! |---|---|
 //! | [`lookup`] | plain names, members of types and namespaces, suggestions |
 //! | [`scopes`] | scopes, and the names entered in them |
+//! | [`modules`] | the modules of a program |
+//! | [`library_items`] | what the checker itself needs of the library |
 //! | [`usings`] | `using namespace` |
 //! | [`access`] | `public`, `internal`, `private` |
 //! | [`foreign`] | names of other languages, with what to write instead |
@@ -14,7 +16,9 @@
 
 pub(crate) mod access;
 pub(crate) mod foreign;
+pub(crate) mod library_items;
 pub(crate) mod lookup;
+pub(crate) mod modules;
 pub(crate) mod scopes;
 pub(crate) mod unavailable;
 pub(crate) mod uses;

@@ -121,7 +121,7 @@ impl Checked {
     /// The innermost expression at a byte of a file of the user's.
     pub fn expr_at(&self, file: FileId, offset: u32) -> Option<ExprPlace> {
         let contains = |span: Span| span.file == file && span.start <= offset && offset < span.end;
-        let funcs = self.tables.user_funcs.iter().filter_map(|func| {
+        let funcs = self.tables.funcs.user().iter().filter_map(|func| {
             let info = &self.tables.funcs[*func];
             let span = match &info.source {
                 FuncSource::Func(decl) => decl.body.as_ref()?.block().span,
@@ -129,11 +129,11 @@ impl Checked {
                     self.tables.props[*property].accessors[*number].body.as_ref()?.block().span
                 }
             };
-            contains(span).then(|| Some((span, info.body.clone()?))).flatten()
+            contains(span).then(|| Some((span, self.tables.bodies.of(*func)?.clone()))).flatten()
         });
-        let globals = self.tables.globals.values().filter_map(|info| {
+        let globals = self.tables.globals.iter().filter_map(|(id, info)| {
             let span = info.decl.init.as_ref()?.span;
-            contains(span).then(|| Some((span, info.init.clone()?))).flatten()
+            contains(span).then(|| Some((span, self.tables.bodies.initializer(id)?.clone()))).flatten()
         });
         // A lambda is a function in a function.
         let innermost = funcs.chain(globals).min_by_key(|(span, _)| span.end - span.start);
@@ -147,7 +147,7 @@ impl Checked {
         if span.is_none() || self.tables.scopes[scope].is_library() {
             return;
         }
-        if !self.tables.removed.is_empty() && !matches!(found.item, Item::Field(_)) {
+        if !matches!(found.item, Item::Field(_)) {
             self.check_item_not_removed(found.item, span, scope);
         }
         if let Some((meaning, declared)) = self.meaning(found) {

@@ -44,7 +44,7 @@ impl Checked {
                 None if self.program.params[*param].witness => {
                     args.push(self.witness_arg(generics, *param, &args));
                 }
-                binding => args.extend(binding.or_else(|| self.tables.described.get(param).copied())),
+                binding => args.extend(binding.or_else(|| self.tables.generics.usual(*param))),
             }
         }
         (args.len() == params.len()).then(|| self.program.types.args(&args))
@@ -95,7 +95,7 @@ impl Checked {
         }
     }
 
-    /// The one pack among the members of a pattern, with how many stand before and behind it, if `count` members are enough.
+    /// The one pack among the members of a pattern, with how many come before and after it, if `count` members are enough.
     pub(crate) fn around_pack(&self, pattern: &[Arg], count: usize) -> Option<(usize, Ty, usize)> {
         let before = pattern.iter().position(|arg| self.is_pack_arg(*arg))?;
         let behind = pattern.len() - before - 1;

@@ -3,6 +3,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`resolve`] | resolves types as written |
+//! | [`resolving`] | the context while a type is resolved |
 //! | [`show`] | types as the user writes them |
 //! | [`subst`] | replacing generic parameters; associated types |
 //! | [`matching`] | whether a type is an instance of a pattern |
@@ -15,5 +16,6 @@ mod matching;
 mod measure;
 pub(crate) mod packs;
 pub(crate) mod resolve;
+pub(crate) mod resolving;
 pub(crate) mod show;
 pub(crate) mod subst;

@@ -143,10 +143,10 @@ impl Checked {
                 self.each_path(pack, expr.span, report).map(Path::Ty)
             }
             ExprKind::Expand(inner) => {
-                self.tables.expanding.push(vec![]);
+                self.tables.resolving.begin_expand();
                 let path = self.type_path(inner, scope, report);
                 let pattern = path.map(|path| self.path_ty(path, inner.span, scope));
-                let packs = self.tables.expanding.pop().unwrap_or_default();
+                let packs = self.tables.resolving.end_expand();
                 let pattern = pattern?;
                 if self.is_error(pattern) {
                     return Some(Path::Ty(pattern));
@@ -249,9 +249,7 @@ impl Checked {
     /// The type of `value` in `value.Key`, where `value` is a variable of interface type and `Key` an associated type.
     fn held_type(&mut self, base: &ast::Expr, scope: ScopeId) -> Option<Ty> {
         let ExprKind::Name(name) = base.kind else { return None };
-        let around = &self.tables.locals;
-        let local = *around.names.iter().rev().find_map(|block| block.get(&name))?;
-        let ty = around.locals[local].ty;
+        let ty = self.tables.around.ty(name)?;
         let is_interface = matches!(self.program.types.kind(ty), TyKind::Interface(..));
         (is_interface && self.lookup_type(scope, name).is_none()).then_some(ty)
     }
@@ -406,8 +404,7 @@ impl Checked {
 
     /// Notes that a pack is expanded here. Reports an `each` that nothing expands.
     pub(crate) fn note_each(&mut self, pack: Ty, span: Span, report: bool) -> bool {
-        if let Some(packs) = self.tables.expanding.last_mut() {
-            packs.push(pack);
+        if self.tables.resolving.expand(pack) {
             return true;
         }
         if report {
@@ -543,7 +540,7 @@ impl Checked {
         };
         let mut known = sizes.into_iter().filter_map(|n| self.program.types.known(n));
         // No value has a type of length 0, but an extension may be for it: it ends a recursion over lengths.
-        let least = if self.tables.heads { 0 } else { 1 };
+        let least = if self.tables.resolving.in_head() { 0 } else { 1 };
         let Some(bad) = known.find(|n| !(least..=4).contains(n)) else {
             return ty;
         };

@@ -172,8 +172,8 @@ impl Checked {
     }
 
     pub(crate) fn show_scalar(&self, scalar: Scalar) -> String {
-        match self.tables.builtins.get(&Builtin::Scalar(scalar)) {
-            Some(id) => self.program.structs[*id].name.to_string(),
+        match self.tables.lang.builtin(Builtin::Scalar(scalar)) {
+            Some(id) => self.program.structs[id].name.to_string(),
             None => scalar.to_string(),
         }
     }

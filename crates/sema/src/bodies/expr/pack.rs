@@ -45,9 +45,9 @@ impl BodyCx<'_> {
     /// `expand e`: a pack of values.
     pub(super) fn expand(&mut self, inner: &ast::Expr, span: Span) -> Expr {
         self.packs = true;
-        self.cx.tables.expanding.push(vec![]);
+        self.cx.tables.resolving.begin_expand();
         let (taken, value, done) = self.pattern(inner);
-        let packs = self.cx.tables.expanding.pop().unwrap_or_default();
+        let packs = self.cx.tables.resolving.end_expand();
         if self.cx.is_error(value.ty) {
             return value;
         }

@@ -58,14 +58,11 @@ impl BodyCx<'_> {
 
     /// A `const` array or structure of the body around a constant, of which the constant may use parts.
     fn constant_aggregate(&self, name: Symbol) -> Option<Expr> {
-        let around = &self.cx.tables.locals;
-        let local = around.names.iter().rev().find_map(|block| block.get(&name))?;
-        around.aggregates.get(local).cloned()
+        self.cx.tables.around.aggregate(name).cloned()
     }
 
     fn unknown_name(&mut self, name: Symbol, span: Span) {
-        let around = &self.cx.tables.locals;
-        if around.names.iter().any(|block| block.contains_key(&name)) {
+        if self.cx.tables.around.has(name) {
             let message = format!("`{name}` is a variable, so its value is not known at compile time");
             self.report(
                 Diagnostic::new(codes::NOT_CONSTANT, span, message)
@@ -174,7 +171,7 @@ impl BodyCx<'_> {
         self.cx.ensure_global(id);
         if self.cx.program.globals[id].kind == GlobalKind::Const {
             // Checked at once, so that a constant that is defined by itself is found.
-            let busy = self.cx.tables.globals[id].checking == Progress::Busy;
+            let busy = self.cx.tables.bodies.initializer_progress(id) == Progress::Busy;
             self.cx.check_initializer(id);
             if busy {
                 return self.error(span);

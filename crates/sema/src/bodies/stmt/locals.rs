@@ -148,10 +148,7 @@ impl BodyCx<'_> {
 
     /// Exchanges the variables of this body and those around the constant that is being worked on.
     pub(crate) fn swap_locals(&mut self) {
-        let around = &mut self.cx.tables.locals;
-        std::mem::swap(&mut around.names, &mut self.vars);
-        std::mem::swap(&mut around.locals, &mut self.locals);
-        std::mem::swap(&mut around.aggregates, &mut self.aggregates);
+        self.cx.tables.around.swap(&mut self.vars, &mut self.locals, &mut self.aggregates);
     }
 
     /// Makes a local `const` known where sizes are computed.

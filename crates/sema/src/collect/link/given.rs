@@ -22,7 +22,7 @@ fn conformance_name(ty: Symbol, interface: Symbol) -> Symbol {
 impl Checked {
     /// A scope from which all modules can be seen, in the first one's module.
     pub(super) fn command_line_scope(&mut self) {
-        let core = self.tables.core;
+        let core = self.tables.lang.scope();
         let modules = self.tables.scopes.iter().filter(|(_, s)| !s.is_library() && s.parent() == core);
         let modules: Vec<ScopeId> =
             modules.filter(|(_, s)| s.owner() == Owner::Module).map(|(id, _)| id).collect();
@@ -71,7 +71,7 @@ impl Checked {
         for &id in &named {
             let decl = &self.tables.globals[id].decl;
             let decl = ast::VarDecl { init: Some(value.clone()), ..ast::VarDecl::clone(decl) };
-            self.tables.globals[id].decl = decl.into();
+            self.tables.globals.set_decl(id, decl);
         }
         !named.is_empty()
     }
@@ -235,7 +235,7 @@ impl Checked {
 
     /// Names on the command line that the program does not have.
     pub(super) fn check_given_names(&mut self) {
-        let funcs: Vec<FuncId> = self.tables.user_funcs.clone();
+        let funcs: Vec<FuncId> = self.tables.funcs.user().to_vec();
         let generic = |f: &FuncId| {
             let func = &self.program.funcs[*f];
             !func.generics.params.is_empty() && !matches!(func.kind, FuncKind::Requirement(_))

@@ -7,7 +7,7 @@ use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
 use crate::hir::{Conformance, ConformanceId, InterfaceId, InterfaceRef, StructId, Ty, TyKind, ValKind};
-use crate::tables::{ConformanceInfo, ExtId, GenericsId, Head, Owner, Progress};
+use crate::tables::{ExtId, GenericsId, Head, Owner};
 use cotangent_base::{Diagnostic, Entity, Span};
 use cotangent_syntax::ast;
 
@@ -52,14 +52,12 @@ impl Checked {
     /// The type an extension extends, in terms of its parameters.
     pub(crate) fn ext_target(&mut self, ext: ExtId) -> Option<Ty> {
         let info = &self.tables.exts[ext];
-        if info.resolved == Progress::New {
-            let (decl, scope) = (info.decl.clone(), info.scope);
-            self.tables.exts[ext].resolved = Progress::Busy;
-            let outer = std::mem::replace(&mut self.tables.heads, true);
+        let (decl, scope) = (info.decl.clone(), info.scope);
+        if self.tables.exts.begin_target(ext) {
+            let outer = self.tables.resolving.begin_head();
             let ty = self.resolve_ty(&decl.target, scope);
-            self.tables.heads = outer;
-            self.tables.exts[ext].target = Some(ty);
-            self.tables.exts[ext].resolved = Progress::Done;
+            self.tables.resolving.end_head(outer);
+            self.tables.exts.end_target(ext, ty);
         }
         self.tables.exts[ext].target
     }
@@ -72,12 +70,11 @@ impl Checked {
         }
     }
 
-    /// Resolves what stands behind the colon of a structure.
+    /// Resolves what follows the colon of a structure.
     pub(crate) fn ensure_bases(&mut self, id: StructId) {
-        if self.tables.structs[id].bases != Progress::New {
+        if !self.tables.structs.begin_bases(id) {
             return;
         }
-        self.tables.structs[id].bases = Progress::Busy;
         let info = &self.tables.structs[id];
         let (decl, scope, generics) = (info.decl.clone(), info.scope, info.generics);
         let args = self.identity(generics);
@@ -97,14 +94,14 @@ impl Checked {
                 TyKind::Struct(of, _) => {
                     self.check_no_class(id, of, base);
                     self.check_inherits(scope, base, ty);
-                    self.tables.structs[id].base = Some(ty);
+                    self.tables.structs.set_base(id, ty);
                 }
                 TyKind::Error => {}
                 _ => self.bad_base(ty, base),
             }
         }
         self.leave(saved);
-        self.tables.structs[id].bases = Progress::Done;
+        self.tables.structs.end_bases(id);
     }
 
     /// Only structures inherit from one another.
@@ -159,12 +156,11 @@ impl Checked {
     }
 
     pub(crate) fn ensure_ext_bases(&mut self, ext: ExtId) {
-        let info = &self.tables.exts[ext];
-        if info.bases != Progress::New {
+        if !self.tables.exts.begin_bases(ext) {
             return;
         }
+        let info = &self.tables.exts[ext];
         let (decl, scope, generics) = (info.decl.clone(), info.scope, info.generics);
-        self.tables.exts[ext].bases = Progress::Busy;
         let Some(target) = self.ext_target(ext) else {
             return;
         };
@@ -175,7 +171,7 @@ impl Checked {
             }
         }
         self.leave(saved);
-        self.tables.exts[ext].bases = Progress::Done;
+        self.tables.exts.end_bases(ext);
     }
 
     /// Files a conformance and those to inherited interfaces.
@@ -212,11 +208,7 @@ impl Checked {
                 assocs: Default::default(),
                 span,
             });
-            self.tables.conformances.push(ConformanceInfo {
-                owner,
-                assocs: Progress::New,
-                witnesses: Progress::New,
-            });
+            self.tables.conformances.push(owner);
             self.tables.index.add(head, id);
         }
     }
@@ -246,10 +238,9 @@ impl Checked {
     }
 
     fn ensure_interface_bases(&mut self, id: InterfaceId) {
-        if self.tables.interfaces[id].bases != Progress::New {
+        if !self.tables.interfaces.begin_bases(id) {
             return;
         }
-        self.tables.interfaces[id].bases = Progress::Busy;
         let (decl, scope) = (self.tables.interfaces[id].decl.clone(), self.tables.interfaces[id].scope);
         let attributes = self.tables.interfaces[id].attributes.clone();
         if let Some(size) = attrs::find(&attributes, "anyValueSize").and_then(|a| a.args.first()) {
@@ -272,7 +263,7 @@ impl Checked {
                 self.program.interfaces[id].bases.push(interface);
             }
         }
-        self.tables.interfaces[id].bases = Progress::Done;
+        self.tables.interfaces.end_bases(id);
     }
 
     /// Whether an interface is another one or inherits from it, whatever their arguments: [`closure`](Self::closure)

@@ -122,7 +122,7 @@ impl Checked {
     pub(crate) fn find_losses_inlined(&mut self) {
         let mut checked = EntitySet::new();
         loop {
-            let found = std::mem::take(&mut self.tables.inlined);
+            let found = self.tables.derivatives.take_inlined();
             let open: Vec<FuncId> = found.iter().filter(|func| checked.insert(*func)).collect();
             if open.is_empty() {
                 return;
@@ -265,7 +265,7 @@ impl Flow<'_> {
         let unseen = *inline == Inline::Early && !diff.is_differentiable();
         let tables = &mut self.checked.tables;
         if unseen && !tables.scopes[scope].is_library() {
-            tables.inlined.insert(func);
+            tables.derivatives.note_inlined(func);
         }
     }
 

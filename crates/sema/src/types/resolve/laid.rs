@@ -63,6 +63,6 @@ impl Checked {
     }
 
     fn differs(&self, row_major: bool) -> bool {
-        row_major == self.tables.links.given.columns
+        row_major == self.tables.links.columns()
     }
 }

@@ -44,23 +44,22 @@ impl Checked {
             let message = format!("the definition of `{}` depends on itself", decl.name.name);
             self.diagnostics.push(Diagnostic::new(codes::CYCLE, decl.name.span, message));
             let ty = self.error_ty();
-            self.tables.aliases[id].ty = Some(ty);
+            self.tables.aliases.set_ty(id, ty);
             return ty;
         }
-        self.tables.aliases[id].resolved = Progress::Busy;
+        self.tables.aliases.begin(id);
         let saved = self.enter(generics);
         let own = (!decl.generics.params.is_empty()).then_some(generics);
-        let outer = std::mem::replace(&mut self.tables.alias, own);
+        let outer = self.tables.resolving.begin_alias(own);
         let ty = match &decl.ty {
             Some(ty) => self.resolve_ty(ty, scope),
             None if self.is_open() => self.open_type(&decl, scope),
             // Nobody said which type it is, which has been reported.
             None => self.error_ty(),
         };
-        self.tables.alias = outer;
+        self.tables.resolving.end_alias(outer);
         self.leave(saved);
-        self.tables.aliases[id].resolved = Progress::Done;
-        *self.tables.aliases[id].ty.get_or_insert(ty)
+        self.tables.aliases.end(id, ty)
     }
 
     /// `This` where `scope` is.
@@ -93,7 +92,7 @@ impl Checked {
         }
     }
 
-    /// The scalar type of a name with a shape behind it: `float3`, `half2x4`.
+    /// The scalar type of a name with a shape after it: `float3`, `half2x4`.
     pub(crate) fn shaped_type(&mut self, scope: ScopeId, name: Symbol) -> Option<Ty> {
         let (word, shape) = split_shape(name.as_str())?;
         let found = self.lookup_type(scope, Symbol::new(word))?;

@@ -1,9 +1,9 @@
 //! Generic arguments that say how or where a value is stored.
 //!
-//! `matrix<T, R, C, L>`, `Ptr<T, Access.Read, AddressSpace.Device, Layout>` and `StructuredBuffer<T, Layout>` end in arguments that are no
-//! part of the type here: they are checked and left out. Three of them have an effect. Pointers that only read are a type of
-//! their own. A matrix layout other than that of all matrices is noted, and so is the layout of a buffer; lowering refuses
-//! those that would matter.
+//! The last arguments of `matrix<T, R, C, L>`, `Ptr<T, Access.Read, AddressSpace.Device, Layout>` and `StructuredBuffer<T, Layout>` are
+//! not part of the type in this compiler: they are checked and dropped. Three of them have an effect. A read-only pointer is a
+//! separate type. The layout of a buffer, and a matrix layout that differs from the default, are recorded, and lowering
+//! refuses those that it does not support.
 //!
 //! A generic parameter among these arguments (`extension<T, let R : int, let C : int, let L : int> matrix<T, R, C, L>`) is bound
 //! to what holds for all types: the default layout, any access, memory of the device.
@@ -108,7 +108,7 @@ impl Checked {
 
     /// Notes what a generic parameter is bound to if nothing else binds it.
     fn describe(&mut self, param: GenericParamId, usual: Arg) {
-        self.tables.described.insert(param, usual);
+        self.tables.generics.set_usual(param, usual);
     }
 
     /// The pointers that only read.
