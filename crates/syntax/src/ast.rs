@@ -31,7 +31,9 @@ pub use decl::{
     ExtensionPart, FuncDecl, FuncKind, GenericParam, GenericParamKind, Generics, InterfaceDecl, Param,
     PropertyDecl, StructDecl, SubscriptDecl, VarDecl, Where,
 };
-pub use expr::{BinaryOp, CodeKind, DiffMode, Expr, ExprKind, Lambda, Measure, TargetCode, UnaryOp};
+pub use expr::{
+    BinaryOp, CodeKind, DiffMode, Expr, ExprKind, Lambda, LambdaId, Measure, TargetCode, UnaryOp,
+};
 pub use stmt::{Block, Cond, Platform, Stmt, StmtKind, SwitchCase};
 
 use cotangent_base::{Span, Symbol};

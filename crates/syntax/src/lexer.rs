@@ -39,7 +39,7 @@ fn is_name(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
 
-/// Whether a number with a dot behind it is swizzled, as in `1.xxx`: no suffix or exponent has these letters.
+/// Whether a number with a dot after it is swizzled, as in `1.xxx`: no suffix or exponent has these letters.
 fn is_swizzle(behind_dot: &[u8]) -> bool {
     let end = behind_dot.iter().position(|b| !is_name(*b)).unwrap_or(behind_dot.len());
     (1..=4).contains(&end) && behind_dot[..end].iter().all(|b| b"xyzwrgba".contains(b))
@@ -78,7 +78,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether a line ends here: at `\n`, or at a `\r` with none behind it.
+    /// Whether a line ends here: at `\n`, or at a `\r` with none after it.
     fn at_line_break(&self) -> bool {
         match self.bytes.get(self.pos) {
             Some(b'\n') => true,
@@ -186,7 +186,7 @@ impl Lexer<'_> {
         TokenKind::Ident(self.intern(start))
     }
 
-    /// A number as the preprocessor sees it: digits, letters and a dot, and a sign behind an exponent. At
+    /// A number as the preprocessor sees it: digits, letters and a dot, and a sign after an exponent. At
     /// most one dot, so that `1.0.xxx` selects components of a number.
     fn number(&mut self) -> TokenKind {
         let start = self.pos;

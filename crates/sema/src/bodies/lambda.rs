@@ -31,6 +31,7 @@ use crate::hir::{
     Arg, Args, Expr, ExprKind, FuncId, InterfaceId, InterfaceRef, LocalId, StmtKind, StructId, Ty, TyKind,
     each_expr,
 };
+use crate::names::access::ModuleId;
 use crate::tables::{AliasInfo, Item, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Entity, Map, Span, Symbol};
 use cotangent_syntax::ast;
@@ -55,13 +56,26 @@ struct Outline {
 pub(crate) struct Lambdas {
     /// Their outlines, none of those in which something is wrong.
     outlines: Map<Written, Option<Outline>>,
+    /// How many lambdas the checker made.
+    made: usize,
     /// The structures behind them.
-    structs: Map<StructId, Arc<ast::Lambda>>,
+    structs: Map<StructId, (Written, Arc<ast::Lambda>)>,
     /// The structures that stand for a lambda whose result is converted: of the lambda and the result.
     converted: Map<(StructId, Ty), Ty>,
 }
 
 impl Lambdas {
+    /// The identity of a lambda in a module.
+    fn identify(&mut self, lambda: &ast::Lambda, module: ModuleId) -> Written {
+        match lambda.id {
+            Some(id) => Written::Parsed(module, id),
+            None => {
+                self.made += 1;
+                Written::Made(self.made)
+            }
+        }
+    }
+
     /// Whether a structure stands behind a lambda.
     pub(crate) fn contains(&self, id: StructId) -> bool {
         self.structs.contains_key(&id)
@@ -73,28 +87,20 @@ impl Lambdas {
     }
 }
 
-/// A lambda as it stands in the syntax tree. Two that are written alike are two.
-#[derive(Clone, Debug)]
-struct Written(Arc<ast::Lambda>);
-
-impl PartialEq for Written {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for Written {}
-
-impl std::hash::Hash for Written {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        Arc::as_ptr(&self.0).hash(state);
-    }
+/// Which lambda it is. Two that are written alike are two.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Written {
+    /// One of a module: files that several modules include may be read differently in each.
+    Parsed(ModuleId, ast::LambdaId),
+    /// One that the checker made.
+    Made(usize),
 }
 
 impl BodyCx<'_> {
     /// A lambda as an object.
     pub(crate) fn lambda(&mut self, lambda: &Arc<ast::Lambda>, span: Span) -> Expr {
-        let written = Written(lambda.clone());
+        let module = self.cx.tables.scopes[self.scope].module();
+        let written = self.cx.tables.lambdas.identify(lambda, module);
         let outline = match self.cx.tables.lambdas.outlines.get(&written) {
             Some(outline) => outline.clone(),
             None => {
@@ -110,14 +116,21 @@ impl BodyCx<'_> {
             return self.error(span);
         };
         let captured = self.captured(&outline);
-        let ty = self.lambda_type(lambda, outline.result, &captured, span);
+        let ty = self.lambda_type(written, lambda, outline.result, &captured, span);
         let fields = captured.iter().map(|local| self.local(*local, span)).collect();
         Expr::new(ExprKind::Construct(fields), ty, span)
     }
 
     /// The type of a lambda with this result, and its method checked.
-    fn lambda_type(&mut self, lambda: &Arc<ast::Lambda>, result: Ty, captured: &[LocalId], span: Span) -> Ty {
-        let id = self.lambda_struct(lambda, result, captured, span);
+    fn lambda_type(
+        &mut self,
+        written: Written,
+        lambda: &Arc<ast::Lambda>,
+        result: Ty,
+        captured: &[LocalId],
+        span: Span,
+    ) -> Ty {
+        let id = self.lambda_struct(written, lambda, result, captured, span);
         let generics = self.cx.tables.structs[id].generics;
         let args = self.cx.identity(generics);
         let ty = self.cx.struct_ty(id, args);
@@ -134,7 +147,7 @@ impl BodyCx<'_> {
     /// The type of a lambda whose result is converted, if that is what it takes to be an `IFunc` of this kind.
     pub(crate) fn lambda_as(&mut self, lambda: Ty, interface: InterfaceRef) -> Option<Ty> {
         let TyKind::Struct(id, _) = self.kind(lambda) else { return None };
-        let source = self.cx.tables.lambdas.structs.get(&id)?.clone();
+        let (written, source) = self.cx.tables.lambdas.structs.get(&id)?.clone();
         let [own] = self.cx.conformances_to(lambda, interface.interface)[..] else { return None };
         let own = self.cx.program.types.list(own.args).to_vec();
         let wanted = self.cx.program.types.list(interface.args).to_vec();
@@ -147,10 +160,10 @@ impl BodyCx<'_> {
         if let Some(known) = self.cx.tables.lambdas.converted.get(&(id, *result)) {
             return Some(*known);
         }
-        let outline = self.cx.tables.lambdas.outlines.get(&Written(source.clone()))?.clone()?;
+        let outline = self.cx.tables.lambdas.outlines.get(&written)?.clone()?;
         let captured = self.captured(&outline);
         let span = self.cx.program.structs[id].span;
-        let ty = self.lambda_type(&source, *result, &captured, span);
+        let ty = self.lambda_type(written, &source, *result, &captured, span);
         self.cx.tables.lambdas.converted.insert((id, *result), ty);
         Some(ty)
     }
@@ -233,12 +246,13 @@ impl BodyCx<'_> {
     /// Declares the structure behind a lambda.
     fn lambda_struct(
         &mut self,
+        written: Written,
         lambda: &Arc<ast::Lambda>,
         result: Ty,
         captured: &[LocalId],
         span: Span,
     ) -> StructId {
-        let ast::Lambda { params, body } = &**lambda;
+        let ast::Lambda { params, body, .. } = &**lambda;
         self.open_scope();
         let scope = self.scope;
         let mut members = vec![];
@@ -291,7 +305,7 @@ impl BodyCx<'_> {
             members,
         };
         let id = self.cx.tables.structs.next_key();
-        self.cx.tables.lambdas.structs.insert(id, lambda.clone());
+        self.cx.tables.lambdas.structs.insert(id, (written, lambda.clone()));
         self.cx.collect_local(decl(ast::DeclKind::Struct(structure.into()), vec![], span), scope);
         id
     }
@@ -355,7 +369,7 @@ impl BodyCx<'_> {
         let call = ast::Expr { kind: ast::ExprKind::Call(function.into(), args), span };
         let body = ast::Stmt { attributes: vec![], kind: ast::StmtKind::Return(Some(call)), span };
         let around = std::mem::replace(&mut self.differentiable, signature.diff.is_differentiable());
-        let object = self.lambda(&Arc::new(ast::Lambda { params, body }), span);
+        let object = self.lambda(&Arc::new(ast::Lambda { id: None, params, body }), span);
         self.differentiable = around;
         Some(object)
     }

@@ -6,7 +6,7 @@ use super::{
     Unroll, Val,
 };
 use cotangent_base::{Entity, EntityMap, FileId, Span, Symbol, entity};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 entity!(
     /// A local variable or parameter.
@@ -37,6 +37,8 @@ pub struct Body {
     pub packs: bool,
     /// How many expressions there are.
     exprs: usize,
+    /// Made when somebody asks for it.
+    source_map: OnceLock<SourceMap>,
 }
 
 impl Body {
@@ -50,7 +52,7 @@ impl Body {
     ) -> Self {
         let mut exprs = 0;
         walk::each_root_mut(&mut block, &mut |expr| number(expr, &mut exprs));
-        Body { locals, params, block, packs, exprs }
+        Body { locals, params, block, packs, exprs, source_map: OnceLock::new() }
     }
 
     /// All expressions, in the order of their numbers.
@@ -58,7 +60,7 @@ impl Body {
         (0..self.exprs).map(ExprId::new)
     }
 
-    /// The expression of that number.
+    /// The expression of that number, found by the numbers of the statements and then of the operands.
     pub fn expr(&self, id: ExprId) -> &Expr {
         let mut found = None;
         walk::each_root(&self.block, &mut |root| {
@@ -75,10 +77,12 @@ impl Body {
     }
 
     /// Where each expression stands.
-    pub fn source_map(&self) -> SourceMap {
-        let mut ranges = Vec::with_capacity(self.exprs);
-        walk::each_expr(&self.block, &mut |expr| ranges.push((expr.span, expr.id)));
-        SourceMap { ranges }
+    pub fn source_map(&self) -> &SourceMap {
+        self.source_map.get_or_init(|| {
+            let mut ranges = Vec::with_capacity(self.exprs);
+            walk::each_expr(&self.block, &mut |expr| ranges.push(expr.span));
+            SourceMap { ranges }
+        })
     }
 }
 
@@ -92,8 +96,8 @@ fn number(expr: &mut Expr, next: &mut usize) {
 /// A table from source ranges to the expressions of a body.
 #[derive(Clone, Debug)]
 pub struct SourceMap {
-    /// In the order of the numbers: an expression comes before those inside it.
-    ranges: Vec<(Span, ExprId)>,
+    /// By number: an expression comes before those inside it.
+    ranges: Vec<Span>,
 }
 
 impl SourceMap {
@@ -103,13 +107,14 @@ impl SourceMap {
         let here = self
             .ranges
             .iter()
-            .filter(|(span, _)| span.file == file && span.start <= offset && offset < span.end);
-        here.min_by_key(|(span, _)| span.end - span.start).map(|(_, id)| *id)
+            .enumerate()
+            .filter(|(_, span)| span.file == file && span.start <= offset && offset < span.end);
+        here.min_by_key(|(_, span)| span.end - span.start).map(|(number, _)| ExprId::new(number))
     }
 
     /// Where an expression stands.
     pub fn span(&self, id: ExprId) -> Span {
-        self.ranges[id.index()].0
+        self.ranges[id.index()]
     }
 }
 
@@ -153,7 +158,7 @@ pub enum StmtKind {
     Switch(Label, Expr, Vec<Case>),
     /// Leaves a loop or switch.
     Break(Label),
-    /// Goes on with the next round of a loop.
+    /// Goes on with the next iteration of a loop.
     Continue(Label),
     /// Leaves the function.
     Return(Option<Expr>),
@@ -181,9 +186,9 @@ pub struct Loop {
 /// Where a loop tests its condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoopKind {
-    /// Before each round: `for` and `while`.
+    /// Before each iteration: `for` and `while`.
     Pre,
-    /// After each round: `do`.
+    /// After each iteration: `do`.
     Post,
 }
 

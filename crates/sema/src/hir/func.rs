@@ -36,7 +36,7 @@ pub struct Func {
     pub entry: Option<Entry>,
     /// The stage of an entry point that no target of ours has, such as `miss`. It is checked like any function.
     pub other_stage: Option<Symbol>,
-    /// What its result is to the stages behind, if the host starts it.
+    /// What its result is to the stages after, if the host starts it.
     pub varying: Varying,
     /// `[require(..)]`: the targets it may be compiled for.
     pub targets: Targets,
@@ -82,7 +82,7 @@ pub struct Param {
     pub by_ref: bool,
     /// Whether it carries no derivative though its type could.
     pub no_diff: bool,
-    /// What it is to the stages before and behind, if an entry point has it.
+    /// What it is to the stages before and after, if an entry point has it.
     pub varying: Varying,
     /// Whether its matrix lies in memory row by row, if `row_major` or `column_major` says so.
     pub row_major: Option<bool>,

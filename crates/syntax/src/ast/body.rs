@@ -14,23 +14,30 @@ use std::sync::{Arc, OnceLock};
 pub struct Body {
     block: OnceLock<Arc<Block>>,
     unread: Arc<[Token]>,
+    /// The index of the first token in its file.
+    first: usize,
     version: Version,
 }
 
 impl Body {
-    /// A body whose tokens, braces included, nobody has read yet.
-    pub(crate) fn unread(tokens: &[Token], version: Version) -> Body {
-        Body { block: OnceLock::new(), unread: tokens.into(), version }
+    /// A body whose tokens, braces included, nobody has read yet; `first` is the index of the first one in its file.
+    pub(crate) fn unread(tokens: &[Token], first: usize, version: Version) -> Body {
+        Body { block: OnceLock::new(), unread: tokens.into(), first, version }
     }
 
     /// Its block.
     pub fn block(&self) -> &Block {
-        self.block.get_or_init(|| parser::parse_block(self.unread.to_vec(), self.version).into())
+        self.block.get_or_init(|| parser::parse_block(self.unread.to_vec(), self.first, self.version).into())
     }
 }
 
 impl From<Block> for Body {
     fn from(block: Block) -> Body {
-        Body { block: OnceLock::from(Arc::new(block)), unread: Arc::default(), version: Version::default() }
+        Body {
+            block: OnceLock::from(Arc::new(block)),
+            unread: Arc::default(),
+            first: 0,
+            version: Version::default(),
+        }
     }
 }

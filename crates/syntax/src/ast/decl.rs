@@ -213,7 +213,7 @@ pub struct StructDecl {
     pub is_class: bool,
     /// Its generic parameters.
     pub generics: Generics,
-    /// What stands behind the colon: interfaces, or a base structure.
+    /// What follows the colon: interfaces, or a base structure.
     pub bases: Vec<Expr>,
     /// Fields, methods, nested types, ...
     pub members: Vec<Decl>,
@@ -254,7 +254,7 @@ pub struct EnumDecl {
     pub name: Option<Ident>,
     /// Whether it is declared `enum class`.
     pub is_class: bool,
-    /// The type behind the colon.
+    /// The type after the colon.
     pub underlying: Option<Expr>,
     /// Its cases, with explicit values.
     pub cases: Vec<(Ident, Option<Expr>)>,

@@ -1,7 +1,7 @@
 //! Expressions, types among them.
 
 use super::{Ident, Param, Stmt};
-use cotangent_base::{Scalar, Span, Symbol};
+use cotangent_base::{FileId, Scalar, Span, Symbol};
 use std::sync::Arc;
 
 /// An expression, or a type.
@@ -177,9 +177,20 @@ pub enum BinaryOp {
     Comma,
 }
 
+/// Where a lambda is in a file that was parsed: two uses of a macro make two lambdas with the same span.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LambdaId {
+    /// The file, with all that it includes.
+    pub file: FileId,
+    /// The index of its first token there.
+    pub token: usize,
+}
+
 /// A lambda. Copies of the tree share it, so that what was found out about it holds for all of them.
 #[derive(Debug)]
 pub struct Lambda {
+    /// What tells it from others; none for one that the checker makes.
+    pub id: Option<LambdaId>,
     /// Its parameters.
     pub params: Vec<Param>,
     /// A block, or a `return`.

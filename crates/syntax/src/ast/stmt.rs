@@ -84,7 +84,7 @@ pub enum Platform {
     Stage,
 }
 
-/// Some labels and the statements behind them. Without a final jump, control falls into the next.
+/// Some labels and the statements after them. Without a final jump, control falls into the next.
 #[derive(Clone, Debug)]
 pub struct SwitchCase {
     /// `case` values; `None` is `default`.

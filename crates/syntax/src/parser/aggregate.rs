@@ -11,7 +11,7 @@ use crate::token::{Kw, Punct};
 use cotangent_base::{Diagnostic, Symbol};
 
 impl Parser<'_> {
-    /// Generic parameters behind a name, bases and conditions, with those of a `__generic<..>`.
+    /// Generic parameters after a name, bases and conditions, with those of a `__generic<..>`.
     fn head(&mut self, prefix: &mut Prefix) -> Parse<(Generics, Vec<Expr>)> {
         let mut own = Generics { params: self.generic_params()?, wheres: vec![] };
         let bases = self.bases()?;
@@ -30,7 +30,7 @@ impl Parser<'_> {
                 self.bump();
                 name
             }
-            // A structure without a name, for variables declared right behind it.
+            // A structure without a name, for variables declared right after it.
             None => {
                 let text = format!("__anonymous_{}", word.span.start);
                 Ident { name: Symbol::new(&text), span: word.span }
@@ -103,7 +103,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `struct Tag { .. } Name;` behind `typedef`: a structure called `Name`, and `Tag` as well.
+    /// `struct Tag { .. } Name;` after `typedef`: a structure called `Name`, and `Tag` as well.
     pub(super) fn typedef_struct(&mut self, prefix: Prefix, out: &mut Vec<Decl>) -> Parse<()> {
         self.bump();
         let tag = self.ident_at(self.pos);

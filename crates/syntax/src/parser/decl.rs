@@ -61,7 +61,7 @@ impl Parser<'_> {
         self.decl_behind(prefix, out)
     }
 
-    /// A declaration behind its attributes and modifiers.
+    /// A declaration after its attributes and modifiers.
     pub(super) fn decl_behind(&mut self, prefix: Prefix, out: &mut Vec<Decl>) -> Parse<()> {
         let next = self.nth(1);
         // A type is never followed by these, so the word is meant as one although its name is missing.

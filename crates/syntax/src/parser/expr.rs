@@ -121,7 +121,7 @@ impl Parser<'_> {
         Ok(Expr { kind, span })
     }
 
-    /// Whether `(..).` stands behind the next token.
+    /// Whether `(..).` follows the next token.
     fn at_object_in_parens(&self) -> bool {
         let behind = self.nth(1).is(Punct::LParen).then(|| self.behind(self.pos + 1)).flatten();
         behind.is_some_and(|b| self.tokens[b].is(Punct::Dot))

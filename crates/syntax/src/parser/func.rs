@@ -10,7 +10,7 @@ use crate::token::{Kw, Punct, TokenKind};
 use cotangent_base::{Diagnostic, Span, Symbol};
 
 impl Parser<'_> {
-    /// The rest of a function behind its name.
+    /// The rest of a function after its name.
     pub(super) fn func_rest(
         &mut self,
         mut prefix: Prefix,
@@ -24,7 +24,7 @@ impl Parser<'_> {
         self.func_behind_generics(prefix, kind, name, (generics, result, None), out)
     }
 
-    /// The rest of a function behind its generic parameters, of which some may follow in `where` clauses.
+    /// The rest of a function after its generic parameters, of which some may follow in `where` clauses.
     fn func_behind_generics(
         &mut self,
         mut prefix: Prefix,
@@ -304,7 +304,7 @@ impl Parser<'_> {
         if !self.lazy || close <= self.pos {
             return Ok(self.block()?.into());
         }
-        let body = Body::unread(&self.tokens[self.pos..=close], self.version);
+        let body = Body::unread(&self.tokens[self.pos..=close], self.first + self.pos, self.version);
         self.pos = close;
         self.bump();
         Ok(body)

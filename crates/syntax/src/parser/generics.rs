@@ -78,7 +78,7 @@ impl Parser<'_> {
         Ok(GenericParam { name, kind: GenericParamKind::Type(bounds), default: self.default_arg()? })
     }
 
-    /// `N : int` or `each N : int`, behind `let`.
+    /// `N : int` or `each N : int`, after `let`.
     fn value_param(&mut self) -> Parse<GenericParam> {
         let is_pack = self.at_kw_name(Kw::Each);
         if is_pack {

@@ -10,7 +10,7 @@ use crate::token::{Kw, Punct, Token, TokenKind};
 const MAX_GENERIC_TOKENS: usize = 500;
 
 impl Parser<'_> {
-    /// The index behind the type at `pos`, if there is one.
+    /// The index after the type at `pos`, if there is one.
     pub(super) fn skim_type(&self, pos: usize) -> Option<usize> {
         let mut i = pos;
         loop {
@@ -57,7 +57,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The index behind the generic arguments whose `<` is at `pos`. If they end with the first half of a
+    /// The index after the generic arguments whose `<` is at `pos`. If they end with the first half of a
     /// `>>` whose second half closes an outer list, the index of that token.
     pub(super) fn skim_generic(&self, pos: usize) -> Option<usize> {
         let (mut i, mut depth) = (pos, 0);
@@ -85,7 +85,7 @@ impl Parser<'_> {
         None
     }
 
-    /// Whether the `<` at hand, behind a name in an expression, opens generic arguments: they must close, and
+    /// Whether the `<` at hand, after a name in an expression, opens generic arguments: they must close, and
     /// what follows must not be the right side of a comparison.
     pub(super) fn at_generic_args(&self) -> bool {
         let Some(behind) = self.skim_generic(self.pos) else {
@@ -113,7 +113,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether what stands behind `>` cannot be the right side of a comparison: a member, or a call without arguments.
+    /// Whether what follows `>` cannot be the right side of a comparison: a member, or a call without arguments.
     fn is_surely_used(&self, behind: usize) -> bool {
         let (next, after) = (self.tokens[behind], self.tokens.get(behind + 1));
         next.is(Punct::Dot)

@@ -75,13 +75,15 @@ pub fn parse_library_tokens(stream: TokenStream, sources: &Sources, diags: &mut 
     ast::File { decls: parser.file(), version: parser.version }
 }
 
-/// Parses the tokens of a block of the library, from brace to brace.
-pub(crate) fn parse_block(mut tokens: Vec<Token>, version: Version) -> ast::Block {
+/// Parses the tokens of a block of the library, from brace to brace; `first` is the index of the first one in its file.
+pub(crate) fn parse_block(mut tokens: Vec<Token>, first: usize, version: Version) -> ast::Block {
     let last = tokens.last().expect("there are braces").span;
     tokens.push(Token { kind: TokenKind::Eof, span: last, ..tokens[0] });
     let (sources, mut diags) = (Sources::new(), Diagnostics::new());
     let stream = TokenStream { tokens, version: Some(version) };
-    let block = Parser::new(stream, &sources, Limits::default(), &mut diags).block();
+    let mut parser = Parser::new(stream, &sources, Limits::default(), &mut diags);
+    parser.first = first;
+    let block = parser.block();
     debug_assert!(diags.is_empty(), "the library has mistakes: {diags:?}");
     block.unwrap_or_else(|Abort| ast::Block { stmts: vec![], span: last })
 }
@@ -98,6 +100,8 @@ struct Parser<'d> {
     /// For each opening bracket the index of its partner, or 0.
     partners: Vec<u32>,
     pos: usize,
+    /// The index of the first token in its file, where a part of a file is parsed.
+    first: usize,
     diags: &'d mut Diagnostics,
     limits: Limits,
     version: Version,
@@ -131,6 +135,7 @@ impl<'d> Parser<'d> {
             partners: recover::partners(&stream.tokens),
             tokens: stream.tokens,
             pos: 0,
+            first: 0,
             sources,
             diags,
             limits,
@@ -275,7 +280,7 @@ impl Parser<'_> {
         self.fail(Diagnostic::new(code, self.here(), message))
     }
 
-    /// The place of the next token; the end of the file is shown behind the last token.
+    /// The place of the next token; the end of the file is shown after the last token.
     fn here(&self) -> Span {
         if self.at_end() { self.prev_span().after() } else { self.peek().span }
     }
@@ -306,7 +311,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The `;` behind a statement or declaration. If the next line goes on with something else, the `;` was
+    /// The `;` after a statement or declaration. If the next line goes on with something else, the `;` was
     /// forgotten and nothing needs to be skipped.
     fn semi(&mut self) -> Parse<()> {
         if self.eat(Punct::Semi) {

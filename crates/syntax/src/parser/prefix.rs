@@ -162,7 +162,7 @@ impl Parser<'_> {
         out.push(Decl { attributes: prefix.attributes, modifiers: prefix.modifiers, kind, span });
     }
 
-    /// Reports attributes and modifiers with nothing behind them.
+    /// Reports attributes and modifiers with nothing after them.
     pub(super) fn check_not_dangling(&mut self, attributes: &[Attribute], modifiers: &[Modifier]) {
         let span = attributes.first().map(|a| a.span).or(modifiers.first().map(|m| m.span));
         if let Some(span) = span {

@@ -2,7 +2,9 @@
 
 use super::expr::begins_expression;
 use super::{Parse, Parser, codes};
-use crate::ast::{DiffMode, Expr, ExprKind, Ident, Lambda, Measure, Stmt, StmtKind, UnaryOp, Version};
+use crate::ast::{
+    DiffMode, Expr, ExprKind, Ident, Lambda, LambdaId, Measure, Stmt, StmtKind, UnaryOp, Version,
+};
 use crate::literal::{self, Number};
 use crate::token::{Kw, Punct, Token, TokenKind};
 use cotangent_base::{Diagnostic, Scalar, Symbol};
@@ -12,7 +14,7 @@ use std::sync::Arc;
 const MAX_LAMBDAS: u32 = 64;
 
 impl Parser<'_> {
-    /// An operand with everything behind it: `a.b[i](c)++`.
+    /// An operand with everything after it: `a.b[i](c)++`.
     pub(super) fn postfix(&mut self) -> Parse<Expr> {
         let mut value = self.primary()?;
         loop {
@@ -96,7 +98,7 @@ impl Parser<'_> {
                 self.bump();
                 Ok(Expr { kind: ExprKind::Error, span: token.span })
             }
-            // The `::` of `::name` follows as behind any path.
+            // The `::` of `::name` follows as after any path.
             TokenKind::Punct(Punct::ColonColon) if self.nth(1).is_ident() => {
                 Ok(Expr { kind: ExprKind::Root, span: token.span })
             }
@@ -239,6 +241,7 @@ impl Parser<'_> {
     /// `(float x) => x * k` and `(float x) => { .. }`.
     fn lambda(&mut self) -> Parse<Expr> {
         let start = self.peek().span;
+        let id = Some(self.lambda_id());
         let params = self.params()?;
         self.expect(Punct::FatArrow)?;
         let body_start = self.peek().span;
@@ -250,8 +253,14 @@ impl Parser<'_> {
         let body = Stmt { attributes: vec![], kind, span: self.span_from(body_start) };
         self.grown(self.peak + 1)?;
         self.peak = self.peak.max(peak);
-        let kind = ExprKind::Lambda(Arc::new(Lambda { params, body }));
+        let kind = ExprKind::Lambda(Arc::new(Lambda { id, params, body }));
         Ok(Expr { kind, span: self.span_from(start) })
+    }
+
+    /// The identity of a lambda that begins here.
+    fn lambda_id(&self) -> LambdaId {
+        let end = self.tokens.last().expect("there is an end of the file");
+        LambdaId { file: end.span.file, token: self.first + self.pos }
     }
 
     /// A block, or a value that is returned.
@@ -276,7 +285,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether an expression may have generic arguments behind it.
+/// Whether an expression may have generic arguments after it.
 fn is_path(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Arrow(..) | ExprKind::ThisType)
 }

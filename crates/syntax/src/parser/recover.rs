@@ -76,7 +76,7 @@ fn begins_declaration(kw: Kw) -> bool {
 }
 
 impl Parser<'_> {
-    /// The index behind the partner of the bracket at `open`.
+    /// The index after the partner of the bracket at `open`.
     pub(super) fn behind(&self, open: usize) -> Option<usize> {
         match self.partners[open] {
             0 => None,
@@ -95,7 +95,7 @@ impl Parser<'_> {
     }
 
     /// Leaves the brackets that were opened since `start` and in the middle of which an error happened. Says
-    /// whether that was a body in braces, behind which something new begins.
+    /// whether that was a body in braces, after which something new begins.
     fn leave_brackets(&mut self, start: usize) -> bool {
         let mut i = start;
         while i < self.pos {
@@ -149,7 +149,7 @@ impl Parser<'_> {
         if span.is_none() { 0 } else { self.sources.location(span.file, span.start).column }
     }
 
-    /// Skips to where the next statement may begin: behind a `;` or a block, before a `}` or before a word
+    /// Skips to where the next statement may begin: after a `;` or a block, before a `}` or before a word
     /// that begins one on a new line.
     pub(super) fn sync_statement(&mut self, start: usize) {
         let begins = |p: &Self| begins_statement(p.peek().kw) || p.behind_bad();

@@ -6,7 +6,7 @@ use crate::token::{Kw, Punct, TokenKind};
 use cotangent_base::{Diagnostic, Span, Symbol};
 
 impl Parser<'_> {
-    /// A type. Behind a name, `<` always opens generic arguments.
+    /// A type. After a name, `<` always opens generic arguments.
     pub(super) fn ty(&mut self) -> Parse<Expr> {
         self.nested(Self::ty_inner)
     }
@@ -183,7 +183,7 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::FuncType(params, Box::new(result)), span: self.span_from(start) })
     }
 
-    /// `[n]` or `[]`, behind a type or a name.
+    /// `[n]` or `[]`, after a type or a name.
     fn brackets(&mut self) -> Parse<Vec<Expr>> {
         let (open, height, angles) = (self.pos, self.height, std::mem::take(&mut self.angles));
         self.expect(Punct::LBracket)?;
@@ -203,7 +203,7 @@ impl Parser<'_> {
         Ok(Expr { span: self.span_from(element.span), kind: ExprKind::Index(Box::new(element), size) })
     }
 
-    /// The brackets behind a declared name, applied to the type before it. They read as in C: the first is
+    /// The brackets after a declared name, applied to the type before it. They read as in C: the first is
     /// the outermost.
     pub(super) fn array_suffixes(&mut self, ty: Expr) -> Parse<Expr> {
         let mut sizes = Vec::new();

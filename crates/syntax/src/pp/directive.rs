@@ -36,7 +36,7 @@ impl Conditional {
 }
 
 impl Preprocessor<'_> {
-    /// Acts on the directive on `line`, the tokens behind the `#`.
+    /// Acts on the directive on `line`, the tokens after the `#`.
     pub(super) fn directive(
         &mut self,
         file: FileId,
@@ -80,7 +80,7 @@ impl Preprocessor<'_> {
         self.diags.push(Diagnostic::new(codes::BAD_DIRECTIVE, span, message));
     }
 
-    /// Warns about what stands behind a complete directive.
+    /// Warns about what follows a complete directive.
     pub(super) fn end_of_directive(&mut self, rest: &[Token]) {
         if let [first, .., last] | [first @ last] = rest {
             let span = first.span.to(last.span);

@@ -69,7 +69,7 @@ pub fn preprocess(
     TokenStream { tokens: pp.out, version: pp.version }
 }
 
-/// What `#line` says of the lines behind it.
+/// What `#line` says of the lines after it.
 #[derive(Clone, Copy)]
 struct Renumbered {
     /// What is added to the number of a line.
@@ -213,7 +213,7 @@ fn line_end(tokens: &[Token], pos: usize) -> usize {
     (pos..tokens.len()).find(|i| tokens[*i].at_line_start()).unwrap_or(tokens.len() - 1)
 }
 
-/// The index of the first directive, or the end of the file, behind `pos`.
+/// The index of the first directive, or the end of the file, after `pos`.
 fn text_end(tokens: &[Token], pos: usize) -> usize {
     (pos..tokens.len() - 1).find(|i| is_directive(&tokens[*i])).unwrap_or(tokens.len() - 1)
 }
