@@ -235,8 +235,7 @@ impl<'m> Context<'m> {
     /// What holds for a function that was generated to differentiate `of`.
     pub fn derived_diff(&self, of: FuncId) -> DiffInfo {
         let diff = &self.module.funcs[of].diff;
-        let whole =
-            diff.rule.is_some() || diff.constant || diff.substitute.is_some() || diff.has_custom_backward();
+        let whole = !diff.is_from_body() || diff.has_custom_backward();
         let differentiable = match diff.differentiable {
             Some(mode) => Some(mode),
             None if whole => Some(Mode::Backward),

@@ -232,8 +232,7 @@ fn require_forward(cx: &mut Context<'_>, func: FuncId, span: Span) -> Result<(),
             .help("mark it `[Differentiable]` or give it a custom derivative");
         return Err(cx.report(diagnostic));
     }
-    let by_hand =
-        f.diff.forward.is_some() || f.diff.rule.is_some() || f.diff.substitute.is_some() || f.diff.constant;
+    let by_hand = f.diff.forward.is_some() || !f.diff.is_from_body();
     if f.diff.differentiable.is_none() && !by_hand && f.diff.has_custom_backward() {
         let message = format!("`{}` has a backward derivative only", f.name);
         let diagnostic = Diagnostic::new(codes::NO_FORWARD, span, message)

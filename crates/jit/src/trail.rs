@@ -60,7 +60,7 @@ impl Body<'_, '_, '_> {
         self.int(types::I64, self.trail.position)
     }
 
-    /// The address of what belongs to the innermost loop, or behind it.
+    /// The address of what belongs to the innermost loop, or after it.
     fn trail_at(&mut self, base: Reg, depth: u32) -> Reg {
         self.add_const(base, 16 * i64::from(depth))
     }

@@ -31,7 +31,7 @@ pub(super) enum LaneLoop {
 #[derive(Clone)]
 pub(super) struct MaskedLoop {
     pub next: Block,
-    /// The lanes that take part in the next round, and those that have left.
+    /// The lanes that take part in the next iteration, and those that have left.
     pub here: LaneVariable,
     pub left: LaneVariable,
     pub carried: Vec<Slot>,
@@ -44,7 +44,7 @@ pub(super) struct MaskedLoop {
 pub(super) enum Landing {
     /// The end of an arm, which takes a mask and vectors of these types.
     Arm(Block, Vec<Native>),
-    /// The next round of a loop, or the end of a function.
+    /// The next iteration of a loop, or the end of a function.
     Block(Block),
 }
 
@@ -66,7 +66,7 @@ pub(super) enum Yield {
     },
     /// The verdict of a condition.
     Verdict(Block),
-    /// To the next round of the innermost loop.
+    /// To the next iteration of the innermost loop.
     Round,
     Nowhere,
 }
@@ -127,7 +127,7 @@ impl Lanes<'_, '_, '_> {
         Ok(())
     }
 
-    /// Whether lanes leave a loop apart, or go on to its next round along different ways.
+    /// Whether lanes leave a loop apart, or go on to its next iteration along different ways.
     fn is_masked(&self, looped: Inst) -> bool {
         let exits = self.uniform.shape().exits(looped);
         self.uniform.splits(looped) || exits.iter().any(|exit| self.uniform.is_apart(*exit, Some(looped)))
@@ -204,7 +204,7 @@ impl Lanes<'_, '_, '_> {
         }
     }
 
-    /// Goes to the next round of a loop, or out of it.
+    /// Goes to the next iteration of a loop, or out of it.
     fn leave(&mut self, values: &[Value], out: usize, goes_on: bool) -> Result<()> {
         let number = self.loops.len() - 1 - out;
         let masked = match &self.loops[number] {
@@ -402,7 +402,7 @@ impl Lanes<'_, '_, '_> {
             }
             let is_plain = matches!(data.op.control(), Control::Plain) && data.op.effect() == Effect::None;
             let in_memory = data.operands.iter().chain(&data.results).any(|value| self.in_memory(*value));
-            if !is_plain || in_memory || super::may_trap(self.body.c.module, func, data) {
+            if !is_plain || in_memory || super::may_end(self.body.c.module, func, data) {
                 return false;
             }
             let leaves =

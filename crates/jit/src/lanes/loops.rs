@@ -1,7 +1,7 @@
 //! Loops in lanes.
 //!
 //! A branch or loop that lanes go through together is emitted as in scalar code. A loop is *masked* if lanes leave it in
-//! different rounds, or go on to the next round along different ways:
+//! different iterations, or go on to the next iteration along different ways:
 //!
 //! ```text
 //!        carried = init; results = 0; here = mask
@@ -10,14 +10,14 @@
 //!        here = lanes for which it held
 //!        any here? body : end
 //! body:  next = none
-//!        ..body, under `here`..            an exit to the next round: carried = values, next |= lanes
+//!        ..body, under `here`..            an exit to the next iteration: carried = values, next |= lanes
 //!                                          an exit from the loop: results = values
 //! next:  here = next; any here? head : end
 //! end:
 //! ```
 //!
-//! A reversed loop whose count varies ends for all lanes together: lanes with fewer rounds begin later. So its counter is the same in
-//! all lanes, and what the loop before it has kept for a round is read by vector accesses.
+//! A reversed loop whose count varies ends for all lanes together: lanes with fewer iterations begin later. So its counter is the same in
+//! all lanes, and what the loop before it has kept for an iteration is read by vector accesses.
 //!
 //! Values that the analysis finds uniform stay scalars, in masked loops as well. Returns are treated as exits from a loop that runs
 //! once.
@@ -131,7 +131,7 @@ impl Lanes<'_, '_, '_> {
         self.take(&results, &given)
     }
 
-    /// The counter of a round, which counts down if the loop is reversed.
+    /// The counter of an iteration, which counts down if the loop is reversed.
     fn round_number(&mut self, info: LoopInfo, round: Reg, n: Leaf) -> Leaf {
         if !info.reversed {
             return Leaf::One(round);
@@ -235,7 +235,7 @@ impl Lanes<'_, '_, '_> {
         Ok(())
     }
 
-    /// Decides who runs a round: lanes whose condition fails leave. The mask is then that of the round.
+    /// Decides who runs an iteration: lanes whose condition fails leave. The mask is then that of the iteration.
     #[allow(clippy::too_many_arguments, reason = "a step of the loop, with all that the loop has")]
     fn plain_round(
         &mut self,
@@ -313,7 +313,7 @@ impl Lanes<'_, '_, '_> {
         Ok(Some(lanes.iter().fold(none, |most, n| self.body.b.ins().smax(most, *n))))
     }
 
-    /// Whether lanes go on with a round.
+    /// Whether lanes go on with an iteration.
     fn verdict(
         &mut self,
         data: &InstData,

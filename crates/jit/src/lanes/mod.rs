@@ -21,11 +21,11 @@
 //! | construct | if lanes agree | if they part ([`control`]) |
 //! | --- | --- | --- |
 //! | `if`, `switch` | a branch | each arm under its part of the mask, unless no lane takes it; results are blended |
-//! | loop | a loop | rounds until no lane is left; a lane that leaves keeps its results in variables |
+//! | loop | a loop | iterations until no lane is left; a lane that leaves keeps its results in variables |
 //! | exit to a construct that lanes leave apart | | values are blended into variables of the target; the lane leaves the mask |
 //! | call | inlined | inlined |
 //!
-//! When an exit takes the last lane of a mask, code goes on at the innermost *landing*: the end of an arm, the next round of a
+//! When an exit takes the last lane of a mask, code goes on at the innermost *landing*: the end of an arm, the next iteration of a
 //! loop, the end of an inlined function.
 //!
 //! # Traps
@@ -67,7 +67,7 @@ use control::{Landing, LaneLoop, Returns};
 use cost::Cost;
 use cotangent_base::{EntityMap, Scalar};
 use cotangent_ir::{
-    Func, FuncId, GlobalKind, InstData, Link, Math, Module, Op, Path, Step, SystemValue, Ty, Type, Value,
+    Effect, Func, FuncId, GlobalKind, InstData, Link, Module, Op, SystemValue, TrapCause, Ty, Type, Value,
 };
 use cotangent_passes::uniform::{Rules, Uniform};
 use cranelift_codegen::ir::{InstBuilder, StackSlot, types};
@@ -142,7 +142,7 @@ pub(crate) fn refusal(compiler: &Compiler<'_>, order: &[FuncId]) -> Option<Unsup
 
 fn refused(module: &Module, op: &Op) -> Option<&'static str> {
     match op {
-        Op::Barrier(barrier) if barrier.sync => Some("barriers"),
+        Op::Barrier(barrier) => barrier.sync.then_some("barriers"),
         Op::Wave(_) => Some("operations on waves"),
         Op::Print(_) => Some("text"),
         Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => Some("textures"),
@@ -151,7 +151,15 @@ fn refused(module: &Module, op: &Op) -> Option<&'static str> {
             GlobalKind::Static(_) => Some("variables of a thread"),
             GlobalKind::Param | GlobalKind::Shared => None,
         },
-        _ => None,
+        Op::Math(_) | Op::Const(_) | Op::Zero | Op::Undef | Op::Select | Op::Convert | Op::Bitcast => None,
+        Op::Splat | Op::Sum | Op::Swizzle(_) | Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat => None,
+        Op::Outer | Op::Transpose | Op::Pack | Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) => None,
+        Op::Inject(_) | Op::Project(_) | Op::Tag | Op::Detach => None,
+        Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::Length => None,
+        Op::Point(_) | Op::Offset | Op::Address | Op::Assert(_) | Op::TargetText(_) => None,
+        Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => None,
+        Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => None,
+        Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => None,
     }
 }
 
@@ -295,7 +303,7 @@ impl<'c, 'f, 'm> Lanes<'c, 'f, 'm> {
     /// Emits an instruction without regions.
     fn plain(&mut self, data: &InstData) -> Result<()> {
         let is_uniform = data.results.first().is_some_and(|result| !self.varies(*result));
-        let is_safe = self.mask.is_full() || !may_trap(self.body.c.module, self.body.func, data);
+        let is_safe = self.mask.is_full() || !may_end(self.body.c.module, self.body.func, data);
         if is_uniform && is_safe && !matches!(data.op, Op::Load(_)) {
             return self.body.plain(data);
         }
@@ -360,21 +368,21 @@ pub(crate) fn analyse<'m>(c: &Compiler<'m>, id: FuncId, inputs: &[bool]) -> Unif
     Uniform::of(&c.module.types, &c.module.funcs[id], rules)
 }
 
-/// Whether an instruction without regions can end the program.
-fn may_trap(module: &Module, func: &Func, data: &InstData) -> bool {
-    let is_dynamic = |path: &Path| path.0.contains(&Step::Index);
-    match &data.op {
-        Op::Math(Math::Div | Math::Rem) => {
-            module.types.get(func.ty(data.operands[0])).scalar().is_some_and(|scalar| !scalar.is_float())
-        }
-        Op::Extract(path) | Op::Insert(path) | Op::InsertAdd(path) => is_dynamic(path),
-        Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::Assert(_) => true,
-        Op::Tag | Op::Project(_) => match module.types.get(func.ty(data.operands[0])) {
+/// Whether an instruction without regions can end the program. Lanes that take no part must not run such instructions.
+fn may_end(module: &Module, func: &Func, data: &InstData) -> bool {
+    let operand = || module.types.get(func.ty(data.operands[0]));
+    match data.op.trap_cause() {
+        Some(TrapCause::Divisor) => operand().scalar().is_some_and(|scalar| !scalar.is_float()),
+        Some(TrapCause::Index) => true,
+        Some(TrapCause::Tag) => match operand() {
             Type::Sum(id) => !module.types.struct_def(id).ids.is_empty(),
             _ => true,
         },
-        Op::Length => !matches!(func.op(data.operands[0]), Some(Op::Global(_))),
-        Op::Discard | Op::Screen(_) => true,
-        _ => false,
+        None => match data.op.effect() {
+            Effect::None => {
+                data.op == Op::Length && !matches!(func.op(data.operands[0]), Some(Op::Global(_)))
+            }
+            Effect::Read | Effect::Write | Effect::Inner | Effect::Exit => !matches!(data.op, Op::Barrier(_)),
+        },
     }
 }

@@ -1,5 +1,5 @@
-//! Loads and stores that hardly ever happen as they are written here: rows that reach out of their buffer, or of which some lanes
-//! are not here. A loop over the lanes keeps the code short; it takes as long to compile as code that runs.
+//! The slow path of loads and stores: rows that extend beyond their buffer, and rows in which some lanes are inactive. It rarely
+//! runs, so a loop over the lanes keeps the code short, which saves compile time.
 
 use super::Lanes;
 use super::value::{Leaf, native};
