@@ -1,8 +1,8 @@
-//! Ctrl-C while a program runs.
+//! Handles Ctrl-C while a program runs.
 //!
-//! Python's own handler of the signal only notes it until Python code runs again, which may be long after. So while launches run,
-//! a handler stands before Python's: it wakes a thread that ends the launches, and then does what Python's does. When a launch has
-//! ended, Python raises what its handler noted.
+//! Python's own signal handler only records the signal until Python code runs again, which may be much later. So while launches
+//! run, another handler is installed: it wakes a thread that stops the launches, and then calls Python's handler. When the launch
+//! has returned, Python handles the recorded signal, usually by raising `KeyboardInterrupt`.
 
 use cotangent::jit::Monitor;
 

@@ -30,7 +30,7 @@ pub struct Report {
 pub struct Kept {
     /// Its name: of the variable, if it was one.
     pub name: Symbol,
-    /// Its type, as IR text: arrays hold one element per round of a loop.
+    /// Its type, as IR text: arrays hold one element per iteration of a loop.
     pub ty: String,
     /// Its size in bytes.
     pub bytes: u64,
@@ -184,7 +184,7 @@ fn why(cx: &Context<'_>, func: &Func, value: Value) -> Why {
     Why::Cheaper
 }
 
-/// Whether `value` counts the rounds of a counted loop.
+/// Whether `value` counts the iterations of a counted loop.
 fn is_counter(func: &Func, value: Value) -> bool {
     let counts = |inst: Inst| {
         let data = &func.insts[inst];

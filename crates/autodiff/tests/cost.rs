@@ -1,6 +1,6 @@
 //! What gradients cost: steps, elements touched and bytes kept grow with the work and not with its square.
 //!
-//! A gradient that zero-fills, adds or copies a whole array per round is right and useless; only counting shows it. So
+//! A gradient that zero-fills, adds or copies a whole array per iteration is right and useless; only counting shows it. So
 //! each program runs with an array of N and of 4N elements, and everything may grow by a factor of four, and a little.
 
 mod law;
@@ -35,7 +35,7 @@ fn is_linear(program: &dyn Fn(u32) -> String, bytes_per_n: u64, fixed: u64) {
     let grown = |small: u64, large: u64| large as f64 / (small as f64).max(1.0);
     let limit = f64::from(factor) * 1.1;
     assert!(grown(small.steps, large.steps) < limit, "steps: {} and {}", small.steps, large.steps);
-    // A few whole arrays per call (the seed, the result) are fine; a whole array per round is not.
+    // A few whole arrays per call (the seed, the result) are fine; a whole array per iteration is not.
     assert!(
         large.elements <= u64::from(n * factor) * 12,
         "{} elements for {} rounds",
@@ -145,7 +145,7 @@ func @f(%x: [f32; {n}], %w: [f32; {n}]) -> [f32; {n}] differentiable(backward) {
     is_linear(&program, 4, 0);
 }
 
-/// An element is read in a branch and overwritten behind it: the slot is cleared before the branch, and what the branch
+/// An element is read in a branch and overwritten after it: the slot is cleared before the branch, and what the branch
 /// adds must go to the cleared array and not to the one before.
 #[test]
 fn an_element_read_in_a_branch_and_overwritten_behind_it_is_not_copied() {

@@ -208,9 +208,9 @@ fn loops_with_every_exit() {
     let at = |m: &Module, n, k| call(m, "main", vec![pair(2.0, 1.0), Val::int(n), Val::int(k)]);
     // x³ at 2: 8 and 12; after the break i is 3.
     assert_close(&at(&power_loop("break 0 %i1, %p1"), 10, 3), &[8.0, 12.0, 3.0]);
-    // One of four rounds is left out: x³ again.
+    // One of four iterations is left out: x³ again.
     assert_close(&at(&power_loop("continue 0 %i2, %p1"), 4, 1), &[8.0, 12.0, 4.0]);
-    // A return of x p = x⁴: 16 and 32; the counter given back is that of the round.
+    // A return of x p = x⁴: 16 and 32; the counter given back is that of the iteration.
     let m = power_loop("%out: f32 = mul %p1, %x\n return %out, %i1");
     assert_close(&at(&m, 10, 3), &[16.0, 32.0, 3.0]);
 }
@@ -422,7 +422,7 @@ fn the_user_s_sum_is_differentiable_unasked() {
     assert_close(&call(&m, "main", vec![pair(3.0, 1.0)]), &[12.0, 7.0]);
 }
 
-/// An array updated in a loop of `n` rounds, in one branch of an `if`, and left early by `exit`.
+/// An array updated in a loop of `n` iterations, in one branch of an `if`, and left early by `exit`.
 fn array_loop(n: usize, exit: &str) -> Module {
     module(&format!(
         "struct $arrays {{ p: [f32; {n}], d: [f32; {n}] }}

@@ -206,7 +206,7 @@ fn a_loop_left_by_a_return() {
 // req: LOOP-02
 #[test]
 fn a_round_skipped_by_a_continue() {
-    // Four rounds, one of them skipped: x^3.
+    // Four iterations, one of them skipped: x^3.
     let text = UNTIL
         .replace("const 10\n", "const 4\n")
         .replace("EXIT", "%n: i32 = add %j, %1\n      continue 0 %q, %n");
@@ -310,7 +310,7 @@ func @g(inout %a: [f32; 6], %n: i32) -> f32 differentiable(backward) {
     laws(text);
 }
 
-// A loop that counts down has its own counter; a variable that steps along with its rounds is known all the same.
+// A loop that counts down has its own counter; a variable that steps along with its iterations is known all the same.
 #[test]
 fn a_variable_that_counts_up_in_a_loop_that_counts_down() {
     let text = "

@@ -2,7 +2,7 @@
 //!
 //! Each test guards every transpose rule and every way to keep or repeat a value that occurs in such programs: a slot
 //! not cleared, a `continue` taken for a `break`, a captured cotangent dropped, a loop run in the wrong direction, a
-//! value kept in the wrong round all give another number.
+//! value kept in the wrong iteration all give another number.
 
 #[allow(dead_code, reason = "random programs are not parsed, nor what they cost looked at")]
 mod law;

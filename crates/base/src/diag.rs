@@ -162,7 +162,7 @@ impl Diagnostics {
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.items.iter()
     }
-    /// Moves those of `other` behind these.
+    /// Moves those of `other` after these.
     pub fn append(&mut self, other: Diagnostics) {
         self.items.extend(other.items);
     }

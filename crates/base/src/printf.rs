@@ -153,7 +153,7 @@ fn each_conversion<'f>(format: &'f str, visit: &mut dyn FnMut(&str, Option<u8>, 
     &format[start..]
 }
 
-/// What stands behind a percent sign, and what follows.
+/// What follows a percent sign, and the rest of the text.
 fn conversion(text: &str) -> Result<(Conversion, &str), String> {
     let mut found = Conversion::default();
     let mut rest = text;

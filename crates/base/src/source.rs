@@ -16,7 +16,7 @@ pub struct Span {
     pub file: FileId,
     /// Offset of the first byte.
     pub start: u32,
-    /// Offset behind the last byte.
+    /// Offset after the last byte.
     pub end: u32,
 }
 
@@ -44,7 +44,7 @@ impl Span {
         Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
-    /// The empty span behind `self`, where something was expected.
+    /// The empty span after `self`, where something was expected.
     pub fn after(self) -> Span {
         Span { start: self.end, ..self }
     }
@@ -223,7 +223,7 @@ impl Sources {
     }
 }
 
-/// Where lines end: behind `\n`, `\r\n`, or a `\r` alone.
+/// Where lines end: after `\n`, `\r\n`, or a `\r` alone.
 fn line_ends(text: &str) -> impl Iterator<Item = u32> {
     let bytes = text.as_bytes();
     let ends = move |i: &usize| match bytes[*i] {

@@ -13,7 +13,7 @@ use std::process::{Command, Output};
 use support::cotangent;
 use support::folder::Folder;
 
-/// The loop is in line 6 and may take four rounds.
+/// The loop is in line 6 and may take four iterations.
 const PROGRAM: &str = "StructuredBuffer<int> limit;
 RWStructuredBuffer<float> result;
 [Differentiable] float power(float x, no_diff float y)

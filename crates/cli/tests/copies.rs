@@ -1,4 +1,4 @@
-//! An array that a loop carries is never copied, filled or added as a whole in a round of it, in a function or in its derivative:
+//! An array that a loop carries is never copied, filled or added as a whole in an iteration of it, in a function or in its derivative:
 //! on the text that is emitted for the kernels of `bench/kernels` and for arrays in structures, of structures and in nested
 //! loops.
 

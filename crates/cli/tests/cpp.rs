@@ -134,7 +134,7 @@ fn cpp_computes_what_the_interpreter_does() {
     assert!(wrong.is_empty(), "{wrong}\nsources are in {}", folder.display());
 }
 
-/// So much is computed in a branch that some of it gets names there: what was computed before it and is used behind is not among
+/// So much is computed in a branch that some of it gets names there: what was computed before it and is used after is not among
 /// that.
 #[test]
 fn a_long_branch_names_nothing_of_what_is_around_it() {

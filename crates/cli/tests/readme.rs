@@ -15,7 +15,7 @@ fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The fenced blocks, with the word behind the fence.
+/// The fenced blocks, with the word after the fence.
 fn blocks(text: &str) -> Vec<(&str, &str)> {
     let parts: Vec<&str> = text.split("```").collect();
     parts.iter().skip(1).step_by(2).filter_map(|block| block.split_once('\n')).collect()

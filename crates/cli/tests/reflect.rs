@@ -32,7 +32,7 @@ fn json_has_offsets_and_contexts() {
     assert_eq!(json["entry_points"][0]["threads"], serde_json::json!([2, 3, 4]));
     let field = &json["parameters"][0]["fields"][1];
     assert_eq!((&field["name"], &field["offset"]), (&"weights".into(), &16.into()));
-    // The loop keeps two floats per round.
+    // The loop keeps two floats per iteration.
     assert_eq!(json["contexts"], serde_json::json!([{ "function": "power", "bytes": 64 }]));
 }
 

@@ -39,7 +39,7 @@ pub struct EntryPoint {
     pub threads: [u32; 3],
     /// The system values it takes, if it computes.
     pub inputs: Vec<Symbol>,
-    /// What it takes from the stage before and gives to the one behind.
+    /// What it takes from the stage before and gives to the one after.
     pub varyings: Vec<Varying>,
     /// The memory that holds the values of its uniform parameters.
     pub block: Option<BlockPlace>,

@@ -96,7 +96,7 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub span: Span,
     pub out: String,
     pub indent: usize,
-    /// Whether the next line goes on behind `else`.
+    /// Whether the next line goes on after `else`.
     pub after_else: bool,
     /// Where the last `if` is in what was written.
     pub last_if: Range<usize>,
@@ -435,7 +435,7 @@ impl FuncEmitter<'_, '_> {
     }
 
     /// Makes a statement of what this region has kept back longest, if that is too much. What regions around it keep back is
-    /// used behind it, where a name from in here is not known.
+    /// used after it, where a name from in here is not known.
     fn settle_first(&mut self) {
         let is_own = |value: &Value| self.single.get(value) == Some(&self.region);
         let mut own = self.pending.iter().copied().filter(is_own);

@@ -87,7 +87,7 @@ impl Votes {
         self.early.contains(looped)
     }
 
-    /// Whether lanes vote on being there behind a branch or loop.
+    /// Whether lanes vote on being there after a branch or loop.
     pub fn joins(&self, control: Inst) -> bool {
         self.joins.contains(control)
     }
@@ -165,7 +165,7 @@ impl Votes {
         }
     }
 
-    /// Whether something that lanes do together comes behind an instruction in its region: only that is told who is left.
+    /// Whether something that lanes do together comes after an instruction in its region: only that is told who is left.
     fn is_asked_behind(&self, func: &Func, shape: &Shape, inst: Inst) -> bool {
         let Some(region) = shape.home(inst) else { return false };
         let behind = func.regions[region].insts.iter().rev().take_while(|i| **i != inst);

@@ -23,7 +23,7 @@ mod tests {
     #[test]
     fn what_is_no_plain_character_is_bytes() {
         assert_eq!(c_string("a\\b \"c\"??/"), r#""a\\b \"c\"\?\?/""#);
-        // A digit behind an escape is not part of it.
+        // A digit after an escape is not part of it.
         assert_eq!(c_string("\u{e9}1\n\t"), r#""\303\2511\n\011""#);
     }
 }

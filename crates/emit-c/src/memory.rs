@@ -34,7 +34,7 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    /// The element of a buffer that a path begins with, and the indices behind it.
+    /// The element of a buffer that a path begins with, and the indices after it.
     fn first_index<'i>(&mut self, path: &Path, indices: &'i [Value]) -> (Expr, &'i [Value]) {
         match path.0[0] {
             Step::Part(index) => (Expr::name(format!("{index}u")), indices),

@@ -108,7 +108,7 @@ const GLOBAL: &str = "abs acos acosh asin asinh atan atan2 atanh atof atoi atol 
     sqrt srand stat stdin stdout strcmp strcpy strlen surface system tan tanh texture tgamma time tmpfile trunc uint ulong ushort wait \
     write y0 y1 yn dim3 half clock64";
 
-/// Vectors of CUDA are named like these, with the number of lanes behind.
+/// Vectors of CUDA are named like these, with the number of lanes after.
 const LANES: [&str; 12] = [
     "char",
     "uchar",

@@ -24,7 +24,7 @@ impl Emitter<'_> {
         self.options.language.target().rules(Memory::Buffer, Matrices::Rows)
     }
 
-    /// How many bytes come behind the header of a sum, if it has one.
+    /// How many bytes come after the header of a sum, if it has one.
     fn room(&self, id: StructId) -> Option<u32> {
         let types = &self.module.types;
         if types.struct_def(id).ids.is_empty() {

@@ -102,7 +102,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Declares the structures, each behind those it holds.
+    /// Declares the structures, each after those it holds.
     pub fn structures(&mut self) {
         let ids: Vec<StructId> = self.module.types.structs().map(|(id, _)| id).collect();
         for id in &ids {
@@ -113,7 +113,7 @@ impl Emitter<'_> {
         }
         self.structs.all = Arc::new(self.structs.names.values().map(|(name, _)| name.clone()).collect());
         self.find_empty(&ids);
-        // No field may have the name of a type, which it would hide from the fields behind it.
+        // No field may have the name of a type, which it would hide from the fields after it.
         for id in &ids {
             let mut names = self.structs.taken();
             let def = self.module.types.struct_def(*id);

@@ -26,7 +26,7 @@ impl FuncEmitter<'_, '_> {
         self.returned_value(data.results[0], Expr { effect: true, ..call });
     }
 
-    /// Emits a branch or loop, and the vote behind it.
+    /// Emits a branch or loop, and the vote after it.
     pub fn within(&mut self, inst: Inst, emit: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.open.push(Open { inst, came: self.lanes.clone(), round: None });
         emit(self)?;
@@ -70,7 +70,7 @@ impl FuncEmitter<'_, '_> {
         Expr::name(name)
     }
 
-    /// Before a loop: makes a variable of those in its round, if they vote. Says whether they do so by its condition.
+    /// Before a loop: makes a variable of those in its iteration, if they vote. Says whether they do so by its condition.
     pub fn begin_rounds(&mut self, looped: Inst) -> bool {
         if !self.votes.has_rounds(looped) {
             return false;

@@ -17,7 +17,7 @@ use naga::{Block, Expression, Handle, Literal, LocalVariable, Statement};
 pub(crate) struct LoopFrame {
     /// A variable per carried slot.
     slots: Vec<Handle<LocalVariable>>,
-    /// If an exit crosses the loop, how to go on behind it: 0 normally, [`CONTINUE`] with the next round of the loop
+    /// If an exit crosses the loop, how to go on after it: 0 normally, [`CONTINUE`] with the next iteration of the loop
     /// around, [`BREAK`] by leaving that too.
     leave: Option<Handle<LocalVariable>>,
 }
@@ -250,7 +250,7 @@ impl FuncEmitter<'_, '_> {
         Ok(())
     }
 
-    /// Adds the loop, and behind it the way on for exits that cross it.
+    /// Adds the loop, and after it the way on for exits that cross it.
     fn close_loop(&mut self, data: &InstData, body: Block, continuing: Block) -> Result<()> {
         let LoopFrame { slots, leave } = self.loops.pop().expect("the loop was opened");
         if let Some(leave) = leave {

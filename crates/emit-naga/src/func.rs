@@ -287,7 +287,7 @@ impl<'m> FuncEmitter<'_, 'm> {
         crate::lines::span(self.line)
     }
 
-    /// What `build` adds, as the body of a loop: what was read before it may be written by a round of it.
+    /// What `build` adds, as the body of a loop: what was read before it may be written by an iteration of it.
     pub fn repeated(&mut self, build: impl FnOnce(&mut Self) -> Result<()>) -> Result<Block> {
         self.loaded.clear();
         self.block(build)

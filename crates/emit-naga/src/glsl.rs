@@ -131,7 +131,7 @@ impl Numbers {
     }
 }
 
-/// naga calls resources in GLSL by their numbers. They get the names of the source back, with their numbers behind them, so
+/// naga calls resources in GLSL by their numbers. They get the names of the source back, with their numbers after them, so
 /// that they are no words of the language; unless something else is called so.
 fn with_names(mut text: String, module: &naga::Module) -> String {
     for (_, var) in module.global_variables.iter() {

@@ -28,7 +28,7 @@ impl Search<'_> {
             self.loops.insert(*inst, around);
             let inside = if data.op.is_loop() { Some(*inst) } else { around };
             for (number, operand) in data.operands.iter().enumerate() {
-                // Every round compares with the number of rounds.
+                // Every iteration compares with the number of iterations.
                 let is_count = number == 0 && matches!(data.op, Op::For(_));
                 self.used(*operand, if is_count { inside } else { around });
             }

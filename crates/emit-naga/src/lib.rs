@@ -427,7 +427,7 @@ impl Emitter<'_> {
                 let what = format!("the register space {} (the last is 255) is not supported", slot.space);
                 refuse(Feature::LargeNumbers, span, what)
             }
-            // The buffer of sizes comes behind.
+            // The buffer of sizes comes after.
             Target::Metal if slot.index > 254 => {
                 let what = format!("the index {} (the last is 254) is not supported", slot.index);
                 refuse(Feature::LargeNumbers, span, what)

@@ -136,7 +136,7 @@ impl Emitter<'_> {
             if !leaf.offset.is_multiple_of(align) || leaf.offset < end || shares_aggregate {
                 return Ok(None);
             }
-            // WGSL says no offsets: they follow from the order. And it takes nothing in the same 16 bytes behind an aggregate.
+            // WGSL says no offsets: they follow from the order. And it takes nothing in the same 16 bytes after an aggregate.
             let reached = if self.target == Target::Wgsl { natural } else { align };
             if behind_aggregate && end.next_multiple_of(reached) < leaf.offset.min(end.next_multiple_of(16)) {
                 return Ok(None);

@@ -196,7 +196,7 @@ fn write_wgsl(module: &naga::Module, info: &ModuleInfo) -> Result<(String, Vec<S
     Ok((text, entries))
 }
 
-/// The names of the entry points in WGSL, which naga does not tell: each stands behind a line with its stage.
+/// The names of the entry points in WGSL, which naga does not tell: each follows a line with its stage.
 fn wgsl_entries(text: &str) -> Vec<String> {
     let is_stage = |line: &str| ["@compute", "@vertex", "@fragment"].iter().any(|s| line.starts_with(s));
     let name = |line: &str| line.strip_prefix("fn ")?.split_once('(').map(|(name, _)| name.to_string());
@@ -225,7 +225,7 @@ fn check_layouts(module: &naga::Module) -> Result<()> {
                     end = offset + layouter[member.ty].size;
                     offset == member.offset
                 });
-                // Nothing lies behind the whole of a variable, so its size may be rounded up.
+                // Nothing lies after the whole of a variable, so its size may be rounded up.
                 placed && (whole || layouter[ty].alignment.round_up(end) == *span)
             }
             TypeInner::Array { base, stride, .. } => {

@@ -14,7 +14,7 @@
 //! [`Interpreter`] is the interpreter as a back end. A [`Program`] is loaded once and shared by machines in any thread.
 //!
 //! In wide mode ([`Options::wide`]) `half` and `float` are evaluated in binary64, for finite differences, and memory does not
-//! round.
+//! iteration.
 
 mod aggregate;
 mod backend;

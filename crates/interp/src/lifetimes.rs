@@ -46,7 +46,7 @@ impl Lifetimes {
         walk.depths(func.body, 0);
         let mut live = EntitySet::new();
         walk.region(func.body, &mut live);
-        // What only code behind an exit uses is never used, but that code is decoded too and names it.
+        // What only code after an exit uses is never used, but that code is decoded too and names it.
         for inst in func.all_insts() {
             for &operand in &func.insts[inst].operands {
                 walk.found.unused.remove(operand);
@@ -87,7 +87,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Walks a region backwards. `live` is what is used behind it, and becomes what is used from its start on.
+    /// Walks a region backwards. `live` is what is used after it, and becomes what is used from its start on.
     fn region(&mut self, region: Region, live: &mut EntitySet<Value>) {
         let func = self.func;
         for &inst in func.regions[region].insts.iter().rev() {
@@ -112,7 +112,7 @@ impl Walk<'_> {
         } else if !data.regions.is_empty() {
             self.branches(&data.regions, live);
         }
-        // How many loops a value may be inside of and still be dead behind this instruction.
+        // How many loops a value may be inside of and still be dead after this instruction.
         let mut dead_from = self.loops;
         if data.op == Op::Return {
             dead_from = 0;

@@ -252,7 +252,7 @@ ops! {
     Yield "yield" Exit Inner;
     /// `(value..)`. Leaves the loop that number of loops out (0 is the innermost) with these results.
     Break(u32) "break" Exit Inner;
-    /// `(value..)`. Starts the next round of that loop with these arguments.
+    /// `(value..)`. Starts the next iteration of that loop with these arguments.
     Continue(u32) "continue" Exit Inner;
     /// `(output..)`. Leaves the function.
     Return "return" Exit Inner;
@@ -352,7 +352,7 @@ impl Path {
 /// What a loop is known to do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LoopInfo {
-    /// More rounds than this are a fault of the program, which derivatives detect.
+    /// More iterations than this are a fault of the program, which derivatives detect.
     pub max_iters: Option<u32>,
     /// Whether to unroll it.
     pub unroll: Unroll,

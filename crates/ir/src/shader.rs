@@ -14,7 +14,7 @@ pub struct ShaderParams {
     pub globals: Vec<ShaderParam>,
     /// The entry points with their uniform parameters, in the order they were asked for.
     pub entries: Vec<(Symbol, Vec<ShaderParam>)>,
-    /// For each of them, what it takes from the stage before and gives to the one behind.
+    /// For each of them, what it takes from the stage before and gives to the one after.
     pub varyings: Vec<Vec<ShaderVarying>>,
     /// The parameters that hold derivatives, if an entry point is the derivative of a kernel.
     pub shadows: Vec<ShaderShadow>,
@@ -41,7 +41,7 @@ pub struct ShaderShadow {
     pub written: bool,
 }
 
-/// Something that an entry point takes from the stage before or gives to the one behind.
+/// Something that an entry point takes from the stage before or gives to the one after.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ShaderVarying {
     /// The way to it from a parameter, `v.uv`.
@@ -86,7 +86,7 @@ pub enum Shape {
     Packed(Ty, Vec<Option<u32>>),
     /// A resource, by the type of its handle.
     Resource(Ty),
-    /// The counter of a buffer, by the type of its handle. HLSL hides it in the buffer's register, so that there it comes behind
+    /// The counter of a buffer, by the type of its handle. HLSL hides it in the buffer's register, so that there it comes after
     /// all that has registers of its own.
     Counter(Ty),
     /// What lies in memory of its own.

@@ -79,7 +79,7 @@ impl Texture {
     }
 }
 
-/// A way to sample a texture. Behind the texture, the sampler and the coordinates stand the operands named here, and last, if
+/// A way to sample a texture. After the texture, the sampler and the coordinates stand the operands named here, and last, if
 /// there is one, an offset: by how many texels of the level to move the location along each axis, `i32`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Sampling {

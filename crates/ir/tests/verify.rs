@@ -21,7 +21,7 @@ fn body(insts: &str) -> String {
     ))
 }
 
-/// The part of a complaint about a body behind function and instruction.
+/// The part of a complaint about a body after function and instruction.
 fn complaint(insts: &str) -> String {
     let said = body(insts);
     said.rsplit_once("`: ").map_or(said.clone(), |(_, rule)| rule.to_string())

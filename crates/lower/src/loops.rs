@@ -33,9 +33,9 @@ pub(crate) struct Target {
     pub label: Option<Label>,
     /// The variables it carries, after the flag if there is one.
     pub slots: Vec<LocalId>,
-    /// Whether the first carried value says that this is the first round.
+    /// Whether the first carried value says that this is the first iteration.
     pub first: bool,
-    /// What runs before the next round.
+    /// What runs before the next iteration.
     pub step: Option<Arc<Expr>>,
     /// Whether `continue` leaves a loop of one iteration inside, so that lanes meet at the step.
     pub meets: bool,
@@ -121,7 +121,7 @@ impl Frame<'_, '_> {
         }
     }
 
-    /// Makes the region's arguments the values of the slots; gives the flag of the first round if there is one.
+    /// Makes the region's arguments the values of the slots; gives the flag of the first iteration if there is one.
     fn take_slots(&mut self, slots: &[LocalId], first: bool, args: &[Value]) -> Option<Value> {
         let (flag, args) = args.split_at(usize::from(first));
         for (&slot, &arg) in slots.iter().zip(args) {
@@ -130,7 +130,7 @@ impl Frame<'_, '_> {
         flag.first().copied()
     }
 
-    /// The condition; true in the first round if there is a flag that says so.
+    /// The condition; true in the first iteration if there is a flag that says so.
     fn test(&mut self, cond: &Expr, first: Option<Value>) -> Value {
         let Some(first) = first else {
             return self.expr(cond);
@@ -142,7 +142,7 @@ impl Frame<'_, '_> {
         value.unwrap_or(first)
     }
 
-    /// Begins a round with the test, leaving the innermost loop if it fails.
+    /// Begins an iteration with the test, leaving the innermost loop if it fails.
     fn test_late(&mut self, cond: &Expr, first: Option<Value>) {
         let Some(first) = first else {
             return self.break_unless(cond);
@@ -176,7 +176,7 @@ impl Frame<'_, '_> {
         flag.into_iter().chain(slots.into_iter().map(|s| self.var(s))).collect()
     }
 
-    /// Runs the step and gives what the next round starts with.
+    /// Runs the step and gives what the next iteration starts with.
     fn next_round(&mut self, target: usize) -> Vec<Value> {
         if let Some(step) = self.targets[target].step.clone() {
             self.eval(&step);

@@ -84,7 +84,7 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, func: FuncRef, s
     let types: Vec<Ty> = frame.lowerer.module.funcs[callee].sig.outputs().map(|o| o.ty).collect();
     let call = frame.b().emit(Op::Call(callee), &arguments, &types);
     let results = frame.func.insts[call].results.to_vec();
-    // A function gives its result first; its locations come behind those of `out` parameters.
+    // A function gives its result first; its locations come after those of `out` parameters.
     let trees = interface.result.iter().chain(interface.params.iter().filter_map(|p| p.output.as_ref()));
     let mut outputs: Vec<Option<Value>> = vec![None; interface.outputs.len()];
     for (tree, result) in trees.zip(results) {

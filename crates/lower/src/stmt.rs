@@ -76,7 +76,7 @@ impl Frame<'_, '_> {
         self.set_var(local, value);
     }
 
-    /// Lowers an `if` with all `else if` behind it. What each link assigns is found from the last to the first, so that a
+    /// Lowers an `if` with all `else if` after it. What each link assigns is found from the last to the first, so that a
     /// long chain is looked at once.
     fn if_(&mut self, cond: &Expr, then: &Block, mut otherwise: &Block) {
         let mut chain = vec![Link { span: self.span, cond, then, assigned: Assigned::new() }];

@@ -148,7 +148,7 @@ impl Frame<'_, '_> {
         });
     }
 
-    /// One case behind the other.
+    /// One case after the other.
     fn in_order(&mut self, selector: Value, cases: &[Case], assigned: &Assigned) {
         let first = self.first_case(selector, cases);
         self.declare_skipped(cases);
@@ -253,7 +253,7 @@ impl Frame<'_, '_> {
     }
 }
 
-/// The variables a case declares for itself and those behind it.
+/// The variables a case declares for itself and those after it.
 fn declared(case: &Case) -> impl Iterator<Item = LocalId> {
     case.body.iter().filter_map(|stmt| match stmt.kind {
         StmtKind::Let(local, _) => Some(local),

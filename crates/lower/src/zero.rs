@@ -98,14 +98,14 @@ impl Walk<'_> {
         self.known.get(self.func.insts[inst].operands.get(number)?).copied()
     }
 
-    /// Walks through the arm that is chosen, or through all if that is not known. Says whether one of them goes on behind.
+    /// Walks through the arm that is chosen, or through all if that is not known. Says whether one of them goes on after.
     fn choice(&mut self, inst: Inst, arm: Option<usize>) -> bool {
         let regions = self.func.insts[inst].regions.clone();
         let reached: Vec<Region> = match arm {
             Some(arm) => regions.get(arm..=arm).unwrap_or_default().to_vec(),
             None => regions.to_vec(),
         };
-        // All of them are walked through, also behind one that goes on.
+        // All of them are walked through, also after one that goes on.
         let ends: Vec<Region> = reached.into_iter().filter(|region| self.region(*region)).collect();
         for (number, result) in self.func.insts[inst].results.iter().enumerate() {
             let given =
@@ -117,7 +117,7 @@ impl Walk<'_> {
         !ends.is_empty()
     }
 
-    /// Walks through a loop, unless it ends before its first round.
+    /// Walks through a loop, unless it ends before its first iteration.
     fn repeat(&mut self, inst: Inst) {
         let [cond, body] = self.func.insts[inst].regions[..] else { return };
         if self.first_answer(inst, cond) != Some(Const::Bool(false)) {

@@ -262,7 +262,7 @@ fn breaks_in_a_case_skip_what_follows_them() {
         }
         return r;
     }";
-    // 0: 4 + 10 + 100, then 1000 and no round of the loop; 2: 2 + 10 + 100 + 1000 + two rounds; 5: three rounds.
+    // 0: 4 + 10 + 100, then 1000 and no iteration of the loop; 2: 2 + 10 + 100 + 1000 + two iterations; 5: three iterations.
     let points = [0, 1, 2, 3, 5, 12, 13, 14, 20, 21, 30];
     let results = [1114, 1, 21112, 0, 31114, 31000, 31005, 0, 0, -1, 0];
     assert_eq!(ints(source, "f", &points), results);

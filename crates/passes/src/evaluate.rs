@@ -23,7 +23,7 @@ pub(crate) fn scalar_op(eval: Eval, op: &Op, from: Scalar, to: Scalar, operands:
     }
 }
 
-/// Values under the assumption that some of them are constants: one round of a loop, tried out.
+/// Values under the assumption that some of them are constants: one iteration of a loop, tried out.
 pub(crate) struct Trial<'a> {
     types: &'a Types,
     func: &'a Func,

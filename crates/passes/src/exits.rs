@@ -52,7 +52,7 @@ use cotangent_ir::{Exit, Func, Inst, Op, Region, Ty, Types, Value};
 /// reads code goes as deep.
 const MOST_EXITS: usize = 64;
 
-/// Removes loops of one round from `func`, where it can. Says whether there were any.
+/// Removes loops of one iteration from `func`, where it can. Says whether there were any.
 pub fn exits(types: &mut Types, func: &mut Func) -> bool {
     let mut changed = false;
     loop {

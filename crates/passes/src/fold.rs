@@ -137,7 +137,7 @@ fn switch(cx: &Rewriter<'_>, inst: Inst, cases: &[i64]) -> Change {
     Change::Splice(data.regions[case])
 }
 
-/// A loop that ends before its first round gives its initial values.
+/// A loop that ends before its first iteration gives its initial values.
 fn no_rounds(cx: &Rewriter<'_>, looped: Loop) -> Change {
     let inits = SmallVec::from_slice(&cx.func.insts[looped.inst].operands[looped.lead..]);
     let runs = match looped.cond {

@@ -157,7 +157,7 @@ impl Hoist<'_> {
             && !data.results.iter().any(|v| holds_array(self.types, self.func.ty(*v)))
     }
 
-    /// Whether a loop is known to have a round.
+    /// Whether a loop is known to have an iteration.
     fn has_rounds(&self, inst: Inst) -> bool {
         let data = &self.func.insts[inst];
         let count = || consts::int(self.types, self.func, data.operands[0]);

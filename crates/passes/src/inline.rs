@@ -151,7 +151,7 @@ impl Inliner<'_> {
     }
 }
 
-/// Puts the body of `callee` into a loop of one round, and gives the loop's results.
+/// Puts the body of `callee` into a loop of one iteration, and gives the loop's results.
 fn once(b: &mut Builder<'_>, callee: &Func, copier: &mut Copier, results: &[Value]) -> Vec<Value> {
     let types: Vec<Ty> = results.iter().map(|v| b.ty(*v)).collect();
     let inits: Vec<Value> = types.iter().map(|ty| b.undef(*ty)).collect();

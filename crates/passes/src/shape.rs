@@ -133,7 +133,7 @@ impl Loop {
         func.insts[self.inst].results.len()
     }
 
-    /// Whether `exit`, which ends at this loop, starts its next round, as the `yield` of the body and every
+    /// Whether `exit`, which ends at this loop, starts its next iteration, as the `yield` of the body and every
     /// `continue` do.
     pub fn is_back_edge(self, func: &Func, shape: &Shape, exit: Inst) -> bool {
         match func.insts[exit].op.exit() {

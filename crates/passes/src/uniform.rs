@@ -116,7 +116,7 @@ impl<'f> Uniform<'f> {
         }
     }
 
-    /// Whether some lanes may leave a loop from within a round while others go on.
+    /// Whether some lanes may leave a loop from within an iteration while others go on.
     pub fn is_left_apart(&self, looped: Inst) -> bool {
         let inside = self.jumps.iter().copied().filter(|jump| self.around(*jump).any(|c| c == looped));
         inside.into_iter().any(|jump| self.leaves_round(jump, looped) && self.is_apart(jump, Some(looped)))

@@ -48,7 +48,7 @@ use cotangent_ir::{
 };
 
 /// Unrolls the loops of `func` that must be, writing at most `limit` instructions. Gives the places of those that
-/// could not be: their number of rounds is not a constant, or there are too many.
+/// could not be: their number of iterations is not a constant, or there are too many.
 pub fn unroll(types: &mut Types, func: &mut Func, limit: usize) -> Vec<Span> {
     let mut left = limit;
     loop {
@@ -86,7 +86,7 @@ fn is_forced(func: &Func, inst: Inst) -> bool {
     matches!(&func.insts[inst].op, Op::While(info) | Op::For(info) if info.unroll == Unroll::Force)
 }
 
-/// What is known about the carried values at the start of a round, and the round's number if it is counted.
+/// What is known about the carried values at the start of an iteration, and the iteration's number if it is counted.
 struct Round {
     number: Option<i64>,
     slots: Vec<Option<Const>>,
@@ -130,7 +130,7 @@ impl Unroller<'_> {
         self.func.regions[region].insts = kept;
     }
 
-    /// The rounds of a loop, if they are known and not too many. Pays for them.
+    /// The iterations of a loop, if they are known and not too many. Pays for them.
     fn rounds(&mut self, looped: Loop) -> Option<Vec<Round>> {
         let mut size = 1;
         self.func.walk(looped.body, &mut |_| size += 1);
@@ -187,7 +187,7 @@ impl Unroller<'_> {
         }
     }
 
-    /// Appends the rounds of a loop to `kept`.
+    /// Appends the iterations of a loop to `kept`.
     fn expand(&mut self, looped: Loop, rounds: &[Round], kept: &mut Vec<Inst>) {
         let exits = self.shape.exits(looped.inst).iter().map(|exit| self.func.insts[*exit].op.exit());
         let (mut breaks, mut continues) = (false, false);
@@ -230,7 +230,7 @@ impl Unroller<'_> {
         Some(values)
     }
 
-    /// The constants of a round: its number, if any, and for each slot whether it is known.
+    /// The constants of an iteration: its number, if any, and for each slot whether it is known.
     fn known(&mut self, looped: Loop, round: &Round, values: &[Value], out: &mut Vec<Inst>) -> Known {
         let counter = self.func.regions[looped.body].args.first().map(|arg| self.func.ty(*arg));
         let number = round.number.zip(counter);
@@ -268,7 +268,7 @@ impl Unroller<'_> {
         Some(self.func.insts[exit].operands.to_vec())
     }
 
-    /// Appends a loop of one round, whose body `write` writes, and gives its results.
+    /// Appends a loop of one iteration, whose body `write` writes, and gives its results.
     fn once(
         &mut self,
         like: Inst,
@@ -302,12 +302,12 @@ struct Copy {
     looped: Loop,
     /// Whether all rounds are in a loop that a `break` leaves.
     breaks: bool,
-    /// Whether each round is in a loop that a `continue` leaves.
+    /// Whether each iteration is in a loop that a `continue` leaves.
     continues: bool,
 }
 
 impl Copy {
-    /// What an exit becomes in a copy, `depth` loops inside a round.
+    /// What an exit becomes in a copy, `depth` loops inside an iteration.
     fn exit(&self, exit: Exit, depth: u32) -> Exit {
         let (inner, outer) = (u32::from(self.continues), u32::from(self.breaks));
         let beyond = |out: u32| out + inner + outer - 1;

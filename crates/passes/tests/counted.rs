@@ -1,4 +1,4 @@
-//! The number of rounds of a counted loop is right at both ends of the numbers.
+//! The number of iterations of a counted loop is right at both ends of the numbers.
 
 use cotangent_ir::text::{parse_module, print_module};
 use cotangent_ir::{Const, Op, verify};

@@ -145,7 +145,7 @@ fn a_shift_beyond_the_width_is_a_smaller_one() {
     let positive = "%z2: i32 = const 0  %goes: bool = gt %i, %z2";
     let from_n = "%z: i32 = const 0  %start: i32 = add %n, %z";
     let i32 = |before, asks, moves| rounds(&Case { ty: "i32", before, asks, moves });
-    // By 33 is by 1, which takes 31 rounds, and by 32 nothing moves; of neither a bound is claimed.
+    // By 33 is by 1, which takes 31 iterations, and by 32 nothing moves; of neither a bound is claimed.
     assert_eq!(i32(from_n, positive, "%s: i32 = const 31  %next: i32 = shr %k, %s"), Some(1));
     assert_eq!(i32(from_n, positive, "%s: i32 = const 33  %next: i32 = shr %k, %s"), None);
     assert_eq!(i32(from_n, positive, "%s: i32 = const 32  %next: i32 = shr %k, %s"), None);

@@ -153,7 +153,7 @@ pub enum Data {
 }
 
 impl Data {
-    /// Reads what stands behind `NAME=`, except `@file`.
+    /// Reads what follows `NAME=`, except `@file`.
     pub fn parse(text: &str) -> Result<Data, Error> {
         let text = text.trim();
         if let Some(number) = Number::parse(text) {

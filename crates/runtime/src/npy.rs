@@ -35,7 +35,7 @@ pub fn read_shaped(bytes: &[u8]) -> Result<(Scalar, Vec<usize>, Vec<u8>), Error>
     }
 }
 
-/// What follows the header, whose length stands behind the magic word and the version.
+/// What comes after the header, whose length follows the magic word and the version.
 fn data(bytes: &[u8]) -> Option<&[u8]> {
     let start = match bytes.get(6)? {
         1 => 10 + usize::from(u16::from_le_bytes(bytes.get(8..10)?.try_into().ok()?)),

@@ -63,7 +63,7 @@ fn inherited(types: &Types, ty: Ty, first: &StructField, step: &str) -> Option<(
 /// A scalar inside a type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Leaf {
-    /// How it is reached, as written behind the name of the whole: `.pos.x`, `[2]`, or nothing.
+    /// How it is reached, as written after the name of the whole: `.pos.x`, `[2]`, or nothing.
     pub path: String,
     /// Its type.
     pub scalar: Scalar,

@@ -260,7 +260,7 @@ cotangent_base::codes! {
 
     /// From version 2025 of the language on, a generic function cannot be called for the type of an interface value, which is
     /// known only when the program runs. Take a parameter of interface type instead of a generic one, or find out the type with
-    /// `as` before the call. Files of no version may do so.
+    /// `as` before the call. Files without a `#language` line are exempt.
     E0421 OPEN_TYPE = "generic function called for an interface value";
 
     /// A `__ref` parameter refers to a variable. A value of interface type, also in a structure, array or tuple, is stored in a

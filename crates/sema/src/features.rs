@@ -1,10 +1,10 @@
-//! Checks that functions which state what they require use no other features of SPIR-V.
+//! Checks the features of SPIR-V that functions state.
 //!
-//! `[require(spvRayQueryKHR)]` states a feature of the target. A function that states features may use only functions that require
-//! no others, whether those state it or their callees do. Input: the checked bodies. Output: diagnostics at such functions.
+//! A function that states features, as in `[require(spvRayQueryKHR)]`, may use only functions that require no others, whether those
+//! functions or their callees state them. Input: the checked bodies. Output: diagnostics at the functions.
 //!
-//! Features imply others: [`implied`] says which. Versions (`sm_6_5`), and names that are not in it, may imply anything, so a function
-//! that states one of them is not checked.
+//! Some features imply others ([`implied`]). A version (`sm_6_5`) or an unknown name may imply any feature, so a function that
+//! states one is not checked.
 
 use crate::Checked;
 use crate::capability::{capability_name, is_place};
@@ -77,10 +77,10 @@ impl Checked {
     /// Reports the functions of the user that use a feature which they do not state, and those that use one which the requirement
     /// that they meet does not state.
     pub(crate) fn check_features(&mut self) {
-        for id in self.tables.user_funcs.clone() {
+        for id in self.tables.funcs.user().to_vec() {
             self.check_features_of(id, id);
         }
-        for (requirement, func) in std::mem::take(&mut self.tables.meeting) {
+        for (requirement, func) in self.tables.conformances.take_met() {
             if self.stated(func).is_empty() {
                 self.check_features_of(func, requirement);
             }

@@ -6,7 +6,7 @@ const WEIGHTS: usize = 33 * 32 + 33 * 32 + 33 * 3;
 const SIDE: usize = 512;
 const BATCH: usize = 1024;
 
-/// Runs so many rounds and reports each.
+/// Runs the given number of iterations and reports each.
 pub fn fit(rounds: u32, report: &mut dyn FnMut(u32, f32)) -> Outcome<Fit> {
     let mut program = Program::new("field/field.slang")?;
     program.set("side", SIDE as u32)?;

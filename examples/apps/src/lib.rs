@@ -67,7 +67,7 @@ impl Program {
 
 /// What an optimiser found.
 pub struct Fit {
-    /// The loss of every round.
+    /// The loss of every iteration.
     pub losses: Vec<f32>,
     /// Pixels along an edge of the pictures.
     pub side: usize,
@@ -85,10 +85,10 @@ impl Fit {
     }
 }
 
-/// An application: runs so many rounds and reports each, with its loss.
+/// An application: runs the given number of iterations and reports each, with its loss.
 pub type Application = fn(rounds: u32, report: &mut dyn FnMut(u32, f32)) -> Outcome<Fit>;
 
-/// Runs an application with as many rounds as the command line says, draws how the loss falls and writes the picture.
+/// Runs an application with as many iterations as the command line says, draws how the loss falls and writes the picture.
 pub fn show(name: &str, rounds: u32, application: Application) -> Outcome {
     let rounds = std::env::args().nth(1).map_or(Ok(rounds), |n| n.parse())?;
     let mut losses: Vec<f32> = vec![];

@@ -14,7 +14,7 @@ const HIDDEN: [f32; 3 * NUMBERS] = [
     0.1, 0.3, 0.12,   0.7, 0.9, 0.3,  1.2,  0.0,
 ];
 
-/// Runs so many rounds and reports each.
+/// Runs the given number of iterations and reports each.
 pub fn fit(rounds: u32, report: &mut dyn FnMut(u32, f32)) -> Outcome<Fit> {
     let mut program = Program::new("materials/materials.slang")?;
     program.set("side", SIDE as u32)?;

@@ -7,7 +7,7 @@ const NUMBERS: usize = 9;
 const SIDE: usize = 512;
 const BATCH: usize = 1 << 14;
 
-/// Runs so many rounds and reports each.
+/// Runs the given number of iterations and reports each.
 pub fn fit(rounds: u32, report: &mut dyn FnMut(u32, f32)) -> Outcome<Fit> {
     let mut program = Program::new("splats/splats.slang")?;
     program.set("grid", GRID as u32)?;

@@ -94,7 +94,7 @@ pub fn init_of(func: &Func, inst: Inst, arg: Value) -> Option<Value> {
     }
 }
 
-/// The value of a constant count; negative counts run no round.
+/// The value of a constant count; negative counts run no iteration.
 pub fn constant_count(func: &Func, value: Value) -> Option<u32> {
     if let Some(Op::Const(Const::Int(n))) = func.op(value) {
         return Some(u32::try_from(*n).unwrap_or(0));

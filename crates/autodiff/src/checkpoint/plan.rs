@@ -27,7 +27,7 @@ pub struct Field {
     pub residual: Residual,
     /// What it is called.
     pub name: Symbol,
-    /// The type of what it holds, per round.
+    /// The type of what it holds, per iteration.
     pub ty: Ty,
     /// The loops around what it holds, outermost first, and how many rounds each has room for.
     pub loops: Vec<(Inst, u32)>,

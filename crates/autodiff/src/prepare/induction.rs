@@ -11,16 +11,16 @@ use cotangent_passes::shape::{Loop, Shape};
 /// What is known of a loop.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// For each slot of a `while`, what is added after each round.
+    /// For each slot of a `while`, what is added after each iteration.
     pub(super) steps: Vec<Option<i64>>,
-    /// The most rounds there can be.
+    /// The most iterations there can be.
     pub(super) rounds: Option<u32>,
 }
 
 /// What leaves a loop's body, as seen from inside.
 #[derive(Default)]
 pub(super) struct Edges {
-    /// The values passed to the next round, by each edge.
+    /// The values passed to the next iteration, by each edge.
     next: Vec<Vec<Value>>,
     /// Whether a `break` leaves this loop.
     pub(super) breaks: bool,

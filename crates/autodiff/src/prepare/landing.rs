@@ -177,7 +177,7 @@ impl Preparer<'_> {
         }
     }
 
-    /// Whether the loop goes on after this round.
+    /// Whether the loop goes on after this iteration.
     fn stays_live(&mut self, depth: usize, outcome: &Outcome) -> Value {
         match outcome {
             Outcome::Known(code, _) => {

@@ -49,11 +49,11 @@ use versions::{Met, Versions};
 pub struct Prepared {
     /// The function.
     pub func: Func,
-    /// Arguments of loop bodies that are known in every round.
+    /// Arguments of loop bodies that are known in every iteration.
     pub induction: Induction,
 }
 
-/// Arguments of loop bodies, each with its step, which is added after each round: in round `k` of its loop, counted
+/// Arguments of loop bodies, each with its step, which is added after each iteration: in iteration `k` of its loop, counted
 /// from 0, the argument is `init + step * k` where the body begins.
 pub type Induction = Map<Value, i64>;
 
@@ -93,7 +93,7 @@ struct At {
     index: usize,
 }
 
-/// Where to go on once the end of a branch is reached: behind `inst`, whose results the branch has yielded.
+/// Where to go on once the end of a branch is reached: after `inst`, whose results the branch has yielded.
 struct Rest<'r> {
     inst: Inst,
     at: At,
@@ -193,7 +193,7 @@ impl Preparer<'_> {
         self.guard(carried, rest.at, rest.next, landing);
     }
 
-    /// Behind a construct: its results are `values`.
+    /// After a construct: its results are `values`.
     fn land_branches(&mut self, branch: &Landing, data: &InstData, values: &[Value]) {
         self.bind(&data.results, values);
         if let Landing::Branch { met, .. } = branch {
@@ -249,7 +249,7 @@ impl Preparer<'_> {
         self.b().emit(exit, values, &[]);
     }
 
-    /// Builds a region. New versions of slots' values made in it are forgotten behind it.
+    /// Builds a region. New versions of slots' values made in it are forgotten after it.
     fn build(&mut self, args: &[Ty], build: impl FnOnce(&mut Self, &[Value])) -> Region {
         let region = self.to.new_region();
         let args: Vec<Value> = args.iter().map(|ty| self.to.add_arg(region, *ty)).collect();

@@ -25,7 +25,7 @@ impl Versions {
         self.latest.get(&group).map(Vec::as_slice)
     }
 
-    /// A round of the group's loop begins with these.
+    /// An iteration of the group's loop begins with these.
     pub(super) fn begin(&mut self, group: Group, values: &[Value]) {
         self.latest.insert(group, values.to_vec());
     }

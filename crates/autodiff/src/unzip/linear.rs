@@ -71,7 +71,7 @@ struct Linear<'a> {
     context: Option<Value>,
     /// The counters of the loops we are in.
     counters: Map<Inst, Value>,
-    /// How many rounds each `while` ran.
+    /// How many iterations each `while` ran.
     trips: Map<Inst, Value>,
     /// The linear values of the new function.
     lin: EntitySet<Value>,
@@ -191,14 +191,14 @@ impl<'a> Linear<'a> {
         b.span = outer;
     }
 
-    /// Reads a field of the context, of this round of the loops we are in.
+    /// Reads a field of the context, of this iteration of the loops we are in.
     fn fetch(&mut self, b: &mut Builder<'_>, number: u32) -> Value {
         let (path, indices) = place(&self.whole.plan.fields[number as usize], number, &self.counters);
         let context = self.context.expect("a function that keeps has a context");
         b.extract(context, path, &indices)
     }
 
-    /// An argument of the loop `inst` that is known in every round: `init + step * round`.
+    /// An argument of the loop `inst` that is known in every iteration: `init + step * iteration`.
     fn induction(&mut self, b: &mut Builder<'_>, inst: Inst, arg: Value) {
         let Some(&step) = self.whole.induction.get(&arg) else {
             return;
@@ -217,7 +217,7 @@ impl<'a> Linear<'a> {
         self.rename(arg, value);
     }
 
-    /// The number of the round of a loop we are in: its counter, or, if it counts down, the rest.
+    /// The number of the iteration of a loop we are in: its counter, or, if it counts down, the rest.
     fn round(&mut self, b: &mut Builder<'_>, inst: Inst) -> Value {
         let counter = self.counters[&inst];
         let data = &self.source().insts[inst];

@@ -202,7 +202,7 @@ impl<'a> Primal<'a> {
         self.tape.as_ref().filter(|t| t.carriers.contains(inst)).map(|t| t.ty)
     }
 
-    /// Behind `new`: the context is its last result if it carries one, else what it was before.
+    /// After `new`: the context is its last result if it carries one, else what it was before.
     fn leave(&mut self, b: &Builder<'_>, new: Inst, carries: Option<Ty>, before: Option<Value>) {
         if let Some(tape) = &mut self.tape {
             let last = b.func.insts[new].results.last().copied().filter(|_| carries.is_some());
@@ -240,7 +240,7 @@ impl<'a> Primal<'a> {
         self.leave(b, new, carries, before);
     }
 
-    /// A `while`. If something in it is kept, or its number of rounds is, it also carries a counter.
+    /// A `while`. If something in it is kept, or its number of iterations is, it also carries a counter.
     fn conditional(&mut self, b: &mut Builder<'_>, inst: Inst, data: &InstData, info: LoopInfo) {
         let counts =
             self.tape.is_some() && (self.room(inst).is_some() || self.is_kept(Residual::Trips(inst)));
@@ -311,7 +311,7 @@ impl<'a> Primal<'a> {
         }
     }
 
-    /// Before a counted loop that keeps something: it must not run more rounds than there is room for.
+    /// Before a counted loop that keeps something: it must not run more iterations than there is room for.
     fn check_count(&mut self, b: &mut Builder<'_>, inst: Inst, original: Value, n: Value) {
         let Some(room) = self.room(inst).filter(|_| self.tape.is_some()) else {
             return;
@@ -323,7 +323,7 @@ impl<'a> Primal<'a> {
         }
     }
 
-    /// How many rounds of a loop the context has room for, if anything in the loop is kept.
+    /// How many iterations of a loop the context has room for, if anything in the loop is kept.
     fn room(&self, inst: Inst) -> Option<u32> {
         let all = self.whole.plan.fields.iter().flat_map(|f| &f.loops);
         all.filter(|(l, _)| *l == inst).map(|(_, room)| *room).next()
@@ -351,7 +351,7 @@ impl<'a> Primal<'a> {
     }
 }
 
-/// Where in the context a field's value of this round is.
+/// Where in the context a field's value of this iteration is.
 pub fn place(field: &Field, number: u32, counters: &Map<Inst, Value>) -> (Path, Vec<Value>) {
     let mut path = Path::part(number);
     path.0.extend(field.loops.iter().map(|_| Step::Index));

@@ -51,7 +51,7 @@ type State = [Value; 5];
 /// A loop around the statement being made.
 #[derive(Clone, Copy)]
 struct Around {
-    /// The counter of a `while`, which its exits carry behind the state.
+    /// The counter of a `while`, which its exits carry after the state.
     counter: Option<Value>,
 }
 

@@ -1,4 +1,4 @@
-//! Lists of programs in `tests`, with what is said of each: `name: text`, and comments behind `#`.
+//! Lists of programs in `tests`, with what is said of each: `name: text`, and comments after `#`.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 

@@ -255,7 +255,7 @@ fn advance(length: usize, room: usize) -> usize {
     let reach =
         |room: usize, again: usize| (1..=room + 1).fold(1usize, |all, k| all.saturating_mul(again + k) / k);
     let again = (1..).find(|again| reach(room, *again) >= length).unwrap_or(1);
-    // What lies behind the snapshot has one less.
+    // What lies after the snapshot has one less.
     length.saturating_sub(reach(room - 1, again)).max(1)
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn marked(module: &naga::Module, plain: &str) -> (naga::Module, Strin
     (module, name)
 }
 
-/// Adds markers to a function. Their variable and their expressions come behind all others, whose numbers the text shows.
+/// Adds markers to a function. Their variable and their expressions come after all others, whose numbers the text shows.
 fn mark(function: &mut naga::Function, ty: Handle<naga::Type>, name: &str) {
     let variable = naga::LocalVariable { name: Some(name.to_string()), ty, init: None };
     let variable = function.local_variables.append(variable, naga::Span::UNDEFINED);
@@ -49,7 +49,7 @@ fn mark_block(block: &mut Block, marker: &mut dyn FnMut(u32) -> Statement) {
         if number != 0 && number != last && prints {
             block.push(marker(number), span);
         }
-        // What is inside says its own place, so that behind it this one is said again.
+        // What is inside says its own place, so that after it this one is said again.
         last = if mark_inner(&mut statement, marker) { 0 } else { number };
         block.push(statement, span);
     }

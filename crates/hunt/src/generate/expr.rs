@@ -5,7 +5,7 @@ use super::Generator;
 use super::scope::Scope;
 use crate::program::{Node, Ty};
 
-/// Forms of each type, with `$` for operands of the types behind. One is picked at random.
+/// Forms of each type, with `$` for operands of the types after. One is picked at random.
 type Form = (&'static str, &'static [Ty]);
 
 use Ty::{Array, Bool, Float, Inner, Int, Mat, Outer, Pair, Vec2, Vec3};

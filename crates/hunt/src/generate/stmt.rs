@@ -55,7 +55,7 @@ fn statement(text: &str, parts: Vec<Piece>) -> Node {
 }
 
 impl Generator {
-    /// Some statements. Names they declare are gone behind them.
+    /// Some statements. Names they declare are gone after them.
     pub fn block(&mut self, scope: &Scope, count: usize) -> Vec<Node> {
         let mut scope = Scope { depth: scope.depth + 1, ..scope.clone() };
         let mut nodes = Vec::new();
@@ -277,7 +277,7 @@ impl Generator {
         self.block(scope, count)
     }
 
-    /// A loop with a constant number of rounds, which may be unrolled.
+    /// A loop with a constant number of iterations, which may be unrolled.
     fn counted(&mut self, scope: &Scope) -> Node {
         let (mut inner, label) = self.inside(scope);
         let i = self.fresh("i");
@@ -291,7 +291,7 @@ impl Generator {
         statement(&format!("{label}LOOP {head} $"), vec![body])
     }
 
-    /// A loop whose number of rounds is known when it runs.
+    /// A loop whose number of iterations is known when it runs.
     fn dynamic(&mut self, scope: &Scope) -> Node {
         let (mut inner, label) = self.inside(scope);
         let (i, bound) = (self.fresh("i"), Piece::Node(self.expr(scope, Ty::Int, 1)));

@@ -46,9 +46,9 @@ pub(crate) enum Code {
     Switch { selector: Arg, cases: Box<[Const]>, targets: Box<[usize]> },
     /// Begins a counted loop.
     Count { n: Arg, rounds: Slot, round: Slot },
-    /// Begins the next round of a counted loop, or leaves it.
+    /// Begins the next iteration of a counted loop, or leaves it.
     Round { rounds: Slot, round: Slot, counter: Option<Slot>, reversed: bool, done: usize },
-    /// Ends a round.
+    /// Ends an iteration.
     Next { round: Slot, goto: usize },
     /// Empties slots.
     Drop { slots: Box<[Slot]> },
@@ -80,7 +80,7 @@ pub(crate) struct Decoded {
     pub(crate) loops: Vec<Rounds>,
 }
 
-/// Where the codes of a loop begin and end, and which slot counts its rounds.
+/// Where the codes of a loop begin and end, and which slot counts its iterations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounds {
     pub(crate) start: usize,

@@ -103,7 +103,7 @@ impl Decoder<'_> {
         self.leave_loop(inst, data);
     }
 
-    /// Notes that a loop begins whose rounds are counted in a slot.
+    /// Notes that a loop begins whose iterations are counted in a slot.
     fn begin_rounds(&mut self, round: Option<Slot>) -> Option<usize> {
         let start = self.codes.len();
         self.rounds.push(Rounds { start, end: start, round: round? });

@@ -16,7 +16,7 @@ use cotangent_ir::{Control, Exit, Func, Inst, InstData, Module, Op, Path, Region
 struct Loop {
     /// Where exits put what they carry.
     state: Vec<Option<Slot>>,
-    /// Where the next round begins: the head, or the end of a counted round.
+    /// Where the next iteration begins: the head, or the end of a counted iteration.
     next: Label,
     end: Label,
     /// How many values were in scope when the body began.

@@ -49,7 +49,7 @@ fn slots_are_exchanged_all_at_once() {
 
 #[test]
 fn counted_loops_run_either_way_and_not_at_all() {
-    // Appends the digit of each round.
+    // Appends the digit of each iteration.
     let text = |rev: &str| {
         format!(
             "func @f(%n: i32) -> i32 {{ %z: i32 = const 0 %ten: i32 = const 10
@@ -88,13 +88,13 @@ fn nested(exit: &str) -> String {
 #[test]
 fn exits_leave_exactly_the_loops_they_name() {
     assert_eq!(ints(&nested("yield"), &[]), [10416]);
-    // Misses 3 of 16 rounds.
+    // Misses 3 of 16 iterations.
     assert_eq!(ints(&nested("break 0 %b"), &[]), [10413]);
-    // Misses 1 of 16 rounds.
+    // Misses 1 of 16 iterations.
     assert_eq!(ints(&nested("continue 0 %b"), &[]), [10415]);
-    // 9 rounds, then the end of the outer loop.
+    // 9 iterations, then the end of the outer loop.
     assert_eq!(ints(&nested("break 1 %b"), &[]), [10209]);
-    // 9 rounds, no hundred for this outer round, 4 more rounds.
+    // 9 iterations, no hundred for this outer iteration, 4 more iterations.
     assert_eq!(ints(&nested("continue 1 %b"), &[]), [10313]);
     assert_eq!(ints(&nested("return %b"), &[]), [209]);
     // Out of a loop inside the branch.

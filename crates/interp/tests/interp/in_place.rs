@@ -60,7 +60,7 @@ fn branches_and_exits_keep_updates_in_place() {
     );
 }
 
-/// A loop that carries an array; each round packs it into a structure beside itself, does something, and then
+/// A loop that carries an array; each iteration packs it into a structure beside itself, does something, and then
 /// updates the array it finds in the structure. In place only if nothing else still holds it.
 fn packed(between: &str) -> String {
     format!(

@@ -196,7 +196,7 @@ impl Placer<'_> {
         Some(BlockPlace { slot: kind.map(|kind| cursor.next(kind, 1)), size, rules })
     }
 
-    /// Gives the counters in a parameter slots behind all that are taken; `times` is how many of it there are.
+    /// Gives the counters in a parameter slots after all that are taken; `times` is how many of it there are.
     fn count_behind(&self, bound: &mut Bound, times: u32, free: &mut Allocator) {
         let times = if let Shape::Array(_, n) = bound.shape { times.saturating_mul(n) } else { times };
         for part in &mut bound.parts {

@@ -138,7 +138,7 @@ impl Rules {
         Some((u32::try_from(offset).ok()?, inner))
     }
 
-    /// Where the fields of a structure begin if `packoffset` gives some of them a place. The others follow behind those.
+    /// Where the fields of a structure begin if `packoffset` gives some of them a place. The others follow after those.
     pub fn packed_offsets(self, types: &Types, ty: Ty, at: &[Option<u32>]) -> Vec<u32> {
         self.packed(types, ty, at).0
     }
@@ -305,7 +305,7 @@ impl Rules {
         (self.measure(types, ty, least), whole && self.set == Set::D3dConstant)
     }
 
-    /// Where a field begins behind `all`, and both together, not yet padded.
+    /// Where a field begins after `all`, and both together, not yet padded.
     pub(super) fn followed_by(self, all: Measure, (field, within_16): (Measure, bool)) -> (u64, Measure) {
         let handle = all.handle || field.handle;
         if field.size == 0 {

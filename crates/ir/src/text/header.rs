@@ -134,7 +134,7 @@ impl<'a> Parser<'a> {
         Ok(Entry { stage: Stage::Compute, threads, inputs, outputs: vec![] })
     }
 
-    /// `(input..) gives(output..)`, behind the name of a stage.
+    /// `(input..) gives(output..)`, after the name of a stage.
     fn stage(&mut self, stage: Stage) -> Parsed<Entry> {
         let inputs = self.in_parens_list()?;
         let outputs = if self.eat_word("gives") { self.in_parens_list()? } else { vec![] };

@@ -132,7 +132,7 @@ impl<'a> Lexer<'a> {
         &rest[..len]
     }
 
-    /// A sigil and the name behind it.
+    /// A sigil and the name after it.
     fn name(&mut self) -> Result<Cow<'a, str>, ParseError> {
         self.at += 1;
         if self.rest().starts_with('"') {

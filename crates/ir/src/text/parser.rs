@@ -46,7 +46,7 @@ impl<'a> Parser<'a> {
         &self.tokens[self.at].kind
     }
 
-    /// The token behind the next.
+    /// The token after the next.
     pub(super) fn peek_second(&self) -> &Kind<'a> {
         &self.tokens[(self.at + 1).min(self.tokens.len() - 1)].kind
     }

@@ -18,7 +18,7 @@ pub struct Count {
     pub slot: usize,
     /// What it starts with.
     pub start: Value,
-    /// What each round adds to it.
+    /// What each iteration adds to it.
     pub step: i64,
     /// How it is compared with the bound, it being on the left.
     pub compare: Compare,
@@ -104,7 +104,7 @@ fn is_inside(func: &Func, shape: &Shape, region: Region, value: Value) -> bool {
     }
 }
 
-/// The constant that every edge to the next round adds to a slot.
+/// The constant that every edge to the next iteration adds to a slot.
 fn step_of(
     types: &Types,
     func: &Func,
@@ -189,7 +189,7 @@ impl Count {
         }
     }
 
-    /// The number of rounds, if start and bound are constants and it ends without wrapping around.
+    /// The number of iterations, if start and bound are constants and it ends without wrapping around.
     pub fn rounds(&self, types: &Types, func: &Func) -> Option<u32> {
         let start = number(consts::int(types, func, self.start)?, self.scalar);
         let bound = number(consts::int(types, func, self.bound)?, self.scalar);

@@ -77,7 +77,7 @@ struct Walk<'f, P> {
     passed: P,
     candidates: EntitySet<Value>,
     found: Interference,
-    /// What is needed behind a `break` and a `continue` of the loops around.
+    /// What is needed after a `break` and a `continue` of the loops around.
     loops: Vec<(EntitySet<Value>, EntitySet<Value>)>,
 }
 
@@ -93,7 +93,7 @@ impl<'p, P: Fn(FuncId) -> Option<&'p [Option<usize>]>> Walk<'_, P> {
         }
     }
 
-    /// What is needed before a region, given what is needed behind its `yield`.
+    /// What is needed before a region, given what is needed after its `yield`.
     fn region(&mut self, region: Region, behind: &EntitySet<Value>) -> EntitySet<Value> {
         let mut live = behind.clone();
         for inst in self.func.regions[region].insts.clone().into_iter().rev() {
@@ -144,7 +144,7 @@ impl<'p, P: Fn(FuncId) -> Option<&'p [Option<usize>]>> Walk<'_, P> {
     }
 
     fn loops(&mut self, op: &Op, regions: &[Region], live: &mut EntitySet<Value>) {
-        // What the loop reads from outside is needed until its last round.
+        // What the loop reads from outside is needed until its last iteration.
         let mut back = live.clone();
         let inside = self.made_in(regions);
         for region in regions {

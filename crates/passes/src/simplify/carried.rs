@@ -37,7 +37,7 @@ fn slot_args(func: &Func, looped: Loop, slot: usize) -> Vec<Value> {
     looped.cond.map(|cond| func.regions[cond].args[slot]).into_iter().chain([body]).collect()
 }
 
-/// The exits that carry slots, each with whether it starts the next round.
+/// The exits that carry slots, each with whether it starts the next iteration.
 fn edges(func: &Func, shape: &Shape, looped: Loop) -> Vec<(Inst, bool)> {
     let exits = shape.exits(looped.inst).iter().filter(|exit| !looped.is_condition(shape, **exit));
     exits.map(|exit| (*exit, looped.is_back_edge(func, shape, *exit))).collect()

@@ -99,7 +99,7 @@ impl<'t> Placer<'t> {
         (vulkan && memory == Memory::Push).then_some(slot)
     }
 
-    /// Whether the register of a buffer stands for its counter too, so that what is declared behind it does not move.
+    /// Whether the register of a buffer stands for its counter too, so that what is declared after it does not move.
     pub fn hides_counters(&self) -> bool {
         self.target == Target::Hlsl
     }
