@@ -354,7 +354,7 @@ impl BodyCx<'_> {
         }
     }
 
-    /// `c ? a : b`. A declared `operator?:` stands for it where `c` is no number; it is given both sides.
+    /// `c ? a : b`. A declared `operator?:` replaces it if `c` is not a number; it receives both sides.
     pub(crate) fn ternary(&mut self, cond: Expr, a: Expr, b: Expr, span: Span) -> Expr {
         if self.number(cond.ty).is_none()
             && let Some(call) = self.declared_operator("?:", &[cond.clone(), a.clone(), b.clone()], span)

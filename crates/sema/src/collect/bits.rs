@@ -114,7 +114,7 @@ impl Checked {
     /// alias is seen only where it stands before the structure.
     fn bits_type(&self, ty: &Expr, members: &[Decl], scope: ScopeId) -> Option<Scalar> {
         let mut ty = ty;
-        // As many aliases as anybody writes; a circle of them is told elsewhere.
+        // As many aliases as anybody writes; a cycle is reported elsewhere.
         for _ in 0..64 {
             let ExprKind::Name(name) = &ty.kind else { return None };
             if let Some(scalar) = scalar(ty) {

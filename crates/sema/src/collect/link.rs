@@ -14,7 +14,7 @@
 //! Types and constants are linked before any lookup, functions when parameter types can be compared. Compatibility is checked
 //! when all declarations are known.
 
-mod given;
+mod command_line;
 
 use crate::hir::{Bound, GenericParam, GenericParamId, GlobalId, InterfaceRef, Ty, TyKind, Val, ValKind};
 use crate::tables::{Item, ScopeId};

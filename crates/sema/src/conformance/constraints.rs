@@ -10,11 +10,12 @@ use cotangent_syntax::ast;
 impl Checked {
     /// The constraints that an interface states itself, in terms of its parameters.
     fn constraints(&mut self, id: InterfaceId) -> Vec<Bound> {
-        let info = &self.tables.interfaces[id];
-        let (clauses, scope, generics) = (info.constraints.clone(), info.scope, info.generics);
-        if clauses.is_empty() || !self.tables.interfaces.begin_constraints(id) {
+        let none = self.tables.interfaces[id].constraints.is_empty();
+        if none || !self.tables.interfaces.begin_constraints(id) {
             return self.tables.interfaces[id].constraint_bounds.clone();
         }
+        let info = &self.tables.interfaces[id];
+        let (clauses, scope, generics) = (info.constraints.clone(), info.scope, info.generics);
         let saved = self.enter(generics);
         for clause in clauses.iter() {
             match clause {

@@ -168,7 +168,7 @@ impl Checked {
         }
     }
 
-    /// Reports known attributes that cannot stand here, or not with these arguments.
+    /// Reports known attributes that are not allowed here, or not with these arguments.
     pub(crate) fn check_placement(&mut self, attributes: &[Attribute], here: Places) {
         for attribute in attributes {
             let (name, span) = (attribute.name.name, attribute.name.span);

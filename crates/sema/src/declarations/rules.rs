@@ -169,7 +169,7 @@ impl Checked {
                 continue;
             }
             let (name, span) = (self.program.params[param].name, self.program.params[param].span);
-            let message = format!("nothing tells `{name}`: `{}` does not depend on it", self.show_ty(target));
+            let message = format!("cannot infer `{name}`: `{}` does not depend on it", self.show_ty(target));
             self.diagnostics.push(
                 Diagnostic::new(codes::CANNOT_INFER, span, message)
                     .help("make it a parameter of the members, or of the extended type"),

@@ -609,7 +609,7 @@ impl Checked {
         }
     }
 
-    /// Overload resolution may look at one thing several times; what is wrong with it is told once.
+    /// Overload resolution may look at one thing several times; each mistake is reported once.
     pub(crate) fn drop_repetitions(&mut self) {
         let mut seen = Set::default();
         let mut kept = Diagnostics::new();

@@ -267,7 +267,7 @@ impl Checked {
         }
     }
 
-    /// A generic function under written arguments, those of what stands around it first; none if they do not fit, which is told,
+    /// A generic function under written arguments, those of what stands around it first; none if they do not fit, which is reported,
     /// or are too few, which is not.
     pub fn instance(&mut self, func: FuncId, written: &[ast::Expr]) -> Option<FuncRef> {
         self.ensure_func(func);

@@ -128,7 +128,7 @@ fn speaks_of_access(decls: &[ast::Decl]) -> bool {
 }
 
 impl Checked {
-    /// How far a declaration can be seen; reports words that cannot stand there.
+    /// How far a declaration can be seen; reports words that are not allowed there.
     pub(crate) fn access_of(
         &mut self,
         modifiers: &[ast::Modifier],

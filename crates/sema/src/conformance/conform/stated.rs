@@ -51,9 +51,9 @@ impl Checked {
 
     /// The type an extension extends, in terms of its parameters.
     pub(crate) fn ext_target(&mut self, ext: ExtId) -> Option<Ty> {
-        let info = &self.tables.exts[ext];
-        let (decl, scope) = (info.decl.clone(), info.scope);
         if self.tables.exts.begin_target(ext) {
+            let info = &self.tables.exts[ext];
+            let (decl, scope) = (info.decl.clone(), info.scope);
             let outer = self.tables.resolving.begin_head();
             let ty = self.resolve_ty(&decl.target, scope);
             self.tables.resolving.end_head(outer);

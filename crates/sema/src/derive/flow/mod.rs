@@ -53,7 +53,7 @@ struct Flow<'a> {
     fed: Map<ExprId, Vec<Step>>,
     /// Where a number is made of an integer that a derivative ended in.
     returned: Map<ExprId, Ending>,
-    /// How derivatives came and were to go on, if that is to be told.
+    /// Where derivatives came from and where they would go, if that is reported.
     trails: Option<Trails>,
     /// What to report, with the places in order and once each.
     reports: Vec<(Span, Diagnostic)>,
@@ -153,7 +153,7 @@ impl Checked {
         reports.into_iter().map(|(_, diagnostic)| diagnostic).collect()
     }
 
-    /// What gets lost, in the order of the source; the way is told if there are trails for it.
+    /// What gets lost, in the order of the source; with their paths, if there are trails.
     fn losses(&mut self, func: FuncId, body: &Body, trails: Option<Trails>) -> Vec<(Span, Diagnostic)> {
         let addressed = addressed(&self.program.types, body);
         let mut flow = Flow {

@@ -18,7 +18,7 @@ use super::{Flow, Locals};
 use crate::hir::{Expr, ExprKind, LocalId, TyKind};
 use cotangent_base::{Diagnostic, Map, Span};
 
-/// At most so many steps on either side are told, those next to the loss.
+/// The most steps that are reported on either side of the loss.
 const MOST: usize = 4;
 
 /// One step: a variable, as it is written there, and what comes next on the way.
@@ -138,7 +138,7 @@ impl Flow<'_> {
         }
     }
 
-    /// A step to a variable where it is declared, if the way is told.
+    /// A step to a variable where it is declared, if paths are reported.
     pub(super) fn declared(&self, local: LocalId) -> Option<Step> {
         self.trails.as_ref()?;
         let words = self.name_of(local).map_or_else(String::new, |name| format!("`{name}`"));

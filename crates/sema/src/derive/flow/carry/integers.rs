@@ -26,7 +26,7 @@ pub(in crate::derive::flow) struct Ending {
     cut: Option<Seen>,
 }
 
-/// A variable, or the fields that lead to a part of it. Elements and lanes are not told apart.
+/// A variable, or the fields that lead to a part of it. Elements and lanes are not distinguished.
 pub(super) type Spot = (LocalId, Vec<u32>);
 
 /// A look at what a variable held then.

@@ -180,7 +180,7 @@ impl Checked {
         self.args_under(func, &given)
     }
 
-    /// The same with these arguments of the command line. That they do not fit is told.
+    /// The same with these arguments of the command line. Reports arguments that do not fit.
     pub(crate) fn args_under(&mut self, func: FuncId, given: &[ast::Expr]) -> Option<Args> {
         let span = self.program.funcs[func].span;
         let generics = self.tables.funcs[func].generics;
