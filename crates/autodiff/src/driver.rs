@@ -51,7 +51,7 @@ pub struct Context<'m> {
     again: Set<FuncId>,
     /// How many instructions were differentiated so far.
     differentiated: usize,
-    /// The requests that could not be filled. The reason has been told.
+    /// The requests that could not be filled. The reason has been reported.
     failed: Set<FuncId>,
 }
 
@@ -141,7 +141,7 @@ fn differentiated_again(module: &Module) -> Set<FuncId> {
     seen
 }
 
-/// What is told of a function is told once, however many derivatives of it were tried.
+/// A diagnostic about a function is reported once, however many of its derivatives were tried.
 fn without_repetition(told: Diagnostics) -> Diagnostics {
     let mut once: Vec<Diagnostic> = Vec::new();
     for diagnostic in told {
@@ -269,7 +269,7 @@ impl<'m> Context<'m> {
         let before = self.differentiated;
         self.differentiated += copy.insts.len();
         if before > CODE_LIMIT {
-            // That was told of the function that went over the limit.
+            // This was reported for the function that exceeded the limit.
             return Err(Reported);
         }
         if self.differentiated > CODE_LIMIT {

@@ -42,7 +42,7 @@ const fn stage(name: &'static str, does: &'static str) -> Pass {
 }
 
 impl Context<'_> {
-    /// Ends a pass: `func` is what it made, `lin` its linear values if it has any. An invalid function is a fault of the
+    /// Ends a pass: `func` is what it made, `lin` its linear values if it has any. An invalid function is a bug in the
     /// compiler.
     pub(crate) fn after(&mut self, pass: &Pass, func: &Func, lin: Option<&EntitySet<Value>>) {
         self.verify(pass, func, lin);

@@ -38,7 +38,7 @@ pub fn zero(b: &mut Builder<'_>, diff: &DiffTable, ty: Ty) -> Value {
     }
 }
 
-/// The sum of two differentials of one type. What is no number in them, such as an integer field, is taken
+/// The sum of two differentials of one type. Parts that are not numbers, such as an integer field, are taken
 /// from `x`.
 pub fn add(b: &mut Builder<'_>, diff: &DiffTable, x: Value, y: Value) -> Value {
     let ty = b.ty(x);

@@ -26,7 +26,7 @@ pub enum Failure {
     /// The command line asks for a function that is not there, or says something that does not fit the program, which
     /// has been shown.
     NotThere,
-    /// The compiler is at fault.
+    /// The compiler has a bug.
     Internal(String),
     /// The two modes differ by so much, which has been shown number by number.
     Disagreement(f64),
@@ -81,9 +81,9 @@ const NOT_FINITE: &str = "An unused value whose derivative is infinite or NaN ca
                           compute it only where it is used. Or a custom derivative is wrong.";
 const PLEASE_REPORT: &str = "This is a bug in cotangent. Please report it with the program that caused it.";
 
-/// Shows a panic as what it is: our fault.
+/// Reports a panic as a bug of ours.
 pub fn internal_error(info: &std::panic::PanicHookInfo<'_>) {
-    // What a library panics about is told as a diagnostic.
+    // A panic of a library is reported as a diagnostic.
     if cotangent::is_catching() {
         return;
     }

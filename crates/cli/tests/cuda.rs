@@ -17,9 +17,9 @@ use cotangent::runtime::Data;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::asked::Asked;
 use support::folder::Folder;
 use support::image::{Case, Image, image, prepare_all, prepare_asked};
+use support::run_header::RunHeader;
 use support::{folder, sample};
 
 /// Compiles as a user would for any GPU since 2020; without contraction, so that numbers are the interpreter's.
@@ -249,7 +249,7 @@ const KERNELS: [Kernel; 7] = [
 ];
 
 fn kernel_case(name: &str, define: Option<(&str, &str)>, input: usize, gradient: usize) -> Case {
-    let asked = Asked {
+    let asked = RunHeader {
         set: vec![
             ("gIn".into(), numbers(64 * input)),
             ("gOut".into(), zeros(64)),
@@ -257,7 +257,7 @@ fn kernel_case(name: &str, define: Option<(&str, &str)>, input: usize, gradient:
         ],
         entry: Some("gradMain".into()),
         defines: define.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect(),
-        ..Asked::default()
+        ..RunHeader::default()
     };
     let path = folder("..").join(format!("bench/kernels/{name}.slang"));
     prepare_asked(&path, &asked, cotangent::cuda).unwrap().unwrap()
@@ -336,7 +336,7 @@ fn applications() -> impl Iterator<Item = Case> {
                 ("picture".into(), zeros(3 * pixels)),
             ];
             let groups = Some([threads.div_ceil(64) as u32, 1, 1]);
-            let asked = Asked { set, groups, entry: Some(entry.to_string()), ..Asked::default() };
+            let asked = RunHeader { set, groups, entry: Some(entry.to_string()), ..RunHeader::default() };
             let path = folder("..").join(format!("examples/apps/{name}/{name}.slang"));
             prepare_asked(&path, &asked, cotangent::cuda).unwrap().unwrap()
         })

@@ -13,8 +13,8 @@ use cotangent::ir::Stage;
 use cotangent::ir::layout::Target;
 use cotangent::{Disk, Request, Roots, Session, capabilities};
 use std::path::Path;
-use support::asked::Asked;
 use support::folder::Folder;
+use support::run_header::RunHeader;
 use support::validators::{Made, listed, validate};
 use support::{bless, folder, header, programs};
 
@@ -22,7 +22,7 @@ use support::{bless, folder, header, programs};
 fn emit(path: &Path, targets: &[Target], refused: &mut Vec<String>, wrong: &mut String) -> Vec<Made> {
     let text = std::fs::read_to_string(path).expect("a program");
     let program = path.strip_prefix(folder("")).unwrap_or(path).with_extension("").display().to_string();
-    let asked = match Asked::of(&text) {
+    let asked = match RunHeader::of(&text) {
         Ok(asked) => asked,
         Err(why) => {
             *wrong += &format!("{program}: {why}\n");
@@ -137,7 +137,7 @@ fn only_what_is_used_of_a_block_is_read() {
 
 #[test]
 fn what_a_header_asks_for_is_known_or_wrong() {
-    let wrong = |line: &str| Asked::of(&format!("//run: {line}\n")).err();
+    let wrong = |line: &str| RunHeader::of(&format!("//run: {line}\n")).err();
     assert_eq!(wrong("modules/more.slang --set 'a=f32[1]' --groups 2,1 -D N=3 --print a"), None);
     for (line, says) in [
         ("--entri main", "`--entri main` is not known to this test"),

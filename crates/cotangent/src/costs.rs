@@ -1,6 +1,6 @@
 //! Reports what backward derivatives store and recompute.
 
-use crate::asked;
+use crate::function_names;
 use crate::pipeline::{self, Watch};
 use crate::session::Counters;
 use cotangent_base::{Diagnostics, Symbol};
@@ -17,7 +17,7 @@ pub(crate) fn contexts(checked: &Checked, options: &Options, counters: &Counters
     let is_root = |f: &Func| {
         f.diff.differentiable == Some(DiffMode::Backward)
             && f.generics.params.is_empty()
-            && !asked::is_exact(f.name.as_str())
+            && !function_names::is_exact(f.name.as_str())
     };
     let named = |name: Symbol| {
         let same = |id: &&hir::FuncId| {

@@ -5,8 +5,8 @@
 //! Commands that accept any number of functions use every differentiable function of the file if `--fn` is absent.
 
 use crate::Stop;
-use crate::given::read_instance;
 use crate::session::State;
+use crate::specialization::read_instance;
 use cotangent_base::{Diagnostic, Diagnostics, Span, Symbol};
 use cotangent_sema::{Checked, hir};
 use cotangent_syntax::Limits;

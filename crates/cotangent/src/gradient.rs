@@ -9,12 +9,12 @@
 //! end that can call functions evaluates them. [`Evaluator`] has a point with named parts, and supports finite differences.
 
 mod function;
-mod given;
 mod places;
+mod point;
 mod show;
 
 pub use function::{Function, NoValue, Slot};
-pub(crate) use given::{check_once, items};
+pub(crate) use point::{check_once, items};
 pub use show::Form;
 
 use cotangent_interp::{Counters, Detached, Machine, Options, Program, Stopped, Val, Values};

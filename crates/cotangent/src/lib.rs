@@ -91,11 +91,10 @@
 //! Apart from [`Disk`], which reads files, nothing here touches the environment: the caller brings texts in and carries results
 //! out.
 
-mod asked;
 mod codes;
 mod costs;
 mod disk;
-mod given;
+mod function_names;
 pub mod gpu;
 pub mod gradcheck;
 pub mod gradient;
@@ -106,6 +105,7 @@ pub mod pipeline;
 pub mod reflect;
 pub mod render;
 pub mod session;
+mod specialization;
 mod targets;
 mod texts;
 
@@ -123,8 +123,8 @@ pub use cotangent_sema as sema;
 pub use cotangent_syntax::Limits;
 pub use cotangent_syntax::ast::Version as Language;
 pub use disk::Disk;
-pub use given::Setting;
 pub use session::{Answer, Program, Request, Session, Stop, Warnings};
+pub use specialization::Setting;
 pub use targets::{
     Emitted, Refusal, capabilities, cpp, cuda, disassemble, entry_names, is_catching, shader, wgsl,
 };

@@ -42,7 +42,7 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     loaded: Map<Handle<naga::LocalVariable>, Handle<Expression>>,
     /// What is being emitted, for diagnostics.
     pub span: Span,
-    /// The number of the last place that is known, if lines are told.
+    /// The number of the last place that is known, if lines are emitted.
     line: u32,
 }
 
@@ -279,7 +279,7 @@ impl<'m> FuncEmitter<'_, 'm> {
         block.push(statement, span);
     }
 
-    /// The place of what is being emitted, if lines are told: what comes from the library is at the line that asked for it.
+    /// The line of what is being emitted, if lines are emitted: what comes from the library is at the line that asked for it.
     fn naga_span(&mut self) -> NoSpan {
         if let Some(lines) = &mut self.emitter.lines {
             self.line = lines.number(self.span).unwrap_or(self.line);

@@ -179,7 +179,7 @@ pub(crate) struct Built {
     checked: bool,
     /// For each entry point what its inputs and outputs mean.
     semantics: Vec<semantics::Semantics>,
-    /// The places that statements come from, by the number that their spans are; if they are to be told.
+    /// The places that statements come from, by the numbers that their spans contain, if lines are emitted.
     lines: Option<Vec<Line>>,
     /// Where resources are declared.
     declared: Map<Handle<naga::GlobalVariable>, Span>,

@@ -309,7 +309,7 @@ impl FuncEmitter<'_, '_> {
         let whole = self.binary(BinaryOperator::Equal, v[1], whole);
         let negated = self.expr(Expression::Unary { op: UnaryOperator::Negate, expr: raised });
         let signed = self.expr(Expression::Select { condition: even, accept: raised, reject: negated });
-        // Of what is not whole the device says that it is no number.
+        // For a number that is not an integer, the device returns NaN.
         let other = self.expr(power(v[0]));
         let below = self.expr(Expression::Select { condition: whole, accept: signed, reject: other });
         let negative = self.binary(BinaryOperator::Less, v[0], zero);

@@ -78,7 +78,7 @@ impl Emitter<'_> {
 }
 
 impl FuncEmitter<'_, '_> {
-    /// An entry point begins by writing down which thread it is, if that may be told.
+    /// An entry point begins by recording its thread, if traps report it.
     pub fn note_thread(&mut self) {
         let Some(told) = self.emitter.poison.and_then(|poison| poison.told) else { return };
         let builtin = Some(naga::Binding::BuiltIn(naga::BuiltIn::GlobalInvocationId));

@@ -17,7 +17,7 @@ use naga::{
 
 type Expr = Handle<Expression>;
 
-/// What standard WGSL wants to be told, and naga neither writes nor reads. That lanes have come apart is nothing to warn of.
+/// Directives that standard WGSL requires, and that naga neither writes nor reads. They turn off warnings about divergent lanes.
 pub(crate) const DIRECTIVES: &str = "enable subgroups;\ndiagnostic(off, subgroup_uniformity);\n\n";
 
 /// The variables that say which lane a thread is, and how many lanes a wave has.
@@ -79,7 +79,7 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    /// A number that an entry point is told.
+    /// A number that an entry point receives.
     fn told(&mut self, name: &str, builtin: BuiltIn) -> Expr {
         let ty = self.emitter.plain(TypeInner::Scalar(naga::Scalar::U32));
         let binding = Some(naga::Binding::BuiltIn(builtin));

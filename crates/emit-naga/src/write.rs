@@ -90,7 +90,7 @@ impl Slots {
     }
 }
 
-/// A fault of ours.
+/// A bug of ours.
 pub(crate) fn invalid(what: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic::new(codes::INVALID, Span::none(), format!("the emitted shader is invalid: {what}")))
 }
@@ -162,7 +162,7 @@ fn write_module(
     Ok(Written { code: Emitted::Text(text), entries })
 }
 
-/// What naga found: a fault of ours, unless the program asks for one place for two parameters of an entry point.
+/// What naga found: a bug of ours, unless the program asks for one place for two parameters of an entry point.
 fn refused(built: &Built, target: Target, error: ValidationError) -> Box<Diagnostic> {
     let ValidationError::EntryPoint { source: EntryPointError::BindingCollision(at), .. } = error else {
         return invalid(&format!("{error:?}"));
@@ -177,7 +177,7 @@ fn refused(built: &Built, target: Target, error: ValidationError) -> Box<Diagnos
     Box::new(refusal.help("give each its own `register` or `[[vk::binding]]`, or none"))
 }
 
-/// Whether a panic of this thread would be caught here and told in a diagnostic, so that whoever reports panics need not.
+/// Whether a panic of this thread would be caught here and reported as a diagnostic, so that a panic hook need not report it.
 pub fn is_catching() -> bool {
     CATCHING.get()
 }

@@ -352,7 +352,7 @@ impl Path {
 /// What a loop is known to do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LoopInfo {
-    /// More iterations than this are a fault of the program, which derivatives detect.
+    /// The most iterations. A program that runs more traps in derivatives.
     pub max_iters: Option<u32>,
     /// Whether to unroll it.
     pub unroll: Unroll,

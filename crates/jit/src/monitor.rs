@@ -115,7 +115,7 @@ impl Control {
         }
     }
 
-    /// Does some work, which is told to end when the time is over.
+    /// Does some work, which is stopped when the time is over.
     pub fn within<R>(&self, max_time: Option<Duration>, work: impl FnOnce() -> R) -> R {
         let Some(max_time) = max_time else { return work() };
         std::thread::scope(|scope| {

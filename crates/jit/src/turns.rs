@@ -2,7 +2,7 @@
 //!
 //! Each has a stack of its own, of which one runs at a time: the threads of a group run in order, each until it ends or reaches a
 //! barrier. When all have reached it, they continue in the same order, as on the interpreter. A thread never stays behind: if
-//! another one stops, those that wait are told to end, and return.
+//! another one stops, those that wait are stopped, and return.
 //!
 //! Operations on waves complete before threads wait at a barrier. When no thread can continue, the least advanced one determines
 //! which lanes meet: those of its wave that are at the same point ([`trail`](crate::trail)).

@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-#[path = "../../cli/tests/support/asked.rs"]
-mod asked;
 #[path = "../../cli/tests/support/header.rs"]
 mod header;
+#[path = "../../cli/tests/support/run_header.rs"]
+mod run_header;
 
-use asked::Asked;
 use header::{header, words};
+use run_header::RunHeader;
 
 /// How many threads run side by side.
 const LANES: u32 = 8;
@@ -105,7 +105,7 @@ fn lanes() {
 /// Compares a program with the interpreter, thread by thread and in lanes, or says why it does not run in lanes.
 fn check_lanes(path: &Path) -> Result<Option<String>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    let asked = Asked::of(&text)?;
+    let asked = RunHeader::of(&text)?;
     let disk = Disk::new(path.ancestors().nth(2).map(Path::to_path_buf).into_iter().collect());
     let compiled = asked.program(path, disk).compile(asked.roots());
     let lowered = compiled.result.map_err(|_| "it does not compile")?;
@@ -161,7 +161,7 @@ struct Ran {
 /// Compares a program with the interpreter, or says why it is refused.
 fn check(path: &Path) -> Result<Option<String>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    let asked = Asked::of(&text)?;
+    let asked = RunHeader::of(&text)?;
     let disk = Disk::new(path.ancestors().nth(2).map(Path::to_path_buf).into_iter().collect());
     let compiled = asked.program(path, disk).compile(asked.roots());
     let lowered = compiled.result.map_err(|_| "it does not compile")?;
@@ -186,7 +186,7 @@ fn check(path: &Path) -> Result<Option<String>, String> {
     Ok(None)
 }
 
-fn params(lowered: &Lowered, asked: &Asked) -> Result<Params, Failure> {
+fn params(lowered: &Lowered, asked: &RunHeader) -> Result<Params, Failure> {
     let mut params = Params::new(&lowered.module);
     for (name, data) in &asked.set {
         if params.find(name).is_ok() || matches!(data, Data::Tensor(..)) {
@@ -196,7 +196,7 @@ fn params(lowered: &Lowered, asked: &Asked) -> Result<Params, Failure> {
     Ok(params)
 }
 
-fn ran<B: Backend>(backend: B, lowered: &Lowered, asked: &Asked) -> Result<Ran, Failure> {
+fn ran<B: Backend>(backend: B, lowered: &Lowered, asked: &RunHeader) -> Result<Ran, Failure> {
     let params = params(lowered, asked)?;
     let mut runner = Runner::with_params(Arc::new(backend), cotangent::compiled(lowered), params)?;
     let groups = asked.groups.unwrap_or([1; 3]);

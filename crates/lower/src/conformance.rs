@@ -21,7 +21,7 @@ impl Lowerer<'_> {
         given.into_iter().map(|(ty, _)| ty).collect()
     }
 
-    /// What the user says about an interface: types and numbers. Who has no number gets the next.
+    /// What the user says about an interface: types and numbers. A type without a number gets the next one.
     fn given_ids(&mut self, sum: Ty) -> Vec<(Ty, u32)> {
         let mut next = 0;
         let mut ids = Vec::new();

@@ -69,9 +69,9 @@ struct Hoist<'a> {
     /// In how many loops a value is made.
     depths: EntityMap<Value, u32>,
     loops: Vec<Inst>,
-    /// For each loop around, and one for the body, what was moved in front of it.
+    /// For each loop around, and one for the body, what was moved before it.
     front: Vec<Vec<Inst>>,
-    /// What is here is sure to run where the loop of that number begins, and in front of all loops in it.
+    /// What is here is sure to run where the loop of that number begins, and before all loops in it.
     sure: u32,
     when: When,
     changed: bool,
@@ -169,7 +169,7 @@ impl Hoist<'_> {
         self.when == When::BeforeDerivatives && is_steep(self.types, self.func, inst)
     }
 
-    /// Puts `inst` in front of the loop number `depth`, counted from outside, with copies of the constants it
+    /// Puts `inst` before the loop number `depth`, counted from outside, with copies of the constants it
     /// takes.
     fn lift(&mut self, inst: Inst, depth: u32) {
         self.changed = true;
@@ -186,7 +186,7 @@ impl Hoist<'_> {
         self.front[depth as usize + 1].push(inst);
     }
 
-    /// A copy of a constant, in front of loop number `depth`.
+    /// A copy of a constant, before loop number `depth`.
     fn copy(&mut self, source: Inst, depth: u32) -> Value {
         let data = self.func.insts[source].clone();
         let old = data.results[0];

@@ -99,7 +99,7 @@ impl Rewriter<'_> {
         Change::Again
     }
 
-    /// A new constant in front of the instruction the rules look at.
+    /// A new constant before the instruction that the rules examine.
     pub(crate) fn constant(&mut self, value: Const, ty: Ty, like: Inst) -> Value {
         let span = self.func.insts[like].span;
         let inst = self.func.new_inst(Op::Const(value), &[], &[ty], span);

@@ -210,7 +210,7 @@ impl Sink<'_> {
         does.is_pure() && !data.operands.iter().any(|v| holds_array(self.types, self.func.ty(*v)))
     }
 
-    /// Whether an instruction may be copied: its slope may be infinite, and it is small.
+    /// Whether an instruction may be copied: its derivative may be infinite, and it is small.
     fn is_worth_copies(&self, inst: Inst) -> bool {
         if let Op::Call(callee) = self.func.insts[inst].op {
             return (self.is_small)(callee);

@@ -90,7 +90,7 @@ impl Stopped {
     /// How to tell the user.
     pub fn diagnostic(&self) -> Diagnostic {
         let mut diagnostic = Diagnostic::new(self.code(), self.span, self.to_string());
-        // A deep recursion is told by its innermost calls.
+        // Of a deep recursion, only the innermost calls are shown.
         for call in self.calls.iter().filter(|c| !c.is_none()).take(4) {
             diagnostic = diagnostic.label(*call, "called from here");
         }

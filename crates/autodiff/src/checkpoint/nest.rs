@@ -71,7 +71,7 @@ impl Nest {
     }
 }
 
-/// The most rounds a loop may run, if that is known: its constant count, else what it was told.
+/// The most iterations of a loop, if that is known: its constant count, or its stated bound.
 pub fn loop_bound(func: &Func, inst: Inst) -> Option<u32> {
     let data = &func.insts[inst];
     if let Op::For(info) = &data.op {

@@ -249,7 +249,7 @@ impl Linearizer<'_> {
         }
     }
 
-    /// A rule of the library is at fault.
+    /// A rule of the library has a bug.
     pub(super) fn nonlinear(&mut self, message: String) {
         let rule = &self.funcs[self.rules[0]];
         let diagnostic = Diagnostic::new(codes::NONLINEAR_RULE, rule.span, message)

@@ -178,7 +178,7 @@ pub(crate) fn write_request(cx: &mut Context<'_>, request: FuncId, of: FuncId) -
 }
 
 /// Has the derivatives written that `func` uses, perhaps through others, so that what they do is known. One that
-/// cannot be written is told about now and matters only if it is differentiated.
+/// cannot be written is reported now and matters only if it is differentiated.
 fn fill_below(cx: &mut Context<'_>, func: FuncId) {
     let mut seen = Set::from_iter([func]);
     let mut open = vec![func];

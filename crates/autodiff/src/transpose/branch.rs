@@ -48,7 +48,7 @@ impl Transposer<'_, '_> {
         Ok(())
     }
 
-    /// Turns one branch round. Gives the new region, without exit, and the cotangents of the captured values at
+    /// Transposes one branch. Gives the new region, without exit, and the cotangents of the captured values at
     /// its end.
     fn branch(
         &mut self,

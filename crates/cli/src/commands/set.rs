@@ -77,7 +77,7 @@ impl Known<'_> {
         params.globals.iter().chain(of_entries).find(|p| p.name == *name)
     }
 
-    /// The type of the numbers at a path, if they have one and it can be told.
+    /// The type of the numbers at a path, if they have one and it is known.
     fn scalar(&self, path: &str) -> Option<Scalar> {
         // A buffer that is not set has no elements.
         let whole = path.split('[').next().unwrap_or_default();

@@ -5,8 +5,8 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use super::asked::Asked;
 use super::lists::{list, write_list};
+use super::run_header::RunHeader;
 use super::{bless, folder, programs};
 use cotangent::ir::layout::bind::{Bindings, Bound, bind};
 use cotangent::ir::layout::{Matrices, Rules, Target};
@@ -44,7 +44,7 @@ pub type Emit = fn(&Lowered, &cotangent::Sources, &str, bool) -> Result<String, 
 /// A run test, or what refuses it.
 fn prepare(path: &Path, emit: Emit) -> Result<Result<Case, String>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    let asked = Asked::of(&text).map_err(|why| format!("{}: {why}", path.display()))?;
+    let asked = RunHeader::of(&text).map_err(|why| format!("{}: {why}", path.display()))?;
     prepare_asked(path, &asked, emit)
 }
 
@@ -81,7 +81,7 @@ pub fn prepare_all(paths: Vec<PathBuf>, emit: Emit, language: &str) -> (Vec<Case
 }
 
 /// A program that is run as asked, or what refuses it.
-pub fn prepare_asked(path: &Path, asked: &Asked, emit: Emit) -> Result<Result<Case, String>, String> {
+pub fn prepare_asked(path: &Path, asked: &RunHeader, emit: Emit) -> Result<Result<Case, String>, String> {
     // One folder up is where the applications keep what they share.
     let disk = Disk::new(path.ancestors().nth(2).map(Path::to_path_buf).into_iter().collect());
     let program = asked.program(path, disk);

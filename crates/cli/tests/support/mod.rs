@@ -2,12 +2,12 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-pub mod asked;
 pub mod expect;
 pub mod folder;
 mod header;
 pub mod image;
 pub mod lists;
+pub mod run_header;
 pub mod validators;
 
 pub use header::{header, words};

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// What a program is run with.
 #[derive(Default)]
-pub struct Asked {
+pub struct RunHeader {
     pub set: Vec<(String, Data)>,
     pub groups: Option<[u32; 3]>,
     pub threads: Option<[u32; 3]>,
@@ -21,11 +21,11 @@ pub struct Asked {
     pub others: Vec<String>,
 }
 
-impl Asked {
+impl RunHeader {
     /// Reads the line `//run:` of a program, if it has one. Nothing may be asked for that is not known here: a test that is
     /// passed over in silence tests nothing.
-    pub fn of(text: &str) -> Result<Asked, String> {
-        let mut asked = Asked::default();
+    pub fn of(text: &str) -> Result<RunHeader, String> {
+        let mut asked = RunHeader::default();
         let mut words = header(text, "run").first().map_or(vec![], |line| words(line)).into_iter();
         while let Some(option) = words.next() {
             if option.ends_with(".slang") {

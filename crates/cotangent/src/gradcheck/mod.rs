@@ -34,7 +34,7 @@ mod judge;
 mod point;
 mod sides;
 
-use crate::asked::{self, Chosen};
+use crate::function_names::{self, Chosen};
 use crate::gradient::{self, Evaluator, Functions};
 use crate::pipeline::{self, Memory, Watch};
 use crate::session::Counters;
@@ -198,7 +198,8 @@ pub fn gradcheck(program: &Program, options: &Options) -> Answer<Vec<Finding>> {
         gradient::check_once(&options.at).map_err(|error| Stop::Usage(error.0))?;
         let options = &Options { enumerators: checked.user_enumerators(), ..options.clone() };
         let mut asking = program.asking();
-        let chosen = asked::choose(&mut asking, &mut checked, &program.request().path, &options.functions);
+        let chosen =
+            function_names::choose(&mut asking, &mut checked, &program.request().path, &options.functions);
         telling.add(&asking.diagnostics);
         let mut used = BTreeSet::new();
         let mut findings = vec![];

@@ -42,10 +42,10 @@ pub(crate) use memo::Memo;
 pub(crate) use program::Stages;
 pub(crate) use trace::{Trace, Tracer};
 
-use crate::given::{self, Setting};
 use crate::modules::ParsedFiles;
 use crate::pipeline::Watch;
 use crate::render;
+use crate::specialization::{self, Setting};
 use crate::{library, modules};
 use cotangent_base::{Diagnostic, Diagnostics, Loader, Sources, Span};
 use cotangent_ir::layout::Matrices;
@@ -201,7 +201,7 @@ impl<T> Answer<T> {
 
     /// Whether something stands on the command line and not in a file.
     pub fn is_setting(&self, span: Span) -> bool {
-        given::is_setting(&self.sources, span)
+        specialization::is_setting(&self.sources, span)
     }
 }
 

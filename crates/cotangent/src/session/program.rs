@@ -2,8 +2,8 @@
 
 use super::unchanged::Unchanged;
 use super::{Answer, Counters, Memo, Request, Session, State, Stop};
-use crate::asked::{self, Asking};
 use crate::costs;
+use crate::function_names::{self, Asking};
 use crate::kernel;
 use crate::modules::Loaded;
 use crate::pipeline::{self, Memory, Watch};
@@ -289,8 +289,8 @@ impl Program {
         checked.diagnostics = Diagnostics::new();
         let mut asking = self.asking();
         let roots = match roots {
-            Roots::Derivatives { func, modes } if asked::is_exact(func.as_str()) => {
-                let chosen = asked::choose_one(&mut asking, &mut checked, func.as_str());
+            Roots::Derivatives { func, modes } if function_names::is_exact(func.as_str()) => {
+                let chosen = function_names::choose_one(&mut asking, &mut checked, func.as_str());
                 chosen.map(|func| Roots::DerivativesOf { funcs: vec![func], modes: modes.clone() })
             }
             roots => Ok(roots.clone()),

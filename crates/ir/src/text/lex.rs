@@ -27,7 +27,7 @@ pub(super) enum Kind<'a> {
 pub(super) struct ValueName<'a> {
     /// Whether it was written with `~`.
     pub(super) linear: bool,
-    /// The name in front of the number, if any.
+    /// The name before the number, if any.
     pub(super) name: Option<Cow<'a, str>>,
     /// All of it: the same value is always written the same way.
     pub(super) text: &'a str,

@@ -22,7 +22,7 @@ use std::fmt;
 
 pub use linear::verify_linear;
 
-/// A rule that is broken. It is our fault, never the user's.
+/// A rule that is broken: a bug of ours, never of the user's.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyError {
     /// The function, unless it is about the module.

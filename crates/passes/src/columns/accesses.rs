@@ -128,7 +128,7 @@ impl Turner<'_> {
         self.memory.way(self.types, self.func, self.inst, path, skip)
     }
 
-    /// Builds in front of the instruction.
+    /// Builds before the instruction.
     fn b(&mut self) -> Builder<'_> {
         let span = self.func.insts[self.inst].span;
         Builder { types: self.types, func: self.func, region: self.region, span }
