@@ -15,7 +15,7 @@ pub struct Checked {
     pub program: Program,
     /// What there is to tell.
     pub diagnostics: Diagnostics,
-    /// Scopes and syntax behind the declarations.
+    /// What is known beside that, by owner.
     pub(crate) tables: Tables,
 }
 

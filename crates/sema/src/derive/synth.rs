@@ -164,7 +164,7 @@ impl Checked {
                 bases: vec![],
                 members: vec![],
             }),
-            fields: fields.iter().map(|f| (field_syntax(f), no_prefix())).collect(),
+            fields: fields.iter().map(|f| (field_syntax(f), Prefix::none())).collect(),
             scope,
             generics,
             resolved: Progress::Done,
@@ -217,10 +217,6 @@ impl Checked {
             Owner::Module => unreachable!("only types and extensions state conformances"),
         }
     }
-}
-
-fn no_prefix() -> Prefix {
-    Prefix { attributes: Arc::new([]), modifiers: Arc::new([]) }
 }
 
 /// A field as if somebody had written it, for those who look for initializers.

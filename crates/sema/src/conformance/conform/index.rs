@@ -39,12 +39,7 @@ impl ConformanceIndex {
 
     /// Says that the bases of the extensions of a head are being resolved; false if they were before.
     pub(crate) fn begin_bases(&mut self, head: Head) -> bool {
-        let progress = self.bases.entry(head).or_default();
-        let begins = *progress == Progress::New;
-        if begins {
-            *progress = Progress::Busy;
-        }
-        begins
+        self.bases.entry(head).or_default().begin()
     }
 
     /// Says that the bases of the extensions of a head are resolved.
