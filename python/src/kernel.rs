@@ -174,7 +174,7 @@ impl Kernel {
         }
         let memory = Addresses(memory);
         // Each launch has a monitor of its own: one that was interrupted ends all launches to come.
-        let native = Native { monitor: Monitor::default(), limits: self.native.limits };
+        let native = Native { monitor: Monitor::default(), ..self.native.clone() };
         // SAFETY: Python holds the arrays while this method runs, and made the blocks of their addresses.
         let launched = py.detach(|| unsafe {
             let Addresses(memory) = &memory;
