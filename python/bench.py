@@ -1,4 +1,4 @@
-"""How long loading and calling take, on the CPU and on CUDA, beside slangpy where it is installed and finds a device.
+"""How long loading and calling take, on the CPU and on CUDA, beside slangpy and slangtorch where they are installed and can run.
 
     python bench.py
 
@@ -122,6 +122,27 @@ def slangpy_calls():
     row("poly(1, x) of 64 numbers, slangpy", median_us(lambda: module.poly(1.0, x, _result="numpy"), 500), "us")
 
 
+def slangtorch_calls(torch):
+    try:
+        import slangtorch
+    except ImportError:
+        return print("slangtorch is not installed")
+    if not torch.cuda.is_available():
+        return print("slangtorch needs a CUDA device")
+    a, b = torch.ones(64, device="cuda"), torch.zeros(64, device="cuda")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "scale.slang")
+        with open(path, "w") as file:
+            file.write("".join(TEXT.splitlines(True)[2:]))
+        try:
+            for what in ("without a cache", "with one on disk"):
+                row(f"load, slangtorch, {what}", once_ms(lambda: slangtorch.loadModule(path)), "ms")
+            m = slangtorch.loadModule(path)
+        except (OSError, RuntimeError) as error:
+            return print(f"slangtorch cannot build here: {str(error).splitlines()[0]}")
+        row("scale(a, b).launchRaw of 64 threads, slangtorch", median_us(lambda: launch(m, a, b), after=torch.cuda.synchronize), "us")
+
+
 def main():
     loading()
     m = cotangent.load(source=TEXT)
@@ -133,6 +154,7 @@ def main():
     else:
         for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
             torch_calls(m, torch, device)
+        slangtorch_calls(torch)
     slangpy_calls()
 
 

@@ -17,6 +17,21 @@ import sys
 import tempfile
 
 
+_NAMES = ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2")
+
+
+def _loaded() -> ctypes.CDLL | None:
+    """The NVRTC that torch has loaded, if it has: finding another takes much longer than a launch."""
+    if not hasattr(os, "RTLD_NOLOAD"):
+        return None
+    for name in _NAMES:
+        try:
+            return ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+        except OSError:
+            continue
+    return None
+
+
 def _candidates():
     """Where NVRTC may be, best first. The one that torch brought fits its driver."""
     roots = [*site.getsitepackages(), site.getusersitepackages(), *sys.path]
@@ -26,7 +41,7 @@ def _candidates():
             found += glob.glob(os.path.join(root, "nvidia", "**", pattern), recursive=True)
             found += glob.glob(os.path.join(root, "torch", "lib", pattern.replace("nvrtc.so", "nvrtc*.so")))
         yield from sorted((path for path in found if ".alt." not in path and "builtins" not in path), reverse=True)
-    yield from ("libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2")
+    yield from ("libnvrtc.so", *_NAMES)
     yield from sorted(glob.glob("/usr/local/cuda*/lib64/libnvrtc.so*"), reverse=True)
 
 
@@ -34,6 +49,9 @@ def _candidates():
 def library() -> ctypes.CDLL:
     """NVRTC."""
     given = os.environ.get("COTANGENT_NVRTC")
+    found = None if given else _loaded()
+    if found is not None:
+        return found
     for path in [given] if given else _candidates():
         try:
             return ctypes.CDLL(path)

@@ -1,13 +1,17 @@
 """The examples run, and get better at what they fit."""
 
+import os
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed")
+import cotangent
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -29,4 +33,21 @@ def test_examples(name, options, most, monkeypatch, capsys, tmp_path):
     told = capsys.readouterr()
     losses = [float(loss) for loss in re.findall(r"loss ([\d.]+)", told.err)]
     assert losses[-1] < most and losses[-1] < losses[0] / 2
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_several_processes_train_one_field(tmp_path):
+    """Data-parallel training by torch's launcher, with two processes over gloo."""
+    if not torch.distributed.is_available():
+        pytest.skip("torch has no torch.distributed")
+    path, picture = EXAMPLES / "parallel.py", tmp_path / "out.png"
+    assert len(path.read_text().splitlines()) < 100
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    options = ["--device", "cpu", "--steps", "60", "--size", "32", "--batch", "256", "--out", str(picture)]
+    # The processes find the package where this one did.
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(cotangent.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])}
+    told = subprocess.run([*launcher, str(path), *options], capture_output=True, text=True, timeout=300, env=env)
+    assert told.returncode == 0, told.stderr
+    losses = [float(loss) for loss in re.findall(r"loss ([\d.]+)", told.stderr)]
+    assert "2 processes have the same weights" in told.stdout and losses[-1] < losses[0] / 2
     assert picture.read_bytes().startswith(b"\x89PNG")
