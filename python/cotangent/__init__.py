@@ -30,7 +30,8 @@ class Module:
     def __init__(self, program: Program, path: str):
         self._program, self._path = program, path
         functions, entries = program.names()
-        self._functions: dict = dict.fromkeys(functions)
+        # What this package appends to programs begins with `ct_`.
+        self._functions: dict = dict.fromkeys(name for name in functions if not name.rsplit(".", 1)[-1].startswith("ct_"))
         self._kernels: dict = {entry[0]: Kernel(program, *entry) for entry in entries}
 
     def __getattr__(self, name: str):
@@ -96,14 +97,18 @@ def load(path: str | os.PathLike | None = None, *, source: str | None = None, de
     """
     if (path is None) == (source is None):
         raise TypeError("load takes the path of a file, or a text as source=")
-    path = "source.slang" if path is None else os.fspath(path)
+    return load_text("source.slang" if path is None else os.fspath(path), source, defines, include)
+
+
+def load_text(path: str, source: str | None, defines, include) -> Module:
+    """Compiles a text that has a path, or the file there if there is no text."""
     if isinstance(include, (str, os.PathLike)):
         include = [include]
     macros = [(name, "" if value is None else _macro(value)) for name, value in (defines or {}).items()]
     program = Program(path, source, macros, [os.fspath(folder) for folder in include])
     told = program.check()
     if told:
-        warnings.warn(told, stacklevel=2)
+        warnings.warn(told, stacklevel=3)
     return Module(program, path)
 
 

@@ -6,9 +6,10 @@ Kernels compile in milliseconds and need neither nvcc nor a host compiler. They 
 from __future__ import annotations
 
 import collections
+import os
 import warnings
 
-from . import CompileError, Module, load
+from . import CompileError, Module, _host, load, load_text
 from ._kernel import Kernel
 
 #: An array and its gradient.
@@ -20,8 +21,11 @@ class SlangModule:
 
     DiffTensorView = DiffTensorView
 
-    def __init__(self, module: Module):
-        self._module, self._structures, self._types = module, module._structures(), {}
+    def __init__(self, module: Module, launched=()):
+        self._module, self._types = module, {}
+        self._structures = {name: fields for name, fields in module._structures().items() if not name.startswith("ct_")}
+        #: The kernels that host functions launch.
+        self._launched = list(launched)
 
     def __getattr__(self, name: str):
         if name.startswith("__"):
@@ -31,7 +35,7 @@ class SlangModule:
                 self._types[name] = collections.namedtuple(name, self._structures[name], rename=True)
             return self._types[name]
         found = self._module._find(name)
-        return found if isinstance(found, Kernel) else _host(found)
+        return found if isinstance(found, Kernel) else self._function(found)
 
     def __dir__(self):
         return [*dir(self._module), *self._structures, "DiffTensorView"]
@@ -39,27 +43,33 @@ class SlangModule:
     def __repr__(self) -> str:
         return repr(self._module)
 
+    def _function(self, function):
+        """A function that takes and gives Python's numbers, lists and tuples, and tensors; of tensors it gives tensors."""
 
-def _host(function):
-    """A function that takes and gives Python's numbers, lists and tuples; of tensors and arrays, such."""
+        def call(*args):
+            slots, run = function._points.outputs, None
+            if "ct_commands" in function._points.entry.known:
+                run = _host.Run(self._module, self._launched)
+                found = run.call(function, args)
+            else:
+                found = function(*args)
+                found = found if len(slots) > 1 else (found,)
+            plain = tuple(_plain(slot.node, value, run) for slot, value in zip(slots, found))
+            return plain if len(plain) > 1 else plain[0] if plain else None
 
-    def call(*args):
-        slots, found = function._points.outputs, function(*args)
-        found = found if len(slots) > 1 else (found,)
-        plain = tuple(_plain(slot.node, value) for slot, value in zip(slots, found))
-        return plain if len(plain) > 1 else plain[0] if plain else None
-
-    call.__name__, call.__doc__ = function.__name__, function.__doc__
-    return call
+        call.__name__, call.__doc__ = function.__name__, function.__doc__
+        return call
 
 
-def _plain(node, value):
+def _plain(node, value, run):
     """A value as slangtorch gives it: structures, arrays, matrices and vectors are tuples."""
+    if _host.is_tensor(node):
+        return run.tensor(value)
     if isinstance(value, dict):
         if node[0] == "array":
             # A dictionary of arrays, of which each has the elements.
-            return tuple(_plain(node[1], _element(value, i)) for i in range(node[2]))
-        return tuple(_plain(part, value[name]) for name, _, part in node[1])
+            return tuple(_plain(node[1], _element(value, i), run) for i in range(node[2]))
+        return tuple(_plain(part, value[name], run) for name, _, part in node[1])
     if hasattr(value, "tolist") and not hasattr(value, "data_ptr"):
         return _tuples(value.tolist())
     return value
@@ -93,10 +103,23 @@ def loadModule(  # noqa: N802 (names of slangtorch)
     for name, flags in (("extraSlangFlags", extraSlangFlags), ("extraCudaFlags", extraCudaFlags)):
         if flags:
             warnings.warn(f"{name} has no effect: {' '.join(flags)}", stacklevel=2)
-    module = load(fileName, defines=defines, include=includePaths)
+    module, launched = _load(os.fspath(fileName), dict(defines or {}), includePaths)
     if verbose:
         print(module)
-    return SlangModule(module)
+    return SlangModule(module, launched)
+
+
+def _load(path: str, defines: dict, include):
+    """A program, and the kernels that its host functions launch."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    if not _host.is_host(text):
+        return load(path, defines=defines, include=include), []
+    text, launched = _host.extend(text)
+    return load_text(path, text, {**defines, _host.MACRO[0]: _host.MACRO[1]}, include), launched
 
 
 def clearSessionShaderCache() -> None:  # noqa: N802

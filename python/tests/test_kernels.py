@@ -218,6 +218,71 @@ struct State { Inner a[2]; float2x2 m; bool flag; }
         m.turn([10, 20, 30], (state[0][:1], *state[1:]), (0, 2))
 
 
+HOST = """
+[CudaKernel] void square(TensorView<float> a, TensorView<float> b)
+{ $u; if (u.x < a.size(0) && u.y < a.size(1)) b[u.x, u.y] = a[u.x, u.y] * a[u.x, u.y]; }
+[CudaKernel] void add(TensorView<float> a, TensorView<float2> b, float by, float3 v, int64_t n, bool minus)
+{ $u; a[u.x, u.y] += (minus ? -1 : 1) * (by + v.y + float(n >> 33)) + b[u.x].y; }
+struct Pair { TorchTensor<float> first; int rank; }
+
+[TorchEntryPoint]
+TorchTensor<float> squared(TorchTensor<float> a)
+{
+    var result = TorchTensor<float>.zerosLike(a);
+    uint3 threads = uint3(4, 4, 1);
+    __dispatch_kernel(square, uint3((a.size(0) + 3) / 4, (a.size(1) + 3) / 4, 1), threads)(a, result);
+    return result;
+}
+[TorchEntryPoint]
+Pair added(Pair p, float by)
+{
+    var b = TorchTensor<float2>.alloc(p.first.size(0));
+    b.fillValue(float2(10, 20));
+    if (p.rank == p.first.dims())
+        for (uint j = 0; j < p.first.size(1); j++)
+            __dispatch_kernel(add, uint3(1), uint3(p.first.size(0), 1, 1))(p.first, b.getView(), by, float3(1, 2, 3), int64_t(1) << 33, j > 0);
+    Pair q = { TorchTensor<int>.alloc(1, 2, 3).dims() == 3 ? squared(p.first) : p.first, int(p.first.stride(0)) };
+    syncTorchCudaStream();
+    return q;
+}
+"""
+
+
+def test_host_functions_make_tensors_and_launch_kernels(load, arrays):
+    m = load(HOST)
+    a = np.arange(15).reshape(5, 3)
+    np.testing.assert_array_equal(arrays.read(m.squared(arrays(a))), a * a)
+    # What is in tensors is not known to the host; strides are.
+    given = arrays(np.zeros((2, 4)))[:, ::2]
+    squares, stride = m.added((given, 2), 0.5)
+    # The first launch adds 0.5 + 2 + 1 + 20, the second subtracts 3.5 and adds 20.
+    np.testing.assert_array_equal(arrays.read(given)[:, 0], [40, 40])
+    np.testing.assert_array_equal(arrays.read(squares)[:, 0], [1600, 1600])
+    assert stride == 4
+    assert set(dir(m)) == {"square", "add", "squared", "added", "syncTorchCudaStream", "Pair", "DiffTensorView"}
+    with pytest.raises(TypeError, match="`a` takes an array or a tensor, but was given list"):
+        m.squared([1, 2])
+    with pytest.raises(RuntimeError, match="takes elements of type .*float32"):
+        m.squared(arrays(a, "int32"))
+
+
+def test_what_a_host_function_launches_must_be_a_kernel(load):
+    m = load("""
+[CudaKernel] void one(TensorView<float> a) { a[0] = 1; }
+void none(TensorView<float> a) {}
+[TorchEntryPoint] void f(TorchTensor<float> a) { __dispatch_kernel(none, uint3(1), uint3(1))(a); }
+[TorchEntryPoint] void g(TorchTensor<float> a) { __dispatch_kernel(one, uint3(1), uint3(1))(a, 1.0); }
+[TorchEntryPoint] void many(TorchTensor<float> a) { for (int i = 0; i < 3000; i++) a.fillValue(i); }
+""")
+    a = np.zeros(1, np.float32)
+    with pytest.raises(TypeError, match="`none` is launched by __dispatch_kernel, but it is no kernel"):
+        m.f(a)
+    with pytest.raises(TypeError, match=r"one takes 1 arguments \(a\), but was launched with 2"):
+        m.g(a)
+    m.many(a)
+    assert a[0] == 2999
+
+
 def test_arguments_are_checked(load, arrays):
     m = load(MAP + SQUARE)
     x, y = arrays([1, 2]), arrays.zeros(2)
