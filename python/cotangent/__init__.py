@@ -37,7 +37,9 @@ class Module:
     def __getattr__(self, name: str):
         if name.startswith("_"):
             raise AttributeError(name)
-        return self._find(name)
+        # From now on it is an attribute like any other.
+        found = self.__dict__[name] = self._find(name)
+        return found
 
     def __getitem__(self, name: str):
         try:

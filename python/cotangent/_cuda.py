@@ -47,6 +47,7 @@ _FUNCTIONS = {
     "cuGetErrorString": [_INT, _POINTER],
     "cuDeviceGet": [_POINTER, _INT],
     "cuDevicePrimaryCtxRetain": [_POINTER, _INT],
+    "cuCtxGetCurrent": [_POINTER],
     "cuCtxPushCurrent_v2": [_POINTER],
     "cuCtxPopCurrent_v2": [_POINTER],
     "cuModuleLoadData": [_POINTER, _POINTER],
@@ -103,9 +104,8 @@ def _current(index: int):
 class Loaded:
     """A kernel on a device. It stays loaded as long as the process runs."""
 
-    def __init__(self, text: str, symbol: str, takes_own: bool, group, name: str, path: str, index: int):
+    def __init__(self, text: str, symbol: str, group, name: str, path: str, index: int):
         self.index, self.name, self.path, self.group = index, name, path, group
-        self.takes_own = takes_own
         if group[0] * group[1] * group[2] > _MOST_THREADS:
             raise ValueError(f"{name} has groups of {group} threads, but a device runs at most {_MOST_THREADS} together")
         arch = _nvrtc.architecture(torch.cuda.get_device_capability(index))
@@ -121,6 +121,7 @@ class Loaded:
             found = driver.cuModuleGetFunction(ctypes.byref(self.function), self.module, symbol.encode())
             _check(found, f"cannot find {name}")
             self.note = self._make_note(driver)
+        self._line, self.context = ctypes.c_int.from_address(self.note), _context(index).value
 
     def _make_note(self, driver) -> int:
         """Memory of the host that the device writes to, so that reading it waits for nothing."""
@@ -136,30 +137,46 @@ class Loaded:
 
     def raise_note(self) -> None:
         """Raises what a thread of an earlier launch stopped with."""
-        line = ctypes.c_int.from_address(self.note)
-        if line.value <= 0:
+        line = self._line.value
+        if line <= 0:
             return
-        number, length = line.value - 1, ctypes.c_int.from_address(self.note + 4).value
+        number, length = line - 1, ctypes.c_int.from_address(self.note + 4).value
         what = ctypes.string_at(self.note + 8, length).decode(errors="replace")
-        line.value = 0
+        self._line.value = 0
         where = f"at {self.path}:{number}" if number else f"in a file that {self.path} imports"
         raise Trap(f"{self.name} stopped {where}: {what}")
 
     def launch(self, groups, globals_block, own_block) -> None:
         """Launches groups on the current stream of the device."""
-        self.raise_note()
-        for given, most in zip(groups, _MOST_BLOCKS):
-            if given > most:
-                raise ValueError(f"{self.name} was launched with {tuple(groups)} groups, but the most are {_MOST_BLOCKS}")
-        blocks = [bytes(globals_block) or b"\0"]
-        if self.takes_own:
-            blocks.append(bytes(own_block) or b"\0")
-        held = [ctypes.create_string_buffer(block, len(block)) for block in blocks]
-        args = (ctypes.c_void_p * len(held))(*[ctypes.addressof(block) for block in held])
-        stream = torch.cuda.current_stream(self.index).cuda_stream
-        with _current(self.index) as driver:
-            code = driver.cuLaunchKernel(self.function, *groups, *self.group, 0, stream, args, None)
-        _check(code, f"cannot launch {self.name}")
+        if self._line.value > 0:
+            self.raise_note()
+        x, y, z = groups
+        if x > _MOST_BLOCKS[0] or y > _MOST_BLOCKS[1] or z > _MOST_BLOCKS[2]:
+            raise ValueError(f"{self.name} was launched with {tuple(groups)} groups, but the most are {_MOST_BLOCKS}")
+        # The driver copies the blocks while it launches.
+        args = _BLOCKS(globals_block or b"\0", own_block or b"\0")
+        stream = _raw_stream(self.index)
+        driver, current = _driver(), ctypes.c_void_p()
+        driver.cuCtxGetCurrent(ctypes.byref(current))
+        if current.value == self.context:
+            code = driver.cuLaunchKernel(self.function, x, y, z, *self.group, 0, stream, args, None)
+        else:
+            with _current(self.index):
+                code = driver.cuLaunchKernel(self.function, x, y, z, *self.group, 0, stream, args, None)
+        if code:
+            _check(code, f"cannot launch {self.name}")
+
+
+#: The blocks of the program and of the entry point. A kernel that takes one of them reads no more.
+_BLOCKS = ctypes.c_char_p * 2
+
+
+def _slow_stream(index: int) -> int:
+    return torch.cuda.current_stream(index).cuda_stream
+
+
+#: The handle of torch's current stream of a device.
+_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", _slow_stream)
 
 
 #: All kernels on devices, by what they were made of.
@@ -170,12 +187,12 @@ _LOCK = threading.Lock()
 def load(kernel, group, device) -> Loaded:
     """A kernel on a device. The same program is loaded once."""
     index = device.index if device.index is not None else torch.cuda.current_device()
-    text, symbol, takes_own = kernel.cuda()
+    text, symbol, _ = kernel.cuda()
     key = (text, symbol, group, kernel.path, index)
     with _LOCK:
         found = LOADED.get(key)
         if found is None:
-            found = LOADED[key] = Loaded(text, symbol, takes_own, group, kernel.name, kernel.path, index)
+            found = LOADED[key] = Loaded(text, symbol, group, kernel.name, kernel.path, index)
     return found
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ._packer import writer
 
 
-@dataclass(frozen=True)
 class Placed:
     """A parameter and where it lies in its block."""
 
-    name: str
-    type: str
-    offset: int
-    node: tuple
-    #: Whether the program uses it.
-    used: bool
+    def __init__(self, name: str, type: str, offset: int, node: tuple, used: bool):
+        self.name, self.type, self.offset, self.node = name, type, offset, node
+        #: Whether the program uses it.
+        self.used = used
+        #: What packs a value, and the part of the type that this takes.
+        self.write, self.part = writer(node)
 
 
 class Entry:
@@ -28,7 +27,10 @@ class Entry:
         self.group = tuple(self.kernel.threads)
         #: The names of all parameters, and of those that must be given.
         self.known = {param.name for param in self.parameters}
+        #: What it was compiled for.
+        self.key = (threads, cuda, derivative, wrt)
         self.needed = [param.name for param in self.own] + [param.name for param in self.globals if param.used]
+        self.all_needed = set(self.needed)
         self._loaded: dict = {}
 
     @property
@@ -39,7 +41,7 @@ class Entry:
     def launch(self, groups, globals_block, own_block, device) -> None:
         """Runs groups of threads on a device: `"cpu"`, or one of torch's."""
         if not self.cuda:
-            printed = self.kernel.launch(groups, bytes(globals_block), bytes(own_block))
+            printed = self.kernel.launch(groups, globals_block, own_block)
             if printed:
                 print(printed, end="", flush=True)
             return

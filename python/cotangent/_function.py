@@ -19,6 +19,7 @@ _handles = itertools.count()
 FUNCTIONS: weakref.WeakValueDictionary[int, Function] = weakref.WeakValueDictionary()
 #: The most numbers of gradients, of what all points share, that are there at once.
 MOST_SHARED = 2**22
+_LISTS = (list, tuple)
 
 
 class Function:
@@ -110,7 +111,10 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function at all points. Gives its result, and then what it writes to `out` and `inout` parameters."""
         leaves, lib, around = self._arguments(args, kwargs)
-        return _one(self._outputs(self._apply(leaves, lib, around), lib))
+        found = lib.call(self, leaves, around)
+        if self._points.is_plain and len(found) == 1:
+            return lib.finish(found[0])
+        return _one(self._outputs(found, lib))
 
     def _apply(self, leaves, lib, around: Around) -> list:
         """The leaves of the outputs, with gradients where the library has them."""
@@ -118,7 +122,7 @@ class Function:
 
     def _run(self, leaves, lib, around: Around) -> list:
         """The leaves of the outputs."""
-        points = self._points_on_cuda if is_cuda(around.device) else self._points
+        points = self._points_on_cuda if around.device != "cpu" and is_cuda(around.device) else self._points
         return points.run(leaves, lib, around)
 
     def _outputs(self, arrays, lib) -> list:
@@ -127,16 +131,20 @@ class Function:
 
     def _arguments(self, args, kwargs):
         """The leaves of all arguments, the library that they are arrays of, and what else the call runs with."""
-        given = self._by_name(args, kwargs)
-        points, sig = self._points, self.signature
-        flat = [value for slot in points.inputs for value in slot.flatten(given[slot.param.name])]
-        beside = self._bound
-        if points.resources:
-            beside = {**beside, **{p.name: given[p.name] for p in sig.resources}}
+        points, sig, beside = self._points, self.signature, self._bound
+        if points.is_plain and not kwargs and len(args) == len(points.inputs):
+            flat = args
+        else:
+            given = self._by_name(args, kwargs)
+            flat = [value for slot in points.inputs for value in slot.flatten(given[slot.param.name])]
+            if points.resources:
+                beside = {**beside, **{p.name: given[p.name] for p in sig.resources}}
         lib, device = library([*flat, *beside.values()] if beside else flat)
         leaves = []
         for leaf, where, value in zip(points.leaves_in, points.names_in, flat):
-            array = lib.asarray(stack(value), leaf.scalar, where, device)
+            if type(value) in _LISTS:
+                value = stack(value)
+            array = lib.asarray(value, leaf.scalar, where, device)
             own = len(leaf.shape)
             if own and tuple(array.shape[-own:]) != leaf.shape:
                 raise ValueError(
@@ -144,6 +152,8 @@ class Function:
                     f"but was given shape {tuple(array.shape)}"
                 )
             leaves.append(array)
+        if not beside:
+            return leaves, lib, Around(device)
         lib.refuse_gradients(sig.name, beside)
         return leaves, lib, Around(device, beside)
 

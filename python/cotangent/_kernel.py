@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from ._entry import Entry, is_cuda
 from ._packer import Packer, is_array, shape_of
 
@@ -30,6 +32,8 @@ class Kernel:
         #: Whether the launch says how many threads a group has; whether it is for slangtorch, which has derivatives by name.
         self._launched, self._bound, self._differentiable = launched, bound, differentiable
         self._entries: dict = {}
+        #: Of each kind, one for some number of threads.
+        self._any: dict = {}
         self._derivatives: dict[str, Kernel | Derivative] = {}
         self.__name__ = name
 
@@ -50,11 +54,10 @@ class Kernel:
     def any_entry(self, cuda: bool = False, derivative=None, wrt=None) -> Entry:
         """The same for any number of threads: parameters do not depend on it."""
         wanted = (cuda, derivative, wrt)
-        # Other threads may compile at the same time.
-        for key, entry in list(self._entries.items()):
-            if key[1:] == wanted:
-                return entry
-        return self.entry(None, *wanted)
+        found = self._any.get(wanted)
+        if found is None:
+            found = self._any[wanted] = self.entry(None, *wanted)
+        return found
 
     @property
     def parameters(self) -> list[str]:
@@ -71,6 +74,8 @@ class Kernel:
 
     def check_names(self, entry: Entry, given) -> None:
         """Fails if arguments are missing or unknown."""
+        if given.keys() == entry.all_needed:
+            return
         unknown = [name for name in given if name not in entry.known]
         if unknown:
             raise ValueError(f"{self.name} has no parameter {', '.join(unknown)}; it has {', '.join(self.parameters)}")
@@ -233,43 +238,40 @@ class Call:
         self._kernel, self._entry, self._done = kernel, entry, True
         self._name = kernel.name if derivative is None else f"{kernel.name}.{derivative}"
         self._own, self._shared = Packer(entry.own_size), Packer(entry.globals_size)
-        for packer, params in ((self._own, entry.own), (self._shared, entry.globals)):
-            for param in params:
-                if param.name in values:
-                    packer.pack(param.node, param.offset, values[param.name], param.name)
-        self._own.devices |= self._shared.devices
+        self._own.pack_all(entry.own, values)
+        if entry.globals:
+            self._shared.pack_all(entry.globals, values)
+            self._own.devices |= self._shared.devices
         self._done = False
 
     def launch(self, blocks, threads=None) -> None:
         """Runs groups of threads. Numbers stand for one dimension: `launch(4, 256)`."""
         self._done = True
-        blocks, threads = three(blocks, "blocks"), None if threads is None else three(threads, "threads")
-        kernel, device = self._kernel, self._own.device()
+        self._launch(three(blocks, "blocks"), None if threads is None else three(threads, "threads"))
+
+    def _launch(self, blocks, threads) -> None:
+        kernel, device, entry = self._kernel, self._own.device(), self._entry
         if kernel._launched and threads is None:
             raise ValueError(f"{self._name} leaves the threads of a group to the launch: launch(blocks, threads)")
-        if is_cuda(device) != self._entry.cuda:
+        if is_cuda(device) != entry.cuda:
             raise RuntimeError(f"arguments of {self._name} are on {device}: put them in dictionaries, lists or tuples")
-        if threads is not None and kernel._launched and 0 in threads:
-            raise ValueError(f"a group of {self._name} has at least one thread, but threads is {threads}")
-        entry = self._entry if threads is None else self._for(threads)
-        if threads is not None and entry.group != threads:
-            raise ValueError(f"{self._name} has groups of {entry.group} threads, not {threads}")
+        if threads is not None:
+            if kernel._launched:
+                if 0 in threads:
+                    raise ValueError(f"a group of {self._name} has at least one thread, but threads is {threads}")
+                entry = kernel.entry(threads, *entry.key[1:])
+            if entry.group != threads:
+                raise ValueError(f"{self._name} has groups of {entry.group} threads, not {threads}")
         if 0 not in blocks:
-            entry.launch(blocks, self._shared.block, self._own.block, device)
-
-    def _for(self, threads) -> Entry:
-        """The entry for groups of so many threads."""
-        if not self._kernel._launched:
-            return self._entry
-        key = next(key for key, entry in list(self._kernel._entries.items()) if entry is self._entry)
-        return self._kernel.entry(threads, *key[1:])
+            entry.launch(blocks, bytes(self._shared.block), bytes(self._own.block), device)
 
     def launchRaw(self, blockSize, gridSize) -> None:  # noqa: N802, N803 (names of slangtorch)
         """Runs `gridSize` groups of `blockSize` threads, both tuples of three integers."""
+        self._done = True
         for name, value in (("blockSize", blockSize), ("gridSize", gridSize)):
-            if type(value) is not tuple or len(value) != 3 or not all(type(n) is int for n in value):
-                raise ValueError(f"{name} must be a tuple of three integers, but is {value!r}")
-        self.launch(gridSize, blockSize)
+            if not _is_three(value):
+                raise ValueError(f"{name} must be a tuple of three integers from 0 up, but is {value!r}")
+        self._launch(gridSize, blockSize)
 
     def launchTotal(self, *_args, **_kwargs):  # noqa: N802
         """Does not exist, as in slangtorch."""
@@ -284,15 +286,29 @@ class Call:
             warnings.warn(f"{self._name} was called but not launched", stacklevel=2)
 
 
+def _is_three(value) -> bool:
+    if type(value) is not tuple or len(value) != 3:
+        return False
+    x, y, z = value
+    return type(x) is int and type(y) is int and type(z) is int and x >= 0 and y >= 0 and z >= 0
+
+
 def is_on_cuda(values) -> bool:
     """Whether one of these values has a tensor on CUDA in it."""
     for value in values:
-        if getattr(value, "is_cuda", False):
-            return True
-        parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-        if parts and is_on_cuda(parts):
+        kind = type(value)
+        if kind in _NEVER_ON_CUDA:
+            continue
+        if isinstance(value, (dict, list, tuple)):
+            if is_on_cuda(value.values() if isinstance(value, dict) else value):
+                return True
+        elif getattr(value, "is_cuda", False):
             return True
     return False
+
+
+#: What has no tensor in it.
+_NEVER_ON_CUDA = frozenset([int, float, bool, np.ndarray])
 
 
 def three(value, what: str) -> tuple[int, int, int]:

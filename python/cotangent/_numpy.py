@@ -17,8 +17,10 @@ def device(_array) -> str:
 
 def asarray(value, scalar: str, where: str, _device=None) -> np.ndarray:
     """A value as an array of such numbers. Floats may lose precision; nothing else may change a number."""
-    dtype = DTYPES[scalar]
-    array = value if type(value) is np.ndarray else np.asarray(value)
+    dtype, kind = DTYPES[scalar], type(value)
+    if kind is float and dtype.kind == "f":
+        return np.array(value, dtype)
+    array = value if kind is np.ndarray else np.asarray(value)
     if array.dtype == dtype:
         return array
     kinds = {"b": 0, "u": 1, "i": 1, "f": 2}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import numbers
 import struct
 
@@ -27,10 +28,19 @@ class Packer:
         self.block = bytearray(size)
         self.alive: list = []
         self.devices: dict[str, object] = {}
+        #: Whose types messages tell.
+        self.params: list = []
 
     def pack(self, node, offset: int, value, where: str) -> None:
         """Writes a value of a type at an offset. `where` is what messages call it."""
-        getattr(self, f"_{node[0]}")(node, offset, value, where)
+        _PACKERS[node[0]](self, node, offset, value, where)
+
+    def pack_all(self, params, values: dict) -> None:
+        """Writes the parameters of which there are values."""
+        self.params = params
+        for param in params:
+            if param.name in values:
+                param.write(self, param.part, param.offset, values[param.name], param.name)
 
     def device(self):
         """The device that all arrays are on."""
@@ -77,7 +87,9 @@ class Packer:
         if not isinstance(value, (list, tuple)) and not hasattr(value, "tolist"):
             raise TypeError(f"{where} is an array and takes {count} values, but was given {type(value).__name__}")
         if len(value) != count:
-            raise ValueError(f"{where} is an array and takes {count} values, but was given {len(value)}")
+            # As slangtorch does, for programs that expect its exceptions.
+            wrong = ValueError if "." in where else TypeError
+            raise wrong(f"{where} is an array and takes {count} values, but was given {len(value)}")
         for i, part in enumerate(value):
             self.pack(element, offset + i * stride, part, f"{where}[{i}]")
 
@@ -94,26 +106,28 @@ class Packer:
             missing, unknown = [n for n in names if n not in value], [n for n in value if n not in names]
             if missing or unknown:
                 what = f"lacks {', '.join(missing)}" if missing else f"has no field {', '.join(map(str, unknown))}"
-                raise TypeError(f"{where} {what}: its fields are {', '.join(names)}")
+                raise TypeError(f"{self._called(where)} {what}: its fields are {', '.join(names)}")
             value = [value[name] for name in names]
         elif isinstance(value, (list, tuple)):
             if len(value) != len(names):
                 raise TypeError(
-                    f"{where} has {len(names)} fields ({', '.join(names)}), but was given {len(value)} values"
+                    f"{self._called(where)} has {len(names)} fields ({', '.join(names)}), but was given {len(value)} values"
                 )
         else:
             raise ValueError(
-                f"{where} is a structure ({', '.join(names)}): give a dictionary, a tuple or a named tuple, "
+                f"{self._called(where)} is a structure ({', '.join(names)}): give a dictionary, a tuple or a named tuple, "
                 f"not {type(value).__name__}"
             )
         for (name, at, part), own in zip(fields, value):
             self.pack(part, offset + at, own, f"{where}.{name}")
 
+    def _called(self, where: str) -> str:
+        """A parameter with its type."""
+        return next((f"{where} ({param.type})" for param in self.params if param.name == where), where)
+
     def _pair(self, fields, offset, value, where):
         (_, at, primal), (_, diff_at, diff) = fields
-        if hasattr(value, "value") and hasattr(value, "grad") and hasattr(value, "_asdict"):
-            value, grad = value.value, value.grad
-        elif isinstance(value, (list, tuple)):
+        if isinstance(value, (list, tuple)):
             if len(value) not in (1, 2):
                 raise TypeError(
                     f"{where} takes an array, or a pair of an array and its gradient, but was given {len(value)} values"
@@ -121,7 +135,7 @@ class Packer:
             value, grad = value[0], value[1] if len(value) == 2 else None
         else:
             grad = None
-        self.pack(primal, offset + at, value, where)
+        self._tensor(primal[1], offset + at, value, where)
         # Without a gradient, its view has no dimensions: the program drops what it would add there.
         if grad is None:
             return
@@ -150,6 +164,12 @@ class Packer:
                 f"{where} has elements of type {describe(element)}: its last dimension must have {lanes} "
                 f"numbers side by side, but its shape is {tuple(shape)}"
             )
+        if address and lanes == 1 and size == itemsize and len(shape) == 1 and 0 < shape[0] < MOST_ELEMENTS and strides[0] == size:
+            # Most tensors.
+            n = shape[0]
+            step = 1 if n > 1 else 0
+            place = offset + fields[0][1]
+            return _VIEW.pack_into(self.block, place, address, n, step, 0, 0, 0, 0, n, 0, 0, 0, 0, 1)
         empty, steps, last = 0 in shape, [], 0
         for i, (length, stride) in enumerate(zip(shape, strides)):
             if element[0] == "vector" and i == len(shape) - 1:
@@ -205,30 +225,55 @@ class Packer:
 
     def _memory(self, value, scalar, where, writes: bool):
         """Address, shape, strides in bytes and size of an element of an array or tensor."""
-        if not is_array(value):
+        if type(value) is not np.ndarray and not is_array(value):
             raise RuntimeError(f"{where} takes an array or a tensor, but was given {type(value).__name__}")
         self.alive.append(value)
-        if not hasattr(value, "data_ptr"):
-            if scalar and value.dtype != DTYPES[scalar]:
-                raise RuntimeError(f"{where} takes elements of type {DTYPES[scalar]}, but was given {value.dtype}")
-            flags = value.flags
-            if writes and not flags.writeable:
-                raise RuntimeError(f"{where} is read-only: pass a copy")
-            if not flags.aligned:
-                raise RuntimeError(f"{where} is not aligned in memory: pass a copy")
-            self.devices["cpu"] = "cpu"
-            return value.__array_interface__["data"][0], value.shape, value.strides, value.itemsize
-        from . import _torch
+        if type(value) is not np.ndarray and hasattr(value, "data_ptr"):
+            return self._tensor_memory(value, scalar, where)
+        if scalar and value.dtype != DTYPES[scalar]:
+            raise RuntimeError(f"{where} takes elements of type {DTYPES[scalar]}, but was given {value.dtype}")
+        flags = value.flags
+        if writes and not flags.writeable:
+            raise RuntimeError(f"{where} is read-only: pass a copy")
+        if not flags.aligned:
+            raise RuntimeError(f"{where} is not aligned in memory: pass a copy")
+        self.devices["cpu"] = "cpu"
+        return value.__array_interface__["data"][0], value.shape, value.strides, value.itemsize
 
-        if scalar and value.dtype != _torch.DTYPES[scalar]:
-            raise RuntimeError(f"{where} takes elements of type {_torch.DTYPES[scalar]}, but was given {value.dtype}")
-        if value.is_sparse or value.layout != _torch.STRIDED:
+    def _tensor_memory(self, value, scalar, where):
+        own = _of_torch()
+        if scalar and value.dtype != own.DTYPES[scalar]:
+            raise RuntimeError(f"{where} takes elements of type {own.DTYPES[scalar]}, but was given {value.dtype}")
+        if value.layout != own.STRIDED:
             raise RuntimeError(f"{where} is a sparse tensor: pass `.to_dense()` of it")
         if value.is_conj() or value.is_neg():
             raise RuntimeError(f"{where} is a lazily changed view: pass `.resolve_conj().resolve_neg()` of it")
-        size = value.element_size()
-        self.devices[str(value.device)] = value.device
+        size, device = value.element_size(), value.device
+        if device not in self.devices.values():
+            self.devices[str(device)] = device
         return value.data_ptr(), value.shape, [step * size for step in value.stride()], size
+
+
+@functools.cache
+def _of_torch():
+    from . import _torch
+
+    return _torch
+
+
+def writer(node):
+    """What packs a value of a type, and what it takes: of tensors and pairs, the fields."""
+    if node[0] == "struct":
+        names = [name for name, _, _ in node[1]]
+        if names == _VIEW_FIELDS:
+            return Packer._tensor, node[1]
+        if names == ["primal", "diff"]:
+            return Packer._pair, node[1]
+    return _PACKERS[node[0]], node
+
+
+#: What packs a value of each kind of type.
+_PACKERS = {name: getattr(Packer, f"_{name}") for name in ("scalar", "vector", "matrix", "array", "struct", "buffer", "other")}
 
 
 def _number(scalar: str, value):

@@ -23,6 +23,9 @@ def device(array) -> torch.device:
     return array.device
 
 
+#: Torch can do little with these.
+_NOT_FILLED = (torch.uint16, torch.uint32, torch.uint64)
+
 #: How the elements of most tensors lie.
 STRIDED = torch.strided
 
@@ -30,8 +33,13 @@ STRIDED = torch.strided
 def asarray(value, scalar: str, where: str, on) -> torch.Tensor:
     """As that of `_numpy`. A tensor stays on its device and keeps its gradient."""
     dtype = DTYPES[scalar]
+    if type(value) is float and dtype.is_floating_point:
+        return torch.full((), value, dtype=dtype, device=on)
     if not isinstance(value, torch.Tensor):
         array = _numpy.asarray(value, scalar, where)
+        if array.ndim == 0 and on.type != "cpu" and dtype not in _NOT_FILLED:
+            # Filling waits for nothing, and a copy from memory of the host does.
+            return torch.full((), array.item(), dtype=dtype, device=on)
         return torch.from_numpy(array if array.flags.owndata and array.flags.writeable else array.copy()).to(on)
     if value.device != on:
         if value.ndim:
@@ -72,6 +80,8 @@ def shape(array) -> tuple[int, ...]:
 def contiguous(array, wanted):
     if array.shape != wanted:
         array = array.expand(wanted)
+    if array.is_contiguous() and not array.is_neg():
+        return array
     return array.resolve_neg().contiguous()
 
 
@@ -160,9 +170,12 @@ def _me():
     return sys.modules[__name__]
 
 
+_is_compiling = torch.compiler.is_compiling
+
+
 def call(function, leaves, around: Around):
     """Calls a function on leaves, with gradients if they are wanted."""
-    if torch.compiler.is_compiling():
+    if _is_compiling():
         if not around.given:
             return _operation(function.handle, list(leaves))
         return _uncompiled(function, leaves, around)

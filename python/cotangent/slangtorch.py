@@ -35,7 +35,9 @@ class SlangModule:
                 self._types[name] = collections.namedtuple(name, self._structures[name], rename=True)
             return self._types[name]
         found = self._module._find(name)
-        return found if isinstance(found, Kernel) else self._function(found)
+        # From now on it is an attribute like any other.
+        found = self.__dict__[name] = found if isinstance(found, Kernel) else self._function(found)
+        return found
 
     def __dir__(self):
         return [*dir(self._module), *self._structures, "DiffTensorView"]

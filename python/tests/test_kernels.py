@@ -168,7 +168,7 @@ void k(Cam cam, TensorView<float> b) { b[0] = cam.view[1] + cam.o.y * 10 + cam.w
         b = arrays.zeros(1)
         launch(m.k(cam=cam, b=b), 1)
         assert arrays.read(b)[0] == 2 + 30 + 400 + 5000
-    with pytest.raises(TypeError, match="cam lacks o"):
+    with pytest.raises(TypeError, match=r"cam \(Cam\) lacks o: its fields are view, o, w, f"):
         m.k(cam={"view": view, "w": 4, "f": 5}, b=b)
 
 
@@ -304,8 +304,38 @@ def test_arguments_are_checked(load, arrays):
         m.scale(a=x, b=y, k="x")
     with pytest.raises(ValueError, match="gradient has shape"):
         m.sq.bwd(a=(x, arrays.zeros(1)), b=(y, y))
+    with pytest.raises(ValueError, match="gridSize must be a tuple of three integers from 0 up"):
+        m.scale(a=x, b=y, k=1).launchRaw(blockSize=(1, 1, 1), gridSize=(np.int64(1), 1, 1))
     with pytest.raises(AttributeError, match="no function or entry point `nothing`"):
         m.nothing
+
+
+def test_values_that_are_no_arrays_are_checked(load, arrays):
+    m = load("""
+struct Ball { float3 at; float w[2]; uint n; }
+[AutoPyBindCUDA] [CUDAKernel] void k(TensorView<float> out, Ball ball, float2x3 m, int three[3], bool flag) { out[0] = ball.at.x + three[2]; }
+""")
+    out, ball, three, one = arrays.zeros(1), ([1, 2, 3], [4, 5], 6), (1, 2, 3), [[1, 2, 3], [4, 5, 6]]
+
+    def call(**other):
+        m.k(**{"out": out, "ball": ball, "m": one, "three": three, "flag": True, **other}).launchRaw((1, 1, 1), (1, 1, 1))
+
+    call()
+    assert arrays.read(out)[0] == 4
+    call(ball=m.Ball(at=arrays([1, 2, 3]), w=arrays([4, 5]), n=np.uint32(6)), m=arrays(one))
+    for wrong, error, text in [
+        ({"ball": ([1, 2], [4, 5], 6)}, TypeError, "ball.at is float3 and takes 3 values, but was given 2 values"),
+        ({"ball": ([1, 2, 3], [4], 6)}, ValueError, "ball.w is an array and takes 2 values, but was given 1"),
+        ({"ball": ([1, 2, 3], [4, 5], -1)}, TypeError, "ball.n takes a number of type uint, but was given -1"),
+        ({"ball": ([1, 2, 3], [4, 5])}, TypeError, r"ball \(Ball\) has 3 fields \(at, w, n\), but was given 2 values"),
+        ({"ball": 7}, ValueError, r"ball \(Ball\) is a structure"),
+        ({"m": [[1, 2], [3, 4]]}, TypeError, r"m\[0\] is float3 and takes 3 values"),
+        ({"three": (1, 2)}, TypeError, "three is an array and takes 3 values, but was given 2"),
+        ({"three": (1, 2, 2.5)}, TypeError, r"three\[2\] takes a number of type int, but was given 2.5"),
+        ({"flag": 2}, TypeError, "flag takes a number of type bool, but was given 2"),
+    ]:
+        with pytest.raises(error, match=text):
+            call(**wrong)
 
 
 def test_a_call_without_launch_warns(load, arrays):
