@@ -102,13 +102,29 @@ def loadModule(  # noqa: N802 (names of slangtorch)
     del skipNinjaCheck, slangGenLineInfo, cudaFastMath, cudaGenLineInfo
     if skipSlang is not None:
         warnings.warn("skipSlang has no effect", DeprecationWarning, stacklevel=2)
-    for name, flags in (("extraSlangFlags", extraSlangFlags), ("extraCudaFlags", extraCudaFlags)):
+    defines, include = dict(defines or {}), [includePaths] if isinstance(includePaths, (str, os.PathLike)) else list(includePaths)
+    unknown = _take_flags(extraSlangFlags, defines, include)
+    for name, flags in (("extraSlangFlags", unknown), ("extraCudaFlags", list(extraCudaFlags))):
         if flags:
             warnings.warn(f"{name} has no effect: {' '.join(flags)}", stacklevel=2)
-    module, launched = _load(os.fspath(fileName), dict(defines or {}), includePaths)
+    module, launched = _load(os.fspath(fileName), defines, include)
     if verbose:
         print(module)
     return SlangModule(module, launched)
+
+
+def _take_flags(flags, defines: dict, include: list) -> list[str]:
+    """Adds macros and folders that flags of the compiler give. Gives the flags that are neither."""
+    unknown = []
+    for flag in flags:
+        if flag.startswith("-D") and len(flag) > 2:
+            name, _, value = flag[2:].partition("=")
+            defines[name] = value or "1"
+        elif flag.startswith("-I") and len(flag) > 2:
+            include.append(flag[2:])
+        else:
+            unknown.append(flag)
+    return unknown
 
 
 def _load(path: str, defines: dict, include):

@@ -362,6 +362,17 @@ void k(TensorView<float> a, uint n)
     np.testing.assert_array_equal(arrays.read(a), [1, 1])
 
 
+def test_flags_of_the_compiler(load, tmp_path):
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "shared.slang").write_text("float shared() { return BY; }")
+    text = "import shared;\n[TorchEntryPoint] float f() { return shared() * N; }"
+    m = load(text, extraSlangFlags=["-DN=3", f"-I{tmp_path / 'more'}"], defines={"BY": "2.0"})
+    assert m.f() == 6
+    assert load(text, extraSlangFlags=["-DN", "-DBY=5"], includePaths=[tmp_path / "more"]).f() == 5
+    with pytest.warns(UserWarning, match="extraSlangFlags has no effect: -O3"):
+        load(text, extraSlangFlags=["-O3", "-DN=1", "-DBY=1"], includePaths=tmp_path / "more")
+
+
 def test_errors_of_the_compiler_are_exceptions(load):
     with pytest.raises(slangtorch.CompileError, match="program.slang:1"):
         load("void f() { return x; }")
