@@ -10,9 +10,11 @@ array([4., 3.], dtype=float32)
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import warnings
+import weakref
 from html import escape
 
 from ._function import Function
@@ -24,11 +26,28 @@ from ._wrappers import Param, Signature
 __all__ = ["Check", "CompileError", "Function", "Kernel", "Module", "Report", "Trap", "load", "synchronize", "__version__"]
 
 
+_handles = itertools.count()
+#: Programs by their handles.
+_MODULES: weakref.WeakValueDictionary[int, Module] = weakref.WeakValueDictionary()
+
+
+def _attribute(handle: int, name: str):
+    """A function or entry point of a program, which from now on is an attribute like any other."""
+    module = _MODULES[handle]
+    found = module.__dict__[name] = module._find(name)
+    return found
+
+
+# Compilers of graphs call it instead of looking into it.
+_attribute._dynamo_marked_constant = True
+
+
 class Module:
     """A program. Its functions and entry points are attributes; `m["name"]` finds them too."""
 
     def __init__(self, program: Program, path: str):
-        self._program, self._path = program, path
+        self._program, self._path, self._handle = program, path, next(_handles)
+        _MODULES[self._handle] = self
         functions, entries = program.names()
         # What this package appends to programs begins with `ct_`.
         self._functions: dict = dict.fromkeys(name for name in functions if not name.rsplit(".", 1)[-1].startswith("ct_"))
@@ -37,9 +56,8 @@ class Module:
     def __getattr__(self, name: str):
         if name.startswith("_"):
             raise AttributeError(name)
-        # From now on it is an attribute like any other.
-        found = self.__dict__[name] = self._find(name)
-        return found
+        _attribute(self._handle, name)
+        return self._functions.get(name) or self._kernels[name]
 
     def __getitem__(self, name: str):
         try:
@@ -64,6 +82,10 @@ class Module:
 
     def __dir__(self):
         return [*self._functions, *self._kernels]
+
+    def __deepcopy__(self, _memo) -> Module:
+        """Nothing in it changes: copies of models share it."""
+        return self
 
     def __repr__(self) -> str:
         return f"<program {self._path}: {', '.join(dir(self))}>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 import weakref
 from functools import cached_property
 from typing import Any
@@ -42,6 +43,7 @@ class Function:
         self._origin = origin
         self._bound: dict = bound or {}
         self.handle = next(_handles)
+        self._is_ready = False
         self.__name__ = signature.name
         params = ", ".join(f"{p.name}: {p.type}" for p in signature.params if p.dir != "out")
         gives = ", ".join(p.type for p in signature.outputs) or "nothing"
@@ -50,6 +52,10 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<function {self.__doc__}>"
+
+    def __deepcopy__(self, _memo) -> Function:
+        """Nothing in it changes: copies of models share it."""
+        return self
 
     # Compilation.
 
@@ -110,6 +116,8 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function at all points. Gives its result, and then what it writes to `out` and `inout` parameters."""
+        if not self._is_ready:
+            _make_ready(self.handle)
         leaves, lib, around = self._arguments(args, kwargs)
         found = lib.call(self, leaves, around)
         if self._points.is_plain and len(found) == 1:
@@ -281,7 +289,8 @@ class Function:
         given = [given] if len(slots) == 1 else list(given)
         if len(given) != len(slots):
             raise ValueError(f"`{name}` has {len(slots)} outputs with cotangents, but {len(given)} were given")
-        named = zip(slots, given, (p.name for p in self.signature.outputs if p.diff))
+        outputs = (p for p in self.signature.outputs if p.diff)
+        named = zip(slots, given, ("the result" if p is self.signature.result else f"`{p.name}`" for p in outputs))
         return [x for slot, value, of in named for x in self._like(slot, value, f"the cotangent of {of}", lib, around)]
 
     @staticmethod
@@ -379,15 +388,30 @@ class Function:
             tangents = [tangents.get(name) for name in names]
         elif len(slots) == 1 and not (isinstance(tangents, tuple) and len(tangents) == 1):
             tangents = [tangents]
-        if len(tangents) != len(slots):
+        if not isinstance(tangents, (list, tuple)) or len(tangents) != len(slots):
+            given = f"{len(tangents)} were given" if isinstance(tangents, (list, tuple)) else f"was given {tangents!r}"
             raise ValueError(
-                f"`{self.signature.name}` takes {len(slots)} tangents ({', '.join(names)}), but {len(tangents)} were given"
+                f"`{self.signature.name}` takes {len(slots)} tangents, of {', '.join(names)}, by these names or in a list, but {given}"
             )
         named = zip(slots, tangents, names)
         flat = [x for slot, value, of in named for x in self._like(slot, value, f"the tangent of {of}", lib, around)]
         found = derived._outputs(derived._apply([*leaves, *flat], lib, around), lib)
         values = len(self.signature.outputs)
         return _one(found[:values]), _one(found[values:])
+
+    def _jvp_leaves(self, leaves, tangents, lib, around: Around) -> list:
+        """The tangents of the leaves of outputs, for tangents of the leaves of inputs; none for what carries none."""
+        derived, given = self._jvp, {}
+        for (slot, leaf), tangent in zip(_named(self._points.inputs), tangents):
+            given[slot.param.name, leaf.path] = tangent
+        names, flat = [p.name for p in self.signature.inputs if p.diff], []
+        for slot, name in zip(derived._points.inputs[len(derived._points.inputs) - len(names):], names):
+            for leaf in slot.leaves:
+                own = given.get((name, leaf.path))
+                flat.append(lib.zeros(leaf.shape, leaf.scalar, around.device) if own is None else own)
+        found = derived._apply([*leaves, *flat], lib, around)
+        moved = iter(found[len(self._points.leaves_out):])
+        return [next(moved) if diff else None for diff in self._diff_outputs]
 
     # All derivatives.
 
@@ -498,6 +522,20 @@ class Function:
                     f"`{name}` requires a gradient, but `{self.signature.name}` is not differentiable: mark it "
                     f"[Differentiable] in the program, or pass `.detach()` of the tensor"
                 )
+
+
+def _make_ready(handle: int) -> bool:
+    """Compiles a function for its first call."""
+    function = FUNCTIONS[handle]
+    function._is_ready = function._points is not None
+    if sys.modules.get("torch") is not None:
+        # What a graph asks of a function.
+        from . import _torch  # noqa: F401
+    return True
+
+
+# Compilers of graphs call it instead of looking into it.
+_make_ready._dynamo_marked_constant = True
 
 
 def _named(slots):

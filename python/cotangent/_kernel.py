@@ -37,6 +37,10 @@ class Kernel:
         self._derivatives: dict[str, Kernel | Derivative] = {}
         self.__name__ = name
 
+    def __deepcopy__(self, _memo) -> Kernel:
+        """Nothing in it changes: copies of models share it."""
+        return self
+
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(self.parameters)})>"
 

@@ -20,7 +20,10 @@ def asarray(value, scalar: str, where: str, _device=None) -> np.ndarray:
     dtype, kind = DTYPES[scalar], type(value)
     if kind is float and dtype.kind == "f":
         return np.array(value, dtype)
-    array = value if kind is np.ndarray else np.asarray(value)
+    try:
+        array = value if kind is np.ndarray else np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"`{where}` takes an array: {error}") from None
     if array.dtype == dtype:
         return array
     kinds = {"b": 0, "u": 1, "i": 1, "f": 2}

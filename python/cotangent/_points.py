@@ -167,7 +167,7 @@ class Points:
         try:
             return np.broadcast_shapes(*shapes), shapes
         except ValueError:
-            shown = ", ".join(f"`{name}` {shape}" for name, shape in zip(self.names_in, shapes))
+            shown = ", ".join(f"`{name}` {tuple(shape)}" for name, shape in zip(self.names_in, shapes))
             raise ValueError(f"the leading dimensions of the arguments of {self.name} do not fit together: {shown}") from None
 
     def run(self, leaves, lib, around: Around) -> list:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import torch
+from torch.autograd import forward_ad
 
 from . import _numpy
 from ._function import FUNCTIONS
@@ -41,6 +42,8 @@ def asarray(value, scalar: str, where: str, on) -> torch.Tensor:
             # Filling waits for nothing, and a copy from memory of the host does.
             return torch.full((), array.item(), dtype=dtype, device=on)
         return torch.from_numpy(array if array.flags.owndata and array.flags.writeable else array.copy()).to(on)
+    if value.layout != STRIDED:
+        raise TypeError(f"`{where}` is a sparse tensor: pass `.to_dense()` of it")
     if value.device != on:
         if value.ndim:
             raise ValueError(f"`{where}` is on {value.device}, but another argument is on {on}")
@@ -152,11 +155,15 @@ class _Call(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, function, around: Around, *leaves):
+        outputs = tuple(function._run(leaves, _me(), around))
+        _Call._remember(ctx, function, around, leaves, outputs)
+        return outputs
+
+    @staticmethod
+    def _remember(ctx, function, around, leaves, outputs):
         ctx.function, ctx.around = function, around
         ctx.save_for_backward(*leaves)
-        outputs = function._run(leaves, _me(), around)
         ctx.mark_non_differentiable(*[o for o, diff in zip(outputs, function._diff_outputs) if not diff])
-        return tuple(outputs)
 
     @staticmethod
     def backward(ctx, *cotangents):
@@ -164,6 +171,39 @@ class _Call(torch.autograd.Function):
         given = [c for c, diff in zip(cotangents, function._diff_outputs) if diff]
         gradients = function._vjp_leaves(ctx.saved_tensors, given, _me(), ctx.around, ctx.needs_input_grad[2:])
         return (None, None, *gradients)
+
+
+class _TransformedCall(torch.autograd.Function):
+    """The same for `torch.func` and forward mode, whose form of functions takes longer to call."""
+
+    @staticmethod
+    def forward(function, around: Around, *leaves):
+        return tuple(function._run(leaves, _me(), around))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        function, around, *leaves = inputs
+        _Call._remember(ctx, function, around, leaves, output)
+        ctx.save_for_forward(*leaves)
+
+    backward = _Call.backward
+
+    @staticmethod
+    def jvp(ctx, _function, _around, *tangents):
+        return tuple(ctx.function._jvp_leaves(ctx.saved_tensors, tangents, _me(), ctx.around))
+
+    @staticmethod
+    def vmap(info, dims, function, around: Around, *leaves):
+        # The batch is one more dimension of the points, before those that the leaves have.
+        points = [x.dim() - (d is not None) - len(leaf.shape) for x, d, leaf in zip(leaves, dims[2:], function._points.leaves_in)]
+        most, moved = max(points, default=0), []
+        for leaf, dim, own in zip(leaves, dims[2:], points):
+            if dim is not None:
+                leaf = leaf.movedim(dim, 0)
+                leaf = leaf.reshape(leaf.shape[0], *[1] * (most - own), *leaf.shape[1:])
+            moved.append(leaf)
+        found = call(function, moved, around)
+        return tuple(found), (0,) * len(found)
 
 
 def _me():
@@ -182,7 +222,15 @@ def call(function, leaves, around: Around):
     return _eager(function, leaves, around)
 
 
+#: Whether `torch.func` transforms a call.
+_is_transformed = torch._C._are_functorch_transforms_active
+
+
 def _eager(function, leaves, around: Around):
+    if _is_transformed() or forward_ad._current_level >= 0:
+        if not function.differentiable:
+            function._refuse_gradients(leaves)
+        return _TransformedCall.apply(function, around, *leaves)
     if not torch.is_grad_enabled() or not any(leaf.requires_grad for leaf in leaves):
         return function._run(leaves, _me(), around)
     if function.differentiable:

@@ -60,7 +60,7 @@ def test_the_derivatives_of_a_map(load, arrays):
     gx, gy = arrays.zeros(3), arrays([1, 10, 100])
     launch(m.sq.bwd(a=(x, gx), b=(y, gy)), 3)
     (expected,) = gradients(lambda _, x: x * x, [[1, 2, 3]], [1, 10, 100])
-    np.testing.assert_array_equal(arrays.read(gx), expected)
+    np.testing.assert_allclose(arrays.read(gx), expected, rtol=1e-6)
     np.testing.assert_array_equal(arrays.read(gy), [0, 0, 0])
     tx, ty = arrays([1, 1, 2]), arrays.zeros(3)
     launch(m.sq.fwd(a=m.DiffTensorView(x, tx), b=m.DiffTensorView(value=y, grad=ty)), 3)
@@ -110,7 +110,7 @@ void proj(DiffTensorView p, TensorView<float> cam, TensorView<int32_t> count, Di
     gp, gq = arrays.zeros(3), arrays([1, 1, 1])
     launch(m.proj.bwd(p=(p, gp), cam=arrays([2]), count=count, q=(q, gq), fovy=0.5, w=7), 3)
     (expected,) = gradients(lambda lib, p: lib.where(p < 0, 0 * p, 2 * p * 0.5), [[1, -1, 3]], [1, 1, 1])
-    np.testing.assert_array_equal(arrays.read(gp), expected)
+    np.testing.assert_allclose(arrays.read(gp), expected, rtol=1e-6)
     np.testing.assert_array_equal(arrays.read(count), [7, 0, 7])
 
 
@@ -191,7 +191,7 @@ void net(Net net, DiffTensorView x, DiffTensorView y)
     np.testing.assert_array_equal(arrays.read(y), [39.75, 69.75])
     affine = lambda _, x, w0, w1: 5 * (w1 * (w0 * x + 0.5) + 0.25) + 1
     for own, expected in zip((gx, gw[0], gw[1]), gradients(affine, [[1, 2], [2], [3]], [1, 1])):
-        np.testing.assert_array_equal(arrays.read(own), expected)
+        np.testing.assert_allclose(arrays.read(own), expected, rtol=1e-6)
     np.testing.assert_array_equal(arrays.read(gw[2]), [0])
 
 

@@ -1,5 +1,6 @@
 """Torch: everything around a gradient that a training loop meets."""
 
+import copy
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,6 +10,7 @@ import pytest
 import cotangent
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
+from torch.autograd import forward_ad  # noqa: E402
 
 TEXT = """
 struct Mix : IDifferentiable { double2x2 m; double w[3]; no_diff int k; }
@@ -181,6 +183,28 @@ def test_what_all_points_share_gets_the_sum(m, on):
     torch.testing.assert_close(w.grad, x * c.double().sum().float(), rtol=1e-3, atol=1e-3)
 
 
+def test_copies_of_models_share_the_program(m):
+    model = torch.nn.Linear(1, 1)
+    model.module, model.f, model.g = m, m.wave, m.wave.bind()
+    copied = copy.deepcopy(model)
+    assert copied.module is m and copied.f is m.wave
+
+
+def test_arguments_that_are_no_dense_arrays(m):
+    with pytest.raises(TypeError, match="`x` is a sparse tensor"):
+        m.plain(torch.eye(3).to_sparse())
+    with pytest.raises(RuntimeError, match="arrays are on meta"):
+        m.plain(torch.zeros(3, device="meta"))
+    with pytest.raises(ValueError, match="`x` takes an array: .*inhomogeneous"):
+        m.plain([[1.0, 2.0], [3.0]])
+    with pytest.raises(ValueError, match=r"do not fit together: `v` \(2,\), `k` \(3,\)"):
+        m.wave(torch.zeros(2, 2), torch.zeros(3))
+    with pytest.raises(ValueError, match="takes 2 tangents, of v, k, by these names or in a list, but was given {'z': 1}"):
+        m.wave.jvp([1, 2], 3, tangents={"z": 1})
+    with pytest.raises(ValueError, match="the cotangent of the result has last dimensions"):
+        m.mix.vjp({"m": np.eye(2), "w": [1, 2, 3], "k": 1}, [1, 2], cotangents=[1, 2, 3])
+
+
 def test_functions_without_arguments(m):
     assert m.two() == 2.0
 
@@ -201,6 +225,41 @@ def test_many_threads(m):
             assert (y == k).all()
 
 
+class TestTransforms:
+    """`torch.func` and forward mode."""
+
+    def test_gradients_and_batches(self, m, on):
+        torch.manual_seed(4)
+        k, x = torch.randn(5, dtype=torch.float64, device=on), torch.randn(5, dtype=torch.float64, device=on)
+        torch.testing.assert_close(torch.func.vmap(m.scaled)(k, x), k * x**3)
+        torch.testing.assert_close(torch.func.vmap(m.scaled, in_dims=(None, 0))(k, x), k * x[:, None] ** 3)
+        one = torch.func.grad(lambda x: m.scaled(2.0, x).sum())
+        torch.testing.assert_close(one(x), 6 * x**2)
+        torch.testing.assert_close(torch.func.vmap(torch.func.grad(lambda x: m.scaled(2.0, x)))(x), 6 * x**2)
+        torch.testing.assert_close(torch.func.hessian(lambda x: m.scaled(2.0, x).sum())(x), torch.diag(12 * x))
+        v = torch.randn(3, 2, device=on)
+        own = torch.func.vmap(torch.func.jacrev(lambda v: m.wave(v, 0.5)))(v)
+        torch.testing.assert_close(own, m.wave.jacobian(v, 0.5, wrt="v"))
+
+    def test_batches_of_structures(self, m, on):
+        w, v = torch.randn(4, 3, dtype=torch.float64, device=on), torch.randn(6, 4, 2, dtype=torch.float64, device=on)
+        eye = torch.eye(2, dtype=torch.float64, device=on)
+        f = lambda w, v: m.mix({"m": eye, "w": w, "k": 2}, v)
+        batched = torch.func.vmap(f, in_dims=(0, 1))(w, v)
+        torch.testing.assert_close(batched, torch.stack([f(w[i], v[:, i]) for i in range(4)]))
+
+    def test_forward_mode(self, m, on):
+        x = torch.randn(4, dtype=torch.float64, device=on)
+        value, tangent = torch.func.jvp(lambda x: m.scaled(2.0, x), (x,), (torch.ones_like(x),))
+        torch.testing.assert_close(value, 2 * x**3)
+        torch.testing.assert_close(tangent, 6 * x**2)
+        with forward_ad.dual_level():
+            a, b = m.both(forward_ad.make_dual(x, 2 * torch.ones_like(x)), x)
+            torch.testing.assert_close(forward_ad.unpack_dual(a).tangent, 4 * x)
+            torch.testing.assert_close(forward_ad.unpack_dual(b).tangent, torch.stack([2 * x, torch.zeros_like(x)], -1))
+        assert torch.autograd.gradcheck(m.both, (make(4, on=on), make(4, on=on)), check_forward_ad=True)
+
+
 class TestCompiledGraphs:
     """`torch.compile`: a call is an operation of the graph."""
 
@@ -217,6 +276,13 @@ class TestCompiledGraphs:
         ((torch.sin(own[:, 0] * k2) * own[:, 1] ** 2 * 2).sum() + (s * s).sum()).backward()
         torch.testing.assert_close(v.grad, own.grad, rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(k.grad, k2.grad, rtol=1e-4, atol=1e-5)
+
+    def test_the_first_call_is_in_a_graph(self):
+        fresh = cotangent.load(source=TEXT)
+        f = torch.compile(lambda v: fresh.wave(v, 1.0) + 1, backend="aot_eager", fullgraph=True)
+        v = torch.rand(3, 2, requires_grad=True)
+        f(v).sum().backward()
+        torch.testing.assert_close(v.grad[:, 1], (2 * v[:, 1] * torch.sin(v[:, 0])).detach())
 
     def test_other_shapes(self, m):
         f = torch.compile(lambda v: m.wave(v, 1.0) + 1, backend="aot_eager", dynamic=True)
