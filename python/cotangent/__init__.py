@@ -19,12 +19,16 @@ from html import escape
 
 from ._function import Function
 from ._kernel import Kernel
-from ._native import CompileError, Program, Trap, __version__
+from ._native import CompileError, Program, Trap, __version__, after_fork
 from ._reports import Check, Report
 from ._wrappers import Param, Signature
 
 __all__ = ["Check", "CompileError", "Function", "Kernel", "Module", "Report", "Trap", "load", "synchronize", "__version__"]
 
+
+# Workers of torch's data loaders, for one, are forks.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=after_fork)
 
 _handles = itertools.count()
 #: Programs by their handles.

@@ -11,6 +11,8 @@ class CompileError(RuntimeError):
 class Trap(RuntimeError):
     """A program stopped before its end. The text says where and why."""
 
+def after_fork() -> None: ...
+
 #: A type, which begins with its kind: `("scalar", "f32")`, `("vector", "f32", 3)`, `("struct", [(name, offset, type)])` and so on.
 Node = tuple[Any, ...]
 #: Name, type as the language writes it, where it lies, its type, and whether the program uses it.

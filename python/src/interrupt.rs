@@ -5,6 +5,20 @@
 //! has returned, Python handles the recorded signal, usually by raising `KeyboardInterrupt`.
 
 use cotangent::jit::Monitor;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether this process was forked from one that had loaded this library. Threads do not come along with a fork.
+static FORK: AtomicBool = AtomicBool::new(false);
+
+/// Notes that this process is a fork.
+pub fn after_fork() {
+    FORK.store(true, Ordering::SeqCst);
+}
+
+/// Whether this process is a fork.
+pub fn is_fork() -> bool {
+    FORK.load(Ordering::SeqCst)
+}
 
 /// Ends a launch on Ctrl-C, as long as what is returned is alive.
 pub fn watch(monitor: &Monitor) -> impl Drop + use<> {
@@ -40,7 +54,8 @@ mod imp {
             all.1 += 1;
             let number = all.1;
             all.0.push((number, monitor.clone()));
-            if ready && all.0.len() == 1 {
+            // The thread that ends launches stayed with the process that this one was forked from.
+            if ready && all.0.len() == 1 && !super::is_fork() {
                 put_before_pythons();
             }
             Watched(number)
@@ -80,7 +95,9 @@ mod imp {
     extern "C" fn noticed(signal: libc::c_int) {
         // SAFETY: `write` may be called in handlers. Python's handler is one, and takes the number of the signal.
         unsafe {
-            libc::write(WAKE.load(SeqCst), [1u8].as_ptr().cast(), 1);
+            if !super::is_fork() {
+                libc::write(WAKE.load(SeqCst), [1u8].as_ptr().cast(), 1);
+            }
             let pythons = PYTHONS.load(SeqCst);
             if pythons != libc::SIG_DFL && pythons != libc::SIG_IGN {
                 std::mem::transmute::<usize, extern "C" fn(libc::c_int)>(pythons)(signal);

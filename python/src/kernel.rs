@@ -174,11 +174,17 @@ impl Kernel {
         }
         let memory = Addresses(memory);
         // Each launch has a monitor of its own: one that was interrupted ends all launches to come.
-        let native = Native { monitor: Monitor::default(), ..self.native.clone() };
+        let mut native = Native { monitor: Monitor::default(), ..self.native.clone() };
+        if interrupt::is_fork() {
+            // The threads that share the work did not come along.
+            native.limits.cores = 1;
+        }
+        let _watched = interrupt::watch(&native.monitor);
+        // A signal that came before this is noted, and one that comes later ends the launch.
+        py.check_signals()?;
         // SAFETY: Python holds the arrays while this method runs, and made the blocks of their addresses.
         let launched = py.detach(|| unsafe {
             let Addresses(memory) = &memory;
-            let _watched = interrupt::watch(&native.monitor);
             native.launch_on(&self.loaded, self.entry, groups, &values, memory, Launch::default())
         });
         let launched = launched.map_err(|failure| failed(&self.sources, &failure))?;

@@ -28,10 +28,17 @@ pyo3::create_exception!(
     "A program stopped before its end. The text says where and why."
 );
 
+/// To be called in a process that was forked: there, programs run on one core, and Ctrl-C waits for the end of a launch.
+#[pyfunction]
+fn after_fork() {
+    interrupt::after_fork();
+}
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::Program>()?;
     module.add_class::<kernel::Kernel>()?;
+    module.add_function(wrap_pyfunction!(after_fork, module)?)?;
     module.add("CompileError", module.py().get_type::<CompileError>())?;
     module.add("Trap", module.py().get_type::<Trap>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -206,6 +206,28 @@ def test_other_threads_run_while_a_kernel_does(m):
         np.testing.assert_allclose(own, (x * k) ** 3, rtol=1e-5)
 
 
+def _sum_in_a_fork(m, x, queue):
+    queue.put(float(m.cubed(x).sum()))
+
+
+def test_forks_run_programs(m):
+    """A fork has none of the threads that share the work of a launch."""
+    import multiprocessing
+
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system does not fork")
+    x = np.linspace(0, 1, 1_000_000).astype(np.float32)
+    expected, context = float(m.cubed(x).sum()), multiprocessing.get_context("fork")
+    queue = context.Queue()
+    processes = [context.Process(target=_sum_in_a_fork, args=(m, x, queue)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    found = [queue.get(timeout=60) for _ in processes]
+    for process in processes:
+        process.join(60)
+    assert found == [expected] * 2 and [process.exitcode for process in processes] == [0, 0]
+
+
 def test_ctrl_c_ends_a_launch(tmp_path):
     import os
     import signal
