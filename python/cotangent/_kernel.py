@@ -241,9 +241,11 @@ class Call:
     def __init__(self, kernel: Kernel, entry: Entry, values: dict, derivative=None):
         self._kernel, self._entry, self._done = kernel, entry, True
         self._name = kernel.name if derivative is None else f"{kernel.name}.{derivative}"
-        self._own, self._shared = Packer(entry.own_size), Packer(entry.globals_size)
+        self._own = Packer(entry.own_size)
         self._own.pack_all(entry.own, values)
+        self._shared = None
         if entry.globals:
+            self._shared = Packer(entry.globals_size)
             self._shared.pack_all(entry.globals, values)
             self._own.devices |= self._shared.devices
         self._done = False
@@ -267,7 +269,8 @@ class Call:
             if entry.group != threads:
                 raise ValueError(f"{self._name} has groups of {entry.group} threads, not {threads}")
         if 0 not in blocks:
-            entry.launch(blocks, bytes(self._shared.block), bytes(self._own.block), device)
+            shared = bytes(self._shared.block) if self._shared else b""
+            entry.launch(blocks, shared, bytes(self._own.block), device)
 
     def launchRaw(self, blockSize, gridSize) -> None:  # noqa: N802, N803 (names of slangtorch)
         """Runs `gridSize` groups of `blockSize` threads, both tuples of three integers."""

@@ -232,13 +232,13 @@ class Packer:
             return self._tensor_memory(value, scalar, where)
         if scalar and value.dtype != DTYPES[scalar]:
             raise RuntimeError(f"{where} takes elements of type {DTYPES[scalar]}, but was given {value.dtype}")
-        flags = value.flags
-        if writes and not flags.writeable:
+        flags, (address, is_constant) = value.flags, value.__array_interface__["data"]
+        if writes and is_constant:
             raise RuntimeError(f"{where} is read-only: pass a copy")
         if not flags.aligned:
             raise RuntimeError(f"{where} is not aligned in memory: pass a copy")
         self.devices["cpu"] = "cpu"
-        return value.__array_interface__["data"][0], value.shape, value.strides, value.itemsize
+        return address, value.shape, value.strides, value.itemsize
 
     def _tensor_memory(self, value, scalar, where):
         own = _of_torch()
