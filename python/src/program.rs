@@ -233,6 +233,7 @@ impl Program {
                 mode: direction_of(mode)?,
                 wrt: wrt.map(|names| names.iter().map(|name| Symbol::new(name)).collect()),
                 results: None,
+                along_x: false,
             }),
         };
         py.detach(|| {
@@ -307,7 +308,9 @@ impl Program {
             let names: Vec<Symbol> = entries.iter().map(|name| Symbol::new(name)).collect();
             let roots = match (mode, &names[..]) {
                 (_, []) => Roots::Module,
-                (Some(mode), &[entry]) => Roots::Kernel(KernelRoot { entry, mode, wrt: None, results: None }),
+                (Some(mode), &[entry]) => {
+                    Roots::Kernel(KernelRoot { entry, mode, wrt: None, results: None, along_x: false })
+                }
                 _ => Roots::Entries(names),
             };
             let lowered = accept(program.compile(roots))?;

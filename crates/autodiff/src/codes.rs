@@ -108,4 +108,15 @@ cotangent_base::codes! {
     /// Give the function a custom derivative of the other mode. If no derivative is intended, write `no_diff` before the call;
     /// then no custom derivative of it runs in any mode. A derivative of the other mode that does nothing serves one mode alone.
     W0601 ONE_MODE = "custom derivative serves the other mode only";
+
+    /// A derived kernel reads and writes a buffer, and its indices do not show that each thread has elements of its own. The derivative
+    /// is right only if no thread touches an element that another thread writes in the same dispatch.
+    ///
+    /// ```slang
+    /// heat[next[id.x]] = 0.5 * heat[id.x]; // warning: `next` could lead to the element of another thread
+    /// ```
+    ///
+    /// `cotangent gradcheck --entry` compares the gradients with differences. Read from one buffer and write to another to be sure. An
+    /// index such as `4 * id.x + k`, with `k` from 0 to 3, shows that elements belong to one thread.
+    W0602 KERNEL_SHARES = "threads of a kernel may share elements";
 }

@@ -397,6 +397,10 @@ pub struct Compile {
     /// With `--derivative` of an entry point: the parameters whose gradients are wanted, by default all.
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "derivative")]
     pub wrt: Vec<String>,
+    /// With `--derivative` of an entry point: it will be launched with groups along x only, `[n, 1, 1]`. Then gradients of elements
+    /// that belong to one thread are added without atomic operations.
+    #[arg(long, requires = "derivative")]
+    pub along_x: bool,
     /// The stage of entry points without a `[shader("..")]` attribute.
     #[arg(long, value_enum, value_name = "STAGE")]
     pub stage: Option<Stage>,
@@ -422,8 +426,11 @@ pub struct Report {
     #[command(flatten)]
     pub source: Source,
     /// The function: `energy`, `Ray.at`, one overload `f(float2)`, an instance `sum<float, 3>`.
-    #[arg(long = "fn", value_name = "NAME")]
+    #[arg(long = "fn", value_name = "NAME", required_unless_present = "entry", default_value = "")]
     pub function: String,
+    /// An entry point instead: what a thread of its backward kernel stores.
+    #[arg(long, value_name = "NAME", conflicts_with = "function")]
+    pub entry: Option<String>,
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
 }

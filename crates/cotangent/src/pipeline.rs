@@ -13,7 +13,7 @@ use cotangent_ir::text::print_module;
 use cotangent_lower::Lowered;
 use cotangent_lower::codes::UNSUPPORTED_CONSTRUCT;
 use cotangent_passes::columns;
-use cotangent_passes::pass::{self, COLUMNS, OPTIMIZE, PRUNE, Pass, Run, SINK, UNROLL};
+use cotangent_passes::pass::{self, COLUMNS, OPTIMIZE, PRUNE, Pass, Run, SINK, TOTALS, UNROLL};
 pub use cotangent_passes::watch::{Row, Watch};
 
 /// A pass over a whole program.
@@ -55,6 +55,7 @@ const STEPS: &[Step] = &[
         run: |lowered, _, watch| optimize(lowered, watch),
     },
     Step { pass: FINISH, within: &[], run: |lowered, _, _| prune(lowered) },
+    Step { pass: TOTALS, within: &[], run: |lowered, _, watch| add_up(lowered, watch) },
     Step { pass: COLUMNS, within: &[], run: transpose_matrices },
 ];
 
@@ -72,6 +73,15 @@ fn prune(lowered: &mut Lowered) -> Diagnostics {
 
 fn optimize(lowered: &mut Lowered, watch: &mut Watch) -> Diagnostics {
     cotangent_passes::optimize::optimize(&mut lowered.module, watch);
+    Diagnostics::new()
+}
+
+/// Adds up in the loops of derived kernels.
+fn add_up(lowered: &mut Lowered, watch: &mut Watch) -> Diagnostics {
+    if !lowered.params.shadows.is_empty() {
+        cotangent_passes::optimize::add_up(&mut lowered.module, watch);
+        cotangent_passes::private_atomics::owned_atomics(&mut lowered.module, &lowered.params.owned);
+    }
     Diagnostics::new()
 }
 

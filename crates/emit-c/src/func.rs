@@ -7,6 +7,7 @@
 
 use crate::expr::Expr;
 use crate::lanes::Votes;
+use crate::memory::together;
 use crate::names::Names;
 use crate::wave::Open;
 use crate::{Emitter, Language, Result, lines};
@@ -85,6 +86,8 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub barriers: u32,
     /// Where lanes of a wave vote, and the name of those that are together here.
     pub votes: Votes,
+    /// The atomic additions for which lanes add up before.
+    pub together: Set<Inst>,
     pub lanes: String,
     /// The branches and loops around what is emitted.
     pub open: Vec<Open>,
@@ -216,6 +219,7 @@ impl<'m> Emitter<'m> {
             switches: 0,
             barriers: self.barriers,
             votes: Votes::of(self, id),
+            together: together(self, func),
             lanes: "lanes".to_string(),
             open: vec![],
             outputs: signature.outputs,

@@ -36,7 +36,7 @@ impl FuncEmitter<'_, '_> {
             Op::InsertAdd(path) => self.insert(&data, path, true),
             Op::Store(path) => self.store(&data, path),
             Op::Assert(trap) => self.assert(data.operands[0], *trap),
-            Op::Atomic(atomic) => self.atomic(&data, atomic),
+            Op::Atomic(atomic) => self.atomic(inst, &data, atomic),
             Op::Barrier(barrier) => self.barrier(*barrier),
             Op::Wave(kind) => self.wave(&data, *kind),
             Op::StoreTexel => self.store_texel(&data)?,

@@ -29,6 +29,11 @@ pub struct Interpreter {
 /// Memory that launches take turns in writing.
 type Memory = Arc<RwLock<Arc<Vec<u8>>>>;
 
+fn words(memory: &Memory) -> Vec<u64> {
+    let memory = memory.read().unwrap_or_else(PoisonError::into_inner);
+    memory.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect()
+}
+
 /// A buffer of the interpreter.
 #[derive(Clone, Debug)]
 pub struct Buffer {
@@ -60,8 +65,12 @@ impl Interpreter {
 
     /// The scalars of a buffer in wide mode, in order: each is a word, and that of a float has the bits of a binary64.
     pub fn wide_words(&self, buffer: &Buffer) -> Vec<u64> {
-        let memory = buffer.memory.read().unwrap_or_else(PoisonError::into_inner);
-        memory.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect()
+        words(&buffer.memory)
+    }
+
+    /// The numbers of a texture in wide mode, as those of a buffer.
+    pub fn wide_texels(&self, texture: &Texture) -> Vec<u64> {
+        words(&texture.memory)
     }
 
     /// What `work` gives on a machine whose parameters have these arguments.

@@ -20,6 +20,13 @@ pub struct ShaderParams {
     pub shadows: Vec<ShaderShadow>,
     /// The buffers that such an entry point writes although the host must not see it: it takes a copy.
     pub copies: Vec<Symbol>,
+    /// The parameters of such an entry point that say what a sampler does: the sampler, and an integer
+    /// ([`SamplerState::word`](crate::texture::SamplerState::word)).
+    pub samplers: Vec<(Symbol, Symbol)>,
+    /// Those of the shadows of which each thread has elements of its own.
+    pub owned: Vec<Global>,
+    /// Whether such an entry point may be launched with groups along x only.
+    pub along_x: bool,
     /// Where a parameter is declared of which we do not know the layout, so that we do not know those behind it either.
     pub unknown: Option<Span>,
 }
@@ -31,9 +38,9 @@ pub struct ShaderShadow {
     pub of: Symbol,
     /// The one that holds its derivatives.
     pub name: Symbol,
-    /// How many scalars there are for each element of a buffer, or for the whole of another parameter.
+    /// How many scalars there are for each element of a buffer or texel, or for the whole of another parameter.
     pub scalars: u32,
-    /// Whether the parameter is a buffer.
+    /// Whether the parameter is a buffer or texture.
     pub is_buffer: bool,
     /// Whether the kernel reads the parameter: after a backward launch, its shadow has a gradient.
     pub read: bool,

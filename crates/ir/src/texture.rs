@@ -213,6 +213,18 @@ impl Default for SamplerState {
     }
 }
 
+impl SamplerState {
+    /// The state as an integer that a program can read: bits 0, 1 and 2 say whether magnification, minification and the change between
+    /// levels are linear; from bit 4 on two bits for each axis have the number of the address mode in [`Address::ALL`].
+    pub fn word(self) -> u32 {
+        let filters = [self.mag, self.min, self.mip].into_iter().zip(0..);
+        let filters = filters.map(|(filter, bit)| u32::from(filter == Filter::Linear) << bit);
+        let address = self.address.into_iter().zip([4, 6, 8]);
+        let number = |address| Address::ALL.iter().position(|(_, known)| *known == address).unwrap_or(0);
+        filters.chain(address.map(|(address, shift)| (number(address) as u32) << shift)).sum()
+    }
+}
+
 /// What lies between.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Filter {

@@ -49,6 +49,9 @@ pub struct KernelRoot {
     pub wrt: Option<Vec<Symbol>>,
     /// The parameters that are results: those that have cotangents, or whose tangents are wanted. Without a list, all.
     pub results: Option<Vec<Symbol>>,
+    /// Whether it is launched with groups along x only, `[n, 1, 1]`: then atomic additions are left out where threads have elements of
+    /// their own.
+    pub along_x: bool,
 }
 
 /// The result of lowering.

@@ -67,6 +67,11 @@ impl Bounds {
         self.interval(types, func, index, DEPTH).is_some_and(|i| all.contains(i))
     }
 
+    /// Between what `value` lies, if it is an integer.
+    pub fn range(&self, types: &Types, func: &Func, value: Value) -> Option<(i128, i128)> {
+        self.interval(types, func, value, DEPTH).map(|found| (found.low, found.high))
+    }
+
     /// Whether an operation on integers gives what it gives on numbers without end for sure.
     pub fn stays(&self, types: &Types, func: &Func, data: &InstData) -> bool {
         let of = |value: Value| self.interval(types, func, value, DEPTH);

@@ -14,6 +14,7 @@
 //! | [`pointers`](mod@pointers) | replaces pointers of known origin |
 //! | [`prune`](mod@prune) | removes unused functions |
 //! | [`checks`](mod@checks) | tests indices and divisors, for targets where they do not trap |
+//! | [`totals`](mod@totals) | adds up in loops what derived kernels add to memory |
 //! | [`private_atomics`](mod@private_atomics) | replaces atomic operations on variables of one thread by a load and a store |
 //! | [`resource_arrays`](mod@resource_arrays) | replaces accesses to a resource that an index chooses by a `switch` |
 //! | [`idle`](mod@idle) | makes idle lanes exit, for drivers that run them |
@@ -31,7 +32,8 @@
 //!
 //! All passes preserve:
 //!
-//! - the results of a program, bit for bit, except the payload of a NaN and the sign of a zero that nothing was added to;
+//! - the results of a program, bit for bit, except the payload of a NaN and the sign of a zero that nothing was added to
+//!   (`totals`, which runs on derived kernels, changes the order of additions);
 //! - its writes, in order;
 //! - failed assertions;
 //! - nontermination.
@@ -76,6 +78,7 @@ pub mod simplify;
 pub mod sink;
 pub mod sums;
 pub mod thread_iterations;
+pub mod totals;
 mod types;
 pub mod uniform;
 pub mod unroll;

@@ -6,7 +6,9 @@
 use crate::calls::Calls;
 use crate::effects::Effects;
 use crate::inline::{inline_known, is_single_exit};
-use crate::pass::{COUNTED, CSE, DCE, EXITS, FOLD, Facts, HOIST, INLINE, POINTERS, Pass, SIMPLIFY, When};
+use crate::pass::{
+    COUNTED, CSE, DCE, EXITS, FOLD, Facts, HOIST, INLINE, POINTERS, Pass, SIMPLIFY, TOTALS, When,
+};
 use crate::types::holds_handle;
 use crate::watch::Watch;
 use cotangent_ir::{Func, Inline, Module, Types};
@@ -70,6 +72,16 @@ pub fn optimize(module: &mut Module, watch: &mut Watch) {
     inline_small(module, watch);
     let effects = Effects::of(module);
     each(module, &Facts { effects: &effects, when: When::Last }, watch, optimize_func);
+}
+
+/// Adds up in the loops of a derived kernel what it adds to memory.
+pub fn add_up(module: &mut Module, watch: &mut Watch) {
+    let effects = Effects::of(module);
+    each(module, &Facts { effects: &effects, when: When::Last }, watch, |module, func, facts, watch| {
+        if watch.run(TOTALS, module, func, facts) {
+            tidy(module, func, facts, watch);
+        }
+    });
 }
 
 /// Inlines what is worth it, callees first.

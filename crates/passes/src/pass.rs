@@ -9,7 +9,7 @@
 use crate::effects::Effects;
 use crate::{
     checks, columns, counted, cse, dce, exits, fold, hoist, idle, inline, optimize, pointers,
-    private_atomics, prune, resource_arrays, simplify, sink, sums, unroll,
+    private_atomics, prune, resource_arrays, simplify, sink, sums, totals, unroll,
 };
 use cotangent_ir::layout::Matrices;
 use cotangent_ir::{Func, Inline, Module, Types};
@@ -159,6 +159,13 @@ pub const PRUNE: &Pass = &Pass {
     run: Run::Module(|module| _ = prune::prune(module, &[])),
 };
 
+/// Adds up in loops.
+pub const TOTALS: &Pass = &Pass {
+    name: "totals",
+    does: "adds up in loops what derived kernels add to memory",
+    run: Run::Func(|types, func, facts| totals::totals(types, func, facts.effects)),
+};
+
 /// Makes memory row-major.
 pub const COLUMNS: &Pass = &Pass {
     name: "columns",
@@ -217,6 +224,7 @@ pub const PASSES: &[&Pass] = &[
     SINK,
     UNROLL,
     PRUNE,
+    TOTALS,
     COLUMNS,
     SUMS,
     PRIVATE_ATOMICS,

@@ -36,12 +36,25 @@ pub fn has_any(module: &Module) -> bool {
 
 /// Makes atomic operations on variables of one thread plain accesses.
 pub fn private_atomics(module: &mut Module) {
+    replace(module, &is_private);
+}
+
+/// Makes atomic operations on memory of which each thread has elements of its own plain accesses.
+pub fn owned_atomics(module: &mut Module, owned: &[Global]) {
+    replace(module, &|_, func, inst| {
+        let data = &func.insts[inst];
+        let handle = data.operands.first().and_then(|handle| func.op(*handle));
+        matches!(data.op, Op::Atomic(_)) && matches!(handle, Some(Op::Global(g)) if owned.contains(g))
+    });
+}
+
+fn replace(module: &mut Module, is_chosen: &dyn Fn(&Module, &Func, Inst) -> bool) {
     for id in module.funcs.keys() {
         let mut func = module.detach(id);
         for region in func.regions.keys() {
             for inst in std::mem::take(&mut func.regions[region].insts) {
                 func.regions[region].insts.push(inst);
-                if is_private(module, &func, inst) {
+                if is_chosen(module, &func, inst) {
                     let span = func.insts[inst].span;
                     split(&mut Builder { types: &mut module.types, func: &mut func, region, span }, inst);
                 }

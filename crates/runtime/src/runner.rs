@@ -107,6 +107,10 @@ impl<B: Backend> Runner<B> {
         groups: [u32; 3],
         launch: Launch,
     ) -> Result<Launched, Failure> {
+        if self.compiled.params.along_x && groups[1..] != [1, 1] {
+            let why = "the kernel was derived for groups along x only; derive it without that promise";
+            return Err(Failure::usage(why));
+        }
         self.upload()?;
         self.backend.launch(&self.program, entry, groups, &self.arguments, launch)
     }
@@ -141,6 +145,14 @@ impl<B: Backend> Runner<B> {
         match self.compiled.parameter(name).and_then(|param| self.arguments.get(param)) {
             Some(Argument::Buffer(buffer)) => Ok(buffer.clone()),
             _ => Err(Failure::Usage(Error(format!("`{name}` is no buffer, or was not set and uploaded")))),
+        }
+    }
+
+    /// The texture of a parameter.
+    pub fn texture(&self, name: &str) -> Result<B::Texture, Failure> {
+        match self.compiled.parameter(name).and_then(|param| self.arguments.get(param)) {
+            Some(Argument::Texture(texture)) => Ok(texture.clone()),
+            _ => Err(Failure::Usage(Error(format!("`{name}` is no texture, or was not set and uploaded")))),
         }
     }
 

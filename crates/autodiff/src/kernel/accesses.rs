@@ -122,13 +122,24 @@ fn refuse(module: &Module, func: &Func, inst: Inst, used: &Set<Value>, diagnosti
             );
         }
     }
-    if let Op::Sample(_) | Op::Texel | Op::StoreTexel = data.op
-        && let Some(&texel) = data.results.first().or(data.operands.get(2))
-        && holds_floats(module, func.ty(texel))
+    // What has a derivative is no sample any more.
+    if let Op::Sample(_) = data.op
+        && holds_floats(module, func.ty(data.results[0]))
     {
         report(
-            "derivatives of textures in kernels are not supported yet".to_string(),
-            "read the texels from a buffer, or write a custom derivative for the function",
+            "this sample has no derivative in a kernel".to_string(),
+            "`Sample`, `SampleBias` and `SampleLevel` of textures that are no cubes have one, and `Load` has; otherwise write a custom \
+             derivative for the function",
+        );
+    }
+    if let Op::Texel | Op::StoreTexel = data.op
+        && let Some(&texel) = data.results.first().or(data.operands.get(2))
+        && holds_floats(module, func.ty(texel))
+        && memory(func, inst).is_none()
+    {
+        report(
+            "cannot differentiate an access to a texture that is chosen at run time".to_string(),
+            "access each texture by its name, and choose between the texels",
         );
     }
 }

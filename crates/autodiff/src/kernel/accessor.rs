@@ -18,6 +18,8 @@ enum Kind {
     Store,
     Add,
     Uniform,
+    Texel,
+    StoreTexel,
 }
 
 impl Kind {
@@ -27,12 +29,22 @@ impl Kind {
             Kind::Store => "store",
             Kind::Add => "add",
             Kind::Uniform => "read",
+            Kind::Texel => "texel",
+            Kind::StoreTexel => "store_texel",
         }
     }
 
     /// Whether a value is given to it.
     const fn takes_value(self) -> bool {
-        matches!(self, Kind::Store | Kind::Add)
+        matches!(self, Kind::Store | Kind::Add | Kind::StoreTexel)
+    }
+
+    /// How many operands stand before the indices: the memory and perhaps the value.
+    const fn before_indices(self) -> usize {
+        match self {
+            Kind::Store | Kind::Add => 2,
+            Kind::Load | Kind::Uniform | Kind::Texel | Kind::StoreTexel => 1,
+        }
     }
 }
 
@@ -97,17 +109,24 @@ impl<'a> Accessors<'a> {
         }
         let Some(global) = memory(&module.funcs[id], inst) else { return true };
         let Some((kind, path)) = access_of(&data.op) else {
-            let writes = matches!(data.op, Op::StoreTexel | Op::Atomic(_));
+            let writes = matches!(data.op, Op::Atomic(_));
             return !(writes && self.is_left_out(module, global));
         };
-        let value = kind.takes_value().then(|| data.operands[1]);
+        let value = match kind {
+            Kind::Store | Kind::Add => Some(data.operands[1]),
+            Kind::StoreTexel => Some(data.operands[2]),
+            Kind::Load | Kind::Uniform | Kind::Texel => None,
+        };
         let part = module.funcs[id].ty(value.unwrap_or_else(|| data.results[0]));
-        if shadows.place(&module.types, &module.diff, global, path).is_none() {
+        if shadows.place(&module.types, &module.diff, global, &path).is_none() {
             return !(kind.takes_value() && self.is_left_out(module, global));
         }
-        let indices = &data.operands[1 + usize::from(kind.takes_value())..];
+        let mut indices = &data.operands[kind.before_indices()..];
+        if kind == Kind::StoreTexel {
+            indices = &indices[..1];
+        }
         let types = indices.iter().map(|index| module.funcs[id].ty(*index)).collect();
-        let key = Key { kind, global, path: path.clone(), indices: types, part };
+        let key = Key { kind, global, path, indices: types, part };
         let accessor = self.accessor(module, shadows, key);
         let inst = &mut module.funcs[id].insts[inst];
         inst.operands = indices.iter().copied().chain(value).collect();
@@ -229,11 +248,11 @@ impl<'a> Accessors<'a> {
         let (indices, value) = inputs.split_at(key.indices.len());
         let handle = b.emit1(Op::Global(key.global), &[], module.globals[key.global].ty);
         match key.kind {
-            Kind::Load | Kind::Uniform => {
+            Kind::Load | Kind::Uniform | Kind::Texel => {
                 let value = access(&mut b, key, handle, indices);
                 b.emit(Op::Return, &[value], &[]);
             }
-            Kind::Store | Kind::Add => {
+            Kind::Store | Kind::Add | Kind::StoreTexel => {
                 if !is_left_out {
                     write(&mut b, key, handle, indices, value[0]);
                 }
@@ -258,18 +277,18 @@ impl<'a> Accessors<'a> {
         let (indices, value) = inputs.split_at(key.indices.len());
         let handle = b.emit1(Op::Global(key.global), &[], module.globals[key.global].ty);
         match key.kind {
-            Kind::Load | Kind::Uniform => {
+            Kind::Load | Kind::Uniform | Kind::Texel => {
                 let value = access(&mut b, key, handle, indices);
                 let tangent = place.load(&mut b, &module.globals, indices);
                 let pair = b.pack(&[value, tangent], pair);
                 b.emit(Op::Return, &[pair], &[]);
             }
-            Kind::Store | Kind::Add => {
+            Kind::Store | Kind::Add | Kind::StoreTexel => {
                 let (primal, tangent) = (b.part(value[0], 0), b.part(value[0], 1));
                 write(&mut b, key, handle, indices, primal);
                 match key.kind {
                     Kind::Add => place.add(&mut b, &module.globals, indices, tangent),
-                    Kind::Store | Kind::Load | Kind::Uniform => {
+                    Kind::Store | Kind::Load | Kind::Uniform | Kind::Texel | Kind::StoreTexel => {
                         place.store(&mut b, &module.globals, indices, tangent);
                     }
                 }
@@ -293,13 +312,13 @@ impl<'a> Accessors<'a> {
         let inputs = b.func.inputs().to_vec();
         let (indices, given) = inputs.split_at(key.indices.len());
         match key.kind {
-            Kind::Load | Kind::Uniform => {
+            Kind::Load | Kind::Uniform | Kind::Texel => {
                 place.add(&mut b, &module.globals, indices, given[0]);
                 b.emit(Op::Return, &[], &[]);
             }
-            Kind::Store | Kind::Add => {
+            Kind::Store | Kind::Add | Kind::StoreTexel => {
                 let d = place.load(&mut b, &module.globals, indices);
-                if key.kind == Kind::Store {
+                if key.kind != Kind::Add {
                     let zero = b.zero(place.ty);
                     place.store(&mut b, &module.globals, indices, zero);
                 }
@@ -340,13 +359,17 @@ fn start(module: &Module, key: &Key, ending: &str, sig: Signature) -> Func {
 }
 
 /// What an operation does to which part of its memory, if that can have a derivative.
-fn access_of(op: &Op) -> Option<(Kind, &Path)> {
+fn access_of(op: &Op) -> Option<(Kind, Path)> {
     if let Op::Load(path) = op {
-        Some((Kind::Load, path))
+        Some((Kind::Load, path.clone()))
     } else if let Op::Store(path) = op {
-        Some((Kind::Store, path))
+        Some((Kind::Store, path.clone()))
     } else if let Op::Atomic(Atomic { kind: AtomicKind::Add, path }) = op {
-        Some((Kind::Add, path))
+        Some((Kind::Add, path.clone()))
+    } else if *op == Op::Texel {
+        Some((Kind::Texel, Path::default()))
+    } else if *op == Op::StoreTexel {
+        Some((Kind::StoreTexel, Path::default()))
     } else {
         None
     }
@@ -357,7 +380,8 @@ fn access(b: &mut Builder<'_>, key: &Key, handle: Value, indices: &[Value]) -> V
     match key.kind {
         Kind::Uniform if key.path.0.is_empty() => handle,
         Kind::Uniform => b.extract(handle, key.path.clone(), indices),
-        Kind::Load | Kind::Store | Kind::Add => b.load(handle, key.path.clone(), indices),
+        Kind::Texel => b.emit1(Op::Texel, &[&[handle], indices].concat(), key.part),
+        Kind::Load | Kind::Store | Kind::Add | Kind::StoreTexel => b.load(handle, key.path.clone(), indices),
     }
 }
 
@@ -369,6 +393,11 @@ fn write(b: &mut Builder<'_>, key: &Key, handle: Value, indices: &[Value], value
             let ty = b.ty(value);
             b.emit(Op::Atomic(add), &[&[handle, value], indices].concat(), &[ty]);
         }
-        Kind::Store | Kind::Load | Kind::Uniform => b.store(handle, value, key.path.clone(), indices),
+        Kind::StoreTexel => {
+            b.emit(Op::StoreTexel, &[handle, indices[0], value], &[]);
+        }
+        Kind::Store | Kind::Load | Kind::Uniform | Kind::Texel => {
+            b.store(handle, value, key.path.clone(), indices);
+        }
     }
 }

@@ -17,6 +17,7 @@
 //! | store | stores | stores the tangent to the shadow | takes `d` from the shadow, which becomes zero |
 //! | atomic add whose result is not used | adds | adds the tangent to the shadow | reads `d` from the shadow |
 //! | uniform | reads | loads the tangent from the shadow | adds `d` to the shadow |
+//! | texel | as a load or store | as a load or store | as a load or store; outside the texture nothing happens |
 //! | barrier | waits | waits | waits |
 //!
 //! So a shadow holds tangents in forward mode, and in reverse mode first the cotangents of the contents after the dispatch, in the
@@ -27,7 +28,11 @@
 //!
 //! The shadow of a buffer or uniform is a buffer of scalars: for each element the floats of its differential in order, without
 //! padding. They are `double` if the element contains one, otherwise `float`. Scalars can be added atomically on every target,
-//! which the lanes of vectors cannot.
+//! which the lanes of vectors cannot. The shadow of a texture has its texels level by level, layer by layer, row by row
+//! ([`texels`](mod@texels)). Samples are computed from texels ([`samples`](mod@samples)).
+//!
+//! Additions are atomic, except where [`owned`](mod@owned) shows that each thread has elements of its own: then the atomic operations
+//! become plain ones after optimization.
 //!
 //! # Primal results in reverse mode
 //!
@@ -38,7 +43,8 @@
 //! # What is refused
 //!
 //! [`accesses`](mod@accesses) reports what has no derivative: atomic operations on floats other than additions, additions whose
-//! result is used, memory chosen at run time. [`races`](mod@races) reports elements that one thread writes and another reads.
+//! result is used, memory chosen at run time. [`races`](mod@races) reports elements that one thread writes and another reads, and
+//! warns where it cannot see that.
 //!
 //! # Structures
 //!
@@ -47,9 +53,12 @@
 
 mod accesses;
 mod accessor;
+mod owned;
 mod races;
 mod rows;
+mod samples;
 mod shadow;
+mod texels;
 
 use crate::codes;
 use accesses::Accesses;
@@ -63,6 +72,7 @@ use cotangent_passes::effects::Effects;
 use cotangent_passes::optimize::{inline_handles, optimize_func};
 use cotangent_passes::pass::{Facts, When};
 use cotangent_passes::watch::Watch;
+pub use samples::State;
 pub use shadow::Shadow;
 
 /// Which derivative of which kernel.
@@ -76,6 +86,8 @@ pub struct Asked {
     pub wrt: Option<Set<Global>>,
     /// The parameters whose contents after the dispatch have a cotangent, or whose tangent is wanted; all if nothing is said.
     pub results: Option<Set<Global>>,
+    /// Whether the kernel is launched with groups along x only. Then some elements are known to belong to one thread.
+    pub along_x: bool,
 }
 
 /// The derivative of a kernel.
@@ -87,6 +99,12 @@ pub struct Kernel {
     pub shadows: Vec<Shadow>,
     /// The buffers that a backward kernel writes, and of which it needs a copy with the contents before the dispatch.
     pub copies: Vec<Global>,
+    /// The parameters that say what samplers do.
+    pub samplers: Vec<State>,
+    /// What could not be seen.
+    pub warnings: Diagnostics,
+    /// The shadows of which each thread has elements of its own: atomic operations on them may become plain ones.
+    pub owned: Vec<Global>,
 }
 
 /// Adds an entry point that asks for the derivative of a kernel. All other entry points become ordinary functions.
@@ -103,12 +121,15 @@ pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics>
     let entry = asked.entry;
     isolate(module, entry);
     rows::rows(module);
+    let samplers = samples::samples(module, &differentiated(module, entry));
     let followed = mark(module, entry);
     let accesses = Accesses::of(module, entry, &followed, &mut diagnostics);
     races::races(module, &followed, &accesses, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
+    races::unseen(module, entry, &followed, &accesses, &mut diagnostics);
+    let owned = if asked.along_x { owned::owned(module, entry, &followed) } else { Set::default() };
     let shadows = shadow::Shadows::new(module, &accesses, asked);
     let mut accessors = accessor::Accessors::new(asked.mode, &accesses);
     for func in followed {
@@ -116,7 +137,10 @@ pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics>
     }
     let copies = accessors.copies(module);
     let entry = request(module, entry, asked.mode, &shadows);
-    Ok(Kernel { entry, shadows: shadows.of_params(module), copies })
+    let shadows = shadows.of_params(module);
+    let owned = shadows.iter().filter(|shadow| owned.contains(&shadow.of)).map(|shadow| shadow.global);
+    let owned = owned.collect();
+    Ok(Kernel { entry, shadows, copies, samplers, owned, warnings: diagnostics })
 }
 
 /// Makes the entry point the only one. Functions that take resources are inlined, so that accesses name their memory, and
@@ -136,22 +160,28 @@ fn isolate(module: &mut Module, entry: FuncId) {
     }
 }
 
+/// The functions below the entry point whose bodies are differentiated.
+fn differentiated(module: &Module, entry: FuncId) -> Vec<FuncId> {
+    let mut all = Calls::below(module, [entry]).callees_first;
+    all.retain(|id| {
+        let func = &module.funcs[*id];
+        func.kind == FuncKind::Defined && !func.diff.is_custom() && func.diff.is_from_body()
+    });
+    all
+}
+
 /// Marks everything below the entry point as differentiable, in all parameters that can carry a derivative. Gives the functions
 /// whose bodies are differentiated.
 fn mark(module: &mut Module, entry: FuncId) -> Vec<FuncId> {
-    let mut followed = Vec::new();
-    for id in Calls::below(module, [entry]).callees_first {
+    let followed = differentiated(module, entry);
+    for &id in &followed {
         let Module { types, diff, funcs, .. } = &mut *module;
         let func = &mut funcs[id];
-        if func.kind != FuncKind::Defined || func.diff.is_custom() || !func.diff.is_from_body() {
-            continue;
-        }
         if func.diff.differentiable.replace(Mode::Backward).is_none() {
             let mut carries = |ty| id != entry && diff.differential(types, ty).is_some();
             func.sig.params.iter_mut().for_each(|param| param.diff = carries(param.ty));
             func.sig.ret.iter_mut().for_each(|ret| ret.diff = carries(ret.ty));
         }
-        followed.push(id);
     }
     followed
 }

@@ -2,11 +2,12 @@
 //!
 //! The derivative of a kernel is right if no element of a buffer is written by one thread and touched by another. This check finds
 //! the plain case: a store and a load of one buffer whose indices differ by a constant, as in `b[i] = b[i + 1]`, where `i` depends
-//! on the thread. What it cannot see it does not report; finite differences of the whole dispatch find it.
+//! on the thread. Where it cannot see that threads have elements of their own either, it warns.
 
 use super::accesses::{Accesses, memory};
+use super::owned::owned;
 use crate::codes;
-use cotangent_base::{Diagnostic, Diagnostics, Map, Span};
+use cotangent_base::{Diagnostic, Diagnostics, Map, Set, Span};
 use cotangent_ir::{Const, Func, FuncId, Global, GlobalKind, Math, Module, Op, Value};
 
 /// An index: a value plus a constant.
@@ -49,6 +50,37 @@ pub(super) fn races(
                     .label(*store, "written here, at another index")
                     .help("read from one buffer and write to another");
                 diagnostics.push(diagnostic);
+            }
+        }
+    }
+}
+
+/// Warns of buffers that the kernel reads and stores to, if it cannot be seen that threads have elements of their own there.
+pub(super) fn unseen(
+    module: &Module,
+    entry: FuncId,
+    followed: &[FuncId],
+    accesses: &Accesses,
+    diagnostics: &mut Diagnostics,
+) {
+    let owned = owned(module, entry, followed);
+    let mut told: Set<Global> = Set::default();
+    for &id in followed {
+        let func = &module.funcs[id];
+        for inst in func.all_insts() {
+            let data = &func.insts[inst];
+            let Some(global) = memory(func, inst).filter(|_| matches!(data.op, Op::Store(_))) else {
+                continue;
+            };
+            let is_param = module.globals[global].kind == GlobalKind::Param;
+            let is_read = accesses.done_to(global).is_some_and(|done| done.read);
+            if is_param && is_read && !owned.contains(&global) && told.insert(global) {
+                let name = module.globals[global].name;
+                let message = format!(
+                    "cannot see whether a thread stores to elements of `{name}` that another one reads"
+                );
+                let help = "read from one buffer and write to another, or compare with `cotangent gradcheck --entry`";
+                diagnostics.push(Diagnostic::new(codes::KERNEL_SHARES, data.span, message).help(help));
             }
         }
     }

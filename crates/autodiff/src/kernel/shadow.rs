@@ -2,6 +2,8 @@
 
 use super::Asked;
 use super::accesses::{Accesses, Done};
+use super::samples::texture_of;
+use super::texels;
 use cotangent_base::{EntityMap, Map, Scalar, Set, Symbol};
 use cotangent_ir::{
     Access, Builder, Const, DiffTable, Global, GlobalData, GlobalKind, Mode, Module, Op, Path, Step, Ty,
@@ -15,9 +17,9 @@ pub struct Shadow {
     pub of: Global,
     /// Its shadow, a buffer of scalars.
     pub global: Global,
-    /// How many scalars each element of a buffer has in it; of a uniform, how many there are.
+    /// How many scalars each element of a buffer has in it, or each texel; of a uniform, how many there are.
     pub scalars: u32,
-    /// Whether the parameter is a buffer. The shadow of a uniform has one element.
+    /// Whether the parameter is a buffer or texture. The shadow of a uniform has one element.
     pub is_buffer: bool,
     /// Whether the kernel reads it.
     pub read: bool,
@@ -30,11 +32,12 @@ pub struct Shadow {
 struct Data {
     /// What holds the derivatives.
     global: Global,
-    /// The type of the memory that it belongs to, of one element if that is a buffer.
+    /// The type of the memory that it belongs to, of one element if that is a buffer, of one texel if that is a texture.
     of: Ty,
     /// How many scalars that has.
     scalars: u32,
     is_buffer: bool,
+    is_texture: bool,
     done: Done,
     /// Whether other threads may add to it at the same time.
     atomic: bool,
@@ -57,6 +60,8 @@ pub(super) struct Place {
     fixed: u32,
     /// For each index, how many scalars it skips.
     strides: Vec<u32>,
+    /// The texture whose texels it belongs to.
+    texture: Option<Global>,
 }
 
 impl Shadows {
@@ -83,7 +88,9 @@ impl Shadows {
     /// Those of parameters.
     pub fn of_params(&self, module: &Module) -> Vec<Shadow> {
         let shadow = |of: &Global| {
-            let Data { global, scalars, is_buffer, done: Done { read, written }, .. } = self.known[of];
+            let Data { global, scalars, is_buffer, is_texture, done, .. } = self.known[of];
+            let Done { read, written } = done;
+            let is_buffer = is_buffer || is_texture;
             let is_param = module.globals[*of].kind == GlobalKind::Param;
             is_param.then_some(Shadow { of: *of, global, scalars, is_buffer, read, written })
         };
@@ -102,7 +109,7 @@ impl Shadows {
         self.known.contains_key(&of)
     }
 
-    /// The place of the part at `path` of a buffer, variable or uniform, if that carries a derivative.
+    /// The place of the part at `path` of a buffer, variable or uniform, or of a texel, if that carries a derivative.
     pub fn place(&self, types: &Types, diff: &DiffTable, of: Global, path: &Path) -> Option<Place> {
         let data = self.known.get(&of)?;
         let mut place = Place {
@@ -111,7 +118,11 @@ impl Shadows {
             atomic: data.atomic,
             fixed: 0,
             strides: vec![],
+            texture: data.is_texture.then_some(of),
         };
+        if data.is_texture {
+            place.strides.push(data.scalars);
+        }
         let mut ty = data.of;
         let mut steps = path.0.iter();
         if data.is_buffer {
@@ -163,20 +174,62 @@ impl Place {
 
     /// Adds the derivative `d` to what is there.
     pub fn add(&self, b: &mut Builder<'_>, globals: &Globals, indices: &[Value], d: Value) {
-        let (handle, at) = self.begin(b, globals, indices);
-        flat::add(b, handle, at, d, self.atomic);
+        self.within(b, globals, indices, |b, handle, at| flat::add(b, handle, at, d, self.atomic));
     }
 
     /// Replaces what is there.
     pub fn store(&self, b: &mut Builder<'_>, globals: &Globals, indices: &[Value], d: Value) {
-        let (handle, at) = self.begin(b, globals, indices);
-        flat::store(b, handle, at, d);
+        self.within(b, globals, indices, |b, handle, at| flat::store(b, handle, at, d));
     }
 
     /// What is there.
     pub fn load(&self, b: &mut Builder<'_>, globals: &Globals, indices: &[Value]) -> Value {
-        let (handle, at) = self.begin(b, globals, indices);
-        flat::load(b, handle, at, self.ty)
+        let Some(texture) = self.texture else {
+            let (handle, at) = self.begin(b, globals, indices);
+            return flat::load(b, handle, at, self.ty);
+        };
+        let texel = texels::Texel::new(b, texture, globals, indices);
+        let found = b.if_(
+            texel.inside,
+            &[self.ty],
+            |b| {
+                let number = texel.number(b);
+                let (handle, at) = self.begin(b, globals, &[number]);
+                let found = flat::load(b, handle, at, self.ty);
+                b.yield_(&[found]);
+            },
+            |b| {
+                let zero = b.zero(self.ty);
+                b.yield_(&[zero]);
+            },
+        );
+        found[0]
+    }
+
+    /// Acts on what is there. Beside a texture there is nothing.
+    fn within(
+        &self,
+        b: &mut Builder<'_>,
+        globals: &Globals,
+        indices: &[Value],
+        act: impl FnOnce(&mut Builder<'_>, Value, Value),
+    ) {
+        let Some(texture) = self.texture else {
+            let (handle, at) = self.begin(b, globals, indices);
+            return act(b, handle, at);
+        };
+        let texel = texels::Texel::new(b, texture, globals, indices);
+        b.if_(
+            texel.inside,
+            &[],
+            |b| {
+                let number = texel.number(b);
+                let (handle, at) = self.begin(b, globals, &[number]);
+                act(b, handle, at);
+                b.yield_(&[]);
+            },
+            |b| b.yield_(&[]),
+        );
     }
 }
 
@@ -185,9 +238,11 @@ pub(super) type Globals = EntityMap<Global, GlobalData>;
 
 /// Makes the shadow of some memory, if its type carries derivatives.
 fn make(module: &mut Module, of: Global, done: Done, mode: Mode) -> Option<Data> {
+    let texture = texture_of(module, of);
     let GlobalData { name, ty, kind, span } = module.globals[of].clone();
     let (of, is_buffer) = match (&kind, module.types.get(ty)) {
         (GlobalKind::Param, Type::Buffer(elem, _)) => (elem, true),
+        (GlobalKind::Param, Type::Opaque(_)) => (module.types.intern(texture?.texel()), false),
         (GlobalKind::Shared | GlobalKind::Static(_), Type::Ref(ty)) => (ty, false),
         _ => (ty, false),
     };
@@ -210,5 +265,6 @@ fn make(module: &mut Module, of: Global, done: Done, mode: Mode) -> Option<Data>
     let ty = module.types.intern(ty);
     let name = Symbol::new(&format!("{}_{ending}", name.as_str().replace('.', "_")));
     let global = module.add_global(GlobalData { name, ty, kind, span });
-    Some(Data { global, of, scalars, is_buffer, done, atomic })
+    let is_texture = texture.is_some();
+    Some(Data { global, of, scalars, is_buffer, is_texture, done, atomic })
 }

@@ -51,7 +51,8 @@ pub fn grad(args: &Grad, entry: &str) -> Result<(), Failure> {
     };
     let seeds: Vec<(String, Data)> =
         seeds.iter().map(|item| setting(item, &disk)).collect::<Result<_, _>>()?;
-    let root = KernelRoot { entry: Symbol::new(entry), mode, wrt: names(&args.wrt), results: None };
+    let along_x = groups[1..] == [1, 1];
+    let root = KernelRoot { entry: Symbol::new(entry), mode, wrt: names(&args.wrt), results: None, along_x };
     let lowered = finish(program.compile(Roots::Kernel(root)), args.format)?;
     let mut params = set(&lowered, &args.set, &disk, args.format)?;
     make_shadows(&lowered, &mut params)?;
@@ -173,7 +174,8 @@ pub fn check(args: &Gradcheck, entry: &str) -> Result<(), Failure> {
     let (program, disk) = open(&args.source)?;
     let name = Symbol::new(entry);
     let original = finish(program.compile(Roots::Entries(vec![name])), format)?;
-    let root = KernelRoot { entry: name, mode: Mode::Backward, wrt: None, results: None };
+    let along_x = groups[1..] == [1, 1];
+    let root = KernelRoot { entry: name, mode: Mode::Backward, wrt: None, results: None, along_x };
     let derived = finish(program.compile(Roots::Kernel(root)), format)?;
     let given = set(&original, &args.set, &disk, format)?;
     let set = |lowered: &Lowered| {

@@ -1,4 +1,4 @@
-//! `cotangent report`: prints what the backward pass of a function stores and recomputes.
+//! `cotangent report`: prints what the backward pass of a function or kernel stores and recomputes.
 
 use super::INTERPRETED;
 use crate::args::{Format, Report};
@@ -14,11 +14,16 @@ pub fn report(args: &Report) -> Result<(), Failure> {
     request.options.target = Some(INTERPRETED);
     request.options.runs = true;
     let program = Session::new(loader).program(&request);
-    let costs = finish(program.report(Symbol::new(&args.function)), args.format)?;
+    let name = args.entry.as_ref().unwrap_or(&args.function);
+    let answer = match &args.entry {
+        Some(entry) => program.report_kernel(Symbol::new(entry)),
+        None => program.report(Symbol::new(name)),
+    };
+    let costs = finish(answer, args.format)?;
     let sources = program.sources();
     match args.format {
-        Format::Text => print(&text(&args.function, &costs, &sources)),
-        Format::Json => print(&format!("{}\n", json(&args.function, &costs, &sources))),
+        Format::Text => print(&text(name, &costs, &sources)),
+        Format::Json => print(&format!("{}\n", json(name, &costs, &sources))),
     }
 }
 

@@ -143,7 +143,7 @@ fn difference(
         size = size.max(term.abs());
     }
     for (side, bytes) in sides.iter_mut().zip(bytes) {
-        side.set(name.as_str(), &Data::Bytes(None, bytes))?;
+        side.replace(name, bytes);
     }
     let found = (value(&sides[0])? - value(&sides[1])?) / (2.0 * step);
     Ok((expected, found, size))
@@ -177,9 +177,11 @@ fn inner_product(
 ) -> Result<f64, Stop> {
     let mut sum = 0.0;
     for (name, cotangent) in cotangents {
-        let buffer = ended.buffer(name.as_str()).map_err(Stop::Failure)?;
         let is_float = floats_of(lowered, *name);
-        let words = ended.backend().wide_words(&buffer);
+        let words = match ended.texture(name.as_str()) {
+            Ok(texture) => ended.backend().wide_texels(&texture),
+            Err(_) => ended.backend().wide_words(&ended.buffer(name.as_str()).map_err(Stop::Failure)?),
+        };
         let floats = words.iter().zip(is_float.iter().cycle()).filter(|(_, is_float)| **is_float);
         sum += floats.zip(cotangent).map(|((word, _), ct)| f64::from_bits(*word) * ct).sum::<f64>();
     }
@@ -194,6 +196,7 @@ fn floats_of(lowered: &Lowered, name: Symbol) -> Vec<bool> {
         Some(Type::Buffer(elem, _)) => {
             leaves(types, elem).iter().map(|leaf| leaf.scalar.is_float()).collect()
         }
+        Some(Type::Opaque(_)) => vec![true],
         _ => vec![],
     }
 }
@@ -207,6 +210,13 @@ fn float_leaves(
 ) -> Option<Vec<Leaf>> {
     let types = &lowered.module.types;
     let ty = lowered.module.globals[lowered.module.global_named(shadow.of)?].ty;
+    if let Some((texture, extent, _)) = params.texture(shadow.of.as_str()) {
+        let size = texture.scalar.bytes() as usize;
+        let all: Vec<Leaf> = (0..extent.texels() * usize::from(texture.lanes))
+            .map(|number| Leaf { path: String::new(), scalar: texture.scalar, offset: number * size })
+            .collect();
+        return (all.len() == count).then_some(all);
+    }
     let (elem, stride) = match types.get(ty) {
         Type::Buffer(elem, _) => (elem, cotangent_ir::layout::Rules::C.stride(types, elem)? as usize),
         _ => (ty, usize::MAX),

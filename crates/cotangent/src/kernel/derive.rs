@@ -5,7 +5,7 @@
 //! emitted like any parameter. The passes after lowering write the derivative.
 
 use cotangent_autodiff::codes;
-use cotangent_autodiff::kernel::{Asked, Kernel, Shadow, kernel};
+use cotangent_autodiff::kernel::{Asked, Kernel, Shadow, State, kernel};
 use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Span, Symbol, Wish, nearest};
 use cotangent_ir::shader::{ShaderParam, ShaderShadow, Shape};
 use cotangent_ir::{Global, GlobalKind, Module, Type};
@@ -24,9 +24,13 @@ pub(crate) fn derive(lowered: &mut Lowered, asked: &KernelRoot) -> Diagnostics {
     if diagnostics.has_errors() {
         return diagnostics;
     }
-    match kernel(&mut lowered.module, &Asked { entry, mode: asked.mode, wrt, results }) {
+    match kernel(
+        &mut lowered.module,
+        &Asked { entry, mode: asked.mode, wrt, results, along_x: asked.along_x },
+    ) {
         Ok(derived) => {
             declare(lowered, asked.entry, &derived);
+            diagnostics.append(derived.warnings);
             diagnostics
         }
         Err(found) => found,
@@ -75,5 +79,20 @@ fn declare(lowered: &mut Lowered, of: Symbol, derived: &Kernel) {
         let of = module.globals[of].name;
         params.shadows.push(ShaderShadow { of, name: data.name, scalars, is_buffer, read, written });
     }
+    for State { of, global } in &derived.samplers {
+        let data = &module.globals[*global];
+        params.globals.push(ShaderParam {
+            name: data.name,
+            span: data.span,
+            ty: Some(Symbol::new("uint")),
+            shape: Shape::Value(data.ty),
+            bytes: false,
+            wish: Wish::default(),
+            leaves: vec![*global],
+        });
+        params.samplers.push((module.globals[*of].name, data.name));
+    }
+    params.along_x = !derived.owned.is_empty();
+    params.owned.clone_from(&derived.owned);
     params.copies = derived.copies.iter().map(|global| module.globals[*global].name).collect();
 }

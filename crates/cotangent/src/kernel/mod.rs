@@ -18,7 +18,7 @@ use cotangent_base::Scalar;
 use cotangent_ir::shader::ShaderShadow;
 use cotangent_ir::{Type, layout};
 use cotangent_lower::Lowered;
-use cotangent_runtime::{Data, Error, Params};
+use cotangent_runtime::{Data, Error, Number, Params};
 
 /// The scalars of a shadow.
 fn scalar(lowered: &Lowered, shadow: &ShaderShadow) -> Scalar {
@@ -37,6 +37,12 @@ fn elements(lowered: &Lowered, params: &Params, shadow: &ShaderShadow) -> Result
         return Ok(1);
     }
     let types = &lowered.module.types;
+    if let Some((_, extent, _)) = params.texture(shadow.of.as_str()) {
+        return match extent.texels() {
+            0 => Err(Error(format!("`{0}` has no texels: set it, as in `{0}=image(4x4)`", shadow.of))),
+            texels => Ok(texels),
+        };
+    }
     let (_, bytes) = params.get(shadow.of.as_str())?;
     let of =
         lowered.module.global_named(shadow.of).map(|global| types.get(lowered.module.globals[global].ty));
@@ -50,8 +56,13 @@ fn elements(lowered: &Lowered, params: &Params, shadow: &ShaderShadow) -> Result
     }
 }
 
-/// Makes the shadows of a derived kernel whose parameters are set: as long as these, and zero.
+/// Makes the shadows of a derived kernel whose parameters are set: as long as these, and zero. Says what its samplers do.
 pub fn make_shadows(lowered: &Lowered, params: &mut Params) -> Result<(), Error> {
+    for (sampler, state) in &lowered.params.samplers {
+        let says = lowered.module.global_named(*sampler).map(|global| params.sampler(global));
+        let word = says.unwrap_or_default().word();
+        params.set(state.as_str(), &Data::Number(Number::Int(word.into())))?;
+    }
     for shadow in &lowered.params.shadows {
         let scalar = scalar(lowered, shadow);
         let length = elements(lowered, params, shadow)? * shadow.scalars as usize;
@@ -82,7 +93,7 @@ pub fn seed(lowered: &Lowered, params: &mut Params, of: &str, data: &Data) -> Re
     }
     let mut bytes = Vec::new();
     for number in numbers {
-        cotangent_runtime::Number::Float(number).write(scalar, &mut bytes)?;
+        Number::Float(number).write(scalar, &mut bytes)?;
     }
     params.set(name, &Data::Bytes(Some(scalar), bytes))
 }

@@ -10,9 +10,9 @@ use crate::pipeline::{self, Memory, Watch};
 use crate::reflect::Reflection;
 use cotangent_autodiff::report::Report;
 use cotangent_base::{Diagnostics, Set, Sources, Symbol};
-use cotangent_ir::Mode;
 use cotangent_ir::layout::Target;
-use cotangent_lower::{Lowered, Options, Roots};
+use cotangent_ir::{FuncId, FuncKind, Mode, Op};
+use cotangent_lower::{KernelRoot, Lowered, Options, Roots};
 use cotangent_sema::Checked;
 use std::sync::Arc;
 
@@ -176,6 +176,14 @@ impl Program {
         })
     }
 
+    /// What the backward derivative of an entry point keeps and computes twice, in each thread.
+    pub fn report_kernel(&self, entry: Symbol) -> Answer<Arc<Report>> {
+        self.ask(|telling| {
+            let root = KernelRoot { entry, mode: Mode::Backward, wrt: None, results: None, along_x: false };
+            self.derived(Roots::Kernel(root), telling)?.report.clone().ok_or(Stop::Errors)
+        })
+    }
+
     /// What a host must know about the program, for one target.
     pub fn reflect(&self, roots: Roots, target: Target) -> Answer<Reflection> {
         self.ask(|telling| {
@@ -310,12 +318,13 @@ impl Program {
     }
 
     fn derived(&self, roots: Roots, telling: &mut Telling<'_>) -> Result<Arc<DerivedStage>, Stop> {
-        let costs = matches!(&roots, Roots::Derivatives { modes, .. } if *modes == [Mode::Backward]);
+        let costs = matches!(&roots, Roots::Derivatives { modes, .. } if *modes == [Mode::Backward])
+            || matches!(&roots, Roots::Kernel(asked) if asked.mode == Mode::Backward);
         let stage = self.lowered(roots, telling)?;
         self.derived_from(&stage, costs, telling)
     }
 
-    /// Writes derivatives. With `costs`, the roots are a function and its backward derivative, and what that costs is wanted.
+    /// Writes derivatives. With `costs`, what the backward derivative costs is wanted: the second root, or what a derived kernel calls.
     fn derived_from(
         &self,
         stage: &LoweredStage,
@@ -327,14 +336,18 @@ impl Program {
         let make = || {
             self.state().counters.derived.add(1);
             let mut lowered = Lowered::clone(lowered);
-            let (diagnostics, report) = match costs {
-                true => {
-                    let request = lowered.roots[1];
+            let request = match lowered.roots[..] {
+                [_, request] if costs => Some(request),
+                [entry] if costs => requested(&lowered, entry),
+                _ => None,
+            };
+            let (diagnostics, report) = match request {
+                Some(request) => {
                     let (diagnostics, reports) =
                         pipeline::report_derivatives(&mut lowered, &[request], watch);
                     (diagnostics, reports.into_iter().next().map(Arc::new))
                 }
-                false => (pipeline::write_derivatives(&mut lowered, watch), None),
+                None => (pipeline::write_derivatives(&mut lowered, watch), None),
             };
             DerivedStage { lowered, diagnostics, report, optimized: Memo::default() }
         };
@@ -388,4 +401,14 @@ impl Program {
         let checked = self.check_stage(false);
         self.stages.contexts.get(options, || costs::contexts(&checked, options, &self.state().counters))
     }
+}
+
+/// The derivative that a derived kernel calls.
+fn requested(lowered: &Lowered, entry: FuncId) -> Option<FuncId> {
+    let func = &lowered.module.funcs[entry];
+    let mut calls = func.all_insts().into_iter().filter_map(|inst| match func.insts[inst].op {
+        Op::Call(callee) => Some(callee),
+        _ => None,
+    });
+    calls.find(|callee| matches!(lowered.module.funcs[*callee].kind, FuncKind::Request(Mode::Backward, _)))
 }

@@ -12,7 +12,7 @@ template <class T> CT_INLINE void get_flag(T& value, usize at, const unsigned ch
 // The index `i` of one of `count` elements, checked unless COTANGENT_UNCHECKED is defined.
 template <class I> CT_INLINE usize at(I i, usize count, int line) {
 #ifndef COTANGENT_UNCHECKED
-    if (CT_UNLIKELY(static_cast<usize>(i) >= count)) trap(line, "index out of bounds");
+    if (CT_UNLIKELY(static_cast<usize>(i) >= count)) outside(line, i64(i), u64(count));
 #else
     (void)count; (void)line;
 #endif

@@ -48,6 +48,8 @@ template <class T> constexpr T not_a_number() { return std::numeric_limits<T>::q
     std::abort();
 }
 
+[[noreturn]] CT_COLD inline void outside(int line, i64, u64) { trap(line, "index out of bounds"); }
+
 // A value of interface type came from outside with a number that no type has.
 [[noreturn]] CT_COLD inline void unknown_type(int line, u32 id, const char* known) {
     char text[200];

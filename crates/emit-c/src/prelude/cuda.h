@@ -18,6 +18,11 @@
 #define COTANGENT_TRAP(line, what) (printf("trap: line %d: %s\n", line, what), __trap())
 #endif
 
+// The same for an index that is not below the count. By default it is like any other stop.
+#ifndef COTANGENT_OUTSIDE
+#define COTANGENT_OUTSIDE(line, index, count) COTANGENT_TRAP(line, "index out of bounds")
+#endif
+
 namespace ct {
 
 using i8 = signed char; using i16 = short; using i32 = int; using i64 = long long;
@@ -65,6 +70,12 @@ template <class T> CT_INLINE T not_a_number() { return T(__int_as_float(0x7fc000
 
 CT_COLD CT_FN void trap(int line, const char* what) {
     COTANGENT_TRAP(line, what);
+    __builtin_unreachable();
+}
+
+CT_COLD CT_FN void outside(int line, i64 index, u64 count) {
+    (void)index, (void)count;
+    COTANGENT_OUTSIDE(line, index, count);
     __builtin_unreachable();
 }
 

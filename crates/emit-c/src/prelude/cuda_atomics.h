@@ -27,3 +27,24 @@ CT_NATIVE(exchange, atomicExch, i64, unsigned long long)
 CT_NATIVE(exchange, atomicExch, float, float)
 #undef CT_NATIVE_INTEGERS
 #undef CT_NATIVE
+
+// Adds to a place that is probably the same for all lanes of a warp. If all are here and it is, they add up before, and one adds.
+#define CT_TOGETHER(T)                                                                   \
+    CT_INLINE void atomic_add_together(T& place, T value) {                              \
+        int same = 0;                                                                    \
+        const auto address = reinterpret_cast<unsigned long long>(&place);               \
+        const bool all = __activemask() == 0xffffffffu;                                  \
+        if (all) __match_all_sync(0xffffffffu, address, &same);                          \
+        if (!same) {                                                                     \
+            atomic_add(place, value);                                                    \
+            return;                                                                      \
+        }                                                                                \
+        for (int distance = 16; distance; distance /= 2)                                 \
+            value += __shfl_xor_sync(0xffffffffu, value, distance);                      \
+        unsigned lane;                                                                   \
+        asm("mov.u32 %0, %%laneid;" : "=r"(lane));                                       \
+        if (lane == 0) atomic_add(place, value);                                         \
+    }
+CT_TOGETHER(float)
+CT_TOGETHER(double)
+#undef CT_TOGETHER
