@@ -33,9 +33,11 @@ pub enum Kinds {
     Models,
     /// The first kind again, as native code beside the interpreter.
     Native,
+    /// Whole kernels with memory.
+    Kernels,
 }
 
-/// Reads `--programs N --seed S --only laws|models|native --features A,B --cpp N`, in any order.
+/// Reads `--programs N --seed S --only laws|models|native|kernels --features A,B --cpp N`, in any order.
 pub fn options(args: &[&str]) -> Option<Options> {
     let mut options =
         Options { programs: 500, seed: 1, kinds: Kinds::All, features: FEATURES.to_vec(), cpp: 1 };
@@ -46,6 +48,7 @@ pub fn options(args: &[&str]) -> Option<Options> {
             ["--cpp", n] => options.cpp = n.parse().ok()?,
             ["--only", "laws"] => options.kinds = Kinds::Laws,
             ["--only", "models"] => options.kinds = Kinds::Models,
+            ["--only", "kernels"] => options.kinds = Kinds::Kernels,
             ["--only", "native"] => options.kinds = Kinds::Native,
             ["--features", names] => {
                 options.kinds = Kinds::Models;
@@ -74,6 +77,9 @@ pub fn print(root: &Path, options: &Options) -> ExitCode {
     if matches!(options.kinds, Kinds::All | Kinds::Native) {
         caught += as_native(options);
     }
+    if matches!(options.kinds, Kinds::All | Kinds::Kernels) {
+        caught += kernels(options);
+    }
     if caught == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -98,6 +104,19 @@ fn laws(options: &Options) -> usize {
             "{done} programs, {caught} caught; {} points compared, {} near a jump or kink; {} functions of second order",
             total.smooth, total.rough, total.second
         );
+    }
+    caught
+}
+
+fn kernels(options: &Options) -> usize {
+    let mut caught = 0;
+    for seeds in chunks(options) {
+        let done = seeds.end - options.seed;
+        cotangent_hunt::kernels::hunt(seeds, &mut |c| {
+            caught += 1;
+            println!("seed {}: {}\n\n{}", c.seed, c.why, c.source);
+        });
+        println!("{done} kernels, {caught} caught");
     }
     caught
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use xtask::{bench, fuzz, hunt, mutants, requirements, times};
 
 const USAGE: &str = "usage: cargo xtask requirements [--missing] | times [--peer SLANGC] [--lines N,N..] [--functions N,N..] |
-       hunt [--programs N] [--seed S] [--only laws|models|native] [--features A,B..] [--cpp EACH] | mutants [--only NAME] [--from N] [--jobs N] [--built] | fuzz STAGE [--seconds N] [--seed S] |
+       hunt [--programs N] [--seed S] [--only laws|models|native|kernels] [--features A,B..] [--cpp EACH] | mutants [--only NAME] [--from N] [--jobs N] [--built] | fuzz STAGE [--seconds N] [--seed S] |
        bench [--peer SLANGC] [--only KERNEL] [--quick] | ulp | conform [--target cpp|shaders|gpu|cuda [--package DIR [--peer SLANGC]]] |
        conform --target cpp|cuda --only PATH
 

@@ -2,10 +2,12 @@
 //!
 //! [`generate`] generates random, well-typed, numerically tame differentiable programs. [`laws`] checks each. [`mod@shrink`]
 //! reduces a failing program until it is readable. Laws cannot say what a custom derivative returns or how often effects
-//! happen: [`model`] computes that for its own programs. [`native`] compares native code with the interpreter. `cargo xtask hunt` tries any number of programs, and the tests try
-//! five hundred of each kind.
+//! happen: [`model`] computes that for its own programs. [`native`] compares native code with the interpreter. [`kernels`] are whole
+//! kernels with memory. `cargo xtask hunt` tries any number of programs, and the tests try five hundred of each kind, and two hundred
+//! kernels.
 
 pub mod generate;
+pub mod kernels;
 pub mod laws;
 mod model;
 pub mod native;

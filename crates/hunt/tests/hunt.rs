@@ -1,5 +1,5 @@
 //! A thousand random programs: five hundred must obey the laws of derivatives, five hundred must agree with their model, a sample
-//! of them also as C++. `cargo xtask hunt --programs 1 --seed S` shows one that fails, made small. `cargo xtask mutants` shows
+//! of them also as C++; and two hundred kernels must obey the laws of kernels. `cargo xtask hunt --programs 1 --seed S` shows one that fails, made small. `cargo xtask mutants` shows
 //! that these tests catch wrong derivatives.
 
 use cotangent_hunt::{Asked, FEATURES, compiler, hunt_models, law};
@@ -44,6 +44,34 @@ fn models(number: u64) {
         panic!("seed {}: {:?}\n{}\n{}", c.seed, c.failure.kind, c.failure.text, c.source)
     });
     assert!(compared as u64 > EACH * 4 / 5, "only {compared} programs were compared");
+}
+
+fn kernels(number: u64) {
+    for seed in 1 + number * EACH..1 + (number + 1) * EACH {
+        if let Err(why) = cotangent_hunt::kernels::law(seed) {
+            panic!("seed {seed}: {why}");
+        }
+    }
+}
+
+#[test]
+fn kernels_0() {
+    kernels(0);
+}
+
+#[test]
+fn kernels_1() {
+    kernels(1);
+}
+
+#[test]
+fn kernels_2() {
+    kernels(2);
+}
+
+#[test]
+fn kernels_3() {
+    kernels(3);
 }
 
 macro_rules! tests {
