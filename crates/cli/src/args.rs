@@ -238,6 +238,8 @@ pub enum Backend {
     Interpreter,
     /// A GPU or a software driver; see `cotangent devices`.
     Gpu,
+    /// An NVIDIA device, by CUDA's driver and its compiler NVRTC (`COTANGENT_NVRTC` is its path).
+    Cuda,
 }
 
 /// Whether native code runs threads of a group side by side.

@@ -1,5 +1,5 @@
-//! What every back end promises, as one test for all of them: the interpreter, native code, and a graphics processor where there is
-//! one.
+//! What every back end promises, as one test for all of them: the interpreter, native code, and a graphics processor and CUDA where
+//! there are such devices.
 
 #![cfg(feature = "gpu")]
 
@@ -223,6 +223,15 @@ fn a_device_keeps_its_promises() {
             Ok(device) => keeps_its_promises(Gpu::new(device, target, cotangent::gpu::translate)),
             Err(why) => eprintln!("skipped: {why}"),
         }
+    }
+}
+
+#[test]
+fn cuda_keeps_its_promises() {
+    let nvrtc = std::env::var_os("COTANGENT_NVRTC").map(std::path::PathBuf::from);
+    match cotangent_cuda::Device::open(None, nvrtc.as_deref()) {
+        Ok(device) => keeps_its_promises(cotangent_cuda::Cuda::new(device, cotangent::cuda::translate)),
+        Err(why) => eprintln!("skipped: {why}"),
     }
 }
 

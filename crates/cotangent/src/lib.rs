@@ -80,8 +80,8 @@
 //! | --- | --- |
 //! | read, check and compile programs | [`Session`], with source text from a [`Loader`]: [`Disk`] or [`Texts`] |
 //! | emit them | [`wgsl`], [`shader`] for the other shader languages, [`cpp`], [`cuda`] |
-//! | run entry points | [`runtime::Runner`], or a [`runtime::Backend`] itself: [`jit::Native`], [`interp::Interpreter`], `cotangent_gpu::Gpu` |
-//! | hand a program to a back end | [`compiled`], and [`gpu::translate`] for graphics processors |
+//! | run entry points | [`runtime::Runner`], or a [`runtime::Backend`] itself: [`jit::Native`], [`interp::Interpreter`], `cotangent_gpu::Gpu`, `cotangent_cuda::Cuda` |
+//! | hand a program to a back end | [`compiled`], and [`gpu::translate`] for graphics processors, [`cuda::translate`] for CUDA |
 //! | evaluate a function and its derivatives | [`gradient::Function`] at plain numbers, one point or many; [`gradient::Evaluator`] at a point with names |
 //! | compare derivatives with finite differences | [`gradcheck`] |
 //! | find the bindings and layouts of parameters | [`reflect`] |
@@ -93,6 +93,7 @@
 
 mod codes;
 mod costs;
+pub mod cuda;
 mod disk;
 mod function_names;
 pub mod gpu;

@@ -1,6 +1,6 @@
 //! The host side of running programs.
 //!
-//! [`Backend`] is the interface to everything that runs a program: the interpreter, native code, a GPU, later CUDA. A back
+//! [`Backend`] is the interface to everything that runs a program: the interpreter, native code, a GPU, CUDA. A back
 //! end loads a [`Compiled`] program once, owns buffers and textures, and launches entry points over them. This crate does not
 //! know how a back end represents values, and depends on none of them; they depend on it.
 //!
@@ -16,6 +16,7 @@
 
 pub mod backend;
 mod codes;
+pub mod cuda;
 pub mod data;
 pub mod element;
 pub mod image;

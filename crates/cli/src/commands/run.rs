@@ -32,6 +32,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         None | Some(Backend::Cpu | Backend::Interpreter) => INTERPRETED,
         Some(Backend::Gpu) if args.target == Some(RunTarget::Spirv) => Target::SpirV,
         Some(Backend::Gpu) => Target::Wgsl,
+        Some(Backend::Cuda) => Target::Cuda,
     });
     // A function without a stage runs as one thread.
     request.options.stage = Some(cotangent::ir::Stage::Compute);
@@ -61,6 +62,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         None | Some(Backend::Cpu) => job.natively(params)?,
         Some(Backend::Interpreter) => job.launch(&Arc::new(Interpreter::default()), params)?,
         Some(Backend::Gpu) => on_device(&job, params)?,
+        Some(Backend::Cuda) => job.launch(&Arc::new(open_cuda(args)?), params)?,
     };
     for (name, path) in saves {
         show::save(&params, &name, &path)?;
@@ -227,7 +229,7 @@ impl Job<'_> {
         let Some(median) = times.get(times.len() / 2).copied().filter(|_| self.args.timings) else { return };
         let clock = match (done.by_device, self.args.backend) {
             (true, _) => " on the device",
-            (false, Some(Backend::Gpu)) => " of wall-clock time",
+            (false, Some(Backend::Gpu | Backend::Cuda)) => " of wall-clock time",
             (false, Some(Backend::Interpreter)) => " on the interpreter",
             (false, None | Some(Backend::Cpu)) => "",
         };
@@ -263,6 +265,14 @@ impl Job<'_> {
     }
 }
 
+/// An NVIDIA device.
+fn open_cuda(args: &Run) -> Result<cotangent_cuda::Cuda, Failure> {
+    let nvrtc = std::env::var_os("COTANGENT_NVRTC").map(std::path::PathBuf::from);
+    let device =
+        cotangent_cuda::Device::open(args.device.as_deref(), nvrtc.as_deref()).map_err(Failure::Device)?;
+    Ok(cotangent_cuda::Cuda::new(device, cotangent::cuda::translate))
+}
+
 /// Has Ctrl-C stop the run and keep its results so far; a second one ends the command at once.
 fn stop_on_interrupt(monitor: &Monitor) {
     let monitor = monitor.clone();
@@ -294,11 +304,16 @@ fn refuse_what_does_not_fit(args: &Run) -> Result<(), Failure> {
             refuse("--max-steps does not limit `--backend gpu`; use --max-seconds")
         }
         Some(Backend::Gpu) if args.cores.is_some() => refuse("--cores does not fit `--backend gpu`"),
-        Some(Backend::Gpu | Backend::Interpreter) if args.lanes != LaneChoice::Auto => {
+        Some(Backend::Cuda) if args.max_steps.is_some() || args.max_seconds.is_some() => {
+            refuse("CUDA cannot limit a launch: leave out --max-steps and --max-seconds")
+        }
+        Some(Backend::Cuda) if args.cores.is_some() => refuse("--cores does not fit `--backend cuda`"),
+        Some(Backend::Cuda) if args.target.is_some() => refuse("--target needs `--backend gpu`"),
+        Some(Backend::Gpu | Backend::Cuda | Backend::Interpreter) if args.lanes != LaneChoice::Auto => {
             refuse("--lanes is for native code: leave out --backend")
         }
-        Some(Backend::Gpu) => Ok(()),
-        _ if args.device.is_some() => refuse("--device needs `--backend gpu`"),
+        Some(Backend::Gpu | Backend::Cuda) => Ok(()),
+        _ if args.device.is_some() => refuse("--device needs `--backend gpu` or `--backend cuda`"),
         _ if args.target.is_some() => refuse("--target needs `--backend gpu`"),
         Some(Backend::Interpreter) if args.max_seconds.is_some() => refuse(INTERPRETER_COUNTS),
         Some(Backend::Interpreter) if args.cores.is_some() => {
