@@ -234,6 +234,7 @@ impl Program {
                 wrt: wrt.map(|names| names.iter().map(|name| Symbol::new(name)).collect()),
                 results: None,
                 along_x: false,
+                deterministic: false,
             }),
         };
         py.detach(|| {
@@ -308,9 +309,14 @@ impl Program {
             let names: Vec<Symbol> = entries.iter().map(|name| Symbol::new(name)).collect();
             let roots = match (mode, &names[..]) {
                 (_, []) => Roots::Module,
-                (Some(mode), &[entry]) => {
-                    Roots::Kernel(KernelRoot { entry, mode, wrt: None, results: None, along_x: false })
-                }
+                (Some(mode), &[entry]) => Roots::Kernel(KernelRoot {
+                    entry,
+                    mode,
+                    wrt: None,
+                    results: None,
+                    along_x: false,
+                    deterministic: false,
+                }),
                 _ => Roots::Entries(names),
             };
             let lowered = accept(program.compile(roots))?;

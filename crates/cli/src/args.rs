@@ -403,6 +403,10 @@ pub struct Compile {
     /// that belong to one thread are added without atomic operations.
     #[arg(long, requires = "derivative")]
     pub along_x: bool,
+    /// With `--derivative` of an entry point: add gradients in an order that is always the same. Each thread has a copy of the
+    /// gradients, which the host adds up; groups lie along x only.
+    #[arg(long, requires = "derivative")]
+    pub deterministic: bool,
     /// The stage of entry points without a `[shader("..")]` attribute.
     #[arg(long, value_enum, value_name = "STAGE")]
     pub stage: Option<Stage>,

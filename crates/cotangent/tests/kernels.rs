@@ -16,7 +16,7 @@ use cotangent::ir::Mode;
 use cotangent::ir::layout::Target;
 use cotangent::jit::Native;
 use cotangent::kernel::sequence::Sequence;
-use cotangent::kernel::{self, make_shadows, numbers, seed};
+use cotangent::kernel::{self, make_shadows, make_shadows_for, numbers, seed};
 use cotangent::runtime::{Backend, Data, Launch, Params, Runner};
 use cotangent::{Disk, KernelRoot, Lowered, Program, Request, Roots, Scalar, Session, Symbol, compiled};
 use std::path::{Path, PathBuf};
@@ -62,7 +62,8 @@ impl Case {
     }
 
     fn derivative(&self, mode: Mode, along_x: bool) -> Arc<Lowered> {
-        let root = KernelRoot { entry: self.entry, mode, wrt: None, results: None, along_x };
+        let root =
+            KernelRoot { entry: self.entry, mode, wrt: None, results: None, along_x, deterministic: false };
         self.program.compile(Roots::Kernel(root)).accept().unwrap()
     }
 
@@ -82,7 +83,7 @@ impl Case {
         mut fill: impl FnMut(usize) -> Vec<f64>,
     ) -> Params {
         let mut params = self.params(lowered);
-        make_shadows(lowered, &mut params).unwrap();
+        make_shadows_for(lowered, &mut params, self.groups).unwrap();
         for shadow in lowered.params.shadows.iter().filter(|s| is_seeded(s.read, s.written)) {
             let length = numbers(lowered, &params, shadow).unwrap().len();
             let bytes = fill(length).iter().flat_map(|x| x.to_le_bytes()).collect();
@@ -168,6 +169,28 @@ fn check(path: &Path) {
     let (forward, backward) = (case.derivative(Mode::Forward, true), case.derivative(Mode::Backward, true));
 
     let ones = case.launch(&backward, |_, written| written, |length| vec![1.0; length]);
+    // In a fixed order, where that is possible.
+    let root = KernelRoot {
+        entry: case.entry,
+        mode: Mode::Backward,
+        wrt: None,
+        results: None,
+        along_x: true,
+        deterministic: true,
+    };
+    match case.program.compile(Roots::Kernel(root)).accept() {
+        Ok(ordered) => {
+            assert!(ordered.params.shadows.iter().filter(|s| s.sliced).all(|s| s.read && !s.written));
+            let same = case.launch(&ordered, |_, written| written, |length| vec![1.0; length]);
+            for (shadow, other) in backward.params.shadows.iter().zip(&ordered.params.shadows) {
+                let own = numbers(&backward, &ones, shadow).unwrap();
+                let other = numbers(&ordered, &same, other).unwrap();
+                let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-5 * (1.0 + b.abs());
+                assert!(own.iter().zip(&other).all(close), "{}: {}", path.display(), shadow.of);
+            }
+        }
+        Err(refused) => assert!(refused.to_string().contains("in a fixed order"), "{refused}"),
+    }
     // Without the promise that groups extend along x only, all additions are atomic.
     let general = case.derivative(Mode::Backward, false);
     let same = case.launch(&general, |_, written| written, |length| vec![1.0; length]);
@@ -284,6 +307,7 @@ fn plain_kernels_have_the_gradients_of_accessors_by_hand() {
             wrt: None,
             results: None,
             along_x: true,
+            deterministic: false,
         };
         let derived = derived.compile(Roots::Kernel(root)).accept().unwrap();
         assert_eq!(derived.params.owned.len(), 2, "{plain}: threads have elements of their own");
@@ -383,4 +407,29 @@ fn a_simulation_of_many_launches_has_a_gradient() {
         (difference - expected).abs() <= 2e-3 * (1.0 + difference.abs()),
         "differences give {difference}, the gradient {expected}"
     );
+}
+
+/// One launch as a sequence: textures and samplers are set once, like uniforms, and a texture has a gradient.
+#[test]
+fn sequences_take_textures() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/kernels/texture_fit.slang");
+    let case = Case::read(&path);
+    let backward = case.derivative(Mode::Backward, false);
+    let ones = case.launch(&backward, |_, written| written, |length| vec![1.0; length]);
+    let shadow = backward.params.shadows.iter().find(|shadow| shadow.of == "texels").unwrap();
+    let expected = numbers(&backward, &ones, shadow).unwrap();
+    let set: Vec<(String, Data)> =
+        case.set.iter().filter(|(name, _)| name == "texels" || name == "repeating").cloned().collect();
+    let mut sequence = Sequence::new(Arc::new(Interpreter::default()));
+    let kernel = sequence.kernel(&case.program, "main", &set).unwrap();
+    let params = case.params(&backward);
+    let bound = ["places", "seen", "loss"].map(|name| {
+        let bytes = params.get(name).unwrap().1;
+        (name, sequence.buffer(kernel, name, bytes).unwrap())
+    });
+    sequence.launch(kernel, case.groups, &bound);
+    sequence.gradient(&[(bound[2].1, &1f32.to_le_bytes())]).unwrap();
+    let found = sequence.read_uniform_gradient(kernel, "texels").unwrap();
+    let found: Vec<f64> = found.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b).into()).collect();
+    assert_eq!(found, expected);
 }

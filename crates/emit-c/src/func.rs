@@ -7,7 +7,6 @@
 
 use crate::expr::Expr;
 use crate::lanes::Votes;
-use crate::memory::together;
 use crate::names::Names;
 use crate::wave::Open;
 use crate::{Emitter, Language, Result, lines};
@@ -219,7 +218,7 @@ impl<'m> Emitter<'m> {
             switches: 0,
             barriers: self.barriers,
             votes: Votes::of(self, id),
-            together: together(self, func),
+            together: self.together.get(&id).cloned().unwrap_or_default(),
             lanes: "lanes".to_string(),
             open: vec![],
             outputs: signature.outputs,

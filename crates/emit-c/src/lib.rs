@@ -16,6 +16,7 @@
 //! | `moves`    | assignments that happen at once, in order                                 |
 //! | `sums`     | interface values                                                          |
 //! | `memory`   | loads, stores, atomic operations, pointers                                |
+//! | `together` | which additions the lanes of a warp add up before                           |
 //! | `wave`     | what lanes of a wave do together                                          |
 //! | `lanes`    | which lanes are together                                                  |
 //! | `texture`  | textures, through the sampler in the prelude                              |
@@ -54,13 +55,14 @@ mod params;
 mod sums;
 mod target_text;
 mod texture;
+mod together;
 mod types;
 mod wave;
 
 use cotangent_base::{Diagnostic, EntitySet, Map, Set, Span};
 use cotangent_ir::capabilities::Feature;
 use cotangent_ir::shader::ShaderParams;
-use cotangent_ir::{Effect, FuncId, Global, Module, Op, Stage};
+use cotangent_ir::{Effect, FuncId, Global, Inst, Module, Op, Stage};
 use cotangent_passes::calls::Calls;
 use cotangent_passes::place::Places;
 use names::Names;
@@ -111,6 +113,7 @@ pub fn emit(
         waving: Set::default(),
         meeting: Set::default(),
         barriers: 0,
+        together: Map::default(),
         has_shared: false,
         has_textures: false,
         renamed: vec![],
@@ -129,9 +132,12 @@ pub fn entry_names(module: &Module, language: Language) -> Map<FuncId, String> {
     names
 }
 
-/// The names of functions: those of the source, unless they are taken or reserved.
+/// The names of functions: those of the source, unless they are taken or reserved. Entry points choose first.
 fn function_names(module: &Module, order: &[FuncId], names: &mut Names) -> Map<FuncId, String> {
-    order.iter().map(|id| (*id, names.fresh(module.funcs[*id].name.as_str()))).collect()
+    let (entries, others): (Vec<FuncId>, Vec<FuncId>) =
+        order.iter().partition(|id| module.funcs[**id].entry.is_some());
+    let all = entries.iter().chain(&others);
+    all.map(|id| (*id, names.fresh(module.funcs[*id].name.as_str()))).collect()
 }
 
 /// The program under construction.
@@ -167,6 +173,8 @@ pub(crate) struct Emitter<'m> {
     pub renamed: Vec<String>,
     /// How many barriers have been written.
     pub barriers: u32,
+    /// The atomic additions for which lanes add up before.
+    pub together: Map<FuncId, Set<Inst>>,
     /// How a function reaches a parameter.
     pub paths: Map<Global, String>,
     /// The names of `static` and group-shared variables in the thread.
@@ -232,6 +240,9 @@ impl Emitter<'_> {
         self.threaded.extend(order.iter().filter(|id| self.module.funcs[**id].entry.is_some()));
         self.reading = self.closure(&order, |op| op.effect() == Effect::Read);
         self.writing = self.closure(&order, |op| op.effect() == Effect::Write);
+        if self.options.language == Language::Cuda && !self.params.shadows.is_empty() {
+            self.together = together::together(self.module, &order, &self.recursive);
+        }
         self.funcs = function_names(self.module, &order, &mut self.names);
         self.structures();
         self.parameters(&order)?;

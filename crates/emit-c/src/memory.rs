@@ -5,10 +5,8 @@
 
 use crate::expr::{Expr, PRIMARY};
 use crate::func::{FuncEmitter, Val};
-use crate::{Emitter, Language};
-use cotangent_base::{Scalar, Set};
-use cotangent_ir::{Atomic, AtomicKind, Func, Inst, InstData, Op, Path, Step, Ty, Type, Value};
-use cotangent_passes::uniform::{Rules, Uniform};
+use cotangent_base::Scalar;
+use cotangent_ir::{Atomic, AtomicKind, Inst, InstData, Path, Step, Ty, Type, Value};
 
 impl FuncEmitter<'_, '_> {
     /// An element of a buffer or a part of a variable, as a place.
@@ -170,29 +168,6 @@ impl FuncEmitter<'_, '_> {
         let (word, pointer) = (self.e.scalar(Scalar::U64), args[0].at_least(PRIMARY));
         Expr::of(format!("{word}({pointer}.address())"), PRIMARY, args)
     }
-}
-
-/// The additions to gradients at which all lanes probably have one address: the index is uniform. CUDA only, where it is a
-/// matter of speed: the addresses are compared.
-pub(crate) fn together(emitter: &Emitter<'_>, func: &Func) -> Set<Inst> {
-    if emitter.options.language != Language::Cuda || emitter.params.shadows.is_empty() {
-        return Set::default();
-    }
-    let insts = func.all_insts();
-    let used: Set<Value> = insts.iter().flat_map(|inst| func.insts[*inst].operands.iter().copied()).collect();
-    let uniform = Uniform::of(&emitter.module.types, func, Rules::default());
-    let is_together = |inst: &Inst| {
-        let data = &func.insts[*inst];
-        let is_sum = matches!(&data.op, Op::Atomic(Atomic { kind: AtomicKind::Add, .. }))
-            && matches!(
-                emitter.module.types.get(func.ty(data.operands[1])),
-                Type::Scalar(Scalar::F32 | Scalar::F64)
-            );
-        is_sum
-            && data.results.iter().all(|result| !used.contains(result))
-            && data.operands[2..].iter().all(|index| !uniform.varies(*index))
-    };
-    insts.into_iter().filter(is_together).collect()
 }
 
 /// The function of the prelude for an atomic operation.

@@ -52,6 +52,8 @@ pub struct KernelRoot {
     /// Whether it is launched with groups along x only, `[n, 1, 1]`: then atomic additions are left out where threads have elements of
     /// their own.
     pub along_x: bool,
+    /// Whether gradients are added in an order that is always the same. The shadow of what is read has a copy for each thread then.
+    pub deterministic: bool,
 }
 
 /// The result of lowering.

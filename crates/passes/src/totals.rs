@@ -1,14 +1,14 @@
 //! Adds up in a loop what would be added to memory in each iteration.
 //!
 //! ```text
-//! global @sums: buffer<f32, rw> param
+//! global @sums: rwbuffer<f32> param
 //!
 //! func @f(%n: i32, %x: f32, %i: u32) {
-//!   %sums: buffer<f32, rw> = global @sums
+//!   %sums: rwbuffer<f32> = global @sums
 //!   for %n () body(%k: i32) {
 //!     %t: f32 = convert %k
 //!     %y: f32 = mul %t, %x
-//!     %old: f32 = atomic add %sums[%i], %y
+//!     %old: f32 = atomic add %sums, %y [%i]
 //!     yield
 //!   }
 //!   return
@@ -18,7 +18,7 @@
 //! becomes
 //!
 //! ```text
-//! global @sums: buffer<f32, rw> param
+//! global @sums: rwbuffer<f32> param
 //!
 //! func @f(%n: i32, %x: f32, %i: u32) {
 //!   %zero: f32 = zero
@@ -31,8 +31,8 @@
 //!   %none: i32 = const 0
 //!   %ran: bool = gt %n, %none
 //!   if %ran {
-//!     %sums: buffer<f32, rw> = global @sums
-//!     %old: f32 = atomic add %sums[%i], %sum
+//!     %sums: rwbuffer<f32> = global @sums
+//!     %old: f32 = atomic add %sums, %sum [%i]
 //!     yield
 //!   } else {
 //!     yield

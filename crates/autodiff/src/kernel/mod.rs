@@ -34,6 +34,9 @@
 //! Additions are atomic, except where [`owned`](mod@owned) shows that each thread has elements of its own: then the atomic operations
 //! become plain ones after optimization.
 //!
+//! If an order is asked for ([`Asked::deterministic`]), the shadows of what is read have a copy for each thread, one behind the other,
+//! which the host adds up.
+//!
 //! # Primal results in reverse mode
 //!
 //! A backward kernel does not write the results of the kernel again: stores to buffers that the kernel never reads are left out. If
@@ -65,7 +68,7 @@ use accesses::Accesses;
 use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Span, Symbol};
 use cotangent_ir::{
     Barrier, Builder, Const, Dir, Func, FuncId, FuncKind, Global, Link, LoopInfo, Math, Memory, Mode, Module,
-    Op, Param, Path, Stage, SystemValue, Value,
+    Op, Param, Path, Stage, SystemValue, Type, Value,
 };
 use cotangent_passes::calls::Calls;
 use cotangent_passes::effects::Effects;
@@ -88,6 +91,8 @@ pub struct Asked {
     pub results: Option<Set<Global>>,
     /// Whether the kernel is launched with groups along x only. Then some elements are known to belong to one thread.
     pub along_x: bool,
+    /// Whether gradients are added in an order that is always the same: each thread has a copy of its own.
+    pub deterministic: bool,
 }
 
 /// The derivative of a kernel.
@@ -130,7 +135,11 @@ pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics>
     }
     races::unseen(module, entry, &followed, &accesses, &mut diagnostics);
     let owned = if asked.along_x { owned::owned(module, entry, &followed) } else { Set::default() };
-    let shadows = shadow::Shadows::new(module, &accesses, asked);
+    let shadows = shadow::Shadows::new(module, &accesses, asked, &owned);
+    shadows.refuse_unordered(module, &mut diagnostics);
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
+    }
     let mut accessors = accessor::Accessors::new(asked.mode, &accesses);
     for func in followed {
         accessors.rewrite(module, &shadows, func);
@@ -201,15 +210,31 @@ fn request(module: &mut Module, of: FuncId, mode: Mode, shadows: &shadow::Shadow
     let mut sig = sig;
     let arguments = sig.params.len();
     let cleared = shadows.of_group(module);
-    if !cleared.is_empty() {
+    let slice = shadows.slice();
+    if !cleared.is_empty() || slice.is_some() {
         entry.inputs.push(Link::System(SystemValue::GroupIndex));
         let ty = module.types.scalar(Scalar::U32);
         sig.params.push(Param { name: Symbol::new("thread"), ty, dir: Dir::In, diff: false });
+    }
+    if slice.is_some() {
+        entry.inputs.push(Link::System(SystemValue::GroupId));
+        let ty = module.types.intern(Type::Vector(Scalar::U32, 3));
+        sig.params.push(Param { name: Symbol::new("group"), ty, dir: Dir::In, diff: false });
     }
     let threads = entry.threads.iter().fold(1, |all: u32, n| all.saturating_mul(*n));
     let mut func = Func::new(Symbol::new(&format!("{name}_{ending}")), sig, span);
     func.entry = Some(entry);
     let inputs = func.inputs().to_vec();
+    if let Some(slice) = slice {
+        let mut b = Builder::new(&mut module.types, &mut func);
+        let group = b.part(inputs[arguments + 1], 0);
+        let all = b.ty(group);
+        let all = b.constant(Const::Int(threads.into()), all);
+        let before = b.mul(group, all);
+        let number = b.add(before, inputs[arguments]);
+        let handle = b.emit1(Op::Global(slice), &[], module.globals[slice].ty);
+        b.store(handle, number, Path::default(), &[]);
+    }
     for &(global, length) in &cleared {
         let mut b = Builder::new(&mut module.types, &mut func);
         let ty = module.globals[global].ty;

@@ -4,7 +4,8 @@ use super::Asked;
 use super::accesses::{Accesses, Done};
 use super::samples::texture_of;
 use super::texels;
-use cotangent_base::{EntityMap, Map, Scalar, Set, Symbol};
+use crate::codes;
+use cotangent_base::{Diagnostic, Diagnostics, EntityMap, Map, Scalar, Set, Span, Symbol};
 use cotangent_ir::{
     Access, Builder, Const, DiffTable, Global, GlobalData, GlobalKind, Mode, Module, Op, Path, Step, Ty,
     Type, Types, Value, flat,
@@ -25,6 +26,8 @@ pub struct Shadow {
     pub read: bool,
     /// Whether the kernel writes it.
     pub written: bool,
+    /// Whether it has a copy for each thread.
+    pub sliced: bool,
 }
 
 /// What is known about one shadow.
@@ -41,6 +44,7 @@ struct Data {
     done: Done,
     /// Whether other threads may add to it at the same time.
     atomic: bool,
+    sliced: bool,
 }
 
 /// The shadows of a kernel.
@@ -48,6 +52,8 @@ pub(super) struct Shadows {
     known: Map<Global, Data>,
     /// In the order in which they were made.
     order: Vec<Global>,
+    /// The variable with the number of the thread, if there are shadows with a copy for each.
+    slice: Option<Global>,
 }
 
 /// A part of a shadow: the first of its scalars, and the type of the derivatives there.
@@ -62,12 +68,16 @@ pub(super) struct Place {
     strides: Vec<u32>,
     /// The texture whose texels it belongs to.
     texture: Option<Global>,
+    /// The variable with the number of the thread and the memory, if each thread has a copy.
+    slice: Option<(Global, Global)>,
+    /// How many scalars an element has.
+    scalars: u32,
 }
 
 impl Shadows {
     /// Makes the shadows that a derivative needs.
-    pub fn new(module: &mut Module, accesses: &Accesses, asked: &Asked) -> Self {
-        let mut shadows = Shadows { known: Map::default(), order: vec![] };
+    pub fn new(module: &mut Module, accesses: &Accesses, asked: &Asked, owned: &Set<Global>) -> Self {
+        let mut shadows = Shadows { known: Map::default(), order: vec![], slice: None };
         let is_in = |set: &Option<Set<Global>>, global| set.as_ref().is_none_or(|set| set.contains(&global));
         for global in module.globals.keys().collect::<Vec<_>>() {
             let Some(done) = accesses.done_to(global) else { continue };
@@ -77,7 +87,17 @@ impl Shadows {
                 (false, true) => is_in(&asked.results, global),
                 (read, written) => read && written,
             };
-            if needed && let Some(data) = make(module, global, done, asked.mode) {
+            if needed && let Some(mut data) = make(module, global, done, asked.mode) {
+                let is_param = module.globals[global].kind == GlobalKind::Param;
+                if asked.deterministic && asked.mode == Mode::Backward && is_param && !owned.contains(&global)
+                {
+                    // What is written is read by the thread that wrote it.
+                    data.sliced = done.read && !done.written;
+                    data.atomic &= !data.sliced;
+                }
+                if data.sliced && shadows.slice.is_none() {
+                    shadows.slice = Some(variable(module));
+                }
                 shadows.known.insert(global, data);
                 shadows.order.push(global);
             }
@@ -88,13 +108,33 @@ impl Shadows {
     /// Those of parameters.
     pub fn of_params(&self, module: &Module) -> Vec<Shadow> {
         let shadow = |of: &Global| {
-            let Data { global, scalars, is_buffer, is_texture, done, .. } = self.known[of];
+            let Data { global, scalars, is_buffer, is_texture, done, sliced, .. } = self.known[of];
             let Done { read, written } = done;
             let is_buffer = is_buffer || is_texture;
             let is_param = module.globals[*of].kind == GlobalKind::Param;
-            is_param.then_some(Shadow { of: *of, global, scalars, is_buffer, read, written })
+            is_param.then_some(Shadow { of: *of, global, scalars, is_buffer, read, written, sliced })
         };
         self.order.iter().filter_map(shadow).collect()
+    }
+
+    /// The variable with the number of the thread, if it is needed.
+    pub fn slice(&self) -> Option<Global> {
+        self.slice
+    }
+
+    /// Reports what cannot be added in order, if that was asked for.
+    pub fn refuse_unordered(&self, module: &Module, diagnostics: &mut Diagnostics) {
+        if self.slice.is_none() {
+            return;
+        }
+        for (of, data) in &self.known {
+            let GlobalData { name, kind, span, .. } = &module.globals[*of];
+            if data.is_texture && data.sliced || *kind == GlobalKind::Shared && data.done.read {
+                let message = format!("the gradient of `{name}` cannot be added in a fixed order");
+                let help = "run the kernel on one core, as `cotangent grad --entry` does, or leave out --deterministic";
+                diagnostics.push(Diagnostic::new(codes::KERNEL, *span, message).help(help));
+            }
+        }
     }
 
     /// Those of group-shared variables, with their lengths.
@@ -119,6 +159,8 @@ impl Shadows {
             fixed: 0,
             strides: vec![],
             texture: data.is_texture.then_some(of),
+            slice: self.slice.filter(|_| data.sliced).map(|slice| (slice, of)),
+            scalars: data.scalars,
         };
         if data.is_texture {
             place.strides.push(data.scalars);
@@ -159,6 +201,10 @@ impl Place {
         let handle = b.emit1(Op::Global(self.global), &[], globals[self.global].ty);
         let unsigned = b.types.scalar(Scalar::U32);
         let mut at = b.constant(Const::Int(self.fixed.into()), unsigned);
+        if let Some((slice, of)) = self.slice {
+            let before = self.before(b, globals, slice, of);
+            at = b.add(at, before);
+        }
         for (&index, &stride) in indices.iter().zip(&self.strides) {
             let index = match b.types.scalar_of(b.ty(index)) {
                 Some(Scalar::U32) => index,
@@ -170,6 +216,21 @@ impl Place {
             at = b.add(at, skipped);
         }
         (handle, at)
+    }
+
+    /// How many scalars the copies of the threads before this one have.
+    fn before(&self, b: &mut Builder<'_>, globals: &Globals, slice: Global, of: Global) -> Value {
+        let unsigned = b.types.scalar(Scalar::U32);
+        let variable = b.emit1(Op::Global(slice), &[], globals[slice].ty);
+        let thread = b.load(variable, Path::default(), &[]);
+        let scalars = b.constant(Const::Int(self.scalars.into()), unsigned);
+        let before = b.mul(thread, scalars);
+        if !matches!(b.types.get(globals[of].ty), Type::Buffer(..)) {
+            return before;
+        }
+        let handle = b.emit1(Op::Global(of), &[], globals[of].ty);
+        let length = b.emit1(Op::Length, &[handle], unsigned);
+        b.mul(before, length)
     }
 
     /// Adds the derivative `d` to what is there.
@@ -233,6 +294,14 @@ impl Place {
     }
 }
 
+/// A variable for the number of the thread.
+fn variable(module: &mut Module) -> Global {
+    let unsigned = module.types.scalar(Scalar::U32);
+    let ty = module.types.intern(Type::Ref(unsigned));
+    let name = Symbol::new("thread_number");
+    module.add_global(GlobalData { name, ty, kind: GlobalKind::Static(None), span: Span::none() })
+}
+
 /// The globals of a module.
 pub(super) type Globals = EntityMap<Global, GlobalData>;
 
@@ -266,5 +335,5 @@ fn make(module: &mut Module, of: Global, done: Done, mode: Mode) -> Option<Data>
     let name = Symbol::new(&format!("{}_{ending}", name.as_str().replace('.', "_")));
     let global = module.add_global(GlobalData { name, ty, kind, span });
     let is_texture = texture.is_some();
-    Some(Data { global, of, scalars, is_buffer, is_texture, done, atomic })
+    Some(Data { global, of, scalars, is_buffer, is_texture, done, atomic, sliced: false })
 }

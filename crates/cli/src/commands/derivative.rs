@@ -5,7 +5,13 @@ use cotangent::ir::Mode;
 use cotangent::{KernelRoot, Program, Roots, Symbol};
 
 /// What to compile for `main:bwd` or `f:fwd`: the derivative of a kernel if the name is that of an entry point, otherwise of a function.
-pub fn roots(program: &Program, text: &str, wrt: &[String], along_x: bool) -> Result<Roots, Failure> {
+pub fn roots(
+    program: &Program,
+    text: &str,
+    wrt: &[String],
+    along_x: bool,
+    deterministic: bool,
+) -> Result<Roots, Failure> {
     let (name, mode) = text.rsplit_once(':').unwrap_or((text, ""));
     let mode = match mode {
         "fwd" => Mode::Forward,
@@ -18,7 +24,8 @@ pub fn roots(program: &Program, text: &str, wrt: &[String], along_x: bool) -> Re
             mode,
             wrt: names(wrt),
             results: None,
-            along_x,
+            along_x: along_x || deterministic,
+            deterministic,
         }));
     }
     if !wrt.is_empty() {

@@ -26,7 +26,14 @@ pub(crate) fn derive(lowered: &mut Lowered, asked: &KernelRoot) -> Diagnostics {
     }
     match kernel(
         &mut lowered.module,
-        &Asked { entry, mode: asked.mode, wrt, results, along_x: asked.along_x },
+        &Asked {
+            entry,
+            mode: asked.mode,
+            wrt,
+            results,
+            along_x: asked.along_x,
+            deterministic: asked.deterministic,
+        },
     ) {
         Ok(derived) => {
             declare(lowered, asked.entry, &derived);
@@ -60,7 +67,7 @@ fn declare(lowered: &mut Lowered, of: Symbol, derived: &Kernel) {
     lowered.roots = vec![derived.entry];
     let name = module.funcs[derived.entry].name;
     params.entries.iter_mut().filter(|(entry, _)| *entry == of).for_each(|(entry, _)| *entry = name);
-    for &Shadow { of, global, scalars, is_buffer, read, written } in &derived.shadows {
+    for &Shadow { of, global, scalars, is_buffer, read, written, sliced } in &derived.shadows {
         let data = &module.globals[global];
         let scalar = match module.types.get(data.ty) {
             Type::Buffer(elem, _) => module.types.scalar_of(elem),
@@ -77,7 +84,7 @@ fn declare(lowered: &mut Lowered, of: Symbol, derived: &Kernel) {
             leaves: vec![global],
         });
         let of = module.globals[of].name;
-        params.shadows.push(ShaderShadow { of, name: data.name, scalars, is_buffer, read, written });
+        params.shadows.push(ShaderShadow { of, name: data.name, scalars, is_buffer, read, written, sliced });
     }
     for State { of, global } in &derived.samplers {
         let data = &module.globals[*global];
@@ -92,7 +99,7 @@ fn declare(lowered: &mut Lowered, of: Symbol, derived: &Kernel) {
         });
         params.samplers.push((module.globals[*of].name, data.name));
     }
-    params.along_x = !derived.owned.is_empty();
+    params.along_x = !derived.owned.is_empty() || derived.shadows.iter().any(|shadow| shadow.sliced);
     params.owned.clone_from(&derived.owned);
     params.copies = derived.copies.iter().map(|global| module.globals[*global].name).collect();
 }

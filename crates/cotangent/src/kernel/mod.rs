@@ -56,16 +56,37 @@ fn elements(lowered: &Lowered, params: &Params, shadow: &ShaderShadow) -> Result
     }
 }
 
-/// Makes the shadows of a derived kernel whose parameters are set: as long as these, and zero. Says what its samplers do.
-pub fn make_shadows(lowered: &Lowered, params: &mut Params) -> Result<(), Error> {
+/// Says what the samplers of a derived kernel do.
+fn set_samplers(lowered: &Lowered, params: &mut Params) -> Result<(), Error> {
     for (sampler, state) in &lowered.params.samplers {
         let says = lowered.module.global_named(*sampler).map(|global| params.sampler(global));
         let word = says.unwrap_or_default().word();
         params.set(state.as_str(), &Data::Number(Number::Int(word.into())))?;
     }
+    Ok(())
+}
+
+/// Makes the shadows of a derived kernel whose parameters are set: as long as these, and zero. Says what its samplers do.
+pub fn make_shadows(lowered: &Lowered, params: &mut Params) -> Result<(), Error> {
+    make_shadows_for(lowered, params, [1; 3])
+}
+
+/// The same for a launch of so many groups: some shadows have a copy for each thread, if a fixed order of additions was asked for.
+pub fn make_shadows_for(lowered: &Lowered, params: &mut Params, groups: [u32; 3]) -> Result<(), Error> {
+    let entry = lowered.entries.first().and_then(|entry| lowered.module.funcs[*entry].entry.as_ref());
+    let threads = entry.map_or([1; 3], |entry| entry.threads);
+    let threads: usize = groups.iter().chain(&threads).map(|n| *n as usize).product();
+    set_samplers(lowered, params)?;
     for shadow in &lowered.params.shadows {
         let scalar = scalar(lowered, shadow);
-        let length = elements(lowered, params, shadow)? * shadow.scalars as usize;
+        let copies = if shadow.sliced { threads } else { 1 };
+        let length = elements(lowered, params, shadow)? * shadow.scalars as usize * copies;
+        if length > u32::MAX as usize {
+            return Err(Error(format!(
+                "the gradient of `{}` has {length} numbers, which are too many",
+                shadow.of
+            )));
+        }
         let zeros = vec![0; length * scalar.bytes() as usize];
         params.set(shadow.name.as_str(), &Data::Bytes(Some(scalar), zeros))?;
     }
@@ -102,5 +123,14 @@ pub fn seed(lowered: &Lowered, params: &mut Params, of: &str, data: &Data) -> Re
 pub fn numbers(lowered: &Lowered, params: &Params, shadow: &ShaderShadow) -> Result<Vec<f64>, Error> {
     let (_, bytes) = params.get(shadow.name.as_str())?;
     let scalar = scalar(lowered, shadow);
-    Ok(cotangent_runtime::data::numbers(scalar, bytes).map(|number| number.as_f64()).collect())
+    let all: Vec<f64> =
+        cotangent_runtime::data::numbers(scalar, bytes).map(|number| number.as_f64()).collect();
+    if !shadow.sliced {
+        return Ok(all);
+    }
+    let mut sums = vec![0.0; elements(lowered, params, shadow)? * shadow.scalars as usize];
+    for copy in all.chunks(sums.len().max(1)) {
+        sums.iter_mut().zip(copy).for_each(|(sum, number)| *sum += number);
+    }
+    Ok(sums)
 }

@@ -9,6 +9,7 @@
 
 use cotangent_base::Symbol;
 use cotangent_ir::Mode;
+use cotangent_ir::shader::ShaderShadow;
 use cotangent_lower::{KernelRoot, Lowered, Roots};
 use cotangent_runtime::{Backend, Data, Element, Failure, Launch, Launched, Params, Runner, Stopped};
 use std::sync::Arc;
@@ -82,7 +83,7 @@ impl<B: Backend> Sequence<B> {
         Sequence { backend, kernels: vec![], memory: vec![], steps: vec![], snapshots: 100 }
     }
 
-    /// Adds an entry point of a program. `set` sets its uniforms, in the kernel and in its derivative.
+    /// Adds an entry point of a program. `set` sets its uniforms, textures and samplers, in the kernel and in its derivative.
     pub fn kernel(
         &mut self,
         program: &crate::Program,
@@ -90,7 +91,14 @@ impl<B: Backend> Sequence<B> {
         set: &[(String, Data)],
     ) -> Result<KernelId, Stop> {
         let entry = Symbol::new(entry);
-        let root = KernelRoot { entry, mode: Mode::Backward, wrt: None, results: None, along_x: false };
+        let root = KernelRoot {
+            entry,
+            mode: Mode::Backward,
+            wrt: None,
+            results: None,
+            along_x: false,
+            deterministic: false,
+        };
         let compile =
             |roots: Roots| program.compile(roots).accept().map_err(|e| Stop::Rejected(e.to_string()));
         let (original, derived) = (compile(Roots::Entries(vec![entry]))?, compile(Roots::Kernel(root))?);
@@ -99,13 +107,19 @@ impl<B: Backend> Sequence<B> {
             for (name, data) in set.iter().filter(|(name, _)| params_has(lowered, name)) {
                 params.set(name, data)?;
             }
+            super::set_samplers(lowered, &mut params)?;
             Ok(Runner::with_params(self.backend.clone(), crate::compiled(lowered), params)?)
         };
         let (primal, mut backward) = (load(&original)?, load(&derived)?);
         let mut uniforms = Params::new(&derived.module);
-        for shadow in derived.params.shadows.iter().filter(|shadow| !shadow.is_buffer) {
+        // Textures are set like uniforms.
+        let is_set = |name: &str| backward.params.texture(name).is_some();
+        let fixed: Vec<&ShaderShadow> =
+            derived.params.shadows.iter().filter(|s| !s.is_buffer || is_set(s.of.as_str())).collect();
+        for shadow in fixed {
             let scalar = super::scalar(&derived, shadow);
-            let zeros = vec![0; shadow.scalars as usize * scalar.bytes() as usize];
+            let count = super::elements(&derived, &backward.params, shadow)? * shadow.scalars as usize;
+            let zeros = vec![0; count * scalar.bytes() as usize];
             uniforms.set(shadow.name.as_str(), &Data::Bytes(Some(scalar), zeros))?;
             backward.params.copy(shadow.name, &uniforms);
         }
@@ -173,10 +187,12 @@ impl<B: Backend> Sequence<B> {
         }
     }
 
-    /// The shadow of a uniform of a kernel, summed over its launches.
+    /// The shadow of a uniform or texture of a kernel, summed over its launches.
     pub fn read_uniform_gradient(&mut self, kernel: KernelId, uniform: &str) -> Result<Vec<u8>, Stop> {
         let Kernel { backward, derived, .. } = &mut self.kernels[kernel.0];
-        match derived.params.shadows.iter().find(|shadow| shadow.of == *uniform && !shadow.is_buffer) {
+        let is_texture = backward.params.texture(uniform).is_some();
+        let is_wanted = |s: &&ShaderShadow| s.of == *uniform && (is_texture || !s.is_buffer);
+        match derived.params.shadows.iter().find(is_wanted) {
             Some(shadow) => Ok(backward.read(shadow.name.as_str())?),
             None => Err(Failure::usage(format!("`{uniform}` is no uniform that carries derivatives")).into()),
         }

@@ -25,7 +25,14 @@ pub(super) fn check(source: &str, seed: u64) -> Result<(), String> {
     let program = Session::new(Texts::new([("kernel.slang", text)])).program(&Request::new("kernel.slang"));
     let derive = |mode| {
         let along_x = seed.is_multiple_of(2);
-        let root = KernelRoot { entry: Symbol::new("main"), mode, wrt: None, results: None, along_x };
+        let root = KernelRoot {
+            entry: Symbol::new("main"),
+            mode,
+            wrt: None,
+            results: None,
+            along_x,
+            deterministic: false,
+        };
         compile(&program, Roots::Kernel(root))
     };
     let (forward, backward) = (derive(Mode::Forward)?, derive(Mode::Backward)?);
