@@ -58,6 +58,7 @@ fn leaves(bound: &Bound, around: Option<BlockPlace>, shared: bool, visit: &mut d
         Shape::Block(..) => bound.parts.iter().for_each(|part| leaves(part, bound.block, shared, visit)),
         Shape::Struct(_) => bound.parts.iter().for_each(|part| leaves(part, around, shared, visit)),
         Shape::Array(_, n) => {
+            let stride = bound.data.map_or(0, |data| data.size) / (*n).max(1);
             for number in 0..*n {
                 bound.parts.iter().for_each(|part| {
                     let numbered = !shared && matches!(part.shape, Shape::Resource(_));
@@ -65,6 +66,10 @@ fn leaves(bound: &Bound, around: Option<BlockPlace>, shared: bool, visit: &mut d
                         visit(match place {
                             Some(LeafPlace::Element(slot, None)) if numbered => {
                                 Some(LeafPlace::Element(slot, Some((number, *n))))
+                            }
+                            // What lies in a block of its own is the same for all elements.
+                            Some(LeafPlace::Value(block, offset)) if Some(block) == around => {
+                                Some(LeafPlace::Value(block, offset + number * stride))
                             }
                             other => other,
                         });
