@@ -41,10 +41,10 @@ pub(super) fn is_supported(texture: Texture, how: Sampling) -> bool {
 
 /// The type of a texture.
 pub(super) fn texture_of(module: &Module, global: Global) -> Option<Texture> {
-    match module.types.get(module.globals[global].ty) {
-        Type::Opaque(Opaque::Texture(texture)) => Some(texture),
-        _ => None,
-    }
+    let Type::Opaque(Opaque::Texture(texture)) = module.types.get(module.globals[global].ty) else {
+        return None;
+    };
+    Some(texture)
 }
 
 /// Replaces the samples in these functions. Gives the parameters that say what the samplers do.

@@ -2,6 +2,7 @@
 
 use super::shadow::Globals;
 use cotangent_base::Scalar;
+use cotangent_ir::texture::Opaque;
 use cotangent_ir::{Builder, Global, LoopInfo, Math, Op, Type, Value};
 
 /// A texel: where it is, and whether it is inside of the texture.
@@ -21,9 +22,10 @@ impl Texel {
         let word = |b: &mut Builder<'_>, value: Value| {
             if b.ty(value) == unsigned { value } else { b.emit1(Op::Bitcast, &[value], unsigned) }
         };
-        let position: Vec<Value> = match b.types.get(b.ty(indices[0])) {
-            Type::Vector(_, count) => (0..count.into()).map(|axis| b.part(indices[0], axis)).collect(),
-            _ => vec![indices[0]],
+        let position = if let Type::Vector(_, count) = b.types.get(b.ty(indices[0])) {
+            (0..count.into()).map(|axis| b.part(indices[0], axis)).collect()
+        } else {
+            vec![indices[0]]
         };
         let position: Vec<Value> = position.into_iter().map(|at| word(b, at)).collect();
         let level = indices.get(1).map(|level| word(b, *level));
@@ -89,10 +91,6 @@ fn dimensions(b: &mut Builder<'_>, handle: Value, level: Value) -> Value {
 
 /// Which of the dimensions belongs to a coordinate: the number of layers is the third, also if there is one axis only.
 fn axis_of(b: &Builder<'_>, handle: Value, axis: u32, count: usize) -> u32 {
-    match b.types.get(b.ty(handle)) {
-        Type::Opaque(cotangent_ir::texture::Opaque::Texture(texture)) if texture.array => {
-            if axis as usize + 1 == count { 2 } else { axis }
-        }
-        _ => axis,
-    }
+    let has_layers = matches!(b.types.get(b.ty(handle)), Type::Opaque(Opaque::Texture(t)) if t.array);
+    if has_layers && axis as usize + 1 == count { 2 } else { axis }
 }
