@@ -7,12 +7,13 @@
 use cotangent_autodiff::codes;
 use cotangent_autodiff::kernel::{Asked, Kernel, Shadow, State, kernel};
 use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Span, Symbol, Wish, nearest};
+use cotangent_ir::layout::Target;
 use cotangent_ir::shader::{ShaderParam, ShaderShadow, Shape};
 use cotangent_ir::{Global, GlobalKind, Module, Type};
 use cotangent_lower::{KernelRoot, Lowered};
 
-/// Replaces the entry point by its derivative.
-pub(crate) fn derive(lowered: &mut Lowered, asked: &KernelRoot) -> Diagnostics {
+/// Replaces the entry point by its derivative, for a target if it is known.
+pub(crate) fn derive(lowered: &mut Lowered, asked: &KernelRoot, target: Option<Target>) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let Some(&entry) = lowered.entries.first() else { return diagnostics };
     let span = lowered.module.funcs[entry].span;
@@ -37,6 +38,10 @@ pub(crate) fn derive(lowered: &mut Lowered, asked: &KernelRoot) -> Diagnostics {
     ) {
         Ok(derived) => {
             declare(lowered, asked.entry, &derived);
+            if target == Some(Target::Cuda) {
+                // A device adds to memory without waiting for what was there: plain additions are slower.
+                lowered.params.owned.clear();
+            }
             diagnostics.append(derived.warnings);
             diagnostics
         }

@@ -317,7 +317,7 @@ impl Program {
             let mut lowered = cotangent_lower::lower_with(&checked, roots.clone(), options);
             diagnostics.append(std::mem::take(&mut lowered.diagnostics));
             if let (Roots::Kernel(asked), false) = (&roots, diagnostics.has_errors()) {
-                diagnostics.append(kernel::derive(&mut lowered, asked));
+                diagnostics.append(kernel::derive(&mut lowered, asked, self.request.options.target));
             }
             Arc::new(lowered)
         });
