@@ -212,6 +212,7 @@ impl FuncEmitter<'_, '_> {
             Op::Point(path) => self.point(data, path),
             Op::Offset => self.offset(&args),
             Op::Address => self.address(&args),
+            Op::Pointer => self.cast_pointer(data, &args),
             Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => self.misplaced(data)?,
             Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => self.misplaced(data)?,
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => self.misplaced(data)?,

@@ -23,7 +23,13 @@ pub struct Uses {
     pub waves: bool,
     /// Functions that call themselves.
     pub recursion: bool,
+    /// Pointers are cast to other types.
+    pub casts: bool,
 }
+
+/// Two pointers of different types may lead to the same place. clang needs the flag `-fno-strict-aliasing`.
+const ALIASES: &str =
+    "#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC optimize(\"no-strict-aliasing\")\n#endif\n";
 
 impl Language {
     /// How people call it.
@@ -67,8 +73,19 @@ impl Language {
                 let turns = if uses.turns { include_str!("prelude/turns.h") } else { "" };
                 let lanes = if uses.waves { include_str!("prelude/cpp_lanes.h") } else { "" };
                 let recursion = if uses.recursion { include_str!("prelude/recursion.h") } else { "" };
-                [include_str!("prelude/cpp.h"), common, end, recursion, turns, textures, lanes, waves]
-                    .concat()
+                let aliases = if uses.casts { ALIASES } else { "" };
+                [
+                    aliases,
+                    include_str!("prelude/cpp.h"),
+                    common,
+                    end,
+                    recursion,
+                    turns,
+                    textures,
+                    lanes,
+                    waves,
+                ]
+                .concat()
             }
             Language::Cuda => {
                 let atomics = include_str!("prelude/cuda_atomics.h");

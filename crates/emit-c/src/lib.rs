@@ -266,6 +266,7 @@ impl Emitter<'_> {
             recursion: !self.recursive.is_empty(),
             waves: !self.waving.is_empty(),
             textures: self.has_textures,
+            casts: !self.closure(&order, |op| matches!(op, Op::Pointer)).is_empty(),
         });
         let own: String = self.module.preludes.iter().map(|text| format!("{text}\n")).collect();
         Ok(format!("{head}{prelude}{own}\nnamespace {name} {{\n\n{body}\n}} // namespace {name}\n"))

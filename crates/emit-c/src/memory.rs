@@ -168,6 +168,19 @@ impl FuncEmitter<'_, '_> {
         let (word, pointer) = (self.e.scalar(Scalar::U64), args[0].at_least(PRIMARY));
         Expr::of(format!("{word}({pointer}.address())"), PRIMARY, args)
     }
+
+    /// A pointer made of another one, with its bounds, or of a number, without any.
+    pub fn cast_pointer(&self, data: &InstData, args: &[Expr]) -> Expr {
+        let to = match self.shape(data.results[0]) {
+            Type::Ref(inner) => self.e.ty(inner),
+            _ => self.e.ty(self.func.ty(data.results[0])),
+        };
+        let text = match self.shape(data.operands[0]) {
+            Type::Ref(_) => format!("ct::cast<{to}>({})", args[0].text),
+            _ => format!("ct::at_address<{to}>({})", args[0].text),
+        };
+        Expr::of(text, PRIMARY, args)
+    }
 }
 
 /// The function of the prelude for an atomic operation.

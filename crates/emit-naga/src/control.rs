@@ -61,6 +61,9 @@ impl FuncEmitter<'_, '_> {
             Op::TargetText(_) => {
                 return refuse(Feature::TargetText, self.span, "text of a target language is not supported");
             }
+            Op::Pointer => {
+                return refuse(Feature::PointerValue, self.span, "a cast to a pointer is not supported");
+            }
             Op::Point(_) | Op::Offset | Op::Address => {
                 let what = "a pointer that is not dereferenced at once is not supported";
                 return refuse(Feature::PointerValue, self.span, what);

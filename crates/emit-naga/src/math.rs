@@ -84,6 +84,7 @@ impl FuncEmitter<'_, '_> {
             | Op::Point(_)
             | Op::Offset
             | Op::Address
+            | Op::Pointer
             | Op::StoreTexel
             | Op::Assert(_)
             | Op::Discard

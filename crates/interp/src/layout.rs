@@ -8,6 +8,7 @@
 //! number of words. A number without a type is preserved, so that such a value can be copied.
 
 use crate::Val;
+use crate::pointer::Pointer;
 use cotangent_base::{Entity, Scalar};
 use cotangent_ir::layout::{self, Rules};
 use cotangent_ir::{Const, StructDef, Ty, Type, Types, eval};
@@ -35,6 +36,8 @@ enum Kind {
         count: usize,
     },
     Struct(Box<[(usize, Arc<Shape>)]>),
+    /// The address of a value of that type.
+    Pointer(Ty),
     Sum {
         ids: Box<[u32]>,
         members: Box<[Arc<Shape>]>,
@@ -117,7 +120,8 @@ impl Layouts {
                 Some(Shape { size, kind: Kind::Struct(fields.into()) })
             }
             Type::Sum(id) => self.sum(types, types.struct_def(id), size),
-            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => None,
+            Type::Ref(inner) => Some(Shape { size: WORD as usize, kind: Kind::Pointer(inner) }),
+            Type::Buffer(..) | Type::Opaque(_) => None,
         }
     }
 
@@ -169,6 +173,7 @@ impl Shape {
             Kind::Struct(fields) => {
                 Val::Aggregate(fields.iter().map(|(at, shape)| shape.decode(&bytes[*at..])).collect())
             }
+            Kind::Pointer(to) => Pointer::at(word(bytes, 8) as i64, *to),
             Kind::Sum { ids, members, id_at, held_at } => {
                 let Some(word) = bytes.get(*id_at..).and_then(|bytes| bytes.first_chunk()) else {
                     return Val::unknown(0);
@@ -197,7 +202,48 @@ impl Shape {
                 }
             }
             (Kind::Sum { .. }, value) => self.encode_sum(value, bytes),
-            (Kind::Unit | Kind::Scalar(..) | Kind::List { .. } | Kind::Struct(_), _) => {}
+            (Kind::Pointer(_), Val::Null) => bytes[..8].fill(0),
+            (Kind::Pointer(_), Val::Scalar(Const::Int(n))) => bytes[..8].copy_from_slice(&n.to_le_bytes()),
+            (Kind::Pointer(_), Val::Pointer(pointer)) => {
+                let address = pointer.number().unwrap_or(0);
+                bytes[..8].copy_from_slice(&address.to_le_bytes());
+            }
+            (Kind::Unit | Kind::Scalar(..) | Kind::List { .. } | Kind::Struct(_) | Kind::Pointer(_), _) => {}
+        }
+    }
+
+    /// Whether pointers are in values of this shape.
+    pub(crate) fn has_pointers(&self) -> bool {
+        match &self.kind {
+            Kind::Pointer(_) => true,
+            Kind::Unit | Kind::Scalar(..) => false,
+            Kind::List { part, .. } => part.has_pointers(),
+            Kind::Struct(fields) => fields.iter().any(|(_, shape)| shape.has_pointers()),
+            Kind::Sum { members, .. } => members.iter().any(|shape| shape.has_pointers()),
+        }
+    }
+
+    /// The value with numbers in place of its pointers; `address` says which.
+    pub(crate) fn with_addresses(&self, value: &Val, address: &dyn Fn(&Val, Ty) -> Val) -> Val {
+        match (&self.kind, value) {
+            (Kind::Pointer(to), Val::Pointer(_) | Val::Handle(_)) => address(value, *to),
+            (Kind::List { part, .. }, Val::Aggregate(parts)) => {
+                Val::aggregate(parts.iter().map(|value| part.with_addresses(value, address)))
+            }
+            (Kind::Struct(fields), Val::Aggregate(parts)) => {
+                let pairs = fields.iter().zip(parts.iter());
+                Val::aggregate(pairs.map(|((_, shape), value)| shape.with_addresses(value, address)))
+            }
+            (Kind::Sum { members, .. }, Val::Aggregate(parts)) => {
+                let member = parts[0].as_int().and_then(|tag| members.get(usize::try_from(tag).ok()?));
+                match (member, &parts[..]) {
+                    (Some(shape), [tag, held]) => {
+                        Val::aggregate([tag.clone(), shape.with_addresses(held, address)])
+                    }
+                    _ => value.clone(),
+                }
+            }
+            _ => value.clone(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::aggregate::Positions;
 use crate::decode::Level;
+use crate::layout::Shape;
 use crate::pointer::Start;
 use crate::{Machine, Val};
 use cotangent_base::Scalar;
@@ -9,6 +10,7 @@ use cotangent_base::printf::{self, Piece, Shown};
 use cotangent_ir::{AtomicKind, Const, Global, Trap, Ty, Type};
 use smallvec::SmallVec;
 use std::mem;
+use std::sync::Arc;
 
 /// A part of memory.
 enum Part {
@@ -16,12 +18,18 @@ enum Part {
     Variable(Start, Positions),
     /// In the memory of a buffer: the memory, and the first byte.
     Bytes(usize, usize),
+    /// Bytes of a variable, from that one on.
+    Inside(Global, usize),
 }
 
 impl Machine<'_> {
     /// The part that a handle or pointer and a path lead to.
     fn part(&mut self, levels: &[Level], handle: &Val, indices: &[Val]) -> Result<Part, Trap> {
         let start = self.follow(handle)?;
+        if start.as_bytes {
+            let offset = self.bytes_to(levels, indices, 0)?;
+            return Ok(Part::Inside(start.global, start.offset + offset));
+        }
         if !self.is_buffer(start.global) {
             let at = self.positions(levels, indices, 0)?;
             return Ok(Part::Variable(start, at));
@@ -41,6 +49,10 @@ impl Machine<'_> {
                 let shape = self.shape(ty).expect("what lies in memory has a layout");
                 shape.decode(&self.stores[store].bytes()[offset..])
             }
+            Part::Inside(global, offset) => {
+                let (_, bytes) = self.variable_bytes(global)?;
+                self.shape(ty).expect("what lies in memory has a layout").decode(&bytes[offset..])
+            }
         })
     }
 
@@ -53,10 +65,42 @@ impl Machine<'_> {
             Part::Bytes(store, offset) => {
                 let shape = self.loaded.layouts.shape(&self.module.types, ty);
                 let shape = shape.expect("what lies in memory has a layout");
+                if shape.has_pointers() {
+                    args[1] = self.addressed(shape, &args[1]);
+                }
                 shape.encode(&args[1], &mut self.stores[store].bytes_mut()[offset..]);
+            }
+            Part::Inside(global, offset) => {
+                let shape = self.shape(ty).expect("what lies in memory has a layout").clone();
+                let value = self.addressed(&shape, &args[1]);
+                self.change_bytes(global, |bytes| shape.encode(&value, &mut bytes[offset..]))?;
             }
         }
         Ok(Val::Unit)
+    }
+
+    /// A value with numbers in place of its pointers, as it lies in memory.
+    fn addressed(&self, shape: &Shape, value: &Val) -> Val {
+        shape.with_addresses(value, &|pointer, to| self.address(pointer, to))
+    }
+
+    /// The bytes of a variable.
+    fn variable_bytes(&mut self, global: Global) -> Result<(Arc<Shape>, Vec<u8>), Trap> {
+        let shape = match self.module.types.get(self.module.globals[global].ty) {
+            Type::Ref(inner) => self.shape(inner).cloned(),
+            _ => None,
+        };
+        let Some(shape) = shape else { return Err(self.out_of_bounds(0, 0)) };
+        let mut bytes = vec![0; shape.size];
+        shape.encode(&self.addressed(&shape, &self.memory[global]), &mut bytes);
+        Ok((shape, bytes))
+    }
+
+    fn change_bytes<R>(&mut self, global: Global, change: impl FnOnce(&mut [u8]) -> R) -> Result<R, Trap> {
+        let (shape, mut bytes) = self.variable_bytes(global)?;
+        let result = change(&mut bytes);
+        self.memory[global] = shape.decode(&bytes);
+        Ok(result)
     }
 
     /// One step of one thread is never in the middle of another's, so what is atomic is so by itself.
@@ -89,6 +133,14 @@ impl Machine<'_> {
                 shape
                     .expect("what lies in memory has a layout")
                     .encode(&new, &mut self.stores[store].bytes_mut()[offset..]);
+                Ok(Val::Scalar(old))
+            }
+            Part::Inside(global, offset) => {
+                let shape = self.shape(ty).expect("what lies in memory has a layout").clone();
+                let (_, bytes) = self.variable_bytes(global)?;
+                let old = shape.scalar(&bytes[offset..]).expect("the verifier checked the type");
+                let new = Val::Scalar(self.updated(kind, scalar, old, &values)?);
+                self.change_bytes(global, |bytes| shape.encode(&new, &mut bytes[offset..]))?;
                 Ok(Val::Scalar(old))
             }
         }

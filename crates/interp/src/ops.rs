@@ -66,6 +66,7 @@ impl Machine<'_> {
             Op::Point(_) => self.point(levels, args),
             Op::Offset => self.offset(&args[0], &args[1]),
             Op::Address => self.address(&args[0], pointee(first)),
+            Op::Pointer => self.pointer(&args[0], first, pointee(shape)),
             Op::Length => return self.length(&args[0]),
             Op::Sample(how) => {
                 let types: Vec<Type> = data.operands.iter().map(|v| ty(*v)).collect();

@@ -152,12 +152,23 @@ features! {
     ResourceArrayOfStructs => native("arrays of arrays and of structures with resources", [No; 5]),
     /// Textures and samplers in variables, and resources in the elements of buffers.
     ResourceValue => native("textures in variables, resources in elements of buffers", [No; 5]),
+    /// Arrays of resources whose length nobody says. Lowering refuses them.
+    OpenArray => ("arrays of resources without a length", [By("E0720"); 7]),
+    /// Handles of resources. Lowering refuses them.
+    Handle => native("descriptor handles", [By("E0720"); 5]),
+    /// Constants in memory for textures. Lowering refuses them.
+    TextureBuffer => native("`TextureBuffer`", [Yes, Yes, Yes, By("E0720"), By("E0720")]),
+    /// What is checked and never made. Lowering refuses it.
+    Checked => (
+        "ray tracing, mesh shaders, subpass inputs, descriptor heaps, `CoopVec`, multisampled and rasterizer-ordered textures, arrays of cubes",
+        [By("E0737"); 7],
+    ),
     /// Values of interface type in memory that the host sees.
     InterfaceInMemory => native("values of interface type in buffers", [No; 5]),
     /// Buffers as arguments of functions that are not inlined.
     BufferArgument => native("buffers passed to functions that are not inlined", [No; 5]),
-    /// Pointers that are chosen at run time, compared or subtracted.
-    PointerValue => native("pointers chosen at run time, compared or subtracted", [No; 5]),
+    /// Pointers that are chosen at run time, compared, subtracted or cast.
+    PointerValue => native("pointers chosen at run time, compared, subtracted or cast", [No; 5]),
     /// Pointers in memory that the host sees.
     PointerInMemory => alike("pointers in buffers", No, No, No),
     /// Textures and samplers.
@@ -181,7 +192,7 @@ features! {
     /// Functions that call themselves.
     Recursion => native("recursion", [No; 5]),
     /// `printf`.
-    Printf => native("`printf`", [No; 5]),
+    Printf => native("`printf`", [By("a buffer"); 5]),
     /// Samples of textures of one dimension with an offset.
     LineOffset => native("`Texture1D` sampled with an offset", [No, Yes, Yes, Yes, No]),
     /// Offsets of samples that are not constants.

@@ -92,6 +92,7 @@ impl Op {
             | Op::Point(_)
             | Op::Offset
             | Op::Address
+            | Op::Pointer
             | Op::Length
             | Op::Sample(_)
             | Op::Texel

@@ -170,7 +170,10 @@ impl Body<'_, '_, '_> {
                     let mut args = vec![self.state];
                     args.extend(in_memory.then_some(address));
                     let returned = self.call_native(*init, &args, false)?;
-                    if !in_memory {
+                    let shape = self.c.shapes.shape(inner);
+                    if !shape.plain && !shape.opaque {
+                        self.store_first(address, inner, in_memory, &returned)?;
+                    } else if !in_memory {
                         self.write_leaves(address, 0, inner, &returned);
                     }
                 }

@@ -77,6 +77,8 @@ pub(crate) struct GlobalMemory {
     pub kind: MemoryKind,
     pub size: u64,
     pub align: u64,
+    /// How many bytes of a variable a pointer that is made of a number may reach.
+    pub reach: u64,
 }
 
 /// Whose memory that is.
@@ -519,15 +521,17 @@ impl<'m> Compiler<'m> {
 
 fn global_memory(module: &Module, shapes: &Shapes<'_>, global: Global) -> GlobalMemory {
     let data = &module.globals[global];
-    let nothing = GlobalMemory { kind: MemoryKind::Nothing, size: 0, align: 1 };
+    let nothing = GlobalMemory { kind: MemoryKind::Nothing, size: 0, align: 1, reach: 0 };
     let host = |kind: MemoryKind, ty: Ty| match layout::layout(&module.types, ty) {
-        Some(layout) => GlobalMemory { kind, size: layout.size.into(), align: layout.align.into() },
+        Some(layout) => GlobalMemory { kind, size: layout.size.into(), align: layout.align.into(), reach: 0 },
         None => nothing,
     };
     let own = |kind: MemoryKind| match module.types.get(data.ty) {
         Type::Ref(inner) => {
             let shape = shapes.shape(inner);
-            GlobalMemory { kind, size: shape.size, align: shape.align }
+            let layout = layout::layout(&module.types, inner).filter(|_| !shape.opaque);
+            let reach = layout.map_or(0, |layout| layout.size.into());
+            GlobalMemory { kind, size: shape.size, align: shape.align, reach }
         }
         _ => nothing,
     };

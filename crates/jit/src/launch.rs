@@ -194,13 +194,13 @@ unsafe impl Sync for Launch<'_> {}
 
 impl<'p> Launch<'p> {
     fn new(program: &'p Program, given: &[Given], limits: Limits, control: Control) -> Self {
-        let nothing = Memory { address: std::ptr::null_mut(), len: 0 };
+        let nothing = Memory { address: std::ptr::null_mut(), len: 0, bytes: 0 };
         let mut globals = vec![nothing; program.globals.len() + 1];
         let mut zeros = vec![];
         for (number, global) in program.globals.iter().enumerate() {
             if global.kind == MemoryKind::Uniform {
                 let memory = Bytes::zeroed(global.size as usize);
-                globals[number + 1] = Memory { address: memory.address(), len: 1 };
+                globals[number + 1] = Memory { address: memory.address(), len: 1, bytes: 0 };
                 zeros.push(memory);
             }
         }
@@ -222,7 +222,8 @@ impl<'p> Launch<'p> {
                 MemoryKind::Shared | MemoryKind::Static | MemoryKind::Nothing => continue,
             };
             assert!(is_aligned || len == 0, "memory of parameters is aligned");
-            globals[global.index() + 1] = Memory { address, len };
+            let bytes = if memory.kind == MemoryKind::Buffer { len * memory.size } else { 0 };
+            globals[global.index() + 1] = Memory { address, len, bytes };
         }
         let mut addresses: Vec<_> = globals.iter().filter(|m| m.len > 0).map(|m| m.address).collect();
         addresses.sort();

@@ -103,8 +103,12 @@ impl Body<'_, '_, '_> {
             Type::Ref(inner) => inner,
             _ => unreachable!("the verifier checked the type"),
         };
-        if self.c.shapes.shape(inner).plain {
+        let shape = self.c.shapes.shape(inner);
+        if shape.plain {
             return Ok(Space::Either);
+        }
+        if !shape.opaque {
+            return Ok(Space::Host(Rules::C));
         }
         // Follow pointers to where they come from.
         let mut value = handle;
@@ -303,7 +307,12 @@ impl Body<'_, '_, '_> {
                 Ok(smallvec![self.load_leaf(Leaf::Scalar(scalar), address, offset as i32)?])
             }
             Type::Sum(id) => self.decode_sum(address, offset, ty, id),
-            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => self.refuse("handles in memory"),
+            Type::Ref(inner) => {
+                let flags = MemFlagsData::new().with_notrap();
+                let word = self.b.ins().load(types::I64, flags, address, offset as i32);
+                Ok(self.pointer_at(word, inner))
+            }
+            Type::Buffer(..) | Type::Opaque(_) => self.refuse("handles in memory"),
             Type::Vector(..) | Type::Matrix(..) | Type::Array(..) | Type::Struct(_) => {
                 let mut all = Regs::new();
                 for (at, inner) in self.host_parts(ty, rules) {
@@ -415,6 +424,14 @@ impl Body<'_, '_, '_> {
         }
     }
 
+    /// Gives a variable with pointers its first value.
+    pub fn store_first(&mut self, address: Reg, ty: Ty, in_memory: bool, first: &[Reg]) -> Result<()> {
+        if in_memory {
+            return self.refuse("initial values of large variables with pointers");
+        }
+        self.encode(address, 0, ty, Rules::C, first)
+    }
+
     /// Writes leaves to memory of the host.
     fn encode(&mut self, address: Reg, offset: u32, ty: Ty, rules: Rules, regs: &[Reg]) -> Result<()> {
         match self.c.module.types.get(ty) {
@@ -430,7 +447,12 @@ impl Body<'_, '_, '_> {
                 }
             }
             Type::Sum(id) => self.encode_sum(address, offset, ty, id, regs)?,
-            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => return self.refuse("handles in memory"),
+            Type::Ref(inner) => {
+                let word = self.address_of(regs, inner);
+                let flags = MemFlagsData::new().with_notrap();
+                self.b.ins().store(flags, word, address, offset as i32);
+            }
+            Type::Buffer(..) | Type::Opaque(_) => return self.refuse("handles in memory"),
             Type::Vector(..) | Type::Matrix(..) | Type::Array(..) | Type::Struct(_) => {
                 for (number, (at, inner)) in (0..).zip(self.host_parts(ty, rules)) {
                     let part = self.c.shapes.part(ty, number).expect("it has that part");

@@ -66,6 +66,7 @@ impl Body<'_, '_, '_> {
             Op::TargetText(_) => return self.refuse("text of a target language"),
             Op::Point(path) => self.point(data, path)?,
             Op::Offset => self.offset(data),
+            Op::Pointer => self.cast_pointer(data),
             Op::Address => smallvec![self.pointer_address(data.operands[0])],
             Op::Length => smallvec![self.length(data.operands[0])],
             Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => return self.texture(data),

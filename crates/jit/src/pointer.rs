@@ -10,6 +10,9 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value as Reg, types};
 use smallvec::smallvec;
 
+/// The bits of an address that count bytes; those above tell the memory.
+const BYTES: i64 = 40;
+
 impl Body<'_, '_, '_> {
     /// A pointer to the part at a path. One into a buffer without elements is null.
     pub fn point(&mut self, data: &InstData, path: &Path) -> Result<Regs> {
@@ -34,7 +37,7 @@ impl Body<'_, '_, '_> {
             Type::Ref(inner) => inner,
             _ => unreachable!("the verifier checked the type"),
         };
-        if !self.c.shapes.shape(ty).plain && !steps.as_slice().is_empty() {
+        if self.c.shapes.shape(ty).opaque && !steps.as_slice().is_empty() {
             return self.refuse("pointers into values with interfaces or handles");
         }
         for step in steps {
@@ -45,9 +48,11 @@ impl Body<'_, '_, '_> {
             let arity = self.c.module.types.arity(ty).expect("the verifier checked the path");
             let (index, len) = match (self.c.module.types.get(ty), step) {
                 (Type::Struct(_), Step::Part(number)) => {
-                    let part = self.c.shapes.part(ty, *number).expect("the verifier checked the path");
-                    offset = self.add_const(offset, part.offset as i64);
-                    ty = part.ty;
+                    let Some((start, part)) = Rules::C.part(&self.c.module.types, ty, *number) else {
+                        return self.refuse("a part without a layout");
+                    };
+                    offset = self.add_const(offset, start.into());
+                    ty = part;
                     (zero, one)
                 }
                 (Type::Array(elem, _), step) => {
@@ -94,7 +99,7 @@ impl Body<'_, '_, '_> {
 
     /// Where the part lies, every buffer and variable being an address space of its own.
     pub fn pointer_address(&mut self, pointer: Value) -> Reg {
-        let amount = self.int(types::I32, 40);
+        let amount = self.int(types::I32, BYTES);
         let inner: Ty = match self.ty(pointer) {
             Type::Ref(inner) => inner,
             _ => {
@@ -104,6 +109,12 @@ impl Body<'_, '_, '_> {
             }
         };
         let pointer = self.regs(pointer);
+        self.address_of(&pointer, inner)
+    }
+
+    /// The same, of the leaves of a pointer.
+    pub fn address_of(&mut self, pointer: &[Reg], inner: Ty) -> Reg {
+        let amount = self.int(types::I32, BYTES);
         let at = self.mul_const(pointer[2], self.stride(inner, Space::Host(Rules::C)));
         let offset = self.b.ins().iadd(pointer[1], at);
         let base = self.b.ins().uextend(types::I64, pointer[0]);
@@ -112,5 +123,39 @@ impl Body<'_, '_, '_> {
         let is_null = self.is_const(pointer[0], 0);
         let zero = self.int(types::I64, 0);
         self.b.ins().select(is_null, zero, address)
+    }
+
+    /// A pointer to the place of a number or of another pointer.
+    pub fn cast_pointer(&mut self, data: &InstData) -> Regs {
+        let from = data.operands[0];
+        let address = match self.ty(from) {
+            Type::Ref(_) => self.pointer_address(from),
+            _ => self.reg(from),
+        };
+        match self.ty(data.results[0]) {
+            Type::Ref(to) => self.pointer_at(address, to),
+            _ => unreachable!("the verifier checked the type"),
+        }
+    }
+
+    /// A pointer to what lies at an address, that moves along all of the memory there.
+    pub fn pointer_at(&mut self, address: Reg, to: Ty) -> Regs {
+        let size = self.stride(to, Space::Host(Rules::C)).max(1);
+        let (size, zero) = (self.int(types::I64, size), self.int(types::I64, 0));
+        let amount = self.int(types::I32, BYTES);
+        let number = self.b.ins().ushr(address, amount);
+        let count = self.int(types::I64, self.c.module.globals.len() as i64);
+        let is_nowhere = self.b.ins().icmp(IntCC::UnsignedGreaterThan, number, count);
+        let number = self.b.ins().select(is_nowhere, zero, number);
+        let number = self.b.ins().ireduce(types::I32, number);
+        let mask = self.int(types::I64, (1 << BYTES) - 1);
+        let bytes = self.b.ins().band(address, mask);
+        let all = self.table(number, types::I64, at::ENTRY_BYTES);
+        let (index, rest) = (self.b.ins().udiv(bytes, size), self.b.ins().urem(bytes, size));
+        let room = self.b.ins().isub(all, rest);
+        let is_short = self.b.ins().icmp(IntCC::UnsignedLessThan, all, rest);
+        let room = self.b.ins().select(is_short, zero, room);
+        let len = self.b.ins().udiv(room, size);
+        smallvec![number, rest, index, len]
     }
 }

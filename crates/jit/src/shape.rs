@@ -75,12 +75,22 @@ pub(crate) struct Shape {
     pub has_array: bool,
     /// Whether it lies as C lays it out: there are no sums and handles in it.
     pub plain: bool,
+    /// Whether sums or handles of resources are in it. What is neither plain nor opaque has pointers, which lie in all memory as
+    /// addresses, in C layout.
+    pub opaque: bool,
     pub has_float: bool,
 }
 
 impl Shape {
-    const EMPTY: Shape =
-        Shape { size: 0, align: 1, leaves: 0, has_array: false, plain: true, has_float: false };
+    const EMPTY: Shape = Shape {
+        size: 0,
+        align: 1,
+        leaves: 0,
+        has_array: false,
+        plain: true,
+        opaque: false,
+        has_float: false,
+    };
 
     /// Whether values lie in memory.
     pub fn in_memory(&self) -> bool {
@@ -92,6 +102,7 @@ impl Shape {
         self.has_array |= other.has_array;
         self.has_float |= other.has_float;
         self.plain &= other.plain;
+        self.opaque |= other.opaque;
         self.leaves = self.leaves.saturating_add(other.leaves);
         if other.size == 0 {
             return self.size;
@@ -143,7 +154,7 @@ impl<'m> Shapes<'m> {
             Shape { size: bytes * n, align: bytes, leaves: n, has_float, ..Shape::EMPTY }
         };
         let handles = |leaves: &[Leaf]| {
-            let mut all = Shape { plain: false, ..Shape::EMPTY };
+            let mut all = Shape { plain: false, opaque: leaves.len() == 1, ..Shape::EMPTY };
             for leaf in leaves {
                 all.push(Shape { size: leaf.bytes(), align: leaf.bytes(), leaves: 1, ..Shape::EMPTY });
             }
@@ -171,7 +182,7 @@ impl<'m> Shapes<'m> {
                 all.padded()
             }
             Type::Sum(id) => {
-                let mut all = Shape { plain: false, ..self.header() };
+                let mut all = Shape { plain: false, opaque: true, ..self.header() };
                 for member in &self.types.struct_def(id).fields {
                     all.push(self.shape(member.ty));
                 }

@@ -57,6 +57,8 @@ pub(crate) struct Memory {
     pub address: *mut u8,
     /// How many elements a buffer has.
     pub len: u64,
+    /// How many bytes a pointer that is made of a number may reach.
+    pub bytes: u64,
 }
 
 /// Where fields of the state are.
@@ -83,6 +85,7 @@ pub(crate) mod at {
     /// An entry of the table of globals.
     pub const ENTRY: i64 = size_of::<Memory>() as i64;
     pub const ENTRY_LEN: i32 = offset_of!(Memory, len) as i32;
+    pub const ENTRY_BYTES: i32 = offset_of!(Memory, bytes) as i32;
 }
 
 /// A function of Rust that native code calls.

@@ -64,12 +64,13 @@ impl Own {
         let mut globals = launch.globals.clone();
         let mut statics = Vec::new();
         for (number, memory) in shared {
-            globals[number + 1] = Memory { address: memory.address(), len: 1 };
+            let bytes = program.globals[*number].reach;
+            globals[number + 1] = Memory { address: memory.address(), len: 1, bytes };
         }
         for (number, global) in program.globals.iter().enumerate() {
             if global.kind == MemoryKind::Static {
                 let memory = Bytes::zeroed(global.size as usize);
-                globals[number + 1] = Memory { address: memory.address(), len: 1 };
+                globals[number + 1] = Memory { address: memory.address(), len: 1, bytes: global.reach };
                 statics.push(memory);
             }
         }

@@ -57,8 +57,7 @@ impl Frame<'_, '_> {
                 let values: Vec<Value> = args.iter().map(|arg| self.expr(arg)).collect();
                 let same = self.ty(ty);
                 let value = match values[..] {
-                    // A pointer to the same type, of whatever access.
-                    [only] if text == *"pointer" && self.func.ty(only) == same => Some(only),
+                    [only] if text == *"pointer" => self.cast_to_pointer(only, same),
                     _ => self.operation(text.as_str(), &values, same),
                 };
                 if value.is_some() {
@@ -78,7 +77,6 @@ impl Frame<'_, '_> {
                         "cooperation" => Refused::Missing("cooperative vectors and matrices are"),
                         "descriptor_heaps" => Refused::Missing("descriptor heaps are"),
                         "handle" => Refused::Missing("handles made of numbers are"),
-                        "pointer" => Refused::Missing("casts between pointers and numbers are"),
                         _ => Refused::Code("an operation that is not known"),
                     });
                 }
@@ -105,6 +103,20 @@ impl Frame<'_, '_> {
             return None;
         }
         Some(self.b().emit1(Op::TargetText(text), &values, to))
+    }
+
+    /// A pointer made of another one or of a number. One to the same type is the same, of whatever access.
+    fn cast_to_pointer(&mut self, value: Value, to: Ty) -> Option<Value> {
+        let from = self.func.ty(value);
+        if from == to {
+            return Some(value);
+        }
+        let word = self.lowerer.module.types.scalar(Scalar::U64);
+        let value = match self.lowerer.module.types.get(from) {
+            Type::Scalar(Scalar::I64) => self.b().emit1(Op::Convert, &[value], word),
+            _ => value,
+        };
+        Some(self.b().emit1(Op::Pointer, &[value], to))
     }
 
     /// Notes that the function at hand has something that the target cannot take.

@@ -138,7 +138,7 @@ fn result(
         | Op::Print(_)
         | Op::TargetText(_) => None,
         Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions | Op::Wave(_) => None,
-        Op::Point(_) | Op::Offset | Op::Address | Op::Length | Op::Assert(_) => None,
+        Op::Point(_) | Op::Offset | Op::Address | Op::Pointer | Op::Length | Op::Assert(_) => None,
         Op::Discard | Op::Screen(_) => None,
         Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => None,
         Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => None,

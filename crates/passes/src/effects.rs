@@ -341,7 +341,9 @@ fn has_trapping_effect(op: &Op) -> bool {
         Op::Const(_) | Op::Zero | Op::Undef | Op::Select | Op::Convert | Op::Bitcast | Op::Splat => false,
         Op::Sum | Op::Swizzle(_) | Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => false,
         Op::Transpose | Op::Pack | Op::Inject(_) | Op::Project(_) | Op::Tag => false,
-        Op::Detach | Op::Global(_) | Op::Length | Op::Point(_) | Op::Offset | Op::Address => false,
+        Op::Detach | Op::Global(_) | Op::Length | Op::Point(_) | Op::Offset | Op::Address | Op::Pointer => {
+            false
+        }
         // Outside a texture nothing happens.
         Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => false,
         Op::Load(_) | Op::Store(_) | Op::Assert(_) => true,

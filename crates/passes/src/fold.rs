@@ -108,7 +108,7 @@ impl Rules for Fold {
             | Op::Screen(_) => Change::Keep,
             Op::Wave(_) => Change::Keep,
             Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => Change::Keep,
-            Op::Point(_) | Op::Offset | Op::Address => Change::Keep,
+            Op::Point(_) | Op::Offset | Op::Address | Op::Pointer => Change::Keep,
             Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => Change::Keep,
             Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => Change::Keep,
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => Change::Keep,

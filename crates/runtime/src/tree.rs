@@ -45,6 +45,7 @@ impl Reader<'_> {
                 Tree::Number(Number::Int(holds.into()), Scalar::Bool)
             }
             Type::Scalar(scalar) => Tree::Number(Number::read(scalar, bytes), scalar),
+            Type::Ref(_) => Tree::Number(Number::read(Scalar::U64, bytes), Scalar::U64),
             Type::Sum(id) => Tree::Fields(self.member(id, bytes).into_iter().collect()),
             Type::Struct(id) => {
                 let fields = self.types.struct_def(id).fields.iter().zip(self.parts(ty, bytes));

@@ -66,7 +66,7 @@ impl Works {
             Op::Dimensions | Op::Discard => 4,
             Op::Screen(_) => 4 * result,
             Op::Wave(_) => 8 * result,
-            Op::Length | Op::Point(_) | Op::Offset | Op::Address => 1,
+            Op::Length | Op::Point(_) | Op::Offset | Op::Address | Op::Pointer => 1,
             Op::StoreTexel
             | Op::Store(_)
             | Op::Atomic(_)

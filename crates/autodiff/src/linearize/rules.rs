@@ -81,7 +81,7 @@ impl Linearizer<'_> {
             Op::Atomic(_) | Op::Barrier(_) | Op::Wave(_) | Op::Print(_) => None,
             Op::Discard | Op::Screen(_) => None,
             Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => None,
-            Op::Point(_) | Op::Offset | Op::Address => None,
+            Op::Point(_) | Op::Offset | Op::Address | Op::Pointer => None,
             Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => None,
         }
     }

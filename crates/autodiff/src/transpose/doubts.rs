@@ -252,7 +252,8 @@ impl<'a> Sweep<'a, '_> {
             | Op::TargetText(_)
             | Op::Point(_)
             | Op::Offset
-            | Op::Address => {}
+            | Op::Address
+            | Op::Pointer => {}
             Op::Length | Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => {}
             Op::Assert(_) | Op::Discard | Op::Screen(_) => {}
             Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => {}

@@ -86,6 +86,7 @@ impl Transposer<'_, '_> {
             | Op::Point(_)
             | Op::Offset
             | Op::Address
+            | Op::Pointer
             | Op::Length
             | Op::Sample(_)
             | Op::Texel

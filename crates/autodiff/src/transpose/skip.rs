@@ -155,7 +155,12 @@ impl Transposer<'_, '_> {
                         nowhere
                     }
                     Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::Barrier(_) | Op::Wave(_) => nowhere,
-                    Op::Print(_) | Op::TargetText(_) | Op::Point(_) | Op::Offset | Op::Address => nowhere,
+                    Op::Print(_)
+                    | Op::TargetText(_)
+                    | Op::Point(_)
+                    | Op::Offset
+                    | Op::Address
+                    | Op::Pointer => nowhere,
                     Op::Length | Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => nowhere,
                     Op::Assert(_) | Op::Discard | Op::Screen(_) => nowhere,
                     Op::Switch(_) | Op::While(_) | Op::For(_) => nowhere,

@@ -106,6 +106,14 @@ template <class T> struct Ptr {
     }
 };
 template <class T> CT_INLINE Ptr<T> point(T& at) { return {&at, &at, &at + 1}; }
+// A pointer to the same place that leads to something else.
+template <class T, class S> CT_INLINE Ptr<T> cast(Ptr<S> p) {
+    return {reinterpret_cast<T*>(p.place), reinterpret_cast<T*>(p.first), reinterpret_cast<T*>(p.last)};
+}
+// A pointer to an address, of which no bounds are known.
+template <class T> CT_INLINE Ptr<T> at_address(u64 address) {
+    return {reinterpret_cast<T*>(usize(address)), nullptr, reinterpret_cast<T*>(~usize(0))};
+}
 template <class T, int N> constexpr CT_FN usize size_of(const Vec<T, N>&) { return N; }
 template <class T, int R, int C> constexpr CT_FN usize size_of(const Mat<T, R, C>&) { return R; }
 template <class T, usize N> constexpr CT_FN usize size_of(const Array<T, N>&) { return N; }

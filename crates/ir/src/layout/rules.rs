@@ -220,7 +220,9 @@ impl Rules {
                 self.structure(all)
             }
             Type::Sum(id) => self.sum(types, types.struct_def(id), least),
-            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => Measure { size: 8, align: 8, handle: true },
+            Type::Buffer(..) | Type::Opaque(_) => Measure { size: 8, align: 8, handle: true },
+            // The address of what a pointer leads to.
+            Type::Ref(_) => Measure { size: 8, align: 8, handle: false },
         };
         whole.size = whole.size.max(least);
         whole

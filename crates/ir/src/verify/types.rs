@@ -25,7 +25,7 @@ pub(super) fn check(v: &Verifier<'_>, data: &InstData) -> Check {
         Op::Inject(_) | Op::Project(_) | Op::Tag => sum(v, data, operands, results),
         Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::Length => memory(v, data, operands, results),
         Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => texture(&data.op, operands, results),
-        Op::Point(_) | Op::Offset | Op::Address => pointer(v, data, operands, results),
+        Op::Point(_) | Op::Offset | Op::Address | Op::Pointer => pointer(v, data, operands, results),
         Op::Barrier(_) | Op::Print(_) | Op::Assert(_) | Op::Discard | Op::Screen(_) => {
             effect(&data.op, operands, results)
         }
@@ -205,6 +205,7 @@ fn pointer(v: &Verifier<'_>, data: &InstData, operands: &[Type], results: &[Type
         (Op::Address, [Type::Ref(_) | Type::Buffer(..)], [r]) => {
             ensure!(*r == Type::Scalar(Scalar::U64), "an address is a `u64`");
         }
+        (Op::Pointer, [Type::Ref(_) | Type::Scalar(Scalar::U64)], [Type::Ref(_)]) => {}
         _ => return misfit(),
     }
     Ok(())

@@ -156,7 +156,7 @@ fn refused(module: &Module, op: &Op) -> Option<&'static str> {
         Op::Outer | Op::Transpose | Op::Pack | Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) => None,
         Op::Inject(_) | Op::Project(_) | Op::Tag | Op::Detach => None,
         Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::Length => None,
-        Op::Point(_) | Op::Offset | Op::Address | Op::Assert(_) | Op::TargetText(_) => None,
+        Op::Point(_) | Op::Offset | Op::Address | Op::Pointer | Op::Assert(_) | Op::TargetText(_) => None,
         Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => None,
         Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => None,
         Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => None,
@@ -309,7 +309,7 @@ impl<'c, 'f, 'm> Lanes<'c, 'f, 'm> {
         }
         let leaves: Leaves = match &data.op {
             Op::Math(math) => self.elementwise(*math, data)?,
-            Op::Const(_) | Op::Length | Op::Point(_) | Op::Offset | Op::Address => {
+            Op::Const(_) | Op::Length | Op::Point(_) | Op::Offset | Op::Address | Op::Pointer => {
                 return self.refuse("this operation");
             }
             Op::Zero | Op::Undef => return self.zero(data.results[0]),

@@ -100,6 +100,7 @@ impl Turner<'_> {
             | Op::TargetText(_)
             | Op::Offset
             | Op::Address
+            | Op::Pointer
             | Op::Length
             | Op::Sample(_)
             | Op::Texel

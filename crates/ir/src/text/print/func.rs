@@ -227,6 +227,7 @@ impl<'a> Printer<'a> {
             | Op::Detach
             | Op::Offset
             | Op::Address
+            | Op::Pointer
             | Op::Length
             | Op::Texel
             | Op::StoreTexel
